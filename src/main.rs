@@ -1,0 +1,3 @@
+//! The `skewguard` command.
+
+fn main() {}

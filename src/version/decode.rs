@@ -1,0 +1,152 @@
+//! From a version string to what it says.
+
+use super::{BuildDate, ImageVersion, OcpMinor, RhelVersion, Scheme};
+use crate::text;
+
+/// Longest string looked at; the longest real one (`42s390x.81.20200131.0` and its like) has 24 characters.
+const LONGEST: usize = 64;
+
+/// Legacy strings start at `40`; RHEL-versioned ones with a RHEL major, which stays below that for our lifetimes.
+const FIRST_LEGACY: u16 = 40;
+
+pub(super) fn decode(raw: &str) -> ImageVersion {
+    let known = if raw.len() <= LONGEST { legacy(raw).or_else(|| rhel_versioned(raw)).or_else(|| fcos(raw)) } else { None };
+    known.unwrap_or_else(|| ImageVersion {
+        text: text::printable(raw, LONGEST),
+        scheme: Scheme::Unknown,
+        rhel: None,
+        ocp: None,
+        date: None,
+        time: None,
+        build: None,
+        zero_minor: false,
+    })
+}
+
+/// `OCP.RHEL.STAMP.BUILD` or `OCP.RHEL.STAMP-BUILD`, STAMP of 8 or 12 digits.
+fn legacy(raw: &str) -> Option<ImageVersion> {
+    let (first, rest) = raw.split_once('.')?;
+    let (second, rest) = rest.split_once('.')?;
+    let (stamp, build) = rest.split_once(['.', '-'])?;
+    let (date, time) = match stamp.len() {
+        8 => (date(stamp)?, None),
+        12 => (date(stamp.get(..8)?)?, Some(time(stamp.get(8..)?)?)),
+        _ => return None,
+    };
+    Some(ImageVersion {
+        text: raw.to_owned(),
+        scheme: Scheme::Legacy,
+        rhel: Some(legacy_rhel(second)?),
+        ocp: Some(legacy_ocp(first, time.is_none())?),
+        date: Some(date),
+        time,
+        build: Some(number(build)?),
+        zero_minor: false,
+    })
+}
+
+/// `42`, `410`, `42s390x`: one digit of OCP major, then the minor. With an 8-digit date `410` is 4.1 with a zero behind it, not 4.10:
+/// 4.10 came out three years after those strings ended.
+fn legacy_ocp(first: &str, short_stamp: bool) -> Option<OcpMinor> {
+    let digits = first.find(|c: char| !c.is_ascii_digit()).map_or(first, |at| first.get(..at).unwrap_or(first));
+    let arch = first.get(digits.len()..)?;
+    if !matches!(arch, "" | "s390x" | "ppc64le" | "aarch64" | "x86_64") || number::<u16>(digits)? < FIRST_LEGACY {
+        return None;
+    }
+    let (major, minor) = digits.split_at_checked(1)?;
+    let minor = match minor.strip_suffix('0') {
+        Some(short) if short_stamp && short.len() == 1 => short,
+        _ => minor,
+    };
+    Some(OcpMinor { major: number(major)?, minor: number(minor)? })
+}
+
+/// `8`, `84`, `810`, `92`: one digit of RHEL major, then the minor if there is one.
+fn legacy_rhel(second: &str) -> Option<RhelVersion> {
+    let (major, minor) = second.split_at_checked(1)?;
+    let major: u16 = number(major)?;
+    if !(7..=9).contains(&major) || minor.len() > 2 {
+        return None;
+    }
+    let minor = if minor.is_empty() { None } else { Some(number(minor)?) };
+    Some(RhelVersion { major, minor })
+}
+
+/// `MAJOR.MINOR.YYYYMMDD-BUILD`.
+fn rhel_versioned(raw: &str) -> Option<ImageVersion> {
+    let (major, rest) = raw.split_once('.')?;
+    let (minor, rest) = rest.split_once('.')?;
+    let (stamp, build) = rest.split_once('-')?;
+    let (major, minor) = (number::<u16>(major)?, number::<u16>(minor)?);
+    if stamp.len() != 8 || !(8..FIRST_LEGACY).contains(&major) || minor > 99 {
+        return None;
+    }
+    Some(ImageVersion {
+        text: raw.to_owned(),
+        scheme: Scheme::RhelVersioned,
+        rhel: Some(RhelVersion { major, minor: (minor > 0).then_some(minor) }),
+        ocp: None,
+        date: Some(date(stamp)?),
+        time: None,
+        build: Some(number(build)?),
+        zero_minor: minor == 0,
+    })
+}
+
+/// `FEDORA.YYYYMMDD.STREAM.BUILD`; developer builds end in `.devN`.
+fn fcos(raw: &str) -> Option<ImageVersion> {
+    let mut fields = raw.split('.');
+    let (fedora, stamp, stream, build) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    if fields.next().is_some() || !(28..200).contains(&number::<u16>(fedora)?) || stamp.len() != 8 {
+        return None;
+    }
+    number::<u16>(stream)?;
+    let build = match build.strip_prefix("dev") {
+        Some(dev) => {
+            number::<u32>(dev)?;
+            None
+        }
+        None => Some(number(build)?),
+    };
+    Some(ImageVersion {
+        text: raw.to_owned(),
+        scheme: Scheme::Fcos,
+        rhel: None,
+        ocp: None,
+        date: Some(date(stamp)?),
+        time: None,
+        build,
+        zero_minor: false,
+    })
+}
+
+/// A decimal number as version strings write it: digits only, no sign, no leading zero.
+pub(super) fn number<T: std::str::FromStr>(digits: &str) -> Option<T> {
+    let canonical = digits.bytes().all(|b| b.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    if canonical { digits.parse().ok() } else { None }
+}
+
+/// Two digits, leading zero allowed.
+fn two(digits: Option<&str>) -> Option<u8> {
+    let digits = digits?;
+    if digits.bytes().all(|b| b.is_ascii_digit()) { digits.parse().ok() } else { None }
+}
+
+fn date(stamp: &str) -> Option<BuildDate> {
+    let year: u16 = number(stamp.get(..4)?)?;
+    let (month, day) = (two(stamp.get(4..6))?, two(stamp.get(6..8))?);
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        2 if leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    ((2000..2100).contains(&year) && (1..=days).contains(&day)).then_some(BuildDate { year, month, day })
+}
+
+fn time(hhmm: &str) -> Option<u16> {
+    let (hours, minutes) = (two(hhmm.get(..2))?, two(hhmm.get(2..4))?);
+    (hours < 24 && minutes < 60).then_some(u16::from(hours) * 100 + u16::from(minutes))
+}

@@ -1,0 +1,150 @@
+//! Boot image versions: schemes, decoding and ordering (pure).
+//!
+//! What a string does not say is unknown and stays unknown; nothing is inferred from tables of releases.
+
+mod compare;
+mod decode;
+mod release;
+
+pub use compare::{compare_images, compare_rhel};
+pub use release::{OcpMinor, Release};
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How a boot image version string is built (RHCOS, SCOS and FCOS version schemes).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Scheme {
+    /// `418.94.202511191518-0` and its forerunners back to `400.7.20190306.0`: OCP release, RHEL release, build stamp.
+    Legacy,
+    /// `9.6.20250523-0`, from OCP 4.19: RHEL release, build date; names no OCP release.
+    #[serde(rename = "RHELVersioned")]
+    RhelVersioned,
+    /// `39.20231101.3.0`: Fedora CoreOS. Says nothing of RHEL or OCP.
+    #[serde(rename = "FCOS")]
+    Fcos,
+    /// Anything else. An answer, not an error.
+    Unknown,
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Legacy => "Legacy",
+            Self::RhelVersioned => "RHELVersioned",
+            Self::Fcos => "FCOS",
+            Self::Unknown => "Unknown",
+        })
+    }
+}
+
+/// A RHEL release as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RhelVersion {
+    /// 7 to 10 today.
+    pub major: u16,
+    /// `None` where only the major is known.
+    pub minor: Option<u16>,
+}
+
+impl fmt::Display for RhelVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.minor {
+            Some(minor) => write!(f, "{}.{minor}", self.major),
+            None => write!(f, "{}", self.major),
+        }
+    }
+}
+
+/// The calendar day an image was built on (UTC).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BuildDate {
+    /// Four digits, 2000 to 2099.
+    pub year: u16,
+    /// 1 to 12.
+    pub month: u8,
+    /// 1 to 31, within the month.
+    pub day: u8,
+}
+
+impl fmt::Display for BuildDate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
+    }
+}
+
+/// A boot image version, decoded as far as its string allows.
+///
+/// The order is total: by RHEL release (none first), then build date, build stamp, build number and at last the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageVersion {
+    text: String,
+    scheme: Scheme,
+    rhel: Option<RhelVersion>,
+    ocp: Option<OcpMinor>,
+    date: Option<BuildDate>,
+    /// Time of day of a 12-digit stamp, hours and minutes as `hhmm`.
+    time: Option<u16>,
+    build: Option<u32>,
+    /// The string's RHEL minor is 0 in the RHEL-versioned scheme: CentOS Stream writes that for "no minor".
+    zero_minor: bool,
+}
+
+impl ImageVersion {
+    /// Decodes `text`. Never fails: what is not understood has [`Scheme::Unknown`]. Only printable text is kept.
+    pub fn parse(text: &str) -> Self {
+        decode::decode(text)
+    }
+
+    /// The string as it was read, made printable.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The scheme that the string follows.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// The RHEL release in the string.
+    pub fn rhel(&self) -> Option<RhelVersion> {
+        self.rhel
+    }
+
+    /// The OCP release (or OKD, for legacy SCOS) in the string.
+    pub fn ocp(&self) -> Option<OcpMinor> {
+        self.ocp
+    }
+
+    /// The build date in the string.
+    pub fn build_date(&self) -> Option<BuildDate> {
+        self.date
+    }
+
+    /// The build number of that date or stamp.
+    pub fn build_number(&self) -> Option<u32> {
+        self.build
+    }
+
+    /// Whether anything was understood.
+    pub fn is_known(&self) -> bool {
+        self.scheme != Scheme::Unknown
+    }
+
+    /// Takes a minor 0 of the RHEL-versioned scheme at its word: `ID=rhel` in os-release says that this is RHEL, not CentOS Stream.
+    #[must_use]
+    pub fn on_rhel(mut self) -> Self {
+        if self.zero_minor
+            && let Some(rhel) = &mut self.rhel
+        {
+            rhel.minor = Some(0);
+        }
+        self
+    }
+}
+
+impl fmt::Display for ImageVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
