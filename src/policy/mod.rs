@@ -1,0 +1,114 @@
+//! The skew policy: its schema, its reading and the choice of the limit (pure).
+
+mod choose;
+mod parse;
+
+pub use choose::choose;
+pub use parse::{PolicyError, parse};
+
+use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion};
+
+/// Where the policy is delivered on a node.
+pub const POLICY_PATH: &str = "/etc/skewguard/policy.json";
+
+/// What a decided refusal does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Refuses.
+    Enforce,
+    /// Decides, says and reports, never blocks. Also what an unknown mode acts as.
+    Warn,
+    /// The opt-out.
+    None,
+}
+
+/// What happens to a node whose boot image cannot be determined or judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnUndetermined {
+    /// It boots.
+    Proceed,
+    /// It is refused, under `Enforce`.
+    Refuse,
+}
+
+/// A rule's setting: one that this version understands, or one whose shape it does not know, which is never evaluated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Setting<T> {
+    /// Understood.
+    Known(T),
+    /// Not understood; the JSON text, made printable.
+    Unknown(String),
+}
+
+/// `release` of a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitRelease {
+    /// `x.y.z`: this release alone.
+    Exact(Release),
+    /// `x.y`: this minor, and later ones until another limit names them.
+    Minor(OcpMinor),
+}
+
+/// `minimumRHCOSVersion` and `maximumRHCOSVersion`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RhcosBound {
+    /// `9.2`: compares RHEL releases.
+    Rhel(RhelVersion),
+    /// `418.94.202510081222-0` or `9.6.20250523-0`: compares RHEL, then build date, across schemes.
+    Image(ImageVersion),
+}
+
+/// `minimumOCPVersion`: `4.13.0`, or `4.13` which means the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MinimumOcp(pub Release);
+
+/// An entry of `deniedVersions`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeniedVersion {
+    /// An exact version, or a beginning followed by `*`. Printable.
+    pub version: String,
+    /// Why, for the console. Printable.
+    pub reason: Option<String>,
+}
+
+/// One limit: the rules for the nodes that it is chosen for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Limit {
+    /// Target release it is for; `None` is any.
+    pub release: Option<LimitRelease>,
+    /// Pools it is for; `None` is any.
+    pub pools: Option<Vec<String>>,
+    /// Oldest OCP release whose boot images are allowed.
+    pub minimum_ocp: Option<Setting<MinimumOcp>>,
+    /// Oldest RHCOS allowed.
+    pub minimum_rhcos: Option<Setting<RhcosBound>>,
+    /// Newest RHCOS allowed.
+    pub maximum_rhcos: Option<Setting<RhcosBound>>,
+    /// How many OCP minors the image may be behind the target.
+    pub maximum_releases_behind: Option<Setting<u16>>,
+    /// RHEL majors allowed.
+    pub rhel_majors: Option<Setting<Vec<u16>>>,
+    /// Versions that are never allowed.
+    pub denied_versions: Option<Setting<Vec<DeniedVersion>>>,
+}
+
+/// A policy, as far as it is understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// The mode in force.
+    pub mode: Mode,
+    /// The mode as written, printable.
+    pub mode_text: String,
+    /// For boot images that cannot be judged.
+    pub on_undetermined: OnUndetermined,
+    /// In the order of the file.
+    pub limits: Vec<Limit>,
+    /// Whom to ask. Printable.
+    pub help_text: Option<String>,
+    /// Where to read more. Printable.
+    pub help_url: Option<String>,
+    /// Written for another version of our API group: read as far as understood, never blocks.
+    pub other_version: bool,
+    /// What was not understood, as sentences for the verdict's warnings.
+    pub warnings: Vec<String>,
+}
