@@ -1,0 +1,164 @@
+//! The state table: from facts to a verdict.
+
+use super::{
+    Action, BootImageStatus, Facts, Finding, Outcome, OverrideWord, PolicyInput, PolicyStatus, Reason, RuleResult, Target, TargetInput,
+    Verdict, rules,
+};
+use crate::API_VERSION;
+use crate::policy::{Limit, LimitRelease, Mode, OnUndetermined, Policy, choose};
+use crate::version::Release;
+
+/// Decides. The first state that matches gives verdict, reason and action.
+pub fn decide(facts: &Facts) -> Verdict {
+    let mut warnings = facts.warnings.clone();
+    let policy = match &facts.policy {
+        PolicyInput::Valid { policy, .. } => Some(policy),
+        PolicyInput::Absent | PolicyInput::Invalid { .. } => None,
+    };
+    if let Some(policy) = policy {
+        warnings.extend(policy.warnings.iter().cloned());
+    }
+    let target = match &facts.target {
+        TargetInput::Read(target) => target.clone(),
+        TargetInput::Absent | TargetInput::Unreadable => Target::default(),
+    };
+    let release = target.release.as_deref().and_then(|text| match text.parse::<Release>() {
+        Ok(release) => Some(release),
+        Err(error) => {
+            warnings.push(format!("target release \"{text}\" is ignored: {error}"));
+            None
+        }
+    });
+    let limit = policy.and_then(|policy| match facts.target {
+        // Neither release nor pool is known: any limit might be another pool's.
+        TargetInput::Unreadable => None,
+        TargetInput::Absent | TargetInput::Read(_) => choose(&policy.limits, release, target.pool.as_deref()),
+    });
+    let image = facts.boot_image.as_ref().map(|image| &image.version);
+    let findings = limit.map(|limit| rules::apply(limit, image, release)).unwrap_or_default();
+    let state = state(facts, policy, limit, &findings);
+    Verdict {
+        api_version: API_VERSION.to_owned(),
+        kind: "BootImageVerdict".to_owned(),
+        verdict: state.verdict,
+        action: state.action,
+        reason: state.reason,
+        message: state.message,
+        findings,
+        boot_image: facts.boot_image.as_ref().map(|image| BootImageStatus {
+            source: Some(image.source),
+            path: Some(image.path.clone()),
+            ..BootImageStatus::from(&image.version)
+        }),
+        target,
+        policy: policy_status(&facts.policy, limit),
+        r#override: facts.r#override,
+        warnings,
+        deployment: facts.deployment.clone(),
+        platform: facts.platform.clone(),
+        gate: None,
+    }
+}
+
+struct State {
+    verdict: Outcome,
+    reason: Reason,
+    action: Action,
+    message: String,
+}
+
+impl State {
+    fn proceed(verdict: Outcome, reason: Reason, message: impl Into<String>) -> Self {
+        Self { verdict, reason, action: Action::Proceed, message: message.into() }
+    }
+}
+
+fn state(facts: &Facts, policy: Option<&Policy>, limit: Option<&Limit>, findings: &[Finding]) -> State {
+    let word = facts.r#override.map(|given| given.value);
+    let mode_none = policy.is_some_and(|policy| policy.mode == Mode::None);
+    if word == Some(OverrideWord::Off) {
+        return State::proceed(Outcome::Disabled, Reason::OverrideOff, "the override says off");
+    }
+    if mode_none {
+        return State::proceed(Outcome::Disabled, Reason::PolicyModeNone, "the policy's mode is None");
+    }
+    if facts.policy == PolicyInput::Absent {
+        return State::proceed(Outcome::NoPolicy, Reason::NoPolicyDelivered, "the served config carries no skew policy");
+    }
+    if facts.deployment.on_target {
+        return State::proceed(Outcome::Allowed, Reason::AlreadyOnTarget, "the booted deployment already is the target image");
+    }
+    if let Some(first) = findings.iter().find(|finding| finding.result == RuleResult::Fail) {
+        let action = if may_block(facts, policy) { Action::Block } else { Action::Proceed };
+        return State { verdict: Outcome::Refused, reason: first.rule, action, message: first.message.clone() };
+    }
+    if findings.iter().any(|finding| finding.result == RuleResult::Pass) {
+        return State::proceed(Outcome::Allowed, Reason::WithinLimits, "the boot image is within the policy's limits");
+    }
+    undetermined(facts, policy, limit)
+}
+
+fn undetermined(facts: &Facts, policy: Option<&Policy>, limit: Option<&Limit>) -> State {
+    let open = |reason, message: String| State::proceed(Outcome::Undetermined, reason, message);
+    if let PolicyInput::Invalid { path, error, .. } = &facts.policy {
+        return open(Reason::PolicyInvalid, format!("{path}: {error}"));
+    }
+    if facts.target == TargetInput::Unreadable {
+        return open(Reason::TargetUnknown, "the target's MachineConfig cannot be read; see the warnings".to_owned());
+    }
+    if limit.is_none() {
+        let message = match &facts.target {
+            TargetInput::Read(Target { release, pool, .. }) => format!(
+                "the policy has no limit for release {} and pool {}",
+                release.as_deref().unwrap_or("unknown"),
+                pool.as_deref().unwrap_or("unknown")
+            ),
+            TargetInput::Absent | TargetInput::Unreadable => {
+                "the target is unknown and the policy has no limit without release and pools".to_owned()
+            }
+        };
+        let reason = if facts.target == TargetInput::Absent { Reason::TargetUnknown } else { Reason::NoLimitForTarget };
+        return open(reason, message);
+    }
+    let (reason, message) = match facts.boot_image.as_ref().map(|image| &image.version) {
+        None => (Reason::BootImageUnknown, "no source on this node names the boot image".to_owned()),
+        Some(version) if !version.is_known() => {
+            (Reason::BootImageUndecodable, format!("boot image version \"{version}\" follows no known scheme"))
+        }
+        Some(version) => (Reason::NoRuleEvaluated, format!("boot image version {version} says too little for any rule of the limit")),
+    };
+    let refuse = policy.is_some_and(|policy| policy.on_undetermined == OnUndetermined::Refuse);
+    let action = if refuse && may_block(facts, policy) { Action::Block } else { Action::Proceed };
+    State { verdict: Outcome::Undetermined, reason, action, message }
+}
+
+/// Whether a refusal blocks: the mode in force is `Enforce`, the policy is of our version, and this still is the boot image's first boot.
+fn may_block(facts: &Facts, policy: Option<&Policy>) -> bool {
+    let Some(policy) = policy else { return false };
+    let enforce = match facts.r#override.map(|given| given.value) {
+        Some(OverrideWord::Enforce) => policy.mode != Mode::None,
+        Some(OverrideWord::Warn | OverrideWord::Off) => false,
+        None => policy.mode == Mode::Enforce,
+    };
+    enforce && !policy.other_version && !facts.deployment.rebased && !facts.deployment.first_boot_finished
+}
+
+fn policy_status(input: &PolicyInput, limit: Option<&Limit>) -> Option<PolicyStatus> {
+    match input {
+        PolicyInput::Absent => None,
+        PolicyInput::Invalid { path, digest, .. } => {
+            Some(PolicyStatus { path: path.clone(), digest: digest.clone(), ..PolicyStatus::default() })
+        }
+        PolicyInput::Valid { path, digest, policy } => Some(PolicyStatus {
+            path: path.clone(),
+            digest: Some(digest.clone()),
+            mode: Some(policy.mode_text.clone()),
+            limit_release: limit.and_then(|limit| limit.release).map(|release| match release {
+                LimitRelease::Exact(exact) => exact.to_string(),
+                LimitRelease::Minor(minor) => minor.to_string(),
+            }),
+            help_text: policy.help_text.clone(),
+            help_url: policy.help_url.clone(),
+        }),
+    }
+}

@@ -1,0 +1,310 @@
+//! The verdict: what was decided, why, and from what (pure).
+//!
+//! [`Facts`] go in, a [`Verdict`] comes out of [`decide`]; no clock and no I/O in between. The serialised verdict is a stable interface:
+//! it is printed by `check --output json`, kept in `/run/skewguard/verdict.json` and `/var/lib/skewguard/verdict.json`, and reported.
+
+mod decide;
+mod facts;
+mod rules;
+
+pub use decide::decide;
+pub use facts::{BootImage, Deployment, Facts, Override, OverrideSource, OverrideWord, PolicyInput, Target, TargetInput};
+
+use crate::version::{ImageVersion, Scheme};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// The policy's mode is `None`, or the override says `off`.
+    Disabled,
+    /// The served config carries no policy.
+    NoPolicy,
+    /// At least one rule passes and none fails, or the node already runs its target image.
+    Allowed,
+    /// At least one rule fails.
+    Refused,
+    /// It could not be decided.
+    Undetermined,
+}
+
+/// What follows for the boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Action {
+    /// The boot goes on.
+    Proceed,
+    /// The rebase and the kubelet are held back.
+    Block,
+}
+
+/// Why, in one word. Names of rules are the reasons of refusals, in the order in which they are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Reason {
+    /// Rule: the version is on the limit's list of denied ones.
+    DeniedVersion,
+    /// Rule: the RHEL major is not among the limit's.
+    #[serde(rename = "RHELMajorUnsupported")]
+    RhelMajorUnsupported,
+    /// Rule: the OCP release of the image is below the minimum.
+    #[serde(rename = "BelowMinimumOCPVersion")]
+    BelowMinimumOcpVersion,
+    /// Rule: the RHCOS version of the image is below the minimum.
+    #[serde(rename = "BelowMinimumRHCOSVersion")]
+    BelowMinimumRhcosVersion,
+    /// Rule: the RHCOS version of the image is above the maximum.
+    #[serde(rename = "AboveMaximumRHCOSVersion")]
+    AboveMaximumRhcosVersion,
+    /// Rule: the image is more OCP minors behind the target than allowed.
+    TooManyReleasesBehind,
+    /// The policy's mode is `None`.
+    PolicyModeNone,
+    /// The override says `off`.
+    OverrideOff,
+    /// No policy was delivered.
+    NoPolicyDelivered,
+    /// The booted deployment already is the target image.
+    AlreadyOnTarget,
+    /// Every rule that could be evaluated passes.
+    WithinLimits,
+    /// The policy could not be read or is not valid.
+    PolicyInvalid,
+    /// The policy has no limit for this release and pool.
+    NoLimitForTarget,
+    /// The target's MachineConfig could not be read.
+    TargetUnknown,
+    /// No source names the boot image.
+    BootImageUnknown,
+    /// The boot image's version string follows no known scheme.
+    BootImageUndecodable,
+    /// The boot image is known, but says too little for any rule of the limit.
+    NoRuleEvaluated,
+}
+
+impl Reason {
+    /// The reason as written in JSON, labels and journal fields.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::DeniedVersion => "DeniedVersion",
+            Self::RhelMajorUnsupported => "RHELMajorUnsupported",
+            Self::BelowMinimumOcpVersion => "BelowMinimumOCPVersion",
+            Self::BelowMinimumRhcosVersion => "BelowMinimumRHCOSVersion",
+            Self::AboveMaximumRhcosVersion => "AboveMaximumRHCOSVersion",
+            Self::TooManyReleasesBehind => "TooManyReleasesBehind",
+            Self::PolicyModeNone => "PolicyModeNone",
+            Self::OverrideOff => "OverrideOff",
+            Self::NoPolicyDelivered => "NoPolicyDelivered",
+            Self::AlreadyOnTarget => "AlreadyOnTarget",
+            Self::WithinLimits => "WithinLimits",
+            Self::PolicyInvalid => "PolicyInvalid",
+            Self::NoLimitForTarget => "NoLimitForTarget",
+            Self::TargetUnknown => "TargetUnknown",
+            Self::BootImageUnknown => "BootImageUnknown",
+            Self::BootImageUndecodable => "BootImageUndecodable",
+            Self::NoRuleEvaluated => "NoRuleEvaluated",
+        }
+    }
+}
+
+/// How one rule came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RuleResult {
+    /// The image meets the rule.
+    Pass,
+    /// The image breaks the rule.
+    Fail,
+    /// Too little is known, or the rule has a shape that this version does not know.
+    NotEvaluated,
+}
+
+macro_rules! display_as_json_name {
+    ($($name:ident { $($variant:ident),+ })+) => {$(
+        impl $name {
+            /// The value as written in JSON.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($variant)),+ }
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    )+};
+}
+display_as_json_name! {
+    Outcome { Disabled, NoPolicy, Allowed, Refused, Undetermined }
+    Action { Proceed, Block }
+    RuleResult { Pass, Fail, NotEvaluated }
+    ImageSource { Aleph, Record, OsRelease }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Where the boot image's version was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ImageSource {
+    /// The aleph file, written when the image was built or installed.
+    Aleph,
+    /// skewguard's own record of the first run.
+    Record,
+    /// os-release of the booted deployment, while that still is the boot image's.
+    OsRelease,
+}
+
+/// One rule of the chosen limit, applied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Reason,
+    /// How it came out.
+    pub result: RuleResult,
+    /// What the boot image has; absent where unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub have: Option<String>,
+    /// What the policy wants.
+    pub want: String,
+    /// The same as a sentence.
+    pub message: String,
+}
+
+/// A boot image version as JSON; also one line of `inspect --output json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BootImageStatus {
+    /// The version string, made printable.
+    pub version: String,
+    /// Its scheme.
+    pub scheme: Scheme,
+    /// RHEL `major.minor`, or only the major where that is all that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rhel_version: Option<String>,
+    /// OCP `x.y`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ocp_version: Option<String>,
+    /// `YYYY-MM-DD`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build_date: Option<String>,
+    /// The number of the build on that date or stamp.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build_number: Option<u32>,
+    /// Where it was read; absent in `inspect`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<ImageSource>,
+    /// The file it was read from; absent in `inspect`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+impl From<&ImageVersion> for BootImageStatus {
+    fn from(version: &ImageVersion) -> Self {
+        Self {
+            version: version.text().to_owned(),
+            scheme: version.scheme(),
+            rhel_version: version.rhel().map(|rhel| rhel.to_string()),
+            ocp_version: version.ocp().map(|ocp| ocp.to_string()),
+            build_date: version.build_date().map(|date| date.to_string()),
+            build_number: version.build_number(),
+            source: None,
+            path: None,
+        }
+    }
+}
+
+/// The policy that decided.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyStatus {
+    /// The file, or the served config that carried it.
+    pub path: String,
+    /// `sha256:` and the hex digest of the policy's bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// The mode as the policy says it; absent where it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// The release of the chosen limit; absent for a limit without release, and where none was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_release: Option<String>,
+    /// Whom to ask, from the policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help_text: Option<String>,
+    /// Where to read more, from the policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help_url: Option<String>,
+}
+
+/// What the gate did, as seen and verified by `enforce`; absent from `check`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateStatus {
+    /// The node is held: the stamp is written.
+    pub held: bool,
+    /// The units that are held.
+    #[serde(default)]
+    pub units: Vec<String>,
+    /// Why the node could not be held, or not wholly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The verdict, serialised as `BootImageVerdict`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
+    /// [`crate::API_VERSION`].
+    pub api_version: String,
+    /// `BootImageVerdict`.
+    pub kind: String,
+    /// What was decided.
+    pub verdict: Outcome,
+    /// What follows.
+    pub action: Action,
+    /// Why.
+    pub reason: Reason,
+    /// Why, as one line for a person.
+    pub message: String,
+    /// Every rule of the chosen limit, in the order of their rank.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    /// The boot image; absent where no source names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_image: Option<BootImageStatus>,
+    /// The target; its fields are absent where unknown.
+    #[serde(default)]
+    pub target: Target,
+    /// The policy; absent where none was delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicyStatus>,
+    /// The override in force; `null` without one.
+    #[serde(default)]
+    pub r#override: Option<Override>,
+    /// What was odd while reading; each names its file.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// The booted deployment.
+    #[serde(default)]
+    pub deployment: Deployment,
+    /// `ignition.platform.id` from the kernel command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<String>,
+    /// What the gate did; only after `enforce` had something to refuse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateStatus>,
+}
+
+impl Verdict {
+    /// The failed rules, the one that gives the reason first.
+    pub fn failures(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.result == RuleResult::Fail)
+    }
+
+    /// Whether the boot is to be blocked.
+    pub fn blocks(&self) -> bool {
+        self.action == Action::Block
+    }
+}
