@@ -1,0 +1,366 @@
+//! Confined file access: every file of a node is read and written through a [`Root`].
+//!
+//! openat2(2) with `RESOLVE_IN_ROOT` would do this in the kernel, but only from Linux 5.6 on; boot images go back to 4.18. So the path is
+//! walked here, one component at a time, and symlinks are resolved as a chroot would: absolute ones start at the root, `..` stops there.
+
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, readlinkat, renameat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat, mkdirat};
+use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// Symlinks followed in one path, as in the kernel (path_resolution(7)).
+const MAX_SYMLINKS: usize = 40;
+
+/// A directory that all paths are relative to: `/`, or a tree to look into.
+#[derive(Debug)]
+pub struct Root {
+    dir: OwnedFd,
+    path: PathBuf,
+}
+
+/// What is wrong with a file. Absence is not: it is an `Ok(None)`.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// A directory, FIFO, socket or device.
+    #[error("is a {0}, not a regular file")]
+    NotAFile(&'static str),
+    /// Longer than its kind of file can be.
+    #[error("is {size} bytes long; at most {max} are read")]
+    TooLarge {
+        /// Bytes found.
+        size: u64,
+        /// Bytes allowed.
+        max: u64,
+    },
+    /// The kernel says no.
+    #[error("{0}")]
+    Io(#[source] std::io::Error),
+    /// The content is not what it should be.
+    #[error("{0}")]
+    Content(String),
+}
+
+/// A problem, and the file that has it (as a path within the root).
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {problem}")]
+pub struct FileError {
+    /// The file, absolute within the root.
+    pub path: String,
+    /// What is wrong with it.
+    #[source]
+    pub problem: Problem,
+}
+
+impl FileError {
+    /// The content of `path` is not what it should be.
+    pub fn content(path: &str, what: impl std::fmt::Display) -> Self {
+        Self { path: path.to_owned(), problem: Problem::Content(crate::text::word(&what.to_string())) }
+    }
+
+    /// The kernel said no to something done to `path`.
+    pub fn io(path: &str, error: impl Into<std::io::Error>) -> Self {
+        Self { path: path.to_owned(), problem: Problem::Io(error.into()) }
+    }
+}
+
+impl Root {
+    /// Opens the directory.
+    ///
+    /// # Errors
+    /// It does not exist, is no directory or may not be entered.
+    pub fn open(path: &Path) -> std::io::Result<Self> {
+        let dir = openat(AT_FDCWD, path, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
+        Ok(Self { dir, path: path.to_owned() })
+    }
+
+    /// Whether this is the running system, with its D-Bus, journal and console. `/` by any name counts.
+    pub fn is_live(&self) -> bool {
+        let same = |a: FileStat, b: FileStat| (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino);
+        match (fstat(&self.dir), nix::sys::stat::stat("/")) {
+            (Ok(root), Ok(slash)) => same(root, slash),
+            _ => false,
+        }
+    }
+
+    /// The directory as it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads a regular file of at most `max` bytes; `None` where there is none.
+    ///
+    /// # Errors
+    /// Not a regular file (never waits for a FIFO's writer), too large, or the kernel says no.
+    pub fn read(&self, path: &str, max: u64) -> Result<Option<Vec<u8>>, FileError> {
+        let at = |problem| FileError { path: path.to_owned(), problem };
+        let Some(place) = self.find(path).map_err(|e| FileError::io(path, e))? else { return Ok(None) };
+        let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let fd = match &place.name {
+            // The type is asked for first: opening a device can have effects.
+            Some(name) => {
+                let kind = fstatat(&place.dir, name.as_os_str(), AtFlags::AT_SYMLINK_NOFOLLOW).map_err(|e| FileError::io(path, e))?;
+                regular(&kind).map_err(at)?;
+                openat(&place.dir, name.as_os_str(), flags, Mode::empty()).map_err(|e| FileError::io(path, e))?
+            }
+            None => return Err(at(Problem::NotAFile("directory"))),
+        };
+        let stat = fstat(&fd).map_err(|e| FileError::io(path, e))?;
+        regular(&stat).map_err(at)?;
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        if size > max {
+            return Err(at(Problem::TooLarge { size, max }));
+        }
+        // Files in /proc say size 0; a file may grow while it is read.
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+        File::from(fd).take(max + 1).read_to_end(&mut bytes).map_err(|e| FileError::io(path, e))?;
+        let size = bytes.len() as u64;
+        if size > max {
+            return Err(at(Problem::TooLarge { size, max }));
+        }
+        Ok(Some(bytes))
+    }
+
+    /// [`Root::read`] for text.
+    ///
+    /// # Errors
+    /// As there, and where the bytes are not UTF-8.
+    pub fn read_text(&self, path: &str, max: u64) -> Result<Option<String>, FileError> {
+        let Some(bytes) = self.read(path, max)? else { return Ok(None) };
+        String::from_utf8(bytes).map(Some).map_err(|_| FileError::content(path, "is not UTF-8 text"))
+    }
+
+    /// Whether something is there, of whatever type; a dangling symlink counts as nothing.
+    ///
+    /// # Errors
+    /// The kernel says no.
+    pub fn exists(&self, path: &str) -> Result<bool, FileError> {
+        self.find(path).map(|place| place.is_some()).map_err(|e| FileError::io(path, e))
+    }
+
+    /// The target of the symlink at `path` itself (its directory is resolved, the link is not); `None` where there is no symlink.
+    ///
+    /// # Errors
+    /// The kernel says no.
+    pub fn read_link(&self, path: &str) -> Result<Option<OsString>, FileError> {
+        let Some((dir, name)) = self.parent(path)? else { return Ok(None) };
+        match readlinkat(&dir, name.as_os_str()) {
+            Ok(target) => Ok(Some(target)),
+            Err(Errno::EINVAL | Errno::ENOENT) => Ok(None),
+            Err(error) => Err(FileError::io(path, error)),
+        }
+    }
+
+    /// Names in a directory, sorted, at most `max`; empty where there is none.
+    ///
+    /// # Errors
+    /// Not a directory, or the kernel says no.
+    pub fn list(&self, path: &str, max: usize) -> Result<Vec<OsString>, FileError> {
+        let Some(dir) = self.find_dir(path)? else { return Ok(Vec::new()) };
+        let mut dir = nix::dir::Dir::openat(&dir, ".", OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())
+            .map_err(|e| FileError::io(path, e))?;
+        let mut names = Vec::new();
+        for entry in dir.iter() {
+            let entry = entry.map_err(|e| FileError::io(path, e))?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(OsString::from_vec(name.to_vec()));
+                if names.len() == max {
+                    break;
+                }
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Writes a file as a whole: a temporary file in the same directory (which keeps its SELinux label), mode, fsync, rename, fsync of the
+    /// directory. Directories on the way are made with mode 0755. A symlink at `path` itself is replaced, not followed.
+    ///
+    /// # Errors
+    /// The kernel says no; then the old file is untouched and no temporary file stays behind.
+    pub fn write(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
+        self.replace(path, |dir, temporary| {
+            let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+            let fd = openat(dir, temporary, flags, Mode::S_IRUSR | Mode::S_IWUSR)?;
+            fchmod(&fd, Mode::from_bits_truncate(mode))?;
+            let mut file = File::from(fd);
+            file.write_all(bytes)?;
+            file.sync_all()
+        })
+    }
+
+    /// Puts a symlink at `path`, as a whole, in place of whatever file or symlink is there.
+    ///
+    /// # Errors
+    /// The kernel says no; then the old file is untouched.
+    pub fn write_link(&self, path: &str, target: &OsStr) -> Result<(), FileError> {
+        self.replace(path, |dir, temporary| Ok(symlinkat(target, dir, temporary)?))
+    }
+
+    /// Removes a file or symlink; whether there was one.
+    ///
+    /// # Errors
+    /// The kernel says no.
+    pub fn remove(&self, path: &str) -> Result<bool, FileError> {
+        self.unlink(path, UnlinkatFlags::NoRemoveDir)
+    }
+
+    /// Removes an empty directory; whether there was one.
+    ///
+    /// # Errors
+    /// It is not empty, or the kernel says no.
+    pub fn remove_dir(&self, path: &str) -> Result<bool, FileError> {
+        self.unlink(path, UnlinkatFlags::RemoveDir)
+    }
+
+    fn unlink(&self, path: &str, flag: UnlinkatFlags) -> Result<bool, FileError> {
+        let Some((dir, name)) = self.parent(path)? else { return Ok(false) };
+        match unlinkat(&dir, name.as_os_str(), flag) {
+            Ok(()) => Ok(true),
+            Err(Errno::ENOENT) => Ok(false),
+            Err(error) => Err(FileError::io(path, error)),
+        }
+    }
+
+    fn replace(&self, path: &str, make: impl FnOnce(&OwnedFd, &OsStr) -> std::io::Result<()>) -> Result<(), FileError> {
+        let failed = |error: std::io::Error| FileError::io(path, error);
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if matches!(name, "" | "." | "..") {
+            return Err(failed(Errno::EISDIR.into()));
+        }
+        let dir = self.make_dirs(parent).map_err(failed)?;
+        let temporary = OsString::from(format!(".{name}.skewguard-{}", std::process::id()));
+        // A leftover of a process with our number that was killed.
+        let _ = unlinkat(&dir, temporary.as_os_str(), UnlinkatFlags::NoRemoveDir);
+        let done = make(&dir, &temporary).and_then(|()| Ok(renameat(&dir, temporary.as_os_str(), &dir, OsStr::new(name))?));
+        if let Err(error) = done {
+            let _ = unlinkat(&dir, temporary.as_os_str(), UnlinkatFlags::NoRemoveDir);
+            return Err(failed(error));
+        }
+        // The content is in place; a directory that cannot be synced (some file systems) is no reason to say it is not.
+        if let Ok(dir) = openat(&dir, ".", OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty()) {
+            let _ = nix::unistd::fsync(&dir);
+        }
+        Ok(())
+    }
+
+    fn make_dirs(&self, path: &str) -> std::io::Result<OwnedFd> {
+        let mut so_far = String::new();
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            let parent = self.find(&so_far)?.ok_or(Errno::ENOENT)?.into_dir()?;
+            so_far = format!("{so_far}/{part}");
+            if self.find(&so_far)?.is_none() {
+                match mkdirat(&parent, part, Mode::from_bits_truncate(0o755)) {
+                    Ok(()) | Err(Errno::EEXIST) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(self.find(&so_far)?.ok_or(Errno::ENOENT)?.into_dir()?)
+    }
+
+    fn find_dir(&self, path: &str) -> Result<Option<OwnedFd>, FileError> {
+        let failed = |e: std::io::Error| FileError::io(path, e);
+        match self.find(path).map_err(failed)? {
+            None => Ok(None),
+            Some(place) => place.into_dir().map(Some).map_err(|e| failed(e.into())),
+        }
+    }
+
+    /// The directory that holds `path`, resolved, and its last name, not resolved.
+    fn parent(&self, path: &str) -> Result<Option<(OwnedFd, OsString)>, FileError> {
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        Ok(self.find_dir(parent)?.map(|dir| (dir, OsString::from(name))))
+    }
+
+    /// Walks to `path`, following every symlink inside the root; `None` where a component does not exist.
+    fn find(&self, path: &str) -> std::io::Result<Option<Place>> {
+        let mut todo: VecDeque<OsString> = components(OsStr::new(path)).collect();
+        let mut dirs: Vec<OwnedFd> = Vec::new();
+        let mut links = 0;
+        while let Some(name) = todo.pop_front() {
+            if name == ".." {
+                dirs.pop();
+                continue;
+            }
+            let here = dirs.last().unwrap_or(&self.dir);
+            let stat = match fstatat(here, name.as_os_str(), AtFlags::AT_SYMLINK_NOFOLLOW) {
+                Ok(stat) => stat,
+                Err(Errno::ENOENT) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            if is(&stat, SFlag::S_IFLNK) {
+                links += 1;
+                if links > MAX_SYMLINKS {
+                    return Err(Errno::ELOOP.into());
+                }
+                let target = readlinkat(here, name.as_os_str())?;
+                if target.as_bytes().first() == Some(&b'/') {
+                    dirs.clear();
+                }
+                for (n, part) in components(&target).enumerate() {
+                    todo.insert(n, part);
+                }
+            } else if is(&stat, SFlag::S_IFDIR) {
+                let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+                dirs.push(openat(here, name.as_os_str(), flags, Mode::empty())?);
+            } else if todo.is_empty() {
+                let dir = here.as_fd().try_clone_to_owned()?;
+                return Ok(Some(Place { dir, name: Some(name) }));
+            } else {
+                return Err(Errno::ENOTDIR.into());
+            }
+        }
+        let dir = match dirs.pop() {
+            Some(dir) => dir,
+            None => self.dir.try_clone()?,
+        };
+        Ok(Some(Place { dir, name: None }))
+    }
+}
+
+/// Something that exists: a directory, or a name in one that is neither directory nor symlink.
+struct Place {
+    dir: OwnedFd,
+    name: Option<OsString>,
+}
+
+impl Place {
+    fn into_dir(self) -> Result<OwnedFd, Errno> {
+        match self.name {
+            None => Ok(self.dir),
+            Some(_) => Err(Errno::ENOTDIR),
+        }
+    }
+}
+
+fn components(path: &OsStr) -> impl Iterator<Item = OsString> + '_ {
+    let parts = path.as_bytes().split(|b| *b == b'/');
+    parts.filter(|part| !part.is_empty() && *part != b".").map(|part| OsStr::from_bytes(part).to_owned())
+}
+
+fn is(stat: &FileStat, kind: SFlag) -> bool {
+    SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == kind
+}
+
+fn regular(stat: &FileStat) -> Result<(), Problem> {
+    let kinds = [
+        (SFlag::S_IFDIR, "directory"),
+        (SFlag::S_IFIFO, "FIFO"),
+        (SFlag::S_IFSOCK, "socket"),
+        (SFlag::S_IFCHR, "character device"),
+        (SFlag::S_IFBLK, "block device"),
+        (SFlag::S_IFLNK, "symlink"),
+    ];
+    match kinds.into_iter().find(|(kind, _)| is(stat, *kind)) {
+        Some((_, name)) => Err(Problem::NotAFile(name)),
+        None => Ok(()),
+    }
+}
