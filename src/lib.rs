@@ -2,6 +2,7 @@
 //!
 //! Facts in (`node`), decision in the middle ([`version`], [`policy`], [`verdict`]), effects out. `docs/architecture.md` draws it.
 
+pub mod cli;
 pub mod node;
 pub mod policy;
 pub mod text;

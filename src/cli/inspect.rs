@@ -1,0 +1,46 @@
+//! `skewguard inspect`: what version strings say.
+
+use super::{Exit, Failure, Io, TextOrJson};
+use crate::verdict::BootImageStatus;
+use crate::version::ImageVersion;
+
+/// Decode boot image version strings.
+///
+/// What a string does not say is shown as unknown and never guessed. A string of no known scheme is an answer, not an error.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: skewguard inspect 418.94.202511191518-0 9.6.20250523-0")]
+pub(super) struct Args {
+    /// Versions as an aleph file or os-release names them.
+    #[arg(required = true, value_name = "VERSION")]
+    versions: Vec<String>,
+    /// One line per version: text for a person, or a JSON object.
+    #[arg(long, value_enum, default_value = "text")]
+    output: TextOrJson,
+}
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    for text in &args.versions {
+        let version = ImageVersion::parse(text);
+        match args.output {
+            TextOrJson::Text => writeln!(io.out, "{}", line(&version))?,
+            TextOrJson::Json => writeln!(io.out, "{}", serde_json::to_string(&BootImageStatus::from(&version))?)?,
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn line(version: &ImageVersion) -> String {
+    if !version.is_known() {
+        return format!("{version}: no known scheme");
+    }
+    let unknown = || "unknown".to_owned();
+    let rhel = match version.rhel() {
+        Some(rhel) if rhel.minor.is_none() => format!("{rhel} (minor unknown)"),
+        Some(rhel) => rhel.to_string(),
+        None => unknown(),
+    };
+    let ocp = version.ocp().map_or_else(unknown, |ocp| ocp.to_string());
+    let date = version.build_date().map_or_else(unknown, |date| date.to_string());
+    let build = version.build_number().map_or_else(unknown, |build| build.to_string());
+    format!("{version}: scheme {}, RHEL {rhel}, OCP {ocp}, built {date}, build {build}", version.scheme())
+}

@@ -1,0 +1,107 @@
+//! The command line: one file per command, wired to the library here and nowhere else.
+
+mod check;
+mod inspect;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+/// What a command comes to; the numbers are stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Proceed, or done: 0.
+    Done,
+    /// It could not be done: 1.
+    Failed,
+    /// Wrong usage: 2.
+    Usage,
+    /// Refused, the action is Block: 3.
+    Refused,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Refused => 3,
+        }
+        .into()
+    }
+}
+
+/// Why a command could not do its work; its `Display` is the whole story, remedy included.
+pub(crate) type Failure = Box<dyn std::error::Error>;
+
+/// Where a command writes; injected, so that whole commands are tested without a process.
+pub struct Io<'a> {
+    /// Results.
+    pub out: &'a mut dyn Write,
+    /// Everything else.
+    pub err: &'a mut dyn Write,
+}
+
+/// Refuses, at the first boot of an OpenShift node, a boot image that is too old for its cluster, and says why.
+#[derive(Debug, Parser)]
+#[command(name = "skewguard", version, propagate_version = true, max_term_width = 100, after_help = AFTER_HELP)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Exit status: 0 proceed or done, 1 could not do it, 2 wrong usage, 3 refused.
+
+On a node that was refused: read /etc/issue, then `skewguard check` for the whole of it. To let it through for this boot:
+`skewguard allow`, or skewguard=off on the kernel command line.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::Args),
+    Inspect(inspect::Args),
+}
+
+/// The form of results that people and scripts both read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextOrJson {
+    /// For a person.
+    Text,
+    /// For a script; fields are only ever added.
+    Json,
+}
+
+/// The argument parser, for man pages and completions.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
+/// Runs one command line, the program's name first.
+pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are results, not errors.
+            let (to, exit) = if error.use_stderr() { (&mut *io.err, Exit::Usage) } else { (&mut *io.out, Exit::Done) };
+            let _ = write!(to, "{}", error.render());
+            return exit;
+        }
+    };
+    let done = match &cli.command {
+        Command::Check(args) => check::run(args, io),
+        Command::Inspect(args) => inspect::run(args, io),
+    };
+    done.unwrap_or_else(|failure| {
+        if !is_broken_pipe(failure.as_ref()) {
+            let _ = writeln!(io.err, "skewguard: {failure}");
+        }
+        Exit::Failed
+    })
+}
+
+/// `skewguard check | head -1` is no failure worth a line.
+fn is_broken_pipe(failure: &(dyn std::error::Error + 'static)) -> bool {
+    failure.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}
