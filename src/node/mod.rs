@@ -1,5 +1,19 @@
 //! What is read from a node, all of it under a [`Root`].
 
+mod aleph;
+mod cmdline;
+mod deployment;
+mod facts;
+mod machine_config;
+mod os_release;
+mod policy;
+mod record;
 pub mod root;
 
+pub use facts::{Options, facts, policy_in};
+pub use machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, SERVED_PATH};
+pub use record::{RECORD_PATH, Record};
 pub use root::{FileError, Problem, Root};
+
+/// The override for this boot, which wins over the kernel argument.
+pub const OVERRIDE_PATH: &str = "/run/skewguard/override";

@@ -1,0 +1,81 @@
+//! The booted deployment: from `ostree=` to the container image it was deployed from.
+
+use super::{FileError, Root};
+use crate::text;
+use std::os::unix::ffi::OsStrExt;
+
+/// An origin file is a few lines.
+const MAX: u64 = 64 << 10;
+
+/// `container-image-reference` of the deployment that `ostree` (`/ostree/boot.1/rhcos/HASH/0`) names; printable.
+///
+/// That path is a symlink to `…/deploy/STATEROOT/deploy/CHECKSUM.SERIAL`, and the origin lies beside the deployment with `.origin` behind its
+/// name (ostree-prepare-root(1), "deployments").
+///
+/// # Errors
+/// A file on the way cannot be read.
+pub(super) fn image_reference(root: &Root, ostree: &str) -> Result<Option<String>, FileError> {
+    let boot = format!("/sysroot/{}", ostree.trim_matches('/'));
+    let Some(target) = root.read_link(&boot)? else { return Ok(None) };
+    let Ok(target) = std::str::from_utf8(target.as_bytes()) else {
+        return Err(FileError::content(&boot, "links to a name that is not UTF-8"));
+    };
+    let parent = boot.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let origin = format!("{parent}/{}.origin", target.trim_end_matches('/'));
+    let Some(origin) = root.read_text(&origin, MAX)? else { return Ok(None) };
+    Ok(reference(&origin))
+}
+
+/// The reference in an origin file's text: a key file with one section, `[origin]`.
+fn reference(origin: &str) -> Option<String> {
+    let mut section = "";
+    for line in origin.lines().map(str::trim) {
+        if line.starts_with('[') {
+            section = line;
+        } else if section == "[origin]"
+            && let Some((key, value)) = line.split_once('=')
+            && key.trim() == "container-image-reference"
+        {
+            return Some(text::word(value.trim())).filter(|value| !value.is_empty());
+        }
+    }
+    None
+}
+
+/// Whether two image references name the same image by digest. A tag says nothing of what is behind it.
+pub(super) fn same_digest(a: &str, b: &str) -> bool {
+    match (digest(a), digest(b)) {
+        (Some(a), Some(b)) => a == b,
+        _ => false,
+    }
+}
+
+fn digest(reference: &str) -> Option<&str> {
+    let (_, digest) = reference.rsplit_once('@')?;
+    let (algorithm, hex) = digest.split_once(':')?;
+    let whole = matches!((algorithm, hex.len()), ("sha256", 64) | ("sha384", 96) | ("sha512", 128));
+    (whole && hex.bytes().all(|b| b.is_ascii_hexdigit())).then_some(digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_reference_of_the_origin_section_only() {
+        let origin = "[other]\ncontainer-image-reference=no\n[origin]\nrefspec=x\ncontainer-image-reference = ostree-unverified-registry:quay.io/a@sha256:00\n";
+        assert_eq!(reference(origin).as_deref(), Some("ostree-unverified-registry:quay.io/a@sha256:00"));
+        assert_eq!(reference("[origin]\nrefspec=x\n"), None);
+        assert_eq!(reference("[origin]\ncontainer-image-reference=\n"), None);
+    }
+
+    #[test]
+    fn only_whole_equal_digests_are_the_same_image() {
+        let (a, b) = ("a".repeat(64), "b".repeat(64));
+        assert!(same_digest(&format!("ostree-image-signed:docker://q/x@sha256:{a}"), &format!("q/y@sha256:{a}")));
+        assert!(!same_digest(&format!("q/x@sha256:{a}"), &format!("q/x@sha256:{b}")));
+        assert!(!same_digest("q/x:latest", "q/x:latest"));
+        assert!(!same_digest("q/x@sha256:", "q/x@sha256:"));
+        assert!(!same_digest(&format!("q/x@sha256:{a}"), "q/x:latest"));
+    }
+}

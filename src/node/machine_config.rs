@@ -1,0 +1,187 @@
+//! The MachineConfigs that a node keeps: the encapsulated one (the target) and the whole one as served (its files).
+
+use super::{FileError, Root};
+use crate::text;
+use crate::verdict::Target;
+use data_url::Source;
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+mod data_url;
+
+use data_url::ContentError;
+pub(crate) use data_url::{MAX_POLICY, hex};
+
+/// The target MachineConfig with its Ignition config emptied. Its existence means "first boot not finished".
+pub const ENCAPSULATED_PATH: &str = "/etc/ignition-machine-config-encapsulated.json";
+
+/// The same after a finished first boot.
+pub const ENCAPSULATED_BAK_PATH: &str = "/etc/ignition-machine-config-encapsulated.json.bak";
+
+/// The MachineConfig whole, as the Machine Config Server gave it.
+pub const SERVED_PATH: &str = "/etc/mcs-machine-config-content.json";
+
+/// A MachineConfig has at most 1.5 MiB (etcd's limit on requests); as JSON text with escapes it may be somewhat longer.
+const MAX: u64 = 8 << 20;
+
+#[derive(Deserialize)]
+struct MachineConfig<'a> {
+    #[serde(default)]
+    metadata: Metadata,
+    #[serde(default, borrow)]
+    spec: Spec<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    annotations: Option<Annotations>,
+    #[serde(default)]
+    owner_references: Option<Last<OwnerReference>>,
+}
+
+/// Only the one that is wanted is kept of a map that may be huge.
+#[derive(Default, Deserialize)]
+struct Annotations {
+    #[serde(default, rename = "machineconfiguration.openshift.io/release-image-version")]
+    release: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct OwnerReference {
+    #[serde(default)]
+    kind: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec<'a> {
+    #[serde(default, rename = "osImageURL")]
+    os_image_url: Option<String>,
+    #[serde(default, borrow)]
+    config: Option<Config<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Config<'a> {
+    #[serde(default, borrow)]
+    storage: Option<Storage<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Storage<'a> {
+    #[serde(default, borrow)]
+    files: Option<Last<PolicyFile<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct PolicyFile<'a> {
+    #[serde(borrow)]
+    path: Cow<'a, str>,
+    #[serde(default, borrow)]
+    contents: Option<Source<'a>>,
+}
+
+/// The last wanted element of a list of any length; the others are dropped as they are read.
+struct Last<T>(Option<T>);
+
+trait Wanted {
+    fn wanted(&self) -> bool;
+}
+
+impl Wanted for OwnerReference {
+    fn wanted(&self) -> bool {
+        self.kind.as_deref() == Some("MachineConfigPool")
+    }
+}
+
+impl Wanted for PolicyFile<'_> {
+    fn wanted(&self) -> bool {
+        self.path == crate::policy::POLICY_PATH
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Wanted> Deserialize<'de> for Last<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct List<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de> + Wanted> Visitor<'de> for List<T> {
+            type Value = Last<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Last<T>, A::Error> {
+                let mut last = None;
+                while let Some(element) = list.next_element::<T>()? {
+                    if element.wanted() {
+                        last = Some(element);
+                    }
+                }
+                Ok(Last(last))
+            }
+        }
+        deserializer.deserialize_seq(List(PhantomData))
+    }
+}
+
+/// Reads the target from an encapsulated MachineConfig; empty counts as absent.
+///
+/// # Errors
+/// Not a MachineConfig.
+pub(super) fn parse_target(bytes: &[u8]) -> Result<Target, serde_json::Error> {
+    let config: MachineConfig<'_> = serde_json::from_slice(bytes)?;
+    let given = |value: Option<String>| value.filter(|value| !value.is_empty()).map(|value| text::word(&value));
+    Ok(Target {
+        release: given(config.metadata.annotations.and_then(|annotations| annotations.release)),
+        pool: given(config.metadata.owner_references.and_then(|owners| owners.0).and_then(|owner| owner.name)),
+        machine_config: given(config.metadata.name),
+        os_image_url: given(config.spec.os_image_url),
+    })
+}
+
+/// The bytes of [`crate::policy::POLICY_PATH`] in a whole MachineConfig; `None` where it carries no such file.
+///
+/// # Errors
+/// Not a MachineConfig, or the file's contents cannot be decoded or fail their hash.
+pub(super) fn parse_policy_file(bytes: &[u8]) -> Result<Option<Vec<u8>>, ContentError> {
+    let config: MachineConfig<'_> = serde_json::from_slice(bytes).map_err(|error| ContentError::Json(error.to_string()))?;
+    let storage = config.spec.config.and_then(|config| config.storage);
+    match storage.and_then(|storage| storage.files).and_then(|files| files.0) {
+        None => Ok(None),
+        Some(file) => file.contents.unwrap_or_default().bytes().map(Some),
+    }
+}
+
+/// Loads the target from `path`; `None` where there is no such file.
+pub(super) fn load_target(root: &Root, path: &str) -> Result<Option<Target>, FileError> {
+    let Some(bytes) = root.read(path, MAX)? else { return Ok(None) };
+    // An empty object would pass for a MachineConfig that says nothing.
+    serde_json::from_slice::<IgnoredKind>(&bytes)
+        .and_then(|_| parse_target(&bytes))
+        .map(Some)
+        .map_err(|error| FileError::content(path, format_args!("is no MachineConfig: {error}")))
+}
+
+/// What makes a JSON object one of Kubernetes'.
+#[derive(Deserialize)]
+struct IgnoredKind {
+    #[serde(rename = "metadata")]
+    _metadata: IgnoredAny,
+    #[serde(rename = "spec")]
+    _spec: IgnoredAny,
+}
+
+/// Loads the served policy's bytes; `None` where no MachineConfig was served or it carries no policy.
+pub(super) fn load_policy_file(root: &Root) -> Result<Option<Vec<u8>>, FileError> {
+    let Some(bytes) = root.read(SERVED_PATH, MAX)? else { return Ok(None) };
+    parse_policy_file(&bytes).map_err(|error| FileError::content(SERVED_PATH, error))
+}

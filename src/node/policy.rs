@@ -1,0 +1,48 @@
+//! The policy on disk against the policy served.
+
+use super::Root;
+use super::machine_config::{MAX_POLICY, SERVED_PATH, hex, load_policy_file};
+use crate::policy::{self, POLICY_PATH};
+use crate::verdict::PolicyInput;
+use sha2::{Digest, Sha256};
+
+/// Finds the policy: the served config's bytes are the authority; the file on disk must be the same.
+pub(super) fn find(root: &Root, warnings: &mut Vec<String>) -> PolicyInput {
+    let served = load_policy_file(root).unwrap_or_else(|error| {
+        warnings.push(format!("{error}; the policy on disk is not checked against it"));
+        None
+    });
+    let disk = root.read(POLICY_PATH, MAX_POLICY);
+    match (served, disk) {
+        (None, Ok(None)) => PolicyInput::Absent,
+        (None, Ok(Some(bytes))) => input(POLICY_PATH, &bytes),
+        (None, Err(error)) => {
+            warnings.push(error.to_string());
+            PolicyInput::Invalid { path: POLICY_PATH.to_owned(), digest: None, error: error.problem.to_string() }
+        }
+        (Some(served), Ok(Some(disk))) if served == disk => input(POLICY_PATH, &disk),
+        (Some(served), disk) => {
+            let what = match disk {
+                Ok(Some(disk)) => format!("{POLICY_PATH}: differs from the served policy (it has {})", digest(&disk)),
+                Ok(None) => format!("{POLICY_PATH}: is missing"),
+                Err(error) => error.to_string(),
+            };
+            warnings.push(format!("{what}; the one in {SERVED_PATH} is used"));
+            input(SERVED_PATH, &served)
+        }
+    }
+}
+
+/// What a policy's bytes amount to.
+pub(super) fn input(path: &str, bytes: &[u8]) -> PolicyInput {
+    let path = path.to_owned();
+    let digest = digest(bytes);
+    match policy::parse(bytes) {
+        Ok(policy) => PolicyInput::Valid { path, digest, policy },
+        Err(error) => PolicyInput::Invalid { path, digest: Some(digest), error: format!("is no valid policy: {error}") },
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    format!("sha256:{}", hex(&Sha256::digest(bytes)))
+}

@@ -1,0 +1,63 @@
+//! skewguard's own record of its first run on a node: the boot image, before anything was rebased.
+
+use super::{FileError, Root};
+use crate::version::ImageVersion;
+use crate::{API_VERSION, text};
+use serde::{Deserialize, Serialize};
+
+/// Where it is kept.
+pub const RECORD_PATH: &str = "/var/lib/skewguard/boot-image.json";
+
+const KIND: &str = "BootImageRecord";
+const MAX: u64 = 64 << 10;
+
+/// The record of the first run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Record {
+    api_version: String,
+    kind: String,
+    /// The boot image's version; absent where it was unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The file it was read from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// That boot's `ostree=` kernel argument.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ostree: Option<String>,
+    /// Whether os-release said `ID=rhel`, so that a RHEL minor 0 is known to be one.
+    #[serde(default)]
+    pub rhel: bool,
+}
+
+impl Record {
+    /// A record of a first run.
+    pub fn new(version: Option<&ImageVersion>, path: Option<&str>, ostree: Option<&str>) -> Self {
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: KIND.to_owned(),
+            version: version.map(|version| version.text().to_owned()),
+            path: path.map(str::to_owned),
+            ostree: ostree.map(text::word),
+            rhel: version.and_then(ImageVersion::rhel).is_some_and(|rhel| rhel.minor == Some(0)),
+        }
+    }
+
+    /// The recorded boot image.
+    pub fn image(&self) -> Option<ImageVersion> {
+        let version = self.version.as_deref().filter(|version| !version.is_empty()).map(ImageVersion::parse)?;
+        Some(if self.rhel { version.on_rhel() } else { version })
+    }
+
+    /// Reads the record of an earlier run; `None` where there was none.
+    ///
+    /// # Errors
+    /// It cannot be read or is not a record.
+    pub fn load(root: &Root) -> Result<Option<Self>, FileError> {
+        let Some(bytes) = root.read(RECORD_PATH, MAX)? else { return Ok(None) };
+        let record: Self = serde_json::from_slice(&bytes)
+            .map_err(|error| FileError::content(RECORD_PATH, format_args!("is no record of a first run: {error}")))?;
+        Ok(Some(record))
+    }
+}
