@@ -1,17 +1,59 @@
 //! `skewguard check`: decide and print, change nothing.
 
+mod text;
+
 use super::{Exit, Failure, Io};
+use crate::node::{Options, Root, facts};
+use crate::verdict::decide;
+use clap::ValueEnum;
 use std::path::PathBuf;
 
-/// Decide about this node, or about a node's root tree, and print the verdict. Changes nothing.
+/// Decide about this node, or about a node's root tree, and print the verdict
+///
+/// Reads which boot image the node was installed from and which skew policy its cluster served, and says whether the one is allowed by the
+/// other, and why. Changes nothing, here or in the cluster.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.
+
+Examples:
+  skewguard check                                      this node
+  skewguard check --root /mnt/node --output json       a node's disk, for a script
+  skewguard check --policy new.json                    this node under a policy that is not rolled out yet
+  skewguard check --policy new.json --aleph aleph.json both without a node")]
 pub(super) struct Args {
     /// Directory that stands for the node's `/`; symlinks are followed inside it only.
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
+    /// Policy to try, instead of the one that the node was served.
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Aleph file to try, instead of the node's.
+    #[arg(long, value_name = "FILE")]
+    aleph: Option<PathBuf>,
+    /// Form of the verdict.
+    #[arg(long, value_enum, default_value = "text")]
+    output: Output,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For a person: verdict first, then why, then what was had and wanted.
+    Text,
+    /// For a script; fields are only ever added.
+    Json,
+    /// The message that `enforce` would put on the console.
+    Issue,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    writeln!(io.out, "{}", args.root.display())?;
-    Ok(Exit::Done)
+    let root = Root::open(&args.root).map_err(|error| format!("--root {}: {error}", args.root.display()))?;
+    let options = Options { policy: args.policy.as_deref(), aleph: args.aleph.as_deref() };
+    let verdict = decide(&facts(&root, options)?);
+    match args.output {
+        Output::Text => io.out.write_all(text::render(&verdict).as_bytes())?,
+        Output::Json => writeln!(io.out, "{}", serde_json::to_string_pretty(&verdict)?)?,
+        Output::Issue => return Err("not built yet".into()),
+    }
+    Ok(if verdict.blocks() { Exit::Refused } else { Exit::Done })
 }

@@ -5,7 +5,7 @@ use crate::text;
 use crate::verdict::Target;
 use data_url::Source;
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -27,15 +27,15 @@ pub const SERVED_PATH: &str = "/etc/mcs-machine-config-content.json";
 /// A MachineConfig has at most 1.5 MiB (etcd's limit on requests); as JSON text with escapes it may be somewhat longer.
 const MAX: u64 = 8 << 20;
 
+/// `metadata` and `spec` are required: without them it is something else.
 #[derive(Deserialize)]
 struct MachineConfig<'a> {
-    #[serde(default)]
     metadata: Metadata,
-    #[serde(default, borrow)]
+    #[serde(borrow)]
     spec: Spec<'a>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata {
     #[serde(default)]
@@ -61,7 +61,7 @@ struct OwnerReference {
     name: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Spec<'a> {
     #[serde(default, rename = "osImageURL")]
@@ -164,20 +164,7 @@ pub(super) fn parse_policy_file(bytes: &[u8]) -> Result<Option<Vec<u8>>, Content
 /// Loads the target from `path`; `None` where there is no such file.
 pub(super) fn load_target(root: &Root, path: &str) -> Result<Option<Target>, FileError> {
     let Some(bytes) = root.read(path, MAX)? else { return Ok(None) };
-    // An empty object would pass for a MachineConfig that says nothing.
-    serde_json::from_slice::<IgnoredKind>(&bytes)
-        .and_then(|_| parse_target(&bytes))
-        .map(Some)
-        .map_err(|error| FileError::content(path, format_args!("is no MachineConfig: {error}")))
-}
-
-/// What makes a JSON object one of Kubernetes'.
-#[derive(Deserialize)]
-struct IgnoredKind {
-    #[serde(rename = "metadata")]
-    _metadata: IgnoredAny,
-    #[serde(rename = "spec")]
-    _spec: IgnoredAny,
+    parse_target(&bytes).map(Some).map_err(|error| FileError::content(path, format_args!("is no MachineConfig: {error}")))
 }
 
 /// Loads the served policy's bytes; `None` where no MachineConfig was served or it carries no policy.

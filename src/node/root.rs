@@ -31,6 +31,9 @@ pub enum Problem {
     /// A directory, FIFO, socket or device.
     #[error("is a {0}, not a regular file")]
     NotAFile(&'static str),
+    /// A symlink to nothing; one that points out of the root ends here.
+    #[error("is a symlink to nothing inside the root")]
+    Dangling,
     /// Longer than its kind of file can be.
     #[error("is {size} bytes long; at most {max} are read")]
     TooLarge {
@@ -97,10 +100,12 @@ impl Root {
     /// Reads a regular file of at most `max` bytes; `None` where there is none.
     ///
     /// # Errors
-    /// Not a regular file (never waits for a FIFO's writer), too large, or the kernel says no.
+    /// Not a regular file (never waits for a FIFO's writer), a dangling symlink, too large, or the kernel says no.
     pub fn read(&self, path: &str, max: u64) -> Result<Option<Vec<u8>>, FileError> {
         let at = |problem| FileError { path: path.to_owned(), problem };
-        let Some(place) = self.find(path).map_err(|e| FileError::io(path, e))? else { return Ok(None) };
+        let Some(place) = self.find(path).map_err(|e| FileError::io(path, e))? else {
+            return if self.read_link(path)?.is_some() { Err(at(Problem::Dangling)) } else { Ok(None) };
+        };
         let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let fd = match &place.name {
             // The type is asked for first: opening a device can have effects.

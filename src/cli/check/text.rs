@@ -1,0 +1,102 @@
+//! The verdict for a person at a terminal (pure).
+
+use crate::verdict::{Action, BootImageStatus, Finding, Outcome, OverrideSource, OverrideWord, RuleResult, Verdict};
+
+/// Verdict first, then why, then what it was made from.
+pub(super) fn render(verdict: &Verdict) -> String {
+    let mut out = format!("{}: {}\n", verdict.verdict, verdict.message);
+    let mut line = |name: &str, value: String| {
+        out.push_str(format!("  {name:<12}{value}").trim_end());
+        out.push('\n');
+    };
+    line("action", action(verdict));
+    line("reason", verdict.reason.to_string());
+    match &verdict.boot_image {
+        Some(image) => {
+            line("boot image", format!("{} ({})", image.version, known(image)));
+            line("", format!("read from {}", image.path.as_deref().unwrap_or("an unknown place")));
+        }
+        None => line("boot image", "unknown: no source on this node names it".to_owned()),
+    }
+    let unknown = || "unknown".to_owned();
+    let target = &verdict.target;
+    line("target", format!("OCP {}, pool {}", target.release.clone().unwrap_or_else(unknown), target.pool.clone().unwrap_or_else(unknown)));
+    for detail in [&target.machine_config, &target.os_image_url].into_iter().flatten() {
+        line("", detail.clone());
+    }
+    match &verdict.policy {
+        Some(policy) => {
+            let limit = match (&policy.limit_release, verdict.findings.is_empty()) {
+                (Some(release), _) => format!("limit for {release}"),
+                (None, false) => "limit for any release".to_owned(),
+                (None, true) => "no limit applied".to_owned(),
+            };
+            line("policy", format!("{} (mode {}, {limit})", policy.path, policy.mode.as_deref().unwrap_or("unknown")));
+            if let Some(digest) = &policy.digest {
+                line("", digest.clone());
+            }
+        }
+        None => line("policy", "none delivered".to_owned()),
+    }
+    if let Some(given) = verdict.r#override {
+        let place = match given.source {
+            OverrideSource::KernelArgument => "kernel argument",
+            OverrideSource::File => crate::node::OVERRIDE_PATH,
+        };
+        line("override", format!("{} ({place})", given.value.as_str()));
+    }
+    if let Some(ostree) = &verdict.deployment.ostree {
+        line("deployment", ostree.clone());
+    }
+    if !verdict.findings.is_empty() {
+        out.push('\n');
+        out.push_str(&table(&verdict.findings));
+    }
+    if !verdict.warnings.is_empty() {
+        out.push_str("\nwarnings\n");
+        for warning in &verdict.warnings {
+            out.push_str(&format!("  - {warning}\n"));
+        }
+    }
+    out
+}
+
+/// The action, and for a refusal that does not block, why not.
+fn action(verdict: &Verdict) -> String {
+    let why = match (verdict.action, verdict.verdict) {
+        (Action::Block, _) => "the OS rebase and the kubelet are held back",
+        (Action::Proceed, Outcome::Refused) if verdict.deployment.rebased => "the node is already rebased",
+        (Action::Proceed, Outcome::Refused) if verdict.deployment.first_boot_finished => "the first boot is over",
+        (Action::Proceed, Outcome::Refused) if verdict.r#override.is_some_and(|given| given.value == OverrideWord::Warn) => {
+            "the override says warn"
+        }
+        (Action::Proceed, Outcome::Refused) => "the policy only warns",
+        (Action::Proceed, _) => "the boot goes on",
+    };
+    format!("{}: {why}", verdict.action)
+}
+
+fn known(image: &BootImageStatus) -> String {
+    let parts = [
+        image.rhel_version.as_ref().map(|rhel| format!("RHEL {rhel}")),
+        image.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}")),
+        image.build_date.as_ref().map(|date| format!("built {date}")),
+    ];
+    let known: Vec<String> = parts.into_iter().flatten().collect();
+    if known.is_empty() { "version scheme unknown".to_owned() } else { known.join(", ") }
+}
+
+/// One row per rule; what could not be evaluated says why in a line of its own.
+fn table(findings: &[Finding]) -> String {
+    let mut out = format!("  {:<26}{:<14}{:<24}{}\n", "rule", "result", "have", "want");
+    for finding in findings {
+        let have = finding.have.as_deref().unwrap_or("unknown");
+        let row = format!("  {:<26}{:<14}{have:<24}{}", finding.rule.as_str(), finding.result.as_str(), finding.want);
+        out.push_str(row.trim_end());
+        out.push('\n');
+        if finding.result != RuleResult::Pass {
+            out.push_str(&format!("    {}\n", finding.message));
+        }
+    }
+    out
+}

@@ -1,0 +1,65 @@
+//! `--policy` and `--aleph` without a node.
+
+use crate::{check_json, skewguard};
+use std::path::Path;
+
+const POLICY: &str = r#"{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageSkewPolicy","mode":"Enforce",
+    "limits":[{"minimumOCPVersion":"4.13.0","minimumRHCOSVersion":"9.2"}]}"#;
+
+fn write(dir: &Path, name: &str, text: &str) -> String {
+    let path = dir.join(name);
+    std::fs::write(&path, text).expect("written");
+    path.to_str().expect("plain path").to_owned()
+}
+
+#[test]
+fn an_aleph_is_judged_by_a_policy_without_a_node() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let policy = write(dir.path(), "policy.json", POLICY);
+    let empty = tempfile::tempdir().expect("tempdir");
+    for (version, exit, verdict) in [
+        ("411.86.202308081056-0", 3, "Refused"),
+        ("413.92.202402131523-0", 0, "Allowed"),
+        ("9.6.20251023-0", 0, "Allowed"),
+        ("9.1.20251023-0", 3, "Refused"),
+        ("9.0.20250827-0", 0, "Undetermined"),
+        ("410.8.20190520-0", 3, "Refused"),
+        ("412.9.202211241749-0", 3, "Refused"),
+    ] {
+        let aleph = write(dir.path(), "aleph.json", &format!("{{\"version\":\"{version}\"}}"));
+        let (code, json) = check_json(empty.path(), &["--policy", &policy, "--aleph", &aleph]);
+        assert_eq!((code, json["verdict"].as_str()), (exit, Some(verdict)), "{version}");
+        assert_eq!(json["bootImage"]["path"].as_str(), Some(aleph.as_str()));
+        assert_eq!(json["policy"]["path"].as_str(), Some(policy.as_str()));
+    }
+}
+
+#[test]
+fn a_named_file_that_cannot_be_used_is_an_error_and_names_it() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let policy = write(dir.path(), "policy.json", POLICY);
+    let null = write(dir.path(), "null.json", "{\"version\":null}");
+    let text = write(dir.path(), "text.json", "4.18");
+    for (aleph, want) in [
+        ("/nonexistent/aleph.json", "skewguard: /nonexistent/aleph.json: entity not found\n".to_owned()),
+        (&null, format!("skewguard: {null}: names no version\n")),
+        (&text, format!("skewguard: {text}: is no aleph: invalid type: floating point `4.18`, expected struct Aleph at line 1 column 4\n")),
+        ("/", "skewguard: /: is a directory, not a regular file\n".to_owned()),
+    ] {
+        let output = skewguard(&["check", "--policy", &policy, "--aleph", aleph]);
+        assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(1), want.as_str()));
+    }
+}
+
+#[test]
+fn an_invalid_policy_never_blocks_and_says_what_is_wrong() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let aleph = write(dir.path(), "aleph.json", r#"{"version":"411.86.202308081056-0"}"#);
+    let policy = write(dir.path(), "policy.json", r#"{"apiVersion":"example.com/v1","kind":"Other"}"#);
+    let (code, json) = check_json(dir.path(), &["--policy", &policy, "--aleph", &aleph]);
+    assert_eq!((code, json["verdict"].as_str(), json["reason"].as_str()), (0, Some("Undetermined"), Some("PolicyInvalid")));
+    let want = format!(
+        "{policy}: is no valid policy: apiVersion is \"example.com/v1\"; this is a policy only if it is \"skewguard.dev/v1alpha1\""
+    );
+    assert_eq!(json["message"].as_str(), Some(want.as_str()));
+}
