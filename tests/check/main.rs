@@ -3,8 +3,11 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 mod bad_input;
+mod boot_image;
 mod offline;
 mod output;
+mod root;
+mod served;
 mod trees;
 
 use std::path::{Path, PathBuf};

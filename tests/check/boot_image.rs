@@ -1,0 +1,176 @@
+//! Which source names the boot image, and what is said when sources disagree.
+
+use crate::{check_json, copy_tree, tree};
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+const FACTS: &str = "tests/data/aleph";
+
+fn node(change: impl FnOnce(&Path)) -> Value {
+    let dir = tempfile::tempdir().expect("tempdir");
+    copy_tree(&tree("rhcos-4.12-refused"), dir.path());
+    change(dir.path());
+    check_json(dir.path(), &[]).1
+}
+
+fn record(root: &Path, version: &str, ostree: &str) {
+    let dir = root.join("var/lib/skewguard");
+    fs::create_dir_all(&dir).expect("made");
+    let record = json!({"apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord", "version": version, "ostree": ostree});
+    fs::write(dir.join("boot-image.json"), record.to_string()).expect("written");
+}
+
+const OSTREE: &str = "/ostree/boot.1/rhcos/b007000000000000000000000000000000000000000000000000000000000000/0";
+
+#[test]
+fn every_shape_of_aleph_is_read_under_every_name() {
+    for (shape, version) in [
+        ("a-create-disk.json", "410.84.202201251210-0"),
+        ("a2-build-and-version.json", "39.20231204.1.0"),
+        ("b1-osbuild-ostree.json", "40.20240416.3.1"),
+        ("b2-osbuild-container.json", "418.94.202511191518-0"),
+        ("c-bootc.json", "43.20260301.20.dev1"),
+        ("d-bootc.json", "10.2.20260423-0"),
+    ] {
+        for name in [".coreos-aleph-version.json", ".aleph-version.json", ".bootc-aleph.json"] {
+            let verdict = node(|root| {
+                fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
+                fs::remove_file(root.join("etc/os-release")).expect("removed");
+                fs::remove_file(root.join("usr/lib/os-release")).expect("removed");
+                let facts = Path::new(env!("CARGO_MANIFEST_DIR")).join(FACTS).join(shape);
+                fs::copy(facts, root.join("sysroot").join(name)).expect("copied");
+            });
+            assert_eq!(verdict["bootImage"]["version"], version, "{shape} as {name}");
+            assert_eq!(verdict["bootImage"]["path"], format!("/sysroot/{name}"));
+            assert_eq!(verdict["warnings"], json!([]));
+        }
+    }
+}
+
+#[test]
+fn without_an_aleph_the_record_of_the_first_run_counts_before_os_release() {
+    let verdict = node(|root| {
+        fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
+        record(root, "411.86.202308081056-0", OSTREE);
+    });
+    assert_eq!((&verdict["bootImage"]["version"], &verdict["bootImage"]["source"]), (&json!("411.86.202308081056-0"), &json!("Record")));
+    assert_eq!(
+        verdict["warnings"],
+        json!(["/etc/os-release: says the boot image is 412.86.202303211731-0, but /var/lib/skewguard/boot-image.json says \
+            411.86.202308081056-0; the latter is used"])
+    );
+}
+
+#[test]
+fn after_a_rebase_os_release_says_nothing_of_the_boot_image() {
+    let verdict = node(|root| {
+        fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
+        record(root, "", "/ostree/boot.0/rhcos/a11ce/0");
+    });
+    assert_eq!((&verdict["verdict"], &verdict["reason"]), (&json!("Undetermined"), &json!("BootImageUnknown")));
+    assert_eq!((&verdict["bootImage"], &verdict["deployment"]["rebased"]), (&Value::Null, &json!(true)));
+}
+
+#[test]
+fn a_disagreeing_os_release_is_a_warning_and_the_aleph_counts() {
+    let verdict = node(|root| {
+        fs::write(root.join("usr/lib/os-release"), "ID=rhcos\nOSTREE_VERSION=418.94.202511191518-0\n").expect("written");
+    });
+    assert_eq!(verdict["bootImage"]["version"], "412.86.202303211731-0");
+    assert_eq!(
+        verdict["warnings"],
+        json!(["/etc/os-release: says the boot image is 418.94.202511191518-0, but /sysroot/.coreos-aleph-version.json says \
+            412.86.202303211731-0; the latter is used"])
+    );
+}
+
+#[test]
+fn os_release_is_read_in_every_quoting_and_a_minor_0_is_believed_of_rhel_only() {
+    for (os_release, version, rhel) in [
+        ("OSTREE_VERSION=\"412.86.202301311551-0\"\nVERSION=\"1\"\n", "412.86.202301311551-0", "8.6"),
+        ("OSTREE_VERSION='412.86.202301311551-0'\n", "412.86.202301311551-0", "8.6"),
+        ("OSTREE_VERSION=412.86.202301311551-0\n", "412.86.202301311551-0", "8.6"),
+        ("RHEL_VERSION=\"8.0\"\nVERSION=\"43.81.202001142154.0\"\n", "43.81.202001142154.0", "8.1"),
+        ("ID=\"rhel\"\nVERSION=\"9.6.20260504-0 (Plow)\"\n", "9.6.20260504-0", "9.6"),
+        ("ID=\"rhel\"\nOSTREE_VERSION='10.0.20260614-0'\n", "10.0.20260614-0", "10.0"),
+        ("ID=\"centos\"\nOSTREE_VERSION='10.0.20260614-0'\n", "10.0.20260614-0", "10"),
+    ] {
+        let verdict = node(|root| {
+            fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
+            fs::write(root.join("usr/lib/os-release"), os_release).expect("written");
+        });
+        let image = &verdict["bootImage"];
+        assert_eq!((&image["version"], &image["rhelVersion"]), (&json!(version), &json!(rhel)), "{os_release}");
+    }
+    let verdict = node(|root| {
+        fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
+        fs::write(root.join("usr/lib/os-release"), "ID=debian\nVERSION=\"12 (bookworm)\"\n").expect("written");
+    });
+    assert_eq!(verdict["reason"], "BootImageUnknown", "a distribution's release is no boot image");
+}
+
+#[test]
+fn an_aleph_behind_links_inside_the_root_is_read_also_absolute_and_upward_ones() {
+    for target in ["/etc/elsewhere.json", "../etc/elsewhere.json", "../../../../../etc/elsewhere.json"] {
+        let verdict = node(|root| {
+            fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
+            fs::write(root.join("etc/elsewhere.json"), "{\"version\":\"411.86.202308081056-0\"}").expect("written");
+            symlink(target, root.join("sysroot/.coreos-aleph-version.json")).expect("linked");
+        });
+        assert_eq!(verdict["bootImage"]["version"], "411.86.202308081056-0", "{target}");
+    }
+}
+
+#[test]
+fn a_finished_first_boot_is_never_blocked() {
+    let verdict = node(|root| {
+        let config = root.join("etc/ignition-machine-config-encapsulated.json");
+        fs::rename(&config, config.with_extension("json.bak")).expect("renamed");
+    });
+    assert_eq!((&verdict["verdict"], &verdict["action"]), (&json!("Refused"), &json!("Proceed")));
+    assert_eq!(verdict["target"]["release"], "4.21.3");
+}
+
+#[test]
+fn only_the_same_digest_is_already_on_target() {
+    let reference = |text: &str| {
+        let text = text.to_owned();
+        node(move |root| {
+            let origin = "sysroot/ostree/deploy/rhcos/deploy/c0ffee0000000000000000000000000000000000000000000000000000000000.0.origin";
+            fs::write(root.join(origin), format!("[origin]\ncontainer-image-reference={text}\n")).expect("written");
+        })
+    };
+    let digest = format!("sha256:{}", "4f3a".repeat(16));
+    let on_target = reference(&format!("ostree-unverified-registry:mirror.example.com/ocp@{digest}"));
+    assert_eq!((&on_target["verdict"], &on_target["reason"]), (&json!("Allowed"), &json!("AlreadyOnTarget")));
+    assert_eq!(on_target["findings"][0]["result"], "Fail", "findings are kept");
+    let other = reference("ostree-unverified-registry:quay.io/openshift-release-dev/ocp-v4.0-art-dev:latest");
+    assert_eq!(other["verdict"], "Refused");
+}
+
+#[test]
+fn the_override_file_wins_over_the_kernel_argument() {
+    let verdict = |argument: &str, file: Option<&str>| {
+        node(|root| {
+            fs::write(root.join("proc/cmdline"), format!("ro ignition.platform.id=aws {argument}\n")).expect("written");
+            if let Some(word) = file {
+                fs::create_dir_all(root.join("run/skewguard")).expect("made");
+                fs::write(root.join("run/skewguard/override"), word).expect("written");
+            }
+        })
+    };
+    let action =
+        |verdict: Value| (verdict["verdict"].as_str().unwrap_or("").to_owned(), verdict["action"].as_str().unwrap_or("").to_owned());
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    assert_eq!(action(verdict("skewguard=off", None)), pair("Disabled", "Proceed"));
+    assert_eq!(action(verdict("skewguard=warn", None)), pair("Refused", "Proceed"));
+    assert_eq!(action(verdict("skewguard=off skewguard=enforce", None)), pair("Refused", "Block"));
+    assert_eq!(action(verdict("skewguard=enforce", Some("off\n"))), pair("Disabled", "Proceed"));
+    assert_eq!(action(verdict("skewguard=off", Some("warn"))), pair("Refused", "Proceed"));
+    assert_eq!(verdict("skewguard=off", Some("warn"))["override"], json!({"value": "warn", "source": "File"}));
+    let odd = verdict("skewguard=of", None);
+    assert_eq!((&odd["override"], &odd["action"]), (&Value::Null, &json!("Block")));
+    assert_eq!(odd["warnings"], json!(["kernel argument skewguard=: \"of\" is ignored; write off, warn or enforce"]));
+}
