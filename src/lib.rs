@@ -3,6 +3,8 @@
 //! Facts in (`node`), decision in the middle ([`version`], [`policy`], [`verdict`]), effects out. `docs/architecture.md` draws it.
 
 pub mod cli;
+pub mod console;
+pub mod journal;
 pub mod node;
 pub mod policy;
 pub mod text;

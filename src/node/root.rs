@@ -6,7 +6,7 @@
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, readlinkat, renameat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat, mkdirat};
-use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
+use nix::unistd::{UnlinkatFlags, linkat, symlinkat, unlinkat};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -207,6 +207,30 @@ impl Root {
     /// The kernel says no; then the old file is untouched.
     pub fn write_link(&self, path: &str, target: &OsStr) -> Result<(), FileError> {
         self.replace(path, |dir, temporary| Ok(symlinkat(target, dir, temporary)?))
+    }
+
+    /// Makes `to`, which must not exist, another name of the file or symlink `from` (the link itself, not what it points to).
+    ///
+    /// # Errors
+    /// The kernel says no; `from` is a directory or does not exist.
+    pub fn hard_link(&self, from: &str, to: &str) -> Result<(), FileError> {
+        let missing = |path: &str| FileError::io(path, Errno::ENOENT);
+        let (from_dir, from_name) = self.parent(from)?.ok_or_else(|| missing(from))?;
+        let (to_dir, to_name) = self.parent(to)?.ok_or_else(|| missing(to))?;
+        linkat(&from_dir, from_name.as_os_str(), &to_dir, to_name.as_os_str(), AtFlags::empty()).map_err(|e| FileError::io(to, e))
+    }
+
+    /// Renames the file or symlink `from` to `to`, in place of what is there; whether there was a `from`.
+    ///
+    /// # Errors
+    /// The kernel says no; then nothing has changed.
+    pub fn rename(&self, from: &str, to: &str) -> Result<bool, FileError> {
+        let (Some((from_dir, from_name)), Some((to_dir, to_name))) = (self.parent(from)?, self.parent(to)?) else { return Ok(false) };
+        match renameat(&from_dir, from_name.as_os_str(), &to_dir, to_name.as_os_str()) {
+            Ok(()) => Ok(true),
+            Err(Errno::ENOENT) => Ok(false),
+            Err(error) => Err(FileError::io(to, error)),
+        }
     }
 
     /// Removes a file or symlink; whether there was one.

@@ -1,0 +1,116 @@
+//! Lines that hold on a terminal of 80 columns, whatever goes into them (pure).
+
+/// Columns used. One less than a terminal has, because some wrap when the last one is written.
+pub(super) const COLUMNS: usize = 79;
+
+/// Lines of a page, its closing empty line included. A terminal has 24; below the message stand what was in `/etc/issue` before, which on
+/// RHCOS is one line of its own and some of console-login-helper-messages, and the login prompt.
+pub(super) const LINES: usize = 19;
+
+/// Columns of a label and the gap behind it.
+const LABEL: usize = 8;
+
+/// What prints the page, hence what has to be escaped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Printer {
+    /// agetty(8): a backslash starts an escape.
+    Agetty,
+    /// pam_motd(8), a terminal, the kernel log: bytes as they are.
+    Plain,
+}
+
+/// A text under construction.
+#[derive(Debug)]
+pub(super) struct Page {
+    printer: Printer,
+    lines: Vec<String>,
+}
+
+impl Page {
+    pub(super) fn new(printer: Printer) -> Self {
+        Self { printer, lines: Vec::new() }
+    }
+
+    /// One line from the left margin, cut where it is too long.
+    pub(super) fn line(&mut self, text: &str) {
+        self.push(&cut(&ascii(text), COLUMNS));
+    }
+
+    /// A paragraph from the left margin, at most `most` lines.
+    pub(super) fn paragraph(&mut self, text: &str, most: usize) {
+        for line in wrap(text, COLUMNS, most) {
+            self.push(&line);
+        }
+    }
+
+    /// A labelled paragraph, at most `most` lines, the text in its own column. Without a label it continues the one above.
+    pub(super) fn item(&mut self, label: &str, text: &str, most: usize) {
+        for (n, line) in wrap(text, COLUMNS - LABEL, most).iter().enumerate() {
+            let label = if n == 0 { label } else { "" };
+            self.push(&format!("{label:LABEL$}{line}"));
+        }
+    }
+
+    /// A labelled line with an agetty escape in the middle, which is not neutralised. `after` has to be short enough by construction.
+    pub(super) fn item_with_escape(&mut self, label: &str, before: &str, escape: &'static str, after: &str) {
+        self.lines.push(format!("{label:LABEL$}{}{escape}{}", self.escaped(before), self.escaped(after)));
+    }
+
+    /// The text, at most [`LINES`] lines, each ended.
+    pub(super) fn finish(mut self) -> String {
+        self.lines.truncate(LINES);
+        self.lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
+    }
+
+    fn push(&mut self, line: &str) {
+        let line = self.escaped(line.trim_end());
+        self.lines.push(line);
+    }
+
+    fn escaped(&self, text: &str) -> String {
+        match self.printer {
+            Printer::Agetty => text.replace('\\', "\\\\"),
+            Printer::Plain => text.to_owned(),
+        }
+    }
+}
+
+/// Replaces whatever is not printable ASCII. The verdict's texts are printable already; one read back from a file need not be.
+pub(super) fn ascii(text: &str) -> String {
+    text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect()
+}
+
+/// `text` in at most `width` characters, a cut marked. ASCII only.
+pub(super) fn cut(text: &str, width: usize) -> String {
+    if text.len() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(3)).collect();
+    format!("{}...", kept.trim_end())
+}
+
+/// Breaks `text` at spaces into at most `most` lines of `width` characters. Longer words are broken; what does not fit is cut, marked.
+fn wrap(text: &str, width: usize, most: usize) -> Vec<String> {
+    // Enough to fill the lines and to be seen to overflow; the rest is not looked at.
+    let text: String = ascii(text).chars().take((width + 1) * (most + 1)).collect();
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_ascii_whitespace() {
+        for piece in word.as_bytes().chunks(width) {
+            let piece = String::from_utf8_lossy(piece);
+            match lines.last_mut() {
+                Some(line) if line.len() + 1 + piece.len() <= width => {
+                    line.push(' ');
+                    line.push_str(&piece);
+                }
+                _ => lines.push(piece.into_owned()),
+            }
+        }
+    }
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            *last = cut(&format!("{last} {}", ".".repeat(width)), width.min(last.len() + 4));
+        }
+    }
+    lines
+}

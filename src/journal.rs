@@ -1,0 +1,162 @@
+//! One journal entry per verdict, over journald's native protocol.
+//!
+//! `MESSAGE_ID`s, fields and priorities are a stable interface: `docs/journal.md` lists them and `dist/skewguard.catalog` explains them to
+//! `journalctl -x`. A journald that is missing, deaf or stuck costs the node at most [`LIMIT`] and the entry, never the job.
+
+use crate::verdict::{Outcome, Verdict};
+use std::io::{Error, ErrorKind, Write};
+use std::sync::mpsc;
+use std::time::Duration;
+use tracing::Level;
+use tracing_subscriber::layer::SubscriberExt;
+
+/// Longest time that journald gets. Its socket is a blocking one: with the queue full a write waits for as long as journald does.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// `SYSLOG_IDENTIFIER`, also of processes that systemd did not start.
+const IDENTIFIER: &str = "skewguard";
+
+/// Longest `MESSAGE`, in bytes.
+const MESSAGE_MAX: usize = 16 * 1024;
+
+/// The `MESSAGE_ID` of a verdict; never changes.
+pub fn message_id(verdict: Outcome) -> &'static str {
+    match verdict {
+        Outcome::Disabled => "1a6421be7e294ec2bf486f3ee1ed4279",
+        Outcome::NoPolicy => "acd1bc3f13794fcfaf0b39c1665ba25d",
+        Outcome::Allowed => "d66dfe623dc747c2b3bb5cc0b03e8cad",
+        Outcome::Refused => "73553485504e4bb4bb2c904d59b78fdc",
+        Outcome::Undetermined => "b328e1d9eb554f989c3bfaf674832ca6",
+    }
+}
+
+/// An entry, in journald's terms. A field that is `None` is not sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    level: Level,
+    message_id: &'static str,
+    message: String,
+    verdict: &'static str,
+    action: &'static str,
+    reason: &'static str,
+    boot_image: Option<String>,
+    rhel: Option<String>,
+    ocp: Option<String>,
+    release: Option<String>,
+    pool: Option<String>,
+    policy_digest: Option<String>,
+    r#override: Option<&'static str>,
+}
+
+impl From<&Verdict> for Entry {
+    fn from(verdict: &Verdict) -> Self {
+        let image = verdict.boot_image.as_ref();
+        Self {
+            level: match verdict.verdict {
+                Outcome::Refused => Level::ERROR,
+                Outcome::Undetermined if verdict.blocks() => Level::ERROR,
+                Outcome::Undetermined => Level::WARN,
+                // The layer maps this to NOTICE (5).
+                Outcome::Disabled | Outcome::NoPolicy | Outcome::Allowed => Level::INFO,
+            },
+            message_id: message_id(verdict.verdict),
+            message: message(verdict),
+            verdict: verdict.verdict.as_str(),
+            action: verdict.action.as_str(),
+            reason: verdict.reason.as_str(),
+            boot_image: image.map(|image| image.version.clone()),
+            rhel: image.and_then(|image| image.rhel_version.clone()),
+            ocp: image.and_then(|image| image.ocp_version.clone()),
+            release: verdict.target.release.clone(),
+            pool: verdict.target.pool.clone(),
+            policy_digest: verdict.policy.as_ref().and_then(|policy| policy.digest.clone()),
+            r#override: verdict.r#override.map(|given| given.value.as_str()),
+        }
+    }
+}
+
+/// The verdict as text: one line, then a line for every further failure, what the gate could not do, and every warning.
+pub fn message(verdict: &Verdict) -> String {
+    let mut text = format!("{} ({}, {}): {}", verdict.verdict, verdict.reason, verdict.action, verdict.message);
+    let failures = verdict.failures().skip(1).map(|finding| format!("also {}: {}", finding.rule, finding.message));
+    let gate = verdict.gate.iter().filter_map(|gate| gate.error.as_ref()).map(|error| format!("not held back: {error}"));
+    let warnings = verdict.warnings.iter().map(|warning| format!("warning: {warning}"));
+    for line in failures.chain(gate).chain(warnings) {
+        if text.len() + line.len() > MESSAGE_MAX {
+            text.push_str("\n...");
+            break;
+        }
+        text.push('\n');
+        text.push_str(&line);
+    }
+    text
+}
+
+/// Sends the verdict to the journal; where there is none (and where `live` is false: the root is not the running system's) it is written
+/// to `err` as plain lines. Never fails: nothing a journal does may change what happens to the node.
+pub fn record(verdict: &Verdict, live: bool, err: &mut dyn Write) {
+    let sent = if live { send(Entry::from(verdict)) } else { Err(ErrorKind::NotFound.into()) };
+    if sent.is_err() {
+        let _ = write_plain(verdict, err);
+    }
+}
+
+/// The verdict as plain lines, each begun with our name.
+///
+/// # Errors
+/// The writer's.
+pub fn write_plain(verdict: &Verdict, err: &mut dyn Write) -> Result<(), Error> {
+    for line in message(verdict).lines() {
+        writeln!(err, "skewguard: {line}")?;
+    }
+    Ok(())
+}
+
+/// Sends one entry to journald.
+///
+/// # Errors
+/// There is no journald (`NotFound`, `ConnectionRefused`), or it did not take the entry within a second (`TimedOut`).
+pub fn send(entry: Entry) -> Result<(), Error> {
+    let (done, waiting) = mpsc::channel();
+    // A thread that hangs is left behind; it ends with the process.
+    std::thread::Builder::new().name("journal".to_owned()).spawn(move || {
+        let _ = done.send(send_blocking(&entry));
+    })?;
+    waiting.recv_timeout(LIMIT).unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+}
+
+fn send_blocking(entry: &Entry) -> Result<(), Error> {
+    let layer = tracing_journald::layer()?.with_field_prefix(None).with_syslog_identifier(IDENTIFIER.to_owned());
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || emit(entry));
+    Ok(())
+}
+
+fn emit(entry: &Entry) {
+    // The level of an event is a constant.
+    macro_rules! at {
+        ($level:expr) => {
+            tracing::event!(
+                target: "skewguard",
+                $level,
+                MESSAGE_ID = entry.message_id,
+                SKEWGUARD_VERDICT = entry.verdict,
+                SKEWGUARD_ACTION = entry.action,
+                SKEWGUARD_REASON = entry.reason,
+                SKEWGUARD_BOOT_IMAGE = entry.boot_image.as_deref(),
+                SKEWGUARD_RHEL = entry.rhel.as_deref(),
+                SKEWGUARD_OCP = entry.ocp.as_deref(),
+                SKEWGUARD_RELEASE = entry.release.as_deref(),
+                SKEWGUARD_POOL = entry.pool.as_deref(),
+                SKEWGUARD_POLICY_DIGEST = entry.policy_digest.as_deref(),
+                SKEWGUARD_OVERRIDE = entry.r#override,
+                "{}",
+                entry.message
+            )
+        };
+    }
+    match entry.level {
+        Level::ERROR => at!(Level::ERROR),
+        Level::WARN => at!(Level::WARN),
+        _ => at!(Level::INFO),
+    }
+}
