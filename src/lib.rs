@@ -7,6 +7,7 @@ pub mod console;
 pub mod journal;
 pub mod node;
 pub mod policy;
+pub mod report;
 pub mod text;
 pub mod verdict;
 pub mod version;

@@ -1,0 +1,237 @@
+//! The text of a kubeconfig into what the current context says (pure).
+
+use super::yaml;
+use crate::report::secret::Secret;
+use crate::text::word;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+
+/// What the current context says; files are named, not yet read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// `https://host:port[/path]`, without a slash at the end.
+    pub server: String,
+    /// The CA certificates.
+    pub ca: Option<Material>,
+    /// `tls-server-name`.
+    pub tls_server_name: Option<String>,
+    /// `insecure-skip-tls-verify`.
+    pub insecure: bool,
+    /// The bearer token.
+    pub token: Option<Material>,
+    /// The client certificate, and its key where that is not in the same PEM.
+    pub client: Option<(Material, Option<Material>)>,
+}
+
+/// Something that stands in the kubeconfig or in a file it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Material {
+    /// The field, such as `users[node].user.token`.
+    pub field: String,
+    /// Where it is.
+    pub source: Source,
+}
+
+/// Where a [`Material`] is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Here.
+    Data(Secret),
+    /// In this file; a relative path starts at the kubeconfig's directory.
+    File(String),
+}
+
+/// What is wrong with a kubeconfig. Names fields, never values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Defect {
+    /// It is not YAML or JSON.
+    Syntax(String),
+    /// A field is missing or wrong.
+    Field {
+        /// The field.
+        field: String,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// Reads the text of a kubeconfig. `insecure` allows `insecure-skip-tls-verify`.
+///
+/// # Errors
+/// The first defect found.
+pub fn parse(text: &str, insecure: bool) -> Result<Document, Defect> {
+    let value = yaml::read(text).map_err(Defect::Syntax)?;
+    let top = Section::of("", &value)?;
+    let kind = top.text("kind")?.unwrap_or("Config");
+    if kind != "Config" {
+        return Err(top.wrong("kind", "is not Config: this is no kubeconfig"));
+    }
+    let name = top.text("current-context")?.ok_or_else(|| top.wrong("current-context", "is missing or empty"))?;
+    let context = top.named("contexts", "context", name, "current-context")?;
+    let cluster_name = context.text("cluster")?.ok_or_else(|| context.wrong("cluster", "is missing or empty"))?;
+    let user_name = context.text("user")?.ok_or_else(|| context.wrong("user", "is missing or empty"))?;
+    let cluster = top.named("clusters", "cluster", cluster_name, &context.path("cluster"))?;
+    let user = top.named("users", "user", user_name, &context.path("user"))?;
+
+    let skip = cluster.flag("insecure-skip-tls-verify")?;
+    let ca = cluster.material("certificate-authority")?;
+    match (skip, insecure, &ca) {
+        (true, false, _) => {
+            let what = "would send the credentials to any server that answers; remove it and name the CA, or allow it explicitly";
+            return Err(cluster.wrong("insecure-skip-tls-verify", what));
+        }
+        (true, true, Some(_)) => {
+            return Err(cluster.wrong("insecure-skip-tls-verify", "contradicts certificate-authority: remove one of them"));
+        }
+        (false, _, None) => {
+            let what = "is missing, and so is certificate-authority: only the CA named here is trusted, never the host's list";
+            return Err(cluster.wrong("certificate-authority-data", what));
+        }
+        _ => {}
+    }
+    if cluster.text("proxy-url")?.is_some() {
+        return Err(cluster.wrong("proxy-url", "is not supported: the API server is always reached directly; remove it"));
+    }
+    let tls_server_name =
+        cluster.text("tls-server-name")?.map(|name| host_name(name).ok_or_else(|| cluster.wrong("tls-server-name", "is not a DNS name")));
+
+    for field in ["exec", "auth-provider", "username", "password", "as"] {
+        if user.has(field) {
+            return Err(user.wrong(field, "is not supported: use a token or a client certificate"));
+        }
+    }
+    let token = match user.text("tokenFile")? {
+        Some(file) => Some(Material { field: user.path("tokenFile"), source: Source::File(file.to_owned()) }),
+        None => user.text("token")?.map(|token| Material { field: user.path("token"), source: Source::Data(Secret::new(token.into())) }),
+    };
+    let client = match (user.material("client-certificate")?, user.material("client-key")?) {
+        (Some(certificate), key) => Some((certificate, key)),
+        (None, Some(_)) => {
+            return Err(user.wrong("client-certificate-data", "is missing, and so is client-certificate, but there is a client key"));
+        }
+        (None, None) => None,
+    };
+    if token.is_none() && client.is_none() {
+        return Err(
+            user.wrong("token", "is missing, and so is every other credential (tokenFile, client-certificate, client-certificate-data)")
+        );
+    }
+    Ok(Document { server: server(&cluster)?, ca, tls_server_name: tls_server_name.transpose()?, insecure: skip, token, client })
+}
+
+fn server(cluster: &Section<'_>) -> Result<String, Defect> {
+    let wrong = |what: &str| Err(cluster.wrong("server", what));
+    let Some(text) = cluster.text("server")? else { return wrong("is missing or empty") };
+    let Some(rest) = text.strip_prefix("https://") else {
+        return wrong("does not start with https://: credentials are never sent in the clear");
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    if authority.contains('@') {
+        return wrong("has a user in it: credentials belong into users");
+    }
+    let (host, port) = match authority.rsplit_once(':') {
+        // The colons of an IPv6 address stand within brackets.
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (authority, None),
+    };
+    let in_brackets = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let host_fits = match in_brackets {
+        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => host_name(host).is_some() || host.parse::<std::net::Ipv4Addr>().is_ok(),
+    };
+    let path_fits = path.bytes().all(|b| b.is_ascii_alphanumeric() || b"/-._~%".contains(&b)) && !path.contains("..");
+    if !host_fits || !path_fits || port.is_some_and(|port| !port.parse::<u16>().is_ok_and(|port| port > 0)) {
+        return wrong("is not an URL of the form https://host:port");
+    }
+    Ok(text.trim_end_matches('/').to_owned())
+}
+
+fn host_name(text: &str) -> Option<String> {
+    let label = |l: &str| {
+        !l.is_empty() && l.len() <= 63 && l.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') && !l.starts_with('-')
+    };
+    let numeric = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    (text.len() <= 253 && !numeric && text.strip_suffix('.').unwrap_or(text).split('.').all(label)).then(|| text.to_owned())
+}
+
+/// One mapping of the file, and where it stands.
+struct Section<'a> {
+    at: String,
+    fields: &'a Map<String, Value>,
+}
+
+impl<'a> Section<'a> {
+    fn of(at: &str, value: &'a Value) -> Result<Self, Defect> {
+        match value {
+            Value::Object(fields) => Ok(Self { at: at.to_owned(), fields }),
+            _ if at.is_empty() => Err(Defect::Syntax("is not a mapping: this is no kubeconfig".to_owned())),
+            _ => Err(Defect::Field { field: at.to_owned(), what: "is not a mapping".to_owned() }),
+        }
+    }
+
+    fn path(&self, field: &str) -> String {
+        if self.at.is_empty() { field.to_owned() } else { format!("{}.{field}", self.at) }
+    }
+
+    fn wrong(&self, field: &str, what: &str) -> Defect {
+        Defect::Field { field: self.path(field), what: what.to_owned() }
+    }
+
+    fn has(&self, field: &str) -> bool {
+        self.fields.get(field).is_some_and(|value| !value.is_null() && value.as_str() != Some(""))
+    }
+
+    /// A text; absent, null and empty are the same, as for client-go.
+    fn text(&self, field: &str) -> Result<Option<&'a str>, Defect> {
+        match self.fields.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) if text.is_empty() => Ok(None),
+            Some(Value::String(text)) if text.chars().any(char::is_control) => {
+                Err(self.wrong(field, "has a control character or a line break"))
+            }
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(self.wrong(field, "is not a text")),
+        }
+    }
+
+    fn flag(&self, field: &str) -> Result<bool, Defect> {
+        match self.fields.get(field) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(_) => Err(self.wrong(field, "is neither true nor false")),
+        }
+    }
+
+    /// `FIELD-data` in base64, which wins, or the file in `FIELD`.
+    fn material(&self, field: &str) -> Result<Option<Material>, Defect> {
+        let data = format!("{field}-data");
+        // Base64 may be folded over lines.
+        if let Some(Value::String(text)) = self.fields.get(&data)
+            && !text.is_empty()
+        {
+            let text: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
+            let bytes = STANDARD.decode(text).map_err(|_| self.wrong(&data, "is not base64"))?;
+            return Ok(Some(Material { field: self.path(&data), source: Source::Data(Secret::new(bytes)) }));
+        }
+        self.text(&data)?;
+        let file = self.text(field)?;
+        Ok(file.map(|file| Material { field: self.path(field), source: Source::File(file.to_owned()) }))
+    }
+
+    /// The entry of `list` with this name, and its inner mapping.
+    fn named(&self, list: &str, inner: &str, name: &str, wanted_by: &str) -> Result<Section<'a>, Defect> {
+        let entries = match self.fields.get(list) {
+            Some(Value::Array(entries)) => entries.as_slice(),
+            None | Some(Value::Null) => &[],
+            Some(_) => return Err(self.wrong(list, "is not a list")),
+        };
+        let at = format!("{list}[{}]", word(name));
+        let entry = entries.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(name));
+        let missing = || Defect::Field { field: at.clone(), what: format!("is missing; {wanted_by} names it") };
+        let entry = Section::of(&at, entry.ok_or_else(missing)?)?;
+        let path = entry.path(inner);
+        let value = entry.fields.get(inner).ok_or_else(|| entry.wrong(inner, "is missing"))?;
+        Section::of(&path, value)
+    }
+}

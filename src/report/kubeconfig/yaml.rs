@@ -1,0 +1,105 @@
+//! YAML or JSON into a tree, with bounds (pure).
+//!
+//! The parser gives events; the tree is built here, so that its depth and size are bounded and an alias, which no kubeconfig needs and
+//! every YAML bomb does, is refused. Errors say where, never what: the file holds secrets.
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
+use serde_json::{Map, Value};
+
+/// Levels of nesting; a kubeconfig needs five.
+const MAX_DEPTH: usize = 32;
+/// Scalars, sequences and mappings together.
+const MAX_NODES: usize = 10_000;
+
+/// Something opened and not yet closed.
+enum Open {
+    Sequence(Vec<Value>),
+    Mapping { done: Map<String, Value>, key: Option<String> },
+}
+
+/// Reads one document.
+///
+/// # Errors
+/// What is wrong and where, without quoting the text.
+pub(super) fn read(text: &str) -> Result<Value, String> {
+    // JSON is YAML too, but not with its tabs and escapes in every parser.
+    if text.trim_start().starts_with('{') {
+        return serde_json::from_str(text).map_err(|e| format!("is not valid JSON: line {}, column {}", e.line(), e.column()));
+    }
+    let mut open: Vec<Open> = Vec::new();
+    let mut root = None;
+    let mut documents = 0;
+    let mut nodes = 0_usize;
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|e| at(e.marker(), &format!("is not valid YAML ({})", crate::text::word(e.info()))))?;
+        let here = |what: &str| at(&span.start, what);
+        let value = match event {
+            Event::DocumentStart(_) => {
+                documents += 1;
+                if documents > 1 {
+                    return Err(here("has a second YAML document"));
+                }
+                continue;
+            }
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => continue,
+            Event::Alias(_) => return Err(here("has a YAML alias, which is not supported")),
+            Event::SequenceStart(..) => {
+                open.push(Open::Sequence(Vec::new()));
+                None
+            }
+            Event::MappingStart(..) => {
+                open.push(Open::Mapping { done: Map::new(), key: None });
+                None
+            }
+            Event::Scalar(text, style, _, tag) => {
+                if let Some(Open::Mapping { key: key @ None, .. }) = open.last_mut() {
+                    *key = Some(text.into_owned());
+                    continue;
+                }
+                Some(scalar(&text, style, tag.is_some_and(|tag| tag.is_yaml_core_schema() && tag.suffix == "str")))
+            }
+            Event::SequenceEnd | Event::MappingEnd => open.pop().map(|open| match open {
+                Open::Sequence(items) => Value::Array(items),
+                Open::Mapping { done, .. } => Value::Object(done),
+            }),
+        };
+        nodes += 1;
+        if nodes > MAX_NODES || open.len() > MAX_DEPTH {
+            return Err(here("is larger or deeper than any kubeconfig"));
+        }
+        let Some(value) = value else { continue };
+        match open.last_mut() {
+            None => root = Some(value),
+            Some(Open::Sequence(items)) => items.push(value),
+            Some(Open::Mapping { done, key }) => match key.take() {
+                Some(name) => {
+                    if done.insert(name, value).is_some() {
+                        return Err(here("has the same key twice in one mapping"));
+                    }
+                }
+                None => return Err(here("has a key that is no text")),
+            },
+        }
+    }
+    Ok(root.unwrap_or(Value::Null))
+}
+
+/// The core schema as far as a kubeconfig needs it: a number is only ever wrong there, so that its value does not matter.
+fn scalar(text: &str, style: ScalarStyle, is_str: bool) -> Value {
+    if style != ScalarStyle::Plain || is_str {
+        return Value::String(text.to_owned());
+    }
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" => Value::Bool(true),
+        "false" | "False" | "FALSE" => Value::Bool(false),
+        _ if text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) && text.parse::<f64>().is_ok() => {
+            Value::Number(0.into())
+        }
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+fn at(marker: &Marker, what: &str) -> String {
+    format!("{what}: line {}, column {}", marker.line(), marker.col() + 1)
+}
