@@ -3,6 +3,7 @@
 mod text;
 
 use super::{Exit, Failure, Io};
+use crate::console::message;
 use crate::node::{Options, Root, facts};
 use crate::verdict::decide;
 use clap::ValueEnum;
@@ -53,7 +54,12 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     match args.output {
         Output::Text => io.out.write_all(text::render(&verdict).as_bytes())?,
         Output::Json => writeln!(io.out, "{}", serde_json::to_string_pretty(&verdict)?)?,
-        Output::Issue => return Err("not built yet".into()),
+        Output::Issue => {
+            io.out.write_all(message::issue(&verdict, &message::Context::default()).as_bytes())?;
+            if !message::is_shown(&verdict) {
+                writeln!(io.err, "skewguard: {} ({}): nothing would be shown on the console", verdict.verdict, verdict.reason)?;
+            }
+        }
     }
     Ok(if verdict.blocks() { Exit::Refused } else { Exit::Done })
 }

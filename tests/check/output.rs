@@ -66,3 +66,16 @@ fn wrong_usage_is_2_and_a_missing_root_is_1_with_its_name() {
     assert_eq!(missing.status.code(), Some(1));
     assert_eq!(String::from_utf8_lossy(&missing.stderr), "skewguard: --root /nonexistent/tree: No such file or directory (os error 2)\n");
 }
+
+#[test]
+fn the_console_message_is_printed_as_enforce_would_write_it() {
+    let root = tree("rhcos-4.12-refused");
+    let verdict = skewguard(&["check", "--root", root.to_str().expect("plain path"), "--output", "issue"]);
+    assert_eq!((verdict.status.code(), verdict.stderr.is_empty()), (Some(3), true));
+    assert_file("rhcos-4.12-refused.issue", &String::from_utf8_lossy(&verdict.stdout));
+
+    let root = tree("rhcos-9.6-allowed");
+    let allowed = skewguard(&["check", "--root", root.to_str().expect("plain path"), "--output", "issue"]);
+    assert_eq!((allowed.status.code(), allowed.stdout.is_empty()), (Some(0), true));
+    assert_eq!(String::from_utf8_lossy(&allowed.stderr), "skewguard: Allowed (WithinLimits): nothing would be shown on the console\n");
+}
