@@ -3,10 +3,11 @@
 //! All of them hold on a terminal of 80x24, are plain ASCII, and never let text from a file or the network move a cursor or start an
 //! agetty escape.
 
-use super::page::{COLUMNS, Page, Printer, ascii, cut};
-use super::platform::{Fix, Wanted, fix};
+use super::page::{Page, Printer, TEXT, ascii, cut};
+use super::platform::{Wanted, fix};
 use crate::policy::POLICY_PATH;
-use crate::verdict::{Action, Finding, Outcome, Reason, Verdict};
+use crate::verdict::{Action, Finding, Outcome, OverrideSource, Reason, Verdict};
+use crate::version::Scheme;
 
 /// What a message says beside the verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +83,7 @@ pub fn is_shown(verdict: &Verdict) -> bool {
 
 /// The message for the top of `/etc/issue`, with an empty line at its end; empty where there is nothing to say.
 ///
-/// At most 19 lines of 79 columns, so that the login prompt below stays on a terminal of 80x24. Backslashes are doubled for agetty(8).
+/// At most 20 lines of 79 columns, so that the login prompt below stays on a terminal of 80x24. Backslashes are doubled for agetty(8).
 pub fn issue(verdict: &Verdict, context: &Context) -> String {
     whole(verdict, context, Printer::Agetty)
 }
@@ -92,7 +93,7 @@ pub fn motd(verdict: &Verdict, context: &Context) -> String {
     whole(verdict, context, Printer::Plain)
 }
 
-/// The short form for `/dev/console`: at most five lines of 79 columns; empty where there is nothing to say.
+/// The short form for `/dev/console`: at most six lines of 79 columns; empty where there is nothing to say.
 pub fn short(verdict: &Verdict, context: &Context) -> String {
     let Some(case) = case(verdict) else { return String::new() };
     let mut page = Page::new(Printer::Plain);
@@ -100,10 +101,10 @@ pub fn short(verdict: &Verdict, context: &Context) -> String {
     page.line(&format!("  found:  {}", found(verdict)));
     page.line(&format!("  needed: {}", needed(verdict)));
     match case {
-        Case::Refused | Case::NotHeld => page.line(&format!("  let in: {}", allow(context))),
-        Case::Warned => page.line("  The boot goes on: the policy only warns."),
+        Case::Refused => page.line(&format!("  let in: {}", allow(context))),
+        Case::NotHeld | Case::Warned => consequence(case, verdict).iter().for_each(|line| page.line(&format!("  {line}"))),
     }
-    page.line("  more:   journalctl -u skewguard, and above the login prompt");
+    page.line("  more:   above the login prompt, and journalctl -u skewguard");
     page.finish()
 }
 
@@ -113,7 +114,7 @@ pub fn kernel_log(verdict: &Verdict) -> String {
     let what = match case {
         Case::Refused => "node refused",
         Case::NotHeld => "node should be refused but could not be held back",
-        Case::Warned => "boot image not allowed, but the policy only warns",
+        Case::Warned => "node let through with a warning",
     };
     cut(&ascii(&format!("skewguard: {what}: {} ({})", verdict.message, verdict.reason)), 400)
 }
@@ -122,67 +123,87 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
     let Some(case) = case(verdict) else { return String::new() };
     let mut page = Page::new(printer);
     page.line(&format!("*** {} ***", headline(case, verdict)));
-    page.paragraph(&consequence(case, verdict), 2);
+    for line in consequence(case, verdict) {
+        page.line(&line);
+    }
     page.line("");
     page.item("Found", &found(verdict), 1);
     page.item("", &found_where(verdict), 1);
     page.item("Needed", &needed(verdict), 2);
     page.item("", &by_policy(verdict), 1);
-    let Fix { what, field } = fix(verdict.platform.as_deref(), verdict.target.pool.as_deref(), wanted(verdict));
-    page.item("Fix", &what, 1);
-    page.item("", &field, 1);
-    page.item("", "oc get cm coreos-bootimages -n openshift-machine-config-operator -oyaml", 1);
-    match case {
-        Case::Refused | Case::NotHeld => let_in(&mut page, context, printer),
-        Case::Warned => {}
+    let fix = fix(verdict.platform.as_deref(), verdict.target.pool.as_deref(), wanted(verdict));
+    page.item("Fix", &fix.what, 1);
+    page.item("", &fix.field, 1);
+    if fix.from_cluster {
+        page.item("Images", "oc get cm coreos-bootimages -n openshift-machine-config-operator -oyaml", 1);
+    }
+    if case == Case::Refused {
+        let_in(&mut page, context, printer);
     }
     more(&mut page, verdict);
-    page.item("Cluster", &cluster(&context.cluster), 1);
+    page.item("Cluster", &cluster(&context.cluster), 2);
     page.line("");
     page.finish()
 }
 
 fn headline(case: Case, verdict: &Verdict) -> String {
-    let image = image_is(verdict);
+    let image = match verdict.reason {
+        Reason::BelowMinimumOcpVersion | Reason::BelowMinimumRhcosVersion => "IS TOO OLD FOR THIS CLUSTER",
+        Reason::TooManyReleasesBehind => "IS TOO MANY RELEASES BEHIND",
+        Reason::AboveMaximumRhcosVersion => "IS NEWER THAN ALLOWED",
+        Reason::DeniedVersion => "IS DENIED BY THE POLICY",
+        Reason::RhelMajorUnsupported => "HAS THE WRONG RHEL MAJOR",
+        Reason::BootImageUnknown => "IS NOT KNOWN",
+        _ => "CANNOT BE JUDGED",
+    };
     match case {
-        Case::Refused => format!("THIS NODE IS REFUSED: ITS BOOT IMAGE {image}"),
-        Case::NotHeld => format!("NODE NOT HELD BACK, ALTHOUGH ITS BOOT IMAGE {image}"),
+        Case::Refused => format!("NODE REFUSED: ITS BOOT IMAGE {image}"),
+        Case::NotHeld => format!("NODE NOT HELD BACK, BUT ITS BOOT IMAGE {image}"),
         Case::Warned => format!("WARNING: THE BOOT IMAGE OF THIS NODE {image}"),
     }
 }
 
-fn image_is(verdict: &Verdict) -> &'static str {
-    match verdict.reason {
-        Reason::BelowMinimumOcpVersion | Reason::BelowMinimumRhcosVersion => "IS TOO OLD",
-        Reason::TooManyReleasesBehind => "IS TOO FAR BEHIND",
-        Reason::AboveMaximumRhcosVersion => "IS TOO NEW",
-        Reason::DeniedVersion => "IS DENIED",
-        Reason::RhelMajorUnsupported => "HAS THE WRONG RHEL",
-        _ => "IS NOT KNOWN",
+/// What it means for the node, at most two lines.
+fn consequence(case: Case, verdict: &Verdict) -> Vec<String> {
+    let gate_error = verdict.gate.as_ref().and_then(|gate| gate.error.as_deref());
+    match case {
+        Case::Refused => {
+            let held = "It will not join: skewguard holds back its OS update and its kubelet.".to_owned();
+            let partly = gate_error.map(|error| format!("Not everything could be held: {error}"));
+            std::iter::once(held).chain(partly).collect()
+        }
+        Case::NotHeld => vec![
+            format!("It could not be held: {}", gate_error.unwrap_or("no cause known")),
+            "It may join on its old OS. To keep it out, power it off or delete its Machine.".to_owned(),
+        ],
+        Case::Warned => vec![
+            format!("It is let through, because {}.", why_let_through(verdict)),
+            "If its OS update hangs or it does not join, this is the likely cause.".to_owned(),
+        ],
     }
 }
 
-fn consequence(case: Case, verdict: &Verdict) -> String {
-    let gate_error = verdict.gate.as_ref().and_then(|gate| gate.error.as_deref());
-    match (case, gate_error) {
-        (Case::Refused, None) => "It will not join the cluster: its OS update and its kubelet are held back.".to_owned(),
-        (Case::Refused, Some(error)) => format!("Its OS update and its kubelet are held back, but not wholly: {error}"),
-        (Case::NotHeld, error) => {
-            format!("It may join the cluster on its old OS. Holding it failed: {}", error.unwrap_or("no cause known"))
-        }
-        (Case::Warned, _) => "The boot goes on, because the policy only warns. If the OS update hangs or the node \
-            does not join, this is why."
-            .to_owned(),
+fn why_let_through(verdict: &Verdict) -> &'static str {
+    let mode = verdict.policy.as_ref().and_then(|policy| policy.mode.as_deref());
+    match (verdict.r#override.map(|given| given.source), mode) {
+        (Some(OverrideSource::KernelArgument), _) => "the kernel argument skewguard= says so",
+        (Some(OverrideSource::File), _) => "/run/skewguard/override says so",
+        (None, Some("Warn")) => "the policy's mode is Warn",
+        (None, _) => "the policy is not one that may refuse",
     }
 }
 
 fn found(verdict: &Verdict) -> String {
-    let Some(image) = &verdict.boot_image else { return "no boot image version: no file on this node names it".to_owned() };
+    let Some(image) = &verdict.boot_image else { return "nothing: no file on this node names its boot image".to_owned() };
     let known =
         [image.rhel_version.as_ref().map(|rhel| format!("RHEL {rhel}")), image.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"))];
     let known: Vec<String> = known.into_iter().flatten().collect();
-    let known = if known.is_empty() { "not understood".to_owned() } else { known.join(", ") };
-    format!("boot image {} ({})", cut(&image.version, 34), cut(&known, 24))
+    let known = match image.scheme {
+        Scheme::Unknown => "not understood".to_owned(),
+        Scheme::Fcos => "Fedora CoreOS".to_owned(),
+        Scheme::Legacy | Scheme::RhelVersioned => known.join(", "),
+    };
+    format!("boot image {} ({})", cut(&image.version, 34), cut(&known, 22))
 }
 
 fn found_where(verdict: &Verdict) -> String {
@@ -194,7 +215,7 @@ fn found_where(verdict: &Verdict) -> String {
 
 fn needed(verdict: &Verdict) -> String {
     let failed: Vec<String> = verdict.failures().map(need).collect();
-    if failed.is_empty() { "a version that can be judged; the policy refuses unknown ones".to_owned() } else { failed.join("; ") }
+    if failed.is_empty() { "a version that can be judged (the policy: onUndetermined: Refuse)".to_owned() } else { failed.join("; ") }
 }
 
 fn need(finding: &Finding) -> String {
@@ -218,15 +239,29 @@ fn need(finding: &Finding) -> String {
 fn by_policy(verdict: &Verdict) -> String {
     let policy = verdict.policy.as_ref();
     let path = policy.map_or(POLICY_PATH, |policy| policy.path.as_str());
-    let limit = policy.and_then(|policy| policy.limit_release.as_deref()).unwrap_or("any release");
+    let limit = policy.and_then(|policy| policy.limit_release.as_deref()).unwrap_or("any");
     let pool = verdict.target.pool.as_deref().unwrap_or("unknown");
-    format!("by {path}, limit for {limit}; pool {pool}")
+    let cluster = verdict.target.release.as_deref().unwrap_or("unknown");
+    format!("by {path}: pool {}, limit {limit}, cluster {cluster}", cut(pool, 16))
 }
 
 fn wanted(verdict: &Verdict) -> Wanted {
     match verdict.reason {
         Reason::BelowMinimumOcpVersion | Reason::BelowMinimumRhcosVersion | Reason::TooManyReleasesBehind => Wanted::Newer,
         Reason::AboveMaximumRhcosVersion => Wanted::Older,
+        Reason::RhelMajorUnsupported => verdict.failures().next().map_or(Wanted::Other, wanted_major),
+        _ => Wanted::Other,
+    }
+}
+
+/// Whether all the majors allowed are above the image's, or all below.
+fn wanted_major(finding: &Finding) -> Wanted {
+    let Some(have) = finding.have.as_deref().and_then(|have| have.parse::<u16>().ok()) else { return Wanted::Other };
+    let allowed: Vec<u16> = finding.want.split(" or ").filter_map(|major| major.parse().ok()).collect();
+    match allowed.as_slice() {
+        [] => Wanted::Other,
+        allowed if allowed.iter().all(|major| *major > have) => Wanted::Newer,
+        allowed if allowed.iter().all(|major| *major < have) => Wanted::Older,
         _ => Wanted::Other,
     }
 }
@@ -243,7 +278,7 @@ fn let_in(page: &mut Page, context: &Context, printer: Printer) {
 
 fn allow(context: &Context) -> String {
     let program = if context.program.len() > PROGRAM_MAX { "skewguard" } else { &context.program };
-    format!("sudo {program} allow")
+    ascii(&format!("sudo {program} allow"))
 }
 
 fn more(page: &mut Page, verdict: &Verdict) {
@@ -257,10 +292,12 @@ fn more(page: &mut Page, verdict: &Verdict) {
 fn cluster(knows: &ClusterKnows) -> String {
     match knows {
         ClusterKnows::NotYet => "not told yet (journalctl -u skewguard-report)".to_owned(),
-        ClusterKnows::Reported { name: Some(name) } => format!("told: oc get bootimagereport -n skewguard {name}"),
+        ClusterKnows::Reported { name: Some(name) } => {
+            let told = format!("told: oc get bootimagereport -n skewguard {name}");
+            // A name that is cut finds nothing; the list has it.
+            if told.len() > TEXT { "told: oc get bootimagereport -n skewguard".to_owned() } else { told }
+        }
         ClusterKnows::Reported { name: None } => "told: oc get events -n skewguard".to_owned(),
         ClusterKnows::NotReportable { why } => format!("cannot be told: {why}"),
     }
 }
-
-const _: () = assert!(COLUMNS < 80);

@@ -1,14 +1,17 @@
 //! Lines that hold on a terminal of 80 columns, whatever goes into them (pure).
 
 /// Columns used. One less than a terminal has, because some wrap when the last one is written.
-pub(super) const COLUMNS: usize = 79;
+const COLUMNS: usize = 79;
 
 /// Lines of a page, its closing empty line included. A terminal has 24; below the message stand what was in `/etc/issue` before, which on
 /// RHCOS is one line of its own and some of console-login-helper-messages, and the login prompt.
-pub(super) const LINES: usize = 19;
+const LINES: usize = 20;
 
 /// Columns of a label and the gap behind it.
 const LABEL: usize = 8;
+
+/// Columns of the text behind a label.
+pub(super) const TEXT: usize = COLUMNS - LABEL;
 
 /// What prints the page, hence what has to be escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,16 +39,9 @@ impl Page {
         self.push(&cut(&ascii(text), COLUMNS));
     }
 
-    /// A paragraph from the left margin, at most `most` lines.
-    pub(super) fn paragraph(&mut self, text: &str, most: usize) {
-        for line in wrap(text, COLUMNS, most) {
-            self.push(&line);
-        }
-    }
-
     /// A labelled paragraph, at most `most` lines, the text in its own column. Without a label it continues the one above.
     pub(super) fn item(&mut self, label: &str, text: &str, most: usize) {
-        for (n, line) in wrap(text, COLUMNS - LABEL, most).iter().enumerate() {
+        for (n, line) in wrap(text, TEXT, most).iter().enumerate() {
             let label = if n == 0 { label } else { "" };
             self.push(&format!("{label:LABEL$}{line}"));
         }

@@ -31,41 +31,84 @@ pub(super) struct Fix {
     pub(super) what: String,
     /// The field to change, or a second way; one line.
     pub(super) field: String,
+    /// Whether the images of the cluster's own release are in its ConfigMap `coreos-bootimages`; a hosted cluster has none.
+    pub(super) from_cluster: bool,
 }
 
-/// Says what to change on the platform called `id` (`ignition.platform.id`), for a node of `pool`.
+/// Says what to change on the platform called `id` (`ignition.platform.id`), for a node of `pool`. Every line fits without being cut.
 pub(super) fn fix(id: Option<&str>, pool: Option<&str>, wanted: Wanted) -> Fix {
     let a = wanted.article();
-    // Control plane machines belong to the one ControlPlaneMachineSet; its path to providerSpec is too long for a line.
-    let (set, path) = match pool {
-        Some("master") => ("ControlPlaneMachineSet", "providerSpec.value"),
-        _ => ("MachineSet", "spec.template.spec.providerSpec.value"),
-    };
-    let machine_set = |image: &str, field: &str| Fix {
-        what: format!("Set {a} {image} in the {set}, then delete this Machine:"),
-        field: format!("{path}.{field}"),
-    };
-    match id.unwrap_or_default() {
-        "aws" => machine_set("AMI", "ami.id"),
-        "azure" | "azurestack" => machine_set("image", "image.resourceID"),
-        "gcp" => machine_set("image", "disks[].image (the boot disk)"),
-        // Ignition's name for vSphere.
-        "vmware" | "vsphere" => machine_set("VM template", "template"),
-        "openstack" => machine_set("Glance image", "image"),
-        "nutanix" => machine_set("image", "image.name (or image.uuid)"),
-        "powervs" => machine_set("image", "image.name"),
-        "ibmcloud" => machine_set("image", "image"),
+    let control_plane = pool == Some("master");
+    let id = id.unwrap_or_default();
+    match id {
+        "aws" => machine_api(id, a, "AMI", "ami.id", control_plane),
+        "azure" | "azurestack" => machine_api(id, a, "image", "image.resourceID", control_plane),
+        "gcp" => machine_api(id, a, "boot image", "disks[].image", control_plane),
+        // Ignition calls vSphere vmware.
+        "vmware" | "vsphere" => machine_api(id, a, "VM template", "template", control_plane),
+        "openstack" => machine_api(id, a, "Glance image", "image", control_plane),
+        "nutanix" => machine_api(id, a, "image", "image.name or .uuid", control_plane),
+        "powervs" => machine_api(id, a, "image", "image.name", control_plane),
+        "ibmcloud" => machine_api(id, a, "image", "image", control_plane),
         "kubevirt" => Fix {
-            what: format!("Hosted cluster: set {a} release in the NodePool: spec.release.image."),
-            field: format!("A VM made by hand: give it {a} RHCOS disk image."),
+            what: format!("Hosted cluster: {a} release in its NodePool: spec.release.image"),
+            field: format!("VM made by hand: {a} RHCOS disk image"),
+            from_cluster: false,
         },
         "metal" | "baremetal" => Fix {
-            what: format!("Install it again from {a} RHCOS live ISO or PXE image; or, with Metal3,"),
-            field: format!("set in the {set}: {path}.image.url"),
+            what: format!("Install it again from {a} RHCOS live ISO or PXE image."),
+            field: format!("With Metal3: {}.image.url", path(id, control_plane)),
+            from_cluster: true,
         },
         _ => Fix {
-            what: format!("Install it again from {a} RHCOS image: change the image, template or"),
-            field: format!("ISO that this machine was made from ({set}: providerSpec.value)."),
+            what: format!("Install it again from {a} RHCOS image: change the template, disk"),
+            field: "image, ISO or MachineSet (providerSpec.value) that it was made from.".to_owned(),
+            from_cluster: true,
         },
+    }
+}
+
+/// A machine that the machine API made and, once deleted, makes anew.
+fn machine_api(id: &str, a: &str, image: &str, field: &str, control_plane: bool) -> Fix {
+    let again = if control_plane && !has_control_plane_set(id) { "replace" } else { "delete" };
+    Fix {
+        what: format!("Set {a} {image} and {again} this Machine. The field to change:"),
+        field: format!("{}.{field}", path(id, control_plane)),
+        from_cluster: true,
+    }
+}
+
+/// The object that says what a machine is made from, and the way to its providerSpec.
+fn path(id: &str, control_plane: bool) -> &'static str {
+    match (control_plane, has_control_plane_set(id)) {
+        (false, _) => "MachineSet spec.template.spec.providerSpec.value",
+        // The whole path does not fit: spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.
+        (true, true) => "ControlPlaneMachineSet providerSpec.value",
+        (true, false) => "Machine spec.providerSpec.value",
+    }
+}
+
+/// Platforms with a ControlPlaneMachineSet (OpenShift 4.21 documentation, "Getting started with control plane machine sets").
+fn has_control_plane_set(id: &str) -> bool {
+    matches!(id, "aws" | "azure" | "gcp" | "vmware" | "vsphere" | "openstack" | "nutanix")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_cut_on_any_platform() {
+        let ids = ["aws", "azure", "gcp", "vmware", "openstack", "nutanix", "powervs", "ibmcloud", "kubevirt", "metal", "qemu"];
+        for id in ids {
+            for pool in ["worker", "master"] {
+                for wanted in [Wanted::Newer, Wanted::Older, Wanted::Other] {
+                    let fix = fix(Some(id), Some(pool), wanted);
+                    for line in [fix.what, fix.field] {
+                        assert!(line.len() <= super::super::page::TEXT, "{} columns: {line}", line.len());
+                    }
+                }
+            }
+        }
     }
 }

@@ -1,0 +1,176 @@
+//! The exact texts, one file each, for every reason and every platform.
+//!
+//! After a wanted change: `SKEWGUARD_BLESS=1 cargo test --test console` writes the files anew; read the diff.
+
+use crate::{Node, overridden};
+use skewguard::console::message::{is_shown, issue, kernel_log, motd, short};
+use skewguard::console::{ClusterKnows, Context};
+use skewguard::verdict::{Deployment, Facts, Override, OverrideSource, OverrideWord, PolicyInput, TargetInput, Verdict, decide};
+use std::path::Path;
+
+fn assert_file(name: &str, actual: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/console/expected").join(format!("{name}.txt"));
+    if std::env::var_os("SKEWGUARD_BLESS").is_some() {
+        std::fs::write(&path, actual).expect("expectation written");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(expected == actual, "{name} differs\n--- expected\n{expected}\n--- actual\n{actual}");
+}
+
+fn reasons() -> Vec<(&'static str, Verdict)> {
+    let denied =
+        r#""deniedVersions": [ { "version": "417.94.2024*", "reason": "KCS 1234567: this firmware does not see the second disk" } ]"#;
+    vec![
+        ("below-minimum", Node::default().verdict()),
+        (
+            "below-minimum-rhcos",
+            Node { image: Some("9.0.20220101-0"), rules: r#""minimumRHCOSVersion": "413.92.202305021736-0""#, ..Node::default() }.verdict(),
+        ),
+        ("denied", Node { image: Some("417.94.202410090854-0"), rules: denied, ..Node::default() }.verdict()),
+        ("rhel-major", Node { rules: r#""rhelMajors": [9, 10]"#, ..Node::default() }.verdict()),
+        ("above-maximum", Node { image: Some("10.2.20260423-0"), rules: r#""maximumRHCOSVersion": "9.8""#, ..Node::default() }.verdict()),
+        ("releases-behind", Node { rules: r#""maximumReleasesBehind": 8"#, ..Node::default() }.verdict()),
+        ("unknown", Node { image: None, ..Node::default() }.verdict()),
+        ("undecodable", Node { image: Some("4.18.2026012111"), ..Node::default() }.verdict()),
+        ("not-evaluated", Node { image: Some("39.20231101.3.0"), ..Node::default() }.verdict()),
+        ("warn", Node { mode: "Warn", ..Node::default() }.verdict()),
+        ("not-held", Node::default().verdict_not_held("org.freedesktop.systemd1: no answer within 5 s")),
+        ("without-help", Node { help: "{}", ..Node::default() }.verdict()),
+    ]
+}
+
+#[test]
+fn every_reason_has_its_text() {
+    for (name, verdict) in reasons() {
+        assert_file(&format!("issue-{name}"), &issue(&verdict, &Context::default()));
+    }
+}
+
+/// Ignition's names (`ignition.platform.id=`), and two that people use.
+const PLATFORMS: [&str; 14] = [
+    "aws",
+    "azure",
+    "gcp",
+    "vmware",
+    "vsphere",
+    "openstack",
+    "metal",
+    "baremetal",
+    "nutanix",
+    "kubevirt",
+    "powervs",
+    "ibmcloud",
+    "qemu",
+    "",
+];
+
+#[test]
+fn every_platform_says_what_to_change() {
+    // What to do is one paragraph of the message: the lines from "Fix" to the next label.
+    let fix = |verdict: &Verdict| -> String {
+        let text = issue(verdict, &Context::default());
+        let lines = text.lines().skip_while(|line| !line.starts_with("Fix"));
+        lines.take_while(|line| !line.starts_with("Let in")).map(|line| format!("{line}\n")).collect()
+    };
+    let mut all = String::new();
+    for platform in PLATFORMS {
+        for (pool, rules) in [("worker", Node::default().rules), ("master", r#""maximumRHCOSVersion": "8.4""#)] {
+            let verdict = Node { platform, pool, rules, ..Node::default() }.verdict();
+            all.push_str(&format!("## {platform:?}, {pool}\n{}", fix(&verdict)));
+        }
+    }
+    assert_file("fix-by-platform", &all);
+}
+
+#[test]
+fn the_motd_is_for_somebody_who_is_already_logged_in() {
+    let verdict =
+        Node { rules: r#""deniedVersions": [ { "version": "411.*", "reason": "C:\\firmware \\S" } ]"#, ..Node::default() }.verdict();
+    assert_file("motd", &motd(&verdict, &Context::default()));
+}
+
+#[test]
+fn the_short_forms_say_the_same_in_few_lines() {
+    let mut all = String::new();
+    for (name, verdict) in reasons() {
+        let short = short(&verdict, &Context::default());
+        assert!(short.lines().count() <= 6, "{short}");
+        all.push_str(&format!("## {name}\n{short}{}\n", kernel_log(&verdict)));
+    }
+    assert_file("short", &all);
+}
+
+#[test]
+fn the_last_line_follows_what_the_cluster_knows() {
+    let line = |cluster| {
+        let text = issue(&Node::default().verdict(), &Context { cluster, ..Context::default() });
+        text.find("Cluster").map(|at| text[at..].trim_end().to_owned())
+    };
+    let reported = |name: Option<&str>| ClusterKnows::Reported { name: name.map(str::to_owned) };
+    let why = "the cluster has no CRD bootimagereports.skewguard.dev (skewguard render manifests)";
+    assert_eq!(line(ClusterKnows::NotYet).as_deref(), Some("Cluster not told yet (journalctl -u skewguard-report)"));
+    assert_eq!(line(reported(None)).as_deref(), Some("Cluster told: oc get events -n skewguard"));
+    assert_eq!(
+        line(reported(Some("node-7-0123456789abcdef"))).as_deref(),
+        Some("Cluster told: oc get bootimagereport -n skewguard node-7-0123456789abcdef")
+    );
+    assert_eq!(
+        line(reported(Some("ip-10-0-141-23.eu-west-1.compute.internal-0123456789abcdef"))).as_deref(),
+        Some("Cluster told: oc get bootimagereport -n skewguard")
+    );
+    assert_eq!(
+        line(ClusterKnows::NotReportable { why: why.to_owned() }).as_deref(),
+        Some("Cluster cannot be told: the cluster has no CRD bootimagereports.skewguard.dev\n        (skewguard render manifests)")
+    );
+}
+
+#[test]
+fn the_address_is_agettys_until_it_is_known() {
+    let let_in = |address: Option<&str>, program: &str| {
+        let context = Context { address: address.map(str::to_owned), program: program.to_owned(), ..Context::default() };
+        let text = issue(&Node::default().verdict(), &context);
+        text.lines().find(|line| line.starts_with("Let in")).map(str::to_owned)
+    };
+    assert_eq!(let_in(None, "/usr/bin/skewguard").as_deref(), Some(r"Let in  ssh core@\4, then: sudo /usr/bin/skewguard allow"));
+    assert_eq!(let_in(Some("10.0.0.12"), "/opt/skewguard").as_deref(), Some("Let in  ssh core@10.0.0.12, then: sudo /opt/skewguard allow"));
+    assert_eq!(
+        let_in(Some(r"10.0.0.12\S"), "/a/very/long/path/that/would/not/fit/bin/skewguard").as_deref(),
+        Some(r"Let in  ssh core@10.0.0.12\\S, then: sudo skewguard allow")
+    );
+}
+
+#[test]
+fn where_there_is_nothing_to_say_all_texts_are_empty() {
+    let allowed = Node { image: Some("418.94.202511191518-0"), ..Node::default() }.verdict();
+    let no_policy = Facts { policy: PolicyInput::Absent, ..Node::default().facts() };
+    let opted_out = Node { mode: "None", ..Node::default() }.verdict();
+    let off = Facts { r#override: overridden(OverrideWord::Off), ..Node::default().facts() };
+    let on_target = Facts { deployment: Deployment { on_target: true, ..Deployment::default() }, ..Node::default().facts() };
+    // A refusal that lost its force: warned of on the boot image, history once that was left behind.
+    let rebased = Facts { deployment: Deployment { rebased: true, ..Deployment::default() }, ..Node::default().facts() };
+    let undetermined = Facts { target: TargetInput::Unreadable, ..Node::default().facts() };
+    let verdicts = [allowed, decide(&no_policy), opted_out, decide(&off), decide(&on_target), decide(&rebased), decide(&undetermined)];
+    for verdict in verdicts {
+        assert!(!verdict.blocks(), "{verdict:?}");
+        assert!(!is_shown(&verdict), "{verdict:?}");
+        let texts = [
+            issue(&verdict, &Context::default()),
+            motd(&verdict, &Context::default()),
+            short(&verdict, &Context::default()),
+            kernel_log(&verdict),
+        ];
+        assert!(texts.iter().all(String::is_empty), "{texts:?}");
+    }
+}
+
+#[test]
+fn a_warning_says_who_let_the_node_through() {
+    let second = |facts: &Facts| issue(&decide(facts), &Context::default()).lines().nth(1).map(str::to_owned);
+    let by_argument = Facts { r#override: overridden(OverrideWord::Warn), ..Node::default().facts() };
+    assert_eq!(second(&by_argument).as_deref(), Some("It is let through, because the kernel argument skewguard= says so."));
+    let file = Override { value: OverrideWord::Warn, source: OverrideSource::File };
+    let by_file = Facts { r#override: Some(file), ..Node::default().facts() };
+    assert_eq!(second(&by_file).as_deref(), Some("It is let through, because /run/skewguard/override says so."));
+    let other_mode = Node { mode: "Terminate", ..Node::default() }.facts();
+    assert_eq!(second(&other_mode).as_deref(), Some("It is let through, because the policy is not one that may refuse."));
+}
