@@ -46,8 +46,8 @@ pub enum ClusterKnows {
 /// Where the RPM and the MachineConfig put this program.
 const DEFAULT_PROGRAM: &str = "/usr/bin/skewguard";
 
-/// Longest path of this program that leaves its line whole; a cut command would be worse than one found through `$PATH`.
-const PROGRAM_MAX: usize = 30;
+/// Longest path of this program that fits on the line behind an IPv4 address; one found through `$PATH` is better than a cut one.
+const PROGRAM_MAX: usize = 28;
 
 /// What is to be said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,7 +271,16 @@ fn let_in(page: &mut Page, context: &Context, printer: Printer) {
     match (printer, &context.address) {
         (Printer::Plain, _) => page.item("Let in", &command, 1),
         (Printer::Agetty, None) => page.item_with_escape("Let in", "ssh core@", "\\4", &format!(", then: {command}")),
-        (Printer::Agetty, Some(address)) => page.item("Let in", &format!("ssh core@{address}, then: {command}"), 1),
+        (Printer::Agetty, Some(address)) => {
+            let whole = format!("ssh core@{address}, then: {command}");
+            // IPv6 addresses are long, and half a command is none.
+            if whole.len() > TEXT {
+                page.item("Let in", &format!("ssh core@{address}, then:"), 1);
+                page.item("", &format!("{command} (or boot with skewguard=off)"), 1);
+                return;
+            }
+            page.item("Let in", &whole, 1);
+        }
     }
     page.item("", "or, without ssh, boot with the kernel argument skewguard=off", 1);
 }

@@ -129,13 +129,19 @@ fn the_address_is_agettys_until_it_is_known() {
     let let_in = |address: Option<&str>, program: &str| {
         let context = Context { address: address.map(str::to_owned), program: program.to_owned(), ..Context::default() };
         let text = issue(&Node::default().verdict(), &context);
-        text.lines().find(|line| line.starts_with("Let in")).map(str::to_owned)
+        let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("Let in")).take(2).collect();
+        lines.join("\n")
     };
-    assert_eq!(let_in(None, "/usr/bin/skewguard").as_deref(), Some(r"Let in  ssh core@\4, then: sudo /usr/bin/skewguard allow"));
-    assert_eq!(let_in(Some("10.0.0.12"), "/opt/skewguard").as_deref(), Some("Let in  ssh core@10.0.0.12, then: sudo /opt/skewguard allow"));
+    let boot = "\n        or, without ssh, boot with the kernel argument skewguard=off";
+    assert_eq!(let_in(None, "/usr/bin/skewguard"), format!(r"Let in  ssh core@\4, then: sudo /usr/bin/skewguard allow{boot}"));
+    assert_eq!(let_in(Some("10.0.0.12"), "/opt/skewguard"), format!("Let in  ssh core@10.0.0.12, then: sudo /opt/skewguard allow{boot}"));
     assert_eq!(
-        let_in(Some(r"10.0.0.12\S"), "/a/very/long/path/that/would/not/fit/bin/skewguard").as_deref(),
-        Some(r"Let in  ssh core@10.0.0.12\\S, then: sudo skewguard allow")
+        let_in(Some(r"10.0.0.12\S"), "/a/very/long/path/that/would/not/fit/bin/skewguard"),
+        format!(r"Let in  ssh core@10.0.0.12\\S, then: sudo skewguard allow{boot}")
+    );
+    assert_eq!(
+        let_in(Some("fd65:a1a8:60ad:271c:1234:5678:9abc:def0"), "/usr/bin/skewguard"),
+        "Let in  ssh core@fd65:a1a8:60ad:271c:1234:5678:9abc:def0, then:\n        sudo /usr/bin/skewguard allow (or boot with skewguard=off)"
     );
 }
 
