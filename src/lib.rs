@@ -4,6 +4,7 @@
 
 pub mod cli;
 pub mod console;
+pub mod gate;
 pub mod journal;
 pub mod node;
 pub mod policy;

@@ -1,6 +1,8 @@
 //! The command line: one file per command, wired to the library here and nowhere else.
 
+mod allow;
 mod check;
+mod enforce;
 mod inspect;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -61,6 +63,8 @@ On a node that was refused: read /etc/issue, then `skewguard check` for the whol
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Args),
+    Enforce(enforce::Args),
+    Allow(allow::Args),
     Inspect(inspect::Args),
 }
 
@@ -91,6 +95,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
     };
     let done = match &cli.command {
         Command::Check(args) => check::run(args, io),
+        Command::Enforce(args) => enforce::run(args, io),
+        Command::Allow(args) => allow::run(args, io),
         Command::Inspect(args) => inspect::run(args, io),
     };
     done.unwrap_or_else(|failure| {

@@ -9,11 +9,13 @@ mod os_release;
 mod policy;
 mod record;
 pub mod root;
+mod verdict_file;
 
 pub use facts::{Options, facts, policy_in};
 pub use machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, SERVED_PATH};
 pub use record::{RECORD_PATH, Record};
 pub use root::{FileError, Problem, Root};
+pub use verdict_file::{KEPT_VERDICT_PATH, RUN_VERDICT_PATH, save_verdict};
 
 /// The override for this boot, which wins over the kernel argument.
 pub const OVERRIDE_PATH: &str = "/run/skewguard/override";

@@ -1,6 +1,6 @@
 //! skewguard's own record of its first run on a node: the boot image, before anything was rebased.
 
-use super::{FileError, Root};
+use super::{FileError, Problem, Root};
 use crate::version::ImageVersion;
 use crate::{API_VERSION, text};
 use serde::{Deserialize, Serialize};
@@ -59,5 +59,16 @@ impl Record {
         let record: Self = serde_json::from_slice(&bytes)
             .map_err(|error| FileError::content(RECORD_PATH, format_args!("is no record of a first run: {error}")))?;
         Ok(Some(record))
+    }
+
+    /// Writes the record, whole or not at all.
+    ///
+    /// # Errors
+    /// The kernel says no; then there is none.
+    pub fn save(&self, root: &Root) -> Result<(), FileError> {
+        let mut json = serde_json::to_vec_pretty(self)
+            .map_err(|error| FileError { path: RECORD_PATH.to_owned(), problem: Problem::Io(error.into()) })?;
+        json.push(b'\n');
+        root.write(RECORD_PATH, &json, 0o644)
     }
 }

@@ -1,0 +1,66 @@
+//! `skewguard allow`: let a refused node through.
+
+use super::{Exit, Failure, Io};
+use crate::console::{self, live};
+use crate::gate::{self, GateError, Systemd};
+use crate::node::Root;
+use nix::unistd::geteuid;
+use std::path::PathBuf;
+
+/// Let this refused node through, for this boot
+///
+/// The refusal is lifted, its message taken off the console, and the boot goes on where it was held: first the OS update, then, after the
+/// reboot that it makes, the kubelet. Should the node reboot without having been updated, it is refused again. What the policy found stays on
+/// record.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status: 0 done, or nothing to do; 1 could not do it; 2 wrong usage.")]
+pub(super) struct Args {
+    /// Directory that stands for the node's `/`; with any other than `/`, only files below it are touched.
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
+}
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let root = Root::open(&args.root).map_err(|error| format!("--root {}: {error}", args.root.display()))?;
+    let systemd = root.is_live().then(Systemd::system);
+    if systemd.is_some() && !geteuid().is_root() {
+        return Err("only root can let a node through; run it with sudo".into());
+    }
+    if !gate::release(&root, systemd.as_ref()).map_err(explain)? {
+        writeln!(io.out, "This node is not refused: there is nothing to let through.")?;
+        return Ok(Exit::Done);
+    }
+    restore_console(&root, systemd.is_some(), io);
+    if let Some(systemd) = &systemd {
+        gate::resume(systemd).map_err(explain)?;
+    }
+    writeln!(
+        io.out,
+        "This node goes on, for this boot: first the OS update, then, after a reboot, the kubelet.\n\
+         Follow it: journalctl -f -u machine-config-daemon-pull -u machine-config-daemon-firstboot"
+    )?;
+    Ok(Exit::Done)
+}
+
+/// A message that stays behind is no reason to hold the node.
+fn restore_console(root: &Root, live: bool, io: &mut Io<'_>) {
+    let done = console::restore(root)
+        .map_err(|error| error.to_string())
+        .and_then(|restored| if restored && live { live::reload_prompts().map_err(|error| error.to_string()) } else { Ok(()) });
+    if let Err(error) = done {
+        let _ = writeln!(io.err, "skewguard: the message on the console: {error}");
+    }
+}
+
+/// Files come before systemd, so that a systemd that cannot be reached can be told by hand.
+fn explain(error: GateError) -> String {
+    match error {
+        GateError::Systemd(_) | GateError::Runtime(_) => {
+            format!(
+                "{error}\nThe refusal is lifted, but systemd was not told. Run: systemctl daemon-reload && systemctl start default.target"
+            )
+        }
+        GateError::File(_) | GateError::NotHeld { .. } => error.to_string(),
+    }
+}
