@@ -1,9 +1,11 @@
 //! What is read from a node, all of it under a [`Root`].
 
 mod aleph;
+pub mod bus;
 mod cmdline;
 mod deployment;
 mod facts;
+pub mod identity;
 mod machine_config;
 mod os_release;
 mod policy;

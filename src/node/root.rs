@@ -14,6 +14,7 @@ use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Symlinks followed in one path, as in the kernel (path_resolution(7)).
 const MAX_SYMLINKS: usize = 40;
@@ -147,6 +148,17 @@ impl Root {
     /// The kernel says no.
     pub fn exists(&self, path: &str) -> Result<bool, FileError> {
         self.find(path).map(|place| place.is_some()).map_err(|e| FileError::io(path, e))
+    }
+
+    /// When the inode at `path` last changed: its content, its mode or its name (`st_ctime`, inode(7)); `None` where there is nothing.
+    ///
+    /// # Errors
+    /// The kernel says no.
+    pub fn changed(&self, path: &str) -> Result<Option<SystemTime>, FileError> {
+        let Some(Place { dir, name }) = self.find(path).map_err(|e| FileError::io(path, e))? else { return Ok(None) };
+        let name = name.unwrap_or_else(|| OsString::from("."));
+        let stat = fstatat(&dir, name.as_os_str(), AtFlags::AT_SYMLINK_NOFOLLOW).map_err(|e| FileError::io(path, e))?;
+        Ok(Some(UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_ctime).unwrap_or(0))))
     }
 
     /// The target of the symlink at `path` itself (its directory is resolved, the link is not); `None` where there is no symlink.

@@ -1,0 +1,52 @@
+//! What hostnamed and rpm-ostree say over D-Bus. Read-only, bounded in time, and never needed.
+
+use super::identity::BootedDeployment;
+use crate::text;
+use std::collections::HashMap;
+use std::time::Duration;
+use zbus::{Connection, OwnedObjectPath, OwnedVariant, connection};
+
+/// The system bus (D-Bus specification, "System message bus").
+pub const SYSTEM_BUS: &str = "unix:path=/run/dbus/system_bus_socket";
+
+/// How long one service may take: both are started by D-Bus when first asked, on a node that is still booting.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
+
+/// One property, as the service has it now.
+async fn property<T>(bus: &Connection, service: &str, path: &str, interface: &str, name: &str) -> Option<T>
+where
+    T: TryFrom<OwnedVariant>,
+{
+    let answer = bus.call_method(Some(service), path, Some(PROPERTIES), "Get", &(interface, name)).await.ok()?;
+    T::try_from(answer.body().deserialize::<OwnedVariant>().ok()?).ok()
+}
+
+/// `Hostname` of `org.freedesktop.hostname1`; `None` where it does not answer in time.
+pub async fn hostname(address: &str) -> Option<String> {
+    let service = "org.freedesktop.hostname1";
+    let ask = async {
+        let bus = connection::Builder::address(address).build().await.ok()?;
+        property(&bus, service, "/org/freedesktop/hostname1", service, "Hostname").await
+    };
+    tokio::time::timeout(PATIENCE, ask).await.ok()?
+}
+
+/// The booted deployment as `org.projectatomic.rpmostree1` has it; `None` where it does not answer in time.
+pub async fn booted_deployment(address: &str) -> Option<BootedDeployment> {
+    let (service, sysroot) = ("org.projectatomic.rpmostree1", "/org/projectatomic/rpmostree1/Sysroot");
+    let ask = async {
+        let bus = connection::Builder::address(address).build().await.ok()?;
+        let booted: OwnedObjectPath = property(&bus, service, sysroot, "org.projectatomic.rpmostree1.Sysroot", "Booted").await?;
+        property(&bus, service, booted.as_str(), "org.projectatomic.rpmostree1.OS", "BootedDeployment").await
+    };
+    let found: HashMap<String, OwnedVariant> = tokio::time::timeout(PATIENCE, ask).await.ok()??;
+    let string = |key: &str| found.get(key).and_then(|value| <&str>::try_from(value).ok()).map(text::word);
+    let deployment = BootedDeployment {
+        version: string("version"),
+        checksum: string("checksum"),
+        container_image_reference: string("container-image-reference"),
+    };
+    (deployment != BootedDeployment::default()).then_some(deployment)
+}

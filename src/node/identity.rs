@@ -1,0 +1,146 @@
+//! Who this node is: what an admin needs to find its Machine, instance or host.
+//!
+//! Everything is optional: a node that cannot say who it is still reports. Text is made printable and bounded where it enters.
+
+use super::{Root, bus, cmdline};
+use crate::text;
+use nix::ifaddrs::InterfaceAddress;
+use nix::net::if_::InterfaceFlags;
+use serde::Serialize;
+use std::net::IpAddr;
+
+/// Longest name or id kept, in characters (hostname(7): a host name has at most 253).
+const NAME_MAX: usize = 253;
+
+/// Most addresses kept of either kind.
+const ADDRESSES_MAX: usize = 16;
+
+/// Who this node is. Absent is what could not be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Identity {
+    /// hostnamed's `Hostname`, else uname(2)'s node name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hostname: Option<String>,
+    /// machine-id(5); a Node object shows it as `status.nodeInfo.machineID`.
+    #[serde(rename = "machineID", skip_serializing_if = "Option::is_none")]
+    pub machine_id: Option<String>,
+    /// SMBIOS product UUID; a Node object shows it as `status.nodeInfo.systemUUID`, clouds and vSphere as the instance's.
+    #[serde(rename = "productUUID", skip_serializing_if = "Option::is_none")]
+    pub product_uuid: Option<String>,
+    /// `ignition.platform.id` from the kernel command line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub platform: Option<String>,
+    /// Addresses of the interfaces that are up, IPv4 first, neither loopback nor link-local.
+    pub addresses: Vec<String>,
+    /// Their hardware addresses.
+    pub mac_addresses: Vec<String>,
+}
+
+/// rpm-ostree's own view of the booted deployment, to hold against the verdict's.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BootedDeployment {
+    /// `version`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// `checksum`, of the commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+    /// `container-image-reference`; only after a rebase to a container image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container_image_reference: Option<String>,
+}
+
+impl Identity {
+    /// Reads it. hostnamed is asked on `bus`; uname and interfaces only count where `root` is the running system.
+    pub async fn read(root: &Root, bus: Option<&str>) -> Self {
+        let mut identity = Self::from_files(root);
+        if let Some(address) = bus
+            && let Some(name) = bus::hostname(address).await
+        {
+            identity.hostname = name_of(&name);
+        }
+        if root.is_live() {
+            if identity.hostname.is_none() {
+                identity.hostname = nix::sys::utsname::uname().ok().and_then(|uname| name_of(&uname.nodename().to_string_lossy()));
+            }
+            if let Ok(interfaces) = nix::ifaddrs::getifaddrs() {
+                (identity.addresses, identity.mac_addresses) = addresses(interfaces);
+            }
+        }
+        identity
+    }
+
+    /// What the files under `root` say.
+    pub fn from_files(root: &Root) -> Self {
+        let line = |path| root.read_text(path, 4096).ok().flatten().and_then(|text| name_of(text.lines().next().unwrap_or_default()));
+        Self {
+            hostname: line("/etc/hostname"),
+            machine_id: line("/etc/machine-id").filter(|id| id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit())),
+            product_uuid: line("/sys/class/dmi/id/product_uuid"),
+            platform: cmdline::load(root).ok().and_then(|line| line.platform),
+            addresses: Vec::new(),
+            mac_addresses: Vec::new(),
+        }
+    }
+
+    /// A copy that keeps the bounds of a report, whatever was put into it.
+    #[must_use]
+    pub fn bounded(&self) -> Self {
+        let cut = |text: &String| text.chars().filter(|c| matches!(c, ' '..='~')).take(NAME_MAX).collect::<String>();
+        let list = |list: &[String]| list.iter().take(ADDRESSES_MAX).map(cut).collect();
+        Self {
+            hostname: self.hostname.as_ref().map(cut),
+            machine_id: self.machine_id.as_ref().map(cut),
+            product_uuid: self.product_uuid.as_ref().map(cut),
+            platform: self.platform.as_ref().map(cut),
+            addresses: list(&self.addresses),
+            mac_addresses: list(&self.mac_addresses),
+        }
+    }
+}
+
+fn name_of(name: &str) -> Option<String> {
+    let name = name.trim();
+    (!name.is_empty()).then(|| text::printable(name, NAME_MAX))
+}
+
+/// Addresses and hardware addresses of the interfaces that are up.
+fn addresses(interfaces: impl Iterator<Item = InterfaceAddress>) -> (Vec<String>, Vec<String>) {
+    let (mut ips, mut macs): (Vec<IpAddr>, Vec<String>) = (Vec::new(), Vec::new());
+    for interface in interfaces.filter(|interface| interface.flags.contains(InterfaceFlags::IFF_UP)) {
+        if interface.flags.contains(InterfaceFlags::IFF_LOOPBACK) {
+            continue;
+        }
+        let Some(address) = interface.address else { continue };
+        let ip = match (address.as_sockaddr_in(), address.as_sockaddr_in6()) {
+            (Some(v4), _) => Some(IpAddr::V4(v4.ip())),
+            (None, Some(v6)) => Some(IpAddr::V6(v6.ip())),
+            (None, None) => None,
+        };
+        if let Some(ip) = ip
+            && !is_link_local(ip)
+            && !ips.contains(&ip)
+        {
+            ips.push(ip);
+        }
+        if let Some(mac) = address.as_link_addr().and_then(|link| link.addr()).filter(|mac| mac.iter().any(|b| *b != 0)) {
+            let mac = mac.map(|byte| format!("{byte:02x}")).join(":");
+            if !macs.contains(&mac) {
+                macs.push(mac);
+            }
+        }
+    }
+    ips.sort_by_key(IpAddr::is_ipv6);
+    ips.truncate(ADDRESSES_MAX);
+    macs.truncate(ADDRESSES_MAX);
+    (ips.iter().map(IpAddr::to_string).collect(), macs)
+}
+
+fn is_link_local(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(v4) => v4.is_link_local() || v4.is_unspecified(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local() || v6.is_unspecified(),
+    }
+}

@@ -1,0 +1,134 @@
+//! What an answer means for a delivery (pure).
+
+use super::api::{ApiError, Resource, Retry, sort};
+use super::names::clean;
+use super::transport::{Method, Response, TransportError};
+use serde::Deserialize;
+
+/// Longest uid kept; Kubernetes writes UUIDs.
+const UID_MAX: usize = 64;
+
+/// What is sent where, each with its own fate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Channel {
+    /// `POST` of the `BootImageReport`, as the bootstrap identity.
+    Report,
+    /// `POST` of the Event, as the bootstrap identity.
+    Event,
+    /// `PATCH` of the own Node, as the kubelet.
+    Node,
+}
+
+/// What a 403 needs on the two channels of the bootstrap identity.
+const ROLE: &str = "the Role skewguard-report in the namespace skewguard is missing there; dist/manifests/base/role.yaml grants it: \
+                    skewguard render manifests | oc apply -f -";
+
+impl Channel {
+    /// As log lines call it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Report => "report",
+            Self::Event => "event",
+            Self::Node => "node label",
+        }
+    }
+
+    /// What is done to it.
+    pub fn method(self) -> Method {
+        match self {
+            Self::Report | Self::Event => Method::Post,
+            Self::Node => Method::Patch,
+        }
+    }
+
+    fn resource(self) -> Resource {
+        match self {
+            Self::Report => Resource { name: "bootimagereports.skewguard.dev", grant: ROLE },
+            Self::Event => Resource { name: "events.events.k8s.io", grant: ROLE },
+            Self::Node => Resource {
+                name: "nodes",
+                grant: "a kubelet may patch its own Node wherever the Node authorizer is in use; is this certificate this cluster's?",
+            },
+        }
+    }
+}
+
+/// Why there is no answer to sort.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The request was sent, or tried to be.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// It could not even be tried: the kubeconfig, or no transport. Only a change on this node helps.
+    #[error("{0}")]
+    Setup(String),
+}
+
+/// What became of one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// It is in the cluster.
+    Delivered {
+        /// The object's uid, where the server told it.
+        uid: Option<String>,
+        /// It was there before: an earlier try had arrived.
+        already: bool,
+    },
+    /// It is not.
+    Failed {
+        /// When to try again.
+        retry: Retry,
+        /// Why, remedy included: one line.
+        why: String,
+    },
+}
+
+/// The part of a `metav1.Status`, or of a created object, that is looked at here.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Body {
+    reason: String,
+    metadata: Metadata,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    uid: Option<String>,
+}
+
+impl Answer {
+    /// Reads the outcome of a request on `channel`.
+    pub fn read(channel: Channel, result: Result<Response, SendError>) -> Self {
+        let response = match result {
+            Ok(response) => response,
+            Err(SendError::Transport(error)) => return Self::failed(channel, &ApiError::Transport(error)),
+            Err(SendError::Setup(why)) => return Self::Failed { retry: Retry::Slowly, why },
+        };
+        let body: Body = serde_json::from_slice(&response.body).unwrap_or_default();
+        match sort(response, channel.method(), channel.resource()) {
+            Ok(_) => Self::Delivered { uid: body.metadata.uid.map(|uid| clean(&uid, UID_MAX)), already: false },
+            Err(ApiError::Conflict(_)) if channel != Channel::Node && body.reason == "AlreadyExists" => {
+                Self::Delivered { uid: None, already: true }
+            }
+            Err(error) => Self::failed(channel, &error),
+        }
+    }
+
+    fn failed(channel: Channel, error: &ApiError) -> Self {
+        let (retry, remedy) = match (error, channel) {
+            (ApiError::NotFound { .. }, Channel::Report) => {
+                (Retry::NextBoot, "; not tried again on this boot. To have reports: skewguard render manifests | oc apply -f -")
+            }
+            // The resource is in every cluster, so it is the namespace that is missing.
+            (ApiError::NotFound { .. }, Channel::Event) => {
+                (Retry::Slowly, "; the namespace skewguard is missing: skewguard render manifests | oc apply -f -")
+            }
+            (ApiError::NotFound { .. }, Channel::Node) => (Retry::Backoff, "; the kubelet has not registered this Node yet"),
+            // A quota or a webhook in between lost a race; the next try may win it.
+            (ApiError::Conflict(_), _) => (Retry::Backoff, ""),
+            _ => (error.retry(), ""),
+        };
+        Self::Failed { retry, why: format!("{error}{remedy}") }
+    }
+}

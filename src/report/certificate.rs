@@ -1,0 +1,100 @@
+//! The Node's name, from the kubelet's client certificate (pure).
+//!
+//! An X.509 parser would cost more than the rest of the report; one name is wanted from a certificate that the cluster's own signer issued,
+//! and that the API server checks anyway. So the DER is walked along the path to the subject (RFC 5280, section 4.1) and nowhere else.
+
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
+
+/// id-at-commonName, 2.5.4.3, as DER content.
+const COMMON_NAME: [u8; 3] = [0x55, 0x04, 0x03];
+
+const SEQUENCE: u8 = 0x30;
+const SET: u8 = 0x31;
+const OBJECT_IDENTIFIER: u8 = 0x06;
+/// `[0] EXPLICIT`, the version of a TBSCertificate.
+const VERSION: u8 = 0xa0;
+
+/// Why no Node name comes out of a certificate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CertificateError {
+    /// No certificate in PEM.
+    #[error("holds no certificate in PEM")]
+    NoPem,
+    /// The DER does not have the shape of a certificate.
+    #[error("is no X.509 certificate")]
+    NotX509,
+    /// The subject has no common name of the form `system:node:NAME`.
+    #[error("is not a node's: its common name is {0:?}, not \"system:node:NAME\"")]
+    NotANode(String),
+}
+
+/// The `NAME` of the common name `system:node:NAME` in the first certificate of a PEM file. Keys beside it are skipped.
+///
+/// # Errors
+/// There is no certificate, or it is not a node's.
+pub fn node_name(pem: &[u8]) -> Result<String, CertificateError> {
+    let der = CertificateDer::from_pem_slice(pem).map_err(|_| CertificateError::NoPem)?;
+    let name = common_name(&der).ok_or(CertificateError::NotX509)?;
+    match name.strip_prefix("system:node:") {
+        Some(node) if is_node_name(node) => Ok(node.to_owned()),
+        _ => Err(CertificateError::NotANode(super::names::clean(&name, 256))),
+    }
+}
+
+/// A Node's name is a DNS subdomain; it becomes part of a URL.
+fn is_node_name(name: &str) -> bool {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
+    let outer = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    name.len() <= 253 && name.chars().all(inner) && name.starts_with(outer) && name.ends_with(outer)
+}
+
+/// The last common name of the subject (the most specific one, as Go's crypto/x509 takes it).
+fn common_name(der: &[u8]) -> Option<String> {
+    let (certificate, _) = expect(der, SEQUENCE)?;
+    let (mut rest, _) = expect(certificate, SEQUENCE)?;
+    if let Some((VERSION, _, after)) = element(rest) {
+        rest = after;
+    }
+    // serialNumber, signature, issuer, validity
+    for _ in 0..4 {
+        (_, _, rest) = element(rest)?;
+    }
+    let (mut subject, _) = expect(rest, SEQUENCE)?;
+    let mut found = None;
+    while !subject.is_empty() {
+        let (mut set, after) = expect(subject, SET)?;
+        while !set.is_empty() {
+            let (attribute, next) = expect(set, SEQUENCE)?;
+            let (kind, value) = expect(attribute, OBJECT_IDENTIFIER)?;
+            if kind == COMMON_NAME {
+                let (_, text, _) = element(value)?;
+                found = Some(String::from_utf8_lossy(text).into_owned());
+            }
+            set = next;
+        }
+        subject = after;
+    }
+    found
+}
+
+/// The content of an element of that type, and what follows it.
+fn expect(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
+    element(der).filter(|(found, _, _)| *found == tag).map(|(_, content, rest)| (content, rest))
+}
+
+/// One element: type, content, what follows. Only definite lengths of at most three bytes (X.690, section 10.1).
+fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (&tag, rest) = der.split_first()?;
+    let (&first, rest) = rest.split_first()?;
+    let (length, rest) = match first {
+        0..=0x7f => (usize::from(first), rest),
+        0x81..=0x83 => {
+            let (bytes, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
+            (bytes.iter().fold(0, |length, byte| length << 8 | usize::from(*byte)), rest)
+        }
+        _ => return None,
+    };
+    let (content, rest) = rest.split_at_checked(length)?;
+    Some((tag, content, rest))
+}

@@ -1,0 +1,129 @@
+//! The Event that says the same where people look first (pure).
+
+use super::clock;
+use super::names::{clean, event_name};
+use super::objects::{Metadata, NAMESPACE};
+use crate::API_VERSION;
+use crate::node::identity::Identity;
+use crate::verdict::{Action, Outcome, Verdict};
+use serde::Serialize;
+use std::time::SystemTime;
+
+/// Who reports; the admission policy in `dist/manifests` lets the bootstrap identity write no other Events.
+pub const REPORTING_CONTROLLER: &str = "skewguard.dev/agent";
+
+/// Longest note (Kubernetes, `events.k8s.io/v1` Event: "Maximal length of the note is 1kB").
+pub const NOTE_MAX: usize = 1024;
+
+/// Longest `reportingInstance`, `action` and `reason` (same place).
+const NAME_MAX: usize = 128;
+
+/// An `events.k8s.io/v1` Event.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    api_version: &'static str,
+    kind: &'static str,
+    /// Name and namespace.
+    pub metadata: Metadata,
+    event_time: String,
+    r#type: &'static str,
+    reason: &'static str,
+    action: &'static str,
+    note: String,
+    regarding: Regarding,
+    reporting_controller: &'static str,
+    reporting_instance: String,
+}
+
+/// The part of `core/v1` ObjectReference that is set here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Regarding {
+    api_version: &'static str,
+    kind: &'static str,
+    name: String,
+    /// Set for the Namespace too: an Event about a cluster-scoped object is only accepted in `default` and `kube-system`.
+    namespace: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uid: Option<String>,
+}
+
+impl Regarding {
+    /// The node's report; `uid` where the server told it, so that `oc describe bir` shows the Event.
+    pub fn report(name: &str, uid: Option<&str>) -> Self {
+        let uid = uid.filter(|uid| !uid.is_empty()).map(|uid| clean(uid, NAME_MAX));
+        Self { api_version: API_VERSION, kind: "BootImageReport", name: name.to_owned(), namespace: NAMESPACE, uid }
+    }
+
+    /// The namespace, where there is no report to point to.
+    pub fn namespace() -> Self {
+        Self { api_version: "v1", kind: "Namespace", name: NAMESPACE.to_owned(), namespace: NAMESPACE, uid: None }
+    }
+}
+
+/// What an Event is about.
+#[derive(Debug, Clone, Copy)]
+pub enum About<'a> {
+    /// A verdict.
+    Verdict(&'a Verdict),
+    /// A run of `skewguard.service` that ended without one.
+    NoVerdict,
+}
+
+impl Event {
+    /// Makes the Event named after the report and the two-hour slot of `now`.
+    pub fn new(about: About<'_>, report: &str, regarding: Regarding, identity: &Identity, now: SystemTime) -> Self {
+        let host = identity.hostname.as_deref().filter(|host| !host.is_empty()).unwrap_or("unknown");
+        let (reason, action, note) = match about {
+            About::Verdict(verdict) => (verdict.reason.as_str(), verdict.action.as_str(), note(verdict, identity, host)),
+            About::NoVerdict => (NO_VERDICT, "Proceed", no_verdict(identity, host)),
+        };
+        Self {
+            api_version: "events.k8s.io/v1",
+            kind: "Event",
+            metadata: Metadata::new(event_name(report, clock::unix(now))),
+            event_time: clock::micro_time(now),
+            r#type: "Warning",
+            reason,
+            action,
+            note,
+            regarding,
+            reporting_controller: REPORTING_CONTROLLER,
+            reporting_instance: clean(host, NAME_MAX),
+        }
+    }
+}
+
+/// The reason of the Event about a run without a verdict.
+pub const NO_VERDICT: &str = "NoVerdict";
+
+fn note(verdict: &Verdict, identity: &Identity, host: &str) -> String {
+    let what = match (verdict.verdict, verdict.action) {
+        (_, Action::Block) if verdict.gate.as_ref().is_some_and(|gate| !gate.held) => "was refused but could not be held back",
+        (_, Action::Block) => "is refused and does not join the cluster",
+        (Outcome::Refused, Action::Proceed) => "breaks the boot image policy; it goes on to join",
+        (_, Action::Proceed) => "could not be checked; it goes on to join",
+    };
+    let image = verdict.boot_image.as_ref().map(|image| &image.version);
+    let facts = [("boot image", image), ("target release", verdict.target.release.as_ref()), ("pool", verdict.target.pool.as_ref())];
+    let facts: Vec<String> = facts.into_iter().filter_map(|(name, value)| value.map(|value| format!("{name} {value}"))).collect();
+    clean(&format!("Node {} {what}: {} ({})", who(identity, host), verdict.message, facts.join(", ")), NOTE_MAX)
+}
+
+fn no_verdict(identity: &Identity, host: &str) -> String {
+    let who = who(identity, host);
+    let note = format!(
+        "Node {who}: skewguard.service ended without a verdict, so the boot image was not checked and the node goes on to join. \
+         See `journalctl -b -u skewguard.service` on the node."
+    );
+    clean(&note, NOTE_MAX)
+}
+
+/// The host name and first address; between them one of the two finds the Machine.
+fn who(identity: &Identity, host: &str) -> String {
+    match identity.addresses.first() {
+        Some(address) => format!("{} ({})", clean(host, NAME_MAX), clean(address, NAME_MAX)),
+        None => clean(host, NAME_MAX),
+    }
+}

@@ -1,0 +1,114 @@
+//! Names that Kubernetes accepts, made from what a node says of itself (pure).
+
+use crate::verdict::Verdict;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+/// Longest host part of a name. A Linux host name has at most 64 characters (gethostname(2)).
+const HOST_MAX: usize = 63;
+
+/// Longest label value (Kubernetes, "Labels and Selectors").
+const LABEL_MAX: usize = 63;
+
+/// How long an Event lives before a new one is due, in seconds. OpenShift keeps Events for three hours.
+pub const EVENT_INTERVAL: u64 = 2 * 60 * 60;
+
+/// What makes two verdicts of one node the same report. Warnings and messages may differ from boot to boot without news for anybody.
+#[derive(Serialize)]
+struct Key<'a> {
+    verdict: &'a str,
+    action: &'a str,
+    reason: &'a str,
+    held: Option<bool>,
+    boot_image: Option<&'a str>,
+    release: Option<&'a str>,
+    pool: Option<&'a str>,
+    machine_config: Option<&'a str>,
+    os_image: Option<&'a str>,
+    policy: Option<&'a str>,
+    r#override: Option<&'a str>,
+}
+
+/// The name of a verdict's report: the host, `-`, and 16 hex digits of SHA-256 over the installation's random id and the verdict. The same
+/// node reports the same verdict under the same name, so that a retry is a 409 and not a second report; nobody else can guess it.
+pub fn report_name(host: &str, installation: &str, verdict: &Verdict) -> String {
+    let key = Key {
+        verdict: verdict.verdict.as_str(),
+        action: verdict.action.as_str(),
+        reason: verdict.reason.as_str(),
+        held: verdict.gate.as_ref().map(|gate| gate.held),
+        boot_image: verdict.boot_image.as_ref().map(|image| image.version.as_str()),
+        release: verdict.target.release.as_deref(),
+        pool: verdict.target.pool.as_deref(),
+        machine_config: verdict.target.machine_config.as_deref(),
+        os_image: verdict.target.os_image_url.as_deref(),
+        policy: verdict.policy.as_ref().and_then(|policy| policy.digest.as_deref()),
+        r#override: verdict.r#override.map(|given| given.value.as_str()),
+    };
+    // A struct of strings always serialises.
+    let key = serde_json::to_string(&key).unwrap_or_default();
+    format!("{}-{}", subdomain(host), hex16(&[installation, "\n", &key]))
+}
+
+/// The name of the report's Event in the two-hour slot of `unix` seconds; a retry in the same slot is a 409.
+pub fn event_name(report: &str, unix: u64) -> String {
+    format!("{report}.{:x}", unix / EVENT_INTERVAL)
+}
+
+/// The first 16 hex digits of the SHA-256 of the parts.
+pub fn hex16(parts: &[&str]) -> String {
+    let mut sha = Sha256::new();
+    for part in parts {
+        sha.update(part.as_bytes());
+    }
+    hex(sha.finalize().iter().take(8))
+}
+
+/// Bytes as lower-case hex.
+pub fn hex<'a>(bytes: impl Iterator<Item = &'a u8>) -> String {
+    bytes.fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// `host` as a DNS subdomain (RFC 1123) of at most 63 characters; `node` where nothing of it fits.
+pub fn subdomain(host: &str) -> String {
+    let lower = host.chars().take(HOST_MAX).map(|c| match c.to_ascii_lowercase() {
+        c @ ('a'..='z' | '0'..='9' | '.') => c,
+        _ => '-',
+    });
+    let lower: String = lower.collect();
+    let labels = lower.split('.').map(|label| label.trim_matches('-')).filter(|label| !label.is_empty());
+    let name = labels.collect::<Vec<_>>().join(".");
+    if name.is_empty() { "node".to_owned() } else { name }
+}
+
+/// `text` as a label value: what does not fit becomes `_`, at most 63 characters, letters or digits at both ends; `unknown` where nothing
+/// of it fits. Every real boot image version passes unchanged.
+pub fn label_value(text: &str) -> String {
+    let fitting = text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') { c } else { '_' });
+    let fitting: String = fitting.collect();
+    let start = fitting.trim_start_matches(['-', '.', '_']);
+    let value = start.get(..LABEL_MAX).unwrap_or(start).trim_end_matches(['-', '.', '_']);
+    if value.is_empty() { "unknown".to_owned() } else { value.to_owned() }
+}
+
+/// `text` with nothing but printable ASCII, at most `max` bytes, a cut marked with `...`. Unlike [`crate::text::printable`] it leaves
+/// backslashes alone: the text went through that already, or is JSON's to escape.
+pub fn clean(text: &str, max: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(max));
+    for c in text.chars() {
+        match c {
+            ' '..='~' => out.push(c),
+            _ => out.extend(c.escape_default()),
+        }
+        if out.len() > max {
+            out.truncate(max.saturating_sub(3));
+            out.push_str("...");
+            break;
+        }
+    }
+    out
+}

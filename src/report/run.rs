@@ -1,0 +1,349 @@
+//! The report as a whole: decides what there is to tell, and tells it until the cluster knows.
+
+use super::answer::{Answer, Channel, SendError};
+use super::api::Retry;
+use super::carrier::{Carrier, Identity as As};
+use super::delivery::{Delivery, Standing};
+use super::event::{About, Event, NO_VERDICT, Regarding};
+use super::inventory::NodePatch;
+use super::names::{EVENT_INTERVAL, hex16, subdomain};
+use super::objects::{BootImageReport, Source, is_reportable};
+use super::requests::{create_event, create_report, patch_node};
+use super::state::{State, installation};
+use super::transport::{Request, Response};
+use super::watch::{ClusterKnows, Level, Watcher};
+use super::{clock, situation};
+use crate::node::Root;
+use crate::node::identity::{BootedDeployment, Identity};
+use crate::verdict::Verdict;
+use std::time::{Duration, SystemTime};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// How often a node that has not joined is looked at again, and whether a refused one is still held.
+const POLL: Duration = Duration::from_secs(30);
+
+/// How long a node that was let through may take to join, on this boot.
+const JOIN_PATIENCE: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// Requests of five thousand nodes that were switched on at once are spread over this time.
+const SPLAY: Duration = Duration::from_secs(2);
+
+/// What [`run`] needs from outside.
+pub struct Parts<'a, C, W> {
+    /// The node.
+    pub root: &'a Root,
+    /// Who it is.
+    pub identity: Identity,
+    /// rpm-ostree's view of it.
+    pub rpm_ostree: Option<BootedDeployment>,
+    /// How to reach the cluster.
+    pub carrier: C,
+    /// Who watches.
+    pub watcher: W,
+    /// The wall clock.
+    pub now: fn() -> SystemTime,
+    /// Random numbers in 0.0..1.0.
+    pub chance: fn() -> f64,
+    /// Try everything once, and do not wait.
+    pub once: bool,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Everything there was to tell is told, or was skipped until the next boot.
+    Done,
+    /// Something is still to be told (only with `once`).
+    Undelivered,
+}
+
+/// Tells the cluster everything there is to tell. Without `once` it comes back when that is done, which is never while the node is held.
+pub async fn run<C: Carrier, W: Watcher>(parts: Parts<'_, C, W>) -> End {
+    let mut run = Run::new(parts);
+    run.plan();
+    run.deliver().await
+}
+
+struct Run<'a, C, W> {
+    parts: Parts<'a, C, W>,
+    started: Instant,
+    delivery: Delivery,
+    state: State,
+    installation: String,
+    /// The verdict that report and Event are about.
+    verdict: Option<Verdict>,
+    /// What a Node is labelled with.
+    inventory: Option<Verdict>,
+    /// What an admin can do about it.
+    remediation: String,
+    /// The report's name, and that part of the Event's.
+    name: String,
+    /// The Event is about a run without a verdict.
+    no_verdict: bool,
+    node_name: Option<String>,
+    knows: ClusterKnows,
+}
+
+impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
+    fn new(mut parts: Parts<'a, C, W>) -> Self {
+        let state = State::load(parts.root).unwrap_or_else(|error| {
+            parts.watcher.line(Level::Warning, &format!("{error}; starting afresh"));
+            State::default()
+        });
+        let (installation, problem) = installation(parts.root, parts.identity.machine_id.as_deref());
+        if let Some(problem) = problem {
+            parts.watcher.line(Level::Warning, &format!("{problem}; the machine id is used instead"));
+        }
+        Self {
+            parts,
+            started: Instant::now(),
+            delivery: Delivery::new(),
+            state,
+            installation,
+            verdict: None,
+            inventory: None,
+            remediation: String::new(),
+            name: String::new(),
+            no_verdict: false,
+            node_name: None,
+            knows: ClusterKnows::NotYet,
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn unix(&self) -> u64 {
+        clock::unix((self.parts.now)())
+    }
+
+    /// Finds out what there is to tell, and what of it the cluster has already.
+    fn plan(&mut self) {
+        let mut notes = Vec::new();
+        let situation = situation::read(self.parts.root, &mut notes);
+        for note in notes {
+            self.parts.watcher.line(Level::Warning, &note);
+        }
+        match situation {
+            situation::Situation::Verdict(verdict) => {
+                if is_reportable(&verdict) {
+                    self.plan_report(&verdict);
+                    self.verdict = Some(*verdict.clone());
+                    self.news();
+                }
+                self.inventory = Some(*verdict);
+            }
+            situation::Situation::NoVerdict { damaged } => self.plan_no_verdict(damaged.map(|error| error.to_string())),
+            situation::Situation::NeverRan => {}
+        }
+        self.look_for_join();
+    }
+
+    fn plan_report(&mut self, verdict: &Verdict) {
+        let splay = SPLAY.mul_f64((self.parts.chance)().clamp(0.0, 1.0));
+        self.remediation = self.parts.watcher.remediation(verdict);
+        self.name = BootImageReport::new(&self.source(verdict)).metadata.name;
+        if self.state.has_report(&self.name) {
+            self.delivery.delivered_before(Channel::Report);
+        } else {
+            self.delivery.want(Channel::Report, splay);
+        }
+        match self.state.last_event(&self.name) {
+            None => self.delivery.want(Channel::Event, splay),
+            Some(at) if self.is_held() => {
+                // A clock that went back makes it due at once.
+                let age = self.unix().checked_sub(at).unwrap_or(EVENT_INTERVAL);
+                self.delivery.want(Channel::Event, splay + Duration::from_secs(EVENT_INTERVAL.saturating_sub(age)));
+            }
+            Some(_) => self.delivery.delivered_before(Channel::Event),
+        }
+    }
+
+    fn plan_no_verdict(&mut self, damaged: Option<String>) {
+        let why = damaged.map(|damaged| format!(" ({damaged})")).unwrap_or_default();
+        let line = format!(
+            "{NO_VERDICT}: skewguard.service ended without a verdict on this boot{why}; the boot image was not checked and the node goes on. \
+             See journalctl -b -u skewguard.service"
+        );
+        self.parts.watcher.line(Level::Error, &line);
+        self.no_verdict = true;
+        let host = self.parts.identity.hostname.as_deref().unwrap_or_default();
+        self.name = format!("{}-{}", subdomain(host), hex16(&[&self.installation, "\n", NO_VERDICT]));
+        if self.state.was_no_verdict_told(&situation::boot_id(self.parts.root)) {
+            self.delivery.delivered_before(Channel::Event);
+        } else {
+            self.delivery.want(Channel::Event, SPLAY.mul_f64((self.parts.chance)().clamp(0.0, 1.0)));
+        }
+    }
+
+    /// Once the node has joined, its label is due.
+    fn look_for_join(&mut self) {
+        if self.node_name.is_some() || self.parts.root.exists(super::carrier::KUBELET_KUBECONFIG).is_ok_and(|there| !there) {
+            return;
+        }
+        let Some(node) = self.parts.carrier.node_name() else { return };
+        if self.inventory.is_none() {
+            self.inventory = situation::decide_now(self.parts.root);
+        }
+        let Some(verdict) = &self.inventory else { return };
+        if self.state.has_node_patch(&NodePatch::new(verdict).digest(&node)) {
+            self.delivery.delivered_before(Channel::Node);
+        } else {
+            self.delivery.want(Channel::Node, self.now());
+        }
+        self.node_name = Some(node);
+    }
+
+    fn source<'b>(&'b self, verdict: &'b Verdict) -> Source<'b> {
+        Source {
+            verdict,
+            identity: &self.parts.identity,
+            rpm_ostree: self.parts.rpm_ostree.as_ref(),
+            remediation: &self.remediation,
+            installation: &self.installation,
+            now: (self.parts.now)(),
+        }
+    }
+
+    fn is_held(&self) -> bool {
+        situation::is_held(self.parts.root)
+    }
+
+    fn request(&self, channel: Channel) -> Option<(As, Request)> {
+        match channel {
+            Channel::Report => {
+                let report = BootImageReport::new(&self.source(self.verdict.as_ref()?));
+                Some((As::Bootstrap, create_report(&report)))
+            }
+            Channel::Event => {
+                let about = if self.no_verdict { About::NoVerdict } else { About::Verdict(self.verdict.as_ref()?) };
+                let regarding = if self.state.has_report(&self.name) {
+                    Regarding::report(&self.name, self.state.report_uid(&self.name))
+                } else {
+                    Regarding::namespace()
+                };
+                let event = Event::new(about, &self.name, regarding, &self.parts.identity, (self.parts.now)());
+                Some((As::Bootstrap, create_event(&event)))
+            }
+            Channel::Node => Some((As::Kubelet, patch_node(self.node_name.as_ref()?, &NodePatch::new(self.inventory.as_ref()?)))),
+        }
+    }
+
+    async fn deliver(&mut self) -> End {
+        let mut under_way: JoinSet<(Channel, Result<Response, SendError>)> = JoinSet::new();
+        let mut undelivered = false;
+        loop {
+            for channel in self.delivery.due(self.now()) {
+                if let Some((identity, request)) = self.request(channel) {
+                    let answer = self.parts.carrier.send(identity, request);
+                    under_way.spawn(async move { (channel, answer.await) });
+                } else {
+                    self.delivery.stop(channel);
+                }
+            }
+            let wake = self.wake();
+            let tried = self.parts.once && !self.delivery.is_first_try_due(self.now() + POLL);
+            if under_way.is_empty() && (wake.is_none() || tried) {
+                return if undelivered { End::Undelivered } else { End::Done };
+            }
+            let wake = wake.unwrap_or(POLL).max(Duration::from_millis(1));
+            if under_way.is_empty() {
+                tokio::time::sleep(wake).await;
+            } else if let Ok(Some(Ok((channel, result)))) = tokio::time::timeout(wake, under_way.join_next()).await {
+                undelivered |= !self.answered(channel, result);
+            }
+            self.look_again();
+        }
+    }
+
+    /// How long to sleep at most; `None` where nothing is left to wait for.
+    fn wake(&self) -> Option<Duration> {
+        let now = self.now();
+        let next = self.delivery.next().map(|at| at.saturating_sub(now));
+        let watching = self.is_held() || self.node_name.is_none() && now < JOIN_PATIENCE && !self.parts.once;
+        match next {
+            Some(next) => Some(if watching { next.min(POLL) } else { next }),
+            None if watching || self.delivery.in_flight() => Some(POLL),
+            None => None,
+        }
+    }
+
+    /// The node may have joined, or been let through.
+    fn look_again(&mut self) {
+        self.look_for_join();
+        let repeating = self.state.last_event(&self.name).is_some() && matches!(self.delivery.standing(Channel::Event), Standing::Due(_));
+        if repeating && !self.is_held() {
+            self.delivery.delivered_before(Channel::Event);
+        }
+    }
+
+    /// Takes an answer in; whether it was a delivery.
+    fn answered(&mut self, channel: Channel, result: Result<Response, SendError>) -> bool {
+        let answer = Answer::read(channel, result);
+        let repeat = !self.no_verdict && self.is_held();
+        self.delivery.answered(channel, self.now(), &answer, (self.parts.chance)(), repeat);
+        let delivered = match &answer {
+            Answer::Delivered { uid, already } => {
+                self.keep(channel, uid.as_deref());
+                let how = if *already { "was delivered before" } else { "delivered" };
+                self.parts.watcher.line(Level::Info, &format!("{} {how}: {}", channel.as_str(), self.subject(channel)));
+                true
+            }
+            Answer::Failed { why, .. } => {
+                let next = match self.delivery.standing(channel) {
+                    Standing::Due(at) => format!("; next try in {} s", at.saturating_sub(self.now()).as_secs()),
+                    _ => String::new(),
+                };
+                self.parts.watcher.line(Level::Warning, &format!("{} not delivered: {why}{next}", channel.as_str()));
+                false
+            }
+        };
+        if let Answer::Failed { retry: Retry::Slowly | Retry::NextBoot, why } = &answer
+            && channel != Channel::Node
+            && !matches!(self.knows, ClusterKnows::Told(_))
+        {
+            self.knows = ClusterKnows::CannotBeTold(why.clone());
+        }
+        self.news();
+        delivered
+    }
+
+    fn subject(&self, channel: Channel) -> &str {
+        match channel {
+            Channel::Report | Channel::Event => &self.name,
+            Channel::Node => self.node_name.as_deref().unwrap_or_default(),
+        }
+    }
+
+    /// Keeps what was delivered for later boots.
+    fn keep(&mut self, channel: Channel, uid: Option<&str>) {
+        match channel {
+            Channel::Report => self.state.report_delivered(&self.name, uid),
+            Channel::Event if self.no_verdict => self.state.no_verdict_told(&situation::boot_id(self.parts.root)),
+            Channel::Event => self.state.event_delivered(&self.name, self.unix()),
+            Channel::Node => {
+                if let (Some(node), Some(verdict)) = (&self.node_name, &self.inventory) {
+                    self.state.node_patched(&NodePatch::new(verdict).digest(node));
+                }
+            }
+        }
+        if let Err(error) = self.state.save(self.parts.root) {
+            self.parts.watcher.line(Level::Warning, &format!("{error}; the next boot will ask the cluster again"));
+        }
+    }
+
+    /// Tells the console what the cluster knows by now, where that has changed.
+    fn news(&mut self) {
+        let Some(verdict) = &self.verdict else { return };
+        let told = if self.state.has_report(&self.name) {
+            Some(ClusterKnows::Told(Some(self.name.clone())))
+        } else {
+            self.state.last_event(&self.name).map(|_| ClusterKnows::Told(None))
+        };
+        let knows = told.unwrap_or_else(|| self.knows.clone());
+        self.parts.watcher.cluster_knows(verdict, &knows);
+        self.knows = knows;
+    }
+}

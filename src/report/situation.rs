@@ -1,0 +1,95 @@
+//! What there is to report on this boot, from the files that `skewguard.service` left.
+
+use crate::node::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, Options, Root, facts};
+use crate::verdict::{Verdict, decide};
+use std::time::{Duration, SystemTime};
+
+/// The verdict of this boot.
+pub const RUN_VERDICT: &str = "/run/skewguard/verdict.json";
+
+/// The last verdict, of whichever boot.
+pub const KEPT_VERDICT: &str = "/var/lib/skewguard/verdict.json";
+
+/// Exists while the node is held back.
+pub const STAMP: &str = "/run/skewguard/refused";
+
+/// Largest verdict read, in bytes.
+const VERDICT_MAX: u64 = 256 * 1024;
+
+/// What there is to report.
+#[derive(Debug)]
+pub enum Situation {
+    /// A verdict: this boot's, or an earlier one's on a boot that needed none.
+    Verdict(Box<Verdict>),
+    /// `skewguard.service` should have left one on this boot and did not.
+    NoVerdict {
+        /// The verdict file is there, but cannot be read.
+        damaged: Option<FileError>,
+    },
+    /// The service never ran on this node: it was installed after the node had joined.
+    NeverRan,
+}
+
+/// Reads the situation; `notes` gets what was odd.
+pub fn read(root: &Root, notes: &mut Vec<String>) -> Situation {
+    match load(root, RUN_VERDICT) {
+        Ok(Some(verdict)) => return Situation::Verdict(Box::new(verdict)),
+        Ok(None) if was_first_boot(root) => return Situation::NoVerdict { damaged: None },
+        Ok(None) => {}
+        Err(error) => return Situation::NoVerdict { damaged: Some(error) },
+    }
+    match load(root, KEPT_VERDICT) {
+        Ok(Some(verdict)) => Situation::Verdict(Box::new(verdict)),
+        Ok(None) => Situation::NeverRan,
+        Err(error) => {
+            notes.push(error.to_string());
+            Situation::NeverRan
+        }
+    }
+}
+
+/// What `check` would say now: for the inventory of a node that no verdict was left on.
+pub fn decide_now(root: &Root) -> Option<Verdict> {
+    facts(root, Options::default()).ok().map(|facts| decide(&facts))
+}
+
+/// Whether the node is held back at this moment.
+pub fn is_held(root: &Root) -> bool {
+    root.exists(STAMP).unwrap_or(false)
+}
+
+fn load(root: &Root, path: &str) -> Result<Option<Verdict>, FileError> {
+    let Some(bytes) = root.read(path, VERDICT_MAX)? else { return Ok(None) };
+    let verdict: Verdict =
+        serde_json::from_slice(&bytes).map_err(|error| FileError::content(path, format_args!("is no verdict: {error}")))?;
+    if verdict.api_version.split_once('/').map(|(group, _)| group) != crate::API_VERSION.split_once('/').map(|(group, _)| group) {
+        return Err(FileError::content(path, "is not of the API group skewguard.dev"));
+    }
+    Ok(Some(verdict))
+}
+
+/// Whether this boot is, or began as, a first boot, so that `skewguard.service` had to run: the encapsulated config is there, or was put
+/// aside since the kernel started. (Where it was removed instead, nothing is left to see it by.)
+fn was_first_boot(root: &Root) -> bool {
+    if root.exists(ENCAPSULATED_PATH).unwrap_or(false) {
+        return true;
+    }
+    match (root.changed(ENCAPSULATED_BAK_PATH), boot_time(root)) {
+        (Ok(Some(changed)), Some(booted)) => changed >= booted,
+        _ => false,
+    }
+}
+
+/// When the kernel started, by today's clock (proc_uptime(5)).
+fn boot_time(root: &Root) -> Option<SystemTime> {
+    let uptime = root.read_text("/proc/uptime", 256).ok().flatten()?;
+    let seconds: f64 = uptime.split_ascii_whitespace().next()?.parse().ok()?;
+    SystemTime::now().checked_sub(Duration::try_from_secs_f64(seconds).ok()?)
+}
+
+/// This boot's id (proc_sys_kernel(5)), `unknown` where it cannot be read.
+pub fn boot_id(root: &Root) -> String {
+    let id = root.read_text("/proc/sys/kernel/random/boot_id", 256).ok().flatten().unwrap_or_default();
+    let id = id.trim();
+    if id.is_empty() { "unknown".to_owned() } else { super::names::clean(id, 64) }
+}

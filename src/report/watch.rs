@@ -1,0 +1,35 @@
+//! What a run of the report tells to whom it may concern: the journal, and the console.
+
+use crate::verdict::Verdict;
+
+/// Whether the cluster knows of the verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClusterKnows {
+    /// Not yet.
+    NotYet,
+    /// It does: the report's name, where there is a report and not only an Event.
+    Told(Option<String>),
+    /// It was tried, and only a person can change the outcome.
+    CannotBeTold(String),
+}
+
+/// What happens on the way; for the journal and the console.
+pub trait Watcher {
+    /// A line for the journal.
+    fn line(&mut self, level: Level, line: &str);
+    /// What the cluster knows of this verdict has changed.
+    fn cluster_knows(&mut self, verdict: &Verdict, knows: &ClusterKnows);
+    /// What an admin can do about this verdict.
+    fn remediation(&self, verdict: &Verdict) -> String;
+}
+
+/// How grave a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// As it should be.
+    Info,
+    /// Something did not work and may yet.
+    Warning,
+    /// A finding.
+    Error,
+}

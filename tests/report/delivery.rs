@@ -1,0 +1,165 @@
+use proptest::prelude::*;
+use skewguard::report::answer::{Answer, Channel};
+use skewguard::report::api::Retry;
+use skewguard::report::delivery::{BURST, BURST_WINDOW, Delivery, Standing};
+use std::time::Duration;
+
+const S: fn(u64) -> Duration = Duration::from_secs;
+const DELIVERED: Answer = Answer::Delivered { uid: None, already: false };
+
+fn failed(retry: Retry) -> Answer {
+    Answer::Failed { retry, why: "no".to_owned() }
+}
+
+/// A delivery with one request of `channel` in flight.
+fn in_flight(channel: Channel) -> Delivery {
+    let mut delivery = Delivery::new();
+    delivery.want(channel, S(0));
+    assert_eq!(delivery.due(S(0)), [channel]);
+    delivery
+}
+
+fn due(delivery: &Delivery, channel: Channel) -> Duration {
+    match delivery.standing(channel) {
+        Standing::Due(at) => at,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn delivered_is_the_end_except_for_the_event_of_a_refused_node() {
+    for channel in [Channel::Report, Channel::Event, Channel::Node] {
+        let mut delivery = in_flight(channel);
+        delivery.answered(channel, S(1), &DELIVERED, 0.5, false);
+        assert_eq!((delivery.standing(channel), delivery.next()), (Standing::Delivered, None));
+    }
+    let mut delivery = in_flight(Channel::Event);
+    delivery.answered(Channel::Event, S(1), &DELIVERED, 0.5, true);
+    assert_eq!(due(&delivery, Channel::Event), S(7201));
+    assert_eq!(delivery.due(S(7200)), []);
+    assert_eq!(delivery.due(S(7201)), [Channel::Event]);
+}
+
+#[test]
+fn one_channels_failure_never_stops_another() {
+    let mut delivery = Delivery::new();
+    delivery.want(Channel::Report, S(0));
+    delivery.want(Channel::Event, S(0));
+    delivery.want(Channel::Node, S(0));
+    assert_eq!(delivery.due(S(0)), [Channel::Report, Channel::Node]);
+    delivery.answered(Channel::Report, S(1), &failed(Retry::NextBoot), 0.5, false);
+    delivery.answered(Channel::Node, S(1), &failed(Retry::Slowly), 0.0, false);
+    assert_eq!(delivery.due(S(1)), [Channel::Event], "the report's first answer sets the Event free");
+    delivery.answered(Channel::Event, S(2), &DELIVERED, 0.5, false);
+    assert_eq!(delivery.standing(Channel::Report), Standing::Skipped);
+    assert_eq!(delivery.standing(Channel::Event), Standing::Delivered);
+    assert_eq!(delivery.next(), Some(S(301)), "the Node is tried again after the slow floor");
+}
+
+#[test]
+fn the_event_does_not_wait_for_a_report_that_hangs() {
+    let mut delivery = Delivery::new();
+    delivery.want(Channel::Report, S(0));
+    delivery.want(Channel::Event, S(0));
+    assert_eq!(delivery.due(S(0)), [Channel::Report]);
+    assert_eq!(delivery.due(S(29)), []);
+    assert_eq!(delivery.due(S(30)), [Channel::Event]);
+    // A late answer about the report does not send the Event a second time.
+    delivery.answered(Channel::Report, S(31), &DELIVERED, 0.5, false);
+    assert_eq!(delivery.due(S(32)), []);
+}
+
+#[test]
+fn a_report_tried_again_does_not_hurry_an_event_that_backs_off() {
+    let mut delivery = Delivery::new();
+    delivery.want(Channel::Report, S(0));
+    delivery.want(Channel::Event, S(0));
+    delivery.due(S(0));
+    delivery.answered(Channel::Report, S(1), &failed(Retry::Backoff), 0.0, false);
+    assert_eq!(delivery.due(S(1)), [Channel::Event]);
+    delivery.answered(Channel::Event, S(1), &failed(Retry::Slowly), 0.0, false);
+    let event = due(&delivery, Channel::Event);
+    assert_eq!(delivery.due(S(2)), [Channel::Report]);
+    delivery.answered(Channel::Report, S(3), &failed(Retry::Backoff), 0.0, false);
+    assert_eq!(due(&delivery, Channel::Event), event);
+}
+
+#[test]
+fn the_backoff_window_doubles_up_to_its_cap() {
+    let mut delivery = in_flight(Channel::Report);
+    let mut now = S(0);
+    let mut waits = Vec::new();
+    for _ in 0..8 {
+        delivery.answered(Channel::Report, now, &failed(Retry::Backoff), 1.0, false);
+        let at = due(&delivery, Channel::Report);
+        waits.push((at - now).as_secs());
+        now = at;
+        delivery.due(now);
+    }
+    assert_eq!(waits, [11, 21, 41, 81, 161, 301, 301, 301]);
+}
+
+#[test]
+fn slow_retries_wait_minutes_to_an_hour() {
+    for (chance, waits) in [(0.0, [300, 300, 300, 300, 300]), (1.0, [900, 1500, 2700, 3900, 3900])] {
+        let mut delivery = in_flight(Channel::Report);
+        let mut now = S(0);
+        for wait in waits {
+            delivery.answered(Channel::Report, now, &failed(Retry::Slowly), chance, false);
+            assert_eq!(due(&delivery, Channel::Report), now + S(wait));
+            now += S(wait);
+            delivery.due(now);
+        }
+    }
+}
+
+#[test]
+fn retry_after_is_a_floor_with_jitter_on_top() {
+    let mut delivery = in_flight(Channel::Report);
+    delivery.answered(Channel::Report, S(0), &failed(Retry::After(S(30))), 0.5, false);
+    assert_eq!(due(&delivery, Channel::Report), S(35));
+}
+
+#[test]
+fn a_channel_that_was_stopped_stays_so() {
+    let mut delivery = in_flight(Channel::Event);
+    delivery.stop(Channel::Event);
+    delivery.answered(Channel::Event, S(1), &DELIVERED, 0.5, true);
+    assert_eq!((delivery.standing(Channel::Event), delivery.next()), (Standing::Idle, None));
+}
+
+fn retries() -> impl Strategy<Value = Answer> {
+    prop_oneof![
+        Just(DELIVERED),
+        Just(failed(Retry::Backoff)),
+        Just(failed(Retry::Slowly)),
+        (0_u64..5000).prop_map(|s| failed(Retry::After(S(s)))),
+    ]
+}
+
+proptest! {
+    /// Whatever comes back, and whatever the dice say: never more than three requests a minute on a channel, never a stop without a reason,
+    /// and never a wait beyond the two hours of a repeated Event.
+    #[test]
+    fn requests_are_bounded_in_any_minute(
+        answers in proptest::collection::vec((retries(), -0.5_f64..1.5, 0_u64..40), 1..60),
+    ) {
+        let mut delivery = Delivery::new();
+        let mut now = S(0);
+        let mut sent: Vec<Duration> = Vec::new();
+        delivery.want(Channel::Event, now);
+        for (answer, chance, took) in answers {
+            let Some(next) = delivery.next() else { break };
+            prop_assert!(next <= now + S(2 * 3600).max(S(5000 + 300)));
+            now = now.max(next);
+            prop_assert_eq!(delivery.due(now), [Channel::Event]);
+            sent.push(now);
+            now += S(took);
+            delivery.answered(Channel::Event, now, &answer, chance, true);
+            prop_assert!(matches!(delivery.standing(Channel::Event), Standing::Due(_)));
+        }
+        for window in sent.windows(BURST + 1) {
+            prop_assert!(window[BURST] - window[0] >= BURST_WINDOW, "{:?}", sent);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+use crate::sample;
+use serde_json::{Value, json};
+use skewguard::node::identity::{BootedDeployment, Identity};
+use skewguard::report::event::{About, Event, Regarding};
+use skewguard::report::inventory::NodePatch;
+use skewguard::report::objects::{BootImageReport, Source, is_reportable};
+use skewguard::report::requests::{create_event, create_report, patch_node};
+use skewguard::verdict::{Action, Outcome, Verdict};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const NAME: &str = "ip-10-0-1-23.eu-west-1.compute.internal-a17216e094f6e4ff";
+
+fn now() -> SystemTime {
+    UNIX_EPOCH + Duration::from_micros(1_772_323_200_000_042)
+}
+
+fn report(verdict: &Verdict) -> Value {
+    let rpm_ostree = BootedDeployment { version: Some("411.86.202308081056-0".to_owned()), ..BootedDeployment::default() };
+    let report = BootImageReport::new(&Source {
+        verdict,
+        identity: &sample::identity(),
+        rpm_ostree: Some(&rpm_ostree),
+        remediation: "Set a newer AMI in the MachineSet, then delete this Machine.",
+        installation: "00112233445566778899aabbccddeeff",
+        now: now(),
+    });
+    serde_json::to_value(report).unwrap()
+}
+
+fn event(about: About<'_>, regarding: Regarding) -> Value {
+    serde_json::to_value(Event::new(about, NAME, regarding, &sample::identity(), now())).unwrap()
+}
+
+#[test]
+fn a_report_says_who_was_refused_where_and_why() {
+    let report = report(&sample::refused());
+    assert_eq!(
+        report,
+        json!({
+            "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageReport",
+            "metadata": { "name": NAME, "namespace": "skewguard" },
+            "report": {
+                "verdict": "Refused", "action": "Block", "reason": "BelowMinimumOCPVersion",
+                "message": "boot image 411.86.202308081056-0 (OCP 4.11) is older than the minimum 4.13.0",
+                "held": true, "observedAt": "2026-03-01T00:00:00Z", "agentVersion": env!("CARGO_PKG_VERSION"),
+                "bootImage": {
+                    "version": "411.86.202308081056-0", "scheme": "Legacy", "rhelVersion": "8.6", "ocpVersion": "4.11",
+                    "buildDate": "2023-08-08", "buildNumber": 0, "source": "Aleph", "path": "/sysroot/.coreos-aleph-version.json"
+                },
+                "target": {
+                    "release": "4.21.3", "pool": "worker", "machineConfig": "rendered-worker-0123456789abcdef",
+                    "osImageURL": "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:0123"
+                },
+                "policy": { "path": "/etc/skewguard/policy.json", "digest": "sha256:4567", "mode": "Enforce", "limitRelease": "4.21" },
+                "findings": [
+                    { "rule": "BelowMinimumOCPVersion", "result": "Fail", "have": "4.11", "want": "4.13.0", "message": "OCP 4.11 is below 4.13.0" },
+                    { "rule": "BelowMinimumRHCOSVersion", "result": "Fail", "have": "8.6", "want": "9.2", "message": "RHEL 8.6 is below 9.2" }
+                ],
+                "warnings": ["/etc/skewguard/policy.json: differs from the served one"],
+                "node": {
+                    "hostname": "ip-10-0-1-23.eu-west-1.compute.internal", "machineID": "0123456789abcdef0123456789abcdef",
+                    "productUUID": "ec2a1b2c-0000-1111-2222-333344445555", "platform": "aws",
+                    "addresses": ["10.0.1.23", "2001:db8::23"], "macAddresses": ["02:00:0a:00:01:17"]
+                },
+                "scope": {
+                    "type": "WorkerPool",
+                    "resources": [{ "group": "machineconfiguration.openshift.io", "resource": "machineconfigpools", "name": "worker" }]
+                },
+                "impact": { "level": "Error", "summary": "The node does not join the cluster: its boot image breaks the policy." },
+                "remediation": {
+                    "text": "Set a newer AMI in the MachineSet, then delete this Machine.", "reference": "https://wiki.example.com/boot-images"
+                },
+                "details": {
+                    "deployment": { "ostree": "/ostree/boot.1/rhcos/abc/0", "onTarget": false, "rebased": false, "firstBootFinished": false },
+                    "heldUnits": ["machine-config-daemon-firstboot.service", "kubelet.service"],
+                    "rpmOstree": { "version": "411.86.202308081056-0" }
+                }
+            }
+        })
+    );
+}
+
+#[test]
+fn the_impact_is_what_really_happens_to_the_node() {
+    let impact = |verdict: &Verdict| report(verdict)["report"]["impact"].clone();
+    let mut verdict = sample::refused();
+    verdict.gate.as_mut().unwrap().held = false;
+    assert_eq!(
+        impact(&verdict),
+        json!({ "level": "Error", "summary": "The node was refused but could not be held back: it may join on the old OS." })
+    );
+    verdict.action = Action::Proceed;
+    verdict.gate = None;
+    assert_eq!(
+        impact(&verdict),
+        json!({ "level": "Warning", "summary": "The node goes on to join although its boot image breaks the policy." })
+    );
+    verdict.verdict = Outcome::Undetermined;
+    assert_eq!(
+        impact(&verdict),
+        json!({ "level": "Warning", "summary": "The node goes on to join; its boot image could not be checked." })
+    );
+    verdict.action = Action::Block;
+    assert_eq!(
+        impact(&verdict),
+        json!({ "level": "Error", "summary": "The node does not join the cluster: its boot image could not be checked." })
+    );
+}
+
+#[test]
+fn only_what_is_wrong_is_reported_before_joining() {
+    let mut verdict = sample::refused();
+    for (outcome, reported) in [
+        (Outcome::Refused, true),
+        (Outcome::Undetermined, true),
+        (Outcome::Allowed, false),
+        (Outcome::Disabled, false),
+        (Outcome::NoPolicy, false),
+    ] {
+        verdict.verdict = outcome;
+        assert_eq!(is_reportable(&verdict), reported, "{outcome}");
+    }
+}
+
+#[test]
+fn an_event_says_it_in_one_note() {
+    let verdict = sample::refused();
+    assert_eq!(
+        event(About::Verdict(&verdict), Regarding::report(NAME, Some("uid-1"))),
+        json!({
+            "apiVersion": "events.k8s.io/v1", "kind": "Event",
+            "metadata": { "name": format!("{NAME}.3c18c"), "namespace": "skewguard" },
+            "eventTime": "2026-03-01T00:00:00.000042Z", "type": "Warning", "reason": "BelowMinimumOCPVersion", "action": "Block",
+            "note": "Node ip-10-0-1-23.eu-west-1.compute.internal (10.0.1.23) is refused and does not join the cluster: boot image \
+                     411.86.202308081056-0 (OCP 4.11) is older than the minimum 4.13.0 (boot image 411.86.202308081056-0, \
+                     target release 4.21.3, pool worker)",
+            "regarding": {
+                "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageReport", "name": NAME, "namespace": "skewguard", "uid": "uid-1"
+            },
+            "reportingController": "skewguard.dev/agent", "reportingInstance": "ip-10-0-1-23.eu-west-1.compute.internal"
+        })
+    );
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "name": "skewguard", "namespace": "skewguard" });
+    let event = event(About::NoVerdict, Regarding::namespace());
+    assert_eq!((&event["regarding"], &event["reason"]), (&namespace, &json!("NoVerdict")));
+    assert_eq!(
+        event["note"],
+        "Node ip-10-0-1-23.eu-west-1.compute.internal (10.0.1.23): skewguard.service ended without a verdict, so the boot image was not \
+         checked and the node goes on to join. See `journalctl -b -u skewguard.service` on the node."
+    );
+}
+
+#[test]
+fn a_node_is_labelled_and_the_annotation_keeps_the_version_whole() {
+    let mut verdict = sample::refused();
+    verdict.boot_image.as_mut().unwrap().version = "9.6 (Plow)".to_owned();
+    let patch = serde_json::to_value(NodePatch::new(&verdict)).unwrap();
+    assert_eq!(patch["metadata"]["labels"], json!({ "skewguard.dev/boot-image": "9.6__Plow" }));
+    let annotation = patch["metadata"]["annotations"]["skewguard.dev/boot-image-verdict"].as_str().unwrap();
+    let annotation: Value = serde_json::from_str(annotation).unwrap();
+    assert_eq!(annotation["bootImage"]["version"], "9.6 (Plow)");
+    assert_eq!(annotation["reason"], "BelowMinimumOCPVersion");
+    assert_eq!(annotation["policyDigest"], "sha256:4567");
+    let again = NodePatch::new(&verdict);
+    assert_eq!(again.digest("worker-0"), NodePatch::new(&verdict).digest("worker-0"));
+    assert_ne!(again.digest("worker-0"), again.digest("worker-1"));
+    verdict.boot_image = None;
+    let patch = serde_json::to_value(NodePatch::new(&verdict)).unwrap();
+    assert_eq!(patch["metadata"]["labels"], json!({ "skewguard.dev/boot-image": "unknown" }));
+}
+
+#[test]
+fn requests_go_where_the_role_allows_them() {
+    let verdict = sample::refused();
+    let source = Source {
+        verdict: &verdict,
+        identity: &Identity::default(),
+        rpm_ostree: None,
+        remediation: "",
+        installation: "00112233445566778899aabbccddeeff",
+        now: now(),
+    };
+    let report = create_report(&BootImageReport::new(&source));
+    assert_eq!(
+        (report.method.as_str(), report.path.as_str(), report.content_type),
+        ("POST", "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports", "application/json")
+    );
+    let event = create_event(&Event::new(About::NoVerdict, NAME, Regarding::namespace(), &Identity::default(), now()));
+    assert_eq!(
+        (event.method.as_str(), event.path.as_str(), event.content_type),
+        ("POST", "/apis/events.k8s.io/v1/namespaces/skewguard/events", "application/json")
+    );
+    let patch = patch_node("worker-0.c1.example.com", &NodePatch::new(&verdict));
+    assert_eq!(
+        (patch.method.as_str(), patch.path.as_str(), patch.content_type),
+        ("PATCH", "/api/v1/nodes/worker-0.c1.example.com", "application/merge-patch+json")
+    );
+}
