@@ -6,8 +6,11 @@ pub mod cli;
 pub mod console;
 pub mod gate;
 pub mod journal;
+#[cfg(skewguard_static)]
+mod no_unwind;
 pub mod node;
 pub mod policy;
+pub mod render;
 pub mod report;
 pub mod text;
 pub mod verdict;

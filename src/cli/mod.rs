@@ -4,6 +4,8 @@ mod allow;
 mod check;
 mod enforce;
 mod inspect;
+mod render;
+mod version;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -48,7 +50,7 @@ pub struct Io<'a> {
 
 /// Refuses, at the first boot of an OpenShift node, a boot image that is too old for its cluster, and says why.
 #[derive(Debug, Parser)]
-#[command(name = "skewguard", version, propagate_version = true, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "skewguard", version, long_version = version::LONG.as_str(), max_term_width = 100, after_help = AFTER_HELP)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -66,6 +68,7 @@ enum Command {
     Enforce(enforce::Args),
     Allow(allow::Args),
     Inspect(inspect::Args),
+    Render(render::Args),
 }
 
 /// The form of results that people and scripts both read.
@@ -98,6 +101,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
         Command::Enforce(args) => enforce::run(args, io),
         Command::Allow(args) => allow::run(args, io),
         Command::Inspect(args) => inspect::run(args, io),
+        Command::Render(args) => render::run(args, io),
     };
     done.unwrap_or_else(|failure| {
         if !is_broken_pipe(failure.as_ref()) {

@@ -1,0 +1,280 @@
+//! `skewguard render`: what to apply to a cluster or give to Ignition. Reads files, prints, changes nothing.
+
+use super::{Exit, Failure, Io};
+use crate::policy::{self, Policy};
+use crate::render::binary::{Arch, Binary, MAX_BINARY};
+use crate::render::ignition::Spec;
+use crate::render::machineconfig::{MachineConfig, RoleError, config, header, role};
+use crate::render::pointer::{AWS_USER_DATA_MAX, MAX_USER_DATA, Pointer};
+use crate::render::size::{MAX_RENDERED, figure, rendered_size};
+use crate::render::{disruption, size};
+use clap::Subcommand;
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Largest policy that is read, in bytes.
+const MAX_POLICY: u64 = 1 << 20;
+
+/// Print what to apply to a cluster, or to give to Ignition
+///
+/// One MachineConfig with policy, units and binary is the whole of it for most clusters. The others are for binaries that do not fit,
+/// for installs without a cluster, and for what the cluster needs beside it. Nothing is applied or changed here.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    #[command(name = "machineconfig")]
+    MachineConfig(MachineConfigArgs),
+    Ignition(IgnitionArgs),
+    Pointer(PointerArgs),
+    Manifests(ManifestsArgs),
+}
+
+/// What is delivered.
+#[derive(Debug, clap::Args)]
+struct Content {
+    /// Skew policy; checked first, and refused if it is not valid.
+    #[arg(long, value_name = "FILE")]
+    policy: PathBuf,
+    /// Static binary for the nodes' architecture, or that packed with gzip. Default: the embed build, this one or skewguard-embed beside it.
+    #[arg(long, value_name = "FILE", conflicts_with = "policy_only")]
+    binary: Option<PathBuf>,
+    /// Leave units and binary out, for nodes that have them from their boot image or from `render pointer`.
+    #[arg(long)]
+    policy_only: bool,
+}
+
+/// One MachineConfig for a pool: policy, units and binary (YAML)
+///
+/// Works with every boot image back to Ignition spec 2.2 (OpenShift 4.1): the binary is a gzip file in a plain data URL, which a unit
+/// unpacks into /run. Refuses, with the figures, what would not fit into the cluster's storage.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example, from nothing to a pool that warns:
+  skewguard policy init >policy.json
+  skewguard render manifests --node-disruption-policy |
+    oc apply --server-side --field-manager=skewguard -f -
+  skewguard render machineconfig --role worker --policy policy.json |
+    oc apply --server-side -f -")]
+struct MachineConfigArgs {
+    /// The pool: worker, master, or a custom one.
+    #[arg(long, value_name = "POOL", default_value = "worker", value_parser = parse_role)]
+    role: String,
+    #[command(flatten)]
+    content: Content,
+    /// The pool's current rendered MachineConfig as JSON; the sum must fit as well.
+    #[arg(long, value_name = "FILE")]
+    rendered: Option<PathBuf>,
+}
+
+/// An Ignition config with policy, units and binary (JSON)
+///
+/// For installs from an ISO (coreos-installer iso customize --dest-ignition) and for boot images tried in QEMU (fw_cfg).
+#[derive(Debug, clap::Args)]
+struct IgnitionArgs {
+    /// Ignition spec: 2.2.0, or 3.0.0 to 3.5.0. The oldest 3.x is read by every later one.
+    #[arg(long, value_name = "VERSION", default_value_t = Spec::OLDEST_3)]
+    spec: Spec,
+    #[command(flatten)]
+    content: Content,
+}
+
+/// The addition to a MachineSet's user data that fetches the full binary at first boot (JSON)
+///
+/// For what does not fit into a MachineConfig. Existing nodes are untouched; the policy stays a small MachineConfig
+/// (render machineconfig --policy-only). A URL that does not answer holds Ignition in the initramfs: the node does not boot.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  oc extract -n openshift-machine-api secret/worker-user-data --keys=userData --to=- >user-data
+  skewguard render pointer --url https://mirror.example.com/skewguard \\
+    --sha512 \"$(sha512sum skewguard | cut -c -128)\" --user-data user-data >user-data-skewguard
+  oc create secret generic worker-user-data-skewguard -n openshift-machine-api \\
+    --from-file=userData=user-data-skewguard --from-literal=disableTemplating=true
+Then name that secret in the MachineSet, userDataSecret in spec.template.spec.providerSpec.value.")]
+struct PointerArgs {
+    /// Where the binary is, as Ignition reaches it: https, http, s3, tftp, or gs from spec 3.2.0.
+    #[arg(long)]
+    url: String,
+    /// SHA-512 of the binary, in hexadecimal.
+    #[arg(long, value_name = "DIGITS")]
+    sha512: String,
+    /// Ignition spec of the addition. Default: 3.0.0.
+    #[arg(long, value_name = "VERSION", conflicts_with = "user_data")]
+    spec: Option<Spec>,
+    /// The MachineSet's user data; it is printed with the addition in it, in its own spec.
+    #[arg(long, value_name = "FILE")]
+    user_data: Option<PathBuf>,
+}
+
+/// What the cluster needs beside the MachineConfig (YAML)
+#[derive(Debug, clap::Args)]
+struct ManifestsArgs {
+    /// The node disruption policy that lets skewguard's files change without a reboot (OpenShift 4.17 and later).
+    #[arg(long)]
+    node_disruption_policy: bool,
+}
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    match &args.what {
+        What::MachineConfig(args) => machineconfig(args, io),
+        What::Ignition(args) => ignition(args, io),
+        What::Pointer(args) => pointer(args, io),
+        What::Manifests(args) => manifests(args, io),
+    }
+}
+
+fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let policy = policy_file(&args.content.policy, io)?;
+    let binary = binary(&args.content)?;
+    let rendered = match &args.rendered {
+        Some(path) => Some(rendered_size(&read(path, MAX_RENDERED)?).map_err(|error| format!("{}: {error}", path.display()))?),
+        None => None,
+    };
+    let object = MachineConfig { role: args.role.clone(), config: config(&policy.bytes, binary.as_ref()) };
+    let sizes = object.sizes(rendered);
+    sizes.check()?;
+
+    let mut facts = vec![policy.line(), binary_line(binary.as_ref()), format!("Size: {}.", sizes.line())];
+    let mut warnings = vec![];
+    warnings.extend(sizes.warning());
+    warnings.extend(object.warning());
+    for warning in warnings {
+        writeln!(io.err, "skewguard: warning: {warning}")?;
+        facts.push(format!("Warning: {warning}"));
+    }
+    if args.rendered.is_none() && binary.is_some() {
+        facts.push("Check that it fits beside the rest of the pool's config with --rendered.".to_owned());
+    }
+    write!(io.out, "{}{}", header(&facts), object.node().to_yaml())?;
+    Ok(Exit::Done)
+}
+
+fn ignition(args: &IgnitionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let policy = policy_file(&args.content.policy, io)?;
+    let binary = binary(&args.content)?;
+    writeln!(io.out, "{}", config(&policy.bytes, binary.as_ref()).node(args.spec).to_json())?;
+    Ok(Exit::Done)
+}
+
+fn pointer(args: &PointerArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let pointer = Pointer::new(&args.url, &args.sha512).map_err(|error| match error {
+        crate::render::pointer::PointerError::Hash => format!("--sha512 {error}"),
+        error => format!("--url: {error}"),
+    })?;
+    let printed = match &args.user_data {
+        Some(path) => pointer.merged(&read(path, MAX_USER_DATA)?).map_err(|error| format!("{}: {error}", path.display()))?,
+        None => pointer.fragment(args.spec.unwrap_or(Spec::OLDEST_3.max(pointer.oldest_spec())))?,
+    };
+    writeln!(
+        io.err,
+        "skewguard: warning: Ignition waits in the initramfs until {} answers, and fails if it gives anything but that SHA-512: such a node \
+         does not boot at all. Keep the URL up as long as a MachineSet names it.",
+        args.url
+    )?;
+    if args.user_data.is_some() && printed.len() > AWS_USER_DATA_MAX {
+        writeln!(
+            io.err,
+            "skewguard: warning: the user data has {} bytes; AWS takes at most {}.",
+            figure(printed.len()),
+            figure(AWS_USER_DATA_MAX)
+        )?;
+    }
+    writeln!(io.out, "{printed}")?;
+    Ok(Exit::Done)
+}
+
+fn manifests(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    if args.node_disruption_policy {
+        write!(io.out, "{}", disruption::node_disruption_policy())?;
+        return Ok(Exit::Done);
+    }
+    Err("not built yet".into())
+}
+
+fn parse_role(text: &str) -> Result<String, RoleError> {
+    role(text)
+}
+
+/// A policy that was checked.
+struct PolicyFile {
+    bytes: Vec<u8>,
+    policy: Policy,
+}
+
+impl PolicyFile {
+    fn line(&self) -> String {
+        let digest: String = Sha256::digest(&self.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let limits = self.policy.limits.len();
+        let noun = if limits == 1 { "limit" } else { "limits" };
+        format!("Policy: mode {}, {limits} {noun}, sha256:{digest}.", self.policy.mode_text)
+    }
+}
+
+/// Reads a policy; what is not valid is refused here, before it can reach a node.
+fn policy_file(path: &Path, io: &mut Io<'_>) -> Result<PolicyFile, Failure> {
+    let bytes = read(path, MAX_POLICY)?;
+    let policy = policy::parse(&bytes).map_err(|error| {
+        format!("{}: not a valid policy: {error}\n`skewguard policy lint {}` names every mistake", path.display(), path.display())
+    })?;
+    for warning in &policy.warnings {
+        writeln!(io.err, "skewguard: warning: {}: {warning}", path.display())?;
+    }
+    Ok(PolicyFile { bytes, policy })
+}
+
+fn binary(content: &Content) -> Result<Option<Binary>, Failure> {
+    if content.policy_only {
+        return Ok(None);
+    }
+    let path = match &content.binary {
+        Some(path) => path.clone(),
+        None => embed_build().ok_or("there is no embed build beside this program; name one with --binary, or use --policy-only")?,
+    };
+    Ok(Some(Binary::new(&read(&path, MAX_BINARY)?).map_err(|error| format!("{}: {error}", path.display()))?))
+}
+
+/// This program where it is an embed build, or else the one that is installed with it.
+fn embed_build() -> Option<PathBuf> {
+    let this = std::env::current_exe().ok()?;
+    if !cfg!(feature = "tls") {
+        return Some(this);
+    }
+    let beside = this.with_file_name("skewguard-embed");
+    let package = PathBuf::from("/usr/libexec/skewguard/skewguard-embed");
+    [beside, package].into_iter().find(|path| path.is_file())
+}
+
+fn binary_line(binary: Option<&Binary>) -> String {
+    match binary {
+        Some(Binary { arch, gz, unpacked }) => format!(
+            "Binary: for {}, {} bytes packed, {} unpacked.{}",
+            arch.name(),
+            figure(gz.len()),
+            figure(*unpacked),
+            match arch {
+                Arch::X86_64 => "",
+                Arch::Aarch64 => " Nodes of another architecture go on without it.",
+            }
+        ),
+        None => "Binary: none, from the nodes' boot image or their user data.".to_owned(),
+    }
+}
+
+/// Reads a file of at most `max` bytes.
+fn read(path: &Path, max: u64) -> Result<Vec<u8>, Failure> {
+    let name = path.display();
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
+    file.take(max + 1).read_to_end(&mut bytes).map_err(|error| format!("{name}: {error}"))?;
+    if bytes.len() as u64 > max {
+        return Err(format!("{name}: is larger than {} bytes", size::figure(usize::try_from(max)?)).into());
+    }
+    Ok(bytes)
+}

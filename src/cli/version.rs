@@ -1,0 +1,23 @@
+//! What `--version` says: which build this is, how it reaches the cluster, and from which commit it was made.
+
+use std::sync::LazyLock;
+
+/// Set by `dist/build`, from git or from the source archive.
+const COMMIT: Option<&str> = option_env!("SKEWGUARD_COMMIT");
+
+/// The build's name: `full` has TLS of its own, `embed` is the one that fits into a MachineConfig.
+const BUILD: &str = if cfg!(feature = "tls") { "full" } else { "embed" };
+
+const TRANSPORT: &str =
+    if cfg!(feature = "tls") { "rustls (TLS 1.2 and 1.3); /usr/bin/curl on FIPS hosts" } else { "/usr/bin/curl of the node" };
+
+/// `--version`; `-V` gives the first line only.
+pub(super) static LONG: LazyLock<String> = LazyLock::new(|| {
+    let libc = if cfg!(skewguard_static) { "static musl" } else { "not static, not for nodes" };
+    format!(
+        "{}\nbuild: {BUILD}, {}, {libc}\ntransport: {TRANSPORT}\ncommit: {}",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::ARCH,
+        COMMIT.unwrap_or("unknown"),
+    )
+});

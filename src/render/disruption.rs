@@ -1,0 +1,69 @@
+//! The node disruption policy that keeps the pool's nodes running while our files change (pure).
+//!
+//! `operator.openshift.io/v1` MachineConfiguration, `spec.nodeDisruptionPolicy` (openshift/api, operator/v1/types_machineconfiguration.go;
+//! generally available from OpenShift 4.17). Files and units are lists keyed by path and name, so a server-side apply under a field manager of its own
+//! adds these entries and touches no other. The action is `None`: what is delivered matters at a node's first boot only, and a restart of
+//! the gate on a joined node has no use.
+
+use super::tree::Node;
+use super::units;
+use crate::policy::POLICY_PATH;
+
+/// The object, with a comment on how to apply it.
+pub fn node_disruption_policy() -> String {
+    let entry = |key: &'static str, name: &str| {
+        Node::Map(vec![(key, Node::text(name)), ("actions", Node::List(vec![Node::Map(vec![("type", Node::text("None"))])]))])
+    };
+    let files = [POLICY_PATH, units::PACKED_PATH].map(|path| entry("path", path)).into();
+    let units = [units::SERVICE, units::REPORT_SERVICE, units::UNPACK_SERVICE].map(|name| entry("name", name)).into();
+    let object = Node::Map(vec![
+        ("apiVersion", Node::text("operator.openshift.io/v1")),
+        ("kind", Node::text("MachineConfiguration")),
+        ("metadata", Node::Map(vec![("name", Node::text("cluster"))])),
+        ("spec", Node::Map(vec![("nodeDisruptionPolicy", Node::Map(vec![("files", Node::List(files)), ("units", Node::List(units))]))])),
+    ]);
+    format!(
+        "# Lets skewguard's files and units change without a reboot of the pool's nodes. OpenShift 4.17 and later.
+# Apply it before the MachineConfig, with a field manager of its own, so that entries of others stay:
+#   oc apply --server-side --field-manager=skewguard -f -
+{}",
+        object.to_yaml()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn word_for_word() {
+        assert_eq!(
+            super::node_disruption_policy(),
+            "# Lets skewguard's files and units change without a reboot of the pool's nodes. OpenShift 4.17 and later.
+# Apply it before the MachineConfig, with a field manager of its own, so that entries of others stay:
+#   oc apply --server-side --field-manager=skewguard -f -
+apiVersion: operator.openshift.io/v1
+kind: MachineConfiguration
+metadata:
+  name: cluster
+spec:
+  nodeDisruptionPolicy:
+    files:
+      - path: /etc/skewguard/policy.json
+        actions:
+          - type: None
+      - path: /etc/skewguard/skewguard.gz
+        actions:
+          - type: None
+    units:
+      - name: skewguard.service
+        actions:
+          - type: None
+      - name: skewguard-report.service
+        actions:
+          - type: None
+      - name: skewguard-unpack.service
+        actions:
+          - type: None
+"
+        );
+    }
+}

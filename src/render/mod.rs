@@ -1,0 +1,12 @@
+//! What to apply to a cluster or give to Ignition, as text (pure): MachineConfig, Ignition config, pointer, manifests.
+
+pub mod binary;
+pub mod disruption;
+pub mod ignition;
+pub mod machineconfig;
+pub mod pointer;
+pub mod size;
+mod tree;
+pub mod units;
+
+pub use tree::Node;

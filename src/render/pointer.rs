@@ -1,0 +1,214 @@
+//! The pointer: what makes Ignition fetch the binary at a machine's first boot (pure).
+//!
+//! A MachineSet's user data is a small Ignition config that points to the Machine Config Server. With this addition it also fetches the full
+//! binary, so that the MachineConfig carries the policy only, and nodes that exist are not touched: nobody reads user data after the first boot.
+
+use super::ignition::{Config, File, Source, Spec};
+use super::size::drop_entries;
+use super::units;
+use crate::text;
+use serde_json::{Map, Value};
+
+/// Largest user data that is read, in bytes.
+pub const MAX_USER_DATA: u64 = 1 << 20;
+/// What AWS takes as user data, the least of all platforms, in bytes.
+pub const AWS_USER_DATA_MAX: usize = 16_384;
+
+/// Why a pointer cannot be rendered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PointerError {
+    /// Not a URL that Ignition fetches.
+    #[error("{0:?} is not a URL that Ignition fetches; it takes https, http, s3, tftp and, from spec 3.2.0, gs")]
+    Url(String),
+    /// Not a hash.
+    #[error("is not a SHA-512, 128 hexadecimal digits; get it with: sha512sum skewguard")]
+    Hash,
+    /// The user data is not an Ignition config.
+    #[error(
+        "is not an Ignition config ({0}); write it with: oc extract -n openshift-machine-api secret/worker-user-data --keys=userData --to=-"
+    )]
+    UserData(String),
+    /// The user data is of a spec that is not known.
+    #[error("has Ignition spec {0:?}; known are 2.2.0 and 3.x.0")]
+    UserDataSpec(String),
+}
+
+/// A binary to fetch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pointer {
+    url: String,
+    sha512: String,
+}
+
+impl Pointer {
+    /// Checks the URL and the hash; `sha512-` before the digits is fine.
+    pub fn new(url: &str, sha512: &str) -> Result<Self, PointerError> {
+        let host = |rest: &str| !rest.is_empty() && !rest.starts_with('/');
+        let known = ["https://", "http://", "s3://", "tftp://", "gs://"];
+        if !known.iter().any(|scheme| url.strip_prefix(scheme).is_some_and(host)) || !url.chars().all(|c| c.is_ascii_graphic()) {
+            return Err(PointerError::Url(text::word(url)));
+        }
+        Ok(Self { url: url.to_owned(), sha512: hash(sha512)? })
+    }
+
+    /// The oldest spec that can fetch this URL: gs came with 3.2.0.
+    pub fn oldest_spec(&self) -> Spec {
+        if self.url.starts_with("gs://") { Spec::V3(2) } else { Spec::V2_2 }
+    }
+
+    /// The addition, as a config of its own.
+    pub fn config(&self) -> Config {
+        let source = Source::Remote { url: self.url.clone(), sha512: self.sha512.clone() };
+        Config { files: vec![File { path: units::FETCHED_PATH, mode: 0o755, source }], units: units::for_fetched() }
+    }
+
+    /// The addition in this spec, as JSON.
+    pub fn fragment(&self, spec: Spec) -> Result<String, PointerError> {
+        self.fits(spec)?;
+        Ok(self.config().node(spec).to_json())
+    }
+
+    /// User data as it is, with the addition, in its own spec. Doing it again gives the same.
+    pub fn merged(&self, user_data: &[u8]) -> Result<String, PointerError> {
+        let mut whole: Value = serde_json::from_slice(user_data).map_err(|error| PointerError::UserData(error.to_string()))?;
+        let spec = spec_of(&whole)?;
+        self.fits(spec)?;
+        let ours: Value = serde_json::from_str(&self.fragment(spec)?).map_err(|error| PointerError::UserData(error.to_string()))?;
+        drop_entries(&mut whole, "/storage/files", "path", &[units::FETCHED_PATH]);
+        drop_entries(&mut whole, "/systemd/units", "name", &[units::SERVICE, units::REPORT_SERVICE]);
+        for (section, list) in [("storage", "files"), ("systemd", "units")] {
+            let added = ours.get(section).and_then(|section| section.get(list)).and_then(Value::as_array).cloned().unwrap_or_default();
+            append(&mut whole, section, list, added)?;
+        }
+        Ok(whole.to_string())
+    }
+
+    fn fits(&self, spec: Spec) -> Result<(), PointerError> {
+        if spec < self.oldest_spec() { Err(PointerError::Url(self.url.clone())) } else { Ok(()) }
+    }
+}
+
+fn hash(text: &str) -> Result<String, PointerError> {
+    let digits = text.strip_prefix("sha512-").unwrap_or(text);
+    if digits.len() != 128 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Err(PointerError::Hash);
+    }
+    Ok(digits.to_ascii_lowercase())
+}
+
+/// The spec of user data. Later 3.x specs have the same fields.
+fn spec_of(user_data: &Value) -> Result<Spec, PointerError> {
+    let version = user_data
+        .pointer("/ignition/version")
+        .and_then(Value::as_str)
+        .ok_or_else(|| PointerError::UserData("it has no ignition.version".to_owned()))?;
+    if version == "2.2.0" {
+        return Ok(Spec::V2_2);
+    }
+    version
+        .strip_prefix("3.")
+        .and_then(|rest| rest.strip_suffix(".0"))
+        .and_then(|minor| minor.parse().ok())
+        .map(Spec::V3)
+        .ok_or_else(|| PointerError::UserDataSpec(text::word(version)))
+}
+
+/// Appends to a list of a section, either of which may be absent or null.
+fn append(whole: &mut Value, section: &'static str, list: &'static str, added: Vec<Value>) -> Result<(), PointerError> {
+    let wrong = || PointerError::UserData(format!("{section}.{list} is not a list"));
+    let object = whole.as_object_mut().ok_or_else(wrong)?;
+    let section = object.entry(section).and_modify(null_to(Value::Object(Map::new()))).or_insert_with(|| Value::Object(Map::new()));
+    let object = section.as_object_mut().ok_or_else(wrong)?;
+    let entries = object.entry(list).and_modify(null_to(Value::Array(vec![]))).or_insert_with(|| Value::Array(vec![]));
+    entries.as_array_mut().ok_or_else(wrong)?.extend(added);
+    Ok(())
+}
+
+fn null_to(empty: Value) -> impl FnOnce(&mut Value) {
+    |value| {
+        if value.is_null() {
+            *value = empty;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USER_DATA: &str = r#"{"ignition":{"config":{"merge":[{"source":"https://api-int.c.example.com:22623/config/worker"}]},"security":{"tls":{"certificateAuthorities":[{"source":"data:,ca"}]}},"version":"3.2.0"}}"#;
+
+    fn pointer() -> Pointer {
+        Pointer::new("https://mirror.example.com/skewguard", &"aB".repeat(64)).unwrap()
+    }
+
+    #[test]
+    fn the_addition_fetches_with_a_sha512_in_lower_case() {
+        let value: Value = serde_json::from_str(&pointer().fragment(Spec::V3(0)).unwrap()).unwrap();
+        assert_eq!(
+            value["storage"]["files"][0].to_string(),
+            format!(
+                r#"{{"contents":{{"source":"https://mirror.example.com/skewguard","verification":{{"hash":"sha512-{}"}}}},"mode":493,"overwrite":true,"path":"/usr/local/bin/skewguard"}}"#,
+                "ab".repeat(64)
+            )
+        );
+        let names: Vec<&str> = value["systemd"]["units"].as_array().unwrap().iter().map(|unit| unit["name"].as_str().unwrap()).collect();
+        assert!(names.starts_with(&[units::SERVICE]), "{names:?}");
+    }
+
+    #[test]
+    fn user_data_keeps_what_it_has_and_gets_ours_once() {
+        let once = pointer().merged(USER_DATA.as_bytes()).unwrap();
+        let value: Value = serde_json::from_str(&once).unwrap();
+        let before: Value = serde_json::from_str(USER_DATA).unwrap();
+        assert_eq!(value["ignition"], before["ignition"]);
+        assert_eq!(value["storage"]["files"].as_array().unwrap().len(), 1);
+        assert_eq!(value["systemd"]["units"].as_array().unwrap().len(), pointer().config().units.len());
+        assert_eq!(pointer().merged(once.as_bytes()).unwrap(), once);
+    }
+
+    #[test]
+    fn user_data_of_spec_2_gets_an_addition_of_spec_2_beside_what_is_there() {
+        let old = r#"{"ignition":{"version":"2.2.0"},"storage":{"files":[{"filesystem":"root","path":"/etc/a"}]},"systemd":null}"#;
+        let value: Value = serde_json::from_str(&pointer().merged(old.as_bytes()).unwrap()).unwrap();
+        assert_eq!(value["storage"]["files"][0]["path"], "/etc/a");
+        assert_eq!(value["storage"]["files"][1]["filesystem"], "root");
+        assert_eq!(value["systemd"]["units"].as_array().unwrap().len(), pointer().config().units.len());
+    }
+
+    #[test]
+    fn later_specs_are_kept_and_unknown_ones_refused() {
+        assert!(pointer().merged(br#"{"ignition":{"version":"3.6.0"}}"#).unwrap().contains(r#""version":"3.6.0""#));
+        for bad in ["2.3.0", "4.0.0", "3.1.0-experimental", "x\u{1b}"] {
+            let json = serde_json::json!({"ignition": {"version": bad}}).to_string();
+            assert_eq!(pointer().merged(json.as_bytes()), Err(PointerError::UserDataSpec(text::word(bad))));
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_user_data() {
+        for bad in [
+            "",
+            "[]",
+            "{}",
+            r#"{"ignition":{"version":"3.0.0"},"storage":[]}"#,
+            r#"{"ignition":{"version":"3.0.0"},"systemd":{"units":{}}}"#,
+        ] {
+            assert!(matches!(pointer().merged(bad.as_bytes()), Err(PointerError::UserData(_))), "{bad}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_ignition_cannot_fetch() {
+        let hash = "0".repeat(128);
+        for bad in ["", "skewguard", "ftp://h/x", "https://", "https:///x", "https://h/a b", "https://h/\u{1b}", "file:///x", "HTTPS//h"] {
+            assert!(matches!(Pointer::new(bad, &hash), Err(PointerError::Url(_))), "{bad}");
+        }
+        for bad in ["", "sha256-00", &"0".repeat(127), &"g".repeat(128)] {
+            assert_eq!(Pointer::new("https://h/x", bad), Err(PointerError::Hash), "{bad}");
+        }
+        let gs = Pointer::new("gs://bucket/x", &hash).unwrap();
+        assert!(gs.fragment(Spec::V3(1)).is_err());
+        assert!(gs.fragment(Spec::V3(2)).is_ok());
+    }
+}

@@ -1,0 +1,142 @@
+//! The units as they are delivered (pure).
+//!
+//! `systemd/` holds them as a boot image carries them, with the binary in /usr/bin. Delivered by Ignition they get the same names, so the
+//! ones in /etc shadow those of the image: where both are present the delivered agent runs, once.
+
+use super::binary::Arch;
+use super::ignition::Unit;
+
+/// The gate.
+pub const SERVICE: &str = "skewguard.service";
+/// The report to the cluster.
+pub const REPORT_SERVICE: &str = "skewguard-report.service";
+/// Unpacks the binary that a MachineConfig carries; only ever delivered, never part of a boot image.
+pub const UNPACK_SERVICE: &str = "skewguard-unpack.service";
+
+/// Where the packed binary is written.
+pub const PACKED_PATH: &str = "/etc/skewguard/skewguard.gz";
+/// Where it is unpacked to.
+pub const UNPACKED_PATH: &str = "/run/skewguard/bin/skewguard";
+/// Where a pointer's binary is fetched to: writable on CoreOS, and of type `bin_t` there.
+pub const FETCHED_PATH: &str = "/usr/local/bin/skewguard";
+
+/// Where a boot image has the binary, and so the units in `systemd/`.
+const IMAGE_PATH: &str = "/usr/bin/skewguard";
+
+const SERVICE_TEXT: &str = include_str!("../../systemd/skewguard.service");
+
+/// The gate and the report, running the binary that [`unpack`] puts into /run.
+pub fn for_packed(arch: Arch) -> Vec<Unit> {
+    let wants = format!("Wants={UNPACK_SERVICE}\nAfter={UNPACK_SERVICE}\n");
+    vec![
+        Unit { name: UNPACK_SERVICE, contents: unpack(arch) },
+        Unit { name: SERVICE, contents: adapt(SERVICE_TEXT, UNPACKED_PATH, &wants) },
+    ]
+}
+
+/// The gate and the report, running the binary that Ignition fetched. Without comments: user data has 16 KiB on AWS.
+pub fn for_fetched() -> Vec<Unit> {
+    [(SERVICE, SERVICE_TEXT)].map(|(name, text)| Unit { name, contents: without_comments(&adapt(text, FETCHED_PATH, "")) }).into()
+}
+
+/// Another path of the binary, and more lines in `[Unit]`.
+fn adapt(text: &str, path: &str, unit_lines: &str) -> String {
+    text.replace(IMAGE_PATH, path).replacen("[Unit]\n", &format!("[Unit]\n{unit_lines}"), 1)
+}
+
+fn without_comments(text: &str) -> String {
+    text.lines().filter(|line| !line.starts_with(['#', ';'])).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// The unit that unpacks. Whatever fails in it, the gate goes on without a binary, and so does the boot.
+///
+/// /run because a joined node keeps nothing there and /usr is read-only. Files there get the type `var_run_t`, which init may not execute,
+/// so the type is taken from /usr/bin; `chcon` fails harmlessly where there is no SELinux. Only the renamed file is ever executed, so a
+/// unit that is killed half-way leaves no half a program. Directives known to systemd 239 only.
+fn unpack(arch: Arch) -> String {
+    let dir = UNPACKED_PATH.trim_end_matches("/skewguard");
+    format!(
+        "[Unit]
+Description=Unpack skewguard from its MachineConfig
+Documentation=man:skewguard(1)
+ConditionPathExists={PACKED_PATH}
+ConditionArchitecture={arch}
+Before={SERVICE} {REPORT_SERVICE}
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+TimeoutStartSec=30
+TimeoutStopSec=5
+ExecStart=/usr/bin/mkdir -p {dir}
+ExecStart=/bin/sh -c '/usr/bin/gzip -dc {PACKED_PATH} >{UNPACKED_PATH}.new'
+ExecStart=/usr/bin/chmod 0755 {UNPACKED_PATH}.new
+ExecStart=-/usr/bin/chcon --reference=/usr/bin {UNPACKED_PATH}.new
+ExecStart=/usr/bin/mv -f {UNPACKED_PATH}.new {UNPACKED_PATH}
+
+[Install]
+WantedBy=multi-user.target
+",
+        arch = arch.systemd(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delivered_units_run_the_delivered_binary_and_no_other() {
+        for (units, path) in [(for_packed(Arch::X86_64), UNPACKED_PATH), (for_fetched(), FETCHED_PATH)] {
+            for unit in units.iter().filter(|unit| unit.name != UNPACK_SERVICE) {
+                assert!(unit.contents.contains(&format!(" {path} ")), "{} does not run {path}", unit.name);
+                assert!(!unit.contents.contains(IMAGE_PATH), "{} runs the image's binary", unit.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_gate_waits_for_the_unpacking_but_does_not_need_it() {
+        for unit in for_packed(Arch::Aarch64).iter().filter(|unit| unit.name != UNPACK_SERVICE) {
+            assert!(
+                unit.contents.contains("\n[Unit]\nWants=skewguard-unpack.service\nAfter=skewguard-unpack.service\n"),
+                "{}",
+                unit.contents
+            );
+            assert!(!unit.contents.contains("Requires=skewguard-unpack"), "{}", unit.contents);
+        }
+    }
+
+    #[test]
+    fn comments_are_dropped_and_nothing_else() {
+        assert_eq!(without_comments("# a\n[Unit]\nA=b # c\n\n; d\nE=f\n"), "[Unit]\nA=b # c\n\nE=f\n");
+    }
+
+    #[test]
+    fn the_unpacking_unit_word_for_word() {
+        assert_eq!(
+            unpack(Arch::Aarch64),
+            "[Unit]
+Description=Unpack skewguard from its MachineConfig
+Documentation=man:skewguard(1)
+ConditionPathExists=/etc/skewguard/skewguard.gz
+ConditionArchitecture=arm64
+Before=skewguard.service skewguard-report.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+TimeoutStartSec=30
+TimeoutStopSec=5
+ExecStart=/usr/bin/mkdir -p /run/skewguard/bin
+ExecStart=/bin/sh -c '/usr/bin/gzip -dc /etc/skewguard/skewguard.gz >/run/skewguard/bin/skewguard.new'
+ExecStart=/usr/bin/chmod 0755 /run/skewguard/bin/skewguard.new
+ExecStart=-/usr/bin/chcon --reference=/usr/bin /run/skewguard/bin/skewguard.new
+ExecStart=/usr/bin/mv -f /run/skewguard/bin/skewguard.new /run/skewguard/bin/skewguard
+
+[Install]
+WantedBy=multi-user.target
+"
+        );
+    }
+}
