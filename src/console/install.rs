@@ -123,7 +123,10 @@ struct State {
 
 fn show(files: &impl Files, issue: &str, motd: &str) -> Result<(), FileError> {
     let shown = show_issue(files, issue);
-    // Whoever comes by ssh is to be told even where the console cannot be written.
+    // Whoever comes by ssh is to be told even where the console cannot be written; but never what nobody would take away again.
+    if shown.is_err() && read_state(files)?.is_none() {
+        return shown;
+    }
     let told = files.write(MOTD, motd.as_bytes(), 0o644);
     shown.and(told)
 }
@@ -134,6 +137,9 @@ fn show_issue(files: &impl Files, message: &str) -> Result<(), FileError> {
     if let (Some(state), Ok(Some(now))) = (&state, &now)
         && let Some((above, old, below)) = split(now, &state.messages)
     {
+        if old == message {
+            return Ok(());
+        }
         // Both texts are ours until the new one is in place.
         write_state(files, &State { messages: vec![old.to_owned(), message.to_owned()], below: state.below.clone() })?;
         return files.write(ISSUE, &[above, message.as_bytes(), below].concat(), 0o644);
@@ -167,10 +173,10 @@ fn take_away(files: &impl Files) -> Result<bool, FileError> {
     match &read_issue(files)? {
         Some(now) if let Some((above, _, below)) = split(now, &state.messages) => {
             let untouched = above.is_empty() && digest(below) == state.below;
-            if !untouched {
-                files.write(ISSUE, &[above, below].concat(), 0o644)?;
-            } else if !files.rename(ASIDE, ISSUE)? {
-                files.remove(ISSUE)?;
+            if !(untouched && files.rename(ASIDE, ISSUE)?) {
+                let rest = [above, below].concat();
+                // Nothing was there before, or nothing but our part is left of what was.
+                if rest.is_empty() { files.remove(ISSUE).map(drop)? } else { files.write(ISSUE, &rest, 0o644)? }
             }
         }
         // The state cannot be read, so only what was kept aside is known for sure.
@@ -197,14 +203,22 @@ fn sweep(files: &impl Files, dir: &str, prefix: &str) {
     }
 }
 
-/// What stands on `/etc/issue`, through a symlink.
+/// What stands on `/etc/issue`, if it can be ours: a file of our own making is no symlink and not long.
 fn read_issue(files: &impl Files) -> Result<Option<Vec<u8>>, FileError> {
-    files.read(ISSUE, BELOW_MAX + STATE_MAX)
+    if files.read_link(ISSUE)?.is_some() {
+        return Ok(None);
+    }
+    match files.read(ISSUE, BELOW_MAX + STATE_MAX) {
+        Err(FileError { problem: Problem::NotAFile(_) | Problem::TooLarge { .. }, .. }) => Ok(None),
+        other => other,
+    }
 }
 
 fn read_state(files: &impl Files) -> Result<Option<State>, FileError> {
     let Some(bytes) = files.read(STATE, STATE_MAX)? else { return Ok(None) };
-    Ok(Some(serde_json::from_slice(&bytes).unwrap_or_default()))
+    let mut state: State = serde_json::from_slice(&bytes).unwrap_or_default();
+    state.messages.retain(|message| !message.is_empty());
+    Ok(Some(state))
 }
 
 fn write_state(files: &impl Files, state: &State) -> Result<(), FileError> {
@@ -214,7 +228,7 @@ fn write_state(files: &impl Files, state: &State) -> Result<(), FileError> {
 
 /// `text` around the first of `ours` that is in it.
 fn split<'a, 'b>(text: &'a [u8], ours: &'b [String]) -> Option<(&'a [u8], &'b str, &'a [u8])> {
-    ours.iter().rev().filter(|message| !message.is_empty()).find_map(|message| {
+    ours.iter().rev().find_map(|message| {
         let at = text.windows(message.len()).position(|window| window == message.as_bytes())?;
         Some((text.get(..at)?, message.as_str(), text.get(at + message.len()..)?))
     })
@@ -223,3 +237,6 @@ fn split<'a, 'b>(text: &'a [u8], ours: &'b [String]) -> Option<(&'a [u8], &'b st
 fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests;
