@@ -1,0 +1,126 @@
+"""The command line of the boot tests."""
+
+import argparse
+import os
+import sys
+
+from . import agent, junit, tools
+from .cache import Cache
+from .paths import CACHE, RESULTS
+from .pool import play_all
+from .progress import Step, say
+from .scenario import TIERS, all_scenarios
+from .sysroot import qemu_disk, sysroot
+from .trees import BuildError
+
+DESCRIPTION = """\
+Boots nodes and looks at what skewguard does to them.
+
+The boot images are built from Debian packages on the first run (about two minutes, kept in
+target/boot-cache): systemd 252 and 257, an ostree layout, an aleph file, the units of an
+OpenShift node under their real names and with their real ordering. Everything that decides the
+outcome is real: systemd, D-Bus, journald, agetty, Ignition.
+
+  fast   Ignition against a folder, then systemd-nspawn: all scenarios, a few seconds each
+  full   QEMU: kernel, Ignition in the initramfs, fw_cfg, config over HTTP, serial console
+
+With --image the same check is made on a real image: see docs/ci.md.
+"""
+EPILOG = """\
+Exit status: 0 everything as expected; 1 something was not, or a tool is missing; 2 wrong usage.
+
+Environment: SKEWGUARD_BOOT_BINARY  test this static binary instead of building one
+             SKEWGUARD_BOOT_MIRROR  Debian mirror (http://deb.debian.org/debian)
+             SKEWGUARD_BOOT_CACHE   where boot images are kept (target/boot-cache)
+Results:     target/boot-results/SCENARIO/: result.json, consoles, screenshots
+"""
+
+
+def parser():
+    """The argument parser."""
+    arguments = argparse.ArgumentParser(prog="tests/boot/run", description=DESCRIPTION, epilog=EPILOG,
+                                        formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--tier", choices=[*TIERS, "all"], default="all", help="which scenarios (default: all)")
+    arguments.add_argument("--scenario", metavar="NAME", action="append", help="only this one; may be repeated")
+    arguments.add_argument("--list", action="store_true", help="list the scenarios and end")
+    arguments.add_argument("--build", action="store_true", help="build the boot images and the agent, and end")
+    arguments.add_argument("--keep", action="store_true", help="keep the nodes' disks in target/boot-results")
+    arguments.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
+    image = arguments.add_argument_group("a real image")
+    image.add_argument("--image", metavar="FILE.qcow2", help="boot this RHCOS or FCOS image; it is not changed")
+    image.add_argument("--ignition", metavar="FILE", help="Ignition config for it, through fw_cfg")
+    image.add_argument("--expect", choices=["refused", "allowed"], default="refused",
+                       help="what must happen (default: refused)")
+    image.add_argument("--timeout", metavar="SECONDS", type=int, default=600, help="until then (default: 600)")
+    arguments.add_argument("--worker", metavar="NAME", help=argparse.SUPPRESS)
+    return arguments
+
+
+def main(words=None):
+    """Runs the command line; returns the exit status."""
+    options = parser().parse_args(words)
+    if options.worker:
+        from .worker import play  # pylint: disable=import-outside-toplevel
+
+        return 0 if play(options.worker) else 1
+    scenarios = all_scenarios()
+    if options.list:
+        for scenario in scenarios:
+            print(f"{scenario.tier}  {scenario.name:34} {scenario.summary}")
+        return 0
+    chosen = _choose(options, scenarios)
+    if chosen is None:
+        return 2
+    lacking = tools.missing({"image"} if options.image else {scenario.tier for scenario in chosen})
+    if lacking:
+        print("\n".join(lacking), file=sys.stderr)
+        return 1
+    if options.image:
+        from . import realimage  # pylint: disable=import-outside-toplevel
+
+        results = [realimage.check(options)]
+    else:
+        try:
+            _prepare({scenario.tier for scenario in chosen})
+        except BuildError as error:
+            print(error, file=sys.stderr)
+            return 1
+        if options.build:
+            return 0
+        results = play_all(chosen, options.keep)
+    if options.junit:
+        junit.write(options.junit, "skewguard boot", results)
+    return _summary(results)
+
+
+def _choose(options, scenarios):
+    if options.scenario:
+        names = {scenario.name for scenario in scenarios}
+        unknown = [name for name in options.scenario if name not in names]
+        if unknown:
+            print(f"no scenario called {', '.join(unknown)}; --list shows all", file=sys.stderr)
+            return None
+        return [scenario for scenario in scenarios if scenario.name in options.scenario]
+    return [scenario for scenario in scenarios if options.tier in ("all", scenario.tier)]
+
+
+def _prepare(tiers):
+    # cgroup clean-up and nspawn both want a umask that lets services read what is written.
+    os.umask(0o022)
+    cache = Cache(CACHE)
+    sysroot(cache)
+    if "full" in tiers:
+        qemu_disk(cache)
+    with Step("building the agent"):
+        agent.build()
+
+
+def _summary(results):
+    failed = [result["name"] for result in results if result["failure"]]
+    boots = sum(result["boots"] for result in results)
+    checks = sum(result["checks"] for result in results)
+    say(f"{len(results) - len(failed)} of {len(results)} as expected; {boots} boots, {checks} checks; "
+        f"details in {RESULTS}")
+    if failed:
+        say(f"FAILED: {' '.join(failed)}")
+    return 1 if failed else 0

@@ -1,0 +1,112 @@
+"""The cluster's side: the rendered MachineConfig of a pool and what a machine config server makes of it."""
+
+import base64
+import hashlib
+import json
+
+from .paths import HARNESS
+
+IGNITION_VERSION = "3.2.0"
+WIRINGS = {"a": ("a",), "b": ("b",), "b-recovery": ("b", "b-recovery")}
+
+
+def data_url(content):
+    """A file's content as a MachineConfig carries it."""
+    if isinstance(content, str):
+        content = content.encode()
+    return "data:;base64," + base64.b64encode(content).decode()
+
+
+def ignition_file(path, content, mode=0o644):
+    """One entry of `storage.files`."""
+    return {"path": path, "mode": mode, "overwrite": True, "contents": {"source": data_url(content)}}
+
+
+def wiring_units(wiring):
+    """The units of one wiring as `systemd.units`: enabled where they have an [Install] section."""
+    units = {}
+    for folder in WIRINGS[wiring]:
+        for path in sorted((HARNESS / "wiring" / folder).iterdir()):
+            if path.is_dir():
+                unit = units.setdefault(path.name.removesuffix(".d"), {"name": path.name.removesuffix(".d")})
+                for dropin in sorted(path.iterdir()):
+                    unit.setdefault("dropins", []).append(
+                        {"name": dropin.name, "contents": dropin.read_text(encoding="ascii")})
+            else:
+                text = path.read_text(encoding="ascii")
+                unit = units.setdefault(path.name, {"name": path.name})
+                unit["contents"] = text
+                if "[Install]" in text:
+                    unit["enabled"] = True
+    units["openvswitch.service"] = {"name": "openvswitch.service", "enabled": True}
+    return list(units.values())
+
+
+def merge(*configs):
+    """Merges Ignition configs the way the controller merges MachineConfigs: later files and units win."""
+    files, units = {}, {}
+    for config in configs:
+        for file in config.get("storage", {}).get("files", []):
+            files[file["path"]] = file
+        for unit in config.get("systemd", {}).get("units", []):
+            merged = units.setdefault(unit["name"], {})
+            dropins = merged.get("dropins", []) + unit.get("dropins", [])
+            merged.update(unit)
+            if dropins:
+                merged["dropins"] = dropins
+    return {"ignition": {"version": IGNITION_VERSION},
+            "storage": {"files": list(files.values())},
+            "systemd": {"units": list(units.values())}}
+
+
+def rendered(config, *, pool="worker", release="4.21.3", os_image):
+    """The rendered MachineConfig of a pool. `release` may be None, as on a control plane at install time."""
+    text = json.dumps(config, sort_keys=True)
+    name = f"rendered-{pool}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+    annotations = {"machineconfiguration.openshift.io/generated-by-controller-version": "unknown"}
+    if release is not None:
+        annotations["machineconfiguration.openshift.io/release-image-version"] = release
+    return {
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "MachineConfig",
+        "metadata": {
+            "name": name,
+            "creationTimestamp": "2026-05-04T10:11:12Z",
+            "annotations": annotations,
+            "ownerReferences": [{
+                "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
+                "name": pool, "uid": "5a2e7c9e-2b0d-4d42-9d54-0c2f6f4f0a11",
+                "controller": True, "blockOwnerDeletion": True}],
+        },
+        "spec": {"baseOSExtensionsContainerImage": "", "config": config, "extensions": [], "fips": False,
+                 "kernelArguments": [], "kernelType": "default", "osImageURL": os_image},
+    }
+
+
+def served(machine_config, kubeconfig):
+    """What the machine config server answers: the config and the files it appends to it."""
+    emptied = json.loads(json.dumps(machine_config))
+    emptied["spec"]["config"] = {"ignition": {"version": IGNITION_VERSION}}
+    pool = machine_config["metadata"]["ownerReferences"][0]["name"]
+    name = machine_config["metadata"]["name"]
+    annotations = {"machineconfiguration.openshift.io/currentConfig": name,
+                   "machineconfiguration.openshift.io/desiredConfig": name,
+                   "machineconfiguration.openshift.io/state": "Done"}
+    appended = {"storage": {"files": [
+        ignition_file("/etc/machine-config-daemon/node-annotations.json", json.dumps(annotations)),
+        ignition_file("/etc/kubernetes/kubeconfig", kubeconfig, 0o600),
+        ignition_file("/etc/mcs-machine-config-content.json", json.dumps(machine_config), 0o600),
+        ignition_file("/etc/ignition-machine-config-encapsulated.json", json.dumps(emptied), 0o600),
+        ignition_file("/etc/stand-in/pool", pool),
+    ]}}
+    return merge(machine_config["spec"]["config"], appended)
+
+
+def pointer(url, *extra):
+    """A pointer config: what a cloud hands to the machine as user data."""
+    config = {"ignition": {"version": IGNITION_VERSION, "config": {"merge": [{"source": url}]}}}
+    for part in extra:
+        for key in ("storage", "systemd"):
+            if key in part:
+                config[key] = part[key]
+    return config

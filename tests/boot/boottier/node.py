@@ -1,0 +1,156 @@
+"""A node of the cluster before its first boot: disk, boot image, served config, and the boots it makes."""
+
+import json
+import shutil
+import subprocess
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from . import agent, cluster, ignition
+from .boot import Boot
+from .mcs import MachineConfigServer
+from .nspawn import Container
+from .sysroot import IMAGES, STATEROOT, boot_entries, choose_image, deployment, image_entry
+
+UNKNOWN_KUBECONFIG = """apiVersion: v1
+kind: Config
+clusters:
+- name: local
+  cluster: {server: "https://api-int.cluster.example.com:6443"}
+users:
+- name: kubelet
+  user: {token: not-a-token}
+contexts:
+- name: kubelet
+  context: {cluster: local, user: kubelet}
+current-context: kubelet
+"""
+FROM_IMAGE = object()
+
+
+@dataclass
+class Setup:
+    """Everything that makes one first boot differ from another."""
+
+    image: str = "rhel9-boot"
+    target: str = "rhel9-target"
+    wiring: str = "b"
+    # What the served config says of the cluster; release None: annotation absent.
+    release: str | None = "4.21.3"
+    pool: str = "worker"
+    # Content of /etc/skewguard/policy.json: an object, text, or None for no policy.
+    policy: object = None
+    # "baked" into the image, served as a "machineconfig", in user data by "ignition", or None: no agent.
+    delivery: str | None = "baked"
+    # Content of the aleph file; None for no aleph.
+    aleph: object = FROM_IMAGE
+    kernel_arguments: str = "ignition.platform.id=metal"
+    files: dict = field(default_factory=dict)
+    kubeconfig: str = UNKNOWN_KUBECONFIG
+
+    def aleph_text(self):
+        """The aleph of the boot image, unless the scenario has its own."""
+        if self.aleph is FROM_IMAGE:
+            version = IMAGES[self.image].version
+            return json.dumps({"osbuild-version": "142", "version": version,
+                               "ref": f"docker://ostree-image-signed:oci-archive:/rhcos-{version}.ociarchive"})
+        if self.aleph is None or isinstance(self.aleph, str):
+            return self.aleph
+        return json.dumps(self.aleph)
+
+    def machine_config(self):
+        """The rendered MachineConfig of the node's pool."""
+        parts = [{"systemd": {"units": cluster.wiring_units(self.wiring)}}]
+        if self.delivery == "machineconfig":
+            parts.append(agent.rendered_config(self.policy))
+        elif self.policy is not None:
+            parts.append(policy_file(self.policy))
+        parts.append({"storage": {"files": [cluster.ignition_file(*item) for item in self.files.items()]}})
+        return cluster.rendered(cluster.merge(*parts), pool=self.pool, release=self.release,
+                                os_image=IMAGES[self.target].pullspec)
+
+    def user_data(self, url):
+        """What the machine gets as user data: a pointer, and the agent where it is delivered that way."""
+        if self.delivery == "ignition":
+            return cluster.pointer(url, agent.rendered_ignition(self.policy))
+        return cluster.pointer(url)
+
+
+def policy_file(policy):
+    """An Ignition config with the policy file in it."""
+    text = policy if isinstance(policy, str) else json.dumps(policy)
+    return {"storage": {"files": [cluster.ignition_file("/etc/skewguard/policy.json", text)]}}
+
+
+class Node:
+    """A node whose disk is a folder, booted with systemd-nspawn."""
+
+    def __init__(self, base, work, setup, log):
+        self.setup = setup
+        self.log = log
+        self.work = work
+        self.disk = work / "disk"
+        for name in ("upper", "overlay", "disk"):
+            shutil.rmtree(work / name, ignore_errors=True)
+            (work / name).mkdir(parents=True)
+        subprocess.run(["mount", "-t", "overlay", "skewguard-boot", "-o",
+                        f"lowerdir={base},upperdir={work}/upper,workdir={work}/overlay", str(self.disk)],
+                       check=True)
+        choose_image(self.disk, IMAGES[setup.image])
+        aleph = setup.aleph_text()
+        if aleph is not None:
+            (self.disk / ".coreos-aleph-version.json").write_text(aleph, encoding="utf-8")
+        if setup.delivery == "baked":
+            agent.install(self.root)
+        self.boots = []
+
+    @property
+    def root(self):
+        """The root folder of the deployment that the next boot takes."""
+        return deployment(self.disk, boot_entries(self.disk)[0])
+
+    @property
+    def var(self):
+        """The node's /var."""
+        return self.disk / STATEROOT / "var"
+
+    def target_root(self):
+        """The root folder of the deployment that the cluster's OS image is."""
+        return deployment(self.disk, image_entry(self.disk, IMAGES[self.setup.target]))
+
+    def provision(self):
+        """Ignition: fetches the served config over HTTP through the pointer, and applies it."""
+        served = cluster.served(self.setup.machine_config(), self.setup.kubeconfig)
+        server = MachineConfigServer(served)
+        try:
+            with self._var_mounted(self.root):
+                ignition.apply(self.root, self.setup.user_data(server.url("127.0.0.1")), self.work)
+        finally:
+            server.close()
+        if [request["path"] for request in server.requests] != ["/config/worker"]:
+            raise ignition.IgnitionError(f"the machine config server was asked for {server.requests}")
+
+    @contextmanager
+    def _var_mounted(self, root):
+        subprocess.run(["mount", "--bind", str(self.var), str(root / "var")], check=True)
+        try:
+            yield
+        finally:
+            subprocess.run(["umount", str(root / "var")], check=True)
+
+    def boot(self, kernel_arguments="", timeout=60):
+        """Starts the next boot. The first is provisioned before."""
+        if not self.boots:
+            self.provision()
+        arguments = f"{self.setup.kernel_arguments} {kernel_arguments}".strip()
+        machine = Container(self.disk, arguments)
+        boot = Boot(machine, len(self.boots) + 1, time.monotonic() + timeout)
+        self.boots.append(boot)
+        self.log(f"boot {boot.number}: {machine.root.name[:12]} {arguments}")
+        return boot
+
+    def close(self):
+        """Takes the power away from whatever still runs."""
+        for boot in self.boots:
+            boot.machine.kill()

@@ -1,0 +1,92 @@
+"""A node booted with systemd-nspawn: real systemd, D-Bus, journald and agetty on a pseudo terminal."""
+
+import os
+import signal
+import subprocess
+import time
+
+from .console import Console
+from .sysroot import STATEROOT, boot_entries, deployment
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
+REBOOT = 133
+
+
+class BootError(Exception):
+    """A machine did not do what every machine must do: boot, answer, end."""
+
+
+class Container:
+    """One boot of the node whose disk is the folder `disk`."""
+
+    kind = "nspawn"
+
+    def __init__(self, disk, kernel_arguments="", hostname="worker-0"):
+        self.disk = disk
+        self.entry = boot_entries(disk)[0]
+        self.root = deployment(disk, self.entry)
+        harness = disk / ".harness"
+        harness.mkdir(exist_ok=True)
+        cmdline = f"BOOT_IMAGE={self.entry.linux} {self.entry.options} {kernel_arguments}".strip()
+        (harness / "cmdline").write_text(cmdline + "\n", encoding="ascii")
+        self.console = Console()
+        self.began = time.monotonic()
+        self._process = subprocess.Popen(
+            ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--link-journal=no",
+             "--resolv-conf=off", "--timezone=off", "--console=interactive", f"--hostname={hostname}",
+             "--kill-signal=SIGRTMIN+3", f"--directory={self.root}", f"--bind={disk}:/sysroot:norbind",
+             f"--bind={disk / STATEROOT / 'var'}:/var:norbind", "/usr/libexec/harness-init"],
+            stdin=self.console.slave, stdout=self.console.slave, stderr=self.console.slave,
+            start_new_session=True, env=dict(os.environ, TERM="vt220"))
+        self.console.started()
+
+    def _leader(self):
+        """The process id of the node's first process, seen from here."""
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                try:
+                    with open(f"/proc/{name}/status", encoding="ascii", errors="replace") as handle:
+                        status = handle.read()
+                    with open(f"/proc/{name}/cmdline", "rb") as handle:
+                        command = handle.read()
+                except OSError:
+                    continue
+                ids = next(line for line in status.splitlines() if line.startswith("NSpid:")).split()[1:]
+                if len(ids) > 1 and ids[-1] == "1" and b"systemd" in command:
+                    return name
+        raise BootError("the node's first process is gone")
+
+    def run(self, command, timeout=30):
+        """Runs a shell command inside the node: its exit status and output."""
+        done = subprocess.run(
+            ["nsenter", f"--target={self._leader()}", "--mount", "--uts", "--ipc", "--pid", "--root", "--wd",
+             "/usr/bin/env", "-i", f"PATH={PATH}", "TERM=dumb", "SYSTEMD_COLORS=0", "/bin/sh", "-c", command],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace", timeout=timeout, check=False)
+        return done.returncode, done.stdout
+
+    def wait_end(self, deadline):
+        """Waits until the machine is off: "reboot" or "off"."""
+        try:
+            status = self._process.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired as error:
+            raise BootError("the node neither rebooted nor powered off in time") from error
+        self.console.close()
+        return "reboot" if status == REBOOT else "off"
+
+    def ended(self):
+        """True once the machine is off."""
+        return self._process.poll() is not None
+
+    def power_off(self, deadline):
+        """Shuts down in an orderly way."""
+        if not self.ended():
+            self.run("systemctl --no-block poweroff")
+        return self.wait_end(deadline)
+
+    def kill(self):
+        """Takes the power away."""
+        if not self.ended():
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self.console.close()

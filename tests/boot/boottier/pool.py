@@ -1,0 +1,53 @@
+"""Plays many scenarios: those in containers two at a time, those in QEMU one after the other."""
+
+import json
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from .isolate import run_isolated
+from .paths import HARNESS, RESULTS
+from .progress import say
+
+PARALLEL = 2
+
+
+def play_all(chosen, keep=False):
+    """Plays `chosen` and returns their results in the same order."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    results = {}
+    for tier, parallel in (("fast", PARALLEL), ("full", 1)):
+        with ThreadPoolExecutor(parallel) as pool:
+            mine = [scenario for scenario in chosen if scenario.tier == tier]
+            for result in pool.map(lambda scenario: _play(scenario, keep), mine):
+                results[result["name"]] = result
+    return [results[scenario.name] for scenario in chosen]
+
+
+def _play(scenario, keep):
+    folder = RESULTS / scenario.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    say(f"{scenario.name}: starts")
+    lines = []
+
+    def output(line):
+        lines.append(line)
+        say(f"{scenario.name}: {line}")
+
+    status = run_isolated(scenario.name, [sys.executable, str(HARNESS / "run"), "--worker", scenario.name],
+                          scenario.timeout, output)
+    try:
+        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        why = f"not over after {scenario.timeout} s" if status is None else f"its process ended with {status}"
+        result = {"name": scenario.name, "seconds": float(scenario.timeout), "checks": 0, "boots": 0,
+                  "failure": why, "evidence": "\n".join(lines[-60:])}
+    state = "FAILED" if result["failure"] else "ok"
+    say(f"{scenario.name}: {state}, {result['boots']} boots, {result['checks']} checks, {result['seconds']:.1f} s")
+    if result["failure"]:
+        say(f"{scenario.name}: {result['failure']}\n{result['evidence']}")
+    if not keep:
+        for node in folder.glob("node*"):
+            shutil.rmtree(node, ignore_errors=True)
+    return result

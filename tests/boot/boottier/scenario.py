@@ -1,0 +1,40 @@
+"""The list of scenarios: what they are called, which tier they belong to, what they show."""
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from typing import Callable
+
+TIERS = ("fast", "full")
+_ALL = {}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One story of a node, from its boot image to what a person sees."""
+
+    name: str
+    tier: str
+    summary: str
+    timeout: int
+    play: Callable
+
+
+def scenario(name, summary, tier="fast", timeout=120):
+    """Registers a function `play(world)` as a scenario."""
+
+    def register(play):
+        if name in _ALL:
+            raise ValueError(f"two scenarios are called {name}")
+        _ALL[name] = Scenario(name, tier, summary, timeout, play)
+        return play
+
+    return register
+
+
+def all_scenarios():
+    """Every scenario, in the order of the files and of their lines."""
+    package = importlib.import_module("boottier.scenarios")
+    for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
+        importlib.import_module(f"boottier.scenarios.{module}")
+    return list(_ALL.values())

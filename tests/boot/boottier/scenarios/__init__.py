@@ -1,0 +1,1 @@
+"""The scenarios, grouped by what they show."""

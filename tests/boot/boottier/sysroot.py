@@ -1,0 +1,243 @@
+"""The disk of a node: a real ostree sysroot with the deployments a first boot knows.
+
+Two boot images, one with the systemd of RHEL 9 and one with that of RHEL 10, and for each the
+image the cluster runs, so that a rebase has somewhere to go.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from .cache import fingerprint, remove
+from .paths import HARNESS
+from .trees import SUITES, run, suite_tree
+
+
+@dataclass(frozen=True)
+class Image:
+    """An OS image: what it is made of, and what it says it is."""
+
+    name: str
+    suite: str
+    version: str
+    rhel: str
+    os_release: str
+
+    @property
+    def digest(self):
+        return "sha256:" + hashlib.sha256(self.name.encode()).hexdigest()
+
+    @property
+    def pullspec(self):
+        return f"registry.example.com/openshift/release@{self.digest}"
+
+
+# As on RHCOS up to 4.18, and as on boot images from 4.19 on.
+OS_RELEASE_OLD = """NAME="Red Hat Enterprise Linux CoreOS"
+ID="rhcos"
+ID_LIKE="rhel fedora"
+VERSION="{version}"
+VERSION_ID="4.13"
+VARIANT_ID=coreos
+PRETTY_NAME="Red Hat Enterprise Linux CoreOS {version} (Plow)"
+RHEL_VERSION="{rhel}"
+OPENSHIFT_VERSION="4.13"
+OSTREE_VERSION="{version}"
+"""
+OS_RELEASE_NEW = """NAME="Red Hat Enterprise Linux"
+ID="rhel"
+ID_LIKE="fedora"
+VERSION="{version} (Plow)"
+VERSION_ID="{rhel}"
+VARIANT="CoreOS"
+VARIANT_ID=coreos
+PRETTY_NAME="Red Hat Enterprise Linux CoreOS {version}"
+OSTREE_VERSION='{version}'
+"""
+
+IMAGES = {
+    image.name: image
+    for image in (
+        Image("rhel9-boot", "bookworm", "413.92.202305021736-0", "9.2", OS_RELEASE_OLD),
+        Image("rhel9-target", "bookworm", "9.6.20260504-0", "9.6", OS_RELEASE_NEW),
+        Image("rhel10-boot", "trixie", "10.2.20260423-0", "10.2", OS_RELEASE_NEW),
+        Image("rhel10-target", "trixie", "10.2.20260714-0", "10.2", OS_RELEASE_NEW),
+    )
+}
+STATEROOT = "ostree/deploy/rhcos"
+# As CoreOS has them: what is writable lives in /var.
+LINKS = {"home": "var/home", "root": "var/roothome", "opt": "var/opt", "srv": "var/srv",
+         "mnt": "var/mnt", "media": "run/media", "usr/local": "../var/usrlocal",
+         "ostree": "sysroot/ostree"}
+
+
+def sysroot(cache):
+    """The folder that is the root of a node's disk, with a deployment of every image."""
+    trees = {name: suite_tree(cache, suite) for name, suite in SUITES.items()}
+    key = fingerprint(*[tree.name for tree in trees.values()], repr(sorted(IMAGES)),
+                      HARNESS / "image", Path(__file__))
+    return cache.product("sysroot", key, lambda path: _build(trees, path))
+
+
+def _build(trees, path):
+    path.mkdir()
+    run(["ostree", "admin", "init-fs", "--modern", str(path)])
+    run(["ostree", "admin", "os-init", "rhcos", f"--sysroot={path}"])
+    run(["ostree", "config", f"--repo={path}/ostree/repo", "set", "core.fsync", "false"])
+    work = path.with_name(path.name + ".stage")
+    for name, tree in trees.items():
+        remove(work)
+        run(["cp", "--archive", "--reflink=auto", str(tree), str(work)])
+        _make_image(work)
+        if name == "bookworm":
+            remove(path / STATEROOT / "var")
+            (work / "var").rename(path / STATEROOT / "var")
+        remove(work / "var")
+        (work / "var").mkdir()
+        for image in IMAGES.values():
+            if image.suite == name:
+                (work / "usr/lib/os-release").write_text(
+                    image.os_release.format(version=image.version, rhel=image.rhel), encoding="ascii")
+                _deploy(path, work, image)
+    remove(work)
+
+
+def _make_image(tree):
+    """Turns a Debian tree into the tree of an ostree commit that looks like a CoreOS."""
+    shutil.copytree(HARNESS / "image", tree, symlinks=True, dirs_exist_ok=True)
+    for place in ("dev", "proc", "sys", "run", "tmp", "boot"):
+        remove(tree / place)
+        (tree / place).mkdir()
+    (tree / "tmp").chmod(0o1777)
+    var = tree / "var"
+    for name in ("home", "opt", "srv", "mnt", "usrlocal/bin", "usrlocal/sbin", "usrlocal/lib"):
+        (var / name).mkdir(parents=True, exist_ok=True)
+    remove(var / "roothome")
+    (tree / "root").rename(var / "roothome")
+    for place, target in LINKS.items():
+        remove(tree / place)
+        (tree / place).symlink_to(target)
+    (tree / "sysroot").mkdir(exist_ok=True)
+    etc = tree / "etc"
+    for leftover in ("resolv.conf", "hostname", "apt", "dracut.conf.d", "systemd/system", "motd"):
+        remove(etc / leftover)
+    (etc / "systemd/system").mkdir()
+    (etc / "systemd/system/default.target").symlink_to("/usr/lib/systemd/system/multi-user.target")
+    # The first asks questions on the console, the second waits for what NetworkManager-wait-online waits for.
+    for unit in ("systemd-firstboot.service", "systemd-networkd-wait-online.service"):
+        (etc / "systemd/system" / unit).symlink_to("/dev/null")
+    # As on RHCOS: a link into the read-only /usr.
+    (tree / "usr/lib/issue").write_text("\\S \\S{VERSION_ID}\n", encoding="ascii")
+    remove(etc / "issue")
+    (etc / "issue").symlink_to("../usr/lib/issue")
+    etc.rename(tree / "usr/etc")
+    modules = tree / "usr/lib/modules"
+    if not modules.exists():
+        # ostree deploys nothing without a kernel; these images are booted in containers only.
+        (modules / "0.container").mkdir(parents=True)
+        (modules / "0.container/vmlinuz").write_text("no kernel\n", encoding="ascii")
+        (modules / "0.container/initramfs.img").write_text("no initramfs\n", encoding="ascii")
+
+
+def _deploy(path, tree, image):
+    repo = f"--repo={path}/ostree/repo"
+    run(["ostree", "commit", repo, f"--branch={image.name}", f"--tree=dir={tree}",
+         f"--subject={image.name}", f"--add-metadata-string=version={image.version}"])
+    origin = path.with_name(path.name + ".origin")
+    origin.write_text(f"[origin]\ncontainer-image-reference=ostree-unverified-registry:{image.pullspec}\n",
+                      encoding="ascii")
+    run(["ostree", "admin", "deploy", f"--sysroot={path}", "--os=rhcos", "--retain", "--no-merge", "--karg=root=/dev/vda",
+         "--karg=rw", f"--origin-file={origin}", image.name])
+    origin.unlink()
+    commit = run(["ostree", "rev-parse", repo, image.name]).strip()
+    # Deployments are immutable folders; a copy of the sysroot must be able to hold mount points.
+    run(["chattr", "-i", f"{path}/{STATEROOT}/deploy/{commit}.0"])
+
+
+@dataclass(frozen=True)
+class BootEntry:
+    """One boot loader entry of a sysroot (Boot Loader Specification, type 1)."""
+
+    version: int
+    options: str
+    linux: str
+    initrd: str
+
+    @property
+    def ostree(self):
+        words = [word for word in self.options.split() if word.startswith("ostree=")]
+        return words[0].removeprefix("ostree=")
+
+
+def parse_entry(text):
+    """Reads one loader entry."""
+    fields = dict(line.split(None, 1) for line in text.splitlines() if " " in line)
+    return BootEntry(int(fields["version"]), fields["options"], fields["linux"], fields.get("initrd", ""))
+
+
+def boot_entries(path):
+    """The loader entries of a sysroot, the one that is booted first."""
+    entries = [parse_entry(file.read_text(encoding="ascii"))
+               for file in (path / "boot/loader/entries").glob("*.conf")]
+    return sorted(entries, key=lambda entry: -entry.version)
+
+
+def deployment(path, entry):
+    """The folder of the deployment that `entry` boots."""
+    link = path / entry.ostree.lstrip("/")
+    return Path(os.path.realpath(link))
+
+
+def image_entry(path, image):
+    """The loader entry that boots `image`."""
+    for entry in boot_entries(path):
+        origin = deployment(path, entry)
+        text = origin.with_name(origin.name + ".origin").read_text(encoding="ascii")
+        if image.digest in text:
+            return entry
+    raise LookupError(f"no deployment of {image.name} in {path}")
+
+
+def choose_image(path, image):
+    """Makes `image` the one that the next boot takes, as an installer does."""
+    entry = image_entry(path, image)
+    text = (f"title {image.name}\nversion 8\noptions {entry.options}\nlinux {entry.linux}\n"
+            + (f"initrd {entry.initrd}\n" if entry.initrd else ""))
+    (path / "boot/loader/entries/chosen.conf").write_text(text, encoding="ascii")
+
+
+def qemu_disk(cache):
+    """A folder: the sysroot as an ext4 disk, beside it the kernel and initramfs of the RHEL 9 images."""
+    source = sysroot(cache)
+    key = fingerprint(source.name, "ext4")
+
+    def build(path):
+        path.mkdir()
+        entry = image_entry(source, IMAGES["rhel9-boot"])
+        shutil.copy(source / "boot" / entry.linux.lstrip("/"), path / "vmlinuz")
+        shutil.copy(source / "boot" / entry.initrd.lstrip("/"), path / "initramfs.img")
+        disk = path / "disk.ext4"
+        with open(disk, "wb") as handle:
+            handle.truncate(2 << 30)
+        run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1,nodiscard", "-O", "^metadata_csum_seed",
+             "-d", str(source), str(disk)])
+
+    return cache.product("qemu-disk", key, build)
+
+
+def disk_boot_entry(disk):
+    """The loader entry that a powered-off QEMU disk boots next, read without mounting it."""
+    listing = _debugfs(disk, "ls -p /boot/loader/entries")
+    names = [line.split("/")[5] for line in listing.splitlines() if line.count("/") > 5]
+    entries = [parse_entry(_debugfs(disk, f"cat /boot/loader/entries/{name}"))
+               for name in names if name.endswith(".conf")]
+    return max(entries, key=lambda entry: entry.version)
+
+
+def _debugfs(disk, request):
+    done = subprocess.run(["debugfs", "-R", request, str(disk)], capture_output=True, text=True,
+                          errors="replace", check=True)
+    return done.stdout

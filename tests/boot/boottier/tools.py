@@ -1,0 +1,50 @@
+"""The programs a tier needs, and the Debian package each comes from."""
+
+import os
+import shutil
+
+FAST = {
+    "mmdebstrap": "mmdebstrap",
+    "systemd-nspawn": "systemd-container",
+    "/usr/lib/dracut/modules.d/30ignition/ignition": "ignition",
+    "ostree": "ostree",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "ip": "iproute2",
+    "openssl": "openssl",
+    "chattr": "e2fsprogs",
+    "mkfs.ext4": "e2fsprogs",
+    "musl-gcc": "musl-tools",
+}
+FULL = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "debugfs": "e2fsprogs",
+}
+IMAGE = {"qemu-system-x86_64": "qemu-system-x86"}
+
+
+def missing(tiers):
+    """What the machine lacks for `tiers`, as lines for a person. Empty when nothing."""
+    wanted = {}
+    if "image" in tiers:
+        wanted.update(IMAGE)
+    if "fast" in tiers or "full" in tiers:
+        wanted.update(FAST)
+    if "full" in tiers:
+        wanted.update(FULL)
+    lines = []
+    absent = [program for program in wanted if not _there(program)]
+    for program in absent:
+        lines.append(f"{program} is missing: it is in the Debian package {wanted[program]}")
+    if absent:
+        packages = " ".join(sorted({wanted[program] for program in absent}))
+        lines.append(f"install it with: apt-get install --no-install-recommends {packages}")
+    if os.geteuid() != 0 and "image" not in tiers:
+        lines.append("root is needed: it boots containers with namespaces and mounts of their own")
+    return lines
+
+
+def _there(program):
+    if program.startswith("/"):
+        return os.access(program, os.X_OK)
+    return shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is not None
