@@ -1,0 +1,21 @@
+//! A test API server: real TLS, real routes, every body checked against the cluster's own schemas, and faults on demand.
+//!
+//! It knows exactly what an agent on a node needs and refuses everything else: creating BootImageReports and Events, and patching Nodes. It
+//! grants what the manifests in dist/manifests grant. The admin's token may also list and delete.
+
+#![allow(dead_code, unused_imports, unreachable_pub)] // Each test target uses its own part of it.
+
+mod connection;
+mod fault;
+mod identity;
+mod objects;
+pub mod pki;
+mod rbac;
+mod route;
+pub mod schema;
+mod server;
+
+pub use fault::Fault;
+pub use identity::{ADMIN_TOKEN, BOOTSTRAP_TOKEN, BOOTSTRAP_USER};
+pub use pki::{Key, Validity};
+pub use server::{ApiServer, Logged, Options, Tls};

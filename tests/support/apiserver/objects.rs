@@ -1,0 +1,159 @@
+//! The objects of the cluster, and what an API server checks of them beyond their schema.
+
+use super::schema::{Crd, Schema};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The namespace that the manifests make.
+pub const NAMESPACE: &str = "skewguard";
+
+pub struct Cluster {
+    pub crd: Option<Crd>,
+    event: Schema,
+    meta: Schema,
+    /// By plural, then by namespace and name.
+    pub stored: BTreeMap<String, BTreeMap<(String, String), Value>>,
+}
+
+/// An answer that is no success: status, reason, message.
+pub struct Refusal(pub u16, pub &'static str, pub String);
+
+impl Cluster {
+    pub fn new(crd: Option<Crd>, node: &str) -> Self {
+        let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": node, "labels": { "kubernetes.io/os": "linux" } } });
+        let nodes = BTreeMap::from([((String::new(), node["metadata"]["name"].as_str().unwrap().to_owned()), node)]);
+        Self {
+            crd,
+            event: Schema::of_kind("apis_events.k8s.io_v1", "io.k8s.api.events.v1.Event"),
+            meta: Schema::of_kind("apis_events.k8s.io_v1", "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"),
+            stored: BTreeMap::from([("nodes".to_owned(), nodes)]),
+        }
+    }
+
+    /// Checks and stores a new object; returns it as stored, and remarks for the log.
+    pub fn create(&mut self, resource: &str, namespace: &str, mut object: Value) -> Result<(Value, Vec<String>), Refusal> {
+        let mut remarks = Vec::new();
+        let (api_version, kind) = match &self.crd {
+            Some(crd) if crd.plural == resource => (format!("{}/{}", crd.group, crd.version), crd.kind.clone()),
+            _ => ("events.k8s.io/v1".to_owned(), "Event".to_owned()),
+        };
+        if object["apiVersion"] != *api_version || object["kind"] != *kind {
+            return Err(Refusal(400, "BadRequest", format!("the object is not a {kind} of {api_version}")));
+        }
+        if namespace != NAMESPACE && namespace != "default" {
+            return Err(Refusal(404, "NotFound", format!("namespaces \"{namespace}\" not found")));
+        }
+        let mut errors = self.meta_errors(&object["metadata"], namespace);
+        match &self.crd {
+            Some(crd) if crd.plural == resource => {
+                remarks = crd.prune(&mut object).iter().map(|path| format!("pruned {path}")).collect();
+                errors.extend(crd.errors(&object));
+            }
+            _ => {
+                errors.extend(self.event.errors(&object));
+                errors.extend(event_errors(&object, namespace));
+            }
+        }
+        if !errors.is_empty() {
+            return Err(Refusal(422, "Invalid", format!("{kind} is invalid: {}", errors.join("; "))));
+        }
+        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let of_kind = self.stored.entry(resource.to_owned()).or_default();
+        if of_kind.contains_key(&(namespace.to_owned(), name.clone())) {
+            return Err(Refusal(409, "AlreadyExists", format!("{resource} \"{name}\" already exists")));
+        }
+        object["metadata"]["namespace"] = json!(namespace);
+        object["metadata"]["uid"] = json!(format!("00000000-0000-4000-8000-{:012}", of_kind.len()));
+        object["metadata"]["resourceVersion"] = json!((of_kind.len() + 1).to_string());
+        of_kind.insert((namespace.to_owned(), name), object.clone());
+        Ok((object, remarks))
+    }
+
+    /// Merges labels and annotations into a Node.
+    pub fn patch_node(&mut self, name: &str, patch: &Value) -> Result<Value, Refusal> {
+        let bad = |what: String| Refusal(422, "Invalid", format!("Node \"{name}\" is invalid: {what}"));
+        for field in patch.as_object().ok_or_else(|| bad("the patch is no object".to_owned()))?.keys() {
+            if !["apiVersion", "kind", "metadata"].contains(&field.as_str()) {
+                return Err(Refusal(403, "Forbidden", format!("nodes \"{name}\" is forbidden: a patch of {field} is not expected here")));
+            }
+        }
+        let metadata = patch["metadata"].as_object().ok_or_else(|| bad("metadata is missing".to_owned()))?;
+        let node = self.stored.get_mut("nodes").and_then(|nodes| nodes.get_mut(&(String::new(), name.to_owned())));
+        let node = node.ok_or_else(|| Refusal(404, "NotFound", format!("nodes \"{name}\" not found")))?;
+        for (field, entries) in metadata {
+            if field != "labels" && field != "annotations" {
+                return Err(bad(format!("metadata.{field} is not expected in a patch")));
+            }
+            for (key, value) in entries.as_object().ok_or_else(|| bad(format!("metadata.{field} is no mapping")))? {
+                let text = value.as_str().ok_or_else(|| bad(format!("metadata.{field}[{key}] is no text")))?;
+                if !is_qualified_name(key) || (field == "labels" && !is_label_value(text)) || text.len() > 256 * 1024 {
+                    return Err(bad(format!("metadata.{field}: {key}={text}")));
+                }
+                node["metadata"][field][key] = value.clone();
+            }
+        }
+        Ok(node.clone())
+    }
+
+    fn meta_errors(&self, metadata: &Value, namespace: &str) -> Vec<String> {
+        let mut errors: Vec<String> = self.meta.errors(metadata).into_iter().map(|error| format!("metadata{error}")).collect();
+        let name = metadata["name"].as_str().unwrap_or_default();
+        if !is_dns_subdomain(name) {
+            errors.push(format!("metadata.name: {name:?} is no DNS subdomain (RFC 1123)"));
+        }
+        if metadata.get("namespace").is_some_and(|value| value != namespace) {
+            errors.push("metadata.namespace does not match the path".to_owned());
+        }
+        for (key, value) in metadata["labels"].as_object().into_iter().flatten() {
+            if !is_qualified_name(key) || !value.as_str().is_some_and(is_label_value) {
+                errors.push(format!("metadata.labels: {key}={value}"));
+            }
+        }
+        errors
+    }
+}
+
+/// `ValidateEventCreate` of k8s.io/kubernetes/pkg/apis/core/validation/events.go, for events.k8s.io/v1.
+fn event_errors(event: &Value, namespace: &str) -> Vec<String> {
+    let mut errors = Vec::new();
+    let text = |field: &str| event[field].as_str().unwrap_or_default();
+    let mut check = |right: bool, what: &str| {
+        if !right {
+            errors.push(what.to_owned());
+        }
+    };
+    check(!event["eventTime"].is_null(), "eventTime: required");
+    check(is_qualified_name(text("reportingController")), "reportingController: required, a qualified name");
+    check((1..=128).contains(&text("reportingInstance").len()), "reportingInstance: required, at most 128 characters");
+    check((1..=128).contains(&text("action").len()), "action: required, at most 128 characters");
+    check((1..=128).contains(&text("reason").len()), "reason: required, at most 128 characters");
+    check(text("note").len() <= 1024, "note: at most 1024 characters");
+    check(["Normal", "Warning"].contains(&text("type")), "type: must be Normal or Warning");
+    let deprecated = ["deprecatedCount", "deprecatedFirstTimestamp", "deprecatedLastTimestamp", "deprecatedSource"];
+    check(deprecated.iter().all(|field| event.get(field).is_none()), "deprecated fields must not be set");
+    let regarding = event["regarding"]["namespace"].as_str().unwrap_or_default();
+    let fits = if regarding.is_empty() { ["default", "kube-system"].contains(&namespace) } else { regarding == namespace };
+    check(fits, "regarding.namespace: does not match event.namespace");
+    errors
+}
+
+fn is_dns_subdomain(text: &str) -> bool {
+    let edge = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let label = |l: &str| {
+        edge(l.as_bytes().first())
+            && edge(l.as_bytes().last())
+            && l.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    };
+    text.len() <= 253 && text.split('.').all(label)
+}
+
+fn is_label_value(text: &str) -> bool {
+    let edge = |b: Option<&u8>| b.is_none_or(u8::is_ascii_alphanumeric);
+    let inner = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+    text.len() <= 63 && edge(text.as_bytes().first()) && edge(text.as_bytes().last()) && inner
+}
+
+fn is_qualified_name(text: &str) -> bool {
+    let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
+    prefix.is_none_or(is_dns_subdomain) && !name.is_empty() && is_label_value(name)
+}

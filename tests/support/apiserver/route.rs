@@ -1,0 +1,139 @@
+//! From a request to an answer: who, may they, what, and how it went.
+
+use super::identity;
+use super::objects::{Cluster, Refusal};
+use super::rbac::{Action, Rbac};
+use serde_json::{Value, json};
+
+/// A request, read whole.
+pub struct Asked {
+    pub method: String,
+    /// Path and query.
+    pub uri: String,
+    pub content_type: String,
+    pub authorization: Option<String>,
+    pub certificate: Option<Vec<u8>>,
+    pub body: Vec<u8>,
+}
+
+/// What was answered, for the wire and for the log.
+pub struct Answer {
+    pub user: String,
+    pub status: u16,
+    pub body: Value,
+    pub remarks: Vec<String>,
+}
+
+/// A path of the API, taken apart.
+struct Target<'a> {
+    group: &'a str,
+    version: &'a str,
+    resource: &'a str,
+    namespace: Option<&'a str>,
+    name: Option<&'a str>,
+}
+
+pub fn answer(cluster: &mut Cluster, rbac: &Rbac, asked: &Asked) -> Answer {
+    let Ok(user) = identity::user(asked.authorization.as_deref(), asked.certificate.as_deref()) else {
+        let refusal = Refusal(401, "Unauthorized", "Unauthorized".to_owned());
+        return refused("".to_owned(), refusal);
+    };
+    match act(cluster, rbac, &user, asked) {
+        Ok((status, body, remarks)) => Answer { user, status, body, remarks },
+        Err(refusal) => refused(user, refusal),
+    }
+}
+
+fn refused(user: String, Refusal(code, reason, message): Refusal) -> Answer {
+    Answer { user, status: code, body: status_object(code, reason, &message), remarks: Vec::new() }
+}
+
+/// A `Status` of meta/v1, as every failure of an API server is one.
+pub fn status_object(code: u16, reason: &str, message: &str) -> Value {
+    json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message, "reason": reason, "code": code,
+    })
+}
+
+fn act(cluster: &mut Cluster, rbac: &Rbac, user: &str, asked: &Asked) -> Result<(u16, Value, Vec<String>), Refusal> {
+    let path = asked.uri.split('?').next().unwrap_or_default();
+    let no_path = || Refusal(404, "NotFound", "the server could not find the requested resource".to_owned());
+    let target = take_apart(path).ok_or_else(no_path)?;
+    let verb = match (asked.method.as_str(), target.name) {
+        ("GET", None) => "list",
+        ("GET", Some(_)) => "get",
+        ("POST", None) => "create",
+        ("PATCH", Some(_)) => "patch",
+        ("DELETE", Some(_)) => "delete",
+        _ => return Err(Refusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource".to_owned())),
+    };
+    // Authorization comes before everything that could tell whether a thing exists.
+    let Target { group, resource, namespace, name, .. } = target;
+    if !rbac.allows(user, Action { verb, group, resource, namespace, name }) {
+        let wanted = format!("cannot {verb} resource \"{resource}\" in API group \"{group}\"");
+        let place = namespace.map_or("at the cluster scope".to_owned(), |namespace| format!("in the namespace \"{namespace}\""));
+        let object = name.map_or(String::new(), |name| format!(" \"{name}\""));
+        return Err(Refusal(403, "Forbidden", format!("{resource}{object} is forbidden: User \"{user}\" {wanted} {place}")));
+    }
+    let served = match (group, target.version, resource) {
+        ("events.k8s.io", "v1", "events") => namespace.is_some(),
+        ("", "v1", "nodes") => namespace.is_none(),
+        _ => cluster
+            .crd
+            .as_ref()
+            .is_some_and(|crd| (crd.group.as_str(), crd.version.as_str(), crd.plural.as_str()) == (group, target.version, resource)),
+    };
+    if !served {
+        return Err(no_path());
+    }
+    let namespace = namespace.unwrap_or_default();
+    let of_kind = |cluster: &Cluster| cluster.stored.get(resource).cloned().unwrap_or_default();
+    let key = (namespace.to_owned(), name.unwrap_or_default().to_owned());
+    let missing = || Refusal(404, "NotFound", format!("{resource} \"{}\" not found", key.1));
+    match verb {
+        "list" => {
+            let items: Vec<Value> = of_kind(cluster).into_iter().filter(|((ns, _), _)| ns == namespace).map(|(_, object)| object).collect();
+            Ok((200, json!({ "kind": "List", "apiVersion": "v1", "metadata": {}, "items": items }), Vec::new()))
+        }
+        "get" => of_kind(cluster).remove(&key).map(|object| (200, object, Vec::new())).ok_or_else(missing),
+        "delete" => {
+            let removed = cluster.stored.get_mut(resource).and_then(|objects| objects.remove(&key));
+            removed.map(|object| (200, object, Vec::new())).ok_or_else(missing)
+        }
+        "create" => {
+            let object = body(asked, &["application/json"])?;
+            cluster.create(resource, namespace, object).map(|(object, remarks)| (201, object, remarks))
+        }
+        _ => {
+            let patch = body(asked, &["application/merge-patch+json", "application/strategic-merge-patch+json"])?;
+            cluster.patch_node(name.unwrap_or_default(), &patch).map(|node| (200, node, Vec::new()))
+        }
+    }
+}
+
+fn body(asked: &Asked, content_types: &[&str]) -> Result<Value, Refusal> {
+    if !content_types.contains(&asked.content_type.as_str()) {
+        let what = format!("the body of the request was in an unknown format - accepted media types include: {}", content_types.join(", "));
+        return Err(Refusal(415, "UnsupportedMediaType", what));
+    }
+    serde_json::from_slice(&asked.body).map_err(|error| Refusal(400, "BadRequest", format!("the object provided is unrecognized: {error}")))
+}
+
+/// `/api/v1/…` and `/apis/GROUP/VERSION/…`.
+fn take_apart(path: &str) -> Option<Target<'_>> {
+    let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
+    let (group, version, rest) = match parts.as_slice() {
+        ["api", version, rest @ ..] => ("", *version, rest),
+        ["apis", group, version, rest @ ..] => (*group, *version, rest),
+        _ => return None,
+    };
+    let (namespace, rest) = match rest {
+        ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
+        _ => (None, rest),
+    };
+    match rest {
+        [resource] => Some(Target { group, version, resource, namespace, name: None }),
+        [resource, name] => Some(Target { group, version, resource, namespace, name: Some(name) }),
+        _ => None,
+    }
+}

@@ -1,0 +1,316 @@
+//! The server's life: options, start, what it saw, stop.
+
+use super::fault::Fault;
+use super::objects::Cluster;
+use super::pki::{Key, Pair, Pki, Validity};
+use super::rbac::Rbac;
+use super::route::{Answer, Asked, answer};
+use super::schema::Crd;
+use super::{connection, identity};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_rustls::{TlsAcceptor, rustls};
+
+/// TLS versions offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tls {
+    Any,
+    Only12,
+    Only13,
+}
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Host that kubeconfigs name, and that the certificate is for.
+    pub public: String,
+    /// More names for the certificate.
+    pub names: Vec<String>,
+    pub key: Key,
+    pub validity: Validity,
+    pub tls: Tls,
+    /// The CRD is installed.
+    pub crd: bool,
+    /// The Roles are.
+    pub granted: bool,
+    /// The one Node that has joined.
+    pub node: String,
+    /// Faults to begin with.
+    pub faults: Vec<Fault>,
+    /// Connections are refused for so long.
+    pub refuse_for: Duration,
+    /// Where requests are logged, one JSON line each.
+    pub log: Option<PathBuf>,
+    /// The directory with crd.yaml and role.yaml.
+    pub manifests: PathBuf,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            public: "127.0.0.1".to_owned(),
+            names: Vec::new(),
+            key: Key::P256,
+            validity: Validity::Good,
+            tls: Tls::Any,
+            crd: true,
+            granted: true,
+            node: "worker-0".to_owned(),
+            faults: Vec::new(),
+            refuse_for: Duration::ZERO,
+            log: None,
+            manifests: Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/manifests/base"),
+        }
+    }
+}
+
+/// One request as it was seen.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Logged {
+    /// Empty where the credentials are not known, or TLS failed.
+    pub user: String,
+    pub method: String,
+    pub path: String,
+    pub host: String,
+    pub content_type: String,
+    /// 0 where there was no answer.
+    pub status: u16,
+    pub body: Value,
+    pub remarks: Vec<String>,
+}
+
+/// What the connections share.
+pub struct Shared {
+    cluster: Mutex<Cluster>,
+    rbac: Rbac,
+    faults: Mutex<VecDeque<Fault>>,
+    seen: Mutex<Vec<Logged>>,
+    log: Option<PathBuf>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Takes the next fault, if it is of this kind.
+    pub fn next_fault(&self, kind: impl Fn(&Fault) -> bool) -> Option<Fault> {
+        let mut faults = lock(&self.faults);
+        if faults.front().is_some_and(kind) { faults.pop_front() } else { None }
+    }
+
+    pub fn answer(&self, asked: &Asked) -> Answer {
+        answer(&mut lock(&self.cluster), &self.rbac, asked)
+    }
+
+    pub fn log(&self, entry: Logged) {
+        let mut seen = lock(&self.seen);
+        if let Some(path) = &self.log {
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+            writeln!(file, "{}", serde_json::to_string(&entry).unwrap()).unwrap();
+        }
+        seen.push(entry);
+    }
+
+    pub fn log_tls_failure(&self, error: &str) {
+        self.log(Logged { remarks: vec![format!("no TLS: {error}")], ..Logged::default() });
+    }
+}
+
+/// A running server; it ends when dropped.
+pub struct ApiServer {
+    pub address: SocketAddr,
+    pub options: Options,
+    pki: Pki,
+    shared: Arc<Shared>,
+    up: watch::Sender<Option<bool>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl ApiServer {
+    pub fn start(options: Options) -> Self {
+        let pki = Pki::new(options.key);
+        let mut names = vec![options.public.clone()];
+        names.extend(options.names.clone());
+        let tls = acceptor(&pki, &pki.server(&names, options.key, options.validity), options.tls);
+        let crd = options.crd.then(|| Crd::read(&options.manifests.join("crd.yaml")));
+        let shared = Arc::new(Shared {
+            cluster: Mutex::new(Cluster::new(crd, &options.node)),
+            rbac: Rbac::read(&options.manifests.join("role.yaml"), options.granted),
+            faults: Mutex::new(options.faults.clone().into()),
+            seen: Mutex::default(),
+            log: options.log.clone(),
+        });
+        // Bound at once, so that the port is known; a server that is to refuse lets go of it again.
+        let socket = std::net::TcpListener::bind(options.listen).unwrap_or_else(|error| panic!("{}: {error}", options.listen));
+        let address = socket.local_addr().unwrap();
+        let starts_up = options.refuse_for.is_zero();
+        let socket = starts_up.then_some(socket);
+        let (up, is_up) = watch::channel(Some(starts_up));
+        let thread = std::thread::spawn({
+            let (shared, refuse_for, up) = (Arc::clone(&shared), options.refuse_for, up.clone());
+            move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                runtime.block_on(async move {
+                    if !starts_up {
+                        tokio::spawn(async move {
+                            tokio::time::sleep(refuse_for).await;
+                            let _ = up.send(Some(true));
+                        });
+                    }
+                    listen(socket, address, tls, shared, is_up).await;
+                });
+            }
+        });
+        Self { address, options, pki, shared, up, thread: Some(thread) }
+    }
+
+    /// `https://PUBLIC:PORT`.
+    pub fn url(&self) -> String {
+        let host = &self.options.public;
+        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        format!("https://{host}:{}", self.address.port())
+    }
+
+    /// Puts a fault behind those that wait.
+    pub fn fault(&self, fault: Fault) {
+        lock(&self.shared.faults).push_back(fault);
+    }
+
+    /// Refuses connections and cuts those that are, or takes them again.
+    pub fn set_up(&self, up: bool) {
+        let _ = self.up.send(Some(up));
+    }
+
+    /// The requests so far.
+    pub fn seen(&self) -> Vec<Logged> {
+        lock(&self.shared.seen).clone()
+    }
+
+    /// The objects of one plural, such as `events`.
+    pub fn objects(&self, plural: &str) -> Vec<Value> {
+        lock(&self.shared.cluster).stored.get(plural).map(|objects| objects.values().cloned().collect()).unwrap_or_default()
+    }
+
+    pub fn ca_pem(&self) -> String {
+        self.pki.ca_pem()
+    }
+
+    /// A client certificate for this user.
+    pub fn client(&self, user: &str, group: &str) -> Pair {
+        self.pki.client(user, group)
+    }
+
+    /// `kubeconfig` (bootstrap, token), `kubelet.kubeconfig` with `kubelet-client-current.pem`, `admin.kubeconfig`, `ca.crt`, all in `dir`.
+    /// The kubelet's kubeconfig names its PEM where a node has it, in /var/lib/kubelet/pki.
+    pub fn write_kubeconfigs(&self, dir: &Path) {
+        let write = |name: &str, text: String| std::fs::write(dir.join(name), text).unwrap();
+        write("ca.crt", self.ca_pem());
+        write("kubeconfig", self.kubeconfig(&format!("token: {}", identity::BOOTSTRAP_TOKEN)));
+        write("admin.kubeconfig", self.kubeconfig(&format!("token: {}", identity::ADMIN_TOKEN)));
+        let pem = "/var/lib/kubelet/pki/kubelet-client-current.pem";
+        write("kubelet.kubeconfig", self.kubeconfig(&format!("client-certificate: {pem}\n    client-key: {pem}")));
+        let pair = self.client(&format!("system:node:{}", self.options.node), "system:nodes");
+        write("kubelet-client-current.pem", format!("{}{}", pair.certificate, pair.key_sec1()));
+    }
+
+    /// A kubeconfig in the shape of a node's, with these lines for the user.
+    pub fn kubeconfig(&self, user: &str) -> String {
+        let ca = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, self.ca_pem());
+        format!(
+            "apiVersion: v1\nkind: Config\nclusters:\n- cluster:\n    certificate-authority-data: {ca}\n    server: {}\n  name: local\ncontexts:\n\
+             - context:\n    cluster: local\n    user: kubelet\n  name: kubelet\ncurrent-context: kubelet\npreferences: {{}}\nusers:\n\
+             - name: kubelet\n  user:\n    {user}\n",
+            self.url()
+        )
+    }
+}
+
+impl Drop for ApiServer {
+    fn drop(&mut self) {
+        let _ = self.up.send(None);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn acceptor(pki: &Pki, pair: &Pair, tls: Tls) -> TlsAcceptor {
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(pki.ca_pem().as_bytes()).unwrap()).unwrap();
+    let clients = rustls::server::WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+    let versions: &[&rustls::SupportedProtocolVersion] = match tls {
+        Tls::Any => rustls::ALL_VERSIONS,
+        Tls::Only12 => &[&rustls::version::TLS12],
+        Tls::Only13 => &[&rustls::version::TLS13],
+    };
+    let chain = vec![CertificateDer::from_pem_slice(pair.certificate.as_bytes()).unwrap()];
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)
+        .unwrap()
+        .with_client_cert_verifier(clients.allow_unauthenticated().build().unwrap())
+        .with_single_cert(chain, PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap())
+        .unwrap();
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// Takes connections while up; `None` ends it. Going down, or ending, cuts every connection there is.
+async fn listen(
+    first: Option<std::net::TcpListener>,
+    address: SocketAddr,
+    tls: TlsAcceptor,
+    shared: Arc<Shared>,
+    mut up: watch::Receiver<Option<bool>>,
+) {
+    let mut first = first;
+    loop {
+        let state = *up.borrow_and_update();
+        match state {
+            None => return,
+            Some(false) => {
+                first = None;
+                if up.changed().await.is_err() {
+                    return;
+                }
+            }
+            Some(true) => {
+                let listener = match first.take() {
+                    Some(socket) => {
+                        socket.set_nonblocking(true).unwrap();
+                        TcpListener::from_std(socket).unwrap()
+                    }
+                    None => TcpListener::bind(address).await.unwrap_or_else(|error| panic!("{address}: {error}")),
+                };
+                let mut connections = tokio::task::JoinSet::new();
+                loop {
+                    tokio::select! {
+                        changed = up.changed() => {
+                            if changed.is_err() || *up.borrow() != Some(true) {
+                                break;
+                            }
+                        }
+                        accepted = listener.accept() => {
+                            if let Ok((tcp, _)) = accepted {
+                                connections.spawn(connection::serve(tcp, tls.clone(), Arc::clone(&shared)));
+                            }
+                        }
+                        Some(_) = connections.join_next(), if !connections.is_empty() => {}
+                    }
+                }
+            }
+        }
+    }
+}
