@@ -1,6 +1,6 @@
 //! Holding a refused node back, and letting it go again.
 
-use super::plan::{self, DROP_IN_NAME, OSUPDATE_TARGET, RUNTIME_UNITS, STAMP_PATH, UNIT};
+use super::plan::{self, OSUPDATE_TARGET, RUNTIME_UNITS, STAMP_PATH, UNIT};
 use super::systemd::{Manager, Systemd, SystemdError, daemon_reload};
 use crate::node::{FileError, OVERRIDE_PATH, Root};
 use crate::verdict::{GateStatus, OverrideWord};
@@ -117,18 +117,30 @@ fn undo(root: &Root, systemd: Option<&Systemd>) {
     }
 }
 
-/// Removes every drop-in of ours, whichever unit it is for; how many there were.
-fn remove_drop_ins(root: &Root) -> Result<usize, FileError> {
-    let mut removed = 0;
-    for name in root.list(RUNTIME_UNITS, ENTRIES_MAX)? {
-        let Some(name) = name.to_str().filter(|name| name.ends_with(".d")) else { continue };
-        if root.remove(&format!("{RUNTIME_UNITS}/{name}/{DROP_IN_NAME}"))? {
-            removed += 1;
+/// Removes every drop-in of ours, whichever unit it is for. One that cannot be removed does not keep the others.
+fn remove_drop_ins(root: &Root) -> Result<(), FileError> {
+    let mut result = Ok(());
+    for unit in held_units(root)? {
+        match root.remove(&plan::drop_in_path(&unit)) {
             // Drop-ins of others keep the directory.
-            let _ = root.remove_dir(&format!("{RUNTIME_UNITS}/{name}"));
+            Ok(_) => drop(root.remove_dir(&format!("{RUNTIME_UNITS}/{unit}.d"))),
+            Err(error) => result = Err(error),
         }
     }
-    Ok(removed)
+    result
+}
+
+/// The units that have a drop-in of ours.
+fn held_units(root: &Root) -> Result<Vec<String>, FileError> {
+    let mut units = Vec::new();
+    for name in root.list(RUNTIME_UNITS, ENTRIES_MAX)? {
+        let Some(unit) = name.to_str().and_then(|name| name.strip_suffix(".d")) else { continue };
+        // What cannot be looked at is no directory of ours.
+        if plan::is_unit_name(unit) && root.exists(&plan::drop_in_path(unit)).unwrap_or(false) {
+            units.push(unit.to_owned());
+        }
+    }
+    Ok(units)
 }
 
 /// The first half of letting a refused node through: the override for the rest of this boot, no stamp, no drop-ins, and systemd told. Whether
@@ -167,18 +179,6 @@ pub fn release(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError
 /// systemd cannot be reached or refuses.
 pub fn resume(systemd: &Systemd) -> Result<(), GateError> {
     run(async { Ok(Manager::connect(systemd).await?.start("default.target").await?) })
-}
-
-/// The units that have a drop-in of ours.
-fn held_units(root: &Root) -> Result<Vec<String>, FileError> {
-    let mut units = Vec::new();
-    for name in root.list(RUNTIME_UNITS, ENTRIES_MAX)? {
-        let Some(unit) = name.to_str().and_then(|name| name.strip_suffix(".d")) else { continue };
-        if plan::is_unit_name(unit) && root.exists(&plan::drop_in_path(unit))? {
-            units.push(unit.to_owned());
-        }
-    }
-    Ok(units)
 }
 
 /// Runs the few calls on a runtime of their own; a node with nothing to hold never comes here.

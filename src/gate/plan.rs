@@ -12,7 +12,7 @@ pub const STAMP_PATH: &str = "/run/skewguard/refused";
 pub(super) const RUNTIME_UNITS: &str = "/run/systemd/system";
 
 /// The name of our drop-in in `UNIT.d/`.
-pub(super) const DROP_IN_NAME: &str = "50-skewguard.conf";
+const DROP_IN_NAME: &str = "50-skewguard.conf";
 
 /// Services ordered after this target wait for the rebase (MCO templates, 4.14 and later).
 pub(super) const OSUPDATE_TARGET: &str = "firstboot-osupdate.target";

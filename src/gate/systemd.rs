@@ -155,14 +155,13 @@ impl<'a> Manager<'a> {
 
     /// Makes systemd read the unit files again.
     pub(super) async fn reload(&self) -> Result<(), SystemdError> {
-        let refused = match self.manager::<_, ()>("Reload", &()).await {
-            Ok(()) => return Ok(()),
-            // It reads them now; asking a second time would only make it slower.
-            Err(timeout @ SystemdError::Timeout { .. }) => return Err(timeout),
-            Err(refused) => refused,
+        let denied = match self.manager::<_, ()>("Reload", &()).await {
+            Err(SystemdError::Refused { why, .. }) => why,
+            // After a timeout it still reads them; asking a second time would only wait behind that.
+            done_or_timeout => return done_or_timeout,
         };
         let until = self.deadline.min(Instant::now() + self.systemd.call);
-        daemon_reload(self.systemd, until).await.map_err(|error| SystemdError::refused("Reload", format_args!("{refused}; {error}")))
+        daemon_reload(self.systemd, until).await.map_err(|error| SystemdError::refused("Reload", format_args!("{denied}; {error}")))
     }
 
     /// Stops `unit` and waits until it is down.

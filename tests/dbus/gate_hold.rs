@@ -1,0 +1,146 @@
+//! Holding a node, with a systemd that does what it should.
+
+use crate::bus::Bus;
+use crate::node::{Node, unit, wiring_a, wiring_b};
+use crate::systemd1::{Behaviour, Unit};
+use skewguard::gate::hold;
+use std::time::Duration;
+
+const FIXED: [&str; 7] = [
+    "crio.service",
+    "firstboot-osupdate.target",
+    "kubelet-dependencies.target",
+    "kubelet.service",
+    "machine-config-daemon-firstboot.service",
+    "machine-config-daemon-pull.service",
+    "ovs-kubelet-recovery.service",
+];
+
+#[test]
+fn holds_every_unit_of_the_newer_wiring_and_stamps_last() {
+    let node = Node::with(Behaviour::default());
+    let status = hold(&node.root, Some(&node.systemd));
+    assert_eq!(status.error, None);
+    assert!(status.held);
+    assert_eq!(
+        status.units,
+        [
+            "machine-config-daemon-pull.service",
+            "machine-config-daemon-firstboot.service",
+            "firstboot-osupdate.target",
+            "kubelet-dependencies.target",
+            "crio.service",
+            "kubelet.service",
+            "nodeip-configuration.service",
+            "ovs-configuration.service",
+        ]
+    );
+    let mut with_drop_in = [&FIXED[..], &["nodeip-configuration.service", "ovs-configuration.service"]].concat();
+    with_drop_in.sort_unstable();
+    assert_eq!(node.drop_ins(), with_drop_in);
+    // The stamp was not there yet when systemd was asked to read the drop-ins, and nothing that waits was touched.
+    assert_eq!(node.calls(), ["Reload"]);
+    assert!(node.is_stamped());
+    assert_eq!(node.systemctl_log(), "");
+}
+
+#[test]
+fn holds_the_older_wiring_which_has_neither_target() {
+    let node = Node::new(Bus::start(), wiring_a(), Behaviour::default());
+    let status = hold(&node.root, Some(&node.systemd));
+    assert_eq!((status.held, status.error), (true, None));
+    let held = ["machine-config-daemon-pull.service", "machine-config-daemon-firstboot.service", "crio.service", "kubelet.service"];
+    assert_eq!(status.units, held);
+    // Should the absent ones appear later in this boot, they are held too.
+    assert_eq!(node.drop_ins(), FIXED);
+}
+
+#[test]
+fn stops_what_already_runs_before_the_stamp() {
+    let mut units = wiring_b();
+    units.insert("kubelet.service".into(), unit("active", &[]));
+    units.insert("machine-config-daemon-pull.service".into(), unit("activating", &[]));
+    let node = Node::new(Bus::start(), units, Behaviour::default());
+    let status = hold(&node.root, Some(&node.systemd));
+    assert_eq!((status.held, status.error), (true, None));
+    let calls = ["Reload", "StopUnit machine-config-daemon-pull.service replace", "StopUnit kubelet.service replace"];
+    assert_eq!(node.calls(), calls);
+    assert!(node.is_stamped());
+}
+
+#[test]
+fn what_cannot_be_started_need_not_be_held() {
+    let mut units = wiring_b();
+    for load in ["masked", "not-found", "error", "bad-setting"] {
+        units.insert("crio.service".into(), Unit { load: load.into(), active: "inactive".into(), ..Unit::default() });
+        let node = Node::new(Bus::start(), units.clone(), Behaviour::default());
+        let status = hold(&node.root, Some(&node.systemd));
+        assert_eq!((status.held, status.error), (true, None), "{load}");
+        assert!(!status.units.contains(&"crio.service".to_owned()), "{load}: {:?}", status.units);
+    }
+}
+
+#[test]
+fn waits_for_a_systemd_that_comes_to_the_bus_late() {
+    let node = Node::with(Behaviour { late: Duration::from_millis(300), ..Behaviour::default() });
+    let status = hold(&node.root, Some(&node.systemd));
+    assert_eq!((status.held, status.error), (true, None));
+}
+
+#[test]
+fn a_slow_systemd_is_waited_for() {
+    let node = Node::with(Behaviour { delay: Duration::from_millis(20), ..Behaviour::default() });
+    let status = hold(&node.root, Some(&node.systemd));
+    assert_eq!((status.held, status.error), (true, None));
+}
+
+#[test]
+fn reads_unit_files_through_systemctl_where_the_bus_may_not() {
+    let mut node = Node::with(Behaviour { deny_reload: true, ..Behaviour::default() });
+    node.install_systemctl(0);
+    let status = hold(&node.root, Some(&node.systemd));
+    assert_eq!((status.held, status.error), (true, None));
+    assert_eq!(node.systemctl_log(), "daemon-reload\n");
+    assert!(node.is_stamped());
+}
+
+#[test]
+fn without_the_list_of_network_services_the_rest_is_held_and_it_says_so() {
+    let mut units = wiring_b();
+    units.insert("firstboot-osupdate.target".into(), unit("inactive", &["DENIED"]));
+    let node = Node::new(Bus::start(), units, Behaviour::default());
+    let status = hold(&node.root, Some(&node.systemd));
+    assert!(status.held);
+    assert_eq!(
+        status.error.as_deref(),
+        Some(
+            "services ordered after firstboot-osupdate.target may not be held: Before of firstboot-osupdate.target: \
+             org.freedesktop.DBus.Error.AccessDenied: Access to Before denied"
+        )
+    );
+    assert_eq!(node.drop_ins(), FIXED);
+}
+
+#[test]
+fn names_from_systemd_never_lead_out_of_the_unit_directory() {
+    let mut units = wiring_b();
+    let evil = ["../../../etc/evil.service", "a/../../b.service", "skewguard.service", "skewguard-report.service", "ok@1.service"];
+    units.insert("firstboot-osupdate.target".into(), unit("inactive", &evil));
+    units.insert("ok@1.service".into(), unit("inactive", &[]));
+    let node = Node::new(Bus::start(), units, Behaviour::default());
+    let status = hold(&node.root, Some(&node.systemd));
+    assert_eq!((status.held, status.error), (true, None));
+    let mut expected = [&FIXED[..], &["ok@1.service"]].concat();
+    expected.sort_unstable();
+    assert_eq!(node.drop_ins(), expected);
+    assert!(!node.path("etc").exists() && !node.path("run/systemd/system/b.service.d").exists());
+}
+
+#[test]
+fn holding_twice_is_holding_once() {
+    let node = Node::with(Behaviour::default());
+    let first = hold(&node.root, Some(&node.systemd));
+    let second = hold(&node.root, Some(&node.systemd));
+    assert!(first.held);
+    assert_eq!(first, second);
+}

@@ -1,0 +1,119 @@
+//! A node for the gate: a root, a bus, and a systemd with the units that a node has.
+
+use crate::bus::Bus;
+use crate::systemd1::{Behaviour, Systemd1, Unit};
+use skewguard::gate::Systemd;
+use skewguard::node::Root;
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Everything that a test of the gate needs. Fields are dropped in their order: systemd leaves the bus before the bus ends.
+pub(crate) struct Node {
+    pub(crate) systemd1: Option<Systemd1>,
+    pub(crate) systemd: Systemd,
+    pub(crate) root: Root,
+    pub(crate) dir: TempDir,
+    _bus: Option<Bus>,
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+pub(crate) fn unit(active: &str, before: &[&str]) -> Unit {
+    Unit { load: "loaded".into(), active: active.into(), requires: names(&["sysinit.target"]), after: vec![], before: names(before) }
+}
+
+/// The units of a node with the newer wiring, in the middle of its first boot: all of them wait.
+pub(crate) fn wiring_b() -> BTreeMap<String, Unit> {
+    let waiting = ["machine-config-daemon-pull.service", "machine-config-daemon-firstboot.service", "kubelet-dependencies.target"];
+    let more = ["crio.service", "kubelet.service", "ovs-configuration.service", "nodeip-configuration.service", "skewguard.service"];
+    let mut units: BTreeMap<String, Unit> =
+        waiting.iter().chain(&more).map(|&name| (name.to_owned(), unit("inactive", &["shutdown.target"]))).collect();
+    let target = unit("inactive", &["nodeip-configuration.service", "ovs-configuration.service", "shutdown.target"]);
+    units.insert("firstboot-osupdate.target".into(), target);
+    units
+}
+
+/// The units of a node with the older wiring: without the two targets, and nothing ordered after them.
+pub(crate) fn wiring_a() -> BTreeMap<String, Unit> {
+    let mut units = wiring_b();
+    units.retain(|name, _| !name.ends_with(".target"));
+    units
+}
+
+impl Node {
+    /// A node of the newer wiring whose systemd behaves like this.
+    pub(crate) fn with(behaviour: Behaviour) -> Self {
+        Self::new(Bus::start(), wiring_b(), behaviour)
+    }
+
+    pub(crate) fn new(bus: Bus, units: BTreeMap<String, Unit>, behaviour: Behaviour) -> Self {
+        let mut node = Self::alone(bus.address.clone());
+        node.systemd1 = Some(Systemd1::start(&bus.address, node.dir.path(), units, behaviour));
+        node._bus = Some(bus);
+        node
+    }
+
+    /// A node with no systemd on this bus, whatever is behind the address.
+    pub(crate) fn alone(address: String) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = Root::open(dir.path()).expect("a root");
+        let systemd =
+            Systemd { address, systemctl: "/nonexistent/systemctl".into(), call: Duration::from_secs(20), whole: Duration::from_secs(30) };
+        Self { systemd1: None, systemd, root, dir, _bus: None }
+    }
+
+    /// A node on a bus without systemd.
+    pub(crate) fn on(bus: Bus) -> Self {
+        let mut node = Self::alone(bus.address.clone());
+        node._bus = Some(bus);
+        node
+    }
+
+    /// For a test that runs into a limit: short ones.
+    pub(crate) fn impatient(mut self) -> Self {
+        self.systemd.call = Duration::from_millis(400);
+        self.systemd.whole = Duration::from_millis(800);
+        self
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    pub(crate) fn is_stamped(&self) -> bool {
+        self.path("run/skewguard/refused").exists()
+    }
+
+    /// The units that have a drop-in of ours, sorted.
+    pub(crate) fn drop_ins(&self) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.path("run/systemd/system")) else { return Vec::new() };
+        let dirs = entries.map(|entry| entry.expect("an entry").path());
+        let ours = dirs.filter(|dir| dir.join("50-skewguard.conf").exists());
+        let mut units: Vec<String> =
+            ours.map(|dir| dir.file_name().expect("a name").to_string_lossy().trim_end_matches(".d").to_owned()).collect();
+        units.sort();
+        units
+    }
+
+    /// A `systemctl` that notes its arguments in `systemctl.log` and ends with `status`.
+    pub(crate) fn install_systemctl(&mut self, status: u8) {
+        let program = self.path("systemctl");
+        let log = self.path("systemctl.log");
+        std::fs::write(&program, format!("#!/bin/sh\necho \"$@\" >>'{}'\nexit {status}\n", log.display())).expect("written");
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("executable");
+        self.systemd.systemctl = program;
+    }
+
+    pub(crate) fn systemctl_log(&self) -> String {
+        std::fs::read_to_string(self.path("systemctl.log")).unwrap_or_default()
+    }
+
+    pub(crate) fn calls(&self) -> Vec<String> {
+        self.systemd1.as_ref().expect("a systemd").calls()
+    }
+}
