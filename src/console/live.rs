@@ -1,7 +1,7 @@
 //! The console of the running system: its login prompts, `/dev/console` and the kernel log. Nothing here may hold up a boot.
 
 use super::message::{self, Context};
-use crate::verdict::{Outcome, Verdict};
+use crate::verdict::Verdict;
 use nix::fcntl::OFlag;
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Write};
@@ -68,7 +68,7 @@ pub fn write_console(console: &mut dyn Write, verdict: &Verdict, context: &Conte
 /// # Errors
 /// The writer's.
 pub fn write_kernel_log(kmsg: &mut dyn Write, verdict: &Verdict) -> Result<(), Error> {
-    let priority = if verdict.blocks() && verdict.verdict == Outcome::Refused { 3 } else { 4 };
+    let priority = if verdict.blocks() { 3 } else { 4 };
     kmsg.write_all(format!("<{priority}>{}\n", message::kernel_log(verdict)).as_bytes())
 }
 
@@ -77,4 +77,85 @@ fn open_device(path: &str) -> Result<File, Error> {
     let flags = (OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC).bits();
     let file = OpenOptions::new().write(true).custom_flags(flags).open(path)?;
     if file.metadata()?.file_type().is_char_device() { Ok(file) } else { Err(ErrorKind::InvalidInput.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::{Facts, PolicyInput, TargetInput, decide};
+    use std::os::unix::process::ExitStatusExt;
+
+    /// Counts writes: a record of the kernel log is one of them.
+    #[derive(Default)]
+    struct Writes(Vec<String>);
+
+    impl Write for Writes {
+        fn write(&mut self, bytes: &[u8]) -> Result<usize, Error> {
+            self.0.push(String::from_utf8_lossy(bytes).into_owned());
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+
+    fn refused() -> Verdict {
+        let policy = br#"{ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+            "onUndetermined": "Refuse", "limits": [ { "minimumOCPVersion": "4.13.0" } ] }"#;
+        decide(&Facts {
+            boot_image: None,
+            target: TargetInput::Absent,
+            deployment: crate::verdict::Deployment::default(),
+            policy: PolicyInput::Valid {
+                path: crate::policy::POLICY_PATH.to_owned(),
+                digest: String::new(),
+                policy: crate::policy::parse(policy).unwrap(),
+            },
+            r#override: None,
+            platform: None,
+            warnings: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn the_kernel_log_gets_one_record_and_the_console_its_own_line_ends() {
+        let mut kmsg = Writes::default();
+        write_kernel_log(&mut kmsg, &refused()).unwrap();
+        assert_eq!(kmsg.0, ["<3>skewguard: node refused: no source on this node names the boot image (BootImageUnknown)\n"]);
+        let mut warned = refused();
+        (warned.verdict, warned.action) = (crate::verdict::Outcome::Refused, crate::verdict::Action::Proceed);
+        let mut kmsg = Writes::default();
+        write_kernel_log(&mut kmsg, &warned).unwrap();
+        assert!(kmsg.0[0].starts_with("<4>skewguard: node let through with a warning"), "{:?}", kmsg.0);
+
+        let mut console = Writes::default();
+        write_console(&mut console, &refused(), &Context::default()).unwrap();
+        let text = console.0.concat();
+        assert!(text.starts_with("\r\nskewguard: NODE REFUSED") && text.ends_with("\r\n"), "{text:?}");
+        assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
+    }
+
+    #[test]
+    fn only_devices_are_written_to_and_nothing_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+        std::fs::write(path("file"), "kept").unwrap();
+        nix::unistd::mkfifo(dir.path().join("fifo").as_path(), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        for name in ["file", "fifo", "missing"] {
+            assert!(open_device(&path(name)).is_err(), "{name}");
+        }
+        assert_eq!(std::fs::read_to_string(path("file")).unwrap(), "kept");
+        open_device("/dev/null").unwrap().write_all(b"x").unwrap();
+    }
+
+    #[test]
+    fn a_program_that_hangs_fails_or_is_missing_is_an_error() {
+        run_bounded(&mut Command::new("true"), RELOAD_MAX).unwrap();
+        let failed = run_bounded(&mut Command::new("false"), RELOAD_MAX).unwrap_err();
+        assert_eq!(failed.to_string(), format!("{AGETTY} --reload: {}", std::process::ExitStatus::from_raw(0x100)));
+        let missing = run_bounded(&mut Command::new("/nonexistent/agetty"), RELOAD_MAX).unwrap_err();
+        assert_eq!(missing.kind(), ErrorKind::NotFound);
+        let hung = run_bounded(Command::new("sleep").arg("1000"), Duration::from_millis(50)).unwrap_err();
+        assert_eq!(hung.kind(), ErrorKind::TimedOut);
+    }
 }
