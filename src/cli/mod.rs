@@ -5,6 +5,7 @@ mod check;
 mod enforce;
 mod inspect;
 mod render;
+mod report;
 mod version;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -67,6 +68,7 @@ enum Command {
     Check(check::Args),
     Enforce(enforce::Args),
     Allow(allow::Args),
+    Report(report::Args),
     Inspect(inspect::Args),
     Render(render::Args),
 }
@@ -100,6 +102,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
         Command::Check(args) => check::run(args, io),
         Command::Enforce(args) => enforce::run(args, io),
         Command::Allow(args) => allow::run(args, io),
+        Command::Report(args) => report::run(args, io),
         Command::Inspect(args) => inspect::run(args, io),
         Command::Render(args) => render::run(args, io),
     };

@@ -5,6 +5,7 @@ use crate::policy::{self, Policy};
 use crate::render::binary::{Arch, Binary, MAX_BINARY};
 use crate::render::ignition::Spec;
 use crate::render::machineconfig::{MachineConfig, RoleError, config, header, role};
+use crate::render::manifests::Manifests;
 use crate::render::pointer::{AWS_USER_DATA_MAX, MAX_USER_DATA, Pointer};
 use crate::render::size::{MAX_RENDERED, figure, rendered_size};
 use crate::render::{disruption, size};
@@ -114,8 +115,21 @@ struct PointerArgs {
 }
 
 /// What the cluster needs beside the MachineConfig (YAML)
+///
+/// Namespace, CustomResourceDefinition and rights for the nodes' reports, and admission policies that hold what the nodes' bootstrap
+/// identity can write there. The same as `oc apply -k dist/manifests`; may be applied again at any time.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  skewguard render manifests | oc apply -f -
+  oc get bootimagereports -n skewguard")]
 struct ManifestsArgs {
+    /// Without the admission policies, for clusters before Kubernetes 1.30 (OpenShift 4.17).
+    #[arg(long, conflicts_with = "node_disruption_policy")]
+    base: bool,
+    /// With a nightly job that deletes reports older than 30 days.
+    #[arg(long, conflicts_with = "node_disruption_policy")]
+    prune: bool,
     /// The node disruption policy that lets skewguard's files change without a reboot (OpenShift 4.17 and later).
     #[arg(long)]
     node_disruption_policy: bool,
@@ -195,7 +209,8 @@ fn manifests(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
         write!(io.out, "{}", disruption::node_disruption_policy())?;
         return Ok(Exit::Done);
     }
-    Err("not built yet".into())
+    write!(io.out, "{}", Manifests { base_only: args.base, prune: args.prune }.to_yaml())?;
+    Ok(Exit::Done)
 }
 
 fn parse_role(text: &str) -> Result<String, RoleError> {

@@ -119,6 +119,12 @@ pub fn kernel_log(verdict: &Verdict) -> String {
     cut(&ascii(&format!("skewguard: {what}: {} ({})", verdict.message, verdict.reason)), 400)
 }
 
+/// What to change so that the next node of this kind is let in: one sentence for a report, with the field that it is set in.
+pub fn remedy(verdict: &Verdict) -> String {
+    let fix = fix(verdict.platform.as_deref(), verdict.target.pool.as_deref(), wanted(verdict));
+    ascii(&format!("{} {}", fix.what, fix.field))
+}
+
 fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
     let Some(case) = case(verdict) else { return String::new() };
     let mut page = Page::new(printer);

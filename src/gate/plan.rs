@@ -5,8 +5,8 @@ use std::fmt;
 /// Our own unit: what the held units are made to require.
 pub const UNIT: &str = "skewguard.service";
 
-/// Exists while this boot is refused: makes [`UNIT`] fail, and with it everything that requires it.
-pub const STAMP_PATH: &str = "/run/skewguard/refused";
+/// The stamp makes [`UNIT`] fail, and with it everything that requires it.
+pub use crate::node::STAMP_PATH;
 
 /// Unit files of the running boot (systemd.unit(5), "Unit File Load Path").
 pub(super) const RUNTIME_UNITS: &str = "/run/systemd/system";

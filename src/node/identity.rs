@@ -61,15 +61,25 @@ impl Identity {
         {
             identity.hostname = name_of(&name);
         }
-        if root.is_live() {
-            if identity.hostname.is_none() {
-                identity.hostname = nix::sys::utsname::uname().ok().and_then(|uname| name_of(&uname.nodename().to_string_lossy()));
-            }
-            if let Ok(interfaces) = nix::ifaddrs::getifaddrs() {
-                (identity.addresses, identity.mac_addresses) = addresses(interfaces);
-            }
-        }
+        identity.complete(root);
         identity
+    }
+
+    /// Fills in from the running system what is still missing; at the beginning of a boot there may be neither name nor address.
+    pub fn complete(&mut self, root: &Root) {
+        if !root.is_live() {
+            return;
+        }
+        if self.hostname.as_deref().is_none_or(|name| name.starts_with("localhost"))
+            && let Some(name) = nix::sys::utsname::uname().ok().and_then(|uname| name_of(&uname.nodename().to_string_lossy()))
+        {
+            self.hostname = Some(name);
+        }
+        if self.addresses.is_empty()
+            && let Ok(interfaces) = nix::ifaddrs::getifaddrs()
+        {
+            (self.addresses, self.mac_addresses) = addresses(interfaces);
+        }
     }
 
     /// What the files under `root` say.

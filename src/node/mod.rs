@@ -21,3 +21,6 @@ pub use verdict_file::{KEPT_VERDICT_PATH, RUN_VERDICT_PATH, save_verdict};
 
 /// The override for this boot, which wins over the kernel argument.
 pub const OVERRIDE_PATH: &str = "/run/skewguard/override";
+
+/// Exists while this boot is refused and the node is held back.
+pub const STAMP_PATH: &str = "/run/skewguard/refused";

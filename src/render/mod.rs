@@ -4,6 +4,7 @@ pub mod binary;
 pub mod disruption;
 pub mod ignition;
 pub mod machineconfig;
+pub mod manifests;
 pub mod pointer;
 pub mod size;
 mod tree;

@@ -78,8 +78,10 @@ pub enum Answer {
     Failed {
         /// When to try again.
         retry: Retry,
-        /// Why, remedy included: one line.
+        /// Why, remedy included: one line for the journal.
         why: String,
+        /// Why, as one clause for the console.
+        brief: String,
     },
 }
 
@@ -103,7 +105,7 @@ impl Answer {
         let response = match result {
             Ok(response) => response,
             Err(SendError::Transport(error)) => return Self::failed(channel, &ApiError::Transport(error)),
-            Err(SendError::Setup(why)) => return Self::Failed { retry: Retry::Slowly, why },
+            Err(SendError::Setup(why)) => return Self::Failed { retry: Retry::Slowly, brief: why.clone(), why },
         };
         let body: Body = serde_json::from_slice(&response.body).unwrap_or_default();
         match sort(response, channel.method(), channel.resource()) {
@@ -129,6 +131,14 @@ impl Answer {
             (ApiError::Conflict(_), _) => (Retry::Backoff, ""),
             _ => (error.retry(), ""),
         };
-        Self::Failed { retry, why: format!("{error}{remedy}") }
+        let brief = match error {
+            ApiError::Unauthorized(_) => "401, it does not know these credentials".to_owned(),
+            ApiError::Forbidden { .. } if channel == Channel::Node => "403, the kubelet may not patch its Node".to_owned(),
+            ApiError::Forbidden { .. } => "403, the Role skewguard-report is missing there".to_owned(),
+            ApiError::NotFound { resource, .. } => format!("404, it has no {resource}"),
+            ApiError::Rejected { status, .. } => format!("{status}, it does not take this report"),
+            _ => error.to_string(),
+        };
+        Self::Failed { retry, why: format!("{error}{remedy}"), brief }
     }
 }

@@ -151,6 +151,11 @@ impl Delivery {
         [&self.report, &self.event, &self.node].iter().any(due)
     }
 
+    /// Whether the last answer on some channel was no delivery.
+    pub fn is_failing(&self) -> bool {
+        [&self.report, &self.event, &self.node].iter().any(|track| track.failures > 0)
+    }
+
     /// Whether an answer is outstanding.
     pub fn in_flight(&self) -> bool {
         [&self.report, &self.event, &self.node].iter().any(|track| track.standing == Standing::InFlight)
@@ -167,6 +172,8 @@ impl Delivery {
         if track.standing != Standing::InFlight {
             return;
         }
+        let failures = track.failures;
+        track.failures = failures.saturating_add(1);
         let wait = match answer {
             Answer::Delivered { .. } => {
                 track.failures = 0;
@@ -181,11 +188,10 @@ impl Delivery {
                 track.standing = Standing::Skipped;
                 return;
             }
-            Answer::Failed { retry: Retry::Slowly, .. } => SLOW_FLOOR + jitter(SLOW, track.failures, chance),
-            Answer::Failed { retry: Retry::After(time), .. } => *time + jitter(QUICK, track.failures, chance),
-            Answer::Failed { retry: Retry::Backoff, .. } => QUICK_FLOOR + jitter(QUICK, track.failures, chance),
+            Answer::Failed { retry: Retry::Slowly, .. } => SLOW_FLOOR + jitter(SLOW, failures, chance),
+            Answer::Failed { retry: Retry::After(time), .. } => *time + jitter(QUICK, failures, chance),
+            Answer::Failed { retry: Retry::Backoff, .. } => QUICK_FLOOR + jitter(QUICK, failures, chance),
         };
-        track.failures = track.failures.saturating_add(1);
         track.schedule(now + wait);
     }
 }

@@ -42,9 +42,9 @@ pub struct Parts<'a, C, W> {
     /// Who watches.
     pub watcher: W,
     /// The wall clock.
-    pub now: fn() -> SystemTime,
+    pub now: &'a dyn Fn() -> SystemTime,
     /// Random numbers in 0.0..1.0.
-    pub chance: fn() -> f64,
+    pub chance: &'a dyn Fn() -> f64,
     /// Try everything once, and do not wait.
     pub once: bool,
 }
@@ -82,6 +82,8 @@ struct Run<'a, C, W> {
     /// The Event is about a run without a verdict.
     no_verdict: bool,
     node_name: Option<String>,
+    /// Why the cluster cannot be told, as far as a person has to mend it.
+    obstacle: Option<String>,
     knows: ClusterKnows,
 }
 
@@ -107,6 +109,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             name: String::new(),
             no_verdict: false,
             node_name: None,
+            obstacle: None,
             knows: ClusterKnows::NotYet,
         }
     }
@@ -145,7 +148,8 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         let splay = SPLAY.mul_f64((self.parts.chance)().clamp(0.0, 1.0));
         self.remediation = self.parts.watcher.remediation(verdict);
         self.name = BootImageReport::new(&self.source(verdict)).metadata.name;
-        if self.state.has_report(&self.name) {
+        if let Some(known) = self.state.known_report(&self.name) {
+            self.name = known.to_owned();
             self.delivery.delivered_before(Channel::Report);
         } else {
             self.delivery.want(Channel::Report, splay);
@@ -211,7 +215,9 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         situation::is_held(self.parts.root)
     }
 
-    fn request(&self, channel: Channel) -> Option<(As, Request)> {
+    fn request(&mut self, channel: Channel) -> Option<(As, Request)> {
+        // The network may have come up since.
+        self.parts.identity.complete(self.parts.root);
         match channel {
             Channel::Report => {
                 let report = BootImageReport::new(&self.source(self.verdict.as_ref()?));
@@ -219,7 +225,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             }
             Channel::Event => {
                 let about = if self.no_verdict { About::NoVerdict } else { About::Verdict(self.verdict.as_ref()?) };
-                let regarding = if self.state.has_report(&self.name) {
+                let regarding = if self.state.known_report(&self.name).is_some() {
                     Regarding::report(&self.name, self.state.report_uid(&self.name))
                 } else {
                     Regarding::namespace()
@@ -233,7 +239,6 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
 
     async fn deliver(&mut self) -> End {
         let mut under_way: JoinSet<(Channel, Result<Response, SendError>)> = JoinSet::new();
-        let mut undelivered = false;
         loop {
             for channel in self.delivery.due(self.now()) {
                 if let Some((identity, request)) = self.request(channel) {
@@ -246,13 +251,13 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             let wake = self.wake();
             let tried = self.parts.once && !self.delivery.is_first_try_due(self.now() + POLL);
             if under_way.is_empty() && (wake.is_none() || tried) {
-                return if undelivered { End::Undelivered } else { End::Done };
+                return if self.parts.once && self.delivery.is_failing() { End::Undelivered } else { End::Done };
             }
             let wake = wake.unwrap_or(POLL).max(Duration::from_millis(1));
             if under_way.is_empty() {
                 tokio::time::sleep(wake).await;
             } else if let Ok(Some(Ok((channel, result)))) = tokio::time::timeout(wake, under_way.join_next()).await {
-                undelivered |= !self.answered(channel, result);
+                self.answered(channel, result);
             }
             self.look_again();
         }
@@ -279,17 +284,16 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
     }
 
-    /// Takes an answer in; whether it was a delivery.
-    fn answered(&mut self, channel: Channel, result: Result<Response, SendError>) -> bool {
+    /// Takes an answer in.
+    fn answered(&mut self, channel: Channel, result: Result<Response, SendError>) {
         let answer = Answer::read(channel, result);
         let repeat = !self.no_verdict && self.is_held();
         self.delivery.answered(channel, self.now(), &answer, (self.parts.chance)(), repeat);
-        let delivered = match &answer {
+        match &answer {
             Answer::Delivered { uid, already } => {
                 self.keep(channel, uid.as_deref());
                 let how = if *already { "was delivered before" } else { "delivered" };
                 self.parts.watcher.line(Level::Info, &format!("{} {how}: {}", channel.as_str(), self.subject(channel)));
-                true
             }
             Answer::Failed { why, .. } => {
                 let next = match self.delivery.standing(channel) {
@@ -297,17 +301,14 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
                     _ => String::new(),
                 };
                 self.parts.watcher.line(Level::Warning, &format!("{} not delivered: {why}{next}", channel.as_str()));
-                false
             }
-        };
-        if let Answer::Failed { retry: Retry::Slowly | Retry::NextBoot, why } = &answer
+        }
+        if let Answer::Failed { retry: Retry::Slowly | Retry::NextBoot, brief, .. } = &answer
             && channel != Channel::Node
-            && !matches!(self.knows, ClusterKnows::Told(_))
         {
-            self.knows = ClusterKnows::CannotBeTold(why.clone());
+            self.obstacle = Some(brief.clone());
         }
         self.news();
-        delivered
     }
 
     fn subject(&self, channel: Channel) -> &str {
@@ -337,13 +338,16 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
     /// Tells the console what the cluster knows by now, where that has changed.
     fn news(&mut self) {
         let Some(verdict) = &self.verdict else { return };
-        let told = if self.state.has_report(&self.name) {
-            Some(ClusterKnows::Told(Some(self.name.clone())))
+        let knows = if self.state.known_report(&self.name).is_some() {
+            ClusterKnows::Told(Some(self.name.clone()))
+        } else if self.state.last_event(&self.name).is_some() {
+            ClusterKnows::Told(None)
         } else {
-            self.state.last_event(&self.name).map(|_| ClusterKnows::Told(None))
+            self.obstacle.clone().map_or(ClusterKnows::NotYet, ClusterKnows::CannotBeTold)
         };
-        let knows = told.unwrap_or_else(|| self.knows.clone());
-        self.parts.watcher.cluster_knows(verdict, &knows);
-        self.knows = knows;
+        if knows != self.knows {
+            self.parts.watcher.cluster_knows(verdict, &knows);
+            self.knows = knows;
+        }
     }
 }

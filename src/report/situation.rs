@@ -1,17 +1,10 @@
 //! What there is to report on this boot, from the files that `skewguard.service` left.
 
-use crate::node::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, Options, Root, facts};
+use crate::node::{
+    ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, Options, RUN_VERDICT_PATH, Root, STAMP_PATH, facts,
+};
 use crate::verdict::{Verdict, decide};
 use std::time::{Duration, SystemTime};
-
-/// The verdict of this boot.
-pub const RUN_VERDICT: &str = "/run/skewguard/verdict.json";
-
-/// The last verdict, of whichever boot.
-pub const KEPT_VERDICT: &str = "/var/lib/skewguard/verdict.json";
-
-/// Exists while the node is held back.
-pub const STAMP: &str = "/run/skewguard/refused";
 
 /// Largest verdict read, in bytes.
 const VERDICT_MAX: u64 = 256 * 1024;
@@ -32,13 +25,13 @@ pub enum Situation {
 
 /// Reads the situation; `notes` gets what was odd.
 pub fn read(root: &Root, notes: &mut Vec<String>) -> Situation {
-    match load(root, RUN_VERDICT) {
+    match load(root, RUN_VERDICT_PATH) {
         Ok(Some(verdict)) => return Situation::Verdict(Box::new(verdict)),
         Ok(None) if was_first_boot(root) => return Situation::NoVerdict { damaged: None },
         Ok(None) => {}
         Err(error) => return Situation::NoVerdict { damaged: Some(error) },
     }
-    match load(root, KEPT_VERDICT) {
+    match load(root, KEPT_VERDICT_PATH) {
         Ok(Some(verdict)) => Situation::Verdict(Box::new(verdict)),
         Ok(None) => Situation::NeverRan,
         Err(error) => {
@@ -55,7 +48,7 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
 
 /// Whether the node is held back at this moment.
 pub fn is_held(root: &Root) -> bool {
-    root.exists(STAMP).unwrap_or(false)
+    root.exists(STAMP_PATH).unwrap_or(false)
 }
 
 fn load(root: &Root, path: &str) -> Result<Option<Verdict>, FileError> {

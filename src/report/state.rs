@@ -100,14 +100,19 @@ impl State {
         self.reports.push(Delivered { name: name.to_owned(), uid: uid.map(|uid| clean(uid, 64)) });
     }
 
-    /// Whether the cluster has the report of that name.
-    pub fn has_report(&self, name: &str) -> bool {
-        self.reports.iter().any(|report| report.name == name)
+    /// The name of the report that the cluster has of the same verdict. The host part may differ: before the network is up a node may be
+    /// called `localhost`.
+    pub fn known_report(&self, name: &str) -> Option<&str> {
+        self.find(name).map(|report| report.name.as_str())
     }
 
     /// The report's uid, where the server told it.
     pub fn report_uid(&self, name: &str) -> Option<&str> {
-        self.reports.iter().find(|report| report.name == name).and_then(|report| report.uid.as_deref())
+        self.find(name).and_then(|report| report.uid.as_deref())
+    }
+
+    fn find(&self, name: &str) -> Option<&Delivered> {
+        self.reports.iter().find(|report| hash_of(&report.name) == hash_of(name))
     }
 
     /// The cluster has an Event about the report of that name.
@@ -117,7 +122,7 @@ impl State {
 
     /// When the last Event about the report of that name was delivered, in seconds since 1970.
     pub fn last_event(&self, report: &str) -> Option<u64> {
-        self.event.as_ref().filter(|event| event.report == report).map(|event| event.at)
+        self.event.as_ref().filter(|event| hash_of(&event.report) == hash_of(report)).map(|event| event.at)
     }
 
     /// The Node has the patch of that digest.
@@ -156,6 +161,11 @@ pub fn installation(root: &Root, machine_id: Option<&str>) -> (String, Option<Fi
         Err(error) => error,
     };
     (hex16(&["skewguard.dev/installation\n", machine_id.unwrap_or_default()]), Some(problem))
+}
+
+/// The part of a report's name after the host.
+fn hash_of(name: &str) -> &str {
+    name.rsplit_once('-').map_or(name, |(_, hash)| hash)
 }
 
 fn is_id(text: &str) -> bool {

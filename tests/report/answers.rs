@@ -9,7 +9,7 @@ fn answer(channel: Channel, status: u16, body: &str) -> Answer {
 
 fn why(answer: Answer) -> (Retry, String) {
     match answer {
-        Answer::Failed { retry, why } => (retry, why),
+        Answer::Failed { retry, why, .. } => (retry, why),
         Answer::Delivered { .. } => panic!("delivered"),
     }
 }

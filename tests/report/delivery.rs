@@ -8,7 +8,7 @@ const S: fn(u64) -> Duration = Duration::from_secs;
 const DELIVERED: Answer = Answer::Delivered { uid: None, already: false };
 
 fn failed(retry: Retry) -> Answer {
-    Answer::Failed { retry, why: "no".to_owned() }
+    Answer::Failed { retry, why: "no".to_owned(), brief: "no".to_owned() }
 }
 
 /// A delivery with one request of `channel` in flight.

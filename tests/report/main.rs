@@ -5,6 +5,7 @@
 mod answers;
 mod certificate;
 mod delivery;
+mod driver;
 mod names;
 mod objects;
 mod sample;

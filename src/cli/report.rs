@@ -1,0 +1,123 @@
+//! `skewguard report`: tell the cluster; what `skewguard-report.service` runs.
+
+use super::{Exit, Failure, Io};
+use crate::console::{self, Change, Context, live, message};
+use crate::node::Root;
+use crate::node::bus::{SYSTEM_BUS, booted_deployment};
+use crate::node::identity::Identity;
+use crate::report::carrier::Network;
+use crate::report::random::chance;
+use crate::report::run::{End, Parts, run as deliver};
+use crate::report::transport::Limits;
+use crate::report::watch::{ClusterKnows, Level, Watcher};
+use crate::verdict::Verdict;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Tell the cluster about this node's boot image; skewguard-report.service runs this
+///
+/// A node that did not join and was refused, warned about or could not be checked leaves a BootImageReport and an Event, with the bootstrap
+/// credentials that its config carries. A node that joined labels its own Node. What was delivered is kept in /var/lib/skewguard and not
+/// repeated; what was not is tried again, as long as it takes and on later boots.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status: 0 everything is delivered or nothing was to be, 1 something is not, 2 wrong usage.")]
+pub(super) struct Args {
+    /// Directory that stands for the node's `/`; with any other than `/`, neither D-Bus nor the console is touched.
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
+    /// Kubeconfig to use instead of the node's own two.
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Try everything once and come back, instead of waiting until the cluster knows.
+    #[arg(long)]
+    once: bool,
+}
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let root = Root::open(&args.root).map_err(|error| format!("--root {}: {error}", args.root.display()))?;
+    let slash = Root::open(Path::new("/"))?;
+    let kubeconfig = args.kubeconfig.as_deref().map(std::path::absolute).transpose()?;
+    let kubeconfig = match &kubeconfig {
+        Some(path) => Some((&slash, path.to_str().ok_or("--kubeconfig: the path is not UTF-8")?)),
+        None => None,
+    };
+    let live = root.is_live();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let end = runtime.block_on(async {
+        let bus = live.then_some(SYSTEM_BUS);
+        let rpm_ostree = match bus {
+            Some(bus) => booted_deployment(bus).await,
+            None => None,
+        };
+        deliver(Parts {
+            root: &root,
+            identity: Identity::read(&root, bus).await,
+            rpm_ostree,
+            carrier: Network { root: &root, kubeconfig, limits: Limits::default() },
+            watcher: Console { root: &root, live, err: io.err, journal: std::env::var_os("JOURNAL_STREAM").is_some() },
+            now: &SystemTime::now,
+            chance: &chance,
+            once: args.once,
+        })
+        .await
+    });
+    Ok(match end {
+        End::Done => Exit::Done,
+        End::Undelivered => Exit::Failed,
+    })
+}
+
+/// Lines to stderr, which is the journal in the service; the message on the console follows what the cluster knows.
+struct Console<'a> {
+    root: &'a Root,
+    live: bool,
+    err: &'a mut dyn Write,
+    /// stderr is the journal (systemd.exec(5), `$JOURNAL_STREAM`), which takes a priority from the line (sd-daemon(3)).
+    journal: bool,
+}
+
+impl Watcher for Console<'_> {
+    fn line(&mut self, level: Level, line: &str) {
+        let priority = match (self.journal, level) {
+            (false, _) => "",
+            (true, Level::Info) => "<6>",
+            (true, Level::Warning) => "<4>",
+            (true, Level::Error) => "<3>",
+        };
+        // A closed stderr is no reason not to report.
+        let _ = writeln!(self.err, "{priority}skewguard: {line}");
+    }
+
+    fn cluster_knows(&mut self, verdict: &Verdict, knows: &ClusterKnows) {
+        let mut context = Context {
+            cluster: match knows {
+                ClusterKnows::NotYet => message::ClusterKnows::NotYet,
+                ClusterKnows::Told(name) => message::ClusterKnows::Reported { name: name.clone() },
+                ClusterKnows::CannotBeTold(why) => message::ClusterKnows::NotReportable { why: why.clone() },
+            },
+            ..Context::default()
+        };
+        if self.live
+            && let Ok(program) = std::env::current_exe()
+        {
+            context.program = program.to_string_lossy().into_owned();
+        }
+        let done = console::refresh(self.root, verdict, &context).map_err(|error| error.to_string()).and_then(|change| match change {
+            Change::Shown | Change::Restored if self.live => live::reload_prompts().map_err(|error| error.to_string()),
+            Change::Shown | Change::Restored | Change::Nothing => Ok(()),
+        });
+        if let Err(error) = done {
+            self.line(Level::Warning, &format!("the message on the console: {error}"));
+        }
+    }
+
+    fn remediation(&self, verdict: &Verdict) -> String {
+        let help = verdict.policy.as_ref().and_then(|policy| policy.help_text.as_deref());
+        match help {
+            Some(help) => format!("{} {help}", message::remedy(verdict)),
+            None => message::remedy(verdict),
+        }
+    }
+}

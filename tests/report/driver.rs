@@ -1,0 +1,397 @@
+//! The driver on a clock that runs by itself, against a cluster of a few lines.
+
+use crate::sample;
+use serde_json::Value;
+use skewguard::node::Root;
+use skewguard::report::answer::SendError;
+use skewguard::report::carrier::{Carrier, Identity};
+use skewguard::report::run::{End, Parts, run};
+use skewguard::report::state::STATE_PATH;
+use skewguard::report::transport::{Failure, Request, Response, TransportError};
+use skewguard::report::watch::{ClusterKnows, Level, Watcher};
+use skewguard::verdict::Verdict;
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, UNIX_EPOCH};
+use tokio::time::Instant;
+
+const REPORTS: &str = "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports";
+const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/skewguard/events";
+const HOUR: Duration = Duration::from_secs(3600);
+
+type Reply = Result<Response, SendError>;
+type Rule = dyn Fn(Duration, &str) -> Reply + Send + Sync;
+
+/// A request as it arrived.
+#[derive(Debug, Clone)]
+struct Arrived {
+    at: Duration,
+    identity: Identity,
+    path: String,
+    body: Value,
+}
+
+/// Answers by rule, and keeps what arrived.
+#[derive(Clone)]
+struct Cluster {
+    rule: Arc<Rule>,
+    arrived: Arc<Mutex<Vec<Arrived>>>,
+    node: Arc<Mutex<Option<&'static str>>>,
+    started: Instant,
+}
+
+impl Cluster {
+    fn new(rule: impl Fn(Duration, &str) -> Reply + Send + Sync + 'static) -> Self {
+        Self { rule: Arc::new(rule), arrived: Arc::default(), node: Arc::default(), started: Instant::now() }
+    }
+
+    fn arrived(&self) -> Vec<Arrived> {
+        self.arrived.lock().unwrap().clone()
+    }
+
+    fn paths(&self) -> Vec<String> {
+        self.arrived().into_iter().map(|arrived| arrived.path).collect()
+    }
+}
+
+impl Carrier for Cluster {
+    fn send(&self, identity: Identity, request: Request) -> impl Future<Output = Reply> + Send + 'static {
+        let (cluster, at) = (self.clone(), self.started.elapsed());
+        async move {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            let body = serde_json::from_slice(&request.body).unwrap();
+            cluster.arrived.lock().unwrap().push(Arrived { at, identity, path: request.path.clone(), body });
+            (cluster.rule)(at, &request.path)
+        }
+    }
+
+    fn node_name(&self) -> Option<String> {
+        self.node.lock().unwrap().map(str::to_owned)
+    }
+}
+
+fn status(status: u16) -> Reply {
+    let body = if status == 201 { r#"{"metadata":{"uid":"uid-1"}}"# } else { r#"{"message":"no","reason":"No"}"# };
+    Ok(Response { status, retry_after: None, body: body.into() })
+}
+
+#[derive(Clone, Default)]
+struct Log {
+    lines: Arc<Mutex<Vec<(Level, String)>>>,
+    knows: Arc<Mutex<Vec<ClusterKnows>>>,
+}
+
+impl Watcher for Log {
+    fn line(&mut self, level: Level, line: &str) {
+        self.lines.lock().unwrap().push((level, line.to_owned()));
+    }
+    fn cluster_knows(&mut self, _: &Verdict, knows: &ClusterKnows) {
+        self.knows.lock().unwrap().push(knows.clone());
+    }
+    fn remediation(&self, _: &Verdict) -> String {
+        "Set a newer AMI.".to_owned()
+    }
+}
+
+/// A node's files.
+struct Node {
+    dir: tempfile::TempDir,
+    root: Root,
+    made: Instant,
+}
+
+impl Node {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        let node = Self { dir, root, made: Instant::now() };
+        node.write("/proc/sys/kernel/random/boot_id", "boot-1\n");
+        node
+    }
+
+    fn refused() -> Self {
+        let node = Self::new();
+        node.write("/run/skewguard/verdict.json", sample::REFUSED);
+        node.write("/run/skewguard/refused", "");
+        node
+    }
+
+    fn with_verdict(verdict: &Verdict) -> Self {
+        let node = Self::new();
+        node.write("/run/skewguard/verdict.json", &serde_json::to_string(verdict).unwrap());
+        node
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        self.root.write(path, text.as_bytes(), 0o644).unwrap();
+    }
+
+    fn parts<'a>(&'a self, cluster: &Cluster, log: &Log, now: &'a dyn Fn() -> std::time::SystemTime) -> Parts<'a, Cluster, Log> {
+        Parts {
+            root: &self.root,
+            identity: sample::identity(),
+            rpm_ostree: None,
+            carrier: cluster.clone(),
+            watcher: log.clone(),
+            now,
+            chance: &|| 0.5,
+            once: false,
+        }
+    }
+
+    /// Runs for that long; `None` where it would go on.
+    async fn run(&self, cluster: &Cluster, log: &Log, time: Duration) -> Option<End> {
+        let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200) + self.made.elapsed();
+        tokio::time::timeout(time, run(self.parts(cluster, log, &now))).await.ok()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_node_reports_once_and_says_it_again_every_two_hours() {
+    let (node, log) = (Node::refused(), Log::default());
+    let cluster = Cluster::new(|_, _| status(201));
+    assert_eq!(node.run(&cluster, &log, 5 * HOUR).await, None, "it watches as long as the node is held");
+    assert_eq!(cluster.paths(), [REPORTS, EVENTS, EVENTS, EVENTS]);
+    let arrived = cluster.arrived();
+    let report = &arrived[0].body["metadata"]["name"];
+    for event in &arrived[1..] {
+        assert_eq!((&event.body["regarding"]["name"], &event.body["regarding"]["uid"]), (report, &Value::from("uid-1")));
+    }
+    let names: std::collections::BTreeSet<_> = arrived[1..].iter().map(|event| event.body["metadata"]["name"].to_string()).collect();
+    assert_eq!(names.len(), 3, "each Event has a name of its own: {names:?}");
+    assert!(arrived[2].at >= 2 * HOUR && arrived[2].at < 2 * HOUR + Duration::from_secs(60));
+    assert!(arrived.iter().all(|arrived| arrived.identity == Identity::Bootstrap));
+    assert_eq!(*log.knows.lock().unwrap(), [ClusterKnows::Told(Some(report.as_str().unwrap().to_owned()))]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_later_boot_repeats_nothing_and_the_console_knows_at_once() {
+    let (node, cluster) = (Node::refused(), Cluster::new(|_, _| status(201)));
+    node.run(&cluster, &Log::default(), HOUR).await;
+    assert_eq!(cluster.paths(), [REPORTS, EVENTS]);
+    let (later, log) = (Cluster::new(|_, _| status(201)), Log::default());
+    node.run(&later, &log, HOUR / 2).await;
+    assert_eq!(later.paths(), [""; 0]);
+    assert!(matches!(log.knows.lock().unwrap()[..], [ClusterKnows::Told(Some(_))]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_that_finds_it_there_is_delivered() {
+    let (node, log) = (Node::refused(), Log::default());
+    let cluster = Cluster::new(|_, _| Ok(Response { status: 409, retry_after: None, body: br#"{"reason":"AlreadyExists"}"#.into() }));
+    node.run(&cluster, &log, HOUR).await;
+    assert_eq!(cluster.paths(), [REPORTS, EVENTS]);
+    assert!(matches!(log.knows.lock().unwrap()[..], [ClusterKnows::Told(Some(_))]));
+    assert!(log.lines.lock().unwrap().iter().any(|(_, line)| line.starts_with("report was delivered before: ip-10-0-1-23")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn once_let_through_a_node_says_no_more_that_it_is_refused() {
+    let (node, log) = (Node::refused(), Log::default());
+    let cluster = Cluster::new(|_, _| status(201));
+    let watch = async {
+        tokio::time::sleep(HOUR).await;
+        node.root.remove("/run/skewguard/refused").unwrap();
+        std::future::pending::<()>().await;
+    };
+    let ended = tokio::select! { ended = node.run(&cluster, &log, 9 * HOUR) => ended, () = watch => None };
+    assert_eq!(ended, Some(End::Done));
+    assert_eq!(cluster.paths(), [REPORTS, EVENTS]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_crd_the_event_is_about_the_namespace() {
+    let (node, log) = (Node::refused(), Log::default());
+    let cluster = Cluster::new(|_, path| status(if path == REPORTS { 404 } else { 201 }));
+    node.run(&cluster, &log, 24 * HOUR).await;
+    let arrived = cluster.arrived();
+    assert_eq!(arrived.iter().filter(|arrived| arrived.path == REPORTS).count(), 1, "not tried again on this boot");
+    assert_eq!(arrived[1].body["regarding"]["kind"], "Namespace");
+    let expected = [ClusterKnows::CannotBeTold("404, it has no bootimagereports.skewguard.dev".to_owned()), ClusterKnows::Told(None)];
+    assert_eq!(*log.knows.lock().unwrap(), expected);
+    // The next boot tries again.
+    let next = Cluster::new(|_, _| status(201));
+    node.run(&next, &log, HOUR).await;
+    assert_eq!(next.paths()[0], REPORTS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_person_has_to_mend_is_tried_slowly_and_said() {
+    let (node, log) = (Node::refused(), Log::default());
+    let cluster = Cluster::new(|_, _| status(403));
+    node.run(&cluster, &log, 24 * HOUR).await;
+    let sent = cluster.paths().len();
+    assert!((40..120).contains(&sent), "{sent} requests in a day on two channels");
+    assert_eq!(*log.knows.lock().unwrap(), [ClusterKnows::CannotBeTold("403, the Role skewguard-report is missing there".to_owned())]);
+    let lines = log.lines.lock().unwrap();
+    assert!(lines[0].1.starts_with("report not delivered: 403: this identity may not create bootimagereports"), "{}", lines[0].1);
+    assert!(lines[0].1.contains("next try in 600 s"), "{}", lines[0].1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_comes_back_is_told() {
+    let (node, log) = (Node::refused(), Log::default());
+    let cluster = Cluster::new(|at, _| {
+        let server = "https://api-int.c1.example.com:6443".to_owned();
+        if at < HOUR / 6 { Err(TransportError { server, failure: Failure::Refused }.into()) } else { status(201) }
+    });
+    node.run(&cluster, &log, HOUR / 2).await;
+    let arrived = cluster.arrived();
+    assert!(arrived.len() < 20, "{} requests", arrived.len());
+    assert!(arrived.iter().any(|arrived| arrived.path == REPORTS && arrived.at >= HOUR / 6));
+    assert!(matches!(log.knows.lock().unwrap()[..], [ClusterKnows::Told(_), ..]));
+    let first = arrived.iter().filter(|arrived| arrived.path == EVENTS && arrived.at < Duration::from_secs(60)).count();
+    assert!(first <= 3, "{first} Events in the first minute");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_joined_node_labels_itself_once() {
+    let mut verdict = sample::refused();
+    verdict.verdict = skewguard::verdict::Outcome::Allowed;
+    verdict.action = skewguard::verdict::Action::Proceed;
+    let (node, log) = (Node::with_verdict(&verdict), Log::default());
+    node.write("/var/lib/kubelet/kubeconfig", "");
+    let cluster = Cluster::new(|at, _| status(if at < Duration::from_secs(60) { 404 } else { 200 }));
+    *cluster.node.lock().unwrap() = Some("worker-0");
+    assert_eq!(node.run(&cluster, &log, HOUR).await, Some(End::Done));
+    let arrived = cluster.arrived();
+    assert!(arrived.len() > 1, "a Node that the kubelet has yet to make is waited for");
+    assert!(arrived.iter().all(|arrived| arrived.path == "/api/v1/nodes/worker-0" && arrived.identity == Identity::Kubelet));
+    assert_eq!(arrived[0].body["metadata"]["labels"]["skewguard.dev/boot-image"], "411.86.202308081056-0");
+    // The next boot.
+    let next = Cluster::new(|_, _| status(200));
+    *next.node.lock().unwrap() = Some("worker-0");
+    assert_eq!(node.run(&next, &log, HOUR).await, Some(End::Done));
+    assert_eq!(next.paths(), [""; 0]);
+    // As another Node, it is another label.
+    *next.node.lock().unwrap() = Some("worker-1");
+    assert_eq!(node.run(&next, &log, HOUR).await, Some(End::Done));
+    assert_eq!(next.paths(), ["/api/v1/nodes/worker-1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_joins_without_a_reboot_is_noticed() {
+    let mut verdict = sample::refused();
+    verdict.action = skewguard::verdict::Action::Proceed;
+    let (node, log) = (Node::with_verdict(&verdict), Log::default());
+    let cluster = Cluster::new(|_, _| status(201));
+    let joins = async {
+        tokio::time::sleep(HOUR).await;
+        node.write("/var/lib/kubelet/kubeconfig", "");
+        *cluster.node.lock().unwrap() = Some("worker-0");
+        std::future::pending::<()>().await;
+    };
+    let ended = tokio::select! { ended = node.run(&cluster, &log, 9 * HOUR) => ended, () = joins => None };
+    assert_eq!(ended, Some(End::Done));
+    assert_eq!(cluster.paths(), [REPORTS, EVENTS, "/api/v1/nodes/worker-0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_never_joins_is_not_watched_for_ever() {
+    let mut verdict = sample::refused();
+    verdict.verdict = skewguard::verdict::Outcome::Allowed;
+    verdict.action = skewguard::verdict::Action::Proceed;
+    let (node, log, cluster) = (Node::with_verdict(&verdict), Log::default(), Cluster::new(|_, _| status(201)));
+    assert_eq!(node.run(&cluster, &log, 9 * HOUR).await, Some(End::Done));
+    assert_eq!(cluster.paths(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_without_a_verdict_is_stated_once_a_boot() {
+    let (node, log) = (Node::new(), Log::default());
+    node.write("/etc/ignition-machine-config-encapsulated.json", "{}");
+    let cluster = Cluster::new(|_, _| status(201));
+    node.run(&cluster, &log, HOUR).await;
+    node.run(&cluster, &log, HOUR).await;
+    let arrived = cluster.arrived();
+    assert_eq!(cluster.paths(), [EVENTS]);
+    assert_eq!((&arrived[0].body["reason"], &arrived[0].body["regarding"]["kind"]), (&"NoVerdict".into(), &"Namespace".into()));
+    let (level, line) = log.lines.lock().unwrap()[0].clone();
+    assert_eq!(level, Level::Error);
+    assert_eq!(
+        line,
+        "NoVerdict: skewguard.service ended without a verdict on this boot; the boot image was not checked and the node goes on. See \
+         journalctl -b -u skewguard.service"
+    );
+    node.write("/proc/sys/kernel/random/boot_id", "boot-2\n");
+    node.run(&cluster, &log, HOUR).await;
+    assert_eq!(cluster.paths(), [EVENTS, EVENTS]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_boot_shows_by_a_config_put_aside_since_the_kernel_started() {
+    let (node, log) = (Node::new(), Log::default());
+    node.write("/etc/ignition-machine-config-encapsulated.json.bak", "{}");
+    node.write("/proc/uptime", "600.00 1000.00\n");
+    let cluster = Cluster::new(|_, _| status(201));
+    node.run(&cluster, &log, HOUR).await;
+    assert_eq!(cluster.paths(), [EVENTS]);
+    // A machine that has been up for a minute, with a config put aside before: an ordinary later boot.
+    let (later, quiet) = (Node::new(), Cluster::new(|_, _| status(201)));
+    later.write("/etc/ignition-machine-config-encapsulated.json.bak", "{}");
+    later.write("/proc/uptime", "-1000 0\n");
+    later.run(&quiet, &log, HOUR).await;
+    assert_eq!(quiet.paths(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hostile_verdict_is_no_verdict() {
+    let hostile = [
+        String::new(),
+        "{".to_owned(),
+        "[]".to_owned(),
+        "\u{0}\u{1}".to_owned(),
+        "[".repeat(200_000),
+        " ".repeat(300 * 1024),
+        sample::REFUSED.replace("\"Refused\"", "5"),
+        sample::REFUSED.replace("skewguard.dev/v1alpha1", "example.com/v1"),
+        sample::REFUSED.replace("\"findings\": [", "\"findings\": [[], "),
+    ];
+    for verdict in hostile {
+        let (node, log) = (Node::new(), Log::default());
+        node.write("/run/skewguard/verdict.json", &verdict);
+        let cluster = Cluster::new(|_, _| status(201));
+        node.run(&cluster, &log, HOUR).await;
+        assert_eq!(cluster.paths(), [EVENTS], "{verdict:.40}");
+        let lines = log.lines.lock().unwrap();
+        assert!(lines[0].1.contains("/run/skewguard/verdict.json: "), "{}", lines[0].1);
+        assert!(lines[0].1.len() < 1200 && lines[0].1.bytes().all(|b| (b' '..=b'~').contains(&b)), "{}", lines[0].1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_damaged_state_costs_one_request_and_no_report() {
+    let (node, log) = (Node::refused(), Log::default());
+    node.write(STATE_PATH, "{");
+    let cluster = Cluster::new(|_, _| status(201));
+    node.run(&cluster, &log, HOUR).await;
+    assert_eq!(cluster.paths(), [REPORTS, EVENTS]);
+    assert!(log.lines.lock().unwrap()[0].1.starts_with(STATE_PATH));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_only_var_is_said_and_reported_all_the_same() {
+    let (node, log) = (Node::refused(), Log::default());
+    std::fs::create_dir_all(node.dir.path().join("var")).unwrap();
+    std::fs::write(node.dir.path().join("var/lib"), "a file where a directory should be").unwrap();
+    let cluster = Cluster::new(|_, _| status(201));
+    node.run(&cluster, &log, HOUR).await;
+    assert_eq!(cluster.paths(), [REPORTS, EVENTS]);
+    let first = cluster.arrived()[0].body["metadata"]["name"].clone();
+    let next = Cluster::new(|_, _| status(201));
+    node.run(&next, &log, HOUR).await;
+    assert_eq!(next.arrived()[0].body["metadata"]["name"], first, "the same name at the next boot, so a 409 and no second report");
+}
+
+#[tokio::test(start_paused = true)]
+async fn once_tries_everything_once() {
+    for (answer, end) in [(201, End::Done), (503, End::Undelivered), (403, End::Undelivered)] {
+        let (node, log) = (Node::refused(), Log::default());
+        let cluster = Cluster::new(move |_, _| status(answer));
+        let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200);
+        let mut parts = node.parts(&cluster, &log, &now);
+        parts.once = true;
+        assert_eq!(tokio::time::timeout(Duration::from_secs(60), run(parts)).await.unwrap(), end);
+        assert_eq!(cluster.paths(), [REPORTS, EVENTS], "{answer}");
+    }
+}
