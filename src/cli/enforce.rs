@@ -20,13 +20,17 @@ pub(super) struct Args {
     /// Directory that stands for the node's `/`; with any other than `/`, only files below it are touched.
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
+    /// Only take the message off the console, as the service does when the system goes down.
+    #[arg(long)]
+    restore_console: bool,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let root = Root::open(&args.root).map_err(|error| format!("--root {}: {error}", args.root.display()))?;
     let node = Node { live: root.is_live(), refused_before: gate::is_refused(&root), root };
     // A config that is there but cannot be looked at is for the decision to judge.
-    if node.root.exists(ENCAPSULATED_PATH).unwrap_or(true) { node.first_boot(io) } else { node.later_boot(io) }
+    let first_boot = !args.restore_console && node.root.exists(ENCAPSULATED_PATH).unwrap_or(true);
+    if first_boot { node.first_boot(io) } else { node.restore_console(io) }
 }
 
 struct Node {
@@ -68,8 +72,8 @@ impl Node {
         })
     }
 
-    /// The first boot is over: a message that stands is taken away, whatever became of the node.
-    fn later_boot(&self, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    /// The first boot is over, or ends: a message that stands is taken away, whatever became of the node.
+    fn restore_console(&self, io: &mut Io<'_>) -> Result<Exit, Failure> {
         if self.refused_before {
             return Ok(self.still_refused(io, None));
         }

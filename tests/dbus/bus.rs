@@ -1,5 +1,6 @@
 //! A private dbus-daemon, real, with rules of its own.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -51,12 +52,14 @@ fn spawn(config: &Path) -> (Child, String) {
         .arg(format!("--config-file={}", config.display()))
         .args(["--nofork", "--nopidfile", "--nosyslog", "--print-address=1"])
         .stdout(Stdio::piped())
+        .stderr(File::create(config.with_extension("log")).expect("a log"))
         .spawn()
         .unwrap_or_else(|error| panic!("dbus-daemon: {error}; this tier needs it (Debian package: dbus-daemon, or dbus)"));
     let mut address = String::new();
     let out = daemon.stdout.take().expect("its output");
     BufReader::new(out).read_line(&mut address).expect("its address");
-    assert!(address.starts_with("unix:"), "dbus-daemon did not start: {address:?}");
+    let log = || std::fs::read_to_string(config.with_extension("log")).unwrap_or_default();
+    assert!(address.starts_with("unix:"), "dbus-daemon did not start: {}", log());
     (daemon, address.trim().to_owned())
 }
 

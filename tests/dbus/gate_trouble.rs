@@ -89,7 +89,7 @@ fn reload_that_never_ends() {
 
 #[test]
 fn a_systemd_slower_than_the_boot_can_wait() {
-    let node = Node::with(Behaviour { delay: Duration::from_millis(100), ..Behaviour::default() }).impatient();
+    let node = Node::with(Behaviour { delay: Duration::from_millis(300), ..Behaviour::default() }).impatient();
     let status = hold(&node.root, Some(&node.systemd));
     assert!(!status.held && !node.is_stamped());
     assert!(status.error.expect("an error").ends_with(": no answer in time"));

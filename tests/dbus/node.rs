@@ -76,8 +76,8 @@ impl Node {
 
     /// For a test that runs into a limit: short ones.
     pub(crate) fn impatient(mut self) -> Self {
-        self.systemd.call = Duration::from_millis(400);
-        self.systemd.whole = Duration::from_millis(800);
+        self.systemd.call = Duration::from_secs(3);
+        self.systemd.whole = Duration::from_secs(5);
         self
     }
 
