@@ -4,6 +4,7 @@ mod allow;
 mod check;
 mod enforce;
 mod inspect;
+mod policy;
 mod render;
 mod report;
 mod version;
@@ -70,6 +71,7 @@ enum Command {
     Allow(allow::Args),
     Report(report::Args),
     Inspect(inspect::Args),
+    Policy(policy::Args),
     Render(render::Args),
 }
 
@@ -104,6 +106,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
         Command::Allow(args) => allow::run(args, io),
         Command::Report(args) => report::run(args, io),
         Command::Inspect(args) => inspect::run(args, io),
+        Command::Policy(args) => policy::run(args, io),
         Command::Render(args) => render::run(args, io),
     };
     done.unwrap_or_else(|failure| {

@@ -1,15 +1,23 @@
 //! The skew policy: its schema, its reading and the choice of the limit (pure).
 
 mod choose;
+mod fields;
+mod lint;
 mod parse;
+mod starter;
 
 pub use choose::choose;
+pub use lint::{Finding, Mistake, Report, Severity, lint};
 pub use parse::{PolicyError, parse};
+pub use starter::{SCHEMA, STARTER, reference};
 
 use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion};
 
 /// Where the policy is delivered on a node.
 pub const POLICY_PATH: &str = "/etc/skewguard/policy.json";
+
+/// The largest policy that is read, in bytes.
+pub const MAX_BYTES: u64 = 256 << 10;
 
 /// What a decided refusal does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +49,7 @@ pub enum Setting<T> {
 }
 
 /// `release` of a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LimitRelease {
     /// `x.y.z`: this release alone.
     Exact(Release),

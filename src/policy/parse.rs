@@ -166,7 +166,7 @@ pub fn parse(bytes: &[u8]) -> Result<Policy, PolicyError> {
 
 fn required<'a, T: Deserialize<'a>>(field: &'static str, want: &'static str, value: Option<&'a RawValue>) -> Result<T, PolicyError> {
     let value = value.ok_or(PolicyError::Missing { field })?;
-    serde_json::from_str(value.get()).map_err(|_| PolicyError::Type { field, want, found: shown(value) })
+    serde_json::from_str(value.get()).map_err(|_| PolicyError::Type { field, want, found: shown(value.get()) })
 }
 
 /// What `value` says, where it has the type.
@@ -177,7 +177,7 @@ fn typed<T: DeserializeOwned>(value: &RawValue) -> Option<T> {
 /// The mode, and as it is written.
 fn mode(written: Option<&RawValue>, warnings: &mut Warnings) -> (Mode, String) {
     let Some(written) = written else { return (Mode::Warn, "Warn".to_owned()) };
-    let word = typed::<String>(written).map_or_else(|| shown(written), |word| text::printable(&word, 60));
+    let word = typed::<String>(written).map_or_else(|| shown(written.get()), |word| text::printable(&word, 60));
     let mode = match word.as_str() {
         "Enforce" => Mode::Enforce,
         "Warn" => Mode::Warn,
@@ -196,7 +196,7 @@ fn on_undetermined(written: Option<&RawValue>, warnings: &mut Warnings) -> OnUnd
         Some("Proceed") => OnUndetermined::Proceed,
         Some("Refuse") => OnUndetermined::Refuse,
         _ => {
-            warnings.add(format!("unknown onUndetermined {} acts as \"Proceed\"", shown(written)));
+            warnings.add(format!("unknown onUndetermined {} acts as \"Proceed\"", shown(written.get())));
             OnUndetermined::Proceed
         }
     }
@@ -206,7 +206,7 @@ fn on_undetermined(written: Option<&RawValue>, warnings: &mut Warnings) -> OnUnd
 fn help(written: Option<&RawValue>, warnings: &mut Warnings) -> (Option<String>, Option<String>) {
     let Some(written) = written else { return (None, None) };
     let raw: RawHelp<'_> = serde_json::from_str(written.get()).unwrap_or_else(|_| {
-        warnings.add(format!("help is not understood ({}); it is not shown", shown(written)));
+        warnings.add(format!("help is not understood ({}); it is not shown", shown(written.get())));
         RawHelp::default()
     });
     warnings.unknown_fields("help.", &raw.unknown);
@@ -214,7 +214,7 @@ fn help(written: Option<&RawValue>, warnings: &mut Warnings) -> (Option<String>,
         let value = value?;
         let line = typed::<String>(value).map(|line| text::word(&line));
         if line.is_none() {
-            warnings.add(format!("help.{field} is not understood ({}); it is not shown", shown(value)));
+            warnings.add(format!("help.{field} is not understood ({}); it is not shown", shown(value.get())));
         }
         line
     };
@@ -236,7 +236,7 @@ fn read_limit(n: usize, written: &RawValue, warnings: &mut Warnings) -> Option<L
     let at = format!("limits[{n}].");
     warnings.unknown_fields(&at, &raw.unknown);
     let mut selector_unknown = |field: &str, value: &RawValue| {
-        warnings.add(format!("{at}{field} is not understood ({}); the limit is not used", shown(value)));
+        warnings.add(format!("{at}{field} is not understood ({}); the limit is not used", shown(value.get())));
     };
     let release = match raw.release {
         None => None,
@@ -281,8 +281,8 @@ fn setting<T>(
     Some(match read(value) {
         Some(known) => Setting::Known(known),
         None => {
-            warnings.add(format!("{field} is not understood ({}); the rule is not evaluated", shown(value)));
-            Setting::Unknown(shown(value))
+            warnings.add(format!("{field} is not understood ({}); the rule is not evaluated", shown(value.get())));
+            Setting::Unknown(shown(value.get()))
         }
     })
 }
@@ -333,12 +333,12 @@ fn denied_versions(field: &str, value: Option<&RawValue>, warnings: &mut Warning
 }
 
 /// A value of unknown shape, short enough for a line. Numbers as they are written: 4.20 must not be shown as 4.2.
-fn shown(value: &RawValue) -> String {
-    let compact = match value.get().as_bytes().first() {
-        Some(b'[' | b'{') => typed::<Value>(value).map(|value| value.to_string()),
+pub(super) fn shown(raw: &str) -> String {
+    let compact = match raw.as_bytes().first() {
+        Some(b'[' | b'{') => serde_json::from_str::<Value>(raw).ok().map(|value| value.to_string()),
         _ => None,
     };
-    text::printable(compact.as_deref().unwrap_or(value.get()), 60)
+    text::printable(compact.as_deref().unwrap_or(raw), 60)
 }
 
 #[derive(Default)]
@@ -367,5 +367,34 @@ impl Warnings {
             self.list.push(format!("{} more of the policy is not understood; `skewguard policy lint` names all of it", self.more));
         }
         self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{SCHEMA, fields};
+    use std::collections::BTreeSet;
+
+    /// The names under which serde reads a type's fields: those it writes, all of them absent.
+    fn read_by_serde<'a, T: Deserialize<'a> + serde::Serialize>(least: &'a str) -> BTreeSet<String> {
+        let value: T = serde_json::from_str(least).unwrap();
+        serde_json::to_value(value).unwrap().as_object().unwrap().keys().cloned().collect()
+    }
+
+    #[test]
+    fn reading_lint_and_schema_name_the_same_fields() {
+        let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+        for (pointer, names, serde) in [
+            ("", fields::POLICY, read_by_serde::<RawPolicy<'_>>("{}")),
+            ("/$defs/limit", fields::LIMIT, read_by_serde::<RawLimit<'_>>("{}")),
+            ("/$defs/help", fields::HELP, read_by_serde::<RawHelp<'_>>("{}")),
+            ("/$defs/deniedVersion", fields::DENIED, read_by_serde::<RawDenied>(r#"{"version":""}"#)),
+        ] {
+            let names: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            let properties = schema.pointer(&format!("{pointer}/properties")).unwrap().as_object().unwrap();
+            assert_eq!(properties.keys().cloned().collect::<BTreeSet<_>>(), names, "schema {pointer}");
+            assert_eq!(serde, names, "serde {pointer}");
+        }
     }
 }

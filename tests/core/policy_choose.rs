@@ -16,7 +16,7 @@ fn limit(release: &str, pools: &[&str]) -> Limit {
 }
 
 /// The index of the limit chosen, which its position in `limits` gives.
-fn chosen(limits: &[Limit], release: Option<Release>, pool: Option<&str>) -> Option<usize> {
+pub(crate) fn chosen(limits: &[Limit], release: Option<Release>, pool: Option<&str>) -> Option<usize> {
     let chosen = choose(limits, release, pool)?;
     limits.iter().position(|limit| std::ptr::eq(limit, chosen))
 }
@@ -161,18 +161,27 @@ fn by_the_book(limits: &[Limit], release: Option<Release>, pool: Option<&str>) -
 }
 
 fn a_minor() -> impl Strategy<Value = OcpMinor> {
-    (3u16..6, prop_oneof![0u16..3, 9u16..12, 20u16..23]).prop_map(|(major, minor)| OcpMinor { major, minor })
+    (4u16..7, prop_oneof![8u16..11, 20u16..23]).prop_map(|(major, minor)| OcpMinor { major, minor })
 }
 
 fn a_release() -> impl Strategy<Value = Release> {
     (a_minor(), 0u32..3).prop_map(|(minor, patch)| Release { minor, patch })
 }
 
+/// Every target that a generated limit could be told apart by: one patch release, one minor, one major and one pool more than generated.
+pub(crate) fn all_targets() -> impl Iterator<Item = (Option<Release>, Option<&'static str>)> {
+    let minor = (4u16..8).flat_map(|major| [8, 9, 10, 11, 20, 21, 22, 23].map(|minor| OcpMinor { major, minor }));
+    let release = minor.flat_map(|minor| (0u32..4).map(move |patch| Some(Release { minor, patch })));
+    release
+        .chain([None])
+        .flat_map(|release| [None, Some("worker"), Some("master"), Some("infra"), Some("other")].map(|pool| (release, pool)))
+}
+
 fn a_pool() -> impl Strategy<Value = String> {
     prop_oneof!["worker", "master", "infra"]
 }
 
-fn a_limit() -> impl Strategy<Value = Limit> {
+pub(crate) fn a_limit() -> impl Strategy<Value = Limit> {
     let release = prop_oneof![1 => Just(None), 3 => a_minor().prop_map(|m| Some(LimitRelease::Minor(m))), 1 => a_release().prop_map(|r| Some(LimitRelease::Exact(r)))];
     let pools = proptest::option::of(proptest::collection::vec(a_pool(), 0..3));
     (release, pools).prop_map(|(release, pools)| Limit { release, pools, ..Limit::default() })

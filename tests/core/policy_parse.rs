@@ -1,9 +1,10 @@
 //! Reading policies: what is understood, what is only warned about, what is no policy at all, and what nobody should have sent.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use skewguard::policy::{LimitRelease, Mode, OnUndetermined, Policy, PolicyError, RhcosBound, Setting, parse};
 
-fn base() -> Value {
+pub(crate) fn base() -> Value {
     json!({
         "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
         "limits": [{ "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2" }]
@@ -11,7 +12,7 @@ fn base() -> Value {
 }
 
 /// The base with `value` at `pointer`, whose last step may be new.
-fn with(pointer: &str, value: Value) -> Value {
+pub(crate) fn with(pointer: &str, value: Value) -> Value {
     let mut policy = base();
     let (parent, field) = pointer.rsplit_once('/').unwrap();
     let parent = if parent.is_empty() { &mut policy } else { policy.pointer_mut(parent).unwrap() };
@@ -374,28 +375,25 @@ fn depth_is_bounded_wherever_it_is() {
     }
 }
 
-mod never {
-    use super::{base, parse, with};
-    use proptest::prelude::*;
-    use serde_json::{Value, json};
+pub(crate) fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "[0-9.*a-z\\u{1b}\u{e9}]{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map("[a-zA-Z]{1,8}", inner, 0..4).prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
 
-    fn any_json() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::from),
-            any::<i64>().prop_map(Value::from),
-            any::<f64>().prop_map(Value::from),
-            "[0-9.*a-z\\u{1b}\u{e9}]{0,12}".prop_map(Value::from),
-        ];
-        leaf.prop_recursive(3, 12, 4, |inner| {
-            prop_oneof![
-                proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                proptest::collection::btree_map("[a-zA-Z]{1,8}", inner, 0..4).prop_map(|map| Value::Object(map.into_iter().collect())),
-            ]
-        })
-    }
-
-    const PLACES: [&str; 14] = [
+/// Fields whose values are replaced by any other.
+pub(crate) fn places() -> &'static [&'static str] {
+    &[
         "/mode",
         "/onUndetermined",
         "/limits/0/release",
@@ -406,11 +404,16 @@ mod never {
         "/limits/0/maximumReleasesBehind",
         "/limits/0/rhelMajors",
         "/limits/0/deniedVersions",
-        "/help",
         "/limits/0/x",
+        "/help",
         "/x",
-        "/limits/0/deniedVersions",
-    ];
+    ]
+}
+
+mod never {
+    use super::{any_json, base, parse, places, with};
+    use proptest::prelude::*;
+    use serde_json::json;
 
     proptest! {
         #[test]
@@ -419,7 +422,7 @@ mod never {
         }
 
         #[test]
-        fn one_odd_value_never_costs_the_whole_policy(place in proptest::sample::select(&PLACES[..]), value in any_json()) {
+        fn one_odd_value_never_costs_the_whole_policy(place in proptest::sample::select(places()), value in any_json()) {
             prop_assume!(!(place == "/mode" && value.is_null()));
             let policy = parse(with(place, value).to_string().as_bytes());
             prop_assert!(policy.is_ok(), "{:?}", policy);

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::io::Read;
 
 /// Largest policy read, decompressed, in bytes.
-pub(crate) const MAX_POLICY: u64 = 256 << 10;
+pub(crate) const MAX_POLICY: u64 = crate::policy::MAX_BYTES;
 
 /// Why a file's contents in a served config could not be had.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

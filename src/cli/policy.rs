@@ -1,0 +1,45 @@
+//! `skewguard policy`: write, check and describe policies.
+
+mod init;
+mod lint;
+
+use super::{Exit, Failure, Io};
+use crate::policy::SCHEMA;
+
+/// Write, check and describe skew policies
+///
+/// A policy says which boot images the nodes of a cluster may be installed from. It is a JSON file that reaches the nodes as
+/// /etc/skewguard/policy.json in a MachineConfig.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A policy from nothing:
+  skewguard policy init --output policy.json         and policy.md, which describes its fields
+  skewguard policy lint policy.json                  after every edit
+  skewguard check --policy policy.json --aleph FILE  what it says of a boot image")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Init(init::Args),
+    Lint(lint::Args),
+    /// Print the JSON Schema (2020-12) of a policy
+    ///
+    /// For editors and for pipelines that check objects by their schema. It leaves room for fields of newer releases, so a mistyped field
+    /// passes it; `policy lint` finds those.
+    #[command(after_help = "Example: skewguard policy schema > policy.schema.json")]
+    Schema,
+}
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    match &args.command {
+        Command::Init(args) => init::run(args, io),
+        Command::Lint(args) => lint::run(args, io),
+        Command::Schema => {
+            io.out.write_all(SCHEMA.as_bytes())?;
+            Ok(Exit::Done)
+        }
+    }
+}

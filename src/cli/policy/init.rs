@@ -1,0 +1,69 @@
+//! `skewguard policy init`: a policy to start from.
+
+use super::{Exit, Failure, Io};
+use crate::policy::{STARTER, reference};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Write a policy to start from
+///
+/// It warns and refuses nothing. Its one limit holds for every release and pool, with the minimums that the Machine Config Operator has for
+/// OCP 4.21 and 4.22: boot images of OCP 4.13 and RHEL 9.2.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  skewguard policy init > policy.json
+  skewguard policy init --output policy.json")]
+pub(super) struct Args {
+    /// File to write instead of standard output; the description of the fields is written beside it, with the ending .md.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace files that exist.
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+const NOTE: &str = "\
+This policy warns and refuses nothing. Check it with `skewguard policy lint`
+after editing; `skewguard policy init --output FILE` also describes its fields.
+";
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let Some(policy) = &args.output else {
+        io.out.write_all(STARTER.as_bytes())?;
+        io.err.write_all(NOTE.as_bytes())?;
+        return Ok(Exit::Done);
+    };
+    let description = policy.with_extension("md");
+    if description == *policy {
+        return Err(format!("{}: FILE is the policy, its description gets the ending .md; name it .json", policy.display()).into());
+    }
+    let reference = reference()?;
+    // Both are looked at before either is written.
+    if !args.force {
+        for path in [policy, &description] {
+            if path.symlink_metadata().is_ok() {
+                return Err(exists(path));
+            }
+        }
+    }
+    write(policy, STARTER, args.force)?;
+    write(&description, &reference, args.force)?;
+    writeln!(io.out, "wrote {} and {}", policy.display(), description.display())?;
+    Ok(Exit::Done)
+}
+
+fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
+    let mut options = OpenOptions::new();
+    let options = options.write(true).truncate(force).create(force).create_new(!force);
+    let done = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    done.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => exists(path),
+        _ => format!("{}: {error}", path.display()).into(),
+    })
+}
+
+fn exists(path: &Path) -> Failure {
+    format!("{}: exists already; --force replaces it", path.display()).into()
+}

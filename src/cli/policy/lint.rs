@@ -1,0 +1,104 @@
+//! `skewguard policy lint`: every mistake of a policy, with its line and its remedy.
+
+use super::super::TextOrJson;
+use super::{Exit, Failure, Io};
+use crate::API_VERSION;
+use crate::policy::{Finding, MAX_BYTES, Report, lint};
+use crate::text;
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Find every mistake of a policy, with its line and its remedy
+///
+/// An error is something that does not do what it says: an unknown field or word, a limit that never matches, a minimum above the maximum. A
+/// warning is something that does what it says but may not be meant. Nodes are lenient where this is strict: what they do not understand of
+/// a policy, they leave out and warn of.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status: 0 no errors (there may be warnings), 1 errors or a file that cannot be read, 2 wrong usage.
+
+Examples:
+  skewguard policy lint policy.json
+  skewguard policy init | skewguard policy lint -
+  skewguard policy lint --output json clusters/*/policy.json | jq 'select(.warnings > 0)'")]
+pub(super) struct Args {
+    /// Policies to check; - is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Text for a person, or one JSON object per file.
+    #[arg(long, value_enum, default_value = "text")]
+    output: TextOrJson,
+}
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let mut exit = Exit::Done;
+    for path in &args.files {
+        let name = if path == Path::new("-") { "<stdin>".to_owned() } else { text::word(&path.to_string_lossy()) };
+        let bytes = match read(path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                writeln!(io.err, "skewguard: {name}: {error}")?;
+                exit = Exit::Failed;
+                continue;
+            }
+        };
+        let report = lint(&bytes);
+        match args.output {
+            TextOrJson::Text => show(&name, &report, io.out)?,
+            TextOrJson::Json => writeln!(io.out, "{}", json(&name, &report)?)?,
+        }
+        if report.errors > 0 {
+            exit = Exit::Failed;
+        }
+    }
+    Ok(exit)
+}
+
+/// One byte more than a node reads, which is enough to see that there is more.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    } else {
+        File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+fn show(name: &str, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    for Finding { severity, path, line, column, message, help, .. } in &report.findings {
+        let colon = if path.is_empty() { "" } else { ": " };
+        writeln!(out, "{name}:{line}:{column}: {severity}: {path}{colon}{message}\n  help: {help}")?;
+    }
+    let all = report.errors + report.warnings;
+    if all > report.findings.len() {
+        writeln!(out, "{name}: the first {} are shown", report.findings.len())?;
+    }
+    match all {
+        0 => writeln!(out, "{name}: no mistakes found"),
+        _ => writeln!(out, "{name}: {}, {}", count(report.errors, "error"), count(report.warnings, "warning")),
+    }
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PolicyLint<'a> {
+    api_version: &'a str,
+    kind: &'a str,
+    file: &'a str,
+    errors: usize,
+    warnings: usize,
+    findings: &'a [Finding],
+}
+
+fn json(file: &str, report: &Report) -> serde_json::Result<String> {
+    let Report { findings, errors, warnings } = report;
+    let (errors, warnings) = (*errors, *warnings);
+    serde_json::to_string(&PolicyLint { api_version: API_VERSION, kind: "PolicyLint", file, errors, warnings, findings })
+}

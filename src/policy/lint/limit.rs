@@ -1,0 +1,295 @@
+//! One limit: whom it is for, and its rules, each by itself and against the others of the same limit.
+
+use super::json::Place;
+use super::{Fields, Lint, Mistake, denied, fields};
+use crate::policy::parse::{self, RHEL_MAJORS};
+use crate::policy::{LimitRelease, MinimumOcp, RhcosBound, fields as names};
+use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, compare_images, compare_rhel};
+use std::cmp::Ordering;
+
+/// OCP majors from here on are taken for RHEL ones.
+const NO_OCP_MAJOR: u16 = 7;
+
+/// Boot images from this release on do not name their OCP release (RHCOS version schemes).
+const FIRST_UNNAMED: OcpMinor = OcpMinor { major: 4, minor: 19 };
+
+/// Configs served before this release do not name their release.
+const FIRST_NAMED: OcpMinor = OcpMinor { major: 4, minor: 8 };
+
+/// Whom a limit is for, as far as it is understood.
+pub(super) struct Selectors<'a> {
+    pub(super) at: Place<'a>,
+    pub(super) release: Option<LimitRelease>,
+    pub(super) pools: Option<Vec<String>>,
+}
+
+/// Checks one limit. `None` where it cannot be said whom it is for.
+pub(super) fn limit<'a>(lint: &mut Lint, at: &Place<'a>) -> Option<Selectors<'a>> {
+    let fields = fields(lint, at, names::LIMIT, "write { ... }")?;
+    let release = fields.get("release").map(|value| release(lint, value));
+    let pools = fields.get("pools").map(|value| pools(lint, value));
+    rules(lint, at, &fields, release.flatten(), pools.as_ref());
+    Some(Selectors { at: at.clone(), release: transpose(release)?, pools: transpose(pools)? })
+}
+
+/// There and not understood is `None`; absent and understood are `Some`.
+#[allow(clippy::option_option)]
+fn transpose<T>(field: Option<Option<T>>) -> Option<Option<T>> {
+    match field {
+        None => Some(None),
+        Some(read) => read.map(Some),
+    }
+}
+
+fn release(lint: &mut Lint, value: &Place<'_>) -> Option<LimitRelease> {
+    const HELP: &str = "write x.y, such as \"4.21\", or x.y.z for that one release; leave it out for any";
+    let Some(written) = value.read::<String>() else {
+        lint.wrong_type(value, "a string", quote(value, HELP));
+        return None;
+    };
+    let Some(release) = parse::limit_release(&written) else {
+        lint.error(value, Mistake::VersionNotUnderstood, format!("{} is no OCP release: the limit is not used", value.shown()), HELP);
+        return None;
+    };
+    match release {
+        LimitRelease::Minor(OcpMinor { major, .. }) | LimitRelease::Exact(Release { minor: OcpMinor { major, .. }, .. })
+            if major >= NO_OCP_MAJOR =>
+        {
+            let message = format!("{} looks like a RHEL release: no OCP target matches it", value.shown());
+            lint.error(value, Mistake::NeverMatches, message, "write the OCP release of the cluster, such as \"4.21\"");
+        }
+        LimitRelease::Exact(exact) if exact.minor < FIRST_NAMED => {
+            let message = format!("clusters before OCP {FIRST_NAMED} do not tell their nodes their release: {exact} never matches");
+            lint.error(value, Mistake::NeverMatches, message, "leave release out");
+        }
+        LimitRelease::Exact(exact) if exact.patch == 0 => {
+            let message = format!("{exact} is that one release with its pre-releases, not all of {}", exact.minor);
+            lint.warning(value, Mistake::ExactRelease, message, format!("write \"{}\" if that is meant", exact.minor));
+        }
+        _ => {}
+    }
+    Some(release)
+}
+
+fn pools(lint: &mut Lint, value: &Place<'_>) -> Option<Vec<String>> {
+    const HELP: &str = "write the names of MachineConfigPools, such as [\"worker\"]; leave it out for any";
+    let Some(items) = value.items() else {
+        lint.wrong_type(value, "an array of strings", HELP);
+        return None;
+    };
+    if items.is_empty() {
+        lint.error(value, Mistake::NeverMatches, "is empty: the limit is for no node", HELP);
+    }
+    let mut pools: Vec<String> = Vec::new();
+    for item in &items {
+        let Some(pool) = item.read::<String>() else {
+            lint.wrong_type(item, "a string", HELP);
+            return None;
+        };
+        if pools.contains(&pool) {
+            lint.warning(item, Mistake::NoEffect, format!("{} is named twice", item.shown()), "remove it");
+        } else {
+            pool_name(lint, item, &pool);
+        }
+        pools.push(pool);
+    }
+    Some(pools)
+}
+
+fn pool_name(lint: &mut Lint, at: &Place<'_>, pool: &str) {
+    // metadata.name of a MachineConfigPool: a DNS subdomain name.
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
+    let ends = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let valid = pool.len() <= 253 && pool.chars().all(inner) && pool.starts_with(ends) && pool.ends_with(ends);
+    let well_known = ["worker", "master", "arbiter"];
+    if !valid {
+        let message = format!("{} cannot be the name of a MachineConfigPool", at.shown());
+        lint.error(at, Mistake::NeverMatches, message, "pools are named in lower case; see `oc get machineconfigpools`");
+    } else if !well_known.contains(&pool) {
+        let message = format!("the nodes of custom pool {} boot with /config/worker and match \"worker\"", at.shown());
+        let help = "keep it only if the pool's user-data names the pool (/config/POOL); else write \"worker\"";
+        lint.warning(at, Mistake::CustomPool, message, help);
+    }
+}
+
+fn rules(lint: &mut Lint, at: &Place<'_>, fields: &Fields<'_>, release: Option<LimitRelease>, pools: Option<&Option<Vec<String>>>) {
+    let present: Vec<&str> = names::rules().iter().copied().filter(|rule| fields.get(rule).is_some()).collect();
+    if present.is_empty() {
+        if !fields.meant.is_empty() {
+            return;
+        }
+        let message = "the limit sets no rule: its nodes stay undetermined";
+        let help = "add a rule, or remove the limit; \"deniedVersions\": [] allows every version that is understood";
+        return lint.error(at, Mistake::NoRules, message, help);
+    }
+    if let Some(value) = fields.get("minimumOCPVersion") {
+        minimum_ocp(lint, value, release);
+    }
+    let minimum = fields.get("minimumRHCOSVersion").and_then(|value| bound(lint, value, "minimumOCPVersion"));
+    let maximum = fields.get("maximumRHCOSVersion").and_then(|value| bound(lint, value, "maximumReleasesBehind"));
+    if let Some(value) = fields.get("maximumReleasesBehind")
+        && value.read::<u16>().is_none()
+    {
+        lint.wrong_type(value, "a whole number from 0 to 65535", "write how many OCP minors an image may be behind, such as 8");
+    }
+    let majors = fields.get("rhelMajors").and_then(|value| rhel_majors(lint, value, pools));
+    if let Some(value) = fields.get("deniedVersions") {
+        denied::list(lint, value, present.len() == 1);
+    }
+    if let (Some(minimum), Some(maximum), Some(value)) = (&minimum, &maximum, fields.get("minimumRHCOSVersion"))
+        && compare_bounds(minimum, maximum) == Some(Ordering::Greater)
+    {
+        let maximum = fields.get("maximumRHCOSVersion").map(Place::shown).unwrap_or_default();
+        let message = format!("the minimum {} is above the maximum {maximum}: every image is refused", value.shown());
+        lint.error(value, Mistake::MinimumAboveMaximum, message, "exchange them, or remove one");
+    }
+    if let (Some(majors), Some(value)) = (&majors, fields.get("rhelMajors")) {
+        majors_in_bounds(lint, value, majors, minimum.as_ref(), maximum.as_ref());
+    }
+    if present.iter().all(|rule| ["minimumOCPVersion", "maximumReleasesBehind"].contains(rule)) {
+        let message =
+            format!("images from OCP {FIRST_UNNAMED} on do not name their OCP release: {} cannot judge them", present.join(" and "));
+        lint.warning(at, Mistake::OnlyOcpRules, message, "add minimumRHCOSVersion, such as \"9.2\"");
+    }
+}
+
+fn minimum_ocp(lint: &mut Lint, value: &Place<'_>, release: Option<LimitRelease>) {
+    const HELP: &str = "write an OCP release, such as \"4.13.0\"";
+    let Some(written) = value.read::<String>() else {
+        return lint.wrong_type(value, "a string", quote(value, HELP));
+    };
+    let Some(MinimumOcp(minimum)) = parse::minimum_ocp(&written) else {
+        let help = if parse::rhcos_bound(&written).is_some() { "this is an RHCOS version: write it as minimumRHCOSVersion" } else { HELP };
+        let message = format!("{} is no OCP release: the rule is not evaluated", value.shown());
+        return lint.error(value, Mistake::VersionNotUnderstood, message, help);
+    };
+    let of_release = match release {
+        Some(LimitRelease::Minor(minor)) => Some(minor),
+        Some(LimitRelease::Exact(exact)) => Some(exact.minor),
+        None => None,
+    };
+    if minimum.minor.major >= NO_OCP_MAJOR {
+        let message = format!("{} looks like a RHEL release: every image is below it", value.shown());
+        lint.error(value, Mistake::ImplausibleVersion, message, "write it as minimumRHCOSVersion");
+    } else if let Some(target) = of_release.filter(|target| *target < minimum.minor) {
+        let message = format!("the minimum {minimum} is newer than {target}, which the limit is for: its own images are refused");
+        lint.error(value, Mistake::MinimumAboveRelease, message, "lower the minimum, or raise release");
+    } else if minimum.minor.major < 4 {
+        let message = format!("every boot image is newer than {minimum}");
+        lint.warning(value, Mistake::NoEffect, message, HELP);
+    } else if minimum.minor > FIRST_UNNAMED {
+        let message =
+            format!("images from OCP {FIRST_UNNAMED} on do not name their OCP release: {minimum} refuses what {FIRST_UNNAMED}.0 refuses");
+        lint.warning(value, Mistake::NoEffect, message, "tell newer images apart with minimumRHCOSVersion");
+    } else if minimum.patch > 0 {
+        let message = format!("images do not name their patch release: {minimum} refuses what {}.0 refuses", minimum.minor);
+        let help = format!("write \"{}.0\"; for one build, use minimumRHCOSVersion with a whole version", minimum.minor);
+        lint.warning(value, Mistake::NoEffect, message, help);
+    }
+}
+
+/// `minimumRHCOSVersion` or `maximumRHCOSVersion`. `for_ocp` is the rule for those who think in OCP releases.
+fn bound(lint: &mut Lint, value: &Place<'_>, for_ocp: &str) -> Option<RhcosBound> {
+    const HELP: &str = "write RHEL major.minor, such as \"9.2\", or a whole version, such as \"418.94.202511191518-0\"";
+    let Some(written) = value.read::<String>() else {
+        lint.wrong_type(value, "a string", quote(value, HELP));
+        return None;
+    };
+    let Some(bound) = parse::rhcos_bound(&written) else {
+        let image = ImageVersion::parse(&written);
+        let major = parse::minimum_ocp(&written).map(|MinimumOcp(release)| release.minor.major);
+        let (what, help) = if image.is_known() {
+            ("names no RHEL release", HELP.to_owned())
+        } else if major.is_some_and(|major| major < NO_OCP_MAJOR) {
+            ("is an OCP release, not one of RHEL", format!("write RHEL major.minor, such as \"9.2\", or use {for_ocp}"))
+        } else if !written.is_empty() && written.bytes().all(|b| b.is_ascii_digit()) {
+            ("has no minor", HELP.to_owned())
+        } else {
+            ("follows no known scheme", HELP.to_owned())
+        };
+        let message = format!("{} {what}: the rule is not evaluated", value.shown());
+        lint.error(value, Mistake::VersionNotUnderstood, message, help);
+        return None;
+    };
+    if let RhcosBound::Image(image) = &bound
+        && let Some(RhelVersion { major, minor: None }) = image.rhel()
+    {
+        let message = format!("{image} does not say its RHEL minor: images of RHEL {major} cannot be compared with it");
+        lint.warning(value, Mistake::NoEffect, message, format!("write RHEL major.minor, such as \"{major}.2\""));
+    }
+    Some(bound)
+}
+
+fn rhel_majors(lint: &mut Lint, value: &Place<'_>, pools: Option<&Option<Vec<String>>>) -> Option<Vec<u16>> {
+    const HELP: &str = "write the RHEL majors that are allowed, such as [9, 10]";
+    let Some(items) = value.items() else {
+        lint.wrong_type(value, "an array of whole numbers", HELP);
+        return None;
+    };
+    if items.is_empty() {
+        lint.error(value, Mistake::NeverMatches, "is empty: the rule is not evaluated", "name the majors, or leave it out");
+    }
+    let mut majors = Vec::new();
+    let mut plausible = Vec::new();
+    for item in &items {
+        let Some(major) = item.read::<u16>() else {
+            lint.wrong_type(item, "a whole number", HELP);
+            return None;
+        };
+        if majors.contains(&major) {
+            lint.warning(item, Mistake::NoEffect, format!("{major} is named twice"), "remove it");
+        } else if !RHEL_MAJORS.contains(&major) {
+            lint.error(item, Mistake::NeverMatches, format!("there is no RHEL {major}"), HELP);
+        } else {
+            plausible.push(major);
+        }
+        majors.push(major);
+    }
+    let several_pools = pools.is_none_or(|pools| pools.as_ref().is_some_and(|pools| pools.len() > 1));
+    if let [major] = majors.as_slice()
+        && several_pools
+    {
+        let message = format!("every pool of this limit is held to RHEL {major}, but from OCP 4.22 on pools can run different majors");
+        lint.warning(value, Mistake::OneRhelMajor, message, "write a limit for each pool, or name every major that is in use");
+    }
+    (!plausible.is_empty()).then_some(plausible)
+}
+
+/// What is left of the majors between minimum and maximum.
+fn majors_in_bounds(lint: &mut Lint, value: &Place<'_>, majors: &[u16], minimum: Option<&RhcosBound>, maximum: Option<&RhcosBound>) {
+    let low = minimum.and_then(rhel).map_or(0, |rhel| rhel.major);
+    let high = maximum.and_then(rhel).map_or(u16::MAX, |rhel| rhel.major);
+    let outside: Vec<String> = majors.iter().filter(|major| !(low..=high).contains(*major)).map(|major| format!("RHEL {major}")).collect();
+    let bounds = "minimumRHCOSVersion and maximumRHCOSVersion";
+    if outside.len() == majors.len() && low <= high {
+        let message = format!("no RHEL of rhelMajors is within {bounds}: every image is refused");
+        lint.error(value, Mistake::NothingCanPass, message, "make them agree");
+    } else if !outside.is_empty() && low <= high {
+        let message = format!("{} is outside of {bounds} and refused anyway", outside.join(" and "));
+        lint.warning(value, Mistake::NoEffect, message, "remove it, or move the bounds");
+    }
+}
+
+fn rhel(bound: &RhcosBound) -> Option<RhelVersion> {
+    match bound {
+        RhcosBound::Rhel(rhel) => Some(*rhel),
+        RhcosBound::Image(image) => image.rhel(),
+    }
+}
+
+/// Compares as far as an image that meets both could tell them apart: a RHEL release holds all of its builds.
+fn compare_bounds(minimum: &RhcosBound, maximum: &RhcosBound) -> Option<Ordering> {
+    match (minimum, maximum) {
+        (RhcosBound::Image(minimum), RhcosBound::Image(maximum)) => compare_images(minimum, maximum),
+        _ => compare_rhel(rhel(minimum)?, rhel(maximum)?),
+    }
+}
+
+/// The remedy for a number where a string belongs: the digits as written, because 4.20 is 4.2 to most programs.
+fn quote(value: &Place<'_>, otherwise: &str) -> String {
+    if value.raw().starts_with(|c: char| c.is_ascii_digit()) {
+        format!("put it in quotes: \"{}\"", value.shown())
+    } else {
+        otherwise.to_owned()
+    }
+}

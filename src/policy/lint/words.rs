@@ -1,0 +1,81 @@
+//! Words that are not known: fields and values, and what they were meant to be.
+
+use super::json::{Member, Place};
+use super::{Lint, Mistake};
+use crate::policy::fields;
+
+/// A field that is not read: a typo, one that belongs elsewhere, or one that another version may know. Returns what it was meant to be.
+pub(super) fn unknown_field(lint: &mut Lint, member: &Member<'_>, names: &[&'static str]) -> Option<&'static str> {
+    let meant = nearest(&member.name, names);
+    if let Some(meant) = meant {
+        lint.error(&member.key, Mistake::UnknownField, "there is no such field", format!("did you mean {meant}?"));
+    } else if let Some((_, place)) = fields::ALL.iter().find(|(fields, _)| fields.contains(&member.name.as_str())) {
+        lint.error(&member.key, Mistake::UnknownField, "is not read here", format!("it is a field of {place}"));
+    } else {
+        let help = format!("remove it; the fields here are {}", names.join(", "));
+        lint.warning(&member.key, Mistake::UnknownField, "there is no such field; it is ignored", help);
+    }
+    meant
+}
+
+/// A value that must be one of some words. `acts_as` is what another one does.
+pub(super) fn one_of(lint: &mut Lint, value: &Place<'_>, words: &[&'static str], acts_as: &str) {
+    let list = format!("write \"{}\"", words.join("\" or \""));
+    match value.read::<String>() {
+        Some(word) if words.contains(&word.as_str()) => {}
+        Some(word) => {
+            let help = nearest(&word, words).map_or(list, |meant| format!("did you mean \"{meant}\"?"));
+            lint.error(value, Mistake::UnknownValue, format!("{} is unknown; it acts as \"{acts_as}\"", value.shown()), help);
+        }
+        None => lint.wrong_type(value, "a string", list),
+    }
+}
+
+/// The one of `names` that `word` was most likely meant to be.
+pub(super) fn nearest(word: &str, names: &[&'static str]) -> Option<&'static str> {
+    if word.len() > 60 {
+        return None;
+    }
+    let plain = |word: &str| word.to_ascii_lowercase().replace(['_', '-', ' '], "");
+    let word = plain(word);
+    // Minimum and maximum are two letters apart and mean the opposite.
+    let opposite =
+        |name: &str| (word.starts_with("min") && name.starts_with("max")) || (word.starts_with("max") && name.starts_with("min"));
+    names
+        .iter()
+        .map(|name| (strsim::damerau_levenshtein(&word, &plain(name)), *name))
+        .filter(|(distance, name)| *distance <= (name.len() / 4).max(1) && !opposite(name))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+    use crate::policy::fields;
+
+    #[test]
+    fn typos_are_recognised_and_opposites_are_not_confused() {
+        for (word, meant) in [
+            ("minimumOcpVersion", Some("minimumOCPVersion")),
+            ("minimumOCPversions", Some("minimumOCPVersion")),
+            ("minOCPVersion", Some("minimumOCPVersion")),
+            ("minimum_rhcos_version", Some("minimumRHCOSVersion")),
+            ("minimunRHCOSVersion", Some("minimumRHCOSVersion")),
+            ("maximumOCPVersion", Some("maximumRHCOSVersion")),
+            ("releases", Some("release")),
+            ("pool", Some("pools")),
+            ("rhelMajor", Some("rhelMajors")),
+            ("deniedVerions", Some("deniedVersions")),
+            ("maxReleasesBehind", Some("maximumReleasesBehind")),
+            ("platforms", None),
+            ("name", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(word, fields::LIMIT), meant, "{word}");
+        }
+        assert_eq!(nearest("api_version", fields::POLICY), Some("apiVersion"));
+        assert_eq!(nearest("metadata", fields::POLICY), None);
+        assert_eq!(nearest(&"x".repeat(100_000), fields::POLICY), None);
+    }
+}
