@@ -1,6 +1,8 @@
 //! Why a request got no answer, in the same words whichever transport carried it.
 
+use crate::text::word;
 use std::fmt;
+use std::io::ErrorKind;
 use std::time::SystemTime;
 
 /// A request that got no usable answer, and the server it was for.
@@ -135,4 +137,18 @@ impl Failure {
             | Self::Local(_) => false,
         }
     }
+}
+
+/// What an error of the kernel means for a connection, if anything.
+pub(super) fn of_io(error: &std::io::Error) -> Option<Failure> {
+    Some(match error.kind() {
+        ErrorKind::ConnectionRefused => Failure::Refused,
+        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable | ErrorKind::NetworkDown | ErrorKind::AddrNotAvailable => {
+            Failure::Unreachable(word(&error.to_string()))
+        }
+        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
+            Failure::Reset(word(&error.to_string()))
+        }
+        _ => return None,
+    })
 }

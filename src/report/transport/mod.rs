@@ -1,7 +1,10 @@
 //! Carrying one request to the API server, over our own TLS or over the host's curl, with the same answers and the same errors.
 
 mod choose;
+mod curl;
 mod error;
+#[cfg(feature = "tls")]
+mod tls;
 
 pub use choose::{CURL, Choice, HostFacts, NoTransport, choose};
 pub use error::{CertificateTime, Failure, Phase, TransportError};
@@ -78,28 +81,52 @@ impl Default for Limits {
     }
 }
 
+/// How we name ourselves.
+const USER_AGENT: &str = concat!("skewguard/", env!("CARGO_PKG_VERSION"));
+
 /// A way to one API server, as one identity.
 #[derive(Debug)]
-pub enum Transport {}
+pub struct Transport(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    #[cfg(feature = "tls")]
+    Tls(tls::Tls),
+    Curl(curl::Curl),
+}
 
 impl Transport {
-    /// Our own TLS, or curl; see [`choose`].
+    /// Our own TLS, or the curl at this path; see [`choose`].
     ///
     /// # Errors
     /// The kubeconfig's certificates or keys cannot be used; the text says which.
-    pub fn new(_choice: Choice, _kubeconfig: &Kubeconfig, _limits: Limits, _curl: PathBuf) -> Result<Self, TransportError> {
-        unimplemented_yet()
+    pub fn new(choice: Choice, kubeconfig: &Kubeconfig, limits: Limits, curl: PathBuf) -> Result<Self, TransportError> {
+        match choice {
+            #[cfg(feature = "tls")]
+            Choice::Tls => tls::Tls::new(kubeconfig, limits).map(|tls| Self(Kind::Tls(tls))),
+            #[cfg(not(feature = "tls"))]
+            Choice::Tls => Err(TransportError {
+                server: kubeconfig.server.clone(),
+                failure: Failure::Local("this build of skewguard has no TLS of its own".to_owned()),
+            }),
+            Choice::Curl => Ok(Self(Kind::Curl(curl::Curl::new(kubeconfig, limits, curl)))),
+        }
     }
 
     /// Sends one request and reads the whole answer.
     ///
     /// # Errors
     /// There was no usable answer.
-    pub async fn send(&self, _request: &Request) -> Result<Response, TransportError> {
-        match *self {}
+    pub async fn send(&self, request: &Request) -> Result<Response, TransportError> {
+        match &self.0 {
+            #[cfg(feature = "tls")]
+            Kind::Tls(tls) => tls.send(request).await,
+            Kind::Curl(curl) => curl.send(request).await,
+        }
     }
 }
 
-fn unimplemented_yet() -> Result<Transport, TransportError> {
-    Err(TransportError { server: String::new(), failure: Failure::Local("this build has no transport".to_owned()) })
+/// `Retry-After` as a number of seconds.
+fn seconds(value: &str) -> Option<Duration> {
+    value.trim().parse().ok().map(Duration::from_secs)
 }

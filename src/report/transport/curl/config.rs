@@ -1,0 +1,164 @@
+//! What curl is told, as the configuration file it reads from stdin (pure). Options as of curl 7.61, which RHEL 8 has.
+
+use crate::report::kubeconfig::Kubeconfig;
+use crate::report::transport::{Limits, Request, USER_AGENT};
+use zeroize::Zeroizing;
+
+/// Paths under which curl finds what does not belong into its configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Files {
+    pub(super) ca: Option<String>,
+    pub(super) certificate: Option<String>,
+    pub(super) key: Option<String>,
+    pub(super) body: Option<String>,
+}
+
+/// Set before the line that says how it went; see `outcome`.
+pub(super) const MARK: &str = "\nskewguard:";
+
+/// The configuration. It holds the token, and is wiped when dropped.
+pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, files: &Files) -> Zeroizing<String> {
+    let mut text = Zeroizing::new(String::with_capacity(4096));
+    for flag in ["silent", "show-error", "include", "globoff", "path-as-is", "http1.1", "tlsv1.2"] {
+        text.push_str(flag);
+        text.push('\n');
+    }
+    let mut set = |option: &str, value: &str| {
+        text.push_str(option);
+        text.push_str(" = \"");
+        for c in value.chars() {
+            if matches!(c, '"' | '\\') {
+                text.push('\\');
+            }
+            text.push(c);
+        }
+        text.push_str("\"\n");
+    };
+    let (server, connect_to) = address(kubeconfig);
+    set("url", &format!("{server}{}", request.path));
+    set("request", request.method.as_str());
+    // Nothing but TLS to this one server: no proxy from the environment, no redirect (the default), no other protocol.
+    set("proto", "=https");
+    set("noproxy", "*");
+    if let Some((host, connect_to)) = connect_to {
+        set("connect-to", &connect_to);
+        set("header", &format!("Host: {host}"));
+    }
+    // curl built by Debian would trust the host's directory of CAs beside our file; a directory without certificates takes its place.
+    set("capath", "/dev/null");
+    for (option, file) in [("cacert", &files.ca), ("cert", &files.certificate), ("key", &files.key)] {
+        if let Some(file) = file {
+            set(option, file);
+        }
+    }
+    set("connect-timeout", &limits.connect.as_secs().max(1).to_string());
+    set("max-time", &limits.total.as_secs().max(1).to_string());
+    // Only heeded where the server says how long the answer is; the rest is bounded where it is read.
+    set("max-filesize", &limits.body.to_string());
+    set("user-agent", USER_AGENT);
+    set("header", "Accept: application/json");
+    if let Some(body) = &files.body {
+        set("data-binary", &format!("@{body}"));
+        set("header", &format!("Content-Type: {}", request.content_type));
+        set("header", "Expect:");
+    }
+    if let Some(token) = &kubeconfig.token {
+        let value = Zeroizing::new(format!("Authorization: Bearer {}", String::from_utf8_lossy(token.expose())));
+        set("header", &value);
+    }
+    text.push_str("write-out = \"\\nskewguard:%{http_code} %{ssl_verify_result} %{time_appconnect}\"\n");
+    if kubeconfig.insecure {
+        text.push_str("insecure\n");
+    }
+    text
+}
+
+/// The server to name in the URL; where a `tls-server-name` takes its place, the `Host` to send and whom to connect to.
+fn address(kubeconfig: &Kubeconfig) -> (String, Option<(String, String)>) {
+    let server = &kubeconfig.server;
+    let Some(name) = &kubeconfig.tls_server_name else { return (server.clone(), None) };
+    let rest = server.trim_start_matches("https://");
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, port),
+        _ => (authority, "443"),
+    };
+    (format!("https://{name}:{port}{path}"), Some((authority.to_owned(), format!("{name}:{port}:{host}:{port}"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::secret::Secret;
+    use crate::report::transport::Method;
+
+    fn kubeconfig() -> Kubeconfig {
+        Kubeconfig {
+            path: "/etc/kubernetes/kubeconfig".to_owned(),
+            server: "https://api-int.c1.example.com:6443".to_owned(),
+            ca: b"ca".to_vec(),
+            tls_server_name: None,
+            insecure: false,
+            token: Some(Secret::new(br#"to"k\en"#.to_vec())),
+            client: None,
+        }
+    }
+
+    fn request() -> Request {
+        Request { method: Method::Post, path: "/apis/x".to_owned(), content_type: "application/json", body: b"{}".to_vec() }
+    }
+
+    #[test]
+    fn says_everything_that_curl_must_not_decide_itself() {
+        let files =
+            Files { ca: Some("/proc/self/fd/3".to_owned()), certificate: None, key: None, body: Some("/proc/self/fd/4".to_owned()) };
+        let expected = format!(
+            r#"silent
+show-error
+include
+globoff
+path-as-is
+http1.1
+tlsv1.2
+url = "https://api-int.c1.example.com:6443/apis/x"
+request = "POST"
+proto = "=https"
+noproxy = "*"
+capath = "/dev/null"
+cacert = "/proc/self/fd/3"
+connect-timeout = "10"
+max-time = "30"
+max-filesize = "65536"
+user-agent = "skewguard/{}"
+header = "Accept: application/json"
+data-binary = "@/proc/self/fd/4"
+header = "Content-Type: application/json"
+header = "Expect:"
+header = "Authorization: Bearer to\"k\\en"
+write-out = "\nskewguard:%{{http_code}} %{{ssl_verify_result}} %{{time_appconnect}}"
+"#,
+            env!("CARGO_PKG_VERSION")
+        );
+        assert_eq!(*text(&kubeconfig(), &Limits::default(), &request(), &files), expected);
+    }
+
+    #[test]
+    fn another_name_for_tls_connects_to_the_same_server() {
+        let mut kubeconfig = kubeconfig();
+        kubeconfig.tls_server_name = Some("kubernetes.default".to_owned());
+        let table = [
+            ("https://10.0.0.1:6443", "https://kubernetes.default:6443", "10.0.0.1:6443", "kubernetes.default:6443:10.0.0.1:6443"),
+            (
+                "https://[fd00::1]:6443/k8s",
+                "https://kubernetes.default:6443/k8s",
+                "[fd00::1]:6443",
+                "kubernetes.default:6443:[fd00::1]:6443",
+            ),
+            ("https://[fd00::1]", "https://kubernetes.default:443", "[fd00::1]", "kubernetes.default:443:[fd00::1]:443"),
+        ];
+        for (server, url, host, connect_to) in table {
+            kubeconfig.server = server.to_owned();
+            assert_eq!(address(&kubeconfig), (url.to_owned(), Some((host.to_owned(), connect_to.to_owned()))));
+        }
+    }
+}

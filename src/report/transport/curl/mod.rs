@@ -1,0 +1,165 @@
+//! The host's curl: its configuration comes through stdin, keys and certificates through memory files, so that nothing secret is in an
+//! argument, in the environment or on a disk.
+
+mod config;
+mod outcome;
+
+use super::{Failure, Limits, Phase, Request, Response, TransportError};
+use crate::report::kubeconfig::Kubeconfig;
+use config::Files;
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use outcome::{MAX_HEADERS, Run};
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, SystemTime};
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+/// Bytes kept of what curl says on stderr.
+const MAX_STDERR: usize = 4096;
+/// Bytes of the line that `write-out` adds.
+const MAX_WRITTEN: usize = 256;
+/// What curl gets beyond its own `max-time` before it is killed.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// One curl process per request.
+#[derive(Debug)]
+pub(super) struct Curl {
+    kubeconfig: Kubeconfig,
+    limits: Limits,
+    program: PathBuf,
+}
+
+impl Curl {
+    pub(super) fn new(kubeconfig: &Kubeconfig, limits: Limits, program: PathBuf) -> Self {
+        Self { kubeconfig: kubeconfig.clone(), limits, program }
+    }
+
+    pub(super) async fn send(&self, request: &Request) -> Result<Response, TransportError> {
+        let done = self.exchange(request).await;
+        done.map_err(|failure| TransportError { server: self.kubeconfig.server.clone(), failure })
+    }
+
+    async fn exchange(&self, request: &Request) -> Result<Response, Failure> {
+        let Kubeconfig { ca, client, .. } = &self.kubeconfig;
+        let ca = MemoryFile::of(Some(ca.as_slice()).filter(|ca| !ca.is_empty()))?;
+        let certificate = MemoryFile::of(client.as_ref().map(|client| client.certificate.expose()))?;
+        let key = MemoryFile::of(client.as_ref().map(|client| client.key.expose()))?;
+        let body = MemoryFile::of(Some(request.body.as_slice()).filter(|body| !body.is_empty()))?;
+        let path = |file: &Option<MemoryFile>| file.as_ref().map(MemoryFile::path);
+        let files = Files { ca: path(&ca), certificate: path(&certificate), key: path(&key), body: path(&body) };
+        let config = config::text(&self.kubeconfig, &self.limits, request, &files);
+
+        let stderr = MemoryFile::holding(b"")?;
+        let mut child = self.spawn(MemoryFile::holding(config.as_bytes())?, &stderr)?;
+        let finished = timeout(self.limits.total + GRACE, self.listen(&mut child)).await;
+        let (exit, stdout) = match finished {
+            Ok(result) => result?,
+            // Dropping the child kills it.
+            Err(_) => return Err(Failure::Timeout(Phase::Answer)),
+        };
+        let stderr = self.without_token(&stderr.start(MAX_STDERR)?);
+        let host = self.kubeconfig.tls_server_name.as_deref().unwrap_or_else(|| host(&self.kubeconfig.server).0);
+        let run = Run { exit, stdout: &stdout, stderr: &stderr, clock: SystemTime::now(), host, max_body: self.limits.body };
+        match outcome::read(&run) {
+            Err(Failure::Unreachable(said)) => Err(self.why_unreachable().await.unwrap_or(Failure::Unreachable(said))),
+            other => other,
+        }
+    }
+
+    fn spawn(&self, stdin: MemoryFile, stderr: &MemoryFile) -> Result<Child, Failure> {
+        // `--disable` must be the first argument; it keeps curl from reading a .curlrc. The environment is empty: no proxies, no CA
+        // bundles, no key log of somebody else.
+        Command::new(&self.program)
+            .args(["--disable", "--config", "-"])
+            .env_clear()
+            .env("LC_ALL", "C")
+            .stdin(stdin.0)
+            .stdout(Stdio::piped())
+            .stderr(stderr.0.try_clone().map_err(local)?)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| Failure::Local(format!("{}: {error}", crate::text::word(&self.program.to_string_lossy()))))
+    }
+
+    /// Reads what curl prints, bounded, and how it ends.
+    async fn listen(&self, child: &mut Child) -> Result<(Option<i32>, Vec<u8>), Failure> {
+        let max = MAX_HEADERS + self.limits.body + MAX_WRITTEN;
+        let mut stdout = Vec::new();
+        if let Some(pipe) = child.stdout.take() {
+            pipe.take(max as u64 + 1).read_to_end(&mut stdout).await.map_err(local)?;
+        }
+        if stdout.len() > max {
+            return Err(Failure::TooLarge { max: self.limits.body });
+        }
+        let status = child.wait().await.map_err(local)?;
+        Ok((status.code(), stdout))
+    }
+
+    /// curl never has a reason to print the token; this makes sure of it.
+    fn without_token(&self, stderr: &[u8]) -> String {
+        let text = String::from_utf8_lossy(stderr).into_owned();
+        match self.kubeconfig.token.as_ref().map(|token| String::from_utf8_lossy(token.expose())) {
+            Some(token) => text.replace(token.as_ref(), "[secret]"),
+            None => text,
+        }
+    }
+
+    /// Newer curls only say that they could not connect; the kernel says why.
+    async fn why_unreachable(&self) -> Option<Failure> {
+        let (host, port) = host(&self.kubeconfig.server);
+        match timeout(Duration::from_secs(2), tokio::net::TcpStream::connect((host, port))).await.ok()? {
+            Ok(_) => None,
+            Err(error) => super::error::of_io(&error),
+        }
+    }
+}
+
+/// Host without brackets, and port, of a checked server URL.
+fn host(server: &str) -> (&str, u16) {
+    let authority = server.trim_start_matches("https://").split('/').next().unwrap_or_default();
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, port.parse().unwrap_or(443)),
+        _ => (authority, 443),
+    };
+    (host.trim_matches(['[', ']']), port)
+}
+
+fn local(error: std::io::Error) -> Failure {
+    Failure::Local(format!("curl: {error}"))
+}
+
+/// A file in memory. curl has it as stdin or stderr, or opens it as /proc/self/fd/N, which it can because it is inherited: it is not
+/// close-on-exec. The report runs no other program.
+struct MemoryFile(File);
+
+impl MemoryFile {
+    fn holding(content: &[u8]) -> Result<Self, Failure> {
+        let made = memfd_create("skewguard", MFdFlags::empty()).map_err(std::io::Error::from).and_then(|fd| {
+            let mut file = File::from(fd);
+            file.write_all(content)?;
+            file.rewind()?;
+            Ok(Self(file))
+        });
+        made.map_err(|error| Failure::Local(format!("no memory file for curl (memfd_create): {error}")))
+    }
+
+    fn of(content: Option<&[u8]>) -> Result<Option<Self>, Failure> {
+        content.map(Self::holding).transpose()
+    }
+
+    fn path(&self) -> String {
+        format!("/proc/self/fd/{}", self.0.as_raw_fd())
+    }
+
+    /// The first bytes of it.
+    fn start(&self, max: usize) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        (&self.0).rewind().and_then(|()| (&self.0).take(max as u64).read_to_end(&mut bytes)).map_err(local)?;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,127 @@
+//! Our own TLS: reqwest over rustls and ring, HTTP/1.1, the kubeconfig's CA and nothing else.
+
+mod classify;
+mod config;
+
+use super::{Failure, Limits, Method, Request, Response, TransportError};
+use crate::report::kubeconfig::Kubeconfig;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::{Client, Url, redirect};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A client for one API server.
+#[derive(Debug)]
+pub(super) struct Tls {
+    client: Client,
+    server: String,
+    /// What requests go to: the server, by the name its certificate must have.
+    url: Url,
+    limits: Limits,
+}
+
+impl Tls {
+    pub(super) fn new(kubeconfig: &Kubeconfig, limits: Limits) -> Result<Self, TransportError> {
+        let server = kubeconfig.server.clone();
+        build(kubeconfig, limits).map_err(|what| TransportError { server, failure: Failure::Local(what) })
+    }
+
+    pub(super) async fn send(&self, request: &Request) -> Result<Response, TransportError> {
+        self.exchange(request).await.map_err(|failure| TransportError { server: self.server.clone(), failure })
+    }
+
+    async fn exchange(&self, request: &Request) -> Result<Response, Failure> {
+        let url = Url::parse(&format!("{}{}", self.url.as_str().trim_end_matches('/'), request.path))
+            .map_err(|error| Failure::Local(format!("{}: {error}", crate::text::word(&request.path))))?;
+        let method = match request.method {
+            Method::Get => reqwest::Method::GET,
+            Method::Post => reqwest::Method::POST,
+            Method::Patch => reqwest::Method::PATCH,
+            Method::Delete => reqwest::Method::DELETE,
+        };
+        let mut outgoing = self.client.request(method, url);
+        if !request.body.is_empty() {
+            outgoing = outgoing.header(CONTENT_TYPE, request.content_type).body(request.body.clone());
+        }
+        let mut incoming = outgoing.send().await.map_err(|error| classify::failure(&error))?;
+        let status = incoming.status().as_u16();
+        if incoming.status().is_redirection() {
+            return Err(Failure::Redirect { status });
+        }
+        let retry_after = incoming.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).and_then(super::seconds);
+        let mut body = Vec::new();
+        while let Some(chunk) = incoming.chunk().await.map_err(|error| classify::failure(&error))? {
+            if body.len() + chunk.len() > self.limits.body {
+                return Err(Failure::TooLarge { max: self.limits.body });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Response { status, retry_after, body })
+    }
+}
+
+fn build(kubeconfig: &Kubeconfig, limits: Limits) -> Result<Tls, String> {
+    let server = Url::parse(&kubeconfig.server).map_err(|error| format!("server: {error}"))?;
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    if let Some(token) = &kubeconfig.token {
+        let mut value = b"Bearer ".to_vec();
+        value.extend_from_slice(token.expose());
+        let mut value = HeaderValue::from_bytes(&value).map_err(|_| "the token has characters that no header may have".to_owned())?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    let mut url = server.clone();
+    let mut resolver = Resolver { host: None };
+    if let Some(name) = &kubeconfig.tls_server_name {
+        // The URL's host is what TLS asks for and checks; where to connect is the resolver's, and the Host header stays the server's.
+        resolver.host = server.host_str().map(|host| host.trim_matches(['[', ']']).to_owned());
+        let host = kubeconfig.server.trim_start_matches("https://").split('/').next().unwrap_or_default();
+        headers.insert(HOST, HeaderValue::from_str(host).map_err(|error| format!("server: {error}"))?);
+        url.set_host(Some(name)).map_err(|error| format!("tls-server-name: {error}"))?;
+    }
+    let client = Client::builder()
+        .tls_backend_preconfigured(config::client(kubeconfig)?)
+        .https_only(true)
+        .http1_only()
+        .no_proxy()
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .dns_resolver(Arc::new(resolver))
+        .user_agent(super::USER_AGENT)
+        .default_headers(headers)
+        .connect_timeout(limits.connect)
+        .timeout(limits.total)
+        .pool_idle_timeout(Duration::from_secs(30))
+        .build()
+        .map_err(|error| format!("no TLS client: {error}"))?;
+    Ok(Tls { client, server: kubeconfig.server.clone(), url, limits })
+}
+
+/// Resolves every name to the addresses of one host, if that is given.
+struct Resolver {
+    host: Option<String>,
+}
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let host = self.host.clone().unwrap_or_else(|| name.as_str().to_owned());
+        Box::pin(async move {
+            // Port 0: reqwest puts the URL's own there.
+            let found = tokio::net::lookup_host((host.as_str(), 0)).await.map(Iterator::collect::<Vec<_>>);
+            match found {
+                Ok(addresses) => Ok(Box::new(addresses.into_iter()) as Addrs),
+                Err(error) => Err(Box::new(Unresolved { host, error }) as Box<dyn std::error::Error + Send + Sync>),
+            }
+        })
+    }
+}
+
+/// The resolver's own error, found again in the chain of reqwest's.
+#[derive(Debug, thiserror::Error)]
+#[error("{host}: {error}")]
+struct Unresolved {
+    host: String,
+    error: std::io::Error,
+}
