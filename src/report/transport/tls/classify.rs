@@ -35,7 +35,7 @@ fn one(cause: &(dyn Error + 'static)) -> Option<Failure> {
         return error.get_ref().and_then(|inner| one(inner)).or_else(|| of_io(error));
     }
     let error = cause.downcast_ref::<hyper::Error>()?;
-    if error.is_parse() || error.is_parse_too_large() {
+    if error.is_parse() {
         return Some(Failure::Malformed(word(&error.to_string())));
     }
     (error.is_incomplete_message() || error.is_closed() || error.is_canceled()).then(|| Failure::Reset(word(&error.to_string())))
