@@ -1,0 +1,119 @@
+//! The first boot: every sample node, and what is left on it.
+
+use crate::{ALLOWED, Node, OURS, REFUSED, WARNED, assert_whole, samples, stderr};
+use serde_json::{Value, json};
+
+/// A node on which the two verdict files say what `check` says, beside the gate.
+fn assert_says_what_check_says(node: &Node, before: &Value, what: &str) {
+    let run = node.json("run/skewguard/verdict.json");
+    assert_eq!(run, node.json("var/lib/skewguard/verdict.json"), "{what}");
+    let mut decided = run;
+    let gate = decided.as_object_mut().expect("an object").remove("gate");
+    assert_eq!(&decided, before, "{what}");
+    assert_eq!(gate.is_some(), before["action"] == "Block", "{what}");
+}
+
+#[test]
+fn every_sample_node_is_held_or_goes_on_as_its_verdict_says() {
+    for name in samples() {
+        let node = Node::new(&name);
+        let checked = node.run_with("check", &["--output", "json"]);
+        let before: Value = serde_json::from_slice(&checked.stdout).expect("a verdict");
+        let files_before = node.files();
+        let output = node.run("enforce");
+        assert_eq!(output.status.code(), checked.status.code(), "{name}: {}", stderr(&output));
+        let blocks = before["action"] == "Block";
+        assert_eq!((node.is_stamped(), !node.held().is_empty()), (blocks, blocks), "{name}");
+        assert_says_what_check_says(&node, &before, &name);
+        assert_whole(&node.path(""), &name);
+
+        let files = node.files();
+        for (path, content) in &files_before {
+            let may_change = OURS.contains(&path.as_str());
+            assert!(may_change || files.get(path) == Some(content), "{name}: {path} changed");
+        }
+        let foreign = |path: &&String| {
+            let known = OURS.contains(&path.as_str()) || path.as_str() == "var/lib/skewguard/verdict.json";
+            !known && !files_before.contains_key(*path) && !path.starts_with("run/systemd/system/")
+        };
+        assert_eq!(files.keys().find(foreign), None, "{name}: a file that nobody knows of");
+    }
+}
+
+#[test]
+fn the_units_that_are_held_without_asking_systemd() {
+    let node = Node::new(REFUSED);
+    assert_eq!(node.run("enforce").status.code(), Some(3));
+    let held = [
+        "crio.service",
+        "firstboot-osupdate.target",
+        "kubelet-dependencies.target",
+        "kubelet.service",
+        "machine-config-daemon-firstboot.service",
+        "machine-config-daemon-pull.service",
+        "ovs-kubelet-recovery.service",
+    ];
+    assert_eq!(node.held(), held);
+    let gate = node.json("run/skewguard/verdict.json")["gate"].clone();
+    assert_eq!(gate["held"], true);
+    assert_eq!(gate["units"].as_array().expect("a list").len(), held.len());
+}
+
+#[test]
+fn the_record_of_the_first_run() {
+    let node = Node::new(REFUSED);
+    node.run("enforce");
+    assert_eq!(
+        node.json("var/lib/skewguard/boot-image.json"),
+        json!({
+            "apiVersion": "skewguard.dev/v1alpha1",
+            "kind": "BootImageRecord",
+            "version": "412.86.202303211731-0",
+            "path": "/sysroot/.coreos-aleph-version.json",
+            "ostree": "/ostree/boot.1/rhcos/b007000000000000000000000000000000000000000000000000000000000000/0",
+            "rhel": false,
+        })
+    );
+}
+
+#[test]
+fn a_record_that_is_there_stays_even_a_damaged_one() {
+    for content in ["{\"kind\":\"BootImageRecord\",\"apiVersion\":\"skewguard.dev/v1alpha1\",\"version\":\"x\"}", "{ damaged", ""] {
+        let node = Node::new(ALLOWED);
+        std::fs::create_dir_all(node.path("var/lib/skewguard")).expect("made");
+        std::fs::write(node.path("var/lib/skewguard/boot-image.json"), content).expect("written");
+        assert_eq!(node.run("enforce").status.code(), Some(0));
+        assert_eq!(node.read("var/lib/skewguard/boot-image.json").as_deref(), Some(content));
+    }
+}
+
+#[test]
+fn the_message_is_on_the_console_of_a_refused_node_alone() {
+    for (name, first_line) in [
+        (REFUSED, Some("*** NODE REFUSED: ITS BOOT IMAGE IS TOO OLD FOR THIS CLUSTER ***")),
+        (WARNED, Some("*** WARNING: THE BOOT IMAGE OF THIS NODE IS TOO OLD FOR THIS CLUSTER ***")),
+        (ALLOWED, None),
+    ] {
+        let node = Node::new(name);
+        let before = node.read("etc/issue");
+        let output = node.run("enforce");
+        let after = node.read("etc/issue");
+        match first_line {
+            None => assert_eq!(after, before, "{name}"),
+            Some(line) => {
+                let after = after.expect("an issue");
+                assert!(after.lines().any(|got| got.trim() == line), "{name}: {after}");
+                assert!(after.ends_with(&before.expect("an issue")), "{name}: what was there follows");
+            }
+        }
+        assert!(stderr(&output).starts_with("skewguard: "), "{name}: with another root the entry goes to stderr: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_root_that_is_none_is_an_error() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_skewguard")).args(["enforce", "--root", "/nonexistent"]).output();
+    let output = output.expect("skewguard starts");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stderr(&output), "skewguard: --root /nonexistent: No such file or directory (os error 2)\n");
+}

@@ -1,0 +1,166 @@
+//! After the first run: again, after a reboot, after `allow`, and once the first boot is over.
+
+use crate::{ALLOWED, Node, REFUSED, WARNED, samples, stderr};
+use std::fs;
+
+const CONFIG: &str = "etc/ignition-machine-config-encapsulated.json";
+
+fn refused() -> Node {
+    let node = Node::new(REFUSED);
+    assert_eq!(node.run("enforce").status.code(), Some(3));
+    node
+}
+
+fn reboot(node: &Node) {
+    fs::remove_dir_all(node.path("run")).expect("/run is memory");
+}
+
+#[test]
+fn refusing_again_changes_nothing() {
+    let node = refused();
+    let before = node.files();
+    assert_eq!(node.run("enforce").status.code(), Some(3));
+    assert_eq!(node.files(), before);
+}
+
+#[test]
+fn what_is_refused_is_refused_after_a_reboot() {
+    let node = refused();
+    let before = node.files();
+    reboot(&node);
+    assert_eq!(node.run("enforce").status.code(), Some(3));
+    assert_eq!(node.files(), before);
+}
+
+#[test]
+fn a_refusal_stands_for_its_boot_whatever_is_decided_later_in_it() {
+    for (what, change) in [("override", "run/skewguard/override"), ("policy", "etc/skewguard/policy.json"), ("config", CONFIG)] {
+        let node = refused();
+        match what {
+            "override" => fs::write(node.path(change), "off\n").expect("written"),
+            _ => fs::remove_file(node.path(change)).expect("removed"),
+        }
+        if what == "policy" {
+            fs::remove_file(node.path("etc/mcs-machine-config-content.json")).expect("removed");
+        }
+        let before = node.files();
+        let output = node.run("enforce");
+        assert_eq!(output.status.code(), Some(3), "{what}");
+        let error = stderr(&output);
+        assert!(error.starts_with("skewguard: this boot was refused and stays refused"), "{what}: {error}");
+        assert!(error.ends_with("; to let the node through run: skewguard allow\n"), "{what}: {error}");
+        assert_eq!(node.files(), before, "{what}");
+    }
+}
+
+#[test]
+fn the_next_boot_decides_anew() {
+    let node = refused();
+    reboot(&node);
+    fs::create_dir_all(node.path("run/skewguard")).expect("made");
+    fs::write(node.path("run/skewguard/override"), "off\n").expect("written");
+    assert_eq!(node.run("enforce").status.code(), Some(0));
+    assert!(!node.is_stamped());
+    assert_eq!(node.held(), [""; 0]);
+    assert_eq!(node.files()["etc/issue"], Node::new(REFUSED).files()["etc/issue"], "the message is gone");
+    assert_eq!(node.json("run/skewguard/verdict.json")["verdict"], "Disabled");
+}
+
+#[test]
+fn allow_lifts_the_refusal_and_leaves_the_finding_on_record() {
+    let node = refused();
+    let output = node.run("allow");
+    assert_eq!(
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).as_ref(), stderr(&output).as_str()),
+        (
+            Some(0),
+            "This node goes on, for this boot: first the OS update, then, after a reboot, the kubelet.\n\
+             Follow it: journalctl -f -u machine-config-daemon-pull -u machine-config-daemon-firstboot\n",
+            ""
+        )
+    );
+    assert!(!node.is_stamped());
+    assert_eq!(node.held(), [""; 0]);
+    assert_eq!(node.files()["etc/issue"], Node::new(REFUSED).files()["etc/issue"]);
+
+    // systemd starts our unit again, with everything else.
+    assert_eq!(node.run("enforce").status.code(), Some(0));
+    let verdict = node.json("run/skewguard/verdict.json");
+    assert_eq!((&verdict["verdict"], &verdict["action"]), (&"Refused".into(), &"Proceed".into()));
+    assert_eq!(verdict["override"], serde_json::json!({ "value": "warn", "source": "File" }));
+    assert!(!node.is_stamped());
+
+    // For this boot: without an update the next one refuses again.
+    reboot(&node);
+    assert_eq!(node.run("enforce").status.code(), Some(3));
+}
+
+#[test]
+fn allow_on_a_node_that_is_not_refused_does_nothing() {
+    for name in [ALLOWED, WARNED] {
+        let node = Node::new(name);
+        node.run("enforce");
+        let before = node.files();
+        let output = node.run("allow");
+        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "This node is not refused: there is nothing to let through.\n");
+        assert_eq!(node.files(), before, "{name}");
+    }
+}
+
+/// What the node has instead of the encapsulated config once its first boot is over.
+fn finish(node: &Node, renamed: bool) {
+    let (from, to) = (node.path(CONFIG), node.path(&format!("{CONFIG}.bak")));
+    if renamed { fs::rename(from, to).expect("renamed") } else { fs::remove_file(from).expect("removed") }
+}
+
+#[test]
+fn once_the_first_boot_is_over_nothing_is_ever_held_or_decided() {
+    for name in samples() {
+        for renamed in [true, false] {
+            let node = Node::new(&name);
+            if !node.path(CONFIG).exists() {
+                continue;
+            }
+            finish(&node, renamed);
+            let before = node.files();
+            let output = node.run("enforce");
+            assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{name}");
+            assert_eq!(node.files(), before, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_message_goes_however_the_node_got_on() {
+    for name in [REFUSED, WARNED] {
+        for renamed in [true, false] {
+            let node = Node::new(name);
+            assert!(node.path("etc/issue").is_symlink(), "as on RHCOS");
+            let before = node.files();
+            node.run("enforce");
+            assert!(fs::symlink_metadata(node.path("etc/issue")).expect("there").is_file(), "{name}: a message stands");
+            reboot(&node);
+            finish(&node, renamed);
+            assert_eq!(node.run("enforce").status.code(), Some(0), "{name}");
+            let mut after = node.files();
+            // The record and the last verdict are for later boots.
+            after.retain(|path, _| !path.starts_with("var/lib/skewguard/") && !path.starts_with(CONFIG));
+            let expected: Vec<_> = before.iter().filter(|(path, _)| !path.starts_with(CONFIG)).collect();
+            assert_eq!(after.iter().collect::<Vec<_>>(), expected, "{name}: byte for byte, link for link");
+            assert!(!node.path("var/lib/skewguard/issue.saved").exists(), "{name}: nothing left to restore");
+        }
+    }
+}
+
+#[test]
+fn the_message_of_a_node_that_goes_on_ends_with_its_boot() {
+    let node = Node::new(WARNED);
+    let before = node.files()["etc/issue"].clone();
+    node.run("enforce");
+    assert_ne!(node.files()["etc/issue"], before);
+    let output = node.run_with("enforce", &["--restore-console"]);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    assert_eq!(node.files()["etc/issue"], before);
+    assert_eq!(node.json("var/lib/skewguard/verdict.json")["verdict"], "Refused", "the verdict stays");
+}
