@@ -1,6 +1,5 @@
 """The agent under test: built from this project, and put into a boot image or a config."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -9,34 +8,32 @@ from pathlib import Path
 from .paths import PROJECT, TARGET
 from .trees import BuildError
 
-TRIPLE = "x86_64-unknown-linux-musl"
+FULL = TARGET / "dist/skewguard"
+EMBED = TARGET / "dist/skewguard-embed"
 
 
-def binary():
-    """The static binary under test: SKEWGUARD_BOOT_BINARY, or the project's own release build."""
+def binary(embed=False):
+    """The static binary under test: SKEWGUARD_BOOT_BINARY, or what the project ships."""
     given = os.environ.get("SKEWGUARD_BOOT_BINARY")
-    return Path(given) if given else TARGET / TRIPLE / "release" / "skewguard"
+    return Path(given) if given else EMBED if embed else FULL
 
 
 def build():
-    """Builds the static binary, unless one is given. Returns its path."""
+    """Builds the binaries that ship, unless one is given."""
     if not os.environ.get("SKEWGUARD_BOOT_BINARY"):
-        done = subprocess.run(["cargo", "build", "--release", "--locked", "--target", TRIPLE], cwd=PROJECT,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        done = subprocess.run([str(PROJECT / "dist/build")], cwd=PROJECT, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode != 0:
-            raise BuildError(f"cargo build --target {TRIPLE} ended with {done.returncode} "
-                             f"(rustup target add {TRIPLE}; ring needs the Debian package musl-tools):\n"
-                             f"{done.stdout[-3000:]}")
-    return binary()
+            raise BuildError(f"dist/build ended with {done.returncode}:\n{done.stdout[-3000:]}")
 
 
-def _render(*arguments, policy=None):
-    """Output of `skewguard render ...`."""
+def render(*arguments):
+    """What `skewguard render ...` prints."""
     command = [str(binary()), "render", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, input=policy)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise BuildError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
-    return json.loads(done.stdout)
+    return done.stdout
 
 
 def install(root):
@@ -48,5 +45,5 @@ def install(root):
     for preset in (PROJECT / "systemd").glob("*.preset"):
         shutil.copy(preset, usr / "lib/systemd/system-preset")
     (usr / "lib/systemd/catalog").mkdir(exist_ok=True)
-    for catalog in (PROJECT / "dist").glob("**/*.catalog"):
+    for catalog in (PROJECT / "dist").glob("*.catalog"):
         shutil.copy(catalog, usr / "lib/systemd/catalog")

@@ -5,8 +5,10 @@ import shlex
 import time
 
 from .nspawn import BootError
+from .trees import ROOT_PASSWORD
 
 LOGIN = r"(?m)^\S+ login: "
+PROMPT = r"(?m)^root@\S+:\S*# "
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
@@ -72,25 +74,58 @@ class Boot:
         notes = self.read("/var/log/stand-ins") or ""
         return [line.split()[2] for line in notes.splitlines() if line.startswith(self._boot_id)]
 
+    def ran_before(self):
+        """Names of the stand-ins that ran in the boot before this one, in order."""
+        self.ran()
+        notes = [line.split() for line in (self.read("/var/log/stand-ins") or "").splitlines()]
+        boots = list(dict.fromkeys(note[0] for note in notes))
+        wanted = boots[boots.index(self._boot_id) - 1] if self._boot_id in boots else boots[-1]
+        return [note[2] for note in notes if note[0] == wanted]
+
     def failed(self):
         """Names of the units that `systemctl --failed` lists."""
         output = self.shell("systemctl --failed --plain --no-legend --no-pager")
         return sorted(line.split()[0] for line in output.splitlines() if line.strip())
 
+    def active(self):
+        """Names of the services that run now."""
+        output = self.shell("systemctl list-units --type=service --state=running --plain --no-legend --no-pager")
+        return [line.split()[0] for line in output.splitlines() if line.strip()]
+
     def property(self, unit, name):
         """One property of a unit."""
         return self.shell(f"systemctl show --value -p {name} {unit}").strip()
 
-    def journal(self, *matches):
-        """Entries of this boot that match, as objects."""
+    def journal(self, *matches, boot=0):
+        """Entries that match, as objects; `boot` -1 is the boot before this one."""
         words = " ".join(shlex.quote(match) for match in matches)
-        output = self.shell(f"journalctl --sync; journalctl -b -o json --no-pager --all {words}")
+        output = self.shell(f"journalctl --sync; journalctl -b {boot} -o json --no-pager --all {words}")
         return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
 
-    def journal_text(self, *options):
-        """The journal of this boot as text."""
+    def journal_text(self, *options, boot=0):
+        """The journal as text."""
         words = " ".join(shlex.quote(option) for option in options)
-        return self.shell(f"journalctl --sync; journalctl -b -o short-monotonic --no-pager {words}")
+        return self.shell(f"journalctl --sync; journalctl -b {boot} -o short-monotonic --no-pager {words}")
+
+    def log_in(self):
+        """Logs in as root on the console. Returns the place on the console behind the first shell prompt."""
+        place = 0
+        for shown, typed in ((LOGIN, "root"), (r"Password: ", ROOT_PASSWORD), (PROMPT, None)):
+            place = self.console.wait_for(shown, self.deadline, place)
+            if place is None:
+                raise BootError(f"boot {self.number}: no {shown!r} on the console")
+            if typed is not None:
+                self.console.send(typed + "\n")
+        return place
+
+    def type(self, command, place):
+        """Types a command on the console behind `place`; returns what it printed and where that ends.
+
+        None when the console did not come back with a prompt.
+        """
+        self.console.send(command + "\n")
+        end = self.console.wait_for(PROMPT, self.deadline, place + len(command))
+        return (None, place) if end is None else (self.console.text()[place:end], end)
 
     def verdict(self):
         """/run/skewguard/verdict.json, or None."""

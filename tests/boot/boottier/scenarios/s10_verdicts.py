@@ -1,0 +1,136 @@
+"""Every verdict, on a node that really boots."""
+
+from ..looks import ALLOWING, goes_on, journal_entry, policy, refused, silent
+from ..scenario import scenario
+
+OLD = "413.92.202305021736-0"
+FACTS = {"SKEWGUARD_RHEL": "9.2", "SKEWGUARD_OCP": "4.13", "SKEWGUARD_RELEASE": "4.21.3"}
+TOO_OLD = ["NODE REFUSED: ITS BOOT IMAGE IS TOO OLD FOR THIS CLUSTER", f"boot image {OLD} (RHEL 9.2, OCP 4.13)",
+           "/sysroot/.coreos-aleph-version.json", "OCP 4.14.0 or newer", "RHCOS 9.4 or newer",
+           "/etc/skewguard/policy.json", "skewguard allow", "skewguard=off", "Ask #platform on chat."]
+
+
+@scenario("refused-wiring-a", "refused, wiring A (4.11): held, said, nothing else broken")
+def refused_a(world):
+    node = world.node(wiring="a", policy=policy())
+    refused(world, node, node.boot().settle(), message=TOO_OLD, **FACTS)
+
+
+@scenario("refused-wiring-b", "refused, wiring B (4.14 and later): the network is left alone as well")
+def refused_b(world):
+    node = world.node(wiring="b", policy=policy())
+    refused(world, node, node.boot().settle(), message=TOO_OLD, **FACTS)
+
+
+@scenario("refused-systemd-257", "refused on a RHEL 10 boot image, systemd 257: the RHEL major")
+def refused_257(world):
+    node = world.node(image="rhel10-boot", target="rhel9-target", release="4.20.1",
+                      policy=policy(rhelMajors=[9], minimumRHCOSVersion="9.2"))
+    boot = node.boot().settle()
+    world.expect.contains(boot.shell("systemctl --version"), ["systemd 257"], "the node's systemd")
+    refused(world, node, boot, reason="RHELMajorUnsupported", SKEWGUARD_RHEL="10.2", SKEWGUARD_RELEASE="4.20.1",
+            message=["NODE REFUSED: ITS BOOT IMAGE HAS THE WRONG RHEL MAJOR", "10.2.20260423-0"])
+
+
+@scenario("refused-ovs-recovery", "refused where ovs-kubelet-recovery starts the kubelet again and again")
+def refused_recovery(world):
+    node = world.node(wiring="b-recovery", policy=policy())
+    boot = node.boot(timeout=90).settle()
+    # The attempts to start it run the check again, each with its entry.
+    refused(world, node, boot, message=TOO_OLD, attempts=True, **FACTS)
+    world.expect.equal(boot.shell("systemctl start ovs-kubelet-recovery.service 2>&1; echo $?").split()[-1], "1",
+                       "starting the recovery by hand")
+    refused(world, node, boot, message=TOO_OLD, attempts=True, **FACTS)
+
+
+@scenario("refused-newer", "a cluster that was rolled back: the boot image is newer than the target's maximum")
+def refused_newer(world):
+    node = world.node(policy=policy(maximumRHCOSVersion="9.0"))
+    refused(world, node, node.boot().settle(), reason="AboveMaximumRHCOSVersion",
+            message=["NODE REFUSED: ITS BOOT IMAGE IS NEWER THAN ALLOWED", OLD])
+
+
+@scenario("refused-denied", "one boot image denied by the policy, with the policy's own reason")
+def refused_denied(world):
+    denied = [{"version": "413.92.2023*", "reason": "KCS 1234567: bad firmware"}]
+    node = world.node(policy=policy(minimumRHCOSVersion="9.2", deniedVersions=denied))
+    refused(world, node, node.boot().settle(), reason="DeniedVersion",
+            message=["NODE REFUSED: ITS BOOT IMAGE IS DENIED BY THE POLICY", OLD, "KCS 1234567: bad"])
+
+
+@scenario("refused-undetermined", "boot image unknown, policy onUndetermined: Refuse")
+def refused_undetermined(world):
+    node = world.node(aleph={"version": "custom-build-7"}, policy={**policy(), "onUndetermined": "Refuse"})
+    boot = node.boot().settle()
+    refused(world, node, boot, verdict="Undetermined", reason="BootImageUndecodable",
+            message=["NODE REFUSED: ITS BOOT IMAGE CANNOT BE JUDGED"], SKEWGUARD_BOOT_IMAGE="custom-build-7")
+
+
+def admitted(world, node, verdict, reason, **fields):
+    """The first boot goes on without a word, and the node joins."""
+    first = node.boot()
+    second = goes_on(world, node, first)
+    silent(world.expect, first)
+    journal_entry(world.expect, second, verdict, "Proceed", reason, before=True, **fields)
+    return second
+
+
+@scenario("allowed-wiring-a", "allowed, wiring A: rebase, reboot, kubelet, as without skewguard")
+def allowed_a(world):
+    admitted(world, world.node(wiring="a", policy=ALLOWING), "Allowed", "WithinLimits", **FACTS)
+
+
+@scenario("allowed-wiring-b", "allowed, wiring B, rebase from systemd 252 to 257")
+def allowed_b(world):
+    admitted(world, world.node(target="rhel10-target", policy=ALLOWING), "Allowed", "WithinLimits",
+             SKEWGUARD_BOOT_IMAGE=OLD, **FACTS)
+
+
+@scenario("allowed-systemd-257", "allowed on a RHEL 10 boot image, systemd 257, without a release annotation")
+def allowed_257(world):
+    admitted(world, world.node(image="rhel10-boot", target="rhel10-target", release=None,
+                               policy=policy(minimumRHCOSVersion="9.2")), "Allowed", "WithinLimits")
+
+
+@scenario("warn", "mode Warn: says what it would have refused, and lets the node go on")
+def warn(world):
+    node = world.node(policy=policy(mode="Warn"))
+    first = node.boot()
+    second = goes_on(world, node, first)
+    journal_entry(world.expect, second, "Refused", "Proceed", "BelowMinimumOCPVersion", before=True, **FACTS)
+    world.expect.contains(first.console.text(), [
+        "skewguard: WARNING: THE BOOT IMAGE OF THIS NODE IS TOO OLD FOR THIS CLUSTER", OLD], "the console")
+
+
+@scenario("no-policy", "no policy delivered: nothing is decided, nothing is shown")
+def no_policy(world):
+    admitted(world, world.node(policy=None), "NoPolicy", "NoPolicyDelivered")
+
+
+@scenario("undetermined", "a boot image nobody can decode: not refused")
+def undetermined(world):
+    admitted(world, world.node(aleph={"version": "custom-build-7"}, policy=policy()), "Undetermined",
+             "BootImageUndecodable")
+
+
+@scenario("undetermined-policy", "a policy that cannot be read: not refused")
+def undetermined_policy(world):
+    admitted(world, world.node(policy='{"mode": "Enforce", '), "Undetermined", "PolicyInvalid")
+
+
+@scenario("opt-out", "mode None: the opt-out")
+def opt_out(world):
+    admitted(world, world.node(policy=policy(mode="None")), "Disabled", "PolicyModeNone")
+
+
+@scenario("on-target", "Assisted install: the target image on disk, an older ISO in the aleph")
+def on_target(world):
+    node = world.node(image="rhel9-target", aleph={"version": OLD}, policy=policy())
+    boot = node.boot().settle()
+    expect = world.expect
+    ran = boot.ran()
+    expect.contains(" ".join(ran), ["machine-config-daemon-pull.service", "rebase-not-needed",
+                                    "nodeip-configuration.service", "crio.service", "kubelet.service"], "what ran")
+    expect.equal(boot.failed(), [], "systemctl --failed")
+    journal_entry(expect, boot, "Allowed", "Proceed", "AlreadyOnTarget", SKEWGUARD_BOOT_IMAGE=OLD)
+    silent(expect, boot)
