@@ -180,3 +180,11 @@ fn a_warning_says_who_let_the_node_through() {
     let other_mode = Node { mode: "Terminate", ..Node::default() }.facts();
     assert_eq!(second(&other_mode).as_deref(), Some("It is let through, because the policy is not one that may refuse."));
 }
+
+#[test]
+fn the_documentation_shows_the_message_as_it_is() {
+    let docs = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/console.md")).expect("docs/console.md");
+    let context = Context { address: Some("10.0.141.23".to_owned()), ..Context::default() };
+    let message = issue(&Node::default().verdict(), &context);
+    assert!(docs.contains(&format!("```\n{}\n```", message.trim_end())), "docs/console.md shows another message than\n{message}");
+}

@@ -6,6 +6,7 @@
 
 mod files;
 mod journal;
+mod kill;
 mod world;
 
 use skewguard::policy;
