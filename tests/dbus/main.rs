@@ -6,5 +6,6 @@ mod bus;
 mod gate_hold;
 mod gate_release;
 mod gate_trouble;
+mod identity;
 mod node;
 mod systemd1;

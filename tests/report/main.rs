@@ -6,7 +6,14 @@ mod answers;
 mod certificate;
 mod delivery;
 mod driver;
+mod manifests;
 mod names;
 mod objects;
+mod prune;
 mod sample;
+#[path = "../support/apiserver/schema.rs"]
+#[allow(dead_code, unreachable_pub)] // It is the test API server's, which uses all of it.
+mod schema;
+mod schemas;
 mod state;
+mod unit;

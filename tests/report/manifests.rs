@@ -1,0 +1,313 @@
+//! dist/manifests: complete, valid against the cluster's OpenAPI documents, and letting through what nodes send and nothing else.
+
+use crate::sample;
+use crate::schema::{Crd, Schema};
+use serde_json::{Value, json};
+use skewguard::node::identity::Identity;
+use skewguard::render::manifests::Manifests;
+use skewguard::report::event::{About, Event, Regarding};
+use skewguard::report::objects::{BootImageReport, Source};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+const BOOTSTRAP: &str = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
+
+fn dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/manifests")
+}
+
+fn documents(yaml: &str) -> Vec<Value> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(yaml).unwrap();
+    documents.into_iter().filter(|document| !document.is_null()).collect()
+}
+
+fn rendered(base_only: bool, prune: bool) -> Vec<Value> {
+    documents(&Manifests { base_only, prune }.to_yaml())
+}
+
+/// What kustomize builds from a directory: its resources, and those of the directories among them, in their order.
+fn built(dir: &Path) -> Vec<Value> {
+    let kustomization = std::fs::read_to_string(dir.join("kustomization.yaml")).unwrap();
+    let kustomization = documents(&kustomization).remove(0);
+    let resources = kustomization["resources"].as_array().unwrap().iter().map(|entry| dir.join(entry.as_str().unwrap()));
+    let named: Vec<PathBuf> = resources.collect();
+    let mut found: Vec<PathBuf> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "yaml") && !path.ends_with("kustomization.yaml"));
+    for path in found {
+        assert!(named.contains(&path), "{} is in no kustomization", path.display());
+    }
+    named.iter().flat_map(|path| if path.is_dir() { built(path) } else { documents(&std::fs::read_to_string(path).unwrap()) }).collect()
+}
+
+fn find<'a>(documents: &'a [Value], kind: &str, name: &str) -> &'a Value {
+    documents
+        .iter()
+        .find(|document| document["kind"] == kind && document["metadata"]["name"] == name)
+        .unwrap_or_else(|| panic!("there is no {kind} {name}"))
+}
+
+#[test]
+fn render_prints_what_kustomize_builds() {
+    assert_eq!(rendered(false, false), built(&dir()));
+    assert_eq!(rendered(true, false), built(&dir().join("base")));
+    let with_prune: Vec<Value> = built(&dir()).into_iter().chain(built(&dir().join("prune"))).collect();
+    assert_eq!(rendered(false, true), with_prune);
+}
+
+#[test]
+fn a_fresh_cluster_can_take_them_in_their_order() {
+    let all = rendered(false, true);
+    let first = |kind: &str| all.iter().position(|document| document["kind"] == kind).unwrap();
+    assert_eq!(first("Namespace"), 0);
+    let namespaced = all.iter().filter(|document| document["metadata"]["namespace"] != Value::Null);
+    assert!(namespaced.into_iter().all(|document| document["metadata"]["namespace"] == "skewguard"));
+    for (before, after) in [("Role", "RoleBinding"), ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")] {
+        assert!(first(before) < first(after), "{before} before {after}");
+    }
+    // No object of a kind that the same stream defines: its API would not be served yet.
+    assert!(all.iter().all(|document| document["kind"] != "BootImageReport"));
+    let mut names: Vec<String> = all.iter().map(|document| format!("{}/{}", document["kind"], document["metadata"]["name"])).collect();
+    names.sort();
+    let count = names.len();
+    names.dedup();
+    assert_eq!(names.len(), count, "each object once");
+}
+
+#[test]
+fn every_object_is_valid_for_the_api_server() {
+    let rbac = |kind: &str| Schema::of_kind("apis_rbac.authorization.k8s.io_v1", &format!("io.k8s.api.rbac.v1.{kind}"));
+    let mut checked = 0;
+    for document in rendered(false, true) {
+        let schema = match document["kind"].as_str().unwrap() {
+            kind @ ("Role" | "RoleBinding" | "ClusterRole") => rbac(kind),
+            "CustomResourceDefinition" => Schema::of_kind(
+                "apis_apiextensions.k8s.io_v1",
+                "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition",
+            ),
+            _ => continue,
+        };
+        assert_eq!(schema.errors(&document), Vec::<String>::new(), "{}", document["metadata"]["name"]);
+        checked += 1;
+    }
+    assert_eq!(checked, 6);
+}
+
+#[test]
+fn nodes_may_create_two_kinds_of_objects_and_nothing_else() {
+    let base = rendered(true, false);
+    let expected = json!([
+        { "apiGroups": ["skewguard.dev"], "resources": ["bootimagereports"], "verbs": ["create"] },
+        { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create"] }
+    ]);
+    assert_eq!(find(&base, "Role", "skewguard-report")["rules"], expected);
+    let subjects = &find(&base, "RoleBinding", "skewguard-report")["subjects"];
+    assert_eq!(*subjects, json!([{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": BOOTSTRAP }]));
+    let reader = find(&base, "ClusterRole", "skewguard-reader");
+    assert_eq!(reader["rules"][0]["verbs"], json!(["get", "list", "watch"]));
+    assert_eq!(reader["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-cluster-reader"], "true");
+}
+
+/// apiextensions' `ValidateStructural`: every level has a type, and what is bounded stays so.
+#[test]
+fn the_crd_is_structural_and_every_length_is_bounded() {
+    fn walk(at: &str, schema: &Value, seen: &mut usize) {
+        let kind = schema["type"].as_str().unwrap_or_else(|| panic!("{at}: no type"));
+        assert!(schema.get("enum").is_none(), "{at}: a closed enum locks later agents out");
+        *seen += 1;
+        match kind {
+            "string" => assert!(schema.get("maxLength").is_some() || schema["format"] == "date-time", "{at}: no maxLength"),
+            "array" => {
+                assert!(schema.get("maxItems").is_some(), "{at}: no maxItems");
+                walk(&format!("{at}[]"), &schema["items"], seen);
+            }
+            "object" => {
+                let keeps = schema["x-kubernetes-preserve-unknown-fields"] == true;
+                assert!(schema["properties"].is_object() || keeps, "{at}: neither properties nor preserve-unknown-fields");
+                assert_eq!(keeps, at == ".report.details", "{at}");
+                for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+                    walk(&format!("{at}.{name}"), schema, seen);
+                }
+            }
+            _ => {}
+        }
+    }
+    let base = rendered(true, false);
+    let crd = find(&base, "CustomResourceDefinition", "bootimagereports.skewguard.dev");
+    assert_eq!(crd["spec"]["names"]["shortNames"], json!(["bir"]));
+    let version = &crd["spec"]["versions"][0];
+    let report = &version["schema"]["openAPIV3Schema"]["properties"]["report"];
+    let mut seen = 0;
+    walk(".report", report, &mut seen);
+    assert!(seen > 60, "{seen}");
+    assert_eq!(report["x-kubernetes-validations"][0]["rule"], "self == oldSelf");
+    for column in version["additionalPrinterColumns"].as_array().unwrap() {
+        let path = column["jsonPath"].as_str().unwrap();
+        if path == ".metadata.creationTimestamp" {
+            continue;
+        }
+        let steps = path.replace("[0]", "").split('.').skip(1).map(|step| format!("/properties/{step}")).collect::<String>();
+        let field = version["schema"]["openAPIV3Schema"].pointer(&steps);
+        assert!(field.is_some(), "column {}: {path} is no field", column["name"]);
+    }
+}
+
+#[test]
+fn a_report_never_changes() {
+    let rule = "self == oldSelf";
+    let report = sample_report()["report"].clone();
+    let mut other = report.clone();
+    other["details"]["new"] = json!({ "deep": 1 });
+    assert!(cel(rule, &[("self", &report), ("oldSelf", &report)]).unwrap());
+    assert!(!cel(rule, &[("self", &other), ("oldSelf", &report)]).unwrap());
+}
+
+fn cel(expression: &str, variables: &[(&str, &Value)]) -> Result<bool, String> {
+    let program = cel::Program::compile(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
+    let mut context = cel::Context::default();
+    for (name, value) in variables {
+        context.add_variable(*name, *value).unwrap();
+    }
+    match program.execute(&context) {
+        Ok(cel::Value::Bool(value)) => Ok(value),
+        Ok(other) => Err(format!("{expression}: {other:?} is no bool")),
+        Err(error) => Err(format!("{expression}: {error}")),
+    }
+}
+
+/// Runs one policy as an API server does: conditions, then validations; the messages of those that fail. An error counts as a failure
+/// (`failurePolicy: Fail`).
+fn denied(policy: &str, user: &str, operation: &str, object: &Value) -> Vec<String> {
+    let all = rendered(false, false);
+    let spec = &find(&all, "ValidatingAdmissionPolicy", policy)["spec"];
+    assert_eq!(spec["failurePolicy"], "Fail");
+    let binding = find(&all, "ValidatingAdmissionPolicyBinding", policy);
+    assert_eq!(binding["spec"], json!({ "policyName": policy, "validationActions": ["Deny"] }));
+    let request = json!({ "operation": operation, "userInfo": { "username": user } });
+    let variables = [("request", &request), ("object", object)];
+    let holds = |expression: &Value| cel(expression.as_str().unwrap(), &variables);
+    let conditions = spec["matchConditions"].as_array().unwrap();
+    if !conditions.iter().all(|condition| holds(&condition["expression"]).unwrap()) {
+        return Vec::new();
+    }
+    let validations = spec["validations"].as_array().unwrap();
+    let failed = validations.iter().filter(|validation| holds(&validation["expression"]) != Ok(true));
+    failed.map(|validation| validation["message"].as_str().unwrap().to_owned()).collect()
+}
+
+fn sample_report() -> Value {
+    let verdict = sample::refused();
+    let source = Source {
+        verdict: &verdict,
+        identity: &sample::identity(),
+        rpm_ostree: None,
+        remediation: "Set a newer AMI.",
+        installation: "00112233445566778899aabbccddeeff",
+        now: UNIX_EPOCH,
+    };
+    serde_json::to_value(BootImageReport::new(&source)).unwrap()
+}
+
+fn sample_event(about: About<'_>, regarding: Regarding, identity: &Identity) -> Value {
+    let name = sample_report()["metadata"]["name"].as_str().unwrap().to_owned();
+    serde_json::to_value(Event::new(about, &name, regarding, identity, UNIX_EPOCH)).unwrap()
+}
+
+/// The same Event as the core API has it.
+fn as_core(mut event: Value) -> Value {
+    let fields = event.as_object_mut().unwrap();
+    for (new, old) in [("regarding", "involvedObject"), ("note", "message"), ("reportingController", "reportingComponent")] {
+        if let Some(value) = fields.remove(new) {
+            fields.insert(old.to_owned(), value);
+        }
+    }
+    event
+}
+
+#[test]
+fn the_policies_let_through_what_nodes_send() {
+    let verdict = sample::refused();
+    assert_eq!(denied("skewguard-reports", BOOTSTRAP, "CREATE", &sample_report()), [""; 0]);
+    for (about, regarding) in [
+        (About::Verdict(&verdict), Regarding::report("a-0123456789abcdef", Some("uid"))),
+        (About::Verdict(&verdict), Regarding::namespace()),
+        (About::NoVerdict, Regarding::namespace()),
+    ] {
+        for identity in [sample::identity(), Identity::default()] {
+            let event = sample_event(about, regarding.clone(), &identity);
+            assert_eq!(denied("skewguard-events", BOOTSTRAP, "CREATE", &event), [""; 0]);
+            assert_eq!(denied("skewguard-core-events", BOOTSTRAP, "CREATE", &as_core(event)), [""; 0]);
+        }
+    }
+}
+
+#[test]
+fn the_policies_stop_what_nodes_do_not_send() {
+    let set = |object: &Value, pointer: &str, value: Value| {
+        let mut object = object.clone();
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        object.pointer_mut(parent).unwrap()[field] = value;
+        object
+    };
+    let report = sample_report();
+    let many = json!(vec!["x"; 17]);
+    let fields: Value = (0..17).map(|n| (format!("f{n}"), Value::from(n))).collect::<serde_json::Map<_, _>>().into();
+    for (object, message) in [
+        (set(&report, "/metadata/name", json!("anything")), "a report is named after the host, a dash and 16 hex digits"),
+        (
+            set(&report, "/metadata/name", json!(format!("{}-0123456789abcdef", "a".repeat(64)))),
+            "a report is named after the host, a dash and 16 hex digits",
+        ),
+        (set(&report, "/metadata/generateName", json!("a-0123456789abcdef")), "a report has a name and no other metadata"),
+        (set(&report, "/metadata/finalizers", json!(["example.com/stay"])), "a report has a name and no other metadata"),
+        (set(&report, "/metadata/ownerReferences", json!([])), "a report has a name and no other metadata"),
+        (set(&report, "/report/details", fields), "a report's details have at most 16 fields"),
+        (set(&report, "/report/warnings", many.clone()), "a report has at most 16 warnings"),
+        (set(&report, "/report/findings", many), "a report has at most 16 findings"),
+    ] {
+        assert_eq!(denied("skewguard-reports", BOOTSTRAP, "CREATE", &object), [message]);
+        assert_eq!(denied("skewguard-reports", "system:admin", "CREATE", &object), [""; 0], "only the bootstrap identity is held");
+    }
+    assert_eq!(denied("skewguard-reports", BOOTSTRAP, "UPDATE", &report), ["a node's report is made once and never changed"]);
+
+    let event = sample_event(About::NoVerdict, Regarding::namespace(), &Identity::default());
+    let about = "an Event is about a BootImageReport or the namespace skewguard";
+    for (object, message) in [
+        (set(&event, "/metadata/name", json!("anything")), "an Event is named after the report and a number"),
+        (set(&event, "/metadata/labels", json!({ "a": "b" })), "an Event has a name and no other metadata"),
+        (set(&event, "/reportingController", json!("kubelet")), "reportingController must be skewguard.dev/agent"),
+        (set(&event, "/regarding/kind", json!("Pod")), about),
+        (set(&event, "/regarding/namespace", json!("default")), about),
+        (set(&event, "/regarding", json!({})), about),
+        (set(&event, "/note", json!("x".repeat(1025))), "a note has at most 1024 characters"),
+        (set(&event, "/series", json!({ "count": 2 })), "an Event is about one object, and no series"),
+    ] {
+        assert_eq!(denied("skewguard-events", BOOTSTRAP, "CREATE", &object), [message]);
+        let core = denied("skewguard-core-events", BOOTSTRAP, "CREATE", &as_core(object));
+        assert_eq!(core.len(), 1, "{core:?}");
+    }
+    assert_eq!(denied("skewguard-events", BOOTSTRAP, "UPDATE", &event), ["a node's Event is made once and never changed"]);
+}
+
+#[test]
+fn the_policies_select_the_resources_they_are_for() {
+    let all = rendered(false, false);
+    for (policy, group, resource) in [
+        ("skewguard-reports", "skewguard.dev", "bootimagereports"),
+        ("skewguard-events", "events.k8s.io", "events"),
+        ("skewguard-core-events", "", "events"),
+    ] {
+        let constraints = &find(&all, "ValidatingAdmissionPolicy", policy)["spec"]["matchConstraints"];
+        assert_eq!(constraints["namespaceSelector"], json!({ "matchLabels": { "kubernetes.io/metadata.name": "skewguard" } }));
+        let rule = &constraints["resourceRules"][0];
+        assert_eq!((&rule["apiGroups"], &rule["resources"][0]), (&json!([group]), &json!(resource)));
+        assert_eq!(rule["operations"], json!(["CREATE", "UPDATE"]));
+    }
+}
+
+#[test]
+fn the_crd_keeps_every_field_of_a_report() {
+    let crd = Crd::read(&dir().join("base/crd.yaml"));
+    let mut report = sample_report();
+    assert_eq!(crd.prune(&mut report), [""; 0]);
+    assert_eq!(crd.errors(&report), Vec::<String>::new());
+}

@@ -1,0 +1,125 @@
+//! Every body against the cluster's OpenAPI documents and the CRD, whatever the verdict and the node say.
+
+use crate::sample;
+use crate::schema::{Crd, Schema};
+use proptest::prelude::*;
+use serde_json::Value;
+use skewguard::node::identity::{BootedDeployment, Identity};
+use skewguard::report::event::{About, Event, Regarding};
+use skewguard::report::inventory::NodePatch;
+use skewguard::report::objects::{BootImageReport, Source};
+use skewguard::verdict::{Finding, GateStatus, Reason, RuleResult, Verdict};
+use std::path::Path;
+use std::sync::LazyLock;
+use std::time::{Duration, UNIX_EPOCH};
+
+static CRD: LazyLock<Crd> = LazyLock::new(|| Crd::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/manifests/base/crd.yaml")));
+static EVENT: LazyLock<Schema> = LazyLock::new(|| Schema::of_kind("apis_events.k8s.io_v1", "io.k8s.api.events.v1.Event"));
+static META: LazyLock<Schema> =
+    LazyLock::new(|| Schema::of_kind("apis_events.k8s.io_v1", "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"));
+
+const NONE: [&str; 0] = [];
+
+fn report(verdict: &Verdict, identity: &Identity, seconds: u64) -> Value {
+    let rpm_ostree = BootedDeployment { version: Some("x".repeat(600)), ..BootedDeployment::default() };
+    serde_json::to_value(BootImageReport::new(&Source {
+        verdict,
+        identity,
+        rpm_ostree: Some(&rpm_ostree),
+        remediation: &verdict.message,
+        installation: "00112233445566778899aabbccddeeff",
+        now: UNIX_EPOCH + Duration::from_secs(seconds),
+    }))
+    .unwrap()
+}
+
+fn check(verdict: &Verdict, identity: &Identity, seconds: u64) {
+    let mut report = report(verdict, identity, seconds);
+    assert_eq!(META.errors(&report["metadata"]), NONE);
+    assert_eq!(CRD.prune(&mut report), NONE);
+    assert_eq!(CRD.errors(&report), NONE);
+    let size = serde_json::to_string(&report).unwrap().len();
+    assert!(size < 128 * 1024, "{size}");
+    assert!(printable(&report), "{report}");
+
+    let name = report["metadata"]["name"].as_str().unwrap();
+    let now = UNIX_EPOCH + Duration::from_secs(seconds);
+    for (about, regarding) in
+        [(About::Verdict(verdict), Regarding::report(name, Some(&verdict.message))), (About::NoVerdict, Regarding::namespace())]
+    {
+        let event = serde_json::to_value(Event::new(about, name, regarding, identity, now)).unwrap();
+        assert_eq!(EVENT.errors(&event), NONE);
+        assert!(event["note"].as_str().unwrap().len() <= 1024 && event["reportingInstance"].as_str().unwrap().len() <= 128);
+        assert!(printable(&event), "{event}");
+    }
+
+    let patch = serde_json::to_value(NodePatch::new(verdict)).unwrap();
+    assert_eq!(META.errors(&patch["metadata"]), NONE);
+    assert!(printable(&patch), "{patch}");
+}
+
+fn printable(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.bytes().all(|b| (b' '..=b'~').contains(&b)),
+        Value::Array(items) => items.iter().all(printable),
+        Value::Object(fields) => fields.values().all(printable),
+        _ => true,
+    }
+}
+
+#[test]
+fn the_bodies_of_an_ordinary_refusal_are_valid() {
+    check(&sample::refused(), &sample::identity(), 1_772_323_200);
+    check(&sample::refused(), &Identity::default(), 0);
+}
+
+#[test]
+fn the_bodies_of_every_sample_tree_are_valid() {
+    let trees = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trees");
+    let mut seen = 0;
+    for tree in std::fs::read_dir(trees).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+        let root = skewguard::node::Root::open(&tree).unwrap();
+        let verdict = skewguard::report::situation::decide_now(&root).unwrap();
+        check(&verdict, &Identity::from_files(&root), 1_772_323_200);
+        seen += 1;
+    }
+    assert!(seen >= 10, "{seen}");
+}
+
+/// Text as a hostile file may hold it.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![".{0,40}", "[\u{0}-\u{1f}\u{7f}-\u{9f}\u{202e}\\\\]{0,40}", Just("x".repeat(100_000)), Just("\u{1b}".repeat(5000))]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_text_of_a_verdict_or_a_node_makes_a_body_invalid(
+        texts in proptest::collection::vec(text(), 12),
+        lists in 0_usize..200,
+        seconds in any::<u64>().prop_map(|seconds| seconds >> 20),
+        build_number in any::<u32>(),
+    ) {
+        let mut verdict = sample::refused();
+        let text = |n: usize| Some(texts[n].clone());
+        verdict.message = texts[0].clone();
+        let image = verdict.boot_image.as_mut().unwrap();
+        (image.version, image.rhel_version, image.path, image.build_number) = (texts[1].clone(), text(2), text(3), Some(build_number));
+        verdict.target.pool = text(4);
+        verdict.target.os_image_url = text(5);
+        let policy = verdict.policy.as_mut().unwrap();
+        (policy.digest, policy.mode, policy.help_url) = (text(6), text(7), text(8));
+        verdict.deployment.ostree = text(9);
+        verdict.gate = Some(GateStatus { held: false, units: vec![texts[10].clone(); lists], error: text(10) });
+        verdict.warnings = vec![texts[11].clone(); lists];
+        let finding = Finding {
+            rule: Reason::DeniedVersion, result: RuleResult::Fail, have: text(1), want: texts[2].clone(), message: texts[3].clone(),
+        };
+        verdict.findings = vec![finding; lists];
+        let identity = Identity {
+            hostname: text(0), machine_id: text(1), product_uuid: text(2), platform: text(3),
+            addresses: vec![texts[4].clone(); lists], mac_addresses: vec![texts[5].clone(); lists],
+        };
+        check(&verdict, &identity, seconds);
+    }
+}
