@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 mod hostile;
+mod shown;
 mod text;
 
 use skewguard::policy;
