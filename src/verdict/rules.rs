@@ -73,6 +73,9 @@ fn rule<T>(
 
 fn show_denied(list: &[DeniedVersion]) -> String {
     let names: Vec<&str> = list.iter().take(4).map(|denied| denied.version.as_str()).collect();
+    if names.is_empty() {
+        return "any version that is understood".to_owned();
+    }
     let more = if list.len() > names.len() { ", ..." } else { "" };
     format!("none of: {}{more}", names.join(", "))
 }

@@ -7,6 +7,9 @@ mod policy_docs;
 mod policy_lint;
 mod policy_parse;
 mod policy_schema;
+mod verdict_rules;
+mod verdict_table;
+mod version;
 
 use skewguard::cli::{self, Io};
 use skewguard::policy::Policy;
