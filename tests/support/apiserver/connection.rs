@@ -35,7 +35,11 @@ impl std::error::Error for Cut {}
 pub async fn serve(mut tcp: TcpStream, tls: TlsAcceptor, shared: Arc<Shared>) {
     let fault = shared.next_fault(Fault::is_of_connection);
     match fault {
-        Some(Fault::ResetConnection) => return reset_on_close(tcp.as_fd()),
+        Some(Fault::ResetConnection) => {
+            // Not before the client has seen the connection: that would be a refusal.
+            let _ = tcp.read(&mut [0; 1]).await;
+            return reset_on_close(tcp.as_fd());
+        }
         Some(Fault::SilentConnection) => return std::future::pending().await,
         Some(Fault::PlainHttp) => {
             let _ = tcp.read(&mut [0; 1024]).await;

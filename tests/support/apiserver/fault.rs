@@ -5,7 +5,7 @@ use std::str::FromStr;
 /// One fault; each hits one connection or one request, then it is used up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// Accepts the connection and resets it.
+    /// Accepts the connection and resets it at its first byte.
     ResetConnection,
     /// Accepts the connection and never says a word: a half-open server.
     SilentConnection,

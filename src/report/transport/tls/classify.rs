@@ -10,30 +10,39 @@ use std::error::Error;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(super) fn failure(error: &reqwest::Error) -> Failure {
-    let mut link: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(cause) = link {
-        if let Some(found) = one(cause) {
-            return found;
-        }
-        link = cause.source();
+    // What the kernel or TLS said, however deep; hyper's own view, which may only say that a request was cancelled, comes second.
+    if let Some(found) = chain(error).find_map(precise).or_else(|| chain(error).find_map(http)) {
+        return found;
     }
     if error.is_timeout() {
         return Failure::Timeout(if error.is_connect() { Phase::Connect } else { Phase::Answer });
     }
-    if error.is_connect() { Failure::Unreachable(last(error)) } else { Failure::Malformed(last(error)) }
+    let last = chain(error).last().map(|cause| word(&cause.to_string())).unwrap_or_default();
+    if error.is_connect() { Failure::Unreachable(last) } else { Failure::Malformed(last) }
 }
 
-fn one(cause: &(dyn Error + 'static)) -> Option<Failure> {
+fn chain(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    let mut next: Option<&(dyn Error + 'static)> = Some(error);
+    std::iter::from_fn(move || {
+        let cause = next?;
+        next = cause.source();
+        Some(cause)
+    })
+}
+
+fn precise(cause: &(dyn Error + 'static)) -> Option<Failure> {
     if let Some(Unresolved { host, error }) = cause.downcast_ref() {
         return Some(Failure::Resolve { host: host.clone(), detail: word(&error.to_string()) });
     }
     if let Some(error) = cause.downcast_ref::<rustls::Error>() {
         return Some(tls(error));
     }
-    if let Some(error) = cause.downcast_ref::<std::io::Error>() {
-        // What an io::Error wraps is not in its chain of sources.
-        return error.get_ref().and_then(|inner| one(inner)).or_else(|| of_io(error));
-    }
+    let error = cause.downcast_ref::<std::io::Error>()?;
+    // What an io::Error wraps is not in its chain of sources.
+    error.get_ref().and_then(|inner| precise(inner)).or_else(|| of_io(error))
+}
+
+fn http(cause: &(dyn Error + 'static)) -> Option<Failure> {
     let error = cause.downcast_ref::<hyper::Error>()?;
     if error.is_parse() {
         return Some(Failure::Malformed(word(&error.to_string())));
@@ -67,16 +76,9 @@ fn tls(error: &rustls::Error) -> Failure {
             | Alert::CertificateExpired
             | Alert::CertificateUnknown
             | Alert::UnknownCA
+            | Alert::DecryptError
             | Alert::AccessDenied),
         ) => Failure::ClientCertificate(format!("{alert:?}")),
         other => Failure::Tls(word(&other.to_string())),
     }
-}
-
-fn last(error: &dyn Error) -> String {
-    let mut link = error;
-    while let Some(source) = link.source() {
-        link = source;
-    }
-    word(&link.to_string())
 }

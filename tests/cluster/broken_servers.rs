@@ -1,0 +1,153 @@
+//! Servers that are down, slow, hostile or something else altogether.
+
+use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN, Fault, Options};
+use crate::way::{block_on, bootstrap, both, event, failure, limits, loaded, send, transport};
+use skewguard::report::api::{self, ApiError, Resource, Retry};
+use skewguard::report::transport::{CURL, Choice, Failure, Limits, Phase, Transport};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What each fault is called, over both transports.
+#[test]
+fn every_fault_has_its_name() {
+    let server = ApiServer::start(Options::default());
+    let max = Limits::default().body;
+    type Fits = fn(&Failure) -> bool;
+    let table: [(Fault, Fits); 11] = [
+        (Fault::ResetConnection, |f| matches!(f, Failure::Reset(_))),
+        (Fault::SilentConnection, |f| *f == Failure::Timeout(Phase::Connect)),
+        (Fault::PlainHttp, |f| matches!(f, Failure::Tls(_))),
+        (Fault::Garbage, |f| matches!(f, Failure::Malformed(_))),
+        (Fault::Close, |f| matches!(f, Failure::Reset(_))),
+        (Fault::Reset, |f| matches!(f, Failure::Reset(_))),
+        (Fault::Hang, |f| *f == Failure::Timeout(Phase::Answer)),
+        (Fault::Drip, |f| *f == Failure::Timeout(Phase::Answer)),
+        (Fault::Huge, |f| matches!(f, Failure::TooLarge { max: 65_536 })),
+        (Fault::HugeWithLength, |f| matches!(f, Failure::TooLarge { max: 65_536 })),
+        (Fault::Redirect("https://elsewhere.example.com/".to_owned()), |f| *f == Failure::Redirect { status: 302 }),
+    ];
+    assert_eq!(max, 65_536);
+    for (fault, fits) in table {
+        for choice in both() {
+            server.fault(fault.clone());
+            let failure = failure(choice, &bootstrap(&server), &event("e"));
+            assert!(fits(&failure), "{choice:?} {fault:?}: {failure:?}");
+        }
+    }
+    assert!(server.objects("events").is_empty());
+}
+
+#[test]
+fn a_server_that_comes_up_late_gets_the_report() {
+    let server = ApiServer::start(Options { refuse_for: Duration::from_secs(3600), ..Options::default() });
+    for (n, choice) in both().into_iter().enumerate() {
+        server.set_up(false);
+        let request = event(&format!("event-{n}"));
+        let over = transport(choice, &bootstrap(&server), limits());
+        let statuses = block_on(async {
+            let refused = over.send(&request).await.unwrap_err().failure;
+            assert_eq!(refused, Failure::Refused, "{choice:?}");
+            server.set_up(true);
+            // Until the listener is there.
+            loop {
+                if let Ok(response) = over.send(&request).await {
+                    return response.status;
+                }
+            }
+        });
+        assert_eq!(statuses, 201, "{choice:?}");
+        // A connection that was kept is cut; the next request finds out and does not hang.
+        server.set_up(false);
+        let failure = block_on(over.send(&event("late"))).unwrap_err().failure;
+        assert!(matches!(failure, Failure::Refused | Failure::Reset(_)), "{choice:?} {failure:?}");
+    }
+}
+
+#[test]
+fn a_name_that_does_not_resolve_is_named() {
+    let server = ApiServer::start(Options::default());
+    let text = server.kubeconfig("token: no-such-token").replace("127.0.0.1", "api-int.skewguard.invalid");
+    for choice in both() {
+        let failure = failure(choice, &loaded(&text), &event("e"));
+        let host = match &failure {
+            Failure::Resolve { host, .. } => host,
+            other => panic!("{choice:?} {other:?}"),
+        };
+        assert_eq!(host, "api-int.skewguard.invalid");
+    }
+}
+
+#[test]
+fn statuses_are_explained_and_retry_after_is_heard() {
+    let events = Resource { name: "events.events.k8s.io", grant: "apply the Role" };
+    let server = ApiServer::start(Options::default());
+    let ask = |choice: Choice, token: &str, name: &str| {
+        let kubeconfig = loaded(&server.kubeconfig(&format!("token: {token}")));
+        block_on(api::send(&transport(choice, &kubeconfig, limits()), &event(name), events))
+    };
+    for choice in both() {
+        for (code, retry_after, retry) in [
+            (429, Some(7), Retry::After(Duration::from_secs(7))),
+            (503, Some(1), Retry::After(Duration::from_secs(1))),
+            (503, None, Retry::Backoff),
+            (500, None, Retry::Backoff),
+            (422, None, Retry::Slowly),
+        ] {
+            server.fault(Fault::Status { code, retry_after });
+            let error = ask(choice, BOOTSTRAP_TOKEN, "e").unwrap_err();
+            assert_eq!(error.retry(), retry, "{choice:?} {code}");
+            assert!(error.to_string().ends_with(&format!("(scripted {code})")), "{error}");
+        }
+        let name = format!("twice-{choice:?}").to_lowercase();
+        assert_eq!(ask(choice, BOOTSTRAP_TOKEN, &name).map(|response| response.status), Ok(201));
+        let conflict = ask(choice, BOOTSTRAP_TOKEN, &name).unwrap_err();
+        assert_eq!(conflict, ApiError::Conflict(format!("events \"{name}\" already exists")), "{choice:?}");
+        let unknown = ask(choice, "other", "e").unwrap_err();
+        assert_eq!(unknown, ApiError::Unauthorized("Unauthorized".to_owned()), "{choice:?}");
+    }
+    let server = ApiServer::start(Options { granted: false, ..Options::default() });
+    for choice in both() {
+        let error = block_on(api::send(&transport(choice, &bootstrap(&server), limits()), &event("e"), events)).unwrap_err();
+        let user = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
+        let message = format!(
+            "events is forbidden: User \"{user}\" cannot create resource \"events\" in API group \"events.k8s.io\" in the namespace \"skewguard\""
+        );
+        let said = format!("403: this identity may not create events.events.k8s.io: apply the Role ({message})");
+        assert_eq!(error.to_string(), said, "{choice:?}");
+    }
+}
+
+#[test]
+fn a_curl_that_is_not_there_or_is_no_curl_is_a_failure_of_ours() {
+    let server = ApiServer::start(Options::default());
+    let table = [
+        ("/nonexistent/curl", "/nonexistent/curl: No such file or directory (os error 2)"),
+        ("/bin/false", "curl: exit 1: "),
+        ("/bin/true", "curl: exit 0: "),
+    ];
+    for (program, says) in table {
+        let transport = Transport::new(Choice::Curl, &bootstrap(&server), limits(), PathBuf::from(program)).unwrap();
+        let error = block_on(transport.send(&event("e"))).unwrap_err();
+        assert_eq!(error.to_string(), format!("{}: the request could not be sent: {says}", server.url()), "{program}");
+    }
+    assert!(server.seen().is_empty());
+}
+
+/// A curl that does not keep its own time limit is killed, and so is one whose caller gives up.
+#[test]
+fn no_curl_stays_behind() {
+    let server = ApiServer::start(Options { faults: vec![Fault::Hang], ..Options::default() });
+    assert!(PathBuf::from(CURL).exists(), "{CURL} is missing: install the Debian package curl");
+    let over = transport(Choice::Curl, &bootstrap(&server), Limits { total: Duration::from_secs(3600), ..Limits::default() });
+    let port = server.address.port();
+    block_on(async {
+        let gave_up = tokio::time::timeout(Duration::from_secs(2), over.send(&event("e"))).await;
+        assert!(gave_up.is_err());
+        // tokio reaps it in the background.
+        while !crate::secrets::curls_to(port).is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    assert_eq!(server.seen().len(), 1);
+    let _ = send(Choice::Curl, &bootstrap(&server), &event("e")).unwrap();
+}

@@ -1,0 +1,104 @@
+//! Tokens and keys: in no argument, environment, file, error or `Debug`.
+
+use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN, Fault, Options};
+use crate::way::{block_on, bootstrap, both, event, failure, limits, loaded, transport};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use skewguard::report::transport::{Choice, Limits};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Our children that are curl and have a connection to this port.
+pub(crate) fn curls_to(port: u16) -> Vec<PathBuf> {
+    let own = std::process::id().to_string();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let is_ours = |path: &PathBuf| {
+        let stat = std::fs::read_to_string(path.join("stat")).unwrap_or_default();
+        let mut after_name = stat.rsplit(") ").next().unwrap_or_default().split(' ');
+        (after_name.next(), after_name.next()) != (Some("Z"), Some(own.as_str()))
+            && stat.contains("(curl)")
+            && stat.contains(&format!(" {own} "))
+    };
+    let hex = format!(":{port:04X} ");
+    processes.filter(is_ours).filter(|path| std::fs::read_to_string(path.join("net/tcp")).unwrap_or_default().contains(&hex)).collect()
+}
+
+#[test]
+fn curl_has_no_secret_in_its_arguments_environment_or_files() {
+    let server = ApiServer::start(Options { faults: vec![Fault::Hang], ..Options::default() });
+    let pair = server.client("system:node:worker-0", "system:nodes");
+    let (certificate, key) = (STANDARD.encode(&pair.certificate), STANDARD.encode(&pair.key));
+    let user = format!("token: {BOOTSTRAP_TOKEN}\n    client-certificate-data: {certificate}\n    client-key-data: {key}");
+    let over = transport(Choice::Curl, &loaded(&server.kubeconfig(&user)), Limits::default());
+    block_on(async {
+        let request = event("e");
+        let looked = async {
+            while server.seen().is_empty() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            let process = curls_to(server.address.port()).pop().expect("a curl that waits for its answer");
+            let read = |name: &str| String::from_utf8_lossy(&std::fs::read(process.join(name)).unwrap()).into_owned();
+            assert_eq!(read("cmdline"), "/usr/bin/curl\0--disable\0--config\0-\0");
+            assert_eq!(read("environ"), "LC_ALL=C\0");
+            for fd in std::fs::read_dir(process.join("fd")).unwrap().flatten() {
+                let target = std::fs::read_link(fd.path()).unwrap_or_default().to_string_lossy().into_owned();
+                let in_memory =
+                    ["/memfd:skewguard", "pipe:", "socket:", "anon_inode:", "/dev/"].iter().any(|kind| target.starts_with(kind));
+                // What cargo's test runner leaves open is inherited too.
+                assert!(in_memory || !target.contains("skewguard"), "{target}");
+            }
+        };
+        tokio::select! {
+            () = looked => {}
+            answer = over.send(&request) => panic!("answered: {answer:?}"),
+        }
+    });
+}
+
+#[test]
+fn no_error_and_no_debug_shows_a_secret() {
+    let server = ApiServer::start(Options::default());
+    let pair = server.client("system:node:worker-0", "system:nodes");
+    let (certificate, key) = (STANDARD.encode(&pair.certificate), STANDARD.encode(&pair.key));
+    let user = format!("token: {BOOTSTRAP_TOKEN}\n    client-certificate-data: {certificate}\n    client-key-data: {key}");
+    let kubeconfig = loaded(&server.kubeconfig(&user));
+    let key_line = pair.key.lines().nth(1).unwrap();
+    let secrets = [BOOTSTRAP_TOKEN, key_line, &key[60..120]];
+    let mut said = vec![format!("{kubeconfig:?}")];
+    for choice in both() {
+        said.push(format!("{:?}", transport(choice, &kubeconfig, limits())));
+        for fault in [Fault::ResetConnection, Fault::PlainHttp, Fault::Garbage, Fault::Close, Fault::Reset, Fault::Huge] {
+            server.fault(fault);
+            let failure = failure(choice, &kubeconfig, &event("e"));
+            said.push(format!("{failure} {failure:?}"));
+        }
+    }
+    for text in said {
+        for secret in secrets {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_key_that_cannot_be_used_is_not_shown() {
+    let server = ApiServer::start(Options::default());
+    let pair = server.client("system:node:worker-0", "system:nodes");
+    let other = server.client("system:node:worker-1", "system:nodes");
+    // The key of another certificate, and a key that is no key.
+    let broken =
+        format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode("no key at all, but 32 bytes long"));
+    for key in [&other.key, &broken] {
+        let (certificate, data) = (STANDARD.encode(&pair.certificate), STANDARD.encode(key));
+        let kubeconfig = loaded(&server.kubeconfig(&format!("client-certificate-data: {certificate}\n    client-key-data: {data}")));
+        let secret = key.lines().nth(1).unwrap();
+        let tls = skewguard::report::transport::Transport::new(Choice::Tls, &kubeconfig, limits(), PathBuf::new()).unwrap_err();
+        assert_eq!(
+            tls.failure.to_string(),
+            "the request could not be sent: the client certificate and key cannot be used: not a pair, or not RSA, P-256 or P-384"
+        );
+        let curl = failure(Choice::Curl, &kubeconfig, &event("e")).to_string();
+        assert!(curl.starts_with("the request could not be sent: curl: exit 58: ") && !curl.contains(secret), "{curl}");
+    }
+    assert!(bootstrap(&server).token.is_some());
+}

@@ -1,0 +1,69 @@
+//! The two transports, so that a test runs over both.
+
+use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN};
+use serde_json::json;
+use skewguard::node::Root;
+use skewguard::report::kubeconfig::{Allow, Kubeconfig, load};
+use skewguard::report::transport::{CURL, Choice, Failure, Limits, Method, Request, Response, Transport, TransportError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Both of them. A test over one only would not be the tier that it says it is.
+pub(crate) fn both() -> [Choice; 2] {
+    assert!(Path::new(CURL).exists(), "{CURL} is missing: install the Debian package curl");
+    [Choice::Tls, Choice::Curl]
+}
+
+/// A kubeconfig as a node finds it: written, then loaded.
+pub(crate) fn loaded(text: &str) -> Kubeconfig {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("kubeconfig"), text).unwrap();
+    load(&Root::open(dir.path()).unwrap(), "/kubeconfig", Allow { insecure: true }).unwrap()
+}
+
+/// The bootstrap identity of this server.
+pub(crate) fn bootstrap(server: &ApiServer) -> Kubeconfig {
+    loaded(&server.kubeconfig(&format!("token: {BOOTSTRAP_TOKEN}")))
+}
+
+/// Short enough for tests that wait for the end of it; curl counts in whole seconds.
+pub(crate) fn limits() -> Limits {
+    Limits { connect: Duration::from_secs(1), total: Duration::from_secs(2), ..Limits::default() }
+}
+
+pub(crate) fn transport(choice: Choice, kubeconfig: &Kubeconfig, limits: Limits) -> Transport {
+    Transport::new(choice, kubeconfig, limits, PathBuf::from(CURL)).unwrap()
+}
+
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+/// Sends one request with the limits of a test that does not wait.
+pub(crate) fn send(choice: Choice, kubeconfig: &Kubeconfig, request: &Request) -> Result<Response, TransportError> {
+    block_on(transport(choice, kubeconfig, Limits::default()).send(request))
+}
+
+/// The failure of one request, with short limits.
+pub(crate) fn failure(choice: Choice, kubeconfig: &Kubeconfig, request: &Request) -> Failure {
+    let answer = block_on(transport(choice, kubeconfig, limits()).send(request));
+    answer.map(|response| response.status).expect_err(&format!("over {choice:?}")).failure
+}
+
+/// An Event that an API server takes.
+pub(crate) fn event(name: &str) -> Request {
+    let body = json!({
+        "apiVersion": "events.k8s.io/v1", "kind": "Event",
+        "metadata": { "name": name, "namespace": "skewguard" },
+        "eventTime": "2026-01-02T03:04:05.678901Z",
+        "reportingController": "skewguard.dev/agent", "reportingInstance": "worker-0",
+        "action": "Refuse", "reason": "BelowMinimumOCPVersion", "type": "Warning", "note": "quotes \" and \\ and \u{fc}",
+        "regarding": { "apiVersion": "v1", "kind": "Namespace", "name": "skewguard", "namespace": "skewguard" },
+    });
+    Request {
+        method: Method::Post,
+        path: "/apis/events.k8s.io/v1/namespaces/skewguard/events".to_owned(),
+        content_type: "application/json",
+        body: body.to_string().into_bytes(),
+    }
+}
