@@ -1,0 +1,215 @@
+"""The gate when something breaks: what goes on goes on, what is refused stays refused.
+
+Every node here has a boot image that its policy refuses. So a node that goes on does so because skewguard could not
+decide or could not hold, and never because nothing was to be refused.
+"""
+
+import shutil
+
+from ..looks import HELD_B, goes_on, joined, policy, refused
+from ..scenario import scenario
+
+AGENT = "usr/bin/skewguard"
+# The real program, beside what stands in its place.
+REAL = "/usr/libexec/skewguard-real"
+DROP_INS = "ls /run/systemd/system/*.d/50-skewguard.conf 2>/dev/null | wc -l"
+
+
+def broken(world, replace, wiring="b"):
+    """A node whose skewguard is broken: `replace(path)` does it to the program in the boot image."""
+    node = world.node(wiring=wiring, policy=policy())
+    path = node.root / AGENT
+    shutil.copy(path, node.root / REAL[1:])
+    replace(path)
+    return node
+
+
+def script(text):
+    """Puts a shell script in the place of skewguard. The service's stop of it is left to the real one."""
+
+    def replace(path):
+        path.write_text(f'#!/bin/sh\n[ "$2" != --restore-console ] || exec {REAL} "$@"\n{text}\n', encoding="ascii")
+        path.chmod(0o755)
+
+    return replace
+
+
+def has_no_say(world, replace, wiring="b"):
+    """The broken program changes nothing: the node rebases, reboots and joins."""
+    node = broken(world, replace, wiring)
+    second = goes_on(world, node, node.boot())
+    world.expect.that("skewguard.service" not in second.failed(), "our unit not failed")
+
+
+@scenario("gate-exit-1", "enforce ends with 1: the boot goes on")
+def exit_1(world):
+    has_no_say(world, script("exit 1"))
+
+
+@scenario("gate-exit-3", "enforce ends with 3 without having held: the stamp counts, not the status")
+def exit_3(world):
+    has_no_say(world, script("exit 3"), wiring="a")
+
+
+@scenario("gate-sigkill", "enforce is killed: the boot goes on")
+def sigkill(world):
+    has_no_say(world, script("kill -KILL $$"))
+
+
+@scenario("gate-sigsegv", "enforce crashes: the boot goes on")
+def sigsegv(world):
+    has_no_say(world, script("kill -SEGV $$"), wiring="a")
+
+
+@scenario("gate-abort", "enforce panics, which aborts it: the boot goes on")
+def abort(world):
+    has_no_say(world, script("kill -ABRT $$"))
+
+
+@scenario("gate-missing", "the program is missing: the boot goes on")
+def missing(world):
+    has_no_say(world, lambda path: path.unlink())
+
+
+@scenario("gate-not-executable", "the program may not be executed: the boot goes on")
+def not_executable(world):
+    has_no_say(world, lambda path: path.chmod(0o644), wiring="a")
+
+
+@scenario("gate-wrong-format", "the program is of another architecture: the boot goes on")
+def wrong_format(world):
+    def replace(path):
+        program = bytearray(path.read_bytes())
+        # e_machine of the ELF header: s390.
+        program[18:20] = (22).to_bytes(2, "little")
+        path.write_bytes(program)
+
+    has_no_say(world, replace)
+
+
+@scenario("gate-hang", "enforce hangs and does not listen to SIGTERM: after 12 s the boot goes on")
+def hang(world):
+    has_no_say(world, script("trap '' TERM\nwhile :; do sleep 1; done"))
+
+
+@scenario("gate-killed-before-stamp", "killed between the drop-ins and the stamp: half a hold holds nothing")
+def killed_before_stamp(world):
+    # Should it have come as far as the stamp by then, that goes too; systemd has read the drop-ins for certain.
+    text = (f'{REAL} "$@" & pid=$!\n'
+            f'until [ "$({DROP_INS})" -ge 7 ]; do kill -0 $pid 2>/dev/null || break; done\n'
+            "kill -KILL $pid; rm -f /run/skewguard/refused; systemctl daemon-reload; exit 1")
+    has_no_say(world, script(text))
+
+
+@scenario("gate-hang-after-stamp", "enforce hangs after it has refused: refused, and the boot is over in time")
+def hang_after_stamp(world):
+    node = broken(world, script(f"trap '' TERM\n{REAL} \"$@\"\nwhile :; do sleep 1; done"))
+    refused(world, node, node.boot().settle())
+
+
+@scenario("gate-killed-after-stamp", "enforce is killed after it has refused: refused")
+def killed_after_stamp(world):
+    node = broken(world, script(f"{REAL} \"$@\"\nkill -KILL $$"), wiring="a")
+    refused(world, node, node.boot().settle())
+
+
+def cannot_hold(world, node, parts):
+    """The node could not be held: it goes on, and console and verdict of that boot said why."""
+    first = node.boot()
+    goes_on(world, node, first)
+    world.expect.contains(first.console.text(), ["NOT HELD BACK"], "the console of the first boot")
+    kept = (node.var / "lib/skewguard/verdict.json").read_text(encoding="ascii")
+    world.expect.contains(kept, ['"verdict": "Refused"', '"held": false', *parts], "the verdict that is kept")
+
+
+@scenario("gate-full-run", "/run is full: the node cannot be held, goes on, and says so")
+def full_run(world):
+    # Not all of /run, or nothing of the system would start: only where the drop-ins go.
+    node = broken(world, script(
+        "mkdir -p /run/systemd/system\nmount -t tmpfs -o size=4k,nr_inodes=2 full /run/systemd/system || exit 9\n"
+        f'exec {REAL} "$@"'))
+    unsandboxed(node)
+    cannot_hold(world, node, ["No space left on device"])
+
+
+@scenario("gate-no-dbus", "there is no D-Bus: the node cannot be held, goes on, and says so")
+def no_dbus(world):
+    node = world.node(policy=policy())
+    for unit in ("dbus.socket", "dbus.service"):
+        mask = node.root / "etc/systemd/system" / unit
+        mask.parent.mkdir(parents=True, exist_ok=True)
+        mask.symlink_to("/dev/null")
+    first = node.boot()
+    first.wait_reboot()
+    world.expect.contains(first.console.text(), ["NOT HELD BACK"], "the console of the first boot")
+    kept = (node.var / "lib/skewguard/verdict.json").read_text(encoding="ascii")
+    world.expect.contains(kept, ['"held": false', "the system bus"], "the verdict that is kept")
+
+
+@scenario("gate-read-only-etc", "/etc is read-only: held all the same; only the message is not on /etc/issue")
+def read_only_etc(world):
+    node = broken(world, script(f'mount --bind /etc /etc && mount -o remount,bind,ro /etc || exit 9\nexec {REAL} "$@"'))
+    unsandboxed(node)
+    boot = node.boot().settle()
+    expect = world.expect
+    for name in HELD_B:
+        expect.that(name not in boot.ran(), f"{name} held back", boot.ran())
+    expect.equal(boot.failed(), ["skewguard.service"], "systemctl --failed")
+    expect.contains(boot.console.text(), ["skewguard: NODE REFUSED"], "the console")
+    expect.contains(boot.journal_text("-u", "skewguard.service"), ["/etc/issue", "Read-only file system"], "the journal")
+
+
+def unsandboxed(node):
+    """Lets the service mount, so that its own program can break its world."""
+    folder = node.root / "usr/lib/systemd/system/skewguard.service.d"
+    folder.mkdir()
+    (folder / "mount.conf").write_text("[Service]\nSystemCallFilter=\nCapabilityBoundingSet=~\n", encoding="ascii")
+
+
+@scenario("gate-no-sandbox", "the sandbox cannot be set up: the boot goes on")
+def no_sandbox(world):
+    node = world.node(policy=policy())
+    folder = node.root / "usr/lib/systemd/system/skewguard.service.d"
+    folder.mkdir()
+    # A path that is not there fails the set-up of the mount namespace (226/NAMESPACE).
+    (folder / "broken.conf").write_text("[Service]\nReadWritePaths=/nonexistent/path\n", encoding="ascii")
+    second = goes_on(world, node, node.boot())
+    world.expect.contains(second.shell("journalctl -b -1 -u skewguard.service --no-pager"), ["NAMESPACE"],
+                          "the journal of the first boot")
+
+
+@scenario("gate-stays-refused", "refused stays refused: kubelet started by hand, override by hand, reboot")
+def stays_refused(world):
+    expect = world.expect
+    node = world.node(policy=policy())
+    boot = node.boot().settle()
+    refused(world, node, boot)
+    for command in ("systemctl restart kubelet", "systemctl start kubelet-dependencies.target",
+                    "systemctl start machine-config-daemon-firstboot", "systemctl reset-failed; systemctl start kubelet",
+                    "systemctl daemon-reload; systemctl start crio kubelet",
+                    "echo off > /run/skewguard/override; systemctl restart kubelet"):
+        expect.that(not boot.succeeds(command, 60), f"{command!r} to fail")
+        for name in HELD_B:
+            expect.that(name not in boot.ran(), f"{name} held back after {command!r}", boot.ran())
+    boot.power_off()
+    again = node.boot().settle()
+    refused(world, node, again)
+
+
+@scenario("gate-own-unit", "on a joined node, stopping, restarting, disabling and deleting skewguard leaves the kubelet alone")
+def own_unit(world):
+    expect = world.expect
+    node = world.node(policy=policy())
+    first = node.boot().settle()
+    refused(world, node, first)
+    first.shell("/usr/bin/skewguard allow")
+    first.wait_reboot()
+    second = node.boot().settle()
+    joined(world, node, second)
+    kubelet = second.property("kubelet.service", "MainPID")
+    for command in ("systemctl stop skewguard", "systemctl restart skewguard", "systemctl disable skewguard",
+                    "systemctl start skewguard; systemctl stop skewguard", "systemctl mask --now skewguard",
+                    "systemctl daemon-reload"):
+        second.machine.run(command)
+        expect.equal(second.property("kubelet.service", "MainPID"), kubelet, f"the kubelet's process after {command!r}")
+        expect.equal(second.property("kubelet.service", "ActiveState"), "active", f"the kubelet after {command!r}")
