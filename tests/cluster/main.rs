@@ -1,11 +1,20 @@
-//! The cluster tier: everything that goes over the wire, against an API server over real TLS.
+//! The cluster tier: everything that goes over the wire, against an API server over real TLS, with both transports.
+//!
+//! By default that is the test API server of tests/support, which checks every body against the cluster's OpenAPI documents. With
+//! `SKEWGUARD_TEST_KUBECONFIG` naming an administrator's kubeconfig, [`suite`] runs `skewguard report` against that cluster instead; it
+//! applies dist/manifests where they are missing, and takes away whatever it made.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::print_stderr)]
 
 #[path = "../support/apiserver/mod.rs"]
 mod apiserver;
 mod broken_servers;
+mod cluster;
+mod faults;
 mod kubeconfigs;
+mod node;
+mod real;
 mod secrets;
+mod suite;
 mod tls;
 mod way;

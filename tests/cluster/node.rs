@@ -1,0 +1,79 @@
+//! A node's tree, and the agent run on it.
+
+use skewguard::report::transport::CURL;
+use skewguard::verdict::Verdict;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// How the agent reaches the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// Its own TLS.
+    Tls,
+    /// The host's curl.
+    Curl,
+}
+
+/// The transports of this build.
+pub(crate) fn transports() -> Vec<Over> {
+    if cfg!(feature = "tls") { vec![Over::Tls, Over::Curl] } else { vec![Over::Curl] }
+}
+
+pub(crate) struct Node {
+    dir: tempfile::TempDir,
+}
+
+impl Node {
+    /// A node of that name.
+    pub(crate) fn new(host: &str, over: Over) -> Self {
+        let node = Self { dir: tempfile::tempdir().unwrap() };
+        node.write("etc/hostname", &format!("{host}\n"));
+        node.write("etc/machine-id", "0123456789abcdef0123456789abcdef\n");
+        node.write("proc/cmdline", "ignition.platform.id=aws ostree=/ostree/boot.1/rhcos/abc/0\n");
+        node.write("proc/sys/kernel/random/boot_id", "7c1f6b1e-8f0a-4d5e-9d55-0a1b2c3d4e5f\n");
+        assert!(over == Over::Tls || std::path::Path::new(CURL).exists(), "{CURL} is missing; install the Debian package curl");
+        // FIPS mode is what makes a build with TLS use curl.
+        node.write("proc/sys/crypto/fips_enabled", if over == Over::Curl { "1\n" } else { "0\n" });
+        node
+    }
+
+    /// The verdict of a sample tree, refused and held.
+    pub(crate) fn refused(host: &str, over: Over) -> Self {
+        let node = Self::new(host, over);
+        node.write("run/skewguard/verdict.json", &serde_json::to_string(&verdict("rhcos-4.12-refused")).unwrap());
+        node.write("run/skewguard/refused", "");
+        node
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// `skewguard report --once`: what it said, and its exit status.
+    pub(crate) fn report(&self) -> (String, i32) {
+        let output = self.run(&["--once"]);
+        assert!(output.stdout.is_empty(), "{:?}", output.stdout);
+        (String::from_utf8(output.stderr).unwrap(), output.status.code().unwrap_or(-1))
+    }
+
+    fn run(&self, more: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_skewguard"));
+        // A proxy of the node's environment is never for the API server; one that does not exist shows it.
+        for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+            command.env(name, "http://127.0.0.1:9");
+        }
+        command.args(["report", "--root"]).arg(self.dir.path()).args(more).env_remove("JOURNAL_STREAM").output().expect("skewguard starts")
+    }
+}
+
+/// What `check` decides about a sample tree.
+pub(crate) fn verdict(tree: &str) -> Verdict {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/trees").join(tree);
+    skewguard::report::situation::decide_now(&skewguard::node::Root::open(&path).unwrap()).unwrap()
+}

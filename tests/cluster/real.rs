@@ -1,0 +1,177 @@
+//! A real cluster, as its administrator: what the suite needs there is made, and whatever was made is taken away again, also when a test fails.
+
+use crate::node::Node;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rcgen::{CertificateParams, DnType, KeyPair, PKCS_ECDSA_P256_SHA256};
+use serde_json::{Value, json};
+use skewguard::node::Root;
+use skewguard::render::manifests::Manifests;
+use skewguard::report::kubeconfig::{Allow, Kubeconfig, load};
+use skewguard::report::transport::{CURL, Choice, Limits, Method, Request, Transport};
+use std::cell::RefCell;
+use std::path::Path;
+use std::time::Duration;
+
+const BOOTSTRAP_NAMESPACE: &str = "openshift-machine-config-operator";
+const BOOTSTRAPPER: &str = "node-bootstrapper";
+const REPORTS: &str = "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports";
+const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/skewguard/events";
+const SIGNING_REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+
+pub(crate) struct Real {
+    kubeconfig: Kubeconfig,
+    transport: Transport,
+    runtime: tokio::runtime::Runtime,
+    /// Paths of what was made, in order.
+    made: RefCell<Vec<String>>,
+}
+
+/// Where objects of a kind live.
+fn collection(object: &Value) -> String {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (version, namespace) = (text("/apiVersion"), text("/metadata/namespace"));
+    let kind = text("/kind").to_lowercase();
+    let plural = kind.strip_suffix('y').map_or(format!("{kind}s"), |stem| format!("{stem}ies"));
+    let root = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };
+    if namespace.is_empty() { format!("{root}/{plural}") } else { format!("{root}/namespaces/{namespace}/{plural}") }
+}
+
+impl Real {
+    pub(crate) fn new(path: &str) -> Self {
+        let root = Root::open(Path::new("/")).unwrap();
+        let path = std::path::absolute(path).unwrap();
+        let kubeconfig = load(&root, path.to_str().unwrap(), Allow { insecure: false }).unwrap_or_else(|error| panic!("{error}"));
+        let choice = if cfg!(feature = "tls") { Choice::Tls } else { Choice::Curl };
+        let limits = Limits { body: 64 << 20, ..Limits::default() };
+        let transport = Transport::new(choice, &kubeconfig, limits, CURL.into()).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let real = Self { kubeconfig, transport, runtime, made: RefCell::default() };
+        for object in serde_saphyr::from_multiple::<Value>(&Manifests::default().to_yaml()).unwrap() {
+            real.make(&collection(&object), &object);
+        }
+        for _ in 0..60 {
+            if real.send(Method::Get, REPORTS, &Value::Null).0 == 200 {
+                return real;
+            }
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        panic!("{REPORTS} is not served half a minute after its CRD was made");
+    }
+
+    fn send(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {
+        let content_type = if method == Method::Patch { "application/merge-patch+json" } else { "application/json" };
+        let body = if body.is_null() { Vec::new() } else { serde_json::to_vec(body).unwrap() };
+        let request = Request { method, path: path.to_owned(), content_type, body };
+        let response = self.runtime.block_on(self.transport.send(&request)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        (response.status, serde_json::from_slice(&response.body).unwrap_or_default())
+    }
+
+    /// Makes an object that is not there, and remembers that.
+    fn make(&self, collection: &str, object: &Value) {
+        let (status, answer) = self.send(Method::Post, collection, object);
+        match status {
+            200..=299 => self.made.borrow_mut().push(format!("{collection}/{}", object["metadata"]["name"].as_str().unwrap())),
+            409 => {}
+            _ => panic!("{collection}: {status}: {}", answer["message"]),
+        }
+    }
+
+    fn kubeconfig_with(&self, user: &str) -> String {
+        let ca = STANDARD.encode(&self.kubeconfig.ca);
+        let name = self.kubeconfig.tls_server_name.as_ref().map(|name| format!("    tls-server-name: {name}\n")).unwrap_or_default();
+        format!(
+            "apiVersion: v1\nkind: Config\nclusters:\n- name: local\n  cluster:\n    certificate-authority-data: {ca}\n{name}    server: {}\n\
+             contexts:\n- name: local\n  context:\n    cluster: local\n    user: local\ncurrent-context: local\nusers:\n- name: local\n  user:\n\
+             {user}",
+            self.kubeconfig.server
+        )
+    }
+
+    /// A token of an hour for the bootstrap identity, which is made where the cluster is no OpenShift.
+    pub(crate) fn bootstrap_kubeconfig(&self) -> String {
+        let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": BOOTSTRAP_NAMESPACE } });
+        self.make("/api/v1/namespaces", &namespace);
+        let accounts = format!("/api/v1/namespaces/{BOOTSTRAP_NAMESPACE}/serviceaccounts");
+        self.make(&accounts, &json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": BOOTSTRAPPER } }));
+        let wanted = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "expirationSeconds": 3600 } });
+        let (status, answer) = self.send(Method::Post, &format!("{accounts}/{BOOTSTRAPPER}/token"), &wanted);
+        let token = answer["status"]["token"].as_str().unwrap_or_else(|| panic!("a token: {status}: {}", answer["message"]));
+        self.kubeconfig_with(&format!("    token: {token}\n"))
+    }
+
+    /// A Node of the test's own, and a kubelet's certificate for it, signed by the cluster.
+    pub(crate) fn join(&self, node: &Node) -> String {
+        let name = std::fs::read_to_string(node.path("etc/hostname")).unwrap().trim().to_owned();
+        let labels = json!({ "kubernetes.io/os": "linux" });
+        let object = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": labels }, "spec": { "unschedulable": true } });
+        self.make("/api/v1/nodes", &object);
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::OrganizationName, "system:nodes");
+        params.distinguished_name.push(DnType::CommonName, format!("system:node:{name}"));
+        let request = params.serialize_request(&key).unwrap().pem().unwrap();
+        let csr = json!({
+            "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": { "name": name },
+            "spec": {
+                "request": STANDARD.encode(request), "signerName": "kubernetes.io/kube-apiserver-client-kubelet",
+                "usages": ["digital signature", "client auth"], "expirationSeconds": 3600
+            }
+        });
+        self.make(SIGNING_REQUESTS, &csr);
+        let path = format!("{SIGNING_REQUESTS}/{name}");
+        let condition = json!({ "type": "Approved", "status": "True", "reason": "SkewguardTest", "message": "a test of skewguard" });
+        let (status, answer) = self.send(Method::Patch, &format!("{path}/approval"), &json!({ "status": { "conditions": [condition] } }));
+        assert!(status < 300, "approval: {status}: {}", answer["message"]);
+        for _ in 0..60 {
+            if let Some(certificate) = self.send(Method::Get, &path, &Value::Null).1["status"]["certificate"].as_str() {
+                let pem = String::from_utf8(STANDARD.decode(certificate).unwrap()).unwrap() + &key.serialize_pem();
+                node.write("var/lib/kubelet/pki/kubelet-client-current.pem", &pem);
+                let file = "/var/lib/kubelet/pki/kubelet-client-current.pem";
+                node.write(
+                    "var/lib/kubelet/kubeconfig",
+                    &self.kubeconfig_with(&format!("    client-certificate: {file}\n    client-key: {file}\n")),
+                );
+                return name;
+            }
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        panic!("{path}: no certificate half a minute after the approval");
+    }
+
+    pub(crate) fn objects(&self, plural: &str) -> Vec<Value> {
+        let path = if plural == "events" { EVENTS } else { REPORTS };
+        let objects = self.send(Method::Get, path, &Value::Null).1["items"].as_array().cloned().unwrap_or_default();
+        let named = |object: &Value| object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let mut made = self.made.borrow_mut();
+        for name in objects.iter().map(named).filter(|name| name.starts_with("skewguard-test-")) {
+            let path = format!("{path}/{name}");
+            if !made.contains(&path) {
+                made.push(path);
+            }
+        }
+        objects
+    }
+
+    pub(crate) fn node(&self, name: &str) -> Value {
+        self.send(Method::Get, &format!("/api/v1/nodes/{name}"), &Value::Null).1
+    }
+}
+
+impl Drop for Real {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // Whatever the agent made that no test asked for.
+            self.objects("bootimagereports");
+            self.objects("events");
+        }
+        let made = self.made.borrow();
+        for path in made.iter().rev() {
+            let request = Request { method: Method::Delete, path: path.clone(), content_type: "application/json", body: Vec::new() };
+            let done = self.runtime.block_on(self.transport.send(&request));
+            if !done.as_ref().is_ok_and(|response| response.status < 300 || response.status == 404) {
+                eprintln!("cluster tests: {path} could not be deleted: {done:?}");
+            }
+        }
+    }
+}
