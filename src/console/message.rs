@@ -70,7 +70,9 @@ fn case(verdict: &Verdict) -> Option<Case> {
         // Once the node has left its boot image behind there is nothing left to warn of.
         (Outcome::Refused, Action::Proceed) => {
             let past = deployment.rebased || deployment.on_target || deployment.first_boot_finished;
-            (!past).then_some(Case::Warned)
+            // Let through by hand (`skewguard allow`): whoever did that has read the message.
+            let let_through = verdict.r#override.is_some_and(|given| given.source == OverrideSource::File);
+            (!past && !let_through).then_some(Case::Warned)
         }
         (Outcome::Disabled | Outcome::NoPolicy | Outcome::Allowed | Outcome::Undetermined, Action::Proceed) => None,
     }
@@ -191,9 +193,8 @@ fn consequence(case: Case, verdict: &Verdict) -> Vec<String> {
 
 fn why_let_through(verdict: &Verdict) -> &'static str {
     let mode = verdict.policy.as_ref().and_then(|policy| policy.mode.as_deref());
-    match (verdict.r#override.map(|given| given.source), mode) {
-        (Some(OverrideSource::KernelArgument), _) => "the kernel argument skewguard= says so",
-        (Some(OverrideSource::File), _) => "/run/skewguard/override says so",
+    match (verdict.r#override, mode) {
+        (Some(_), _) => "the kernel argument skewguard= says so",
         (None, Some("Warn")) => "the policy's mode is Warn",
         (None, _) => "the policy is not one that may refuse",
     }
