@@ -146,6 +146,23 @@ def no_dbus(world):
     world.expect.contains(kept, ['"held": false', "the system bus"], "the verdict that is kept")
 
 
+@scenario("gate-reload-denied", "D-Bus may not reload: systemctl does, from within the sandbox, and the node is held")
+def reload_denied(world):
+    node = world.node(policy=policy())
+    folder = node.root / "etc/dbus-1/system.d"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "deny.conf").write_text(
+        '<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN" '
+        '"http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">\n<busconfig><policy context="mandatory">'
+        '<deny send_destination="org.freedesktop.systemd1" send_interface="org.freedesktop.systemd1.Manager" '
+        'send_member="Reload"/></policy></busconfig>\n', encoding="ascii")
+    boot = node.boot().settle()
+    refused(world, node, boot)
+    status = boot.shell("busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 "
+                        "org.freedesktop.systemd1.Manager Reload 2>&1 || true")
+    world.expect.contains(status, ["Access denied"], "a reload over D-Bus")
+
+
 @scenario("gate-read-only-etc", "/etc is read-only: held all the same; only the message is not on /etc/issue")
 def read_only_etc(world):
     node = broken(world, script(f'mount --bind /etc /etc && mount -o remount,bind,ro /etc || exit 9\nexec {REAL} "$@"'))
