@@ -2,6 +2,8 @@
 
 use crate::run;
 use skewguard::policy::{STARTER, lint, reference};
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 const NOTE: &str = "\
 This policy warns and refuses nothing. Check it with `skewguard policy lint`
@@ -94,4 +96,28 @@ fn each_command_says_what_it_is_for() {
         }
         assert!(out.lines().all(|line| line.len() <= 100), "{out}");
     }
+}
+
+/// The program with this on its standard input.
+fn lint_stdin(input: &[u8]) -> (Option<i32>, String) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_skewguard"));
+    let mut child = program.args(["policy", "lint", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    // It stops reading where a node would, so the rest may meet a closed pipe.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn lint_reads_standard_input() {
+    assert_eq!(lint_stdin(STARTER.as_bytes()), (Some(0), "<stdin>: no mistakes found\n".to_owned()));
+    let (status, out) = lint_stdin(STARTER.replace("\"Warn\"", "\"Wran\"").as_bytes());
+    assert_eq!(status, Some(1));
+    assert_eq!(
+        out,
+        "<stdin>:4:11: error: mode: \"Wran\" is unknown; it acts as \"Warn\"\n  help: did you mean \"Warn\"?\n<stdin>: 1 error, 0 warnings\n"
+    );
+    let (status, out) = lint_stdin(&vec![b' '; 4 << 20]);
+    assert_eq!(status, Some(1));
+    assert!(out.starts_with("<stdin>:1:1: error: the file is larger than the 262144 bytes that a node reads of a policy\n"), "{out}");
 }

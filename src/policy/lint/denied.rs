@@ -9,6 +9,9 @@ use std::collections::HashSet;
 
 const HELP: &str = "write a whole version, or its beginning followed by *";
 
+/// Longer than any version; what is longer is not taken apart.
+const LONGEST: usize = 40;
+
 /// Checks the list; `alone` where it is the only rule of its limit.
 pub(super) fn list(lint: &mut Lint, value: &Place<'_>, alone: bool) {
     const ENTRY: &str = "write { \"version\": \"...\", \"reason\": \"...\" }";
@@ -95,13 +98,16 @@ fn is_beginning(beginning: &str) -> bool {
         "39.20231130.3.0",
     ];
     // Any tail of any of them: a beginning need not be as long as the sample's own.
-    !beginning.is_empty()
+    (1..LONGEST).contains(&beginning.len())
         && ENDS.iter().any(|sample| {
             (0..=sample.len()).any(|at| sample.get(at..).is_some_and(|end| ImageVersion::parse(&format!("{beginning}{end}")).is_known()))
         })
 }
 
 fn is_denied(seen: &HashSet<String>, written: &str) -> bool {
+    if written.len() > LONGEST {
+        return seen.contains(written);
+    }
     let begins = |n: usize| written.get(..n).is_some_and(|beginning| seen.contains(&format!("{beginning}*")));
     seen.contains(written) || (0..=written.len()).any(begins)
 }

@@ -6,6 +6,7 @@ use crate::policy::parse::{self, RHEL_MAJORS};
 use crate::policy::{LimitRelease, MinimumOcp, RhcosBound, fields as names};
 use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, compare_images, compare_rhel};
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 /// OCP majors from here on are taken for RHEL ones.
 const NO_OCP_MAJOR: u16 = 7;
@@ -81,12 +82,13 @@ fn pools(lint: &mut Lint, value: &Place<'_>) -> Option<Vec<String>> {
         lint.error(value, Mistake::NeverMatches, "is empty: the limit is for no node", HELP);
     }
     let mut pools: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
     for item in &items {
         let Some(pool) = item.read::<String>() else {
             lint.wrong_type(item, "a string", HELP);
             return None;
         };
-        if pools.contains(&pool) {
+        if !seen.insert(pool.clone()) {
             lint.warning(item, Mistake::NoEffect, format!("{} is named twice", item.shown()), "remove it");
         } else {
             pool_name(lint, item, &pool);

@@ -7,6 +7,9 @@ use crate::policy::fields as names;
 use crate::policy::parse::KIND;
 use crate::text;
 
+/// What surely fits into the two lines of 71 characters that a console has for `help`, wherever they break.
+const CONSOLE_HELP: usize = 120;
+
 pub(super) fn policy(lint: &mut Lint, whole: &Place<'_>) {
     const HELP: &str = "`skewguard policy init` writes a policy to start from";
     let Some(fields) = fields(lint, whole, names::POLICY, HELP) else { return };
@@ -73,6 +76,12 @@ fn api_version(lint: &mut Lint, value: &Place<'_>) {
 
 fn help(lint: &mut Lint, value: &Place<'_>) {
     let Some(fields) = fields(lint, value, names::HELP, "write { \"text\": \"...\", \"url\": \"https://...\" }") else { return };
+    let length = |field: &str| fields.get(field).and_then(Place::read::<String>).map_or(0, |text| text.chars().count());
+    let both = length("text") + length("url");
+    if both > CONSOLE_HELP {
+        let message = format!("text and url have {both} characters; a console has room for about {CONSOLE_HELP} and cuts the end off");
+        lint.warning(value, Mistake::NotPlainText, message, "say it shorter, and leave the rest to the page behind the URL");
+    }
     if let Some(value) = fields.get("text") {
         plain_text(lint, value, "a string");
     }
@@ -99,6 +108,6 @@ pub(super) fn plain_text(lint: &mut Lint, value: &Place<'_>, want: &str) {
     }
     if written.chars().count() > text::WORD_MAX {
         let message = format!("only the first {} characters are kept", text::WORD_MAX);
-        lint.warning(value, Mistake::NotPlainText, message, "shorten it; a console has 24 lines of 80 characters");
+        lint.warning(value, Mistake::NotPlainText, message, "shorten it");
     }
 }
