@@ -1,7 +1,7 @@
 //! `skewguard render`: what to apply to a cluster or give to Ignition. Reads files, prints, changes nothing.
 
 use super::{Exit, Failure, Io};
-use crate::policy::{self, Policy};
+use crate::policy::{self, Finding, Policy, Severity};
 use crate::render::binary::{Arch, Binary, MAX_BINARY};
 use crate::render::ignition::Spec;
 use crate::render::machineconfig::{MachineConfig, RoleError, config, header, role};
@@ -9,14 +9,12 @@ use crate::render::manifests::Manifests;
 use crate::render::pointer::{AWS_USER_DATA_MAX, MAX_USER_DATA, Pointer};
 use crate::render::size::{MAX_RENDERED, figure, rendered_size};
 use crate::render::{disruption, size};
+use crate::text;
 use clap::Subcommand;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// Largest policy that is read, in bytes.
-const MAX_POLICY: u64 = 1 << 20;
 
 /// Print what to apply to a cluster, or to give to Ignition
 ///
@@ -148,7 +146,9 @@ fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Fail
     let policy = policy_file(&args.content.policy, io)?;
     let binary = binary(&args.content)?;
     let rendered = match &args.rendered {
-        Some(path) => Some(rendered_size(&read(path, MAX_RENDERED)?).map_err(|error| format!("{}: {error}", path.display()))?),
+        Some(path) => {
+            Some(rendered_size(&read(path, MAX_RENDERED)?).map_err(|error| format!("{}: {error}", text::word(&path.to_string_lossy())))?)
+        }
         None => None,
     };
     let object = MachineConfig { role: args.role.clone(), config: config(&policy.bytes, binary.as_ref()) };
@@ -183,7 +183,9 @@ fn pointer(args: &PointerArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
         error => format!("--url: {error}"),
     })?;
     let printed = match &args.user_data {
-        Some(path) => pointer.merged(&read(path, MAX_USER_DATA)?).map_err(|error| format!("{}: {error}", path.display()))?,
+        Some(path) => {
+            pointer.merged(&read(path, MAX_USER_DATA)?).map_err(|error| format!("{}: {error}", text::word(&path.to_string_lossy())))?
+        }
         None => pointer.fragment(args.spec.unwrap_or(Spec::OLDEST_3.max(pointer.oldest_spec())))?,
     };
     writeln!(
@@ -232,15 +234,24 @@ impl PolicyFile {
     }
 }
 
-/// Reads a policy; what is not valid is refused here, before it can reach a node.
+/// Reads a policy; one with mistakes is refused here, before it can reach a node.
 fn policy_file(path: &Path, io: &mut Io<'_>) -> Result<PolicyFile, Failure> {
-    let bytes = read(path, MAX_POLICY)?;
-    let policy = policy::parse(&bytes).map_err(|error| {
-        format!("{}: not a valid policy: {error}\n`skewguard policy lint {}` names every mistake", path.display(), path.display())
-    })?;
-    for warning in &policy.warnings {
-        writeln!(io.err, "skewguard: warning: {}: {warning}", path.display())?;
+    let name = text::word(&path.to_string_lossy());
+    let bytes = read(path, policy::MAX_BYTES)?;
+    let report = policy::lint(&bytes);
+    let mut errors = String::new();
+    for Finding { severity, path, line, column, message, help, .. } in &report.findings {
+        let colon = if path.is_empty() { "" } else { ": " };
+        let finding = format!("{name}:{line}:{column}: {severity}: {path}{colon}{message}\n  help: {help}\n");
+        match severity {
+            Severity::Error => errors.push_str(&finding),
+            Severity::Warning => write!(io.err, "{finding}")?,
+        }
     }
+    if report.errors > 0 {
+        return Err(format!("{name} is not a policy to put on nodes (`skewguard policy lint` checks it)\n{}", errors.trim_end()).into());
+    }
+    let policy = policy::parse(&bytes).map_err(|error| format!("{name}: {error}"))?;
     Ok(PolicyFile { bytes, policy })
 }
 
@@ -252,7 +263,7 @@ fn binary(content: &Content) -> Result<Option<Binary>, Failure> {
         Some(path) => path.clone(),
         None => embed_build().ok_or("there is no embed build beside this program; name one with --binary, or use --policy-only")?,
     };
-    Ok(Some(Binary::new(&read(&path, MAX_BINARY)?).map_err(|error| format!("{}: {error}", path.display()))?))
+    Ok(Some(Binary::new(&read(&path, MAX_BINARY)?).map_err(|error| format!("{}: {error}", text::word(&path.to_string_lossy())))?))
 }
 
 /// This program where it is an embed build, or else the one that is installed with it.
@@ -284,7 +295,7 @@ fn binary_line(binary: Option<&Binary>) -> String {
 
 /// Reads a file of at most `max` bytes.
 fn read(path: &Path, max: u64) -> Result<Vec<u8>, Failure> {
-    let name = path.display();
+    let name = text::word(&path.to_string_lossy());
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
     file.take(max + 1).read_to_end(&mut bytes).map_err(|error| format!("{name}: {error}"))?;

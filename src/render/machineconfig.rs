@@ -92,8 +92,8 @@ impl MachineConfig {
 /// The comment at the head of the YAML.
 pub fn header(facts: &[String]) -> String {
     let mut out = String::from(
-        "# Apply it with `oc apply --server-side -f -`, or `oc create -f -`. Plain `oc apply` fails: it keeps a copy of the object in an
-# annotation, which is limited to 262,144 bytes.
+        "# Apply it with `oc apply --server-side -f -`, or `oc create -f -`. Plain `oc apply` keeps a copy of the object in an annotation, which
+# is limited to 262,144 bytes, and fails where the binary is in it.
 #
 # A new MachineConfig reboots the pool's existing nodes, one after another, unless the cluster's node disruption policy exempts these
 # files and units FIRST (OpenShift 4.17 and later):

@@ -153,7 +153,7 @@ mod tests {
             )
         );
         let names: Vec<&str> = value["systemd"]["units"].as_array().unwrap().iter().map(|unit| unit["name"].as_str().unwrap()).collect();
-        assert!(names.starts_with(&[units::SERVICE]), "{names:?}");
+        assert_eq!(names, [units::SERVICE, units::REPORT_SERVICE]);
     }
 
     #[test]

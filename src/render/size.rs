@@ -60,12 +60,13 @@ impl Sizes {
         let percent = percent(self.largest());
         match self.rendered {
             Some(rendered) => format!(
-                "{} bytes, with the rest of the pool's rendered MachineConfig ({}) {} bytes: {percent} of etcd's limit",
+                "{} bytes, with the rest of the pool's rendered MachineConfig ({}) {} bytes: {percent} of the {} that etcd takes",
                 figure(self.object),
                 figure(rendered),
-                figure(self.largest())
+                figure(self.largest()),
+                figure(OBJECT_MAX)
             ),
-            None => format!("{} bytes: {percent} of etcd's limit", figure(self.object)),
+            None => format!("{} bytes: {percent} of the {} that etcd takes", figure(self.object), figure(OBJECT_MAX)),
         }
     }
 }
@@ -108,7 +109,7 @@ fn base64(bytes: usize) -> usize {
 }
 
 fn percent(bytes: usize) -> String {
-    format!("{} %", bytes * 100 / OBJECT_MAX)
+    format!("{} %", (bytes * 100).div_ceil(OBJECT_MAX))
 }
 
 /// 1258291 as 1,258,291.
@@ -203,7 +204,7 @@ mod tests {
         let sizes = Sizes { object: 1_000_000, packed: 700_000, rendered: Some(300_000) };
         assert_eq!(
             sizes.check().unwrap_err().to_string(),
-            "too large: 1,300,000 of the 1,572,864 bytes that etcd takes in one object (82 %); the limit is 80 %, 1,258,291 bytes, where the Machine Config Operator warns
+            "too large: 1,300,000 of the 1,572,864 bytes that etcd takes in one object (83 %); the limit is 80 %, 1,258,291 bytes, where the Machine Config Operator warns
     1,000,000 bytes  this MachineConfig, of which 933,336 are the packed binary in base64
       300,000 bytes  everything else in the pool's rendered MachineConfig
 Instead:

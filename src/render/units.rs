@@ -24,6 +24,7 @@ pub const FETCHED_PATH: &str = "/usr/local/bin/skewguard";
 const IMAGE_PATH: &str = "/usr/bin/skewguard";
 
 const SERVICE_TEXT: &str = include_str!("../../systemd/skewguard.service");
+const REPORT_TEXT: &str = include_str!("../../systemd/skewguard-report.service");
 
 /// The gate and the report, running the binary that [`unpack`] puts into /run.
 pub fn for_packed(arch: Arch) -> Vec<Unit> {
@@ -31,12 +32,15 @@ pub fn for_packed(arch: Arch) -> Vec<Unit> {
     vec![
         Unit { name: UNPACK_SERVICE, contents: unpack(arch) },
         Unit { name: SERVICE, contents: adapt(SERVICE_TEXT, UNPACKED_PATH, &wants) },
+        Unit { name: REPORT_SERVICE, contents: adapt(REPORT_TEXT, UNPACKED_PATH, &wants) },
     ]
 }
 
 /// The gate and the report, running the binary that Ignition fetched. Without comments: user data has 16 KiB on AWS.
 pub fn for_fetched() -> Vec<Unit> {
-    [(SERVICE, SERVICE_TEXT)].map(|(name, text)| Unit { name, contents: without_comments(&adapt(text, FETCHED_PATH, "")) }).into()
+    [(SERVICE, SERVICE_TEXT), (REPORT_SERVICE, REPORT_TEXT)]
+        .map(|(name, text)| Unit { name, contents: without_comments(&adapt(text, FETCHED_PATH, "")) })
+        .into()
 }
 
 /// Another path of the binary, and more lines in `[Unit]`.
@@ -89,7 +93,11 @@ mod tests {
     fn delivered_units_run_the_delivered_binary_and_no_other() {
         for (units, path) in [(for_packed(Arch::X86_64), UNPACKED_PATH), (for_fetched(), FETCHED_PATH)] {
             for unit in units.iter().filter(|unit| unit.name != UNPACK_SERVICE) {
-                assert!(unit.contents.contains(&format!(" {path} ")), "{} does not run {path}", unit.name);
+                assert!(
+                    unit.contents.lines().any(|line| line.starts_with("ExecStart=") && line.contains(path)),
+                    "{} does not run {path}",
+                    unit.name
+                );
                 assert!(!unit.contents.contains(IMAGE_PATH), "{} runs the image's binary", unit.name);
             }
         }

@@ -1,0 +1,87 @@
+//! `render ignition`: every spec, against the table of fields.
+
+use super::{Desk, POLICY, data, file, program, repository, unit_names};
+use serde_json::Value;
+
+const SPECS: [&str; 7] = ["2.2.0", "3.0.0", "3.1.0", "3.2.0", "3.3.0", "3.4.0", "3.5.0"];
+
+/// The fields that a spec has, from tests/data/ignition-fields.tsv.
+fn fields(spec: &str) -> Vec<String> {
+    let table = std::fs::read_to_string(repository().join("tests/data/ignition-fields.tsv")).unwrap();
+    let rows = table.lines().filter(|line| !line.starts_with('#'));
+    rows.filter_map(|row| match row.split('\t').collect::<Vec<_>>()[..] {
+        [field, first, last] => (first <= spec && (last == "-" || spec <= last)).then(|| field.to_owned()),
+        _ => panic!("not a row: {row}"),
+    })
+    .collect()
+}
+
+/// Paths of all values in a document, `[]` for the entries of a list.
+fn paths(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                paths(value, &if path.is_empty() { key.clone() } else { format!("{path}.{key}") }, found);
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|value| paths(value, &format!("{path}[]"), found)),
+        _ => found.push(path.to_owned()),
+    }
+}
+
+pub(super) fn assert_fields_of_spec(config: &Value, spec: &str) {
+    let (known, mut used) = (fields(spec), vec![]);
+    paths(config, "", &mut used);
+    assert!(used.len() > 5, "{used:?}");
+    for field in &used {
+        assert!(known.contains(field), "spec {spec} has no {field}");
+        assert!(!field.ends_with("compression"), "Ignition before 2.1.1 fails on it");
+    }
+    if spec == "2.2.0" {
+        let files = config["storage"]["files"].as_array().unwrap();
+        assert!(files.iter().all(|file| file["filesystem"] == "root"), "required by spec 2.2.0");
+    }
+}
+
+#[test]
+fn the_table_tells_specs_apart() {
+    assert!(fields("2.2.0").contains(&"storage.files[].filesystem".to_owned()));
+    assert!(!fields("3.0.0").contains(&"storage.files[].filesystem".to_owned()));
+    assert!(!fields("3.0.0").contains(&"storage.files[].contents.httpHeaders[].name".to_owned()));
+    assert!(fields("3.5.0").contains(&"storage.files[].contents.httpHeaders[].name".to_owned()));
+}
+
+#[test]
+fn every_spec_uses_only_fields_that_it_has() {
+    let desk = Desk::new();
+    desk.file("embed", program(5000));
+    for spec in SPECS {
+        let (exit, out, err) = desk.render(&["ignition", "--spec", spec, "--policy", "policy.json", "--binary", "embed"]);
+        assert_eq!((exit, err.as_str()), (0, ""));
+        let config: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(config["ignition"]["version"], spec);
+        assert_fields_of_spec(&config, spec);
+        assert_eq!(data(&file(&config, "/etc/skewguard/policy.json")["contents"]["source"]), POLICY.as_bytes());
+        // Decimal, as JSON has no octal numbers: 0644.
+        assert_eq!(file(&config, "/etc/skewguard/skewguard.gz")["mode"], 420);
+        assert_eq!(unit_names(&config), ["skewguard-unpack.service", "skewguard.service", "skewguard-report.service"]);
+    }
+}
+
+#[test]
+fn the_oldest_of_spec_3_is_the_default() {
+    let desk = Desk::new();
+    let (_, out, _) = desk.render(&["ignition", "--policy", "policy.json", "--policy-only"]);
+    assert!(out.starts_with(r#"{"ignition":{"version":"3.0.0"},"#), "{out}");
+    assert!(out.ends_with("}\n"));
+}
+
+#[test]
+fn other_specs_are_wrong_usage() {
+    let desk = Desk::new();
+    for spec in ["", "2.3.0", "3.6.0", "3.0", "4.0.0"] {
+        let (exit, out, err) = desk.render(&["ignition", "--spec", spec, "--policy", "policy.json", "--policy-only"]);
+        assert_eq!((exit, out.as_str()), (2, ""));
+        assert!(err.contains("known are 2.2.0 and 3.0.0 to 3.5.0") || spec.is_empty(), "{err}");
+    }
+}
