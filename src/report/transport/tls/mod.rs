@@ -2,6 +2,7 @@
 
 mod classify;
 mod config;
+mod provider;
 
 use super::{Failure, Limits, Method, Request, Response, TransportError};
 use crate::report::kubeconfig::Kubeconfig;

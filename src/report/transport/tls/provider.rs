@@ -1,0 +1,75 @@
+//! The cryptography we speak: what every OpenShift API server does too, and no more.
+//!
+//! ring without Curve25519, Ed25519 and ChaCha20-Poly1305: no TLS security profile of OpenShift needs them (all have AES-GCM, and Go's servers
+//! have P-256 and P-384), and they are 68 kB of the compressed binary.
+
+use rustls::crypto::ring::{cipher_suite, kx_group, sign};
+use rustls::crypto::{CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom, WebPkiSupportedAlgorithms};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::sign::SigningKey;
+use rustls::{Error, SignatureScheme};
+use std::sync::Arc;
+use webpki::ring as algorithm;
+
+pub(super) fn provider() -> CryptoProvider {
+    CryptoProvider {
+        cipher_suites: vec![
+            cipher_suite::TLS13_AES_256_GCM_SHA384,
+            cipher_suite::TLS13_AES_128_GCM_SHA256,
+            cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+            cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+            cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+            cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        ],
+        kx_groups: vec![kx_group::SECP256R1, kx_group::SECP384R1],
+        signature_verification_algorithms: SIGNATURES,
+        secure_random: &Ring,
+        key_provider: &Ring,
+    }
+}
+
+/// As rustls has them for ring, without Ed25519 and without RSA signatures that lack their parameters.
+static SIGNATURES: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
+    all: &[
+        algorithm::ECDSA_P256_SHA256,
+        algorithm::ECDSA_P256_SHA384,
+        algorithm::ECDSA_P384_SHA256,
+        algorithm::ECDSA_P384_SHA384,
+        algorithm::RSA_PSS_2048_8192_SHA256_LEGACY_KEY,
+        algorithm::RSA_PSS_2048_8192_SHA384_LEGACY_KEY,
+        algorithm::RSA_PSS_2048_8192_SHA512_LEGACY_KEY,
+        algorithm::RSA_PKCS1_2048_8192_SHA256,
+        algorithm::RSA_PKCS1_2048_8192_SHA384,
+        algorithm::RSA_PKCS1_2048_8192_SHA512,
+    ],
+    mapping: &[
+        // In TLS 1.2 the scheme does not fix the curve; in 1.3, where it does, only the first counts.
+        (SignatureScheme::ECDSA_NISTP384_SHA384, &[algorithm::ECDSA_P384_SHA384, algorithm::ECDSA_P256_SHA384]),
+        (SignatureScheme::ECDSA_NISTP256_SHA256, &[algorithm::ECDSA_P256_SHA256, algorithm::ECDSA_P384_SHA256]),
+        (SignatureScheme::RSA_PSS_SHA512, &[algorithm::RSA_PSS_2048_8192_SHA512_LEGACY_KEY]),
+        (SignatureScheme::RSA_PSS_SHA384, &[algorithm::RSA_PSS_2048_8192_SHA384_LEGACY_KEY]),
+        (SignatureScheme::RSA_PSS_SHA256, &[algorithm::RSA_PSS_2048_8192_SHA256_LEGACY_KEY]),
+        (SignatureScheme::RSA_PKCS1_SHA512, &[algorithm::RSA_PKCS1_2048_8192_SHA512]),
+        (SignatureScheme::RSA_PKCS1_SHA384, &[algorithm::RSA_PKCS1_2048_8192_SHA384]),
+        (SignatureScheme::RSA_PKCS1_SHA256, &[algorithm::RSA_PKCS1_2048_8192_SHA256]),
+    ],
+};
+
+/// ring's random numbers, and its RSA and ECDSA keys.
+#[derive(Debug)]
+struct Ring;
+
+impl SecureRandom for Ring {
+    fn fill(&self, buffer: &mut [u8]) -> Result<(), GetRandomFailed> {
+        ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), buffer).map_err(|_| GetRandomFailed)
+    }
+}
+
+impl KeyProvider for Ring {
+    fn load_private_key(&self, key: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
+        match sign::RsaSigningKey::new(&key) {
+            Ok(key) => Ok(Arc::new(key)),
+            Err(_) => sign::any_ecdsa_type(&key),
+        }
+    }
+}
