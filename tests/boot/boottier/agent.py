@@ -1,10 +1,13 @@
 """The agent under test: built from this project, and put into a boot image or a config."""
 
+import json
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
+from . import yaml
 from .paths import PROJECT, TARGET
 from .trees import BuildError
 
@@ -47,3 +50,20 @@ def install(root):
     (usr / "lib/systemd/catalog").mkdir(exist_ok=True)
     for catalog in (PROJECT / "dist").glob("*.catalog"):
         shutil.copy(catalog, usr / "lib/systemd/catalog")
+
+
+def as_machine_config(policy):
+    """The Ignition config inside what `skewguard render machineconfig` prints for this policy."""
+    return yaml.load(_render_with(policy, "machineconfig", binary(embed=True)))["spec"]["config"]
+
+
+def as_ignition(policy):
+    """What `skewguard render ignition` prints for this policy."""
+    return json.loads(_render_with(policy, "ignition", binary()))
+
+
+def _render_with(policy, what, program):
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump(policy, file)
+        file.flush()
+        return render(what, "--policy", file.name, "--binary", str(program))

@@ -101,9 +101,10 @@ class _Watchdog:
         self._timer.cancel()
 
 
-def network():
-    """Gives the node's network an address of its own. Called inside the namespace."""
-    for command in ("ip link set lo up",
+def furnish():
+    """Inside the new namespaces: a /run of its own (Ignition and systemd-nspawn keep state there), a network."""
+    for command in ("mount -t tmpfs -o mode=755 skewguard-boot /run",
+                    "ip link set lo up",
                     "ip link add ens3 type veth peer name gw0",
                     "ip link set gw0 up",
                     "ip link set ens3 up",

@@ -63,7 +63,7 @@ class Setup:
         """The rendered MachineConfig of the node's pool."""
         parts = [{"systemd": {"units": cluster.wiring_units(self.wiring)}}]
         if self.delivery == "machineconfig":
-            parts.append(agent.rendered_config(self.policy))
+            parts.append(agent.as_machine_config(self.policy))
         elif self.policy is not None:
             parts.append(policy_file(self.policy))
         parts.append({"storage": {"files": [cluster.ignition_file(*item) for item in self.files.items()]}})
@@ -73,7 +73,7 @@ class Setup:
     def user_data(self, url):
         """What the machine gets as user data: a pointer, and the agent where it is delivered that way."""
         if self.delivery == "ignition":
-            return cluster.pointer(url, agent.rendered_ignition(self.policy))
+            return cluster.pointer(url, agent.as_ignition(self.policy))
         return cluster.pointer(url)
 
 

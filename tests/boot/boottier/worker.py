@@ -35,7 +35,7 @@ class World:
 
     def qemu(self, **setup):
         """A node to boot with QEMU."""
-        from .qemu import QemuNode  # pylint: disable=import-outside-toplevel
+        from .qemunode import QemuNode  # pylint: disable=import-outside-toplevel
 
         node = QemuNode(Cache(CACHE), self.folder / f"node{len(self.nodes)}", Setup(**setup), self.log)
         self.nodes.append(node)
@@ -56,7 +56,7 @@ class World:
 def play(name):
     """Plays the scenario and writes RESULTS/name/result.json. True when it went as expected."""
     chosen = next(item for item in all_scenarios() if item.name == name)
-    isolate.network()
+    isolate.furnish()
     world = World(name)
     began = time.monotonic()
     failure = evidence = ""

@@ -1,0 +1,161 @@
+"""A machine booted with QEMU: its own kernel, serial console, VGA screen, user network."""
+
+import base64
+import json
+import os
+import re
+import socket
+import subprocess
+import time
+from functools import lru_cache
+
+from .console import Console, plain
+from .nspawn import BootError
+
+# How a guest of QEMU's user network reaches this machine.
+HOST = "10.0.2.2"
+
+
+@lru_cache(maxsize=None)
+def accelerator():
+    """"kvm" where a virtual machine really can be started with it, else "tcg"."""
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return "tcg"
+    talk = '{"execute": "qmp_capabilities"}\n{"execute": "quit"}\n'
+    try:
+        done = subprocess.run(
+            ["qemu-system-x86_64", "-machine", "q35", "-accel", "kvm", "-cpu", "host", "-S", "-nodefaults",
+             "-display", "none", "-qmp", "stdio"], input=talk, capture_output=True, text=True, timeout=20, check=False)
+    except subprocess.TimeoutExpired:
+        return "tcg"
+    return "kvm" if done.returncode == 0 and "error" not in done.stdout else "tcg"
+
+
+class Machine:
+    """One power-on. `arguments` are QEMU's own, beside what every machine here has."""
+
+    kind = "qemu"
+
+    def __init__(self, arguments, folder, memory=1024):
+        self.console = Console()
+        self.began = time.monotonic()
+        kind = accelerator()
+        cpu = ["-accel", "kvm", "-cpu", "host"] if kind == "kvm" else ["-accel", "tcg,thread=multi", "-cpu", "max"]
+        # Relative: the path of a UNIX socket has at most 107 bytes.
+        self._folder = folder
+        self._process = subprocess.Popen(
+            ["qemu-system-x86_64", "-machine", "q35", *cpu, "-smp", "2", "-m", str(memory), "-nodefaults",
+             "-no-reboot", "-display", "none", "-vga", "std",
+             "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
+             "-chardev", "socket,id=shell,path=shell,server=on,wait=off", "-serial", "chardev:shell",
+             "-qmp", "unix:qmp,server=on,wait=off", "-device", "virtio-rng-pci",
+             "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net", *arguments],
+            stdin=self.console.slave, stdout=self.console.slave, stderr=self.console.slave, cwd=folder,
+            start_new_session=True)
+        self.console.started()
+        self._shell = None
+        self._count = 0
+        self._rebooted = False
+
+    def _connect(self, name):
+        deadline = time.monotonic() + 20
+        connection = socket.socket(socket.AF_UNIX)
+        # Only this process changes directory here, and it has no other thread that depends on it.
+        before = os.getcwd()
+        os.chdir(self._folder)
+        try:
+            while True:
+                try:
+                    connection.connect(name)
+                    return connection
+                except (FileNotFoundError, ConnectionRefusedError):
+                    if time.monotonic() > deadline or self.ended():
+                        raise BootError(f"QEMU does not offer {name}: {self.console.text()[-500:]}") from None
+                    time.sleep(0.1)
+        finally:
+            os.chdir(before)
+
+    def qmp(self, command, **arguments):
+        """Runs a command of QEMU's machine protocol."""
+        with self._connect("qmp") as connection, connection.makefile("rw", encoding="utf-8") as stream:
+            stream.readline()
+            for request in ({"execute": "qmp_capabilities"}, {"execute": command, "arguments": arguments}):
+                stream.write(json.dumps(request) + "\n")
+                stream.flush()
+                answer = json.loads(stream.readline())
+                while "event" in answer:
+                    answer = json.loads(stream.readline())
+            if "error" in answer:
+                raise BootError(f"QEMU: {command}: {answer['error']}")
+
+    def run(self, command, timeout=30):
+        """Runs a shell command in the harness's shell on the second serial port: exit status and output."""
+        if self._shell is None:
+            self._shell = self._connect("shell")
+        self._count += 1
+        # What is typed comes back as an echo; only the answer has the mark in one piece.
+        mark = f"answer-{os.getpid()}-{self._count}"
+        coded = base64.b64encode(command.encode()).decode()
+        line = (f"sh -c \"$(echo {coded} | base64 -d)\" </dev/null >/run/.harness 2>&1; "
+                f"printf '%s%s %s\\n' answer- {mark.removeprefix('answer-')} $?; base64 /run/.harness; "
+                f"printf '%s%s end\\n' answer- {mark.removeprefix('answer-')}\n")
+        self._shell.sendall(line.encode())
+        deadline = time.monotonic() + timeout
+        received = ""
+        pattern = re.compile(rf"{mark} (\d+)\n(.*?){mark} end", re.DOTALL)
+        while True:
+            found = pattern.search(plain(received))
+            if found:
+                output = base64.b64decode(re.sub(r"[^A-Za-z0-9+/=]", "", found[2])).decode("utf-8", "replace")
+                return int(found[1]), output
+            left = deadline - time.monotonic()
+            if left <= 0 or self.ended():
+                raise BootError(f"{command!r}: no answer from the machine within {timeout:.0f} s")
+            self._shell.settimeout(min(left, 1))
+            try:
+                received += self._shell.recv(65536).decode("utf-8", "replace")
+            except TimeoutError:
+                # Before the shell is there, what was sent is lost: ask again.
+                if not received.strip():
+                    self._shell.sendall(line.encode())
+
+    def picture(self, path):
+        """Saves what is on the screen as a PNG."""
+        raw = self._folder / "screen.ppm"
+        self.qmp("screendump", filename="screen.ppm")
+        from .picture import ppm_to_png  # pylint: disable=import-outside-toplevel
+
+        path.write_bytes(ppm_to_png(raw.read_bytes()))
+        raw.unlink()
+
+    def wait_end(self, deadline):
+        """Waits until the machine is off: "reboot" or "off" (with -no-reboot, QEMU ends in both cases)."""
+        try:
+            self._process.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired as error:
+            raise BootError("the machine neither rebooted nor powered off in time") from error
+        self._drop()
+        return "reboot" if "reboot: Restarting system" in self.console.text() else "off"
+
+    def ended(self):
+        """True once the machine is off."""
+        return self._process.poll() is not None
+
+    def power_off(self, deadline):
+        """Shuts down in an orderly way, so that the disk can be read."""
+        if not self.ended():
+            self.run("systemctl --no-block poweroff")
+        return self.wait_end(deadline)
+
+    def kill(self):
+        """Takes the power away."""
+        if not self.ended():
+            self._process.kill()
+            self._process.wait()
+        self._drop()
+
+    def _drop(self):
+        if self._shell is not None:
+            self._shell.close()
+            self._shell = None
+        self.console.close()

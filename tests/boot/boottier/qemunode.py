@@ -1,0 +1,76 @@
+"""A node whose disk is a file, booted with QEMU: Ignition runs in its initramfs, as on real hardware."""
+
+import json
+import shutil
+import subprocess
+import time
+
+from . import cluster
+from .boot import Boot
+from .mcs import MachineConfigServer
+from .qemu import HOST, Machine, accelerator
+from .sysroot import IMAGES, boot_entries, disk_boot_entry, image_entry, qemu_disk, sysroot
+
+# mitigations, nokaslr: an emulated CPU is slow enough. net.ifnames: the initramfs knows one name.
+KERNEL = ("console=tty0 console=ttyS0,115200n8 ignition.platform.id=qemu net.ifnames=0 mitigations=off nokaslr "
+          "audit=0 selinux=0 systemd.show_status=yes")
+
+
+class QemuNode:
+    """Built like nspawn's Node, and used like it."""
+
+    def __init__(self, cache, work, setup, log):
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        self.setup = setup
+        self.log = log
+        self.work = work
+        self.boots = []
+        self._built = qemu_disk(cache)
+        self._base = sysroot(cache)
+        self.disk = work / "disk.ext4"
+        subprocess.run(["cp", "--sparse=always", str(self._built / "disk.ext4"), str(self.disk)], check=True)
+        self._write("/boot/loader/entries/chosen.conf", self._chosen())
+        aleph = setup.aleph_text()
+        if aleph is not None:
+            self._write("/.coreos-aleph-version.json", aleph)
+        served = cluster.served(setup.machine_config(), setup.kubeconfig)
+        self.server = MachineConfigServer(served)
+        pointer = setup.user_data(self.server.url(HOST))
+        (work / "pointer.ign").write_text(json.dumps(pointer), encoding="utf-8")
+
+    def _chosen(self):
+        entry = image_entry(self._base, IMAGES[self.setup.image])
+        highest = boot_entries(self._base)[0].version
+        return f"title chosen\nversion {highest + 1}\noptions {entry.options}\nlinux {entry.linux}\ninitrd {entry.initrd}\n"
+
+    def _write(self, path, text):
+        """Writes a file onto the powered-off disk, without mounting it."""
+        source = self.work / "to-disk"
+        source.write_text(text, encoding="utf-8")
+        folder, name = path.rsplit("/", 1)
+        done = subprocess.run(["debugfs", "-w", "-f", "-", str(self.disk)], capture_output=True, text=True, check=True,
+                              input=f"cd {folder or '/'}\nwrite {source} {name}\n")
+        if "Allocated inode" not in done.stdout:
+            raise OSError(f"{path} could not be written to {self.disk}: {done.stdout} {done.stderr}")
+
+    def boot(self, kernel_arguments="", timeout=240):
+        """Powers the machine on. Only the first boot has ignition.firstboot, as GRUB's stamp file does it."""
+        entry = disk_boot_entry(self.disk)
+        first = "" if self.boots else "ignition.firstboot"
+        arguments = " ".join(f"{entry.options} {KERNEL} {first} {kernel_arguments}".split())
+        machine = Machine([
+            "-kernel", str(self._built / "vmlinuz"), "-initrd", str(self._built / "initramfs.img"),
+            "-append", arguments,
+            "-drive", f"file={self.disk},format=raw,if=virtio,cache=unsafe",
+            "-fw_cfg", f"name=opt/com.coreos/config,file={self.work / 'pointer.ign'}"], self.work)
+        boot = Boot(machine, len(self.boots) + 1, time.monotonic() + timeout)
+        self.boots.append(boot)
+        self.log(f"boot {boot.number} ({accelerator()}): {first} {kernel_arguments}".rstrip(": "))
+        return boot
+
+    def close(self):
+        """Takes the power away from whatever still runs."""
+        for boot in self.boots:
+            boot.machine.kill()
+        self.server.close()

@@ -1,0 +1,118 @@
+"""How a node gets past a refusal, and what does not get it past one."""
+
+from ..looks import ALLOWING, ISSUE_LINK, goes_on, joined, journal_entry, policy, refused, silent
+from ..scenario import scenario
+from .s10_verdicts import FACTS, TOO_OLD
+
+
+@scenario("kernel-argument-off", "skewguard=off on the kernel command line lets a node through")
+def kernel_argument_off(world):
+    node = world.node(policy=policy(), kernel_arguments="ignition.platform.id=metal skewguard=off")
+    first = node.boot()
+    second = goes_on(world, node, first)
+    silent(world.expect, first)
+    journal_entry(world.expect, second, "Disabled", "Proceed", "OverrideOff", before=True, SKEWGUARD_OVERRIDE="off")
+
+
+@scenario("kernel-argument-enforce", "skewguard=enforce makes a warning policy refuse")
+def kernel_argument_enforce(world):
+    node = world.node(policy=policy(mode="Warn"), kernel_arguments="ignition.platform.id=metal skewguard=enforce")
+    refused(world, node, node.boot().settle(), message=TOO_OLD, SKEWGUARD_OVERRIDE="enforce", **FACTS)
+
+
+@scenario("reboot-of-a-refused-node", "a refused node stays refused after a reboot; skewguard=off then lets it in")
+def reboot_refused(world):
+    node = world.node(policy=policy())
+    for _ in range(2):
+        boot = node.boot().settle()
+        refused(world, node, boot, message=TOO_OLD, **FACTS)
+        boot.power_off()
+    # As an admin without ssh: edit the kernel arguments in the boot menu.
+    goes_on(world, node, node.boot("skewguard=off"))
+
+
+@scenario("kubelet-started-by-hand", "systemctl start, restart and isolate on a refused node change nothing")
+def kubelet_by_hand(world):
+    expect = world.expect
+    node = world.node(policy=policy())
+    boot = node.boot(timeout=90).settle()
+    refused(world, node, boot, message=TOO_OLD, **FACTS)
+    for command in ("systemctl restart kubelet.service", "systemctl start crio.service",
+                    "systemctl start machine-config-daemon-firstboot.service",
+                    "systemctl daemon-reload && systemctl start kubelet.service",
+                    "systemctl reset-failed && systemctl start firstboot-osupdate.target"):
+        expect.that(not boot.succeeds(command), f"{command!r} to fail")
+    boot.succeeds("systemctl isolate multi-user.target")
+    boot.shell("systemctl is-system-running --wait || true")
+    refused(world, node, boot, message=TOO_OLD, attempts=True, **FACTS)
+
+
+def allowed_on_console(world, wiring):
+    """Types "skewguard allow" where the message says it can be typed."""
+    expect = world.expect
+    node = world.node(wiring=wiring, policy=policy())
+    first = node.boot(timeout=90).settle()
+    refused(world, node, first, message=TOO_OLD, **FACTS)
+    place = first.log_in()
+    expect.contains(first.console.text(), ["Password:", "NODE REFUSED"], "the message of the day after the login")
+    # The node may be rebooting before the prompt is back, so nothing is waited for.
+    first.console.send("/usr/bin/skewguard allow; echo status=$?\n")
+    expect.that(first.console.wait_for(r"status=0\b", first.deadline, place) is not None,
+                "skewguard allow to end with 0", first.console.text()[place:][-1500:])
+    second = goes_on(world, node, first)
+    ran = second.ran_before()
+    expect.that(ran.index("machine-config-daemon-pull.service") < ran.index("rebase"), "the pull before the rebase", ran)
+    expect.that("crio.service" not in ran, "CRI-O only after the rebase", ran)
+    expect.that(not second.exists("/run/skewguard/override"), "the override gone with its boot")
+    return node, second
+
+
+@scenario("allow-wiring-a", "skewguard allow typed on the console, wiring A: the node comes up in the right order")
+def allow_a(world):
+    allowed_on_console(world, "a")
+
+
+@scenario("allow-wiring-b", "skewguard allow typed on the console, wiring B: the node comes up in the right order")
+def allow_b(world):
+    allowed_on_console(world, "b")
+
+
+@scenario("two-step-update", "the served config survives one reboot: the second boot, already rebased, is not blocked")
+def two_step(world):
+    expect = world.expect
+    node = world.node(policy=policy(), kernel_arguments="ignition.platform.id=metal", files={"/etc/stand-in/two-step": ""},
+                      delivery="machineconfig")
+    first = node.boot("skewguard=warn")
+    first.wait_reboot()
+    second = node.boot(timeout=90).settle()
+    ran = second.ran()
+    expect.contains(" ".join(ran), ["machine-config-daemon-pull.service", "rebase-not-needed", "crio.service",
+                                    "kubelet.service"], "what ran in the second boot")
+    expect.equal(second.failed(), [], "systemctl --failed in the second boot")
+    expect.equal(second.journal("MESSAGE_ID=73553485504e4bb4bb2c904d59b78fdc", "SKEWGUARD_ACTION=Block"), [],
+                 "blocks in the second boot")
+    second.power_off()
+    third = node.boot().settle()
+    joined(world, node, third)
+    silent(expect, third)
+
+
+@scenario("removed-from-a-joined-node", "stopping, disabling and deleting skewguard never touches a joined node's kubelet")
+def removed(world):
+    expect = world.expect
+    node = world.node(policy=ALLOWING, delivery="machineconfig")
+    boot = goes_on(world, node, node.boot())
+    pid = boot.property("kubelet.service", "MainPID")
+    expect.that(pid not in ("", "0"), "a kubelet", pid)
+    for command in ("systemctl stop skewguard.service", "systemctl restart skewguard.service",
+                    "systemctl start skewguard.service", "systemctl disable skewguard.service",
+                    "rm -f /etc/systemd/system/skewguard*.service /run/skewguard/bin/skewguard; rm -rf /etc/skewguard",
+                    "systemctl daemon-reload"):
+        boot.shell(command)
+        expect.equal(boot.property("kubelet.service", "MainPID"), pid, f"the kubelet's process after {command!r}")
+    expect.that(boot.succeeds("systemctl restart kubelet.service"), "the kubelet to restart without skewguard")
+    expect.equal(boot.failed(), [], "systemctl --failed")
+    boot.power_off()
+    third = node.boot().settle()
+    joined(world, node, third)
+    expect.equal(third.shell("readlink /etc/issue || true").strip(), ISSUE_LINK, "/etc/issue")

@@ -1,0 +1,54 @@
+"""Whole machines: own kernel, Ignition in the initramfs, serial console and screen."""
+
+from ..looks import ALLOWING, goes_on, joined, journal_entry, policy, refused
+from ..scenario import scenario
+from .s10_verdicts import FACTS, TOO_OLD
+
+MINUTES = 60
+
+
+def machine(world, **setup):
+    """A machine that gets its config as a cloud machine does: pointer in fw_cfg, the rest over HTTP."""
+    return world.qemu(kernel_arguments="", **setup)
+
+
+@scenario("full-refused", "QEMU: refused; the picture of its screen is kept", tier="full", timeout=7 * MINUTES)
+def full_refused(world):
+    node = machine(world, delivery="machineconfig", policy=policy())
+    boot = node.boot().settle()
+    boot.machine.picture(world.folder / "screen.png")
+    refused(world, node, boot, message=TOO_OLD, **FACTS)
+    asked = [request for request in node.server.requests if request["agent"].startswith("Ignition")]
+    world.expect.equal([request["path"] for request in asked], ["/config/worker"], "what Ignition fetched")
+    (world.folder / "critical-chain.txt").write_text(
+        boot.shell("systemd-analyze; systemd-analyze critical-chain; systemd-analyze blame"), encoding="utf-8")
+    boot.power_off()
+    # The same node again, with the way through that needs no ssh.
+    goes_on(world, node, node.boot("skewguard=off"))
+
+
+@scenario("full-allowed", "QEMU: allowed, delivered by render ignition; rebase, reboot, kubelet", tier="full",
+          timeout=7 * MINUTES)
+def full_allowed(world):
+    node = machine(world, delivery="ignition", wiring="a", policy=ALLOWING)
+    second = goes_on(world, node, node.boot())
+    journal_entry(world.expect, second, "Allowed", "Proceed", "WithinLimits", before=True, **FACTS)
+    (world.folder / "critical-chain.txt").write_text(
+        second.shell("systemd-analyze; systemd-analyze critical-chain; systemd-analyze blame"), encoding="utf-8")
+    second.power_off()
+
+
+@scenario("full-two-step", "QEMU: two-step update; the second boot has the served config and is not blocked", tier="full",
+          timeout=9 * MINUTES)
+def full_two_step(world):
+    expect = world.expect
+    node = machine(world, delivery="machineconfig", policy=policy(), files={"/etc/stand-in/two-step": ""})
+    node.boot("skewguard=warn").wait_reboot()
+    second = node.boot().settle()
+    expect.contains(" ".join(second.ran()), ["rebase-not-needed", "crio.service", "kubelet.service"],
+                    "what ran in the second boot")
+    expect.equal(second.failed(), [], "systemctl --failed in the second boot")
+    entry = second.journal("_SYSTEMD_UNIT=skewguard.service", "SKEWGUARD_ACTION=Block")
+    expect.equal(entry, [], "blocks in the second boot")
+    joined(world, node, second)
+    second.power_off()
