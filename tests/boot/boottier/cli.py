@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from . import agent, junit, tools
+from . import agent, apiserver, junit, tools
 from .cache import Cache
 from .paths import CACHE, RESULTS
 from .pool import play_all
@@ -113,6 +113,7 @@ def _prepare(tiers):
         qemu_disk(cache)
     with Step("building the agent"):
         agent.build()
+        apiserver.build()
 
 
 def _summary(results):

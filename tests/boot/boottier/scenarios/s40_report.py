@@ -1,0 +1,89 @@
+"""What arrives at the cluster's API server, from a node that never joined and from one that did."""
+
+import time
+
+from ..apiserver import ApiServer
+from ..looks import ALLOWING, goes_on, policy, refused
+from ..scenario import scenario
+from .s10_verdicts import FACTS, OLD, TOO_OLD
+
+HOST = "192.0.2.10"
+REPORTS = "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports"
+
+
+def api_server(world, *options):
+    """An API server beside the node, stopped with the scenario."""
+    server = ApiServer(world.folder / "api", HOST, *options)
+    world.cleanup.append(server.close)
+    return server
+
+
+def created(request, path):
+    """Whether this request created something below `path`."""
+    return request["method"] == "POST" and request["path"].split("?")[0].endswith(path) and request["status"] == 201
+
+
+def checked(expect, server):
+    """No request was anything but a well-formed one of the node."""
+    for request in server.requests():
+        expect.equal(request["remarks"], [], f"remarks on {request['method']} {request['path']}")
+
+
+def reported(world, server, boot, seconds):
+    """The refusal reached the cluster: a BootImageReport and an Event, and the console says so."""
+    expect = world.expect
+    deadline = time.monotonic() + seconds
+    report = server.wait_for(lambda request: created(request, "/bootimagereports"), deadline)
+    if expect.that(report is not None, "a BootImageReport at the API server", server.requests()):
+        body = str(report["body"])
+        for part in ("Refused", OLD, "4.21.3", "worker-0"):
+            expect.that(part in body, f"{part!r} in the BootImageReport", body[:2000])
+        expect.that("system:serviceaccount:openshift-machine-config-operator:node-bootstrapper" in report["user"],
+                    "reported as the bootstrap identity", report["user"])
+    event = server.wait_for(lambda request: created(request, "/events"), deadline)
+    expect.that(event is not None, "an Event at the API server", server.requests())
+    checked(expect, server)
+    if report is not None:
+        name = report["body"]["metadata"]["name"]
+        until = time.monotonic() + 15
+        while name not in (boot.read("/etc/issue") or "") and time.monotonic() < until:
+            time.sleep(0.3)
+        expect.contains(boot.read("/etc/issue") or "", ["NODE REFUSED", "Cluster ", name], "/etc/issue afterwards")
+        expect.that(boot.console.wait_for(name, time.monotonic() + 10) is not None,
+                    "the login prompt drawn again with the report's name", boot.console.text()[-1500:])
+
+
+@scenario("report-refused", "a refused node reports itself: BootImageReport and Event, and the console follows")
+def report_refused(world):
+    server = api_server(world)
+    node = world.node(policy=policy(), kubeconfig=server.kubeconfig)
+    boot = node.boot(timeout=90).settle()
+    refused(world, node, boot, message=TOO_OLD, **FACTS)
+    reported(world, server, boot, 30)
+
+
+@scenario("report-api-server-late", "API server down for the first 60 s: the refusal is the same, the report follows",
+          timeout=240)
+def report_late(world):
+    server = api_server(world, "--refuse-for", "60")
+    node = world.node(policy=policy(), kubeconfig=server.kubeconfig)
+    boot = node.boot(timeout=200).settle()
+    refused(world, node, boot, message=TOO_OLD, **FACTS)
+    world.expect.equal([request for request in server.requests() if request["status"]], [], "answers while it was down")
+    reported(world, server, boot, 150)
+
+
+@scenario("report-joined", "a node that joined labels its own Node, with the kubelet's identity")
+def report_joined(world):
+    expect = world.expect
+    server = api_server(world)
+    node = world.node(policy=ALLOWING, delivery="machineconfig", kubeconfig=server.kubeconfig,
+                      files=server.joined_files())
+    boot = goes_on(world, node, node.boot())
+    patch = server.wait_for(lambda request: request["method"] == "PATCH" and request["status"] == 200
+                            and request["path"].split("?")[0].endswith("/nodes/worker-0"), time.monotonic() + 90)
+    if expect.that(patch is not None, "a patch of the node's own Node", server.requests()):
+        expect.contains(str(patch["body"]), ["skewguard.dev/boot-image", OLD], "the label")
+        expect.equal(patch["user"], "system:node:worker-0", "who patched")
+    checked(expect, server)
+    expect.equal(boot.failed(), [], "systemctl --failed")
