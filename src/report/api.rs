@@ -1,6 +1,6 @@
 //! What an API server's answer means for a report: delivered, refused for a reason that a person can mend, or to be tried again.
 
-use crate::report::transport::{Failure, Method, Request, Response, Transport, TransportError};
+use crate::report::transport::{Method, Response, TransportError};
 use crate::text::printable;
 use serde::Deserialize;
 use std::time::Duration;
@@ -94,14 +94,6 @@ impl ApiError {
             Self::Unavailable { .. } => Retry::Backoff,
         }
     }
-
-    /// The failure to reach the server at all, if it is one.
-    pub fn failure(&self) -> Option<&Failure> {
-        match self {
-            Self::Transport(error) => Some(&error.failure),
-            _ => None,
-        }
-    }
 }
 
 /// A kind of object, for what is said about it.
@@ -111,14 +103,6 @@ pub struct Resource {
     pub name: &'static str,
     /// What a 403 needs: which Role grants it, and the manifest or command that brings that Role.
     pub grant: &'static str,
-}
-
-/// Sends a request and sorts the answer.
-///
-/// # Errors
-/// There was no answer, or its status is not 2xx.
-pub async fn send(transport: &Transport, request: &Request, resource: Resource) -> Result<Response, ApiError> {
-    sort(transport.send(request).await?, request.method, resource)
 }
 
 /// Sorts an answer by its status (pure).

@@ -2,8 +2,9 @@
 
 use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN, Fault, Options};
 use crate::way::{block_on, bootstrap, both, event, failure, limits, loaded, send, transport};
-use skewguard::report::api::{self, ApiError, Resource, Retry};
-use skewguard::report::transport::{CURL, Choice, Failure, Limits, Phase, Transport};
+use nix::sys::resource::{UsageWho, getrusage};
+use skewguard::report::api::{ApiError, Resource, Retry, sort};
+use skewguard::report::transport::{CURL, Choice, Failure, Limits, Method, Phase, Response, Transport, TransportError};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -80,10 +81,12 @@ fn a_name_that_does_not_resolve_is_named() {
 #[test]
 fn statuses_are_explained_and_retry_after_is_heard() {
     let events = Resource { name: "events.events.k8s.io", grant: "apply the Role" };
+    let sorted =
+        |answer: Result<Response, TransportError>| answer.map_err(ApiError::from).and_then(|response| sort(response, Method::Post, events));
     let server = ApiServer::start(Options::default());
     let ask = |choice: Choice, token: &str, name: &str| {
         let kubeconfig = loaded(&server.kubeconfig(&format!("token: {token}")));
-        block_on(api::send(&transport(choice, &kubeconfig, limits()), &event(name), events))
+        sorted(block_on(transport(choice, &kubeconfig, limits()).send(&event(name))))
     };
     for choice in both() {
         for (code, retry_after, retry) in [
@@ -107,7 +110,7 @@ fn statuses_are_explained_and_retry_after_is_heard() {
     }
     let server = ApiServer::start(Options { granted: false, ..Options::default() });
     for choice in both() {
-        let error = block_on(api::send(&transport(choice, &bootstrap(&server), limits()), &event("e"), events)).unwrap_err();
+        let error = sorted(block_on(transport(choice, &bootstrap(&server), limits()).send(&event("e")))).unwrap_err();
         let user = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
         let message = format!(
             "events is forbidden: User \"{user}\" cannot create resource \"events\" in API group \"events.k8s.io\" in the namespace \"skewguard\""
@@ -150,4 +153,21 @@ fn no_curl_stays_behind() {
     });
     assert_eq!(server.seen().len(), 1);
     let _ = send(Choice::Curl, &bootstrap(&server), &event("e")).unwrap();
+}
+
+/// skewguard-report.service has `MemoryMax=64M`: a body of 1 GiB must not get the node's report killed.
+#[test]
+fn a_body_of_a_gibibyte_does_not_fill_the_memory() {
+    for over in crate::node::transports() {
+        let faults = vec![Fault::Huge, Fault::HugeWithLength];
+        let server = ApiServer::start(Options { faults, ..Options::default() });
+        let node = crate::node::Node::refused("worker-7", over);
+        crate::cluster::bootstrap(&server, &node);
+        let (said, status) = node.report();
+        assert_eq!(said.matches("the answer is longer than 65536 bytes; the rest was not read").count(), 2, "{over:?}: {said}");
+        assert_eq!(status, 1);
+    }
+    // The largest of this process's children so far, among them these and every other test's curl (getrusage(2), in KiB).
+    let largest = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap().max_rss();
+    assert!((1..48 * 1024).contains(&largest), "{largest} KiB");
 }

@@ -63,12 +63,18 @@ impl Node {
     }
 
     fn run(&self, more: &[&str]) -> Output {
+        self.command().args(more).output().expect("skewguard starts")
+    }
+
+    /// `skewguard report` on this tree.
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_skewguard"));
         // A proxy of the node's environment is never for the API server; one that does not exist shows it.
         for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
             command.env(name, "http://127.0.0.1:9");
         }
-        command.args(["report", "--root"]).arg(self.dir.path()).args(more).env_remove("JOURNAL_STREAM").output().expect("skewguard starts")
+        command.args(["report", "--root"]).arg(self.dir.path()).env_remove("JOURNAL_STREAM");
+        command
     }
 }
 

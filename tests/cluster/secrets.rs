@@ -102,3 +102,57 @@ fn a_key_that_cannot_be_used_is_not_shown() {
     }
     assert!(bootstrap(&server).token.is_some());
 }
+
+/// Every process below this one.
+fn descendants(of: u32) -> Vec<u32> {
+    let children = |parent: u32| {
+        let threads = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+        let lists = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+        lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()).collect::<Vec<_>>()
+    };
+    let mut all = vec![of];
+    let mut next = 0;
+    while let Some(process) = all.get(next) {
+        all.extend(children(*process));
+        next += 1;
+    }
+    all
+}
+
+fn files(dir: &std::path::Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn the_agent_leaves_no_secret_while_it_runs_nor_after() {
+    for over in crate::node::transports() {
+        let server = ApiServer::start(Options { faults: vec![Fault::Hang], ..Options::default() });
+        let node = crate::node::Node::refused("worker-7", over);
+        crate::cluster::bootstrap(&server, &node);
+        let mut agent = node.command().stderr(std::process::Stdio::piped()).spawn().unwrap();
+        while server.seen().is_empty() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let processes = descendants(agent.id());
+        assert_eq!(processes.len(), if over == crate::node::Over::Curl { 2 } else { 1 }, "{over:?}");
+        for process in processes {
+            for file in ["cmdline", "environ"] {
+                let bytes = std::fs::read(format!("/proc/{process}/{file}")).unwrap();
+                assert!(!String::from_utf8_lossy(&bytes).contains(BOOTSTRAP_TOKEN), "{over:?} {file}");
+            }
+        }
+        agent.kill().unwrap();
+        let said = agent.wait_with_output().unwrap().stderr;
+        assert!(!String::from_utf8_lossy(&said).contains(BOOTSTRAP_TOKEN));
+        // To the end, so that everything it ever writes is there.
+        let (said, status) = node.report();
+        assert!(!said.contains(BOOTSTRAP_TOKEN) && status == 0, "{over:?}: {said}");
+        let written = files(&node.path(""));
+        assert!(written.iter().any(|path| path.ends_with("var/lib/skewguard/report-state.json")), "{written:?}");
+        for path in written.iter().filter(|path| !path.ends_with("etc/kubernetes/kubeconfig")) {
+            let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
+            assert!(!text.contains(BOOTSTRAP_TOKEN), "{over:?}: {}", path.display());
+        }
+    }
+}
