@@ -75,6 +75,10 @@ def main(words=None):
     if lacking:
         print("\n".join(lacking), file=sys.stderr)
         return 1
+    for file in (options.image, options.ignition):
+        if file and not os.path.isfile(file):
+            print(f"{file}: no such file", file=sys.stderr)
+            return 2
     if options.image:
         from . import realimage  # pylint: disable=import-outside-toplevel
 

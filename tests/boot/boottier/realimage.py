@@ -58,6 +58,8 @@ def _look(machine, options, began):
     deadline = began + options.timeout
     place = machine.console.wait_for(LOGIN, deadline)
     text = machine.console.text()
+    if place is None and machine.ended() and "reboot: Restarting system" not in text:
+        return "the machine ended before it had a login prompt", 1
     if options.expect == "allowed":
         if REFUSED in text:
             return "expected allowed, but the console says that the node is refused", 2
