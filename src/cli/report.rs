@@ -6,6 +6,7 @@ use crate::node::Root;
 use crate::node::bus::{SYSTEM_BUS, booted_deployment};
 use crate::node::identity::Identity;
 use crate::report::carrier::Network;
+use crate::report::kubeconfig::Allow;
 use crate::report::random::chance;
 use crate::report::run::{End, Parts, run as deliver};
 use crate::report::transport::Limits;
@@ -30,6 +31,9 @@ pub(super) struct Args {
     /// Kubeconfig to use instead of the node's own two.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
+    /// Obey `insecure-skip-tls-verify` in a kubeconfig, which is an error otherwise: any server that answers gets the credentials.
+    #[arg(long)]
+    insecure_skip_tls_verify: bool,
     /// Try everything once and come back, instead of waiting until the cluster knows.
     #[arg(long)]
     once: bool,
@@ -43,6 +47,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         Some(path) => Some((&slash, path.to_str().ok_or("--kubeconfig: the path is not UTF-8")?)),
         None => None,
     };
+    let allow = Allow { insecure: args.insecure_skip_tls_verify };
     let live = root.is_live();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let end = runtime.block_on(async {
@@ -55,7 +60,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             root: &root,
             identity: Identity::read(&root, bus).await,
             rpm_ostree,
-            carrier: Network { root: &root, kubeconfig, limits: Limits::default() },
+            carrier: Network { root: &root, kubeconfig, allow, limits: Limits::default() },
             watcher: Console { root: &root, live, err: io.err, journal: std::env::var_os("JOURNAL_STREAM").is_some() },
             now: &SystemTime::now,
             chance: &chance,

@@ -39,6 +39,8 @@ pub struct Network<'a> {
     pub root: &'a Root,
     /// A kubeconfig to use instead of both of the node's own: the root it is in, and its path.
     pub kubeconfig: Option<(&'a Root, &'a str)>,
+    /// What a kubeconfig may ask for.
+    pub allow: Allow,
     /// Bounds of a request.
     pub limits: Limits,
 }
@@ -56,7 +58,7 @@ impl Network<'_> {
                 Identity::Kubelet => KUBELET_KUBECONFIG,
             },
         ));
-        load(root, path, Allow::default()).map_err(|error| SendError::Setup(error.to_string()))
+        load(root, path, self.allow).map_err(|error| SendError::Setup(error.to_string()))
     }
 
     fn transport(&self, identity: Identity) -> Result<Transport, SendError> {

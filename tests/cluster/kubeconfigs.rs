@@ -122,7 +122,7 @@ fn every_defect_names_the_file_the_field_and_the_remedy() {
         (
             ca_line,
             "    insecure-skip-tls-verify: true",
-            "clusters[local].cluster.insecure-skip-tls-verify: would send the credentials to any server that answers; remove it and name the CA, or allow it explicitly",
+            "clusters[local].cluster.insecure-skip-tls-verify: would send the credentials to any server that answers; remove it and name the CA, or run with --insecure-skip-tls-verify",
         ),
         (ca_line, "    insecure-skip-tls-verify: 'yes'", "clusters[local].cluster.insecure-skip-tls-verify: is neither true nor false"),
         (
@@ -222,4 +222,23 @@ fn a_kubeconfig_that_is_not_there() {
     assert_eq!(error.to_string(), "/etc/kubernetes/kubeconfig: there is no such file");
     assert!(matches!(error, KubeconfigError::Missing { .. }));
     assert!(Path::new("/etc").exists(), "and the host's own was not looked for");
+}
+
+#[test]
+fn an_unchecked_server_gets_credentials_only_when_asked_for() {
+    use crate::apiserver::Validity;
+    use crate::node::{Node, transports};
+    for over in transports() {
+        let server = ApiServer::start(Options { validity: Validity::UnknownCa, ..Options::default() });
+        let node = Node::refused("worker-7", over);
+        let text = server.kubeconfig(&format!("token: {BOOTSTRAP_TOKEN}"));
+        let ca = text.lines().find(|line| line.contains("certificate-authority-data")).unwrap();
+        node.write("etc/kubernetes/kubeconfig", &text.replace(ca, "    insecure-skip-tls-verify: true"));
+        let (said, status) = node.report();
+        assert!(said.contains("or run with --insecure-skip-tls-verify") && status == 1, "{over:?}: {said}");
+        assert!(server.seen().is_empty());
+        let output = node.command().args(["--once", "--insecure-skip-tls-verify"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{over:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(server.objects("events").len(), 1);
+    }
 }

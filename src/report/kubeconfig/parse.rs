@@ -78,7 +78,8 @@ pub fn parse(text: &str, insecure: bool) -> Result<Document, Defect> {
     let ca = cluster.material("certificate-authority")?;
     match (skip, insecure, &ca) {
         (true, false, _) => {
-            let what = "would send the credentials to any server that answers; remove it and name the CA, or allow it explicitly";
+            let what =
+                "would send the credentials to any server that answers; remove it and name the CA, or run with --insecure-skip-tls-verify";
             return Err(cluster.wrong("insecure-skip-tls-verify", what));
         }
         (true, true, Some(_)) => {
