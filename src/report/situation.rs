@@ -73,11 +73,11 @@ fn was_first_boot(root: &Root) -> bool {
     }
 }
 
-/// When the kernel started, by today's clock (proc_uptime(5)).
+/// When the kernel started, by today's clock and to the second (proc_uptime(5)).
 fn boot_time(root: &Root) -> Option<SystemTime> {
     let uptime = root.read_text("/proc/uptime", 256).ok().flatten()?;
-    let seconds: f64 = uptime.split_ascii_whitespace().next()?.parse().ok()?;
-    SystemTime::now().checked_sub(Duration::try_from_secs_f64(seconds).ok()?)
+    let seconds = uptime.split(['.', ' ']).next()?.parse().ok()?;
+    SystemTime::now().checked_sub(Duration::from_secs(seconds))
 }
 
 /// This boot's id (proc_sys_kernel(5)), `unknown` where it cannot be read.

@@ -93,13 +93,36 @@ fn scalar(text: &str, style: ScalarStyle, is_str: bool) -> Value {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" => Value::Bool(true),
         "false" | "False" | "FALSE" => Value::Bool(false),
-        _ if text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) && text.parse::<f64>().is_ok() => {
-            Value::Number(0.into())
-        }
+        _ if is_number(text) => Value::Number(0.into()),
         _ => Value::String(text.to_owned()),
     }
 }
 
+/// Decimal integers and floats of the core schema. (Parsing it as `f64` would bring that parser's tables along.)
+fn is_number(text: &str) -> bool {
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    digits(whole) && digits(fraction) && !(whole.is_empty() && fraction.is_empty()) && digits(exponent) && !exponent.is_empty()
+}
+
 fn at(marker: &Marker, what: &str) -> String {
     format!("{what}: line {}, column {}", marker.line(), marker.col() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_number;
+
+    #[test]
+    fn numbers_and_what_only_looks_like_them() {
+        for number in ["0", "12345678", "-5", "+5", "1.5", ".5", "5.", "1e5", "1.5E-3"] {
+            assert!(is_number(number), "{number}");
+        }
+        for text in ["", "-", ".", "e5", "1e", "10.0.0.1", "2026-01-02", "1a", "1_000", "0x1f", "1 2"] {
+            assert!(!is_number(text), "{text}");
+        }
+    }
 }

@@ -28,7 +28,7 @@ struct Written {
     status: u16,
     /// OpenSSL's `X509_V_ERR_…` (openssl/x509_vfy.h), 0 where it has nothing against the chain.
     verify: u32,
-    /// The TLS handshake was finished.
+    /// The TLS handshake was finished: its time is not 0.000000.
     connected: bool,
 }
 
@@ -49,8 +49,12 @@ fn split(stdout: &[u8]) -> (&[u8], Option<Written>) {
     let line = String::from_utf8_lossy(line.get(MARK.len()..).unwrap_or_default());
     let mut words = line.split_ascii_whitespace();
     let mut next = || words.next().unwrap_or_default();
-    let (status, verify, connected) = (next().parse(), next().parse(), next().parse::<f64>());
-    let written = status.ok().map(|status| Written { status, verify: verify.unwrap_or(0), connected: connected.is_ok_and(|t| t > 0.0) });
+    let (status, verify, time) = (next().parse(), next().parse(), next());
+    let written = status.ok().map(|status| Written {
+        status,
+        verify: verify.unwrap_or(0),
+        connected: time.bytes().any(|b| matches!(b, b'1'..=b'9')),
+    });
     (answer, written)
 }
 
