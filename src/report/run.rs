@@ -27,7 +27,7 @@ const POLL: Duration = Duration::from_secs(30);
 const JOIN_PATIENCE: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// Requests of five thousand nodes that were switched on at once are spread over this time.
-const SPLAY: Duration = Duration::from_secs(2);
+const SPLAY: Duration = Duration::from_secs(5);
 
 /// What [`run`] needs from outside.
 pub struct Parts<'a, C, W> {

@@ -98,6 +98,7 @@ fn main() {
         public: args.public_address,
         names: args.server_name,
         node: args.node,
+        rate: None,
         refuse_for: Duration::from_secs(args.refuse_for),
         faults: args.fault,
         crd: !args.no_crd,

@@ -14,7 +14,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_rustls::{TlsAcceptor, rustls};
@@ -46,6 +46,8 @@ pub struct Options {
     pub node: String,
     /// Faults to begin with.
     pub faults: Vec<Fault>,
+    /// Requests answered in a second; what is beyond gets a 429 with `Retry-After: 1`, as from API priority and fairness.
+    pub rate: Option<u32>,
     /// Connections are refused for so long.
     pub refuse_for: Duration,
     /// Where requests are logged, one JSON line each.
@@ -67,6 +69,7 @@ impl Default for Options {
             granted: true,
             node: "worker-0".to_owned(),
             faults: Vec::new(),
+            rate: None,
             refuse_for: Duration::ZERO,
             log: None,
             manifests: Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/manifests/base"),
@@ -95,6 +98,9 @@ pub struct Shared {
     cluster: Mutex<Cluster>,
     rbac: Rbac,
     faults: Mutex<VecDeque<Fault>>,
+    rate: Option<u32>,
+    /// The second that requests are counted in, and how many were answered.
+    second: Mutex<(Instant, u32)>,
     seen: Mutex<Vec<Logged>>,
     log: Option<PathBuf>,
 }
@@ -108,6 +114,17 @@ impl Shared {
     pub fn next_fault(&self, kind: impl Fn(&Fault) -> bool) -> Option<Fault> {
         let mut faults = lock(&self.faults);
         if faults.front().is_some_and(kind) { faults.pop_front() } else { None }
+    }
+
+    /// Whether this request is beyond the rate; then a client is asked to come again in a second.
+    pub fn is_beyond_rate(&self) -> bool {
+        let Some(rate) = self.rate else { return false };
+        let mut second = lock(&self.second);
+        if second.0.elapsed() >= Duration::from_secs(1) {
+            *second = (Instant::now(), 0);
+        }
+        second.1 += 1;
+        second.1 > rate
     }
 
     pub fn answer(&self, asked: &Asked) -> Answer {
@@ -149,6 +166,8 @@ impl ApiServer {
             cluster: Mutex::new(Cluster::new(crd, &options.node)),
             rbac: Rbac::read(&options.manifests.join("role.yaml"), options.granted),
             faults: Mutex::new(options.faults.clone().into()),
+            rate: options.rate,
+            second: Mutex::new((Instant::now(), 0)),
             seen: Mutex::default(),
             log: options.log.clone(),
         });
