@@ -14,6 +14,7 @@ use skewguard::node::Root;
 use skewguard::node::identity::Identity;
 use skewguard::report::answer::SendError;
 use skewguard::report::carrier::{BOOTSTRAP_KUBECONFIG, Carrier, Identity as As, Network};
+use skewguard::report::kubeconfig::Allow;
 use skewguard::report::random::chance;
 use skewguard::report::run::{Parts, run};
 use skewguard::report::transport::{Limits, Request, Response};
@@ -194,7 +195,7 @@ fn main() -> ExitCode {
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let mut running = tokio::task::JoinSet::new();
         for (n, root) in roots.into_iter().enumerate() {
-            let network = leak(Network { root, kubeconfig: None, limits: Limits::default() });
+            let network = leak(Network { root, kubeconfig: None, allow: Allow::default(), limits: Limits::default() });
             let identity =
                 Identity { hostname: Some(format!("worker-{n}")), addresses: vec!["192.0.2.1".to_owned()], ..Identity::default() };
             let watcher = Console { told: Rc::clone(&told), reasons: Rc::clone(&reasons), started, is_told: false };
