@@ -30,7 +30,8 @@ pub struct Systemd {
     pub systemctl: PathBuf,
     /// Longest wait for one answer.
     pub call: Duration,
-    /// Longest wait for everything: the unit has 10 seconds in all, and the message still has to be written after this.
+    /// Longest wait for everything: the unit has 30 seconds in all, and the message still has to be written after this. Generous, because only
+    /// a node to refuse waits for it: a reload runs every generator, and on an overcommitted host that takes many seconds.
     pub whole: Duration,
 }
 
@@ -40,8 +41,8 @@ impl Systemd {
         Self {
             address: "unix:path=/run/dbus/system_bus_socket".to_owned(),
             systemctl: PathBuf::from("/usr/bin/systemctl"),
-            call: Duration::from_secs(4),
-            whole: Duration::from_millis(6_500),
+            call: Duration::from_secs(15),
+            whole: Duration::from_secs(22),
         }
     }
 }
