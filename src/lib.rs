@@ -10,6 +10,7 @@ pub mod journal;
 mod no_unwind;
 pub mod node;
 pub mod policy;
+#[cfg(feature = "author")]
 pub mod render;
 pub mod report;
 pub mod text;

@@ -4,7 +4,9 @@ mod allow;
 mod check;
 mod enforce;
 mod inspect;
+#[cfg(feature = "author")]
 mod policy;
+#[cfg(feature = "author")]
 mod render;
 mod report;
 mod version;
@@ -58,11 +60,23 @@ pub struct Cli {
     command: Command,
 }
 
-const AFTER_HELP: &str = "\
+macro_rules! after_help {
+    ($more:literal) => {
+        concat!(
+            "\
 Exit status: 0 proceed or done, 1 could not do it, 2 wrong usage, 3 refused.
 
 On a node that was refused: read /etc/issue, then `skewguard check` for the whole of it. To let it through for this boot:
-`skewguard allow`, or skewguard=off on the kernel command line.";
+`skewguard allow`, or skewguard=off on the kernel command line.",
+            $more
+        )
+    };
+}
+
+#[cfg(feature = "author")]
+const AFTER_HELP: &str = after_help!("");
+#[cfg(not(feature = "author"))]
+const AFTER_HELP: &str = after_help!("\n\nThis build is for nodes: `policy` and `render` are commands of the full one.");
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -71,7 +85,9 @@ enum Command {
     Allow(allow::Args),
     Report(report::Args),
     Inspect(inspect::Args),
+    #[cfg(feature = "author")]
     Policy(policy::Args),
+    #[cfg(feature = "author")]
     Render(render::Args),
 }
 
@@ -106,7 +122,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
         Command::Allow(args) => allow::run(args, io),
         Command::Report(args) => report::run(args, io),
         Command::Inspect(args) => inspect::run(args, io),
+        #[cfg(feature = "author")]
         Command::Policy(args) => policy::run(args, io),
+        #[cfg(feature = "author")]
         Command::Render(args) => render::run(args, io),
     };
     done.unwrap_or_else(|failure| {

@@ -1,14 +1,19 @@
 //! The skew policy: its schema, its reading and the choice of the limit (pure).
 
 mod choose;
+#[cfg(feature = "author")]
 mod fields;
+#[cfg(feature = "author")]
 mod lint;
 mod parse;
+#[cfg(feature = "author")]
 mod starter;
 
 pub use choose::choose;
+#[cfg(feature = "author")]
 pub use lint::{Finding, Mistake, Report, Severity, lint};
 pub use parse::{PolicyError, parse};
+#[cfg(feature = "author")]
 pub use starter::{SCHEMA, STARTER, reference};
 
 use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion};
