@@ -3,7 +3,7 @@
 use super::{Exit, Failure, Io};
 use crate::console::{self, Change, Context, live, message};
 use crate::node::Root;
-use crate::node::bus::{SYSTEM_BUS, booted_deployment};
+use crate::node::bus::SYSTEM_BUS;
 use crate::node::identity::Identity;
 use crate::report::carrier::Network;
 use crate::report::kubeconfig::Allow;
@@ -51,15 +51,10 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let live = root.is_live();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let end = runtime.block_on(async {
-        let bus = live.then_some(SYSTEM_BUS);
-        let rpm_ostree = match bus {
-            Some(bus) => booted_deployment(bus).await,
-            None => None,
-        };
         deliver(Parts {
             root: &root,
-            identity: Identity::read(&root, bus).await,
-            rpm_ostree,
+            identity: Identity::read(&root, None).await,
+            bus: live.then_some(SYSTEM_BUS),
             carrier: Network { root: &root, kubeconfig, allow, limits: Limits::default() },
             watcher: Console { root: &root, live, err: io.err, journal: std::env::var_os("JOURNAL_STREAM").is_some() },
             now: &SystemTime::now,

@@ -14,6 +14,7 @@ use super::transport::{Request, Response};
 use super::watch::{ClusterKnows, Level, Watcher};
 use super::{clock, situation};
 use crate::node::Root;
+use crate::node::bus::booted_deployment;
 use crate::node::identity::{BootedDeployment, Identity};
 use crate::verdict::Verdict;
 use std::time::{Duration, SystemTime};
@@ -35,8 +36,8 @@ pub struct Parts<'a, C, W> {
     pub root: &'a Root,
     /// Who it is.
     pub identity: Identity,
-    /// rpm-ostree's view of it.
-    pub rpm_ostree: Option<BootedDeployment>,
+    /// The bus to ask hostnamed and rpm-ostree on; only asked where a report is to be made, since both are started by the question.
+    pub bus: Option<&'a str>,
     /// How to reach the cluster.
     pub carrier: C,
     /// Who watches.
@@ -62,6 +63,7 @@ pub enum End {
 pub async fn run<C: Carrier, W: Watcher>(parts: Parts<'_, C, W>) -> End {
     let mut run = Run::new(parts);
     run.plan();
+    run.ask().await;
     run.deliver().await
 }
 
@@ -77,6 +79,8 @@ struct Run<'a, C, W> {
     inventory: Option<Verdict>,
     /// What an admin can do about it.
     remediation: String,
+    /// rpm-ostree's view of the booted deployment.
+    rpm_ostree: Option<BootedDeployment>,
     /// The report's name, and that part of the Event's.
     name: String,
     /// The Event is about a run without a verdict.
@@ -106,6 +110,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             verdict: None,
             inventory: None,
             remediation: String::new(),
+            rpm_ostree: None,
             name: String::new(),
             no_verdict: false,
             node_name: None,
@@ -165,6 +170,17 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
     }
 
+    /// Asks hostnamed and rpm-ostree for what a new report says.
+    async fn ask(&mut self) {
+        let (Some(bus), Some(verdict)) = (self.parts.bus, &self.verdict) else { return };
+        if !matches!(self.delivery.standing(Channel::Report), Standing::Due(_)) {
+            return;
+        }
+        self.parts.identity = Identity::read(self.parts.root, Some(bus)).await;
+        self.rpm_ostree = booted_deployment(bus).await;
+        self.name = BootImageReport::new(&self.source(verdict)).metadata.name;
+    }
+
     fn plan_no_verdict(&mut self, damaged: Option<String>) {
         let why = damaged.map(|damaged| format!(" ({damaged})")).unwrap_or_default();
         let line = format!(
@@ -204,7 +220,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         Source {
             verdict,
             identity: &self.parts.identity,
-            rpm_ostree: self.parts.rpm_ostree.as_ref(),
+            rpm_ostree: self.rpm_ostree.as_ref(),
             remediation: &self.remediation,
             installation: &self.installation,
             now: (self.parts.now)(),

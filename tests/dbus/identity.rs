@@ -5,8 +5,17 @@ use crate::bus::Bus;
 use skewguard::node::Root;
 use skewguard::node::bus::{booted_deployment, hostname};
 use skewguard::node::identity::{BootedDeployment, Identity};
+use skewguard::report::answer::SendError;
+use skewguard::report::carrier::{Carrier, Identity as As};
+use skewguard::report::run::{End, Parts, run};
+use skewguard::report::transport::{Request, Response};
+use skewguard::report::watch::{ClusterKnows, Level, Watcher};
+use skewguard::verdict::Verdict;
 use std::collections::HashMap;
-use std::time::Duration;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 use zbus::{Connection, OwnedObjectPath, OwnedVariant, Variant, connection, interface};
 
 struct Hostname1 {
@@ -35,12 +44,14 @@ impl Sysroot {
 
 struct Os {
     deployment: HashMap<String, OwnedVariant>,
+    asked: Arc<AtomicUsize>,
 }
 
 #[interface(name = "org.projectatomic.rpmostree1.OS")]
 impl Os {
     #[zbus(property)]
     fn booted_deployment(&self) -> HashMap<String, OwnedVariant> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
         self.deployment.iter().map(|(name, value)| (name.clone(), value.try_clone().expect("no file descriptor"))).collect()
     }
 }
@@ -55,10 +66,10 @@ async fn hostnamed(bus: &Bus, name: &'static str, delay: Duration) -> Connection
     builder.build().await.expect("the stand-in comes to the bus")
 }
 
-async fn rpm_ostreed(bus: &Bus, deployment: HashMap<String, OwnedVariant>) -> Connection {
+async fn rpm_ostreed(bus: &Bus, deployment: HashMap<String, OwnedVariant>, asked: &Arc<AtomicUsize>) -> Connection {
     let builder = connection::Builder::address(bus.address.as_str()).name("org.projectatomic.rpmostree1");
     let builder = builder.serve_at("/org/projectatomic/rpmostree1/Sysroot", Sysroot);
-    let builder = builder.serve_at("/org/projectatomic/rpmostree1/rhcos", Os { deployment });
+    let builder = builder.serve_at("/org/projectatomic/rpmostree1/rhcos", Os { deployment, asked: Arc::clone(asked) });
     builder.build().await.expect("the stand-in comes to the bus")
 }
 
@@ -111,7 +122,7 @@ async fn rpm_ostree_says_what_is_booted() {
         ("container-image-reference".to_owned(), text("ostree-unverified-registry:quay.io/x@sha256:0123\n")),
         ("booted".to_owned(), Variant::from(true).try_into().expect("no file descriptor")),
     ]);
-    let _service = rpm_ostreed(&bus, deployment).await;
+    let _service = rpm_ostreed(&bus, deployment, &Arc::default()).await;
     let expected = BootedDeployment {
         version: Some("411.86.202308081056-0".to_owned()),
         checksum: Some("c0ffee".to_owned()),
@@ -125,6 +136,64 @@ async fn odd_answers_of_rpm_ostree_are_none() {
     let bus = Bus::start();
     assert_eq!(booted_deployment(&bus.address).await, None);
     let number: OwnedVariant = Variant::from(5_u32).try_into().expect("no file descriptor");
-    let _service = rpm_ostreed(&bus, HashMap::from([("version".to_owned(), number)])).await;
+    let _service = rpm_ostreed(&bus, HashMap::from([("version".to_owned(), number)]), &Arc::default()).await;
     assert_eq!(booted_deployment(&bus.address).await, None);
+}
+
+/// Takes everything, and keeps what came.
+#[derive(Clone, Default)]
+struct Cluster(Arc<Mutex<Vec<serde_json::Value>>>);
+
+impl Carrier for Cluster {
+    fn send(&self, _: As, request: Request) -> impl Future<Output = Result<Response, SendError>> + Send + 'static {
+        self.0.lock().expect("no panic before").push(serde_json::from_slice(&request.body).expect("JSON"));
+        async { Ok(Response { status: 201, retry_after: None, body: Vec::new() }) }
+    }
+    fn node_name(&self) -> Option<String> {
+        None
+    }
+}
+
+struct Nobody;
+
+impl Watcher for Nobody {
+    fn line(&mut self, _: Level, _: &str) {}
+    fn cluster_knows(&mut self, _: &Verdict, _: &ClusterKnows) {}
+    fn remediation(&self, _: &Verdict) -> String {
+        String::new()
+    }
+}
+
+/// Both services are started by being asked: no node is to start them on every boot for nothing.
+#[tokio::test]
+async fn a_report_holds_both_answers_and_a_later_boot_asks_nobody() {
+    let bus = Bus::start();
+    let asked = Arc::default();
+    let _hostnamed = hostnamed(&bus, "ip-10-0-1-23", Duration::ZERO).await;
+    let _rpm_ostreed = rpm_ostreed(&bus, HashMap::from([("checksum".to_owned(), text("c0ffee"))]), &asked).await;
+    let tree = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trees/rhcos-4.12-refused");
+    let verdict = skewguard::report::situation::decide_now(&Root::open(&tree).expect("it opens")).expect("decided");
+    let dir = tempfile::tempdir().expect("a directory");
+    let root = Root::open(dir.path()).expect("it opens");
+    root.write("/run/skewguard/verdict.json", &serde_json::to_vec(&verdict).expect("JSON"), 0o644).expect("written");
+    let cluster = Cluster::default();
+    for _boot in 0..2 {
+        let parts = Parts {
+            root: &root,
+            identity: Identity::default(),
+            bus: Some(&bus.address),
+            carrier: cluster.clone(),
+            watcher: Nobody,
+            now: &SystemTime::now,
+            chance: &|| 0.0,
+            once: true,
+        };
+        assert_eq!(run(parts).await, End::Done);
+    }
+    let sent = cluster.0.lock().expect("no panic before");
+    assert_eq!(sent.len(), 2, "a report and an Event");
+    assert!(sent[0]["metadata"]["name"].as_str().is_some_and(|name| name.starts_with("ip-10-0-1-23-")), "{}", sent[0]);
+    assert_eq!(sent[0]["report"]["details"]["rpmOstree"]["checksum"], "c0ffee");
+    assert_eq!(sent[1]["regarding"]["name"], sent[0]["metadata"]["name"]);
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
 }

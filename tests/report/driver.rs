@@ -130,7 +130,7 @@ impl Node {
         Parts {
             root: &self.root,
             identity: sample::identity(),
-            rpm_ostree: None,
+            bus: None,
             carrier: cluster.clone(),
             watcher: log.clone(),
             now,

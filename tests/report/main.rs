@@ -6,6 +6,7 @@ mod answers;
 mod certificate;
 mod delivery;
 mod driver;
+mod identity;
 mod manifests;
 mod names;
 mod objects;
