@@ -197,20 +197,23 @@ impl Root {
         Ok(names)
     }
 
-    /// Writes a file as a whole: a temporary file in the same directory (which keeps its SELinux label), mode, fsync, rename, fsync of the
-    /// directory. Directories on the way are made with mode 0755. A symlink at `path` itself is replaced, not followed.
+    /// Writes a file as a whole: a temporary file in the same directory (which keeps its SELinux label), mode, fsync, rename.
+    /// Directories on the way are made with mode 0755. A symlink at `path` itself is replaced, not followed. After a power cut the file is the
+    /// old or the new one: the directory is not synced, a file lost to that is one not yet written.
     ///
     /// # Errors
     /// The kernel says no; then the old file is untouched and no temporary file stays behind.
     pub fn write(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
-        self.replace(path, |dir, temporary| {
-            let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-            let fd = openat(dir, temporary, flags, Mode::S_IRUSR | Mode::S_IWUSR)?;
-            fchmod(&fd, Mode::from_bits_truncate(mode))?;
-            let mut file = File::from(fd);
-            file.write_all(bytes)?;
-            file.sync_all()
-        })
+        self.replace(path, |dir, temporary| write_new(dir, temporary, bytes, mode)?.sync_all())
+    }
+
+    /// [`Root::write`] for what nobody has to wait for: the kernel decides when it reaches the disk, and a power cut before that may leave the
+    /// file empty.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn write_soon(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
+        self.replace(path, |dir, temporary| write_new(dir, temporary, bytes, mode).map(drop))
     }
 
     /// Puts a symlink at `path`, as a whole, in place of whatever file or symlink is there.
@@ -284,10 +287,6 @@ impl Root {
         if let Err(error) = done {
             let _ = unlinkat(&dir, temporary.as_os_str(), UnlinkatFlags::NoRemoveDir);
             return Err(failed(error));
-        }
-        // The content is in place; a directory that cannot be synced (some file systems) is no reason to say it is not.
-        if let Ok(dir) = openat(&dir, ".", OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty()) {
-            let _ = nix::unistd::fsync(&dir);
         }
         Ok(())
     }
@@ -380,6 +379,15 @@ impl Place {
             Some(_) => Err(Errno::ENOTDIR),
         }
     }
+}
+
+fn write_new(dir: &OwnedFd, name: &OsStr, bytes: &[u8], mode: u32) -> std::io::Result<File> {
+    let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let fd = openat(dir, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?;
+    fchmod(&fd, Mode::from_bits_truncate(mode))?;
+    let mut file = File::from(fd);
+    file.write_all(bytes)?;
+    Ok(file)
 }
 
 fn components(path: &OsStr) -> impl Iterator<Item = OsString> + '_ {

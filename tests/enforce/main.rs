@@ -6,6 +6,7 @@ mod bad_input;
 mod first_boot;
 mod killed;
 mod later;
+mod live;
 mod unwritable;
 
 use serde_json::Value;

@@ -6,7 +6,7 @@ decide or could not hold, and never because nothing was to be refused.
 
 import shutil
 
-from ..looks import HELD_B, goes_on, joined, policy, refused
+from ..looks import ALLOWING, HELD_B, goes_on, joined, policy, refused
 from ..scenario import scenario
 
 AGENT = "usr/bin/skewguard"
@@ -230,3 +230,26 @@ def own_unit(world):
         second.machine.run(command)
         expect.equal(second.property("kubelet.service", "MainPID"), kubelet, f"the kubelet's process after {command!r}")
         expect.equal(second.property("kubelet.service", "ActiveState"), "active", f"the kubelet after {command!r}")
+
+
+@scenario("gate-cost", "nothing to refuse: how long the check took, in the boot and again (docs/benchmarks.md)")
+def cost(world):
+    for image in ("rhel9-target", "rhel10-target"):
+        node = world.node(image=image, target=image, policy=ALLOWING)
+        boot = node.boot().settle()
+        times = [_took(boot)]
+        for _ in range(10):
+            boot.shell("touch /etc/ignition-machine-config-encapsulated.json; systemctl restart skewguard")
+            times.append(_took(boot))
+        world.expect.equal(boot.property("skewguard.service", "ActiveState"), "active", "our unit")
+        again = sorted(times[1:])
+        world.log(f"{image}: skewguard.service took {times[0]:.0f} ms in the boot; "
+                  f"afterwards {again[0]:.0f} to {again[-1]:.0f} ms, median {again[len(again) // 2]:.0f} ms")
+        boot.power_off()
+
+
+def _took(boot):
+    """Milliseconds from the start of our unit to being active."""
+    began, ended = (int(boot.property("skewguard.service", f"{name}TimestampMonotonic"))
+                    for name in ("InactiveExit", "ActiveEnter"))
+    return (ended - began) / 1000
