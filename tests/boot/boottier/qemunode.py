@@ -54,7 +54,7 @@ class QemuNode:
         if "Allocated inode" not in done.stdout:
             raise OSError(f"{path} could not be written to {self.disk}: {done.stdout} {done.stderr}")
 
-    def boot(self, kernel_arguments="", timeout=240):
+    def boot(self, kernel_arguments="", timeout=400):
         """Powers the machine on. Only the first boot has ignition.firstboot, as GRUB's stamp file does it."""
         entry = disk_boot_entry(self.disk)
         first = "" if self.boots else "ignition.firstboot"

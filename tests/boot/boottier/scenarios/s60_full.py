@@ -12,7 +12,7 @@ def machine(world, **setup):
     return world.qemu(kernel_arguments="", **setup)
 
 
-@scenario("full-refused", "QEMU: refused; the picture of its screen is kept", tier="full", timeout=7 * MINUTES)
+@scenario("full-refused", "QEMU: refused; the picture of its screen is kept", tier="full", timeout=13 * MINUTES)
 def full_refused(world):
     node = machine(world, delivery="machineconfig", policy=policy())
     boot = node.boot().settle()
@@ -28,7 +28,7 @@ def full_refused(world):
 
 
 @scenario("full-allowed", "QEMU: allowed, delivered by render ignition; rebase, reboot, kubelet", tier="full",
-          timeout=7 * MINUTES)
+          timeout=13 * MINUTES)
 def full_allowed(world):
     node = machine(world, delivery="ignition", wiring="a", policy=ALLOWING)
     second = goes_on(world, node, node.boot())
@@ -39,7 +39,7 @@ def full_allowed(world):
 
 
 @scenario("full-two-step", "QEMU: two-step update; the second boot has the served config and is not blocked", tier="full",
-          timeout=9 * MINUTES)
+          timeout=13 * MINUTES)
 def full_two_step(world):
     expect = world.expect
     node = machine(world, delivery="machineconfig", policy=policy(), files={"/etc/stand-in/two-step": ""})
