@@ -13,10 +13,9 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
-use tokio::io::AsyncReadExt;
-use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 /// Bytes kept of what curl says on stderr.
@@ -55,13 +54,8 @@ impl Curl {
         let config = config::text(&self.kubeconfig, &self.limits, request, &files);
 
         let stderr = MemoryFile::holding(b"")?;
-        let mut child = self.spawn(MemoryFile::holding(config.as_bytes())?, &stderr)?;
-        let finished = timeout(self.limits.total + GRACE, self.listen(&mut child)).await;
-        let (exit, stdout) = match finished {
-            Ok(result) => result?,
-            // Dropping the child kills it.
-            Err(_) => return Err(Failure::Timeout(Phase::Answer)),
-        };
+        let running = self.spawn(MemoryFile::holding(config.as_bytes())?, &stderr)?;
+        let (exit, stdout) = running.end(MAX_HEADERS + self.limits.body + MAX_WRITTEN, self.limits).await?;
         let stderr = self.without_token(&stderr.start(MAX_STDERR)?);
         let host = self.kubeconfig.tls_server_name.as_deref().unwrap_or_else(|| host(&self.kubeconfig.server).0);
         let run = Run { exit, stdout: &stdout, stderr: &stderr, clock: SystemTime::now(), host, max_body: self.limits.body };
@@ -71,7 +65,7 @@ impl Curl {
         }
     }
 
-    fn spawn(&self, stdin: MemoryFile, stderr: &MemoryFile) -> Result<Child, Failure> {
+    fn spawn(&self, stdin: MemoryFile, stderr: &MemoryFile) -> Result<Running, Failure> {
         // `--disable` must be the first argument; it keeps curl from reading a .curlrc. The environment is empty: no proxies, no CA
         // bundles, no key log of somebody else.
         Command::new(&self.program)
@@ -81,23 +75,9 @@ impl Curl {
             .stdin(stdin.0)
             .stdout(Stdio::piped())
             .stderr(stderr.0.try_clone().map_err(local)?)
-            .kill_on_drop(true)
             .spawn()
+            .map(|child| Running(Arc::new(Mutex::new(child))))
             .map_err(|error| Failure::Local(format!("{}: {error}", crate::text::word(&self.program.to_string_lossy()))))
-    }
-
-    /// Reads what curl prints, bounded, and how it ends.
-    async fn listen(&self, child: &mut Child) -> Result<(Option<i32>, Vec<u8>), Failure> {
-        let max = MAX_HEADERS + self.limits.body + MAX_WRITTEN;
-        let mut stdout = Vec::new();
-        if let Some(pipe) = child.stdout.take() {
-            pipe.take(max as u64 + 1).read_to_end(&mut stdout).await.map_err(local)?;
-        }
-        if stdout.len() > max {
-            return Err(Failure::TooLarge { max: self.limits.body });
-        }
-        let status = child.wait().await.map_err(local)?;
-        Ok((status.code(), stdout))
     }
 
     /// curl never has a reason to print the token; this makes sure of it.
@@ -117,6 +97,52 @@ impl Curl {
             Err(error) => super::error::of_io(&error),
         }
     }
+}
+
+/// A curl that runs; killed and reaped when dropped. (tokio's processes would do the same, for 11 kB of signal handling.)
+struct Running(Arc<Mutex<Child>>);
+
+impl Running {
+    /// What it prints, at most `max` bytes, and its exit status; `None` for a signal.
+    async fn end(self, max: usize, limits: Limits) -> Result<(Option<i32>, Vec<u8>), Failure> {
+        let child = Arc::clone(&self.0);
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut stdout = Vec::new();
+            let pipe = lock(&child).stdout.take();
+            if let Some(pipe) = pipe {
+                pipe.take(max as u64 + 1).read_to_end(&mut stdout).map_err(local)?;
+            }
+            if stdout.len() > max {
+                return Err(Failure::TooLarge { max: limits.body });
+            }
+            // Never holds the lock while it waits, so that the child can still be killed.
+            loop {
+                let ended = lock(&child).try_wait().map_err(local)?;
+                match ended {
+                    Some(status) => return Ok((status.code(), stdout)),
+                    None => std::thread::sleep(Duration::from_millis(5)),
+                }
+            }
+        });
+        match timeout(limits.total + GRACE, reading).await {
+            Ok(Ok(ended)) => ended,
+            Ok(Err(error)) => Err(Failure::Local(format!("curl: {error}"))),
+            Err(_) => Err(Failure::Timeout(Phase::Answer)),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut child = lock(&self.0);
+        // Both do nothing to a child that has been waited for.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
+    child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Host without brackets, and port, of a checked server URL.
