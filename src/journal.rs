@@ -79,7 +79,10 @@ impl From<&Verdict> for Entry {
 pub fn message(verdict: &Verdict) -> String {
     let mut text = format!("{} ({}, {}): {}", verdict.verdict, verdict.reason, verdict.action, verdict.message);
     let failures = verdict.failures().skip(1).map(|finding| format!("also {}: {}", finding.rule, finding.message));
-    let gate = verdict.gate.iter().filter_map(|gate| gate.error.as_ref()).map(|error| format!("not held back: {error}"));
+    let gate = verdict.gate.iter().filter_map(|gate| {
+        let what = if gate.held { "not wholly held back" } else { "not held back" };
+        gate.error.as_ref().map(|error| format!("{what}: {error}"))
+    });
     let warnings = verdict.warnings.iter().map(|warning| format!("warning: {warning}"));
     for line in failures.chain(gate).chain(warnings) {
         if text.len() + line.len() > MESSAGE_MAX {
@@ -139,6 +142,9 @@ fn emit(entry: &Entry) {
                 target: "skewguard",
                 $level,
                 MESSAGE_ID = entry.message_id,
+                // journald reads the sender's unit from /proc, which is too late for a process that has ended: by this field
+                // `journalctl -u skewguard` finds the entry all the same (systemd.journal-fields(7)).
+                OBJECT_SYSTEMD_UNIT = "skewguard.service",
                 SKEWGUARD_VERDICT = entry.verdict,
                 SKEWGUARD_ACTION = entry.action,
                 SKEWGUARD_REASON = entry.reason,

@@ -72,6 +72,7 @@ fn journald_gets_every_field_by_its_documented_name() {
              also BelowMinimumRHCOSVersion: boot image is RHEL 8.6; the minimum is 9.2\n\
              warning: /etc/os-release: is a FIFO, not a regular file\n\
              MESSAGE_ID=73553485504e4bb4bb2c904d59b78fdc\n\
+             OBJECT_SYSTEMD_UNIT=skewguard.service\n\
              PRIORITY=3\n\
              SKEWGUARD_ACTION=Block\n\
              SKEWGUARD_BOOT_IMAGE=411.86.202308081056-0\n\
@@ -92,6 +93,7 @@ fn journald_gets_every_field_by_its_documented_name() {
             lines(&received(&socket, &unknown)),
             "MESSAGE=Undetermined (BootImageUnknown, Proceed): no source on this node names the boot image\n\
              MESSAGE_ID=b328e1d9eb554f989c3bfaf674832ca6\n\
+             OBJECT_SYSTEMD_UNIT=skewguard.service\n\
              PRIORITY=4\n\
              SKEWGUARD_ACTION=Proceed\n\
              SKEWGUARD_POLICY_DIGEST=sha256:0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d\n\
