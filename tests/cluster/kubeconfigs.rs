@@ -242,3 +242,20 @@ fn an_unchecked_server_gets_credentials_only_when_asked_for() {
         assert_eq!(server.objects("events").len(), 1);
     }
 }
+
+proptest::proptest! {
+    /// Whatever the file says: no panic, and no error that quotes it.
+    #[test]
+    fn damaged_kubeconfigs_are_errors_that_show_no_secret(at in 0_usize..900, with in "[\\PC\n\t]{0,6}", cut in 0_usize..40) {
+        let good = format!(
+            "apiVersion: v1\nkind: Config\nclusters:\n- cluster:\n    certificate-authority-data: QQ==\n    server: https://api:6443\n  name: a\n\
+             contexts:\n- context:\n    cluster: a\n    user: a\n  name: a\ncurrent-context: a\nusers:\n- name: a\n  user:\n    token: {BOOTSTRAP_TOKEN}\n"
+        );
+        let at = at.min(good.len());
+        let end = (at + cut).min(good.len());
+        let text = format!("{}{with}{}", &good[..at], &good[end..]);
+        if let Err(defect) = skewguard::report::kubeconfig::parse(&text, false) {
+            proptest::prop_assert!(!format!("{defect:?}").contains("eyJhbGciOi"), "{defect:?}");
+        }
+    }
+}

@@ -111,6 +111,7 @@ fn a_certificate_that_does_not_fit_says_whether_name_ca_or_clock_is_wrong() {
     }
 }
 
+#[cfg(feature = "tls")]
 #[test]
 fn the_end_of_a_certificate_is_told_where_the_transport_knows_it() {
     let server = ApiServer::start(Options { validity: Validity::Expired, ..Options::default() });
@@ -149,5 +150,16 @@ fn without_the_check_any_certificate_will_do() {
         for choice in both() {
             assert_eq!(send(choice, &insecure, &event("e")).map(|response| response.status), Ok(401), "{choice:?} {validity:?}");
         }
+    }
+}
+
+#[test]
+fn a_server_with_an_address_of_version_6() {
+    let options = Options { listen: "[::1]:0".parse().unwrap(), public: "::1".to_owned(), ..Options::default() };
+    let server = ApiServer::start(options);
+    assert!(server.url().starts_with("https://[::1]:"));
+    for (n, choice) in both().into_iter().enumerate() {
+        let response = send(choice, &bootstrap(&server), &event(&format!("event-{n}")));
+        assert_eq!(response.map(|response| response.status), Ok(201), "{choice:?}");
     }
 }

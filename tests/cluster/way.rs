@@ -8,10 +8,10 @@ use skewguard::report::transport::{CURL, Choice, Failure, Limits, Method, Reques
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Both of them. A test over one only would not be the tier that it says it is.
-pub(crate) fn both() -> [Choice; 2] {
+/// Those of this build: both, unless it is the embed build. A test over one only would not be the tier that it says it is.
+pub(crate) fn both() -> Vec<Choice> {
     assert!(Path::new(CURL).exists(), "{CURL} is missing: install the Debian package curl");
-    [Choice::Tls, Choice::Curl]
+    if cfg!(feature = "tls") { vec![Choice::Tls, Choice::Curl] } else { vec![Choice::Curl] }
 }
 
 /// A kubeconfig as a node finds it: written, then loaded.

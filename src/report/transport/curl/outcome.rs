@@ -254,4 +254,21 @@ mod tests {
             assert_eq!(read(&run(exit, &stdout, stderr)).unwrap_err(), want, "{stderr}");
         }
     }
+
+    proptest::proptest! {
+        /// Whatever a server sends through curl: no panic, and never more of a body than is allowed.
+        #[test]
+        fn any_output_is_an_answer_or_a_failure(
+            exit in proptest::option::of(0..100_i32),
+            head in proptest::sample::select(vec!["", "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 100 C\r\n\r\n", "HTTP/1.1 201\r\nRetry-After: 9"]),
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..60),
+            tail in proptest::sample::select(vec!["", "\nskewguard:", "\nskewguard:200 0 0.1", "\nskewguard:x y z", "\r\n\r\n\nskewguard:201 1 0"]),
+        ) {
+            let stdout = [head.as_bytes(), &bytes, tail.as_bytes()].concat();
+            let run = Run { exit, ..run(0, "", "curl: (7) x") };
+            if let Ok(response) = read(&Run { stdout: &stdout, ..run }) {
+                proptest::prop_assert!(exit == Some(0) && response.body.len() <= 20);
+            }
+        }
+    }
 }
