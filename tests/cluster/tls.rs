@@ -20,7 +20,7 @@ fn a_request_arrives_whole_and_as_the_bootstrap_identity() {
         assert_eq!((seen.user.as_str(), seen.method.as_str(), seen.path), (BOOTSTRAP_USER, "POST", request.path), "{choice:?}");
         assert_eq!(seen.body, serde_json::from_slice::<serde_json::Value>(&request.body).unwrap(), "{choice:?}");
     }
-    assert_eq!(server.objects("events").len(), 2);
+    assert_eq!(server.objects("events").len(), both().len());
 }
 
 #[test]
