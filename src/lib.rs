@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod console;
 pub mod gate;
+mod gzip;
 pub mod journal;
 #[cfg(skewguard_static)]
 mod no_unwind;

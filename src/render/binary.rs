@@ -1,9 +1,6 @@
 //! The agent's binary as it is delivered: checked, and packed (pure).
 
-use flate2::Compression;
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
-use std::io::{Read as _, Write as _};
+use crate::gzip;
 
 /// Largest binary that is read, in bytes; the full build has about 3 MB.
 pub const MAX_BINARY: u64 = 32 << 20;
@@ -67,17 +64,12 @@ impl Binary {
     /// Takes the bytes of a program, or of one packed with gzip. The result depends on them only: no name, no time of day.
     pub fn new(bytes: &[u8]) -> Result<Self, BinaryError> {
         if bytes.starts_with(&[0x1f, 0x8b]) {
-            let mut program = Vec::new();
-            let read = GzDecoder::new(bytes).take(MAX_BINARY + 1).read_to_end(&mut program);
-            if read.is_err() || program.len() as u64 > MAX_BINARY {
-                return Err(BinaryError::Gzip);
-            }
+            let program = gzip::unpack(bytes, MAX_BINARY).map_err(|_| BinaryError::Gzip)?;
             return Ok(Self { arch: static_elf(&program)?, gz: bytes.to_vec(), unpacked: program.len() });
         }
         let arch = static_elf(bytes)?;
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        // Writing to memory does not fail.
-        let gz = encoder.write_all(bytes).and_then(|()| encoder.finish()).map_err(|_| BinaryError::Gzip)?;
+        // Reading and writing memory does not fail.
+        let gz = gzip::pack(bytes).map_err(|_| BinaryError::Gzip)?;
         Ok(Self { arch, gz, unpacked: bytes.len() })
     }
 }
@@ -120,6 +112,10 @@ fn static_elf(bytes: &[u8]) -> Result<Arch, BinaryError> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use flate2::Compression;
+    use flate2::read::GzDecoder;
+    use flate2::write::GzEncoder;
+    use std::io::{Read as _, Write as _};
 
     /// The smallest file that counts as a static program: a header and one loadable segment.
     pub(crate) fn program(machine: u16, segment: u32) -> Vec<u8> {

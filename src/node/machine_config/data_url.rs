@@ -1,12 +1,11 @@
 //! File contents in an Ignition config: data URLs, compression, verification (Ignition specs 2.2 and 3.0 to 3.6).
 
+use crate::gzip::{self, Unpack};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::read::GzDecoder;
 use serde::Deserialize;
 use sha2::{Digest, Sha256, Sha512};
 use std::borrow::Cow;
-use std::io::Read;
 
 /// Largest policy read, decompressed, in bytes.
 pub(crate) const MAX_POLICY: u64 = crate::policy::MAX_BYTES;
@@ -95,10 +94,10 @@ fn decode(url: &str) -> Result<Vec<u8>, ContentError> {
 }
 
 fn gunzip(bytes: &[u8]) -> Result<Vec<u8>, ContentError> {
-    let mut out = Vec::new();
-    let read = GzDecoder::new(bytes).take(MAX_POLICY + 1).read_to_end(&mut out);
-    read.map_err(|_| ContentError::Encoding("it is not gzip"))?;
-    Ok(out)
+    gzip::unpack(bytes, MAX_POLICY).map_err(|error| match error {
+        Unpack::Broken => ContentError::Encoding("it is not gzip"),
+        Unpack::TooLarge => ContentError::TooLarge,
+    })
 }
 
 /// Checks `sha512-HEX` or `sha256-HEX`, of the decompressed bytes.
