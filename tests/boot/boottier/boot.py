@@ -43,7 +43,7 @@ class Boot:
 
     def power_off(self):
         """Shuts the node down."""
-        self.machine.power_off(time.monotonic() + 30)
+        self.machine.power_off(time.monotonic() + 90)
 
     def _left(self):
         return max(1.0, self.deadline - time.monotonic())

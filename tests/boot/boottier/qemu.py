@@ -144,7 +144,10 @@ class Machine:
     def power_off(self, deadline):
         """Shuts down in an orderly way, so that the disk can be read."""
         if not self.ended():
-            self.run("systemctl --no-block poweroff")
+            # The shell is there, so what it is sent next arrives. Its answer to that may not come any more: the serial port can
+            # be gone before it has carried it.
+            self.run("true")
+            self._shell.sendall(b"systemctl --no-block poweroff\n")
         return self.wait_end(deadline)
 
     def kill(self):
