@@ -1,0 +1,118 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_skewguard_global_optspecs
+    string join \n h/help V/version
+end
+
+function __fish_skewguard_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_skewguard_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_skewguard_using_subcommand
+    set -l cmd (__fish_skewguard_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c skewguard -n "__fish_skewguard_needs_command" -s h -l help -d 'Print help'
+complete -c skewguard -n "__fish_skewguard_needs_command" -s V -l version -d 'Print version'
+complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "check" -d 'Decide about this node, or about a node\'s root tree, and print the verdict'
+complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "enforce" -d 'Decide about this node, and hold it back if it is refused; skewguard.service runs this'
+complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "allow" -d 'Let this refused node through, for this boot'
+complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "report" -d 'Tell the cluster about this node\'s boot image; skewguard-report.service runs this'
+complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "inspect" -d 'Decode boot image version strings'
+complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "policy" -d 'Write, check and describe skew policies'
+complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "render" -d 'Print what to apply to a cluster, or to give to Ignition'
+complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l root -d 'Directory that stands for the node\'s `/`; symlinks are followed inside it only' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l policy -d 'Policy to try, instead of the one that the node was served' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l aleph -d 'Aleph file to try, instead of the node\'s' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l output -d 'Form of the verdict' -r -f -a "text\t'For a person: verdict first, then why, then what was had and wanted'
+json\t'For a script; fields are only ever added'
+issue\t'The message that `enforce` would put on the console'"
+complete -c skewguard -n "__fish_skewguard_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand enforce" -l root -d 'Directory that stands for the node\'s `/`; with any other than `/`, only files below it are touched' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand enforce" -l restore-console -d 'Only take the message off the console, as the service does when the system goes down'
+complete -c skewguard -n "__fish_skewguard_using_subcommand enforce" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand allow" -l root -d 'Directory that stands for the node\'s `/`; with any other than `/`, only files below it are touched' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand allow" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand report" -l root -d 'Directory that stands for the node\'s `/`; with any other than `/`, neither D-Bus nor the console is touched' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand report" -l kubeconfig -d 'Kubeconfig to use instead of the node\'s own two' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand report" -l insecure-skip-tls-verify -d 'Obey `insecure-skip-tls-verify` in a kubeconfig, which is an error otherwise: any server that answers gets the credentials'
+complete -c skewguard -n "__fish_skewguard_using_subcommand report" -l once -d 'Try everything once and come back, instead of waiting until the cluster knows'
+complete -c skewguard -n "__fish_skewguard_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand inspect" -l output -d 'One line per version: text for a person, or a JSON object' -r -f -a "text\t'For a person'
+json\t'For a script; fields are only ever added'"
+complete -c skewguard -n "__fish_skewguard_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint schema help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint schema help" -f -a "init" -d 'Write a policy to start from'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint schema help" -f -a "lint" -d 'Find every mistake of a policy, with its line and its remedy'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint schema help" -f -a "schema" -d 'Print the JSON Schema (2020-12) of a policy'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from init" -s o -l output -d 'File to write instead of standard output; the description of the fields is written beside it, with the ending .md' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from init" -l force -d 'Replace files that exist'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from lint" -l output -d 'Text for a person, or one JSON object per file' -r -f -a "text\t'For a person'
+json\t'For a script; fields are only ever added'"
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write a policy to start from'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "lint" -d 'Find every mistake of a policy, with its line and its remedy'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Print the JSON Schema (2020-12) of a policy'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "machineconfig" -d 'One MachineConfig for a pool: policy, units and binary (YAML)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "ignition" -d 'An Ignition config with policy, units and binary (JSON)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "pointer" -d 'The addition to a MachineSet\'s user data that fetches the full binary at first boot (JSON)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "manifests" -d 'What the cluster needs beside the MachineConfig (YAML)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l role -d 'The pool: worker, master, or a custom one' -r
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l policy -d 'Skew policy; checked first, and refused if it is not valid' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l binary -d 'Static binary for the nodes\' architecture, or that packed with gzip. Default: the embed build, this one or skewguard-embed beside it' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l rendered -d 'The pool\'s current rendered MachineConfig as JSON; the sum must fit as well' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l policy-only -d 'Leave units and binary out, for nodes that have them from their boot image or from `render pointer`'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l spec -d 'Ignition spec: 2.2.0, or 3.0.0 to 3.5.0. The oldest 3.x is read by every later one' -r
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l policy -d 'Skew policy; checked first, and refused if it is not valid' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l binary -d 'Static binary for the nodes\' architecture, or that packed with gzip. Default: the embed build, this one or skewguard-embed beside it' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l policy-only -d 'Leave units and binary out, for nodes that have them from their boot image or from `render pointer`'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from pointer" -l url -d 'Where the binary is, as Ignition reaches it: https, http, s3, tftp, or gs from spec 3.2.0' -r
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from pointer" -l sha512 -d 'SHA-512 of the binary, in hexadecimal' -r
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from pointer" -l spec -d 'Ignition spec of the addition. Default: 3.0.0' -r
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from pointer" -l user-data -d 'The MachineSet\'s user data; it is printed with the addition in it, in its own spec' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from pointer" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l base -d 'Without the admission policies, for clusters before Kubernetes 1.30 (OpenShift 4.17)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l prune -d 'With a nightly job that deletes reports older than 30 days'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l node-disruption-policy -d 'The node disruption policy that lets skewguard\'s files change without a reboot (OpenShift 4.17 and later)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "machineconfig" -d 'One MachineConfig for a pool: policy, units and binary (YAML)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "ignition" -d 'An Ignition config with policy, units and binary (JSON)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "pointer" -d 'The addition to a MachineSet\'s user data that fetches the full binary at first boot (JSON)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "manifests" -d 'What the cluster needs beside the MachineConfig (YAML)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "check" -d 'Decide about this node, or about a node\'s root tree, and print the verdict'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "enforce" -d 'Decide about this node, and hold it back if it is refused; skewguard.service runs this'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "allow" -d 'Let this refused node through, for this boot'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "report" -d 'Tell the cluster about this node\'s boot image; skewguard-report.service runs this'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "inspect" -d 'Decode boot image version strings'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "policy" -d 'Write, check and describe skew policies'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "render" -d 'Print what to apply to a cluster, or to give to Ignition'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and __fish_seen_subcommand_from policy" -f -a "init" -d 'Write a policy to start from'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and __fish_seen_subcommand_from policy" -f -a "lint" -d 'Find every mistake of a policy, with its line and its remedy'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and __fish_seen_subcommand_from policy" -f -a "schema" -d 'Print the JSON Schema (2020-12) of a policy'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and __fish_seen_subcommand_from render" -f -a "machineconfig" -d 'One MachineConfig for a pool: policy, units and binary (YAML)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and __fish_seen_subcommand_from render" -f -a "ignition" -d 'An Ignition config with policy, units and binary (JSON)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and __fish_seen_subcommand_from render" -f -a "pointer" -d 'The addition to a MachineSet\'s user data that fetches the full binary at first boot (JSON)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and __fish_seen_subcommand_from render" -f -a "manifests" -d 'What the cluster needs beside the MachineConfig (YAML)'
