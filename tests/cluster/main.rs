@@ -3,6 +3,8 @@
 //! By default that is the test API server of tests/support, which checks every body against the cluster's OpenAPI documents. With
 //! `SKEWGUARD_TEST_KUBECONFIG` naming an administrator's kubeconfig, [`suite`] runs `skewguard report` against that cluster instead; it
 //! applies dist/manifests where they are missing, and takes away whatever it made.
+//!
+//! `SKEWGUARD_TEST_PROGRAM` names another `skewguard` to run as the agent than the one that cargo built: the dist tier gives what ships.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::print_stderr)]
 
@@ -13,6 +15,7 @@ mod cluster;
 mod faults;
 mod kubeconfigs;
 mod node;
+mod program;
 mod real;
 mod secrets;
 mod suite;

@@ -68,7 +68,8 @@ impl Node {
 
     /// `skewguard report` on this tree.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_skewguard"));
+        let given = std::env::var_os("SKEWGUARD_TEST_PROGRAM").filter(|program| !program.is_empty());
+        let mut command = Command::new(given.unwrap_or(env!("CARGO_BIN_EXE_skewguard").into()));
         // A proxy of the node's environment is never for the API server; one that does not exist shows it.
         for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
             command.env(name, "http://127.0.0.1:9");

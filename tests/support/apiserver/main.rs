@@ -48,7 +48,7 @@ struct Args {
     /// The directory with crd.yaml and role.yaml, instead of dist/manifests/base.
     #[arg(long)]
     manifests: Option<PathBuf>,
-    /// Server certificate: good, expired, not-yet-valid, wrong-name, unknown-ca.
+    /// Server certificate: good, expired, not-yet-valid, wrong-name, unknown-ca, wrong-key.
     #[arg(long, default_value = "good", value_parser = validity)]
     certificate: Validity,
     /// Keys: p256, p384, rsa.
@@ -66,6 +66,7 @@ fn validity(text: &str) -> Result<Validity, String> {
         "not-yet-valid" => Validity::NotYetValid,
         "wrong-name" => Validity::WrongName,
         "unknown-ca" => Validity::UnknownCa,
+        "wrong-key" => Validity::WrongKey,
         _ => return Err("not one of the kinds of certificate".to_owned()),
     })
 }

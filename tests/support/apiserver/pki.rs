@@ -23,6 +23,8 @@ pub enum Validity {
     WrongName,
     /// A CA that no kubeconfig names signed it.
     UnknownCa,
+    /// The server has it, but not its key.
+    WrongKey,
 }
 
 pub struct Pki {
@@ -66,7 +68,12 @@ impl Pki {
             // The same name as the right one: only the signature tells them apart.
             return issue(&authority(Key::P256, "test-cluster-ca"), params, key);
         }
-        issue(&self.ca, params, key)
+        let mut pair = issue(&self.ca, params, key);
+        if validity == Validity::WrongKey {
+            assert!(key != Key::Rsa, "there is but one RSA key");
+            pair.key = key_pair(key).serialize_pem();
+        }
+        pair
     }
 
     /// A client certificate for this user, as the cluster's signer issues it.

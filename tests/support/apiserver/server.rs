@@ -277,12 +277,14 @@ fn acceptor(pki: &Pki, pair: &Pair, tls: Tls) -> TlsAcceptor {
         Tls::Only13 => &[&rustls::version::TLS13],
     };
     let chain = vec![CertificateDer::from_pem_slice(pair.certificate.as_bytes()).unwrap()];
+    // Unlike with_single_cert, this does not mind a key that is not the certificate's.
+    let key = provider.key_provider.load_private_key(PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap()).unwrap();
+    let certified = rustls::sign::CertifiedKey::new(chain, key);
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(versions)
         .unwrap()
         .with_client_cert_verifier(clients.allow_unauthenticated().build().unwrap())
-        .with_single_cert(chain, PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap())
-        .unwrap();
+        .with_cert_resolver(Arc::new(rustls::sign::SingleCertAndKey::from(certified)));
     TlsAcceptor::from(Arc::new(config))
 }
 

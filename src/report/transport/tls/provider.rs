@@ -67,6 +67,8 @@ impl SecureRandom for Ring {
 
 impl KeyProvider for Ring {
     fn load_private_key(&self, key: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
+        // Wiped from memory afterwards, as rustls does it.
+        let key = zeroize::Zeroizing::new(key);
         match sign::RsaSigningKey::new(&key) {
             Ok(key) => Ok(Arc::new(key)),
             Err(_) => sign::any_ecdsa_type(&key),
