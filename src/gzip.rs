@@ -1,10 +1,11 @@
-//! gzip files (RFC 1952), around flate2's deflate (RFC 1951).
+//! gzip files (RFC 1952), around miniz_oxide's deflate (RFC 1951).
 //!
-//! flate2 has a reader and a writer of whole gzip files, but their checksum comes with 16 KB of tables that do not compress, for files of a few
-//! hundred KB at most and one binary.
+//! flate2 has readers and writers of whole gzip files, but their checksum comes with 16 KB of tables that do not compress, and a reader has a
+//! window of 32 KB that every first boot would pay for. These are files of a few hundred KB at most, and one binary, all in memory.
 
-use flate2::bufread::DeflateDecoder;
-use std::io::Read as _;
+use miniz_oxide::inflate::TINFLStatus;
+use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
+use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 
 /// `ID1`, `ID2`, and `CM` 8: deflate.
 const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
@@ -12,32 +13,34 @@ const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 /// Why bytes could not be unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unpack {
-    /// No gzip file, or a broken one.
+    /// No gzip file, a broken one, or one of several members.
     Broken,
     /// Unpacks to more than was asked for.
     TooLarge,
 }
 
-/// The first member of a gzip file, of at most `max` bytes.
+/// What a gzip file of one member has in it, at most `max` bytes. Like Ignition's reader it takes nothing else behind the trailer.
 pub(crate) fn unpack(file: &[u8], max: u64) -> Result<Vec<u8>, Unpack> {
-    let mut decoder = DeflateDecoder::new(body(file).ok_or(Unpack::Broken)?);
-    let mut bytes = Vec::new();
-    decoder.by_ref().take(max.saturating_add(1)).read_to_end(&mut bytes).map_err(|_| Unpack::Broken)?;
-    if bytes.len() as u64 > max {
+    let (stream, stored) = body(file).and_then(<[u8]>::split_last_chunk::<8>).ok_or(Unpack::Broken)?;
+    // What it says of its length has to be true in the end, so no more than that is ever made.
+    let [_, _, _, _, a, b, c, d] = *stored;
+    let (length, max) = (u32::from_le_bytes([a, b, c, d]) as usize, usize::try_from(max).unwrap_or(usize::MAX));
+    let mut bytes = vec![0; length.min(max)];
+    let mut state = Box::<DecompressorOxide>::default();
+    let (status, read, written) = decompress(&mut state, stream, &mut bytes, 0, TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF);
+    if status == TINFLStatus::HasMoreOutput && length > max {
         return Err(Unpack::TooLarge);
     }
-    // A stream that was cut short leaves nothing for the trailer.
-    if decoder.into_inner().starts_with(&trailer(&bytes)) { Ok(bytes) } else { Err(Unpack::Broken) }
+    let whole = status == TINFLStatus::Done && read == stream.len() && written == bytes.len();
+    if whole && *stored == trailer(&bytes) { Ok(bytes) } else { Err(Unpack::Broken) }
 }
 
-/// A gzip file, packed as well as flate2 can. It depends on the bytes only: no name, no time of day.
+/// A gzip file, packed as well as deflate can. It depends on the bytes only: no name, no time of day.
 #[cfg(any(feature = "author", test))]
-pub(crate) fn pack(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     // No flags, no time, XFL 2 (slowest, smallest), OS unknown.
-    let mut file = [&MAGIC[..], &[0, 0, 0, 0, 0, 2, 255]].concat();
-    flate2::bufread::DeflateEncoder::new(bytes, flate2::Compression::best()).read_to_end(&mut file)?;
-    file.extend(trailer(bytes));
-    Ok(file)
+    let header = [&MAGIC[..], &[0, 0, 0, 0, 0, 2, 255]].concat();
+    [header, miniz_oxide::deflate::compress_to_vec(bytes, 9), trailer(bytes).to_vec()].concat()
 }
 
 /// What follows the header: fixed fields, then the optional ones that `FLG` announces.
@@ -94,7 +97,7 @@ mod tests {
     use super::*;
     use flate2::read::GzDecoder;
     use flate2::{Compression, GzBuilder, write::GzEncoder};
-    use std::io::Write as _;
+    use std::io::{Read as _, Write as _};
 
     fn packed(builder: GzBuilder, bytes: &[u8]) -> Vec<u8> {
         let mut encoder = builder.write(Vec::new(), Compression::default());
@@ -113,7 +116,7 @@ mod tests {
     fn another_reader_takes_what_is_packed_and_every_header_is_read() {
         let text: Vec<u8> = (0..300_000u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
         for bytes in [&b""[..], b"{}", &text] {
-            let file = pack(bytes).unwrap();
+            let file = pack(bytes);
             let mut back = Vec::new();
             GzDecoder::new(&file[..]).read_to_end(&mut back).unwrap();
             assert_eq!(back, bytes);
@@ -123,7 +126,7 @@ mod tests {
             assert_eq!(with(GzBuilder::new().mtime(7).filename("policy.json").comment("x").extra("ab\0c")).as_deref(), Ok(bytes));
         }
         // FHCRC, which flate2 reads but does not write: two bytes after the fixed ones.
-        let mut file = pack(b"policy").unwrap();
+        let mut file = pack(b"policy");
         file[3] = 2;
         file.splice(10..10, [0, 0]);
         assert_eq!(unpack(&file, 9).unwrap(), b"policy");
@@ -142,6 +145,10 @@ mod tests {
         }
         assert_eq!(unpack(&file, 38), Err(Unpack::TooLarge));
         assert!(unpack(&file, 39).is_ok());
+        // Ignition joins several members into one; that is not guessed at here.
+        for behind in [&file[..], b"\0"] {
+            assert_eq!(unpack(&[&file, behind].concat(), 100), Err(Unpack::Broken));
+        }
         let mut bomb = GzEncoder::new(Vec::new(), Compression::best());
         for _ in 0..16 {
             bomb.write_all(&vec![0; 1 << 20]).unwrap();

@@ -64,27 +64,6 @@ _skewguard() {
             skewguard__subcmd__help,report)
                 cmd="skewguard__subcmd__help__subcmd__report"
                 ;;
-            skewguard__subcmd__help__subcmd__policy,init)
-                cmd="skewguard__subcmd__help__subcmd__policy__subcmd__init"
-                ;;
-            skewguard__subcmd__help__subcmd__policy,lint)
-                cmd="skewguard__subcmd__help__subcmd__policy__subcmd__lint"
-                ;;
-            skewguard__subcmd__help__subcmd__policy,schema)
-                cmd="skewguard__subcmd__help__subcmd__policy__subcmd__schema"
-                ;;
-            skewguard__subcmd__help__subcmd__render,ignition)
-                cmd="skewguard__subcmd__help__subcmd__render__subcmd__ignition"
-                ;;
-            skewguard__subcmd__help__subcmd__render,machineconfig)
-                cmd="skewguard__subcmd__help__subcmd__render__subcmd__machineconfig"
-                ;;
-            skewguard__subcmd__help__subcmd__render,manifests)
-                cmd="skewguard__subcmd__help__subcmd__render__subcmd__manifests"
-                ;;
-            skewguard__subcmd__help__subcmd__render,pointer)
-                cmd="skewguard__subcmd__help__subcmd__render__subcmd__pointer"
-                ;;
             skewguard__subcmd__policy,help)
                 cmd="skewguard__subcmd__policy__subcmd__help"
                 ;;
@@ -310,50 +289,8 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__help__subcmd__policy)
-            opts="init lint schema"
+            opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        skewguard__subcmd__help__subcmd__policy__subcmd__init)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        skewguard__subcmd__help__subcmd__policy__subcmd__lint)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        skewguard__subcmd__help__subcmd__policy__subcmd__schema)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -366,64 +303,8 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__help__subcmd__render)
-            opts="machineconfig ignition pointer manifests"
+            opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        skewguard__subcmd__help__subcmd__render__subcmd__ignition)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        skewguard__subcmd__help__subcmd__render__subcmd__machineconfig)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        skewguard__subcmd__help__subcmd__render__subcmd__manifests)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        skewguard__subcmd__help__subcmd__render__subcmd__pointer)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

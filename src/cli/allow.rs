@@ -7,11 +7,6 @@ use crate::node::Root;
 use nix::unistd::geteuid;
 use std::path::PathBuf;
 
-/// Let this refused node through, for this boot
-///
-/// The refusal is lifted, its message taken off the console, and the boot goes on where it was held: first the OS update, then, after the
-/// reboot that it makes, the kubelet. Should the node reboot without having been updated, it is refused again. What the policy found stays on
-/// record.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status: 0 done, or nothing to do; 1 could not do it; 2 wrong usage.")]

@@ -9,10 +9,6 @@ use crate::verdict::decide;
 use clap::ValueEnum;
 use std::path::PathBuf;
 
-/// Decide about this node, or about a node's root tree, and print the verdict
-///
-/// Reads which boot image the node was installed from and which skew policy its cluster served, and says whether the one is allowed by the
-/// other, and why. Changes nothing, here or in the cluster.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.

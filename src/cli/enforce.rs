@@ -8,11 +8,6 @@ use crate::node::{ENCAPSULATED_PATH, KEPT_VERDICT_PATH, Options, RECORD_PATH, RU
 use crate::verdict::{Facts, Verdict, decide};
 use std::path::PathBuf;
 
-/// Decide about this node, and hold it back if it is refused; skewguard.service runs this
-///
-/// On a refusal the OS update and the kubelet are held back for this boot, the reason is put on the console and in the journal, and the
-/// verdict is left in /run/skewguard/verdict.json and /var/lib/skewguard/verdict.json. On anything else nothing is held and the boot goes on.
-/// Once the first boot is finished it only takes its message off the console.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.")]

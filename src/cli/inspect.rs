@@ -4,9 +4,6 @@ use super::{Exit, Failure, Io, TextOrJson};
 use crate::verdict::BootImageStatus;
 use crate::version::ImageVersion;
 
-/// Decode boot image version strings.
-///
-/// What a string does not say is shown as unknown and never guessed. A string of no known scheme is an answer, not an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: skewguard inspect 418.94.202511191518-0 9.6.20250523-0")]
 pub(super) struct Args {

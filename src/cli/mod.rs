@@ -78,15 +78,47 @@ const AFTER_HELP: &str = after_help!("");
 #[cfg(not(feature = "author"))]
 const AFTER_HELP: &str = after_help!("\n\nThis build is for nodes: `policy` and `render` are commands of the full one.");
 
+// Deferred: a run builds the arguments of its own command only. That is most of what the parser costs, in time and in stack.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum Command {
+    /// Decide about this node, or about a node's root tree, and print the verdict
+    ///
+    /// Reads which boot image the node was installed from and which skew policy its cluster served, and says whether the one is allowed by the
+    /// other, and why. Changes nothing, here or in the cluster.
     Check(check::Args),
+    /// Decide about this node, and hold it back if it is refused; skewguard.service runs this
+    ///
+    /// On a refusal the OS update and the kubelet are held back for this boot, the reason is put on the console and in the journal, and the
+    /// verdict is left in /run/skewguard/verdict.json and /var/lib/skewguard/verdict.json. On anything else nothing is held and the boot goes on.
+    /// Once the first boot is finished it only takes its message off the console.
     Enforce(enforce::Args),
+    /// Let this refused node through, for this boot
+    ///
+    /// The refusal is lifted, its message taken off the console, and the boot goes on where it was held: first the OS update, then, after the
+    /// reboot that it makes, the kubelet. Should the node reboot without having been updated, it is refused again. What the policy found stays on
+    /// record.
     Allow(allow::Args),
+    /// Tell the cluster about this node's boot image; skewguard-report.service runs this
+    ///
+    /// A node that did not join and was refused, warned about or could not be checked leaves a BootImageReport and an Event, with the bootstrap
+    /// credentials that its config carries. A node that joined labels its own Node. What was delivered is kept in /var/lib/skewguard and not
+    /// repeated; what was not is tried again, as long as it takes and on later boots.
     Report(report::Args),
+    /// Decode boot image version strings.
+    ///
+    /// What a string does not say is shown as unknown and never guessed. A string of no known scheme is an answer, not an error.
     Inspect(inspect::Args),
+    /// Write, check and describe skew policies
+    ///
+    /// A policy says which boot images the nodes of a cluster may be installed from. It is a JSON file that reaches the nodes as
+    /// /etc/skewguard/policy.json in a MachineConfig.
     #[cfg(feature = "author")]
     Policy(policy::Args),
+    /// Print what to apply to a cluster, or to give to Ignition
+    ///
+    /// One MachineConfig with policy, units and binary is the whole of it for most clusters. The others are for binaries that do not fit,
+    /// for installs without a cluster, and for what the cluster needs beside it. Nothing is applied or changed here.
     #[cfg(feature = "author")]
     Render(render::Args),
 }

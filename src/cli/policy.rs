@@ -6,10 +6,6 @@ mod lint;
 use super::{Exit, Failure, Io};
 use crate::policy::SCHEMA;
 
-/// Write, check and describe skew policies
-///
-/// A policy says which boot images the nodes of a cluster may be installed from. It is a JSON file that reaches the nodes as
-/// /etc/skewguard/policy.json in a MachineConfig.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A policy from nothing:

@@ -16,10 +16,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Print what to apply to a cluster, or to give to Ignition
-///
-/// One MachineConfig with policy, units and binary is the whole of it for most clusters. The others are for binaries that do not fit,
-/// for installs without a cluster, and for what the cluster needs beside it. Nothing is applied or changed here.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]

@@ -16,11 +16,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Tell the cluster about this node's boot image; skewguard-report.service runs this
-///
-/// A node that did not join and was refused, warned about or could not be checked leaves a BootImageReport and an Event, with the bootstrap
-/// credentials that its config carries. A node that joined labels its own Node. What was delivered is kept in /var/lib/skewguard and not
-/// repeated; what was not is tried again, as long as it takes and on later boots.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status: 0 everything is delivered or nothing was to be, 1 something is not, 2 wrong usage.")]

@@ -67,10 +67,7 @@ impl Binary {
             let program = gzip::unpack(bytes, MAX_BINARY).map_err(|_| BinaryError::Gzip)?;
             return Ok(Self { arch: static_elf(&program)?, gz: bytes.to_vec(), unpacked: program.len() });
         }
-        let arch = static_elf(bytes)?;
-        // Reading and writing memory does not fail.
-        let gz = gzip::pack(bytes).map_err(|_| BinaryError::Gzip)?;
-        Ok(Self { arch, gz, unpacked: bytes.len() })
+        Ok(Self { arch: static_elf(bytes)?, gz: gzip::pack(bytes), unpacked: bytes.len() })
     }
 }
 
