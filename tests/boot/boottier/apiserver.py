@@ -5,6 +5,7 @@ import subprocess
 import time
 
 from .paths import PROJECT, TARGET
+from .patience import ANSWER
 from .trees import BuildError
 
 PROGRAM = TARGET / "debug/examples/test-apiserver"
@@ -61,5 +62,5 @@ class ApiServer:
     def close(self):
         """Stops serving."""
         self._process.terminate()
-        self._process.wait(10)
+        self._process.wait(ANSWER)
         self._log.close()

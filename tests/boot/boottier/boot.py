@@ -1,14 +1,16 @@
 """One boot of a node, and what can be seen of it: console, journal, units, files, what ran."""
 
 import json
+import re
 import shlex
 import time
 
 from .nspawn import BootError
+from .patience import ANSWER, END
 from .trees import ROOT_PASSWORD
 
 LOGIN = r"(?m)^\S+ login: "
-PROMPT = r"(?m)^root@\S+:\S*# "
+PROMPT = re.compile(r"root@\S+:\S*# $")
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
@@ -43,19 +45,19 @@ class Boot:
 
     def power_off(self):
         """Shuts the node down."""
-        self.machine.power_off(time.monotonic() + 90)
+        self.machine.power_off(time.monotonic() + END)
 
     def _left(self):
         return max(1.0, self.deadline - time.monotonic())
 
-    def shell(self, command, timeout=30):
+    def shell(self, command, timeout=ANSWER):
         """Output of a command that must succeed."""
         status, output = self.machine.run(command, timeout)
         if status != 0:
             raise BootError(f"{command!r} on the node ended with {status}:\n{output[-2000:]}")
         return output
 
-    def succeeds(self, command, timeout=30):
+    def succeeds(self, command, timeout=ANSWER):
         """Whether a command ends with 0."""
         return self.machine.run(command, timeout)[0] == 0
 
@@ -109,16 +111,22 @@ class Boot:
 
     def log_in(self):
         """Logs in as root on the console. Returns the place on the console behind the shell prompt."""
-        place = self.console.wait_for(LOGIN, self.deadline)
-        while place is not None and time.monotonic() < self.deadline:
-            # agetty drops what was typed when it shows a changed message; a person types it again.
-            self.console.send("root\n")
-            asked = self.console.wait_for(r"Password: ", time.monotonic() + 8, place)
-            if asked is not None:
+        answered = None
+        while time.monotonic() < self.deadline and not self.machine.ended():
+            text = self.console.text()
+            if PROMPT.search(text):
+                return len(text)
+            # agetty drops what was typed when it shows a changed message; a person waits until nothing moves, and types again.
+            time.sleep(1)
+            if text == answered or text != self.console.text():
+                continue
+            if text.endswith(" login: "):
+                self.console.send("root\n")
+            elif text.endswith("Password: "):
                 self.console.send(ROOT_PASSWORD + "\n")
-                place = self.console.wait_for(PROMPT, self.deadline, asked)
-                if place is not None:
-                    return place
+            else:
+                continue
+            answered = text
         raise BootError(f"boot {self.number}: no login on the console")
 
     def verdict(self):

@@ -8,6 +8,8 @@ import termios
 import threading
 import time
 
+from .patience import ANSWER
+
 ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]|\x1b[=>78cMDEH]")
 
 
@@ -26,7 +28,8 @@ class Console:
         self._raw = bytearray()
         self._changed = threading.Condition()
         self._closed = False
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def started(self):
         """Called once the machine has its end: this process lets go of it."""
@@ -76,7 +79,8 @@ class Console:
                 self._changed.wait(min(left, 0.5))
 
     def close(self):
-        """Closes this end."""
+        """Closes this end, once the machine's end is closed and everything that it has written is read."""
+        self._reader.join(ANSWER)
         try:
             os.close(self.master)
         except OSError:

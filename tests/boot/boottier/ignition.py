@@ -5,6 +5,7 @@ import os
 import subprocess
 
 from .paths import HARNESS
+from .patience import ANSWER
 
 BINARY = "/usr/lib/dracut/modules.d/30ignition/ignition"
 
@@ -25,6 +26,6 @@ def apply(root, pointer, work):
             [BINARY, f"--root={root}", "--platform=file", f"--stage={stage}", "--log-to-stdout",
              f"--config-cache={cached}", "--fetch-timeout=20s"],
             env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace", timeout=60, check=False)
+            text=True, errors="replace", timeout=ANSWER, check=False)
         if done.returncode != 0:
             raise IgnitionError(f"ignition --stage={stage} ended with {done.returncode}:\n{done.stdout[-3000:]}")

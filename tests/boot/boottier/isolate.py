@@ -12,6 +12,8 @@ import threading
 import time
 from pathlib import Path
 
+from .patience import ANSWER
+
 # systemd-nspawn places the node's cgroups below its own, in whichever of these the machine has.
 HIERARCHIES = [path for path in (Path("/sys/fs/cgroup/systemd"), Path("/sys/fs/cgroup/unified")) if path.is_dir()]
 HIERARCHIES = HIERARCHIES or [Path("/sys/fs/cgroup")]
@@ -34,7 +36,7 @@ class Cgroup:
             (folder / "cgroup.procs").write_text("0", encoding="ascii")
 
     def __exit__(self, *_):
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + ANSWER
         while any(folder.exists() for folder in self.folders) and time.monotonic() < deadline:
             self._kill()
             for folder in self.folders:

@@ -11,6 +11,7 @@ from . import agent, cluster, ignition
 from .boot import Boot
 from .mcs import MachineConfigServer
 from .nspawn import Container
+from .patience import BOOT
 from .sysroot import IMAGES, STATEROOT, boot_entries, choose_image, deployment, image_entry
 
 UNKNOWN_KUBECONFIG = """apiVersion: v1
@@ -139,7 +140,7 @@ class Node:
         finally:
             subprocess.run(["umount", str(root / "var")], check=True)
 
-    def boot(self, kernel_arguments="", timeout=60):
+    def boot(self, kernel_arguments="", timeout=BOOT):
         """Starts the next boot. The first is provisioned before."""
         if not self.boots:
             self.provision()

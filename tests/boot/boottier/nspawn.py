@@ -6,6 +6,7 @@ import subprocess
 import time
 
 from .console import Console
+from .patience import ANSWER
 from .sysroot import STATEROOT, boot_entries, deployment
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
@@ -56,7 +57,7 @@ class Container:
                     return name
         raise BootError("the node's first process is gone")
 
-    def run(self, command, timeout=30):
+    def run(self, command, timeout=ANSWER):
         """Runs a shell command inside the node: its exit status and output."""
         done = subprocess.run(
             ["nsenter", f"--target={self._leader()}", "--mount", "--uts", "--ipc", "--pid", "--root", "--wd",

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from .console import Console, plain
 from .nspawn import BootError
+from .patience import ANSWER
 
 # How a guest of QEMU's user network reaches this machine.
 HOST = "10.0.2.2"
@@ -58,7 +59,7 @@ class Machine:
         self._rebooted = False
 
     def _connect(self, name):
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + ANSWER
         connection = socket.socket(socket.AF_UNIX)
         # Only this process changes directory here, and it has no other thread that depends on it.
         before = os.getcwd()
@@ -88,10 +89,25 @@ class Machine:
             if "error" in answer:
                 raise BootError(f"QEMU: {command}: {answer['error']}")
 
-    def run(self, command, timeout=30):
+    def _shell_answers(self, deadline):
+        """Connects to the harness's shell on the second serial port. Before it is there, what is typed is lost."""
+        self._shell = self._connect("shell")
+        self._shell.settimeout(2)
+        received = ""
+        while "ready-42" not in received:
+            if time.monotonic() > deadline or self.ended():
+                raise BootError("no shell on the second serial port of the machine")
+            self._shell.sendall(b"echo ready-$((6 * 7))\n")
+            try:
+                received += self._shell.recv(65536).decode("utf-8", "replace")
+            except TimeoutError:
+                pass
+
+    def run(self, command, timeout=ANSWER):
         """Runs a shell command in the harness's shell on the second serial port: exit status and output."""
+        deadline = time.monotonic() + timeout
         if self._shell is None:
-            self._shell = self._connect("shell")
+            self._shell_answers(deadline)
         self._count += 1
         # What is typed comes back as an echo; only the answer has the mark in one piece.
         mark = f"answer-{os.getpid()}-{self._count}"
@@ -100,7 +116,6 @@ class Machine:
                 f"printf '%s%s %s\\n' answer- {mark.removeprefix('answer-')} $?; base64 /run/.harness; "
                 f"printf '%s%s end\\n' answer- {mark.removeprefix('answer-')}\n")
         self._shell.sendall(line.encode())
-        deadline = time.monotonic() + timeout
         received = ""
         pattern = re.compile(rf"{mark} (\d+)\n(.*?){mark} end", re.DOTALL)
         while True:
@@ -111,13 +126,11 @@ class Machine:
             left = deadline - time.monotonic()
             if left <= 0 or self.ended():
                 raise BootError(f"{command!r}: no answer from the machine within {timeout:.0f} s")
-            self._shell.settimeout(min(left, 1))
+            self._shell.settimeout(min(left, 2))
             try:
                 received += self._shell.recv(65536).decode("utf-8", "replace")
             except TimeoutError:
-                # Before the shell is there, what was sent is lost: ask again.
-                if not received.strip():
-                    self._shell.sendall(line.encode())
+                continue
 
     def picture(self, path):
         """Saves what is on the screen as a PNG."""

@@ -8,12 +8,14 @@ import time
 from . import cluster
 from .boot import Boot
 from .mcs import MachineConfigServer
+from .patience import QEMU_BOOT
 from .qemu import HOST, Machine, accelerator
 from .sysroot import IMAGES, boot_entries, disk_boot_entry, image_entry, qemu_disk, sysroot
 
-# mitigations, nokaslr: an emulated CPU is slow enough. net.ifnames: the initramfs knows one name.
+# mitigations, nokaslr: an emulated CPU is slow enough. net.ifnames: the initramfs knows one name. loglevel: on a busy machine the kernel
+# complains about its clock, in the middle of whatever is on the console.
 KERNEL = ("console=tty0 console=ttyS0,115200n8 ignition.platform.id=qemu net.ifnames=0 mitigations=off nokaslr "
-          "audit=0 selinux=0 systemd.show_status=yes")
+          "audit=0 selinux=0 systemd.show_status=yes loglevel=4")
 
 
 class QemuNode:
@@ -54,7 +56,7 @@ class QemuNode:
         if "Allocated inode" not in done.stdout:
             raise OSError(f"{path} could not be written to {self.disk}: {done.stdout} {done.stderr}")
 
-    def boot(self, kernel_arguments="", timeout=400):
+    def boot(self, kernel_arguments="", timeout=QEMU_BOOT):
         """Powers the machine on. Only the first boot has ignition.firstboot, as GRUB's stamp file does it."""
         entry = disk_boot_entry(self.disk)
         first = "" if self.boots else "ignition.firstboot"

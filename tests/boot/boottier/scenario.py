@@ -5,6 +5,8 @@ import pkgutil
 from dataclasses import dataclass
 from typing import Callable
 
+from .patience import QEMU_SCENARIO, SCENARIO
+
 TIERS = ("fast", "full")
 _ALL = {}
 
@@ -20,8 +22,9 @@ class Scenario:
     play: Callable
 
 
-def scenario(name, summary, tier="fast", timeout=120):
+def scenario(name, summary, tier="fast"):
     """Registers a function `play(world)` as a scenario."""
+    timeout = SCENARIO if tier == "fast" else QEMU_SCENARIO
 
     def register(play):
         if name in _ALL:

@@ -35,7 +35,7 @@ def reboot_refused(world):
 def kubelet_by_hand(world):
     expect = world.expect
     node = world.node(policy=policy())
-    boot = node.boot(timeout=90).settle()
+    boot = node.boot().settle()
     refused(world, node, boot, message=TOO_OLD, **FACTS)
     for command in ("systemctl restart kubelet.service", "systemctl start crio.service",
                     "systemctl start machine-config-daemon-firstboot.service",
@@ -51,14 +51,14 @@ def allowed_on_console(world, wiring):
     """Types "skewguard allow" where the message says it can be typed."""
     expect = world.expect
     node = world.node(wiring=wiring, policy=policy())
-    first = node.boot(timeout=90).settle()
+    first = node.boot().settle()
     refused(world, node, first, message=TOO_OLD, **FACTS)
     place = first.log_in()
     expect.contains(first.console.text(), ["Password:", "NODE REFUSED"], "the message of the day after the login")
-    # The node may be rebooting before the prompt is back, so nothing is waited for.
     first.console.send("/usr/bin/skewguard allow; echo status=$?\n")
-    expect.that(first.console.wait_for(r"status=0\b", first.deadline, place) is not None,
-                "skewguard allow to end with 0", first.console.text()[place:][-1500:])
+    if first.console.wait_for(r"status=\d", first.deadline, place) is not None:
+        expect.contains(first.console.text()[place:], ["This node goes on", "status=0"], "skewguard allow")
+    # else the reboot was faster than the shell; it is what counts.
     second = goes_on(world, node, first)
     ran = second.ran_before()
     expect.that(ran.index("machine-config-daemon-pull.service") < ran.index("rebase"), "the pull before the rebase", ran)
@@ -84,7 +84,7 @@ def two_step(world):
                       delivery="machineconfig")
     first = node.boot("skewguard=warn")
     first.wait_reboot()
-    second = node.boot(timeout=90).settle()
+    second = node.boot().settle()
     ran = second.ran()
     expect.contains(" ".join(ran), ["machine-config-daemon-pull.service", "rebase-not-needed", "crio.service",
                                     "kubelet.service"], "what ran in the second boot")

@@ -1,10 +1,12 @@
 """Whole machines: own kernel, Ignition in the initramfs, serial console and screen."""
 
+import time
+
 from ..looks import ALLOWING, goes_on, joined, journal_entry, policy, refused
+from ..qemu import HOST
 from ..scenario import scenario
 from .s10_verdicts import FACTS, TOO_OLD
-
-MINUTES = 60
+from .s40_report import api_server, reported
 
 
 def machine(world, **setup):
@@ -12,12 +14,17 @@ def machine(world, **setup):
     return world.qemu(kernel_arguments="", **setup)
 
 
-@scenario("full-refused", "QEMU: refused; the picture of its screen is kept", tier="full", timeout=13 * MINUTES)
+@scenario("full-refused", "QEMU: refused and reported; the picture of its screen is kept", tier="full")
 def full_refused(world):
-    node = machine(world, delivery="machineconfig", policy=policy())
+    server = api_server(world, host=HOST)
+    node = machine(world, delivery="machineconfig", policy=policy(), kubeconfig=server.kubeconfig,
+                   files={"/etc/hostname": "worker-0\n"})
     boot = node.boot().settle()
-    boot.machine.picture(world.folder / "screen.png")
     refused(world, node, boot, message=TOO_OLD, **FACTS)
+    reported(world, server, boot)
+    # The screen has a getty of its own, which draws when it likes; nothing but the picture depends on this pause.
+    time.sleep(5)
+    boot.machine.picture(world.folder / "screen.png")
     asked = [request for request in node.server.requests if request["agent"].startswith("Ignition")]
     world.expect.equal([request["path"] for request in asked], ["/config/worker"], "what Ignition fetched")
     (world.folder / "critical-chain.txt").write_text(
@@ -27,8 +34,7 @@ def full_refused(world):
     goes_on(world, node, node.boot("skewguard=off"))
 
 
-@scenario("full-allowed", "QEMU: allowed, delivered by render ignition; rebase, reboot, kubelet", tier="full",
-          timeout=13 * MINUTES)
+@scenario("full-allowed", "QEMU: allowed, delivered by render ignition; rebase, reboot, kubelet", tier="full")
 def full_allowed(world):
     node = machine(world, delivery="ignition", wiring="a", policy=ALLOWING)
     second = goes_on(world, node, node.boot())
@@ -38,8 +44,7 @@ def full_allowed(world):
     second.power_off()
 
 
-@scenario("full-two-step", "QEMU: two-step update; the second boot has the served config and is not blocked", tier="full",
-          timeout=13 * MINUTES)
+@scenario("full-two-step", "QEMU: two-step update; the second boot has the served config and is not blocked", tier="full")
 def full_two_step(world):
     expect = world.expect
     node = machine(world, delivery="machineconfig", policy=policy(), files={"/etc/stand-in/two-step": ""})

@@ -1,0 +1,15 @@
+"""How long the harness waits, in seconds, for what must happen.
+
+Only what hangs ever takes that long, so all of it is far more than a machine needs that is slow (no KVM) and busy.
+"""
+
+# An answer to a command on a node; something on the console or at the API server that follows at once.
+ANSWER = 120
+# The end of a machine that was told to power off.
+END = 180
+# A boot in a container, a boot in QEMU: to the login prompt, and whatever the scenario waits for in it.
+BOOT = 240
+QEMU_BOOT = 600
+# A scenario with all its boots.
+SCENARIO = 600
+QEMU_SCENARIO = 40 * 60
