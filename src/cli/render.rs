@@ -264,13 +264,14 @@ fn binary(content: &Content) -> Result<Option<Binary>, Failure> {
 
 /// This program where it is an embed build, or else the one that is installed with it.
 fn embed_build() -> Option<PathBuf> {
-    let this = std::env::current_exe().ok()?;
+    // Unknown without /proc, as while an image is built.
+    let this = std::env::current_exe().ok();
     if !cfg!(feature = "tls") {
-        return Some(this);
+        return this;
     }
-    let beside = this.with_file_name("skewguard-embed");
+    let beside = this.map(|this| this.with_file_name("skewguard-embed"));
     let package = PathBuf::from("/usr/libexec/skewguard/skewguard-embed");
-    [beside, package].into_iter().find(|path| path.is_file())
+    beside.into_iter().chain([package]).find(|path| path.is_file())
 }
 
 fn binary_line(binary: Option<&Binary>) -> String {

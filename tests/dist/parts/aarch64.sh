@@ -1,0 +1,36 @@
+# qemu-user runs them: no kernel of another architecture, but every instruction of theirs.
+
+starts() {
+    qemu-aarch64 "$1" --version | grep -x "build: $2, aarch64, static musl"
+}
+
+decides() {
+    local status=0
+    qemu-aarch64 "$1" check --root tests/trees/rhcos-4.12-refused >"$work/verdict" || status=$?
+    [[ $status == 3 ]] || fail "exit $status"
+    diff tests/check/expected/rhcos-4.12-refused.txt "$work/verdict"
+}
+
+speaks_tls() {
+    printf '#!/bin/sh\nexec qemu-aarch64 "%s" "$@"\n' "$PWD/$dist/aarch64/skewguard" >"$work/emulated"
+    chmod +x "$work/emulated"
+    SKEWGUARD_TEST_PROGRAM=$work/emulated cargo test --locked --test cluster -- program::
+}
+
+for_arm_only() {
+    "$dist/skewguard" policy init >"$work/policy-arm.json"
+    "$dist/skewguard" render machineconfig --policy "$work/policy-arm.json" --binary "$dist/aarch64/skewguard-embed" >"$work/arm.yaml"
+    grep '^# Binary: for aarch64' "$work/arm.yaml"
+    grep 'ConditionArchitecture=arm64' "$work/arm.yaml"
+}
+
+if needs qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu; then
+    build_once
+    long "dist/build --target aarch64" dist/build --target aarch64
+    check "full starts" starts "$dist/aarch64/skewguard" full
+    check "embed starts" starts "$dist/aarch64/skewguard-embed" embed
+    check "full decides as the others do" decides "$dist/aarch64/skewguard"
+    check "embed decides as the others do" decides "$dist/aarch64/skewguard-embed"
+    check "a MachineConfig with it is for that architecture only" for_arm_only
+    long "full: TLS with every key and version" speaks_tls
+fi

@@ -1,0 +1,37 @@
+# What dist/build does not check itself.
+
+# Build, transport and commit of one binary.
+says() {
+    local program=$1 build=$2 transport=$3 wanted
+    wanted="skewguard $(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+build: $build, $(uname -m), static musl
+transport: $transport
+commit: $(git rev-parse --short=12 HEAD)"
+    git diff-index --quiet HEAD -- || wanted+=-dirty
+    diff <(echo "$wanted") <("$program" --version)
+}
+
+no_path_of_this_machine() {
+    local program=$1 path
+    for path in "$PWD" "$HOME" "${CARGO_HOME:-$HOME/.cargo}" "$(rustc --print sysroot)"; do
+        ! grep -aqF -e "$path/" "$program" || fail "$program names $path"
+    done
+}
+
+no_author() {
+    local status=0
+    "$dist/skewguard-embed" render manifests || status=$?
+    [[ $status == 2 ]] || fail "the embed build has \`render\`: exit $status"
+}
+
+archive_knows_its_commit() {
+    [[ $(git archive HEAD dist/commit | tar -xO) == "commit: $(git rev-parse HEAD)" ]]
+}
+
+build_once
+check "full says build, transport and commit" says "$dist/skewguard" full "rustls (TLS 1.2 and 1.3); /usr/bin/curl on FIPS hosts"
+check "embed says build, transport and commit" says "$dist/skewguard-embed" embed "/usr/bin/curl of the node"
+check "full names no path of this machine" no_path_of_this_machine "$dist/skewguard"
+check "embed names no path of this machine" no_path_of_this_machine "$dist/skewguard-embed"
+check "embed leaves out what no node needs" no_author
+check "a source archive knows its commit" archive_knows_its_commit

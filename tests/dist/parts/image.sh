@@ -1,0 +1,60 @@
+# dist/Containerfile, really built. Its base stands in for a CoreOS image: a shell, rm, rpm and their libraries, copied from this machine, and
+# a `bootc` that notes how it was called.
+
+readonly base=$work/base
+
+# Debian's rpm wants to be told that it is meant; that of CoreOS does not.
+stand_in() {
+    local program file
+    mkdir -p "$base"/{etc,tmp,var,usr/bin,usr/lib/rpm}
+    ln -s usr/bin "$base/bin"
+    ln -s usr/lib "$base/lib"
+    ln -s usr/lib "$base/lib64"
+    for program in sh rm rpm; do
+        cp -L "$(command -v $program)" "$base/usr/bin/"
+        ldd "$(command -v $program)" | grep -o '/[^ ]*' | while read -r file; do
+            mkdir -p "$base/$(dirname "$file")"
+            cp -Ln "$file" "$base/$file"
+        done
+    done
+    cp -r /usr/lib/rpm/rpmrc /usr/lib/rpm/macros /usr/lib/rpm/platform "$base/usr/lib/rpm/"
+    mv "$base/usr/bin/rpm" "$base/usr/bin/rpm-debian"
+    printf '#!/bin/sh\nexec rpm-debian --force-debian "$@"\n' >"$base/usr/bin/rpm"
+    printf '#!/bin/sh\necho "$@" >/usr/linted\n' >"$base/usr/bin/bootc"
+    chmod +x "$base/usr/bin/rpm" "$base/usr/bin/bootc"
+}
+
+# Nothing but files: no namespaces, no network, no registry.
+build_image() { buildah --storage-driver vfs --root "$work/store" --runroot "$work/store-run" "$@"; }
+
+builds() {
+    local context=$work/context
+    mkdir -p "$context"
+    cp "$work"/image-rpm/RPMS/*/skewguard-*.rpm "$context/"
+    printf 'FROM scratch\nCOPY . /\n' | build_image build --isolation chroot --tag base --file - "$base"
+    build_image build --isolation chroot --pull-never --build-arg BASE=localhost/base --tag image --file dist/Containerfile "$context"
+}
+
+package() {
+    mkdir -p "$work/image-rpm/SOURCES"
+    git archive --prefix="skewguard-$(sed -n 's/^Version: *//p' dist/skewguard.spec)/" HEAD |
+        gzip >"$work/image-rpm/SOURCES/skewguard-$(sed -n 's/^Version: *//p' dist/skewguard.spec).tar.gz"
+    rpmbuild -bb --quiet --define "_topdir $work/image-rpm" --with prebuilt --define "prebuilt $PWD/$dist" dist/skewguard.spec
+}
+
+contains() {
+    local mounted
+    mounted=$(build_image mount "$(build_image from --pull-never localhost/image)")
+    cmp "$mounted/usr/bin/skewguard" "$dist/skewguard"
+    cmp "$mounted/usr/lib/systemd/system/multi-user.target.wants/skewguard.service" systemd/skewguard.service
+    [[ $(<"$mounted/usr/linted") == "container lint" ]]
+    [[ ! $(ls "$mounted/tmp") ]] || fail "left in /tmp: $(ls "$mounted/tmp")"
+}
+
+if needs root buildah:buildah rpmbuild:rpm; then
+    build_once
+    check "the package" package
+    check "a stand-in for the base image" stand_in
+    check "buildah builds dist/Containerfile" builds
+    check "the image has the agent, enabled, and was linted" contains
+fi

@@ -1,0 +1,125 @@
+# The package as its users build it: from a source archive, in a folder and with a cargo home of its own. That is the other build which
+# shows that dist/build is reproducible.
+
+readonly top=$work/rpm tree=$work/tree
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+
+# As `git archive` makes it, of the files as they are now.
+source_archive() {
+    local from=$work/archive/skewguard-$version
+    mkdir -p "$from" "$top/SOURCES"
+    git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
+        tar -c --null -T - | tar -x -C "$from"
+    echo "commit: $("$dist/skewguard" --version | sed -n 's/^commit: //p')" >"$from/dist/commit"
+    tar -czf "$top/SOURCES/skewguard-$version.tar.gz" -C "$work/archive" "skewguard-$version"
+}
+
+# The registry's downloads are shared, and nothing else.
+cargo_home() {
+    local entry
+    mkdir -p "$work/another/cargo-home"
+    for entry in registry git config.toml config; do
+        [[ ! -e ${CARGO_HOME:-$HOME/.cargo}/$entry ]] || ln -s "${CARGO_HOME:-$HOME/.cargo}/$entry" "$work/another/cargo-home/"
+    done
+}
+
+from_sources() {
+    cargo_home
+    # What a distribution exports for its own programs changes nothing.
+    env -u CARGO_TARGET_DIR -u SKEWGUARD_COMMIT CARGO_HOME="$work/another/cargo-home" CFLAGS=-O0 RUSTFLAGS=-Copt-level=0 \
+        rpmbuild -ba --define "_topdir $top" dist/skewguard.spec
+    mv "$top"/RPMS/*/*.rpm "$work/package.rpm"
+    unpacked
+}
+
+unpacked() {
+    rm -rf "$tree"
+    mkdir "$tree"
+    rpm2cpio "$work/package.rpm" | (cd "$tree" && cpio -idm --quiet)
+}
+
+prebuilt() {
+    rpmbuild -bb --quiet --define "_topdir $top" --with prebuilt --define "prebuilt $PWD/$dist" dist/skewguard.spec
+    mv "$top"/RPMS/*/*.rpm "$work/prebuilt.rpm"
+    diff <(files "$work/package.rpm") <(files "$work/prebuilt.rpm")
+}
+
+query() { rpm -qp --qf "$1" "$work/package.rpm"; }
+
+named() {
+    [[ $(query '%{NAME} %{VERSION} %{LICENSE} %{ARCH}') == "skewguard $version Apache-2.0 $(uname -m)" ]] || fail "$(query '%{NAME} %{VERSION} %{LICENSE} %{ARCH}')"
+}
+
+files() {
+    rpm -qp --qf '[%{FILEMODES:perms} %{FILEUSERNAME}:%{FILEGROUPNAME} %{FILENAMES} %{FILELINKTOS}\n]' "$1" |
+        # Debian's rpm has the version in this folder's name, Fedora's has not. Documentation and man pages are compared as folders.
+        sed "s/ $//; s#/licenses/skewguard-$version#/licenses/skewguard#; \#/man1/#d; \#/share/doc/#d"
+}
+
+without_scriptlets() {
+    local scripts requires
+    scripts=$(rpm -qp --scripts --triggers --filetriggers "$work/package.rpm")
+    [[ ! $scripts ]] || fail "$scripts"
+    requires=$(rpm -qp --requires "$work/package.rpm" | grep -v '^rpmlib(' || true)
+    [[ ! $requires ]] || fail "requires $requires"
+}
+
+marked() {
+    diff <(rpm -qp --licensefiles "$work/package.rpm" | sed 's#.*/##') <(echo LICENSE)
+    diff <(rpm -qp --docfiles "$work/package.rpm" | sed -n 's#/usr/share/doc/[^/]*/##p' | sort) <({ echo README.md; find docs -type f; } | sort)
+    [[ ! $(rpm -qp --configfiles "$work/package.rpm") ]]
+}
+
+# The binaries, and everything that the repository has as a file.
+same_bytes() {
+    cmp "$tree/usr/bin/skewguard" "$dist/skewguard"
+    cmp "$tree/usr/libexec/skewguard/skewguard-embed" "$dist/skewguard-embed"
+    local pair
+    for pair in systemd/skewguard.service:lib/systemd/system systemd/skewguard-report.service:lib/systemd/system \
+        systemd/80-skewguard.preset:lib/systemd/system-preset dist/skewguard.catalog:lib/systemd/catalog; do
+        cmp "${pair%%:*}" "$tree/usr/${pair#*:}/$(basename "${pair%%:*}")"
+    done
+    diff -r dist/man "$tree/usr/share/man/man1"
+    diff -r docs "$tree"/usr/share/doc/skewguard*/docs
+}
+
+rpm_in() { rpm --root "$work/root" --dbpath /usr/lib/sysimage/rpm --nodeps --force-debian "$@"; }
+
+installs() {
+    mkdir -p "$work/root"
+    rpm_in --install "$work/package.rpm"
+    rpm_in --verify skewguard
+    # Enabled, as systemd does it for what is in /usr: a relative link that leads to the unit. (systemctl is-enabled looks into /etc only.)
+    local unit wants=usr/lib/systemd/system/multi-user.target.wants
+    for unit in skewguard.service skewguard-report.service; do
+        [[ $(readlink "$work/root/$wants/$unit") == "../$unit" ]] || fail "$unit is not enabled"
+        cmp "$work/root/$wants/$unit" systemd/$unit
+    done
+    [[ ! -e $work/root/etc ]] || fail "installing wrote into /etc"
+    # In the installed tree, where `render` takes the embed build from the package.
+    cp "$work/policy.json" "$work/root/tmp.json"
+    chroot "$work/root" /usr/bin/skewguard render machineconfig --policy tmp.json | grep -q '^# Binary: for '
+    rm "$work/root/tmp.json"
+}
+
+erases() {
+    rpm_in --erase skewguard
+    local left
+    left=$(cd "$work/root" && find . -not -type d -not -path './usr/lib/sysimage/rpm/*')
+    [[ ! $left ]] || fail "left behind: $left"
+}
+
+if needs root rpmbuild:rpm rpm2cpio:rpm2cpio cpio:cpio; then
+    build_once
+    "$dist/skewguard" policy init >"$work/policy.json" 2>/dev/null
+    check "source archive" source_archive
+    long "rpmbuild from the source archive" from_sources
+    check "full and embed are byte for byte what dist/build made here, in another folder and cargo home" same_bytes
+    check "name, version, licence, architecture" named
+    check "files, modes, owners, links" diff -u tests/dist/rpm-files <(files "$work/package.rpm")
+    check "licence and documentation are marked as such" marked
+    check "no scriptlets, no dependencies" without_scriptlets
+    check "the same package from binaries that are built already" prebuilt
+    check "installs into an empty tree, enabled in /usr" installs
+    check "erases, and leaves no file" erases
+fi
