@@ -14,10 +14,10 @@ use std::path::PathBuf;
 Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.
 
 Examples:
-  skewguard check                                      this node
-  skewguard check --root /mnt/node --output json       a node's disk, for a script
-  skewguard check --policy new.json                    this node under a policy that is not rolled out yet
-  skewguard check --policy new.json --aleph aleph.json both without a node")]
+  skewguard check                                 this node
+  skewguard check --root /mnt/node --output json  a node's disk
+  skewguard check --policy new.json               under another policy
+  skewguard check --policy new.json --aleph FILE  without a node")]
 pub(super) struct Args {
     /// Directory that stands for the node's `/`; symlinks are followed inside it only.
     #[arg(long, value_name = "DIR", default_value = "/")]

@@ -105,7 +105,7 @@ enum Command {
     /// credentials that its config carries. A node that joined labels its own Node. What was delivered is kept in /var/lib/skewguard and not
     /// repeated; what was not is tried again, as long as it takes and on later boots.
     Report(report::Args),
-    /// Decode boot image version strings.
+    /// Decode boot image version strings
     ///
     /// What a string does not say is shown as unknown and never guessed. A string of no known scheme is an answer, not an error.
     Inspect(inspect::Args),

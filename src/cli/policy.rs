@@ -9,9 +9,9 @@ use crate::policy::SCHEMA;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A policy from nothing:
-  skewguard policy init --output policy.json         and policy.md, which describes its fields
+  skewguard policy init --output policy.json         and policy.md
   skewguard policy lint policy.json                  after every edit
-  skewguard check --policy policy.json --aleph FILE  what it says of a boot image")]
+  skewguard check --policy policy.json --aleph FILE  try it")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,

@@ -51,7 +51,7 @@ struct Content {
 /// unpacks into /run. Refuses, with the figures, what would not fit into the cluster's storage.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example, from nothing to a pool that warns:
+From nothing to a pool that warns:
   skewguard policy init >policy.json
   skewguard render manifests --node-disruption-policy |
     oc apply --server-side --field-manager=skewguard -f -
@@ -87,11 +87,14 @@ struct IgnitionArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
-  oc extract -n openshift-machine-api secret/worker-user-data --keys=userData --to=- >user-data
+  oc extract -n openshift-machine-api secret/worker-user-data \\
+    --keys=userData --to=- >user-data
   skewguard render pointer --url https://mirror.example.com/skewguard \\
-    --sha512 \"$(sha512sum skewguard | cut -c -128)\" --user-data user-data >user-data-skewguard
-  oc create secret generic worker-user-data-skewguard -n openshift-machine-api \\
-    --from-file=userData=user-data-skewguard --from-literal=disableTemplating=true
+    --sha512 \"$(sha512sum skewguard | cut -c -128)\" \\
+    --user-data user-data >user-data-skewguard
+  oc create secret generic worker-user-data-skewguard \\
+    -n openshift-machine-api --from-file=userData=user-data-skewguard \\
+    --from-literal=disableTemplating=true
 Then name that secret in the MachineSet, userDataSecret in spec.template.spec.providerSpec.value.")]
 struct PointerArgs {
     /// Where the binary is, as Ignition reaches it: https, http, s3, tftp, or gs from spec 3.2.0.

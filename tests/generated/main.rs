@@ -2,37 +2,19 @@
 //!
 //! `SKEWGUARD_UPDATE=1 cargo test --test generated` writes them again.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![cfg(feature = "author")]
 
-use clap::Command;
+mod man;
+
 use clap_complete::Shell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// One page per command, subcommands' names joined by dashes as in git(1).
-fn pages(command: &Command, name: &'static str, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
-    // Without a date, which would change the page without a change of the program.
-    let man = clap_mangen::Man::new(command.clone().name(name).version(env!("CARGO_PKG_VERSION")))
-        .title(name.to_uppercase())
-        .manual("skewguard")
-        .date("");
-    let mut page = Vec::new();
-    man.render(&mut page).unwrap();
-    files.insert(Path::new("dist/man").join(format!("{name}.1")), page);
-    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set()) {
-        // Names in clap are static.
-        pages(sub, format!("{name}-{}", sub.get_name()).leak(), files);
-    }
-}
-
 fn generated() -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut files = BTreeMap::new();
     // The build's own version text names commit and architecture.
     let command = || skewguard::cli::command().long_version(None::<&'static str>);
-    let mut built = command();
-    built.build();
-    pages(&built, "skewguard", &mut files);
+    let mut files = man::pages(command());
     for (shell, file) in [(Shell::Bash, "skewguard.bash"), (Shell::Zsh, "_skewguard"), (Shell::Fish, "skewguard.fish")] {
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut command(), "skewguard", &mut script);

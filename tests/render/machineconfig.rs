@@ -1,5 +1,6 @@
 //! `render machineconfig` and `render manifests --node-disruption-policy`.
 
+use super::ignition::assert_fields_of_spec;
 use super::{Desk, POLICY, data, file, program, unit_names};
 use flate2::read::GzDecoder;
 use serde_json::Value;
@@ -22,6 +23,7 @@ fn one_object_with_policy_units_and_binary() {
     assert_eq!(object["metadata"]["labels"]["machineconfiguration.openshift.io/role"], "worker");
     let config = &object["spec"]["config"];
     assert_eq!(config["ignition"]["version"], "3.0.0");
+    assert_fields_of_spec(config, "3.0.0");
     assert_eq!(data(&file(config, "/etc/skewguard/policy.json")["contents"]["source"]), POLICY.as_bytes());
     let mut unpacked = Vec::new();
     let packed = data(&file(config, "/etc/skewguard/skewguard.gz")["contents"]["source"]);

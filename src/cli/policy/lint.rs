@@ -22,7 +22,8 @@ Exit status: 0 no errors (there may be warnings), 1 errors or a file that cannot
 Examples:
   skewguard policy lint policy.json
   skewguard policy init | skewguard policy lint -
-  skewguard policy lint --output json clusters/*/policy.json | jq 'select(.warnings > 0)'")]
+  skewguard policy lint --output json clusters/*/policy.json |
+    jq 'select(.warnings > 0)'")]
 pub(super) struct Args {
     /// Policies to check; - is standard input.
     #[arg(required = true, value_name = "FILE")]
