@@ -8,8 +8,8 @@ use crate::policy::SCHEMA;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A policy from nothing:
-  skewguard policy init --output policy.json         and policy.md
+A policy from nothing, and policy.md, which describes its fields:
+  skewguard policy init --output policy.json
   skewguard policy lint policy.json                  after every edit
   skewguard check --policy policy.json --aleph FILE  try it")]
 pub(super) struct Args {
