@@ -4,15 +4,20 @@ import json
 import os
 import shutil
 import subprocess
+import tarfile
 import tempfile
+import tomllib
 from pathlib import Path
 
 from . import yaml
+from .cache import remove
 from .paths import PROJECT, TARGET
-from .trees import BuildError
+from .trees import BuildError, run
 
 FULL = TARGET / "dist/skewguard"
 EMBED = TARGET / "dist/skewguard-embed"
+# The files of the RPM.
+PACKAGE = TARGET / "boot-package"
 
 
 def binary(embed=False):
@@ -22,14 +27,30 @@ def binary(embed=False):
 
 
 def build():
-    """Builds the binaries that ship, unless one is given. A binary over its size budget is for the dist tier to fail on."""
-    if os.environ.get("SKEWGUARD_BOOT_BINARY"):
-        return
-    for kind in ("full", "embed"):
+    """Builds the binaries that ship, unless one is given, and the package. A binary over its size budget is for the dist tier to fail on."""
+    for kind in () if os.environ.get("SKEWGUARD_BOOT_BINARY") else ("full", "embed"):
         done = subprocess.run([str(PROJECT / "dist/build"), kind], cwd=PROJECT, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode != 0 and "over its budget" not in done.stdout:
             raise BuildError(f"dist/build {kind} ended with {done.returncode}:\n{done.stdout[-3000:]}")
+    _package()
+
+
+def _package():
+    """Builds the RPM around the binaries, and unpacks it: what a boot image gets is what the package has."""
+    remove(PACKAGE)
+    for name in ("SOURCES", "prebuilt", "tree"):
+        (PACKAGE / name).mkdir(parents=True)
+    version = tomllib.loads((PROJECT / "Cargo.toml").read_text(encoding="utf-8"))["package"]["version"]
+    with tarfile.open(PACKAGE / f"SOURCES/skewguard-{version}.tar.gz", "w:gz", compresslevel=1) as archive:
+        for name in ("LICENSE", "README.md", "dist", "docs", "systemd"):
+            archive.add(PROJECT / name, f"skewguard-{version}/{name}")
+    shutil.copy(binary(), PACKAGE / "prebuilt/skewguard")
+    shutil.copy(binary(embed=True), PACKAGE / "prebuilt/skewguard-embed")
+    run(["rpmbuild", "-bb", "--quiet", "--with", "prebuilt", "--define", f"prebuilt {PACKAGE}/prebuilt",
+         "--define", f"_topdir {PACKAGE}", str(PROJECT / "dist/skewguard.spec")])
+    (package,) = PACKAGE.glob("RPMS/*/*.rpm")
+    run(["sh", "-c", f"rpm2cpio '{package}' | cpio -idm --quiet"], cwd=PACKAGE / "tree")
 
 
 def render(*arguments):
@@ -42,16 +63,8 @@ def render(*arguments):
 
 
 def install(root):
-    """Bakes the agent into a boot image, as a package would: below /usr only."""
-    usr = Path(root) / "usr"
-    shutil.copy(binary(), usr / "bin/skewguard")
-    for unit in (PROJECT / "systemd").glob("*.service"):
-        shutil.copy(unit, usr / "lib/systemd/system")
-    for preset in (PROJECT / "systemd").glob("*.preset"):
-        shutil.copy(preset, usr / "lib/systemd/system-preset")
-    (usr / "lib/systemd/catalog").mkdir(exist_ok=True)
-    for catalog in (PROJECT / "dist").glob("*.catalog"):
-        shutil.copy(catalog, usr / "lib/systemd/catalog")
+    """Bakes the agent into a boot image, by the files of its package."""
+    shutil.copytree(PACKAGE / "tree", root, symlinks=True, dirs_exist_ok=True)
 
 
 def as_machine_config(policy):

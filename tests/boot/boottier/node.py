@@ -42,7 +42,7 @@ class Setup:
     pool: str = "worker"
     # Content of /etc/skewguard/policy.json: an object, text, or None for no policy.
     policy: object = None
-    # "baked" into the image, served as a "machineconfig", in user data by "ignition", or None: no agent.
+    # "baked" into the image, served as a "machineconfig", "both" of them, in user data by "ignition", or None: no agent.
     delivery: str | None = "baked"
     # Content of the aleph file; None for no aleph.
     aleph: object = FROM_IMAGE
@@ -63,7 +63,7 @@ class Setup:
     def machine_config(self):
         """The rendered MachineConfig of the node's pool."""
         parts = [{"systemd": {"units": cluster.wiring_units(self.wiring)}}]
-        if self.delivery == "machineconfig":
+        if self.delivery in ("machineconfig", "both"):
             parts.append(agent.as_machine_config(self.policy))
         elif self.policy is not None:
             parts.append(policy_file(self.policy))
@@ -102,7 +102,7 @@ class Node:
         aleph = setup.aleph_text()
         if aleph is not None:
             (self.disk / ".coreos-aleph-version.json").write_text(aleph, encoding="utf-8")
-        if setup.delivery == "baked":
+        if setup.delivery in ("baked", "both"):
             agent.install(self.root)
         self.boots = []
 

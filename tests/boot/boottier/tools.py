@@ -15,6 +15,9 @@ FAST = {
     "chattr": "e2fsprogs",
     "mkfs.ext4": "e2fsprogs",
     "musl-gcc": "musl-tools",
+    "rpmbuild": "rpm",
+    "rpm2cpio": "rpm2cpio",
+    "cpio": "cpio",
 }
 FULL = {
     "qemu-system-x86_64": "qemu-system-x86",

@@ -1,4 +1,4 @@
-"""The three ways onto a node. Baked into the image is what the other scenarios use."""
+"""The ways onto a node. Baked into the image, by the package and its preset, is what the other scenarios use."""
 
 from ..looks import ALLOWING, goes_on, journal_entry, policy, refused
 from ..scenario import scenario
@@ -33,3 +33,44 @@ def machineconfig_b(world):
 @scenario("delivered-ignition", "delivered by `render ignition` in the user data: refused, and allowed")
 def by_ignition(world):
     both_ways(world, "ignition", "b")
+
+
+# Stands in for the agent of the image, to see whether it ever runs.
+NOTES = "/var/lib/agent-of-the-image-ran"
+NOTING = f"""#!/bin/sh
+echo "$@" >>{NOTES}
+exit 1
+"""
+
+
+@scenario("delivered-over-baked", "in the image and in a MachineConfig: the delivered one runs, once, and nothing of the image's")
+def over_baked(world):
+    expect = world.expect
+
+    def delivered(boot):
+        for unit in ("skewguard.service", "skewguard-report.service"):
+            expect.equal(boot.property(unit, "FragmentPath"), f"/etc/systemd/system/{unit}", f"the unit that counts for {unit}")
+        expect.that(not boot.exists(NOTES), "the image's agent not run", boot.read(NOTES))
+
+    for what in (policy(), ALLOWING):
+        node = world.node(delivery="both", policy=what)
+        (node.root / "usr/bin/skewguard").write_text(NOTING, encoding="ascii")
+        boot = node.boot()
+        if what is ALLOWING:
+            second = goes_on(world, node, boot)
+            journal_entry(expect, second, "Allowed", "Proceed", "WithinLimits", before=True, **FACTS)
+            delivered(second)
+        else:
+            refused(world, node, boot.settle(), **FACTS)
+            delivered(boot)
+            boot.power_off()
+
+
+@scenario("baked-without-preset", "in an image whose presets are not applied: the links in /usr start it")
+def without_preset(world):
+    node = world.node(policy=policy())
+    (node.root / "usr/lib/systemd/system-preset/80-skewguard.preset").unlink()
+    boot = node.boot().settle()
+    refused(world, node, boot, message=TOO_OLD, **FACTS)
+    link = "/etc/systemd/system/multi-user.target.wants/skewguard.service"
+    world.expect.that(not boot.exists(link), "no link in /etc")
