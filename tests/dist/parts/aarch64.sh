@@ -12,7 +12,7 @@ decides() {
 }
 
 speaks_tls() {
-    printf '#!/bin/sh\nexec qemu-aarch64 "%s" "$@"\n' "$PWD/$dist/aarch64/skewguard" >"$work/emulated"
+    printf '#!/bin/sh\nexec qemu-aarch64 "%s" "$@"\n' "$dist/aarch64/skewguard" >"$work/emulated"
     chmod +x "$work/emulated"
     SKEWGUARD_TEST_PROGRAM=$work/emulated cargo test --locked --test cluster -- program::
 }

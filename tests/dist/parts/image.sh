@@ -39,7 +39,7 @@ package() {
     mkdir -p "$work/image-rpm/SOURCES"
     git archive --prefix="skewguard-$(sed -n 's/^Version: *//p' dist/skewguard.spec)/" HEAD |
         gzip >"$work/image-rpm/SOURCES/skewguard-$(sed -n 's/^Version: *//p' dist/skewguard.spec).tar.gz"
-    rpmbuild -bb --quiet --define "_topdir $work/image-rpm" --with prebuilt --define "prebuilt $PWD/$dist" dist/skewguard.spec
+    rpmbuild -bb --quiet --define "_topdir $work/image-rpm" --with prebuilt --define "prebuilt $dist" dist/skewguard.spec
 }
 
 contains() {

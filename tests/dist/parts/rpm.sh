@@ -39,7 +39,7 @@ unpacked() {
 }
 
 prebuilt() {
-    rpmbuild -bb --quiet --define "_topdir $top" --with prebuilt --define "prebuilt $PWD/$dist" dist/skewguard.spec
+    rpmbuild -bb --quiet --define "_topdir $top" --with prebuilt --define "prebuilt $dist" dist/skewguard.spec
     mv "$top"/RPMS/*/*.rpm "$work/prebuilt.rpm"
     diff <(files "$work/package.rpm") <(files "$work/prebuilt.rpm")
 }

@@ -5,4 +5,4 @@ tls_of() {
 }
 
 build_once
-long "full: TLS 1.2 and 1.3, RSA, P-256, P-384, a kubelet's key; wrong signatures refused" tls_of "$PWD/$dist/skewguard"
+long "full: TLS 1.2 and 1.3, RSA, P-256, P-384, a kubelet's key; wrong signatures refused" tls_of "$dist/skewguard"

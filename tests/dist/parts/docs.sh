@@ -1,0 +1,57 @@
+# docs/install.md as a new user follows it: every command of it, in its order, in a clone. Programs of a cluster are stand-ins that refuse what a
+# cluster would (tests/dist/stand-in); dist/build has run already. At the end, after "Uninstalling", the cluster has nothing of ours.
+
+readonly desk=$work/desk cluster=$work/cluster
+
+# The commands of a page, one shell script per block.
+blocks() {
+    awk -v to="$2" '
+        /^ *```sh$/ { n++; file = sprintf("%s/%02d.sh", to, n); match($0, /^ */); indent = RLENGTH; printf "" >file; next }
+        /^ *```$/ { file = ""; next }
+        file { print substr($0, indent + 1) >>file }' "$1"
+}
+
+prepare() {
+    local program
+    git clone -q . "$desk"
+    git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
+        tar -c --null -T - | tar -x -C "$desk"
+    mkdir -p "$desk/target/dist" "$cluster" "$work/programs" "$work/home" "$work/blocks"
+    cp "$dist/skewguard" "$dist/skewguard-embed" "$desk/target/dist/"
+    printf '#!/bin/sh\n' >"$desk/dist/build"
+    for program in oc butane podman coreos-installer; do ln -s "$PWD/tests/dist/stand-in" "$work/programs/$program"; done
+    # What the page takes for granted: a node's aleph, the cluster's pointer, an ISO.
+    cp tests/data/aleph/b2-osbuild-container.json "$desk/aleph.json"
+    echo '{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://api-int.c.example.com:22623/config/worker"}]}}}' >"$desk/worker.ign"
+    : >"$desk/rhcos-live.iso"
+    blocks docs/install.md "$work/blocks"
+    [[ $(find "$work/blocks" -name '*.sh' | wc -l) == $(grep -c '```sh' docs/install.md) ]]
+}
+
+# With the environment that the blocks before it have left.
+follow() {
+    (
+        cd "$desk"
+        export HOME=$work/home CLUSTER=$cluster
+        PATH=$work/programs:$PATH
+        # shellcheck source=/dev/null
+        [[ ! -e $work/environment ]] || source "$work/environment"
+        set -o pipefail
+        # shellcheck source=/dev/null
+        source "$1"
+        export -p | grep '^declare -x PATH=' >"$work/environment"
+    )
+}
+
+nothing_left() {
+    [[ ! $(ls -A "$cluster") ]] || fail "still in the cluster: $(ls "$cluster")"
+}
+
+if needs git:git python3:python3 rpmbuild:rpm ignition-validate:ignition; then
+    build_once
+    check "a desk to work at" prepare
+    for block in "$work"/blocks/*.sh; do
+        check "install.md: $(grep -v '^ *#' "$block" | head -n 1 | cut -c -100)" follow "$block"
+    done
+    check "install.md: after uninstalling nothing is left in the cluster" nothing_left
+fi
