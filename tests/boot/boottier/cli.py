@@ -2,15 +2,17 @@
 
 import argparse
 import os
+import signal
 import sys
 
 from . import agent, apiserver, junit, tools
+from .bootdisk import boot_image
 from .cache import Cache
 from .paths import CACHE, RESULTS
 from .pool import play_all
 from .progress import Step, say
 from .scenario import TIERS, all_scenarios
-from .sysroot import qemu_disk, sysroot
+from .sysroot import sysroot
 from .trees import BuildError
 
 DESCRIPTION = """\
@@ -63,6 +65,8 @@ def main(words=None):
         from .worker import play  # pylint: disable=import-outside-toplevel
 
         return 0 if play(options.worker) else 1
+    # A CI job that is cancelled: what was started is stopped first.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     scenarios = all_scenarios()
     if options.list:
         for scenario in scenarios:
@@ -114,7 +118,7 @@ def _prepare(tiers):
     cache = Cache(CACHE)
     sysroot(cache)
     if "full" in tiers:
-        qemu_disk(cache)
+        boot_image(cache)
     with Step("building the agent"):
         agent.build()
         apiserver.build()

@@ -78,6 +78,11 @@ class Console:
                     return found.end() if found else None
                 self._changed.wait(min(left, 0.5))
 
+    def closed(self):
+        """Whether the machine's end is closed: nothing more will come."""
+        with self._changed:
+            return self._closed
+
     def close(self):
         """Closes this end, once the machine's end is closed and everything that it has written is read."""
         self._reader.join(ANSWER)

@@ -18,12 +18,24 @@ from .patience import ANSWER
 HIERARCHIES = [path for path in (Path("/sys/fs/cgroup/systemd"), Path("/sys/fs/cgroup/unified")) if path.is_dir()]
 HIERARCHIES = HIERARCHIES or [Path("/sys/fs/cgroup")]
 
+# What run_isolated() runs now, in whichever thread.
+RUNNING = set()
+
 
 class Cgroup:
     """A cgroup per scenario, in every hierarchy that systemd uses."""
 
     def __init__(self, name):
         self.folders = [hierarchy / f"skewguard-boot-{os.getpid()}-{name}" for hierarchy in HIERARCHIES]
+
+    @classmethod
+    def remove_left(cls):
+        """Removes those of runs that were killed themselves."""
+        for folder in (folder for hierarchy in HIERARCHIES for folder in hierarchy.glob("skewguard-boot-*")):
+            if not Path("/proc", folder.name.split("-")[2]).exists():
+                left = cls("")
+                left.folders = [folder]
+                left.__exit__()
 
     def __enter__(self):
         for folder in self.folders:
@@ -67,21 +79,29 @@ def run_isolated(name, command, timeout, output):
     """Runs `command` in a place of its own. `output` gets each line it prints. Its exit status, or None at `timeout`."""
     with Cgroup(name) as cgroup:
         process = subprocess.Popen(
-            ["unshare", "--mount", "--pid", "--net", "--ipc", "--fork", "--kill-child", "--mount-proc",
+            ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--net", "--ipc", "--fork", "--kill-child", "--mount-proc",
              "--propagation", "private", *command],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             errors="replace", preexec_fn=cgroup.enter, start_new_session=True)
         timer = _Watchdog(process, timeout)
+        RUNNING.add(process)
         try:
             for line in process.stdout:
                 output(line.rstrip("\n"))
             process.wait()
         finally:
             timer.cancel()
+            RUNNING.discard(process)
             if process.poll() is None:
                 process.kill()
                 process.wait()
         return None if timer.fired else process.returncode
+
+
+def stop_all():
+    """Ends everything that run_isolated() runs now."""
+    for process in list(RUNNING):
+        process.kill()
 
 
 class _Watchdog:

@@ -5,7 +5,7 @@ import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from .isolate import run_isolated
+from .isolate import Cgroup, run_isolated, stop_all
 from .paths import HARNESS, RESULTS
 from .progress import say
 
@@ -15,12 +15,18 @@ PARALLEL = 2
 def play_all(chosen, keep=False):
     """Plays `chosen` and returns their results in the same order."""
     RESULTS.mkdir(parents=True, exist_ok=True)
+    Cgroup.remove_left()
     results = {}
     for tier, parallel in (("fast", PARALLEL), ("full", 1)):
         with ThreadPoolExecutor(parallel) as pool:
             mine = [scenario for scenario in chosen if scenario.tier == tier]
-            for result in pool.map(lambda scenario: _play(scenario, keep), mine):
-                results[result["name"]] = result
+            try:
+                for result in pool.map(lambda scenario: _play(scenario, keep), mine):
+                    results[result["name"]] = result
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                stop_all()
+                raise
     return [results[scenario.name] for scenario in chosen]
 
 

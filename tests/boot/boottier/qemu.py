@@ -33,11 +33,11 @@ def accelerator():
 
 
 class Machine:
-    """One power-on. `arguments` are QEMU's own, beside what every machine here has."""
+    """One power-on. `arguments` are QEMU's own, beside what every machine here has; `second` is what its second serial port is."""
 
     kind = "qemu"
 
-    def __init__(self, arguments, folder, memory=1024):
+    def __init__(self, arguments, folder, memory=1024, second="socket,path=shell,server=on,wait=off"):
         self.console = Console()
         self.began = time.monotonic()
         kind = accelerator()
@@ -45,10 +45,11 @@ class Machine:
         # Relative: the path of a UNIX socket has at most 107 bytes.
         self._folder = folder
         self._process = subprocess.Popen(
-            ["qemu-system-x86_64", "-machine", "q35", *cpu, "-smp", "2", "-m", str(memory), "-nodefaults",
+            # It ends with this process, however that ends.
+            ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-machine", "q35", *cpu, "-smp", "2", "-m", str(memory), "-nodefaults",
              "-no-reboot", "-display", "none", "-vga", "std",
              "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
-             "-chardev", "socket,id=shell,path=shell,server=on,wait=off", "-serial", "chardev:shell",
+             "-chardev", f"{second},id=second", "-serial", "chardev:second",
              "-qmp", "unix:qmp,server=on,wait=off", "-device", "virtio-rng-pci",
              "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net", *arguments],
             stdin=self.console.slave, stdout=self.console.slave, stderr=self.console.slave, cwd=folder,

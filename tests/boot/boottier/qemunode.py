@@ -7,6 +7,7 @@ import time
 
 from . import cluster
 from .boot import Boot
+from .disk import write_file
 from .mcs import MachineConfigServer
 from .patience import QEMU_BOOT
 from .qemu import HOST, Machine, accelerator
@@ -32,10 +33,10 @@ class QemuNode:
         self._base = sysroot(cache)
         self.disk = work / "disk.ext4"
         subprocess.run(["cp", "--sparse=always", str(self._built / "disk.ext4"), str(self.disk)], check=True)
-        self._write("/boot/loader/entries/chosen.conf", self._chosen())
+        write_file(self.disk, "/boot/loader/entries/chosen.conf", self._chosen())
         aleph = setup.aleph_text()
         if aleph is not None:
-            self._write("/.coreos-aleph-version.json", aleph)
+            write_file(self.disk, "/.coreos-aleph-version.json", aleph)
         served = cluster.served(setup.machine_config(), setup.kubeconfig)
         self.server = MachineConfigServer(served)
         pointer = setup.user_data(self.server.url(HOST))
@@ -45,16 +46,6 @@ class QemuNode:
         entry = image_entry(self._base, IMAGES[self.setup.image])
         highest = boot_entries(self._base)[0].version
         return f"title chosen\nversion {highest + 1}\noptions {entry.options}\nlinux {entry.linux}\ninitrd {entry.initrd}\n"
-
-    def _write(self, path, text):
-        """Writes a file onto the powered-off disk, without mounting it."""
-        source = self.work / "to-disk"
-        source.write_text(text, encoding="utf-8")
-        folder, name = path.rsplit("/", 1)
-        done = subprocess.run(["debugfs", "-w", "-f", "-", str(self.disk)], capture_output=True, text=True, check=True,
-                              input=f"cd {folder or '/'}\nwrite {source} {name}\n")
-        if "Allocated inode" not in done.stdout:
-            raise OSError(f"{path} could not be written to {self.disk}: {done.stdout} {done.stderr}")
 
     def boot(self, kernel_arguments="", timeout=QEMU_BOOT):
         """Powers the machine on. Only the first boot has ignition.firstboot, as GRUB's stamp file does it."""

@@ -22,8 +22,11 @@ FAST = {
 FULL = {
     "qemu-system-x86_64": "qemu-system-x86",
     "debugfs": "e2fsprogs",
+    "grub-mkimage": "grub-common",
+    "/usr/lib/grub/i386-pc/boot.img": "grub-pc-bin",
+    "jq": "jq",
 }
-IMAGE = {"qemu-system-x86_64": "qemu-system-x86"}
+IMAGE = {"qemu-system-x86_64": "qemu-system-x86", "setpriv": "util-linux"}
 
 
 def missing(tiers):
@@ -49,5 +52,5 @@ def missing(tiers):
 
 def _there(program):
     if program.startswith("/"):
-        return os.access(program, os.X_OK)
+        return os.path.exists(program)
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is not None
