@@ -6,6 +6,7 @@ mod cmdline;
 mod deployment;
 mod facts;
 pub mod identity;
+mod leftover;
 mod machine_config;
 mod os_release;
 mod policy;

@@ -3,6 +3,7 @@
 //! openat2(2) with `RESOLVE_IN_ROOT` would do this in the kernel, but only from Linux 5.6 on; boot images go back to 4.18. So the path is
 //! walked here, one component at a time, and symlinks are resolved as a chroot would: absolute ones start at the root, `..` stops there.
 
+use super::leftover;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, readlinkat, renameat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat, mkdirat};
@@ -199,7 +200,8 @@ impl Root {
 
     /// Writes a file as a whole: a temporary file in the same directory (which keeps its SELinux label), mode, fsync, rename.
     /// Directories on the way are made with mode 0755. A symlink at `path` itself is replaced, not followed. After a power cut the file is the
-    /// old or the new one: the directory is not synced, a file lost to that is one not yet written.
+    /// old or the new one: the directory is not synced, a file lost to that is one not yet written. A temporary file that a killed process left
+    /// for the same file is removed.
     ///
     /// # Errors
     /// The kernel says no; then the old file is untouched and no temporary file stays behind.
@@ -280,7 +282,8 @@ impl Root {
             return Err(failed(Errno::EISDIR.into()));
         }
         let dir = self.make_dirs(parent).map_err(failed)?;
-        let temporary = OsString::from(format!(".{name}.skewguard-{}", std::process::id()));
+        leftover::sweep(&dir, name);
+        let temporary = OsString::from(leftover::temporary(name, std::process::id()));
         // A leftover of a process with our number that was killed.
         let _ = unlinkat(&dir, temporary.as_os_str(), UnlinkatFlags::NoRemoveDir);
         let done = make(&dir, &temporary).and_then(|()| Ok(renameat(&dir, temporary.as_os_str(), &dir, OsStr::new(name))?));

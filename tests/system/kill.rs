@@ -59,5 +59,7 @@ fn killed(tree: &Path, call: &str, nth: usize) -> bool {
     for left in ["etc/issue.skewguard-saved", "etc/motd.d/skewguard", "var/lib/skewguard/issue.saved"] {
         assert!(fs::symlink_metadata(dir.path().join(left)).is_err(), "{at}: {left} stays");
     }
+    let found = Command::new("find").arg(root).args(["-name", ".*.skewguard-*"]).output().expect("find runs");
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "", "{at}: a temporary file stays");
     true
 }
