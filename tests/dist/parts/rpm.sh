@@ -96,9 +96,9 @@ installs() {
         cmp "$work/root/$wants/$unit" systemd/$unit
     done
     [[ ! -e $work/root/etc ]] || fail "installing wrote into /etc"
-    # In the installed tree, where `render` takes the embed build from the package.
+    # In the installed tree, `render` takes the embed build from the package.
     cp "$work/policy.json" "$work/root/tmp.json"
-    chroot "$work/root" /usr/bin/skewguard render machineconfig --policy tmp.json | grep -q '^# Binary: for '
+    chroot "$work/root" /usr/bin/skewguard render machineconfig --policy tmp.json | grep '^# Binary: for '
     rm "$work/root/tmp.json"
 }
 
