@@ -134,6 +134,3 @@ def on_target(world):
     expect.equal(boot.failed(), [], "systemctl --failed")
     journal_entry(expect, boot, "Allowed", "Proceed", "AlreadyOnTarget", SKEWGUARD_BOOT_IMAGE=OLD)
     silent(expect, boot)
-    # docs/boot-time.md.
-    (world.folder / "critical-chain.txt").write_text(
-        boot.shell("systemd-analyze; systemd-analyze critical-chain kubelet.service; systemd-analyze blame"), encoding="utf-8")
