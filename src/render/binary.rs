@@ -41,7 +41,7 @@ pub enum BinaryError {
     /// For a machine that is not supported.
     #[error("is a program for another machine (ELF machine {0}); skewguard is built for x86_64 and aarch64")]
     Machine(u16),
-    /// Needs a loader and libraries of the node.
+    /// Needs a loader or libraries of the node.
     #[error("is linked dynamically and would not start on every boot image; give what `dist/build` made, target/dist/skewguard-embed")]
     Dynamic,
     /// The packed form is broken or larger than [`MAX_BINARY`].
@@ -73,9 +73,11 @@ impl Binary {
 
 /// The architecture of a static 64-bit little-endian ELF executable (elf(5)).
 fn static_elf(bytes: &[u8]) -> Result<Arch, BinaryError> {
+    const PT_DYNAMIC: u32 = 2;
     const PT_INTERP: u32 = 3;
-    let u16_at = |at: usize| bytes.get(at..at + 2).and_then(|b| b.try_into().ok()).map(u16::from_le_bytes);
-    let u64_at = |at: usize| bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
+    let u16_at = |at: usize| bytes.get(at..at.checked_add(2)?)?.try_into().ok().map(u16::from_le_bytes);
+    let u32_at = |at: usize| bytes.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_le_bytes);
+    let u64_at = |at: usize| bytes.get(at..at.checked_add(8)?)?.try_into().ok().map(u64::from_le_bytes);
     if !bytes.starts_with(b"\x7fELF\x02\x01\x01") {
         return Err(BinaryError::NotElf);
     }
@@ -93,17 +95,31 @@ fn static_elf(bytes: &[u8]) -> Result<Arch, BinaryError> {
         return Err(BinaryError::NotElf);
     }
     for n in 0..count {
-        let kind = usize::try_from(table)
-            .ok()
-            .and_then(|table| table.checked_add(usize::from(n) * usize::from(size)))
-            .and_then(|at| bytes.get(at..at.checked_add(4)?)?.try_into().ok())
-            .map(u32::from_le_bytes)
-            .ok_or(BinaryError::NotElf)?;
-        if kind == PT_INTERP {
-            return Err(BinaryError::Dynamic);
+        let at = usize::try_from(table).ok().and_then(|table| table.checked_add(usize::from(n) * usize::from(size)));
+        let at = at.ok_or(BinaryError::NotElf)?;
+        match u32_at(at).ok_or(BinaryError::NotElf)? {
+            PT_INTERP => return Err(BinaryError::Dynamic),
+            // A library has no interpreter, but needs others like it.
+            PT_DYNAMIC => {
+                let (Some(offset), Some(length)) = (u64_at(at.saturating_add(8)), u64_at(at.saturating_add(32))) else {
+                    return Err(BinaryError::NotElf);
+                };
+                if needs_libraries(bytes, offset, length).ok_or(BinaryError::NotElf)? {
+                    return Err(BinaryError::Dynamic);
+                }
+            }
+            _ => {}
         }
     }
     Ok(arch)
+}
+
+/// Whether a dynamic section names a library; `None` where it is not in the file.
+fn needs_libraries(bytes: &[u8], offset: u64, length: u64) -> Option<bool> {
+    const DT_NEEDED: [u8; 8] = 1_u64.to_le_bytes();
+    let start = usize::try_from(offset).ok()?;
+    let section = bytes.get(start..start.checked_add(usize::try_from(length).ok()?)?)?;
+    Some(section.chunks_exact(16).any(|entry| entry.starts_with(&DT_NEEDED)))
 }
 
 #[cfg(test)]
@@ -149,6 +165,13 @@ pub(super) mod tests {
         assert_eq!(Binary::new(&program(62, 3)), Err(BinaryError::Dynamic));
         assert_eq!(Binary::new(&program(21, 1)), Err(BinaryError::Machine(21)));
         assert_eq!(Binary::new(b"\x1f\x8bnonsense"), Err(BinaryError::Gzip));
+        let mut library = program(62, 2);
+        (library[72], library[96]) = (120, 32);
+        assert_eq!(Binary::new(&library), Err(BinaryError::NotElf), "its dynamic section is not in it");
+        library.resize(120 + 32, 0);
+        assert!(Binary::new(&library).is_ok(), "one that needs nothing is static and position-independent");
+        library[120 + 16] = 1;
+        assert_eq!(Binary::new(&library), Err(BinaryError::Dynamic));
         let mut far = program(62, 1);
         far[32..40].copy_from_slice(&u64::MAX.to_le_bytes());
         assert_eq!(Binary::new(&far), Err(BinaryError::NotElf));
