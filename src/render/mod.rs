@@ -9,5 +9,6 @@ pub mod pointer;
 pub mod size;
 mod tree;
 pub mod units;
+pub mod url;
 
 pub use tree::Node;

@@ -6,6 +6,7 @@
 use super::ignition::{Config, File, Source, Spec};
 use super::size::drop_entries;
 use super::units;
+use super::url::{self, UrlError};
 use crate::text;
 use serde_json::{Map, Value};
 
@@ -17,9 +18,9 @@ pub const AWS_USER_DATA_MAX: usize = 16_384;
 /// Why a pointer cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PointerError {
-    /// Not a URL that Ignition fetches.
-    #[error("{0:?} is not a URL that Ignition fetches; it takes https, http, s3, tftp and, from spec 3.2.0, gs")]
-    Url(String),
+    /// Not a URL that Ignition fetches; the URL without what may be secret in it.
+    #[error("{0:?} is not a URL that Ignition fetches: {1}")]
+    Url(String, UrlError),
     /// Not a hash.
     #[error("is not a SHA-512, 128 hexadecimal digits; get it with: sha512sum skewguard")]
     Hash,
@@ -43,17 +44,24 @@ pub struct Pointer {
 impl Pointer {
     /// Checks the URL and the hash; `sha512-` before the digits is fine.
     pub fn new(url: &str, sha512: &str) -> Result<Self, PointerError> {
-        let host = |rest: &str| !rest.is_empty() && !rest.starts_with('/');
-        let known = ["https://", "http://", "s3://", "tftp://", "gs://"];
-        if !known.iter().any(|scheme| url.strip_prefix(scheme).is_some_and(host)) || !url.chars().all(|c| c.is_ascii_graphic()) {
-            return Err(PointerError::Url(text::word(url)));
-        }
-        Ok(Self { url: url.to_owned(), sha512: hash(sha512)? })
+        let pointer = Self { url: url.to_owned(), sha512: hash(sha512)? };
+        pointer.fits(pointer.oldest_spec())?;
+        Ok(pointer)
     }
 
-    /// The oldest spec that can fetch this URL: gs came with 3.2.0.
+    /// The oldest spec that can fetch this URL.
     pub fn oldest_spec(&self) -> Spec {
-        if self.url.starts_with("gs://") { Spec::V3(2) } else { Spec::V2_2 }
+        url::oldest_spec(&self.url)
+    }
+
+    /// What may be shown of the URL.
+    pub fn shown_url(&self) -> String {
+        url::shown(&self.url)
+    }
+
+    /// Whether a name or a password is in the URL.
+    pub fn has_credentials(&self) -> bool {
+        url::has_credentials(&self.url)
     }
 
     /// The addition, as a config of its own.
@@ -84,7 +92,7 @@ impl Pointer {
     }
 
     fn fits(&self, spec: Spec) -> Result<(), PointerError> {
-        if spec < self.oldest_spec() { Err(PointerError::Url(self.url.clone())) } else { Ok(()) }
+        url::check(&self.url, spec).map_err(|error| PointerError::Url(text::word(&self.shown_url()), error))
     }
 }
 
@@ -201,14 +209,13 @@ mod tests {
     #[test]
     fn refuses_what_ignition_cannot_fetch() {
         let hash = "0".repeat(128);
-        for bad in ["", "skewguard", "ftp://h/x", "https://", "https:///x", "https://h/a b", "https://h/\u{1b}", "file:///x", "HTTPS//h"] {
-            assert!(matches!(Pointer::new(bad, &hash), Err(PointerError::Url(_))), "{bad}");
-        }
+        assert_eq!(Pointer::new("ftp://h/x", &hash), Err(PointerError::Url("ftp://h/x".into(), UrlError::Scheme)));
+        assert_eq!(Pointer::new("https://me:secret@h:x/", &hash), Err(PointerError::Url("https://h:x/".into(), UrlError::Authority)));
         for bad in ["", "sha256-00", &"0".repeat(127), &"g".repeat(128)] {
             assert_eq!(Pointer::new("https://h/x", bad), Err(PointerError::Hash), "{bad}");
         }
         let gs = Pointer::new("gs://bucket/x", &hash).unwrap();
-        assert!(gs.fragment(Spec::V3(1)).is_err());
+        assert_eq!(gs.fragment(Spec::V3(1)), Err(PointerError::Url("gs://bucket/x".into(), UrlError::Spec)));
         assert!(gs.fragment(Spec::V3(2)).is_ok());
     }
 }

@@ -64,6 +64,15 @@ fn user_data_of_a_cluster_gets_it_and_stays_below_the_limit_of_aws() {
 }
 
 #[test]
+fn credentials_in_the_url_are_a_warning_and_never_shown() {
+    let (exit, out, err) = Desk::new().render(&["pointer", "--url", "https://me:s3cret@h/x?sig=s3cret", "--sha512", &hash()]);
+    assert_eq!(exit, 0);
+    assert!(out.contains(r#""source":"https://me:s3cret@h/x?sig=s3cret""#), "{out}");
+    assert!(err.contains("until https://h/x answers") && err.contains("warning: the URL has credentials in it"), "{err}");
+    assert!(!err.contains("s3cret"), "{err}");
+}
+
+#[test]
 fn user_data_of_spec_2_gets_fields_of_spec_2() {
     let desk = Desk::new();
     desk.file("user-data", r#"{"ignition":{"config":{"append":[{"source":"https://api-int:22623/config/worker"}]},"version":"2.2.0"}}"#);
@@ -81,7 +90,15 @@ fn what_cannot_work_is_refused_with_a_remedy() {
     for (args, wanted) in [
         (
             vec!["--url", "skewguard", "--sha512", &hash],
-            "skewguard: --url: \"skewguard\" is not a URL that Ignition fetches; it takes https",
+            "skewguard: --url: \"skewguard\" is not a URL that Ignition fetches: it takes https, http, s3, tftp and, from spec 3.2.0, gs\n",
+        ),
+        (
+            vec!["--url", "https://mirror.example.com/100%/skewguard", "--sha512", &hash],
+            "skewguard: --url: \"https://mirror.example.com/100%/skewguard\" is not a URL that Ignition fetches: it has a character that must be",
+        ),
+        (
+            vec!["--url", "https://me:pass@mirror.example.com:https/?sig=s3cret", "--sha512", &hash],
+            "skewguard: --url: \"https://mirror.example.com:https/\" is not a URL that Ignition fetches: its host or port is none\n",
         ),
         (
             vec!["--url", URL, "--sha512", "d41d8cd98f"],
@@ -96,7 +113,7 @@ fn what_cannot_work_is_refused_with_a_remedy() {
             "skewguard: future: has Ignition spec \"4.0.0\"; known are 2.2.0 and 3.x.0",
         ),
         (vec!["--url", URL, "--sha512", &hash, "--user-data", "absent"], "skewguard: absent: No such file or directory"),
-        (vec!["--url", "gs://bucket/skewguard", "--sha512", &hash, "--spec", "3.0.0"], "from spec 3.2.0, gs"),
+        (vec!["--url", "gs://bucket/skewguard", "--sha512", &hash, "--spec", "3.0.0"], "gs came with spec 3.2.0"),
     ] {
         let (exit, out, err) = desk.render(&[&["pointer"], &args[..]].concat());
         assert_eq!((exit, out.as_str()), (1, ""), "{args:?}");
