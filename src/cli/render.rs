@@ -7,7 +7,7 @@ use crate::render::ignition::Spec;
 use crate::render::machineconfig::{MachineConfig, RoleError, config, header, role};
 use crate::render::manifests::Manifests;
 use crate::render::pointer::{AWS_USER_DATA_MAX, MAX_USER_DATA, Pointer};
-use crate::render::size::{MAX_RENDERED, figure, rendered_size};
+use crate::render::size::{CONFIG_MAP_MAX, ISO_IGNITION_MAX, MAX_RENDERED, figure, rendered_size};
 use crate::render::{disruption, size};
 use crate::text;
 use clap::Subcommand;
@@ -70,8 +70,17 @@ struct MachineConfigArgs {
 
 /// An Ignition config with policy, units and binary (JSON)
 ///
-/// For installs from an ISO (coreos-installer iso customize --dest-ignition) and for boot images tried in QEMU (fw_cfg).
+/// For installs over PXE (coreos-installer pxe customize --dest-ignition) and for boot images tried in QEMU (fw_cfg). A live ISO has no room for
+/// the binary: there --policy-only, and `render pointer` for the rest.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  skewguard render ignition --policy policy.json >skewguard.ign
+  coreos-installer pxe customize --dest-device /dev/sda \\
+    --dest-ignition worker.ign --dest-ignition skewguard.ign \\
+    --output initramfs.img rhcos-live-initramfs.img
+  qemu-system-x86_64 ... \\
+    -fw_cfg name=opt/com.coreos/config,file=skewguard.ign")]
 struct IgnitionArgs {
     /// Ignition spec: 2.2.0, or 3.0.0 to 3.5.0. The oldest 3.x is read by every later one.
     #[arg(long, value_name = "VERSION", default_value_t = Spec::OLDEST_3)]
@@ -163,7 +172,11 @@ fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Fail
         facts.push(format!("Warning: {warning}"));
     }
     if args.rendered.is_none() && binary.is_some() {
-        facts.push("Check that it fits beside the rest of the pool's config with --rendered.".to_owned());
+        facts.push(format!(
+            "Check with --rendered that it fits beside the rest of the pool's config, 200 to 300 KiB as a rule: on-cluster layering, Assisted \
+             installs and HyperShift carry all of it in objects of at most {} bytes.",
+            figure(CONFIG_MAP_MAX)
+        ));
     }
     write!(io.out, "{}{}", header(&facts), object.node().to_yaml())?;
     Ok(Exit::Done)
@@ -172,6 +185,15 @@ fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Fail
 fn ignition(args: &IgnitionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let policy = policy_file(&args.content.policy, io)?;
     let binary = binary(&args.content)?;
+    if let Some(packed) = binary.as_ref().map(|binary| binary.gz.len()).filter(|&packed| packed > ISO_IGNITION_MAX) {
+        writeln!(
+            io.err,
+            "skewguard: warning: a live ISO has room for {} bytes of Ignition configs, packed, and the binary alone has {}: `coreos-installer \
+             iso customize` refuses it. For an ISO use --policy-only here, and `skewguard render pointer` for the binary.",
+            figure(ISO_IGNITION_MAX),
+            figure(packed)
+        )?;
+    }
     writeln!(io.out, "{}", config(&policy.bytes, binary.as_ref()).node(args.spec).to_json())?;
     Ok(Exit::Done)
 }
@@ -191,8 +213,15 @@ fn pointer(args: &PointerArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
         io.err,
         "skewguard: warning: Ignition waits in the initramfs until {} answers, and fails if it gives anything but that SHA-512: such a node \
          does not boot at all. Keep the URL up as long as a MachineSet names it.",
-        args.url
+        pointer.shown_url()
     )?;
+    if pointer.has_credentials() {
+        writeln!(
+            io.err,
+            "skewguard: warning: the URL has credentials in it: whoever reads the user data has them, and Ignition writes them to the node's \
+             journal."
+        )?;
+    }
     if args.user_data.is_some() && printed.len() > AWS_USER_DATA_MAX {
         writeln!(
             io.err,

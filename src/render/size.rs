@@ -15,6 +15,9 @@ pub const OBJECT_MAX: usize = 1_572_864;
 pub const OBJECT_LIMIT: usize = 1_258_291;
 /// The largest ConfigMap or Secret, in bytes (Kubernetes' own limit).
 pub const CONFIG_MAP_MAX: usize = 1_048_576;
+/// Room for Ignition configs in a live ISO, packed, in bytes: the embed area that coreos-assembler reserves and `coreos-installer iso` fills
+/// ("ISO-embedded Ignition configuration" of coreos-installer's documentation).
+pub const ISO_IGNITION_MAX: usize = 262_144;
 /// Largest rendered MachineConfig that is read, in bytes.
 pub const MAX_RENDERED: u64 = 16 << 20;
 
@@ -40,7 +43,8 @@ impl Sizes {
         if self.largest() > OBJECT_LIMIT { Err(TooLarge(*self)) } else { Ok(()) }
     }
 
-    /// Where it would fail although it fits the cluster, as a sentence.
+    /// Where it may fail although it fits the cluster, as a sentence. May, because some of these pack it first (on-cluster layering: gzip, then
+    /// base64), which a packed binary gains little from.
     pub fn warning(&self) -> Option<String> {
         let (what, bytes) = match self.rendered {
             _ if self.object > CONFIG_MAP_MAX => ("this MachineConfig", self.object),
@@ -49,7 +53,8 @@ impl Sizes {
         };
         Some(format!(
             "{what} would have {} bytes; on-cluster layering, Assisted installs and HyperShift carry it in objects of at most {} bytes and \
-             would fail. For those use `skewguard render pointer`, or a boot image that contains skewguard with --policy-only here.",
+             may fail. For those use a boot image that contains skewguard or, where MachineSets make the nodes, `skewguard render pointer`; \
+             with --policy-only here.",
             figure(bytes),
             figure(CONFIG_MAP_MAX)
         ))

@@ -98,6 +98,21 @@ fn every_spec_uses_only_fields_that_it_has() {
 }
 
 #[test]
+fn what_has_no_room_in_a_live_iso_is_a_warning() {
+    let desk = Desk::new();
+    desk.file("embed", program(270_000));
+    let (exit, out, err) = desk.render(&["ignition", "--policy", "policy.json", "--binary", "embed"]);
+    assert_eq!((exit, out.is_empty()), (0, false));
+    assert!(
+        err.starts_with(
+            "skewguard: warning: a live ISO has room for 262,144 bytes of Ignition configs, packed, and the binary alone has 270,1"
+        ),
+        "{err}"
+    );
+    assert!(err.ends_with("For an ISO use --policy-only here, and `skewguard render pointer` for the binary.\n"), "{err}");
+}
+
+#[test]
 fn the_oldest_of_spec_3_is_the_default() {
     let desk = Desk::new();
     let (_, out, _) = desk.render(&["ignition", "--policy", "policy.json", "--policy-only"]);

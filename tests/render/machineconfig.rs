@@ -55,7 +55,8 @@ fn the_head_says_how_to_apply_it_and_what_it_does_to_the_pool() {
 # Policy: mode Enforce, 1 limit, sha256:3e4c651b35531d523c0e6b3633d8c1f2f5da0e03bcd44f056b53e6841ee3b7da.
 # Binary: for x86_64, 5,096 bytes packed, 5,120 unpacked.
 # Size: {},{:03} bytes: 1 % of the 1,572,864 that etcd takes.
-# Check that it fits beside the rest of the pool's config with --rendered.",
+# Check with --rendered that it fits beside the rest of the pool's config, 200 to 300 KiB as a rule: on-cluster layering, Assisted
+#   installs and HyperShift carry all of it in objects of at most 1,048,576 bytes.",
             size / 1000,
             size % 1000
         )

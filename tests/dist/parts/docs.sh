@@ -24,6 +24,7 @@ prepare() {
     cp tests/data/aleph/b2-osbuild-container.json "$desk/aleph.json"
     echo '{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://api-int.c.example.com:22623/config/worker"}]}}}' >"$desk/worker.ign"
     : >"$desk/rhcos-live.iso"
+    : >"$desk/rhcos-live-initramfs.img"
     blocks docs/install.md "$work/blocks"
     [[ $(find "$work/blocks" -name '*.sh' | wc -l) == $(grep -c '```sh' docs/install.md) ]]
 }
