@@ -1,10 +1,12 @@
-//! Man pages and completions are generated from the argument parser; what is committed must be what the parser gives.
+//! What is written twice. Man pages and completions are generated from the argument parser, and what is committed must be what the parser gives;
+//! what the documents say of the repository must be so.
 //!
 //! `SKEWGUARD_UPDATE=1 cargo test --test generated` writes them again.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![cfg(feature = "author")]
 
+mod docs;
 mod man;
 
 use clap_complete::Shell;
