@@ -189,6 +189,8 @@ struct Lint {
     found: Vec<(usize, Finding)>,
     errors: usize,
     warnings: usize,
+    /// `onUndetermined` is `Refuse`.
+    refuses_undetermined: bool,
 }
 
 impl Lint {

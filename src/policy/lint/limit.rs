@@ -149,9 +149,14 @@ fn rules(lint: &mut Lint, at: &Place<'_>, fields: &Fields<'_>, release: Option<L
         majors_in_bounds(lint, value, majors, minimum.as_ref(), maximum.as_ref());
     }
     if present.iter().all(|rule| ["minimumOCPVersion", "maximumReleasesBehind"].contains(rule)) {
-        let message =
-            format!("images from OCP {FIRST_UNNAMED} on do not name their OCP release: {} cannot judge them", present.join(" and "));
-        lint.warning(at, Mistake::OnlyOcpRules, message, "add minimumRHCOSVersion, such as \"9.2\"");
+        const HELP: &str = "add minimumRHCOSVersion, such as \"9.2\"";
+        let rules = present.join(" and ");
+        let message = format!("images from OCP {FIRST_UNNAMED} on do not name their OCP release: {rules} cannot judge them");
+        if lint.refuses_undetermined {
+            lint.error(at, Mistake::OnlyOcpRules, format!("{message}, and onUndetermined refuses them all"), HELP);
+        } else {
+            lint.warning(at, Mistake::OnlyOcpRules, message, HELP);
+        }
     }
 }
 

@@ -36,6 +36,7 @@ pub(super) fn policy(lint: &mut Lint, whole: &Place<'_>) {
     }
     if let Some(value) = fields.get("onUndetermined") {
         words::one_of(lint, value, &["Proceed", "Refuse"], "Proceed");
+        lint.refuses_undetermined = value.read::<String>().as_deref() == Some("Refuse");
     }
     if let Some(value) = fields.get("help") {
         help(lint, value);
