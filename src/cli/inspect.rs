@@ -3,13 +3,14 @@
 use super::{Exit, Failure, Io, TextOrJson};
 use crate::verdict::BootImageStatus;
 use crate::version::ImageVersion;
+use std::ffi::OsString;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: skewguard inspect 418.94.202511191518-0 9.6.20250523-0")]
 pub(super) struct Args {
     /// Versions as an aleph file or os-release names them.
     #[arg(required = true, value_name = "VERSION")]
-    versions: Vec<String>,
+    versions: Vec<OsString>,
     /// One line per version: text for a person, or a JSON object.
     #[arg(long, value_enum, default_value = "text")]
     output: TextOrJson,
@@ -17,7 +18,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     for text in &args.versions {
-        let version = ImageVersion::parse(text);
+        let version = ImageVersion::parse(&text.to_string_lossy());
         match args.output {
             TextOrJson::Text => writeln!(io.out, "{}", line(&version))?,
             TextOrJson::Json => writeln!(io.out, "{}", serde_json::to_string(&BootImageStatus::from(&version))?)?,

@@ -11,6 +11,7 @@ pub(super) const PATHS: [&str; 3] = ["/sysroot/.coreos-aleph-version.json", "/sy
 const MAX: u64 = 1 << 20;
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct Aleph {
     #[serde(default)]
     version: Option<String>,

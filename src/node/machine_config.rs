@@ -29,6 +29,7 @@ const MAX: u64 = 8 << 20;
 
 /// `metadata` and `spec` are required: without them it is something else.
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct MachineConfig<'a> {
     metadata: Metadata,
     #[serde(borrow)]
@@ -36,7 +37,7 @@ struct MachineConfig<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 struct Metadata {
     #[serde(default)]
     name: Option<String>,
@@ -48,12 +49,14 @@ struct Metadata {
 
 /// Only the one that is wanted is kept of a map that may be huge.
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 struct Annotations {
     #[serde(default, rename = "machineconfiguration.openshift.io/release-image-version")]
     release: Option<String>,
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct OwnerReference {
     #[serde(default)]
     kind: Option<String>,
@@ -62,7 +65,7 @@ struct OwnerReference {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 struct Spec<'a> {
     #[serde(default, rename = "osImageURL")]
     os_image_url: Option<String>,
@@ -71,18 +74,21 @@ struct Spec<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct Config<'a> {
     #[serde(default, borrow)]
     storage: Option<Storage<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct Storage<'a> {
     #[serde(default, borrow)]
     files: Option<Last<PolicyFile<'a>>>,
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct PolicyFile<'a> {
     #[serde(borrow)]
     path: Cow<'a, str>,

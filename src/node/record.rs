@@ -13,7 +13,7 @@ const MAX: u64 = 64 << 10;
 
 /// The record of the first run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub struct Record {
     api_version: String,
     kind: String,

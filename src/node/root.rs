@@ -7,11 +7,11 @@ use super::leftover;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, readlinkat, renameat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat, mkdirat};
-use nix::unistd::{UnlinkatFlags, linkat, symlinkat, unlinkat};
+use nix::unistd::{UnlinkatFlags, geteuid, linkat, symlinkat, unlinkat};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -45,11 +45,16 @@ pub enum Problem {
         max: u64,
     },
     /// The kernel says no.
-    #[error("{0}")]
+    #[error("{0}{remedy}", remedy = remedy(.0))]
     Io(#[source] std::io::Error),
     /// The content is not what it should be.
     #[error("{0}")]
     Content(String),
+}
+
+/// What helps against an error of the kernel, where that is plain.
+fn remedy(error: &std::io::Error) -> &'static str {
+    if error.kind() == ErrorKind::PermissionDenied && !geteuid().is_root() { "; run it with sudo" } else { "" }
 }
 
 /// A problem, and the file that has it (as a path within the root).

@@ -205,6 +205,11 @@ fn what_is_no_readable_file_is_named_and_never_blocks() {
             let run = broken(path, true, way.as_ref());
             assert_survived(what, path, &run, true);
             assert!(!run.stdout.contains("411.86"), "{what} {path}: read from outside the root");
+            assert!(
+                *what != "unreadable" || run.stdout.contains("Permission denied (os error 13); run it with sudo"),
+                "{path}: {}",
+                run.stdout
+            );
         }
     }
 }

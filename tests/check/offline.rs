@@ -41,9 +41,9 @@ fn a_named_file_that_cannot_be_used_is_an_error_and_names_it() {
     let null = write(dir.path(), "null.json", "{\"version\":null}");
     let text = write(dir.path(), "text.json", "4.18");
     for (aleph, want) in [
-        ("/nonexistent/aleph.json", "skewguard: /nonexistent/aleph.json: entity not found\n".to_owned()),
+        ("/nonexistent/aleph.json", "skewguard: /nonexistent/aleph.json: No such file or directory (os error 2)\n".to_owned()),
         (&null, format!("skewguard: {null}: names no version\n")),
-        (&text, format!("skewguard: {text}: is no aleph: invalid type: floating point `4.18`, expected struct Aleph at line 1 column 4\n")),
+        (&text, format!("skewguard: {text}: is no aleph: invalid type: floating point `4.18`, expected an object at line 1 column 4\n")),
         ("/", "skewguard: /: is a directory, not a regular file\n".to_owned()),
     ] {
         let output = skewguard(&["check", "--policy", &policy, "--aleph", aleph]);

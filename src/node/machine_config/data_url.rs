@@ -38,6 +38,7 @@ pub(crate) enum ContentError {
 
 /// `contents` of a file.
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 pub(super) struct Source<'a> {
     #[serde(default, borrow)]
     source: Option<Text<'a>>,
@@ -48,6 +49,7 @@ pub(super) struct Source<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct Verification<'a> {
     #[serde(default, borrow)]
     hash: Option<Text<'a>>,
