@@ -6,7 +6,7 @@
 use super::page::{Page, Printer, TEXT, ascii, cut};
 use super::platform::{Wanted, fix};
 use crate::policy::POLICY_PATH;
-use crate::verdict::{Action, Finding, Outcome, OverrideSource, Reason, Verdict};
+use crate::verdict::{Action, Finding, Outcome, OverrideSource, OverrideWord, Reason, Verdict};
 use crate::version::Scheme;
 
 /// What a message says beside the verdict.
@@ -182,7 +182,7 @@ fn consequence(case: Case, verdict: &Verdict) -> Vec<String> {
         }
         Case::NotHeld => vec![
             format!("It could not be held: {}", gate_error.unwrap_or("no cause known")),
-            "It may join on its old OS. To keep it out, power it off or delete its Machine.".to_owned(),
+            "It may join on its old OS. To prevent it, power off or delete its Machine.".to_owned(),
         ],
         Case::Warned => vec![
             format!("It is let through, because {}.", why_let_through(verdict)),
@@ -193,10 +193,11 @@ fn consequence(case: Case, verdict: &Verdict) -> Vec<String> {
 
 fn why_let_through(verdict: &Verdict) -> &'static str {
     let mode = verdict.policy.as_ref().and_then(|policy| policy.mode.as_deref());
-    match (verdict.r#override, mode) {
-        (Some(_), _) => "the kernel argument skewguard= says so",
+    match (verdict.r#override.map(|given| given.value), mode) {
+        (Some(OverrideWord::Warn), _) => "the kernel argument skewguard=warn says so",
         (None, Some("Warn")) => "the policy's mode is Warn",
-        (None, _) => "the policy is not one that may refuse",
+        _ if verdict.deployment.unreadable => "what it runs now cannot be read; see the journal",
+        _ => "the policy is not one that may refuse",
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{FileError, OVERRIDE_PATH, Root};
 use crate::text;
 use crate::verdict::{Override, OverrideSource, OverrideWord};
+use std::borrow::Cow;
 
 /// Where the kernel shows it.
 const PATH: &str = "/proc/cmdline";
@@ -19,6 +20,15 @@ pub(super) struct Cmdline {
     pub(super) platform: Option<String>,
     /// `skewguard=`: the override.
     pub(super) skewguard: Option<String>,
+    /// Some of its bytes are not UTF-8.
+    pub(super) damaged: bool,
+}
+
+impl Cmdline {
+    /// Whether `ostree=` is, or may be, among what is damaged.
+    pub(super) fn ostree_is_lost(&self) -> bool {
+        self.damaged && self.ostree.as_deref().is_none_or(|ostree| ostree.contains(char::REPLACEMENT_CHARACTER))
+    }
 }
 
 /// Reads a command line; of an argument given twice the last counts, as in systemd.
@@ -28,11 +38,19 @@ pub(super) fn parse(line: &str) -> Cmdline {
         ostree: last("ostree").filter(|path| !path.is_empty()).map(str::to_owned),
         platform: last("ignition.platform.id").filter(|id| !id.is_empty()).map(text::word),
         skewguard: last("skewguard").map(str::to_owned),
+        damaged: false,
     }
 }
 
-pub(super) fn load(root: &Root) -> Result<Cmdline, FileError> {
-    Ok(root.read_text(PATH, MAX)?.as_deref().map(parse).unwrap_or_default())
+/// A byte that is not UTF-8 spoils the argument that it is in and not the others: the override among them may be an admin's last resort.
+pub(super) fn load(root: &Root, warnings: &mut Vec<String>) -> Result<Cmdline, FileError> {
+    let bytes = root.read(PATH, MAX)?.unwrap_or_default();
+    let line = String::from_utf8_lossy(&bytes);
+    let damaged = matches!(line, Cow::Owned(_));
+    if damaged {
+        warnings.push(format!("{PATH}: is not UTF-8 text; the arguments that are, count"));
+    }
+    Ok(Cmdline { damaged, ..parse(&line) })
 }
 
 /// The override in force: the file's, else the kernel argument's. A word that is none of ours is ignored with a warning.

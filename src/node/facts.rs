@@ -7,8 +7,11 @@ use crate::verdict::{BootImage, Deployment, Facts, ImageSource, PolicyInput, Tar
 use crate::version::ImageVersion;
 use std::path::Path;
 
-/// The kubelet's own identity: there once the node has joined.
+/// The kubelet's kubeconfig: there once it was started.
 const KUBELET_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
+
+/// The certificate that the cluster signed for the kubelet: there once the node has joined.
+const KUBELET_CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 
 /// Files to try instead of the node's own.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,11 +28,14 @@ pub struct Options<'a> {
 /// Only for a file that `options` names: it is missing or unreadable. A node's own file never fails it.
 pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
     let mut warnings = Vec::new();
-    let line = cmdline::load(root).unwrap_or_else(|error| note(&mut warnings, error));
+    let (line, record) = (cmdline::load(root, &mut warnings), Record::load(root));
+    let unreadable = record.is_err() || line.as_ref().map_or(true, cmdline::Cmdline::ostree_is_lost);
+    let line = line.unwrap_or_else(|error| note(&mut warnings, error));
     let r#override = cmdline::override_in_force(root, line.skewguard.as_deref(), &mut warnings);
-    let record = Record::load(root).unwrap_or_else(|error| note(&mut warnings, error));
+    let record = record.unwrap_or_else(|error| note(&mut warnings, error));
     let (target, first_boot_finished) = target(root, &mut warnings);
-    let deployment = booted(root, line.ostree, record.as_ref(), &target, first_boot_finished, &mut warnings);
+    let deployment = Deployment { first_boot_finished, unreadable, ..Deployment::default() };
+    let deployment = booted(root, line.ostree, record.as_ref(), &target, deployment, &mut warnings);
     let policy = match options.policy {
         Some(path) => policy_in(path)?,
         None => policy::find(root, &mut warnings),
@@ -50,7 +56,9 @@ fn note<T: Default>(warnings: &mut Vec<String>, error: FileError) -> T {
 /// The target, and whether the first boot is over.
 fn target(root: &Root, warnings: &mut Vec<String>) -> (TargetInput, bool) {
     match load_target(root, ENCAPSULATED_PATH) {
-        Ok(Some(target)) => return (TargetInput::Read(target), false),
+        // The kubelet of a wiring that does not wait for the rebase may have joined with the rebase undone; from OCP 4.5 on the daemon that then
+        // runs in the cluster renames the config, but a reboot can come before that.
+        Ok(Some(target)) => return (TargetInput::Read(target), root.exists(KUBELET_CERTIFICATE).unwrap_or(false)),
         Ok(None) => {}
         Err(error) => {
             warnings.push(error.to_string());
@@ -68,31 +76,33 @@ fn target(root: &Root, warnings: &mut Vec<String>) -> (TargetInput, bool) {
     }
 }
 
+/// Fills `deployment` in with what is booted and how it stands to the target and the first run.
 fn booted(
     root: &Root,
     ostree: Option<String>,
     record: Option<&Record>,
     target: &TargetInput,
-    first_boot_finished: bool,
+    mut deployment: Deployment,
     warnings: &mut Vec<String>,
 ) -> Deployment {
-    let reference =
-        ostree.as_deref().and_then(|ostree| deployment::image_reference(root, ostree).unwrap_or_else(|error| note(warnings, error)));
+    let reference = ostree.as_deref().map_or(Ok(None), |ostree| deployment::image_reference(root, ostree));
+    deployment.unreadable |= reference.is_err();
+    let reference = reference.unwrap_or_else(|error| note(warnings, error));
     let ostree = ostree.as_deref().map(text::word);
     let recorded = record.and_then(|record| record.ostree.as_deref());
-    let on_target = match (target, &reference) {
+    deployment.on_target = match (target, &reference) {
         (TargetInput::Read(target), Some(reference)) => {
             target.os_image_url.as_deref().is_some_and(|target| deployment::same_digest(reference, target))
         }
         _ => false,
     };
-    let rebased = matches!((recorded, &ostree), (Some(recorded), Some(ostree)) if recorded != ostree);
-    Deployment { ostree, container_image_reference: reference, on_target, rebased, first_boot_finished }
+    deployment.rebased = matches!((recorded, &ostree), (Some(recorded), Some(ostree)) if recorded != ostree);
+    Deployment { ostree, container_image_reference: reference, ..deployment }
 }
 
 /// The first source that yields a version; a later one that disagrees adds a warning.
 fn boot_image(root: &Root, record: Option<&Record>, deployment: &Deployment, warnings: &mut Vec<String>) -> Option<BootImage> {
-    let os_release = os_release::load(root).unwrap_or_else(|error| note(warnings, error));
+    let os_release = os_release::load(root, warnings);
     let mut found: Vec<BootImage> = Vec::new();
     for path in aleph::PATHS {
         match aleph::load(root, path) {
@@ -146,6 +156,6 @@ fn read_own(path: &Path, max: u64) -> Result<(String, Vec<u8>), FileError> {
     let absolute = std::path::absolute(path).map_err(|error| FileError::io(&name, error))?;
     let root = Root::open(Path::new("/")).map_err(|error| FileError::io("/", error))?;
     let bytes = root.read(&absolute.to_string_lossy(), max).map_err(|error| FileError { path: name.clone(), ..error })?;
-    let bytes = bytes.ok_or_else(|| FileError::io(&name, std::io::Error::from(std::io::ErrorKind::NotFound)))?;
+    let bytes = bytes.ok_or_else(|| FileError::io(&name, nix::errno::Errno::ENOENT))?;
     Ok((name, bytes))
 }

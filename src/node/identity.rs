@@ -89,7 +89,7 @@ impl Identity {
             hostname: line("/etc/hostname"),
             machine_id: line("/etc/machine-id").filter(|id| id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit())),
             product_uuid: line("/sys/class/dmi/id/product_uuid"),
-            platform: cmdline::load(root).ok().and_then(|line| line.platform),
+            platform: cmdline::load(root, &mut Vec::new()).ok().and_then(|line| line.platform),
             addresses: Vec::new(),
             mac_addresses: Vec::new(),
         }

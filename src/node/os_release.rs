@@ -1,6 +1,6 @@
 //! os-release(5) of the booted deployment.
 
-use super::{FileError, Root};
+use super::Root;
 use crate::version::ImageVersion;
 
 /// In the order of os-release(5).
@@ -34,11 +34,14 @@ pub(super) fn parse(text: &str, path: &'static str) -> OsRelease {
     OsRelease { path, is_rhel, version }
 }
 
-pub(super) fn load(root: &Root) -> Result<OsRelease, FileError> {
+/// The first that can be read.
+pub(super) fn load(root: &Root, warnings: &mut Vec<String>) -> OsRelease {
     for path in PATHS {
-        if let Some(text) = root.read_text(path, MAX)? {
-            return Ok(parse(&text, path));
+        match root.read_text(path, MAX) {
+            Ok(Some(text)) => return parse(&text, path),
+            Ok(None) => {}
+            Err(error) => warnings.push(error.to_string()),
         }
     }
-    Ok(OsRelease::default())
+    OsRelease::default()
 }

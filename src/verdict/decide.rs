@@ -132,7 +132,8 @@ fn undetermined(facts: &Facts, policy: Option<&Policy>, limit: Option<&Limit>) -
     State { verdict: Outcome::Undetermined, reason, action, message }
 }
 
-/// Whether a refusal blocks: the mode in force is `Enforce`, the policy is of our version, and this still is the boot image's first boot.
+/// Whether a refusal blocks: the mode in force is `Enforce`, the policy is of our version, and this still is the boot image's first boot. Where that
+/// cannot be read, `onUndetermined` decides, as of everything that cannot be determined.
 fn may_block(facts: &Facts, policy: Option<&Policy>) -> bool {
     let Some(policy) = policy else { return false };
     let enforce = match facts.r#override.map(|given| given.value) {
@@ -140,7 +141,9 @@ fn may_block(facts: &Facts, policy: Option<&Policy>) -> bool {
         Some(OverrideWord::Warn | OverrideWord::Off) => false,
         None => policy.mode == Mode::Enforce,
     };
-    enforce && !policy.other_version && !facts.deployment.rebased && !facts.deployment.first_boot_finished
+    let deployment = &facts.deployment;
+    let undetermined = deployment.unreadable && policy.on_undetermined == OnUndetermined::Proceed;
+    enforce && !policy.other_version && !deployment.rebased && !deployment.first_boot_finished && !undetermined
 }
 
 fn policy_status(input: &PolicyInput, limit: Option<&Limit>) -> Option<PolicyStatus> {

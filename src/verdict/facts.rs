@@ -62,9 +62,13 @@ pub struct Deployment {
     /// `ostree=` differs from the one recorded at the first run.
     #[serde(default)]
     pub rebased: bool,
-    /// The first boot is over: the encapsulated config was renamed to `.bak` or removed.
+    /// The first boot is over: the encapsulated config was renamed to `.bak` or removed, or the node has joined.
     #[serde(default)]
     pub first_boot_finished: bool,
+    /// The kernel command line, the deployment's origin or our record is there and cannot be read, so the node may have left its boot image
+    /// without this being seen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unreadable: bool,
 }
 
 /// The policy as found.

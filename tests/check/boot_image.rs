@@ -112,6 +112,18 @@ fn os_release_is_read_in_every_quoting_and_a_minor_0_is_believed_of_rhel_only() 
 }
 
 #[test]
+fn where_one_os_release_cannot_be_read_the_other_is() {
+    let verdict = node(|root| {
+        fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
+        fs::remove_file(root.join("etc/os-release")).expect("removed");
+        symlink("../nowhere", root.join("etc/os-release")).expect("linked");
+    });
+    let image = &verdict["bootImage"];
+    assert_eq!((&image["version"], &image["path"]), (&json!("412.86.202303211731-0"), &json!("/usr/lib/os-release")));
+    assert_eq!(verdict["warnings"], json!(["/etc/os-release: is a symlink to nothing inside the root"]));
+}
+
+#[test]
 fn an_aleph_behind_links_inside_the_root_is_read_also_absolute_and_upward_ones() {
     for target in ["/etc/elsewhere.json", "../etc/elsewhere.json", "../../../../../etc/elsewhere.json"] {
         let verdict = node(|root| {
@@ -131,6 +143,71 @@ fn a_finished_first_boot_is_never_blocked() {
     });
     assert_eq!((&verdict["verdict"], &verdict["action"]), (&json!("Refused"), &json!("Proceed")));
     assert_eq!(verdict["target"]["release"], "4.21.3");
+}
+
+#[test]
+fn a_node_that_has_joined_is_never_blocked_although_its_config_is_still_there() {
+    let verdict = node(|root| {
+        let pki = root.join("var/lib/kubelet/pki");
+        fs::create_dir_all(&pki).expect("made");
+        fs::write(pki.join("kubelet-client-2026-01-02-03-04-05.pem"), "").expect("written");
+        symlink("/var/lib/kubelet/pki/kubelet-client-2026-01-02-03-04-05.pem", pki.join("kubelet-client-current.pem")).expect("linked");
+    });
+    assert_eq!((&verdict["verdict"], &verdict["action"]), (&json!("Refused"), &json!("Proceed")));
+    assert_eq!(verdict["target"]["release"], "4.21.3");
+    // The kubelet writes its kubeconfig before it asks for a certificate.
+    let verdict = node(|root| {
+        fs::create_dir_all(root.join("var/lib/kubelet")).expect("made");
+        fs::write(root.join("var/lib/kubelet/kubeconfig"), "").expect("written");
+    });
+    assert_eq!(verdict["action"], "Block");
+}
+
+#[test]
+fn a_command_line_that_is_not_all_utf_8_keeps_its_other_arguments() {
+    let with = |name: &str, more: &[u8]| {
+        let dir = tempfile::tempdir().expect("tempdir");
+        copy_tree(&tree(name), dir.path());
+        let path = dir.path().join("proc/cmdline");
+        let line = [b"title=caf\xe9 ", more, b" ", &fs::read(&path).expect("read")].concat();
+        fs::write(path, line).expect("written");
+        check_json(dir.path(), &[]).1
+    };
+    let warned = json!(["/proc/cmdline: is not UTF-8 text; the arguments that are, count"]);
+    let off = with("rhcos-4.12-refused", b"skewguard=off");
+    assert_eq!((&off["verdict"], &off["platform"], &off["warnings"]), (&json!("Disabled"), &json!("aws"), &warned));
+    assert_eq!(with("rhcos-4.12-refused", b"")["action"], "Block", "what it runs is known");
+    assert_eq!(with("assisted-already-on-target", b"")["reason"], "AlreadyOnTarget");
+}
+
+/// What would show that the node has left its boot image behind is there, and cannot be read.
+#[test]
+fn what_may_have_left_its_boot_image_is_blocked_only_if_the_policy_says_so() {
+    const ORIGIN: &str = "sysroot/ostree/deploy/rhcos/deploy/c0ffee0000000000000000000000000000000000000000000000000000000000.0.origin";
+    let breaks: [(&str, &[u8]); 4] = [
+        (ORIGIN, b"[origin]\ncontainer-image-reference=\xff\n"),
+        ("proc/cmdline", b"ostree=/ostree/boot.1/rhcos/\xff/0"),
+        ("proc/cmdline", b"\xff"),
+        ("var/lib/skewguard/boot-image.json", b"{ \"ostree\": "),
+    ];
+    for (path, bytes) in breaks {
+        for (on_undetermined, action) in [("Proceed", "Proceed"), ("Refuse", "Block")] {
+            let verdict = node(|root| {
+                let path = root.join(path);
+                fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+                fs::write(path, bytes).expect("written");
+                let policy = root.join("etc/skewguard/policy.json");
+                let text = fs::read_to_string(&policy).expect("read");
+                let text = text.replace("\"onUndetermined\": \"Proceed\"", &format!("\"onUndetermined\": \"{on_undetermined}\""));
+                fs::write(policy, text).expect("written");
+                fs::remove_file(root.join("etc/mcs-machine-config-content.json")).expect("removed");
+            });
+            let got = (&verdict["verdict"], &verdict["action"], &verdict["deployment"]["unreadable"]);
+            assert_eq!(got, (&json!("Refused"), &json!(action), &json!(true)), "{path}");
+            let name = path.rsplit('/').next().expect("a name");
+            assert!(verdict["warnings"].to_string().contains(name), "{path}: {}", verdict["warnings"]);
+        }
+    }
 }
 
 #[test]

@@ -2,8 +2,11 @@
 //!
 //! After a wanted change: `SKEWGUARD_BLESS=1 cargo test --test check` writes the files anew; read the diff.
 
-use crate::{skewguard, tree};
+use crate::{copy_tree, skewguard, tree};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::process::Command;
 
 fn assert_file(name: &str, actual: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check/expected").join(name);
@@ -48,6 +51,9 @@ fn inspect_prints_one_line_per_version() {
          42s390x.81.20200131.0: scheme Legacy, RHEL 8.1, OCP 4.2, built 2020-01-31, build 0\n\
          what\\u{1b}[2J?: no known scheme\n"
     );
+    // An argument need not be text to get an answer.
+    let bytes = Command::new(env!("CARGO_BIN_EXE_skewguard")).arg("inspect").arg(OsStr::from_bytes(b"4\xff")).output().expect("runs");
+    assert_eq!((bytes.status.code(), String::from_utf8_lossy(&bytes.stdout).as_ref()), (Some(0), "4\\u{fffd}: no known scheme\n"));
     let output = skewguard(&["inspect", "--output", "json", "411.86.202308081056-0", "4.18.2026012111"]);
     assert!(output.status.success());
     assert_eq!(
@@ -55,6 +61,48 @@ fn inspect_prints_one_line_per_version() {
         "{\"version\":\"411.86.202308081056-0\",\"scheme\":\"Legacy\",\"rhelVersion\":\"8.6\",\"ocpVersion\":\"4.11\",\
          \"buildDate\":\"2023-08-08\",\"buildNumber\":0}\n{\"version\":\"4.18.2026012111\",\"scheme\":\"Unknown\"}\n"
     );
+}
+
+#[test]
+fn the_action_says_why_a_refusal_does_not_block() {
+    let action = |version: &str, mode: &str, more: &str, change: fn(&Path)| {
+        let dir = tempfile::tempdir().expect("tempdir");
+        copy_tree(&tree("rhcos-4.12-refused"), dir.path());
+        let policy = dir.path().join("etc/skewguard/policy.json");
+        let text = std::fs::read_to_string(&policy).expect("read");
+        let text = text.replace("\"Enforce\"", &format!("\"{mode}\"")).replace("skewguard.dev/v1alpha1", version);
+        assert!(text.contains(mode) && text.contains(version), "{text}");
+        std::fs::write(policy, text).expect("written");
+        std::fs::remove_file(dir.path().join("etc/mcs-machine-config-content.json")).expect("removed");
+        std::fs::write(dir.path().join("proc/cmdline"), more).expect("written");
+        change(dir.path());
+        let output = skewguard(&["check", "--root", dir.path().to_str().expect("plain path")]);
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        text.lines().nth(1).expect("a second line").to_owned()
+    };
+    let ours = "skewguard.dev/v1alpha1";
+    let nothing: fn(&Path) = |_| {};
+    let damaged: fn(&Path) = |root| {
+        std::fs::create_dir_all(root.join("var/lib/skewguard/boot-image.json")).expect("made");
+    };
+    let joined: fn(&Path) = |root| {
+        let pki = root.join("var/lib/kubelet/pki");
+        std::fs::create_dir_all(&pki).expect("made");
+        std::fs::write(pki.join("kubelet-client-current.pem"), "").expect("written");
+    };
+    for (version, mode, more, change, want) in [
+        (ours, "Enforce", "", nothing, "Block: hold back the OS rebase and the kubelet"),
+        (ours, "Warn", "skewguard=enforce", nothing, "Block: hold back the OS rebase and the kubelet"),
+        (ours, "Warn", "", nothing, "Proceed: the policy only warns"),
+        (ours, "Audit", "", nothing, "Proceed: the policy only warns"),
+        (ours, "Enforce", "skewguard=warn", nothing, "Proceed: the override says warn"),
+        (ours, "Enforce", "", joined, "Proceed: the first boot is over"),
+        (ours, "Enforce", "", damaged, "Proceed: what the node runs now cannot be read"),
+        ("skewguard.dev/v9", "Enforce", "", nothing, "Proceed: the policy is of another version, and never blocks"),
+        ("skewguard.dev/v9", "Warn", "skewguard=enforce", nothing, "Proceed: the policy is of another version, and never blocks"),
+    ] {
+        assert_eq!(action(version, mode, more, change), format!("  action      {want}"), "{version} {mode} {more}");
+    }
 }
 
 #[test]

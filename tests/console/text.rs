@@ -5,7 +5,8 @@
 use crate::{Node, overridden};
 use skewguard::console::message::{is_shown, issue, kernel_log, motd, short};
 use skewguard::console::{ClusterKnows, Context};
-use skewguard::verdict::{Deployment, Facts, Override, OverrideSource, OverrideWord, PolicyInput, TargetInput, Verdict, decide};
+use skewguard::policy::OnUndetermined;
+use skewguard::verdict::{Deployment, Facts, Override, OverrideSource, OverrideWord, PolicyInput, Reason, TargetInput, Verdict, decide};
 use std::path::Path;
 
 fn assert_file(name: &str, actual: &str) {
@@ -24,7 +25,7 @@ fn reasons() -> Vec<(&'static str, Verdict)> {
         ("below-minimum", Node::default().verdict()),
         (
             "below-minimum-rhcos",
-            Node { image: Some("9.0.20220101-0"), rules: r#""minimumRHCOSVersion": "413.92.202305021736-0""#, ..Node::default() }.verdict(),
+            Node { image: Some("9.2.20230101-0"), rules: r#""minimumRHCOSVersion": "413.92.202305021736-0""#, ..Node::default() }.verdict(),
         ),
         ("denied", Node { image: Some("417.94.202410090854-0"), rules: denied, ..Node::default() }.verdict()),
         ("rhel-major", Node { rules: r#""rhelMajors": [9, 10]"#, ..Node::default() }.verdict()),
@@ -37,6 +38,29 @@ fn reasons() -> Vec<(&'static str, Verdict)> {
         ("not-held", Node::default().verdict_not_held("org.freedesktop.systemd1: no answer within 5 s")),
         ("without-help", Node { help: "{}", ..Node::default() }.verdict()),
     ]
+}
+
+/// What a text is called for is what it is about.
+#[test]
+fn the_reasons_are_those_of_the_names() {
+    let named: Vec<(&str, Reason)> = reasons().iter().map(|(name, verdict)| (*name, verdict.reason)).collect();
+    assert_eq!(
+        named,
+        [
+            ("below-minimum", Reason::BelowMinimumOcpVersion),
+            ("below-minimum-rhcos", Reason::BelowMinimumRhcosVersion),
+            ("denied", Reason::DeniedVersion),
+            ("rhel-major", Reason::RhelMajorUnsupported),
+            ("above-maximum", Reason::AboveMaximumRhcosVersion),
+            ("releases-behind", Reason::TooManyReleasesBehind),
+            ("unknown", Reason::BootImageUnknown),
+            ("undecodable", Reason::BootImageUndecodable),
+            ("not-evaluated", Reason::NoRuleEvaluated),
+            ("warn", Reason::BelowMinimumOcpVersion),
+            ("not-held", Reason::BelowMinimumOcpVersion),
+            ("without-help", Reason::BelowMinimumOcpVersion),
+        ]
+    );
 }
 
 #[test]
@@ -95,6 +119,8 @@ fn the_short_forms_say_the_same_in_few_lines() {
     for (name, verdict) in reasons() {
         let short = short(&verdict, &Context::default());
         assert!(short.lines().count() <= 6, "{short}");
+        // The policy's own reason may be long; a sentence of ours is not cut.
+        assert!(name == "denied" || !short.contains("..."), "{short}");
         all.push_str(&format!("## {name}\n{short}{}\n", kernel_log(&verdict)));
     }
     assert_file("short", &all);
@@ -177,9 +203,22 @@ fn where_there_is_nothing_to_say_all_texts_are_empty() {
 fn a_warning_says_who_let_the_node_through() {
     let second = |facts: &Facts| issue(&decide(facts), &Context::default()).lines().nth(1).map(str::to_owned);
     let by_argument = Facts { r#override: overridden(OverrideWord::Warn), ..Node::default().facts() };
-    assert_eq!(second(&by_argument).as_deref(), Some("It is let through, because the kernel argument skewguard= says so."));
+    assert_eq!(second(&by_argument).as_deref(), Some("It is let through, because the kernel argument skewguard=warn says so."));
+    let not_one = Some("It is let through, because the policy is not one that may refuse.");
     let other_mode = Node { mode: "Terminate", ..Node::default() }.facts();
-    assert_eq!(second(&other_mode).as_deref(), Some("It is let through, because the policy is not one that may refuse."));
+    assert_eq!(second(&other_mode).as_deref(), not_one);
+    // Nor does the word for the opposite let it through.
+    let mut other_version = Facts { r#override: overridden(OverrideWord::Enforce), ..Node::default().facts() };
+    if let PolicyInput::Valid { policy, .. } = &mut other_version.policy {
+        policy.other_version = true;
+    }
+    assert_eq!(second(&other_version).as_deref(), not_one);
+    let mut unreadable = Node::default().facts();
+    unreadable.deployment.unreadable = true;
+    if let PolicyInput::Valid { policy, .. } = &mut unreadable.policy {
+        policy.on_undetermined = OnUndetermined::Proceed;
+    }
+    assert_eq!(second(&unreadable).as_deref(), Some("It is let through, because what it runs now cannot be read; see the journal."));
 }
 
 #[test]

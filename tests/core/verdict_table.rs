@@ -59,6 +59,7 @@ struct Case {
     on_target: bool,
     rebased: bool,
     first_boot_finished: bool,
+    unreadable: bool,
 }
 
 fn facts(case: &Case) -> Facts {
@@ -90,6 +91,7 @@ fn facts(case: &Case) -> Facts {
             on_target: case.on_target,
             rebased: case.rebased,
             first_boot_finished: case.first_boot_finished,
+            unreadable: case.unreadable,
             ..Deployment::default()
         },
         policy: match case.policy {
@@ -119,11 +121,13 @@ fn by_the_table(case: &Case) -> (Outcome, Reason, Action) {
     let limit = case.target == TargetKind::WithLimit && matches!(case.policy, PolicyKind::Valid { .. });
     let fails = limit && matches!(case.image, Image::TooOld | Image::HalfTooOld);
     let passes = limit && matches!(case.image, Image::NewEnough | Image::NewEnoughAsFarAsKnown);
-    // A refusal holds under Enforce, written or lifted from Warn, in a policy of our version, at the first boot of the boot image itself.
+    // A refusal holds under Enforce, written or lifted from Warn, in a policy of our version, at the first boot of the boot image itself; where it
+    // cannot be read which boot that is, only if the policy refuses what is undetermined.
     let held = match case.policy {
-        PolicyKind::Valid { other_version: false, mode, .. } => {
+        PolicyKind::Valid { other_version: false, mode, refuse_undetermined } => {
             !case.rebased
                 && !case.first_boot_finished
+                && (refuse_undetermined || !case.unreadable)
                 && matches!(
                     (mode, case.word),
                     (Mode::Enforce, None | Some(OverrideWord::Enforce)) | (Mode::Warn, Some(OverrideWord::Enforce))
@@ -176,9 +180,9 @@ fn every_case() -> Vec<Case> {
         for word in words {
             for image in images {
                 for target in targets {
-                    for bits in 0..8 {
-                        let [on_target, rebased, first_boot_finished] = [1, 2, 4].map(|bit| bits & bit != 0);
-                        cases.push(Case { policy, word, image, target, on_target, rebased, first_boot_finished });
+                    for bits in 0..16 {
+                        let [on_target, rebased, first_boot_finished, unreadable] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
+                        cases.push(Case { policy, word, image, target, on_target, rebased, first_boot_finished, unreadable });
                     }
                 }
             }
@@ -190,15 +194,16 @@ fn every_case() -> Vec<Case> {
 #[test]
 fn every_state_is_decided_by_the_table() {
     let cases = every_case();
-    assert_eq!(cases.len(), 14 * 4 * 7 * 5 * 8);
+    assert_eq!(cases.len(), 14 * 4 * 7 * 5 * 16);
     let mut blocked = 0;
     for case in &cases {
         let verdict = decide(&facts(case));
         assert_eq!((verdict.verdict, verdict.reason, verdict.action), by_the_table(case), "{case:?}");
         blocked += usize::from(verdict.blocks());
     }
-    // Enforce with no word or `enforce`, Warn with `enforce`: 3 ways; too old 2 images with or without Refuse, undetermined 3 with it.
-    assert_eq!(blocked, 3 * (2 * 2 + 3));
+    // Enforce with no word or `enforce`, Warn with `enforce`: 3 ways; too old 2 images with or without Refuse, undetermined 3 with it; and with it
+    // the same again where the deployment is unreadable.
+    assert_eq!(blocked, 3 * (2 * 2 + 3) + 3 * (2 + 3));
 }
 
 #[test]

@@ -67,6 +67,26 @@ fn enforce_blocks_an_old_image_exactly_where_check_does() {
     every_breakage(REFUSED);
 }
 
+/// Both have an old aleph and are healthy: one was installed with its target image, the other is between two steps of its update.
+#[test]
+fn a_node_that_has_left_its_boot_image_goes_on_though_that_cannot_be_read() {
+    const ORIGIN: &str = "sysroot/ostree/deploy/rhcos/deploy/c0ffee0000000000000000000000000000000000000000000000000000000000.0.origin";
+    for name in ["assisted-already-on-target", "two-step-update-already-rebased"] {
+        for input in ["etc/os-release", "proc/cmdline", "var/lib/skewguard/boot-image.json", ORIGIN] {
+            for (way, break_it) in
+                WAYS.iter().filter(|(way, _)| ["binary", "9 MiB sparse", "directory", "FIFO", "symlink loop"].contains(way))
+            {
+                let node = Node::new(name);
+                let file = node.path(input);
+                fs::create_dir_all(file.parent().expect("a parent")).expect("made");
+                break_it(&file);
+                let output = node.run("enforce");
+                assert_eq!((output.status.code(), node.is_stamped()), (Some(0), false), "{name}: {input}: {way}: {}", stderr(&output));
+            }
+        }
+    }
+}
+
 fn every_breakage(name: &str) {
     for input in INPUTS {
         for (way, break_it) in WAYS {

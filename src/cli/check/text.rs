@@ -61,19 +61,27 @@ pub(super) fn render(verdict: &Verdict) -> String {
     out
 }
 
-/// The action, and for a refusal that does not block, why not.
+/// What is to follow, and for a refusal that does not block, why not. Whether a node is held is for `enforce` to say.
 fn action(verdict: &Verdict) -> String {
     let why = match (verdict.action, verdict.verdict) {
-        (Action::Block, _) => "the OS rebase and the kubelet are held back",
-        (Action::Proceed, Outcome::Refused) if verdict.deployment.rebased => "the node is already rebased",
-        (Action::Proceed, Outcome::Refused) if verdict.deployment.first_boot_finished => "the first boot is over",
-        (Action::Proceed, Outcome::Refused) if verdict.r#override.is_some_and(|given| given.value == OverrideWord::Warn) => {
-            "the override says warn"
-        }
-        (Action::Proceed, Outcome::Refused) => "the policy only warns",
+        (Action::Block, _) => "hold back the OS rebase and the kubelet",
+        (Action::Proceed, Outcome::Refused) => why_not_blocked(verdict),
         (Action::Proceed, _) => "the boot goes on",
     };
     format!("{}: {why}", verdict.action)
+}
+
+fn why_not_blocked(verdict: &Verdict) -> &'static str {
+    let deployment = &verdict.deployment;
+    let mode = verdict.policy.as_ref().and_then(|policy| policy.mode.as_deref());
+    match verdict.r#override.map(|given| given.value) {
+        _ if deployment.rebased => "the node is already rebased",
+        _ if deployment.first_boot_finished => "the first boot is over",
+        Some(OverrideWord::Warn) => "the override says warn",
+        None if mode != Some("Enforce") => "the policy only warns",
+        _ if deployment.unreadable => "what the node runs now cannot be read",
+        _ => "the policy is of another version, and never blocks",
+    }
 }
 
 fn known(image: &BootImageStatus) -> String {
