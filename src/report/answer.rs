@@ -96,6 +96,7 @@ struct Body {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Metadata {
+    name: String,
     uid: Option<String>,
 }
 
@@ -109,6 +110,8 @@ impl Answer {
         };
         let body: Body = serde_json::from_slice(&response.body).unwrap_or_default();
         match sort(response, channel.method(), channel.resource()) {
+            // An API server gives back the object it has made or changed; whatever else says yes has not kept anything.
+            Ok(response) if body.metadata.name.is_empty() => Self::failed(channel, &ApiError::Foreign { status: response.status }),
             Ok(_) => Self::Delivered { uid: body.metadata.uid.map(|uid| clean(&uid, UID_MAX)), already: false },
             Err(ApiError::Conflict(_)) if channel != Channel::Node && body.reason == "AlreadyExists" => {
                 Self::Delivered { uid: None, already: true }
@@ -122,10 +125,8 @@ impl Answer {
             (ApiError::NotFound { .. }, Channel::Report) => {
                 (Retry::NextBoot, "; not tried again on this boot. To have reports: skewguard render manifests | oc apply -f -")
             }
-            // The resource is in every cluster, so it is the namespace that is missing.
-            (ApiError::NotFound { .. }, Channel::Event) => {
-                (Retry::Slowly, "; the namespace skewguard is missing: skewguard render manifests | oc apply -f -")
-            }
+            (ApiError::NotFound { .. }, Channel::Event) => (Retry::Slowly, "; Kubernetes has it from 1.19 on"),
+            (ApiError::NoNamespace(_), _) => (Retry::Slowly, "; it is made by: skewguard render manifests | oc apply -f -"),
             (ApiError::NotFound { .. }, Channel::Node) => (Retry::Backoff, "; the kubelet has not registered this Node yet"),
             // A quota or a webhook in between lost a race; the next try may win it.
             (ApiError::Conflict(_), _) => (Retry::Backoff, ""),
@@ -135,6 +136,9 @@ impl Answer {
             ApiError::Unauthorized(_) => "401, it does not know these credentials".to_owned(),
             ApiError::Forbidden { .. } if channel == Channel::Node => "403, the kubelet may not patch its Node".to_owned(),
             ApiError::Forbidden { .. } => "403, the Role skewguard-report is missing there".to_owned(),
+            ApiError::Denied(_) => "403, forbidden (journalctl -u skewguard-report)".to_owned(),
+            ApiError::NoNamespace(_) => "404, it has no namespace skewguard".to_owned(),
+            ApiError::Foreign { status } => format!("{status}, from something that is no API server"),
             ApiError::NotFound { resource, .. } => format!("404, it has no {resource}"),
             ApiError::Rejected { status, .. } => format!("{status}, it does not take this report"),
             _ => error.to_string(),

@@ -71,7 +71,11 @@ impl Carrier for Cluster {
 }
 
 fn status(status: u16) -> Reply {
-    let body = if status == 201 { r#"{"metadata":{"uid":"uid-1"}}"# } else { r#"{"message":"no","reason":"No"}"# };
+    let body = match status {
+        200 | 201 => r#"{"metadata":{"name":"a","uid":"uid-1"}}"#,
+        403 => r#"{"kind":"Status","message":"a is forbidden: User \"b\" cannot create resource \"a\"","reason":"Forbidden"}"#,
+        _ => r#"{"kind":"Status","message":"no","reason":"No"}"#,
+    };
     Ok(Response { status, retry_after: None, body: body.into() })
 }
 
@@ -178,7 +182,8 @@ async fn a_later_boot_repeats_nothing_and_the_console_knows_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_retry_that_finds_it_there_is_delivered() {
     let (node, log) = (Node::refused(), Log::default());
-    let cluster = Cluster::new(|_, _| Ok(Response { status: 409, retry_after: None, body: br#"{"reason":"AlreadyExists"}"#.into() }));
+    let cluster =
+        Cluster::new(|_, _| Ok(Response { status: 409, retry_after: None, body: br#"{"kind":"Status","reason":"AlreadyExists"}"#.into() }));
     node.run(&cluster, &log, HOUR).await;
     assert_eq!(cluster.paths(), [REPORTS, EVENTS]);
     assert!(matches!(log.knows.lock().unwrap()[..], [ClusterKnows::Told(Some(_))]));

@@ -120,6 +120,11 @@ async fn break_answer(fault: Fault, handle: &OwnedFd) -> Result<Response<Body>, 
         Fault::Drip => Ok(endless(first, Bytes::from_static(b"x"), Some(Duration::from_secs(1)), None)),
         Fault::Huge => Ok(endless(first, Bytes::from(vec![b'x'; 64 * 1024]), None, None)),
         Fault::HugeWithLength => Ok(endless(first, Bytes::from(vec![b'x'; 64 * 1024]), None, Some(1 << 30))),
+        Fault::Page(code) => {
+            let mut response = json(code, &"<!DOCTYPE html>\n<title>Welcome</title>\n".into());
+            response.headers_mut().insert("content-type", hyper::header::HeaderValue::from_static("text/html"));
+            Ok(response)
+        }
         Fault::Redirect(to) => {
             let mut response = json(302, &serde_json::json!({}));
             response.headers_mut().insert("location", to.parse().map_err(|_| Cut)?);
@@ -137,9 +142,13 @@ async fn break_answer(fault: Fault, handle: &OwnedFd) -> Result<Response<Body>, 
 }
 
 fn json(status: u16, body: &serde_json::Value) -> Response<Body> {
-    let mut response = Response::new(Full::new(Bytes::from(body.to_string())).boxed());
+    let (kind, text) = match body {
+        serde_json::Value::String(text) => ("text/plain; charset=utf-8", text.clone()),
+        object => ("application/json", object.to_string()),
+    };
+    let mut response = Response::new(Full::new(Bytes::from(text)).boxed());
     *response.status_mut() = status.try_into().unwrap_or_default();
-    response.headers_mut().insert("content-type", hyper::header::HeaderValue::from_static("application/json"));
+    response.headers_mut().insert("content-type", hyper::header::HeaderValue::from_static(kind));
     response
 }
 

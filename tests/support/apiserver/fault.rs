@@ -27,6 +27,8 @@ pub enum Fault {
     HugeWithLength,
     /// Redirects elsewhere.
     Redirect(String),
+    /// Answers with this status and a page of HTML, as a load balancer or a captive portal does.
+    Page(u16),
     /// Answers with this status, nothing done.
     Status {
         /// HTTP status.
@@ -63,6 +65,7 @@ impl FromStr for Fault {
             "hang" => Self::Hang,
             "drip" => Self::Drip,
             "huge" => Self::Huge,
+            "page" => Self::Page(200),
             "redirect" => Self::Redirect("https://elsewhere.example.com/".to_owned()),
             _ => {
                 let (code, rest) = text.split_once(':').unwrap_or((text, ""));

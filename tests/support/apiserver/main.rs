@@ -36,7 +36,7 @@ struct Args {
     #[arg(long, default_value_t = 0)]
     refuse_for: u64,
     /// A fault for the next connection or request; may be repeated, each is used once, in order. One of: reset-connection,
-    /// silent-connection, plain-http, garbage, close, reset, hang, drip, huge, redirect, or a status such as 503 or 429:Retry-After=7.
+    /// silent-connection, plain-http, garbage, close, reset, hang, drip, huge, page, redirect, or a status such as 503 or 429:Retry-After=7.
     #[arg(long)]
     fault: Vec<Fault>,
     /// The CRD is not installed.

@@ -20,6 +20,7 @@ pub struct Asked {
 pub struct Answer {
     pub user: String,
     pub status: u16,
+    /// An object, or a string that is sent as plain text.
     pub body: Value,
     pub remarks: Vec<String>,
 }
@@ -44,7 +45,13 @@ pub fn answer(cluster: &mut Cluster, rbac: &Rbac, asked: &Asked) -> Answer {
     }
 }
 
+/// What Go's net/http says where nothing serves a path, as that of a CRD that is not installed.
+const NO_PATH: &str = "404 page not found\n";
+
 fn refused(user: String, Refusal(code, reason, message): Refusal) -> Answer {
+    if message == NO_PATH {
+        return Answer { user, status: code, body: message.into(), remarks: Vec::new() };
+    }
     Answer { user, status: code, body: status_object(code, reason, &message), remarks: Vec::new() }
 }
 
@@ -57,7 +64,7 @@ pub fn status_object(code: u16, reason: &str, message: &str) -> Value {
 
 fn act(cluster: &mut Cluster, rbac: &Rbac, user: &str, asked: &Asked) -> Result<(u16, Value, Vec<String>), Refusal> {
     let path = asked.uri.split('?').next().unwrap_or_default();
-    let no_path = || Refusal(404, "NotFound", "the server could not find the requested resource".to_owned());
+    let no_path = || Refusal(404, "NotFound", NO_PATH.to_owned());
     let target = take_apart(path).ok_or_else(no_path)?;
     let verb = match (asked.method.as_str(), target.name) {
         ("GET", None) => "list",
