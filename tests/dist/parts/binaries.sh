@@ -7,7 +7,7 @@ says() {
 build: $build, $(uname -m), static musl
 transport: $transport
 commit: $(git rev-parse --short=12 HEAD)"
-    git diff-index --quiet HEAD -- || wanted+=-dirty
+    [[ ! $(git status --porcelain --untracked-files=no) ]] || wanted+=-dirty
     diff <(echo "$wanted") <("$program" --version)
 }
 
@@ -24,6 +24,26 @@ no_author() {
     [[ $status == 2 ]] || fail "the embed build has \`render\`: exit $status"
 }
 
+# Run where nothing but the toolchain is: says which packages are missing, and builds nothing.
+names_what_is_missing() {
+    local few=$work/few program status=0 said
+    mkdir -p "$few"
+    for program in bash cargo rustc dirname; do ln -sf "$(command -v $program)" "$few/"; done
+    said=$(PATH=$few CARGO_TARGET_DIR=$work/nothing dist/build 2>&1) || status=$?
+    [[ $status == 1 && $said == "dist/build: missing: readelf (Debian: binutils); gzip (Debian: gzip); musl-gcc (Debian: musl-tools); "* ]] ||
+        fail "exit $status: $said"
+    [[ ! -e $work/nothing ]] || fail "something was built"
+}
+
+wrong_usage() {
+    local arguments status
+    for arguments in --target --out "--target ''" nonsense; do
+        status=0
+        eval "dist/build $arguments" >"$work/usage" 2>&1 || status=$?
+        [[ $status == 2 ]] && grep -q '^Usage: dist/build' "$work/usage" || fail "dist/build $arguments: exit $status"
+    done
+}
+
 archive_knows_its_commit() {
     [[ $(git archive HEAD dist/commit | tar -xO) == "commit: $(git rev-parse HEAD)" ]]
 }
@@ -34,4 +54,6 @@ check "embed says build, transport and commit" says "$dist/skewguard-embed" embe
 check "full names no path of this machine" no_path_of_this_machine "$dist/skewguard"
 check "embed names no path of this machine" no_path_of_this_machine "$dist/skewguard-embed"
 check "embed leaves out what no node needs" no_author
+check "dist/build names the packages that it misses" names_what_is_missing
+check "dist/build explains wrong usage" wrong_usage
 check "a source archive knows its commit" archive_knows_its_commit

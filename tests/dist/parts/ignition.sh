@@ -132,7 +132,10 @@ server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
 print(server.server_port)
 server.serve_forever()' "$out/served" >"$out/port" 2>/dev/null &
     server=$!
-    until [[ -s $out/port ]]; do kill -0 $server && sleep 0.05; done
+    until [[ -s $out/port ]]; do
+        kill -0 $server 2>/dev/null || fail "the web server for the pointer does not start"
+        sleep 0.05
+    done
     url=http://127.0.0.1:$(<"$out/port")
 }
 
