@@ -29,6 +29,9 @@ pub enum PointerError {
         "is not an Ignition config ({0}); write it with: oc extract -n openshift-machine-api secret/worker-user-data --keys=userData --to=-"
     )]
     UserData(String),
+    /// The user data is not what Ignition applies in the end.
+    #[error("is replaced by another config (ignition.config.replace), and with it whatever is added here; add it to that one")]
+    Replaced,
     /// The user data is of a spec that is not known.
     #[error("has Ignition spec {0:?}; known are 2.2.0 and 3.x.0")]
     UserDataSpec(String),
@@ -81,6 +84,9 @@ impl Pointer {
         let mut whole: Value = serde_json::from_slice(user_data).map_err(|error| PointerError::UserData(error.to_string()))?;
         let spec = spec_of(&whole)?;
         self.fits(spec)?;
+        if whole.pointer("/ignition/config/replace/source").is_some_and(|source| !source.is_null()) {
+            return Err(PointerError::Replaced);
+        }
         let ours: Value = serde_json::from_str(&self.fragment(spec)?).map_err(|error| PointerError::UserData(error.to_string()))?;
         drop_entries(&mut whole, "/storage/files", "path", &[units::FETCHED_PATH]);
         drop_entries(&mut whole, "/systemd/units", "name", &[units::SERVICE, units::REPORT_SERVICE]);
@@ -191,6 +197,14 @@ mod tests {
             let json = serde_json::json!({"ignition": {"version": bad}}).to_string();
             assert_eq!(pointer().merged(json.as_bytes()), Err(PointerError::UserDataSpec(text::word(bad))));
         }
+    }
+
+    #[test]
+    fn refuses_user_data_that_is_replaced() {
+        let with = |source: &str| format!(r#"{{"ignition":{{"version":"3.1.0","config":{{"replace":{{"source":{source}}}}}}}}}"#);
+        assert_eq!(pointer().merged(with(r#""https://h/other""#).as_bytes()), Err(PointerError::Replaced));
+        // As some tools write the field where it is not used.
+        assert!(pointer().merged(with("null").as_bytes()).is_ok());
     }
 
     #[test]

@@ -136,16 +136,17 @@ pub enum RenderedError {
     /// Not JSON.
     #[error("is not JSON ({0}); write it with: oc get machineconfig rendered-... -o json")]
     Json(String),
-    /// Some other object.
-    #[error("is not a MachineConfig; write it with: oc get machineconfig rendered-... -o json")]
+    /// Some other object, or one of the MachineConfigs that a rendered one is made of.
+    #[error("is not a rendered MachineConfig; write it with: oc get machineconfig rendered-... -o json")]
     Kind,
 }
 
-/// The size of a rendered MachineConfig as JSON, without the files and units that skewguard delivers (an earlier render of ours).
+/// The size of a rendered MachineConfig (the Machine Config Operator names it `rendered-POOL-HASH`) as JSON, without the files and units that skewguard delivers (an earlier render of ours).
 pub fn rendered_size(json: &[u8]) -> Result<usize, RenderedError> {
     let mut object: Value = serde_json::from_slice(json).map_err(|error| RenderedError::Json(error.to_string()))?;
-    if object.get("kind").and_then(Value::as_str) != Some("MachineConfig") || !object.pointer("/spec/config").is_some_and(Value::is_object)
-    {
+    let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let rendered = text("/kind") == "MachineConfig" && text("/metadata/name").starts_with("rendered-");
+    if !rendered || !object.pointer("/spec/config").is_some_and(Value::is_object) {
         return Err(RenderedError::Kind);
     }
     drop_entries(&mut object, "/spec/config/storage/files", "path", &[POLICY_PATH, units::PACKED_PATH]);
@@ -187,7 +188,7 @@ mod tests {
         let file = |path: &str| format!(r#"{{"path":"{path}","contents":{{"source":"data:,{}"}}}}"#, "x".repeat(1000));
         let with = |files: &str| {
             format!(
-                r#"{{"kind":"MachineConfig","spec":{{"config":{{"storage":{{"files":[{files}]}},"systemd":{{"units":[{{"name":"skewguard.service"}},{{"name":"a.service"}}]}}}}}}}}"#
+                r#"{{"kind":"MachineConfig","metadata":{{"name":"rendered-a-0"}},"spec":{{"config":{{"storage":{{"files":[{files}]}},"systemd":{{"units":[{{"name":"skewguard.service"}},{{"name":"a.service"}}]}}}}}}}}"#
             )
         };
         let plain = rendered_size(with(&file("/etc/other")).as_bytes()).unwrap();
@@ -201,7 +202,9 @@ mod tests {
         assert!(matches!(rendered_size(b""), Err(RenderedError::Json(_))));
         assert_eq!(rendered_size(b"{}"), Err(RenderedError::Kind));
         assert_eq!(rendered_size(br#"{"kind":"List","items":[]}"#), Err(RenderedError::Kind));
-        assert_eq!(rendered_size(br#"{"kind":"MachineConfig"}"#), Err(RenderedError::Kind));
+        assert_eq!(rendered_size(br#"{"kind":"MachineConfig","metadata":{"name":"rendered-a-0"}}"#), Err(RenderedError::Kind));
+        let one = br#"{"kind":"MachineConfig","metadata":{"name":"00-worker"},"spec":{"config":{}}}"#;
+        assert_eq!(rendered_size(one), Err(RenderedError::Kind), "a part of it is not the whole");
     }
 
     #[test]

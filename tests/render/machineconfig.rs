@@ -101,7 +101,7 @@ fn the_sum_with_the_rendered_one_is_refused_too() {
     let rendered = |bytes: usize| {
         let url = format!("data:,{}", "x".repeat(bytes));
         let files = [serde_json::json!({"path": "/etc/cluster", "contents": {"source": url}})];
-        serde_json::json!({"kind": "MachineConfig", "spec": {"config": {"storage": {"files": files}}}}).to_string()
+        serde_json::json!({"kind": "MachineConfig", "metadata": {"name": "rendered-worker-0"}, "spec": {"config": {"storage": {"files": files}}}}).to_string()
     };
     desk.file("rendered.json", rendered(300_000));
     let args = [SMALL, &["--rendered", "rendered.json"]].concat();
@@ -113,7 +113,7 @@ fn the_sum_with_the_rendered_one_is_refused_too() {
     desk.file("rendered.json", rendered(600_000));
     let (exit, out, err) = desk.render(&args);
     assert_eq!((exit, out.as_str()), (1, ""));
-    assert!(err.contains("      600,121 bytes  everything else in the pool's rendered MachineConfig\n"), "{err}");
+    assert!(err.contains("      600,161 bytes  everything else in the pool's rendered MachineConfig\n"), "{err}");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn files_that_are_not_what_they_should_be() {
         (vec!["--policy", "policy.json", "--binary", "empty"], "empty: is not a program"),
         (vec!["--policy", "policy.json", "--binary", "ppc64le"], "ppc64le: is a program for another machine (ELF machine 21)"),
         (vec!["--policy", "policy.json", "--binary", "huge"], "huge: is larger than 33,554,432 bytes"),
-        (vec!["--policy", "policy.json", "--binary", "embed", "--rendered", "policy.json"], "policy.json: is not a MachineConfig"),
+        (vec!["--policy", "policy.json", "--binary", "embed", "--rendered", "policy.json"], "policy.json: is not a rendered MachineConfig"),
         (vec!["--policy", "policy.json", "--binary", "embed", "--rendered", "script"], "script: is not JSON"),
     ] {
         let (exit, out, err) = desk.render(&[&["machineconfig"], &args[..]].concat());
