@@ -29,10 +29,13 @@ const REPORT_TEXT: &str = include_str!("../../systemd/skewguard-report.service")
 /// The gate and the report, running the binary that [`unpack`] puts into /run.
 pub fn for_packed(arch: Arch) -> Vec<Unit> {
     let wants = format!("Wants={UNPACK_SERVICE}\nAfter={UNPACK_SERVICE}\n");
+    // Where nothing was unpacked, as on a node of another architecture, a report that fails at every boot says nothing. Not for the gate: a unit
+    // that a condition skips counts as done for what requires it, and a refusal must not end so. It bears a missing program by itself.
+    let unpacked = format!("{wants}ConditionFileIsExecutable={UNPACKED_PATH}\n");
     vec![
         Unit { name: UNPACK_SERVICE, contents: unpack(arch) },
         Unit { name: SERVICE, contents: adapt(SERVICE_TEXT, UNPACKED_PATH, &wants) },
-        Unit { name: REPORT_SERVICE, contents: adapt(REPORT_TEXT, UNPACKED_PATH, &wants) },
+        Unit { name: REPORT_SERVICE, contents: adapt(REPORT_TEXT, UNPACKED_PATH, &unpacked) },
     ]
 }
 
@@ -112,6 +115,8 @@ mod tests {
                 unit.contents
             );
             assert!(!unit.contents.contains("Requires=skewguard-unpack"), "{}", unit.contents);
+            let skipped = unit.contents.contains("\nConditionFileIsExecutable=/run/skewguard/bin/skewguard\n");
+            assert_eq!(skipped, unit.name == REPORT_SERVICE, "{}", unit.contents);
         }
     }
 

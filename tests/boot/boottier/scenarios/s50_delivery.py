@@ -35,6 +35,49 @@ def by_ignition(world):
     both_ways(world, "ignition", "b")
 
 
+PACKED = "etc/skewguard/skewguard.gz"
+UNPACK = "skewguard-unpack.service"
+
+
+def without_program(world, damage):
+    """A node that would be refused, if only its agent could be unpacked. Ignition writes it, then `damage(root)`. Returns the boot that joins."""
+    node = world.node(delivery="machineconfig", policy=policy())
+    provision = node.provision
+
+    def damaged():
+        provision()
+        damage(node.root)
+
+    node.provision = damaged
+    node.boot().wait_reboot()
+    second = node.boot().settle()
+    world.expect.contains(" ".join(second.ran_before()), ["rebase"], "the first boot")
+    world.expect.contains(" ".join(second.ran()), ["kubelet.service"], "the second boot")
+    world.expect.equal(second.property("skewguard-report.service", "ConditionResult"), "no", "the report skipped")
+    return second
+
+
+@scenario("delivered-damaged", "a MachineConfig whose binary cannot be unpacked: the boot goes on, and one unit says why")
+def damaged(world):
+    def cut(root):
+        (root / PACKED).write_bytes((root / PACKED).read_bytes()[:100_000])
+
+    second = without_program(world, cut)
+    world.expect.equal(second.failed(), [UNPACK], "systemctl --failed")
+    world.expect.that(not second.exists("/run/skewguard/bin/skewguard"), "no half of a program")
+
+
+@scenario("delivered-for-another-architecture", "a MachineConfig for other nodes: the boot goes on, and nothing fails")
+def another_architecture(world):
+    def for_arm(root):
+        unit = root / "etc/systemd/system" / UNPACK
+        unit.write_text(unit.read_text(encoding="ascii").replace("Architecture=x86-64", "Architecture=arm64"), encoding="ascii")
+
+    second = without_program(world, for_arm)
+    world.expect.equal(second.failed(), [], "systemctl --failed")
+    world.expect.equal(second.property(UNPACK, "ConditionResult"), "no", "nothing unpacked")
+
+
 # Stands in for the agent of the image, to see whether it ever runs.
 NOTES = "/var/lib/agent-of-the-image-ran"
 NOTING = f"""#!/bin/sh
