@@ -14,7 +14,7 @@ use std::process::Command;
 const OLDEST: u16 = 239;
 
 /// Every directive used, with the version of systemd that it came with (its NEWS; 183 stands for what is older than the counting).
-const DIRECTIVES: [(&str, u16); 51] = [
+const DIRECTIVES: [(&str, u16); 50] = [
     ("After", 183),
     ("Before", 183),
     ("CapabilityBoundingSet", 183),
@@ -38,7 +38,6 @@ const DIRECTIVES: [(&str, u16); 51] = [
     ("ProtectClock", 245),
     ("ProtectControlGroups", 232),
     ("ProtectHome", 214),
-    ("ProtectHostname", 242),
     ("ProtectKernelLogs", 244),
     ("ProtectKernelModules", 232),
     ("ProtectKernelTunables", 232),
@@ -73,7 +72,7 @@ const DIRECTIVES: [(&str, u16); 51] = [
 
 /// Newer than the oldest systemd: skipped there, with a line in the journal, and nothing depends on them. Before 243 an out-of-memory kill of
 /// one process did not fail a unit, which is what `OOMPolicy=continue` asks for.
-const MAY_BE_SKIPPED: [&str; 6] = ["OOMPolicy", "ProtectClock", "ProtectHostname", "ProtectKernelLogs", "ProtectProc", "RestrictSUIDSGID"];
+const MAY_BE_SKIPPED: [&str; 5] = ["OOMPolicy", "ProtectClock", "ProtectKernelLogs", "ProtectProc", "RestrictSUIDSGID"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("systemd")
