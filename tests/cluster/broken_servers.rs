@@ -23,11 +23,11 @@ fn every_fault_has_its_name() {
         (Fault::Reset, |f| matches!(f, Failure::Reset(_))),
         (Fault::Hang, |f| *f == Failure::Timeout(Phase::Answer)),
         (Fault::Drip, |f| *f == Failure::Timeout(Phase::Answer)),
-        (Fault::Huge, |f| matches!(f, Failure::TooLarge { max: 65_536 })),
-        (Fault::HugeWithLength, |f| matches!(f, Failure::TooLarge { max: 65_536 })),
+        (Fault::Huge, |f| matches!(f, Failure::TooLarge { max: 524_288 })),
+        (Fault::HugeWithLength, |f| matches!(f, Failure::TooLarge { max: 524_288 })),
         (Fault::Redirect("https://elsewhere.example.com/".to_owned()), |f| *f == Failure::Redirect { status: 302 }),
     ];
-    assert_eq!(max, 65_536);
+    assert_eq!(max, 524_288);
     for (fault, fits) in table {
         for choice in both() {
             server.fault(fault.clone());
@@ -164,7 +164,7 @@ fn a_body_of_a_gibibyte_does_not_fill_the_memory() {
         let node = crate::node::Node::refused("worker-7", over);
         crate::cluster::bootstrap(&server, &node);
         let (said, status) = node.report();
-        assert_eq!(said.matches("the answer is longer than 65536 bytes; the rest was not read").count(), 2, "{over:?}: {said}");
+        assert_eq!(said.matches("the answer is longer than 524288 bytes; the rest was not read").count(), 2, "{over:?}: {said}");
         assert_eq!(status, 1);
     }
     // The largest of this process's children so far, among them these and every other test's curl (getrusage(2), in KiB).

@@ -52,6 +52,17 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
+impl Request {
+    /// What the answer may be: of a patched object only its metadata, where the server can do that (Kubernetes 1.15). A Node as a whole has
+    /// hundreds of kilobytes, with the images on it and whatever operators put there.
+    fn accept(&self) -> &'static str {
+        match self.method {
+            Method::Patch => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+            Method::Get | Method::Post | Method::Delete => "application/json",
+        }
+    }
+}
+
 /// An answer, whatever its status (redirects excepted: they are [`Failure::Redirect`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
@@ -75,9 +86,10 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 10 s, 30 s, 64 KiB: the objects we create come back in the answer with a few kB of managed fields.
+    /// 10 s, 30 s, 512 KiB: the metadata of an object has up to 256 KiB of annotations (Kubernetes, `TotalAnnotationSizeLimitB`), and labels and
+    /// managed fields beside them.
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), total: Duration::from_secs(30), body: 64 * 1024 }
+        Self { connect: Duration::from_secs(10), total: Duration::from_secs(30), body: 512 * 1024 }
     }
 }
 

@@ -79,6 +79,7 @@ async fn respond(
         method: request.method().to_string(),
         uri: request.uri().to_string(),
         content_type: header("content-type").unwrap_or_default(),
+        accept: header("accept").unwrap_or_default(),
         authorization: header("authorization"),
         certificate,
         body: Vec::new(),

@@ -20,7 +20,14 @@ pub struct Refusal(pub u16, pub &'static str, pub String);
 
 impl Cluster {
     pub fn new(crd: Option<Crd>, node: &str) -> Self {
-        let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": node, "labels": { "kubernetes.io/os": "linux" } } });
+        // As large as a Node gets: annotations up to their limit, and what the kubelet puts into its status.
+        let annotations = json!({ "operator.example.com/state": "x".repeat(250 * 1024) });
+        let images: Vec<Value> = (0..4000).map(|n| json!({ "names": ["x".repeat(200)], "sizeBytes": n })).collect();
+        let node = json!({
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": { "name": node, "labels": { "kubernetes.io/os": "linux" }, "annotations": annotations },
+            "status": { "images": images },
+        });
         let nodes = BTreeMap::from([((String::new(), node["metadata"]["name"].as_str().unwrap().to_owned()), node)]);
         Self {
             crd,

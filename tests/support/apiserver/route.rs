@@ -11,6 +11,7 @@ pub struct Asked {
     /// Path and query.
     pub uri: String,
     pub content_type: String,
+    pub accept: String,
     pub authorization: Option<String>,
     pub certificate: Option<Vec<u8>>,
     pub body: Vec<u8>,
@@ -40,7 +41,7 @@ pub fn answer(cluster: &mut Cluster, rbac: &Rbac, asked: &Asked) -> Answer {
         return refused("".to_owned(), refusal);
     };
     match act(cluster, rbac, &user, asked) {
-        Ok((status, body, remarks)) => Answer { user, status, body, remarks },
+        Ok((status, body, remarks)) => Answer { user, status, body: as_accepted(&asked.accept, body), remarks },
         Err(refusal) => refused(user, refusal),
     }
 }
@@ -53,6 +54,14 @@ fn refused(user: String, Refusal(code, reason, message): Refusal) -> Answer {
         return Answer { user, status: code, body: message.into(), remarks: Vec::new() };
     }
     Answer { user, status: code, body: status_object(code, reason, &message), remarks: Vec::new() }
+}
+
+/// Only the metadata, where the client prefers that (Kubernetes, "Metadata-only fetches").
+fn as_accepted(accept: &str, object: Value) -> Value {
+    if !accept.starts_with("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1") {
+        return object;
+    }
+    json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"] })
 }
 
 /// A `Status` of meta/v1, as every failure of an API server is one.

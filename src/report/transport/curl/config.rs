@@ -56,7 +56,7 @@ pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, 
     // Only heeded where the server says how long the answer is; the rest is bounded where it is read.
     set("max-filesize", &limits.body.to_string());
     set("user-agent", USER_AGENT);
-    set("header", "Accept: application/json");
+    set("header", &format!("Accept: {}", request.accept()));
     if let Some(body) = &files.body {
         set("data-binary", &format!("@{body}"));
         set("header", &format!("Content-Type: {}", request.content_type));
@@ -128,7 +128,7 @@ capath = "/dev/null"
 cacert = "/proc/self/fd/3"
 connect-timeout = "10"
 max-time = "30"
-max-filesize = "65536"
+max-filesize = "524288"
 user-agent = "skewguard/{}"
 header = "Accept: application/json"
 data-binary = "@/proc/self/fd/4"

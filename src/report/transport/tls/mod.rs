@@ -41,7 +41,7 @@ impl Tls {
             Method::Patch => reqwest::Method::PATCH,
             Method::Delete => reqwest::Method::DELETE,
         };
-        let mut outgoing = self.client.request(method, url);
+        let mut outgoing = self.client.request(method, url).header(ACCEPT, request.accept());
         if !request.body.is_empty() {
             outgoing = outgoing.header(CONTENT_TYPE, request.content_type).body(request.body.clone());
         }
@@ -65,7 +65,6 @@ impl Tls {
 fn build(kubeconfig: &Kubeconfig, limits: Limits) -> Result<Tls, String> {
     let server = Url::parse(&kubeconfig.server).map_err(|error| format!("server: {error}"))?;
     let mut headers = HeaderMap::new();
-    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
     if let Some(token) = &kubeconfig.token {
         let mut value = b"Bearer ".to_vec();
         value.extend_from_slice(token.expose());
