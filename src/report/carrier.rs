@@ -3,7 +3,7 @@
 use super::answer::SendError;
 use super::certificate::node_name;
 use super::kubeconfig::{Allow, Kubeconfig, load};
-use super::transport::{CURL, HostFacts, Limits, Request, Response, Transport, choose};
+use super::transport::{CURL, Choice, Failure, HostFacts, Limits, Request, Response, Transport, TransportError, choose};
 use crate::node::Root;
 use std::future::Future;
 use std::path::PathBuf;
@@ -61,18 +61,41 @@ impl Network<'_> {
         load(root, path, self.allow).map_err(|error| SendError::Setup(error.to_string()))
     }
 
-    fn transport(&self, identity: Identity) -> Result<Transport, SendError> {
+    fn way(&self, identity: Identity) -> Result<Way, SendError> {
         let kubeconfig = self.kubeconfig(identity)?;
-        let host = host_facts(self.root);
-        let choice = choose(host).map_err(|error| SendError::Setup(error.to_string()))?;
-        Ok(Transport::new(choice, &kubeconfig, self.limits, PathBuf::from(CURL))?)
+        let choice = choose(host_facts(self.root)).map_err(|error| SendError::Setup(error.to_string()))?;
+        Ok(Way { kubeconfig, choice, limits: self.limits })
+    }
+}
+
+/// All that one request needs.
+struct Way {
+    kubeconfig: Kubeconfig,
+    choice: Choice,
+    limits: Limits,
+}
+
+impl Way {
+    /// Sends it; by the cluster's public name where the internal one is not known, see [`Kubeconfig::by_public_name`].
+    async fn send(&self, request: &Request) -> Result<Response, TransportError> {
+        let unresolved =
+            |answer: &Result<_, TransportError>| matches!(answer, Err(error) if matches!(error.failure, Failure::Resolve { .. }));
+        let answer = self.send_to(&self.kubeconfig, request).await;
+        let Some(public) = self.kubeconfig.by_public_name().filter(|_| unresolved(&answer)) else { return answer };
+        let other = self.send_to(&public, request).await;
+        // The name to mend is the one in the kubeconfig.
+        if unresolved(&other) { answer } else { other }
+    }
+
+    async fn send_to(&self, kubeconfig: &Kubeconfig, request: &Request) -> Result<Response, TransportError> {
+        Transport::new(self.choice, kubeconfig, self.limits, PathBuf::from(CURL))?.send(request).await
     }
 }
 
 impl Carrier for Network<'_> {
     fn send(&self, identity: Identity, request: Request) -> impl Future<Output = Result<Response, SendError>> + Send + 'static {
-        let transport = self.transport(identity);
-        async move { Ok(transport?.send(&request).await?) }
+        let way = self.way(identity);
+        async move { Ok(way?.send(&request).await?) }
     }
 
     /// From the certificate of the kubelet's kubeconfig.

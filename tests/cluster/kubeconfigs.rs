@@ -216,6 +216,28 @@ fn hostile_yaml_is_bounded_and_never_quoted() {
 }
 
 #[test]
+fn the_public_name_is_only_for_the_internal_one() {
+    let text = server().kubeconfig(&format!("token: {BOOTSTRAP_TOKEN}"));
+    let line = text.lines().find(|line| line.contains("    server: ")).unwrap();
+    let table = [
+        ("https://api-int.c1.example.com:6443", Some(("https://api.c1.example.com:6443", "api-int.c1.example.com"))),
+        ("https://api-int.c1.example.com", Some(("https://api.c1.example.com", "api-int.c1.example.com"))),
+        ("https://api-int.c1.example.com/k8s", Some(("https://api.c1.example.com/k8s", "api-int.c1.example.com"))),
+        ("https://api.c1.example.com:6443", None),
+        ("https://api-internal.c1.example.com:6443", None),
+        ("https://api-int.c1.example.com:6443\n    tls-server-name: kubernetes", None),
+        ("https://[fd00::1]:6443", None),
+    ];
+    for (from, to) in table {
+        let kubeconfig = load_with(&text.replace(line, &format!("    server: {from}")), &[]).unwrap();
+        let public = kubeconfig.by_public_name();
+        let found = public.as_ref().map(|public| (public.server.as_str(), public.tls_server_name.as_deref().unwrap()));
+        assert_eq!(found, to, "{from}");
+        assert!(public.is_none_or(|public| (public.ca, public.token) == (kubeconfig.ca, kubeconfig.token)), "{from}");
+    }
+}
+
+#[test]
 fn a_kubeconfig_that_is_not_there() {
     let dir = tempfile::tempdir().unwrap();
     let error = load(&Root::open(dir.path()).unwrap(), "/etc/kubernetes/kubeconfig", Allow::default()).unwrap_err();

@@ -14,6 +14,7 @@ mod broken_servers;
 mod cluster;
 mod faults;
 mod kubeconfigs;
+mod names;
 mod node;
 mod program;
 mod real;

@@ -33,6 +33,19 @@ pub struct Kubeconfig {
     pub client: Option<Client>,
 }
 
+impl Kubeconfig {
+    /// The same API server by the cluster's public name: `api.NAME` instead of `api-int.NAME`, and still held to the certificate of
+    /// `api-int.NAME`, which it has for whoever asks for that name. Where the installer brings its own DNS (bare metal, vSphere, Nutanix,
+    /// OpenStack: openshift/installer, docs/design/baremetal/networking-infrastructure.md), only `api.NAME` has to be in the site's DNS:
+    /// `api-int.NAME` is in a CoreDNS that the kubelet starts on every node, and on a node that is held nobody does.
+    #[must_use]
+    pub fn by_public_name(&self) -> Option<Self> {
+        let rest = self.server.strip_prefix("https://api-int.").filter(|_| self.tls_server_name.is_none())?;
+        let name = rest.split([':', '/']).next().unwrap_or_default();
+        Some(Self { server: format!("https://api.{rest}"), tls_server_name: Some(format!("api-int.{name}")), ..self.clone() })
+    }
+}
+
 /// A client certificate and its key, each as the PEM that holds it. Where both are kept in one file, both are that file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
