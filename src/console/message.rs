@@ -4,7 +4,7 @@
 //! agetty escape.
 
 use super::page::{Page, Printer, TEXT, ascii, cut};
-use super::platform::{Wanted, fix};
+use super::platform::{Fix, Wanted, fix};
 use crate::policy::POLICY_PATH;
 use crate::verdict::{Action, Finding, Outcome, OverrideSource, OverrideWord, Reason, Verdict};
 use crate::version::Scheme;
@@ -121,10 +121,12 @@ pub fn kernel_log(verdict: &Verdict) -> String {
     cut(&ascii(&format!("skewguard: {what}: {} ({})", verdict.message, verdict.reason)), 400)
 }
 
-/// What to change so that the next node of this kind is let in: one sentence for a report, with the field that it is set in.
+/// What to change so that the next node of this kind is let in: a sentence or two for a report, with the field that it is set in.
 pub fn remedy(verdict: &Verdict) -> String {
-    let fix = fix(verdict.platform.as_deref(), verdict.target.pool.as_deref(), wanted(verdict));
-    ascii(&format!("{} {}", fix.what, fix.field))
+    let Fix { what, field, .. } = fix(verdict.platform.as_deref(), verdict.target.pool.as_deref(), wanted(verdict));
+    let begins = field.starts_with(char::is_uppercase) && !what.ends_with(['.', ':']);
+    let (stop, end) = (if begins { "." } else { "" }, if field.ends_with('.') { "" } else { "." });
+    ascii(&format!("{what}{stop} {field}{end}"))
 }
 
 fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {

@@ -305,6 +305,9 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         let answer = Answer::read(channel, result);
         let repeat = !self.no_verdict && self.is_held();
         self.delivery.answered(channel, self.now(), &answer, (self.parts.chance)(), repeat);
+        if self.parts.once && matches!(answer, Answer::Failed { .. }) {
+            self.delivery.stop(channel);
+        }
         match &answer {
             Answer::Delivered { uid, already } => {
                 self.keep(channel, uid.as_deref());

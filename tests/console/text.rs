@@ -88,6 +88,18 @@ const PLATFORMS: [&str; 14] = [
     "",
 ];
 
+/// The same for the report, where it is a text of its own, and the policy's help may follow.
+#[test]
+fn the_report_says_it_in_sentences() {
+    for platform in PLATFORMS {
+        for pool in ["worker", "master"] {
+            let text = skewguard::console::message::remedy(&Node { platform, pool, ..Node::default() }.verdict());
+            assert!(text.starts_with(char::is_uppercase) && text.ends_with('.') && !text.ends_with(".."), "{platform:?} {pool}: {text}");
+            assert!(!text.contains("spec.release.image VM"), "{platform:?} {pool}: {text}");
+        }
+    }
+}
+
 #[test]
 fn every_platform_says_what_to_change() {
     // What to do is one paragraph of the message: the lines from "Fix" to the next label.

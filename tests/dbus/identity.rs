@@ -147,7 +147,7 @@ struct Cluster(Arc<Mutex<Vec<serde_json::Value>>>);
 impl Carrier for Cluster {
     fn send(&self, _: As, request: Request) -> impl Future<Output = Result<Response, SendError>> + Send + 'static {
         self.0.lock().expect("no panic before").push(serde_json::from_slice(&request.body).expect("JSON"));
-        async { Ok(Response { status: 201, retry_after: None, body: Vec::new() }) }
+        async { Ok(Response { status: 201, retry_after: None, body: br#"{"metadata":{"name":"a"}}"#.to_vec() }) }
     }
     fn node_name(&self) -> Option<String> {
         None

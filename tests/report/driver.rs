@@ -7,7 +7,7 @@ use skewguard::report::answer::SendError;
 use skewguard::report::carrier::{Carrier, Identity};
 use skewguard::report::run::{End, Parts, run};
 use skewguard::report::state::STATE_PATH;
-use skewguard::report::transport::{Failure, Request, Response, TransportError};
+use skewguard::report::transport::{Failure, Phase, Request, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level, Watcher};
 use skewguard::verdict::Verdict;
 use std::future::Future;
@@ -38,11 +38,19 @@ struct Cluster {
     arrived: Arc<Mutex<Vec<Arrived>>>,
     node: Arc<Mutex<Option<&'static str>>>,
     started: Instant,
+    /// How long an answer takes.
+    patience: Duration,
 }
 
 impl Cluster {
     fn new(rule: impl Fn(Duration, &str) -> Reply + Send + Sync + 'static) -> Self {
-        Self { rule: Arc::new(rule), arrived: Arc::default(), node: Arc::default(), started: Instant::now() }
+        Self {
+            rule: Arc::new(rule),
+            arrived: Arc::default(),
+            node: Arc::default(),
+            started: Instant::now(),
+            patience: Duration::from_millis(10),
+        }
     }
 
     fn arrived(&self) -> Vec<Arrived> {
@@ -58,7 +66,7 @@ impl Carrier for Cluster {
     fn send(&self, identity: Identity, request: Request) -> impl Future<Output = Reply> + Send + 'static {
         let (cluster, at) = (self.clone(), self.started.elapsed());
         async move {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            tokio::time::sleep(cluster.patience).await;
             let body = serde_json::from_slice(&request.body).unwrap();
             cluster.arrived.lock().unwrap().push(Arrived { at, identity, path: request.path.clone(), body });
             (cluster.rule)(at, &request.path)
@@ -398,5 +406,17 @@ async fn once_tries_everything_once() {
         parts.once = true;
         assert_eq!(tokio::time::timeout(Duration::from_secs(60), run(parts)).await.unwrap(), end);
         assert_eq!(cluster.paths(), [REPORTS, EVENTS], "{answer}");
+        let lines = log.lines.lock().unwrap();
+        assert!(lines.iter().all(|(_, line)| !line.contains("next try")), "{lines:?}");
     }
+    // A server that is slow to say no is not asked again meanwhile.
+    let (node, log) = (Node::refused(), Log::default());
+    let server = "https://api-int.c1.example.com:6443".to_owned();
+    let timeout = TransportError { server, failure: Failure::Timeout(Phase::Answer) };
+    let cluster = Cluster { patience: Duration::from_secs(30), ..Cluster::new(move |_, _| Err(timeout.clone().into())) };
+    let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200);
+    let mut parts = node.parts(&cluster, &log, &now);
+    parts.once = true;
+    assert_eq!(tokio::time::timeout(Duration::from_secs(120), run(parts)).await.unwrap(), End::Undelivered);
+    assert_eq!(cluster.paths(), [REPORTS, EVENTS]);
 }

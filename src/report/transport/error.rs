@@ -146,9 +146,9 @@ pub(super) fn of_io(error: &std::io::Error) -> Option<Failure> {
         ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable | ErrorKind::NetworkDown | ErrorKind::AddrNotAvailable => {
             Failure::Unreachable(word(&error.to_string()))
         }
-        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
-            Failure::Reset(word(&error.to_string()))
-        }
+        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => Failure::Reset(word(&error.to_string())),
+        // What rustls says of this is for its programmers.
+        ErrorKind::UnexpectedEof => Failure::Reset("cut off without TLS being ended".to_owned()),
         _ => return None,
     })
 }
