@@ -61,7 +61,7 @@ pub enum Mistake {
     UnknownValue,
     /// A version or release that cannot be read, or not in this field.
     VersionNotUnderstood,
-    /// A version or release that is read, but names nothing that exists.
+    /// A version or release that is read, but names nothing that exists, or not in this field.
     ImplausibleVersion,
     /// The policy has no limits.
     NoLimits,

@@ -17,6 +17,12 @@ const FIRST_UNNAMED: OcpMinor = OcpMinor { major: 4, minor: 19 };
 /// Configs served before this release do not name their release.
 const FIRST_NAMED: OcpMinor = OcpMinor { major: 4, minor: 8 };
 
+/// Newest RHEL major that there is.
+const LAST_MAJOR: u16 = 10;
+
+/// Last minor of a RHEL major (Red Hat Enterprise Linux Life Cycle): 8.10, 9.10, 10.10.
+const LAST_MINOR: u16 = 10;
+
 /// Whom a limit is for, as far as it is understood.
 pub(super) struct Selectors<'a> {
     pub(super) at: Place<'a>,
@@ -224,7 +230,21 @@ fn bound(lint: &mut Lint, value: &Place<'_>, for_ocp: &str) -> Option<RhcosBound
         let message = format!("{image} does not say its RHEL minor: images of RHEL {major} cannot be compared with it");
         lint.warning(value, Mistake::NoEffect, message, format!("write RHEL major.minor, such as \"{major}.2\""));
     }
+    if let RhcosBound::Rhel(rhel) = bound {
+        plausible(lint, value, rhel);
+    }
     Some(bound)
+}
+
+/// 9.20 is not 9.2: as a minimum it refuses every image of RHEL 9.
+fn plausible(lint: &mut Lint, value: &Place<'_>, rhel: RhelVersion) {
+    if rhel.minor.is_some_and(|minor| minor > LAST_MINOR) {
+        let message = format!("there is no RHEL {rhel}: the last minor of a major is {LAST_MINOR}");
+        lint.error(value, Mistake::ImplausibleVersion, message, "write RHEL major.minor, such as \"9.2\"");
+    } else if rhel.major > LAST_MAJOR {
+        let message = format!("there are no boot images of RHEL {} that this version of skewguard knows of", rhel.major);
+        lint.warning(value, Mistake::ImplausibleVersion, message, "write RHEL major.minor, such as \"9.2\"");
+    }
 }
 
 fn rhel_majors(lint: &mut Lint, value: &Place<'_>, pools: Option<&Option<Vec<String>>>) -> Option<Vec<u16>> {
