@@ -18,9 +18,10 @@ const RELOAD_MAX: Duration = Duration::from_secs(2);
 /// Makes waiting login prompts print `/etc/issue` anew (agetty(8), `--reload`, since util-linux 2.26).
 ///
 /// # Errors
-/// It cannot be run, fails, or takes longer than two seconds; then it is ended.
+/// It cannot be run, fails, or takes longer than two seconds; then it is ended. The error names it.
 pub fn reload_prompts() -> Result<(), Error> {
-    run_bounded(Command::new(AGETTY).arg("--reload"), RELOAD_MAX)
+    let done = run_bounded(Command::new(AGETTY).arg("--reload"), RELOAD_MAX);
+    done.map_err(|error| Error::new(error.kind(), format!("{AGETTY} --reload: {error}")))
 }
 
 fn run_bounded(command: &mut Command, most: Duration) -> Result<(), Error> {
@@ -29,7 +30,7 @@ fn run_bounded(command: &mut Command, most: Duration) -> Result<(), Error> {
     loop {
         match child.try_wait()? {
             Some(status) if status.success() => return Ok(()),
-            Some(status) => return Err(Error::other(format!("{AGETTY} --reload: {status}"))),
+            Some(status) => return Err(Error::other(status.to_string())),
             None if Instant::now() >= until => {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -152,7 +153,7 @@ mod tests {
     fn a_program_that_hangs_fails_or_is_missing_is_an_error() {
         run_bounded(&mut Command::new("true"), RELOAD_MAX).unwrap();
         let failed = run_bounded(&mut Command::new("false"), RELOAD_MAX).unwrap_err();
-        assert_eq!(failed.to_string(), format!("{AGETTY} --reload: {}", std::process::ExitStatus::from_raw(0x100)));
+        assert_eq!(failed.to_string(), std::process::ExitStatus::from_raw(0x100).to_string());
         let missing = run_bounded(&mut Command::new("/nonexistent/agetty"), RELOAD_MAX).unwrap_err();
         assert_eq!(missing.kind(), ErrorKind::NotFound);
         let hung = run_bounded(Command::new("sleep").arg("1000"), Duration::from_millis(50)).unwrap_err();

@@ -39,7 +39,8 @@ pub enum GateError {
 /// Holds the node: drop-ins, reload, verification, stop of what already runs, and the stamp last. Without `systemd` (another root than the
 /// running system's) only the files are written.
 ///
-/// A node that cannot be held is left as it was, except that a boot that is refused already stays refused. Never fails: the status says what
+/// A node that cannot be held is left as it was, except that a boot that is refused already stays refused, and that what ran although it was to
+/// wait for us may have been stopped. Never fails: the status says what
 /// was done.
 pub fn hold(root: &Root, systemd: Option<&Systemd>) -> GateStatus {
     let refused_before = is_refused(root);

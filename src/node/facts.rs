@@ -1,10 +1,11 @@
 //! Gathering everything that the decision needs.
 
 use super::machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, MAX_POLICY, load_target};
-use super::{FileError, Record, Root, aleph, cmdline, deployment, os_release, policy};
+use super::{FileError, Problem, Record, Root, aleph, cmdline, deployment, os_release, policy};
 use crate::text;
 use crate::verdict::{BootImage, Deployment, Facts, ImageSource, PolicyInput, TargetInput};
 use crate::version::ImageVersion;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// The kubelet's kubeconfig: there once it was started.
@@ -154,6 +155,10 @@ fn aleph_in(path: &Path) -> Result<BootImage, FileError> {
 fn read_own(path: &Path, max: u64) -> Result<(String, Vec<u8>), FileError> {
     let name = text::word(&path.to_string_lossy());
     let absolute = std::path::absolute(path).map_err(|error| FileError::io(&name, error))?;
+    // A shell's <(command) is a link that only the kernel can follow.
+    if std::fs::metadata(&absolute).is_ok_and(|file| file.file_type().is_fifo()) {
+        return Err(FileError { path: name, problem: Problem::NotAFile("FIFO") });
+    }
     let root = Root::open(Path::new("/")).map_err(|error| FileError::io("/", error))?;
     let bytes = root.read(&absolute.to_string_lossy(), max).map_err(|error| FileError { path: name.clone(), ..error })?;
     let bytes = bytes.ok_or_else(|| FileError::io(&name, nix::errno::Errno::ENOENT))?;

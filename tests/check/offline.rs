@@ -2,6 +2,7 @@
 
 use crate::{check_json, skewguard};
 use std::path::Path;
+use std::process::Command;
 
 const POLICY: &str = r#"{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageSkewPolicy","mode":"Enforce",
     "limits":[{"minimumOCPVersion":"4.13.0","minimumRHCOSVersion":"9.2"}]}"#;
@@ -49,6 +50,14 @@ fn a_named_file_that_cannot_be_used_is_an_error_and_names_it() {
         let output = skewguard(&["check", "--policy", &policy, "--aleph", aleph]);
         assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(1), want.as_str()));
     }
+}
+
+#[test]
+fn a_pipe_is_called_one() {
+    let skewguard = env!("CARGO_BIN_EXE_skewguard");
+    let output = Command::new("sh").args(["-c", "true | \"$0\" check --root / --policy /dev/fd/0", skewguard]).output().expect("sh starts");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), error.as_ref()), (Some(1), "skewguard: /dev/fd/0: is a FIFO, not a regular file\n"));
 }
 
 #[test]

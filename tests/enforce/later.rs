@@ -164,3 +164,16 @@ fn the_message_of_a_node_that_goes_on_ends_with_its_boot() {
     assert_eq!(node.files()["etc/issue"], before);
     assert_eq!(node.json("var/lib/skewguard/verdict.json")["verdict"], "Refused", "the verdict stays");
 }
+
+#[test]
+fn a_node_that_has_joined_is_not_held_although_its_config_is_still_there() {
+    let node = Node::new(REFUSED);
+    let before = node.files()["etc/issue"].clone();
+    fs::create_dir_all(node.path("var/lib/kubelet/pki")).expect("made");
+    fs::write(node.path("var/lib/kubelet/pki/kubelet-client-current.pem"), "").expect("written");
+    assert_eq!(node.run("enforce").status.code(), Some(0));
+    assert!(!node.is_stamped());
+    assert_eq!(node.held(), [""; 0]);
+    assert_eq!(node.files()["etc/issue"], before);
+    assert_eq!(node.json("run/skewguard/verdict.json")["verdict"], "Refused", "the finding is on record");
+}
