@@ -75,10 +75,12 @@ impl From<&Verdict> for Entry {
     }
 }
 
-/// The verdict as text: one line, then a line for every further failure, what the gate could not do, and every warning.
+/// The verdict as text: one line, then a line for every failure that is not in it, what the gate could not do, and every warning.
 pub fn message(verdict: &Verdict) -> String {
     let mut text = format!("{} ({}, {}): {}", verdict.verdict, verdict.reason, verdict.action, verdict.message);
-    let failures = verdict.failures().skip(1).map(|finding| format!("also {}: {}", finding.rule, finding.message));
+    // The first failure is what a refusal is about; of another verdict none is.
+    let (said, also) = if verdict.verdict == Outcome::Refused { (1, "also") } else { (0, "disregarded:") };
+    let failures = verdict.failures().skip(said).map(|finding| format!("{also} {}: {}", finding.rule, finding.message));
     let gate = verdict.gate.iter().filter_map(|gate| {
         let what = if gate.held { "not wholly held back" } else { "not held back" };
         gate.error.as_ref().map(|error| format!("{what}: {error}"))

@@ -3,7 +3,7 @@
 use crate::world::{Powers, alone};
 use crate::{allowed, refused, verdict};
 use skewguard::journal;
-use skewguard::verdict::{Outcome, Override, OverrideSource, OverrideWord, Verdict};
+use skewguard::verdict::{Action, Outcome, Override, OverrideSource, OverrideWord, Reason, Verdict};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::net::UnixDatagram;
@@ -169,6 +169,23 @@ fn without_a_journald_that_listens_the_lines_go_to_the_writer() {
         fs::remove_dir_all("/run/systemd").expect("removed");
         assert_eq!(recorded(), PLAIN, "no directory");
     });
+}
+
+#[test]
+fn what_no_longer_decides_is_said_whole_and_not_as_a_second_failure() {
+    let off = Verdict {
+        verdict: Outcome::Disabled,
+        action: Action::Proceed,
+        reason: Reason::OverrideOff,
+        message: "the override says off".to_owned(),
+        ..refused()
+    };
+    assert_eq!(
+        journal::message(&off),
+        "Disabled (OverrideOff, Proceed): the override says off\n\
+         disregarded: BelowMinimumOCPVersion: boot image is OCP 4.11; the minimum is 4.13.0\n\
+         disregarded: BelowMinimumRHCOSVersion: boot image is RHEL 8.6; the minimum is 9.2"
+    );
 }
 
 /// A writer that fails, as a closed standard error does.
