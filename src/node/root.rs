@@ -272,7 +272,13 @@ impl Root {
     }
 
     fn unlink(&self, path: &str, flag: UnlinkatFlags) -> Result<bool, FileError> {
-        let Some((dir, name)) = self.parent(path)? else { return Ok(false) };
+        let (dir, name) = match self.parent(path) {
+            Ok(Some(place)) => place,
+            Ok(None) => return Ok(false),
+            // Below a file there is nothing.
+            Err(FileError { problem: Problem::Io(error), .. }) if error.kind() == ErrorKind::NotADirectory => return Ok(false),
+            Err(error) => return Err(error),
+        };
         match unlinkat(&dir, name.as_os_str(), flag) {
             Ok(()) => Ok(true),
             Err(Errno::ENOENT) => Ok(false),

@@ -74,6 +74,7 @@ fn links_are_put_read_and_removed_themselves() {
     assert!(root.remove("/etc/issue").expect("removed"));
     assert!(!root.remove("/etc/issue").expect("nothing there"));
     assert!(!root.remove("/no/such/directory/file").expect("nothing there"));
+    assert!(!root.remove("/usr/lib/issue/below").expect("nothing is below a file"));
     assert!(root.exists("/usr/lib/issue").expect("looked"));
     assert_eq!(root.read_link("/usr/lib/issue").expect("looked"), None);
 }

@@ -104,6 +104,20 @@ fn the_message_goes_on_top_never_stacks_and_leaves_no_trace() {
     }
 }
 
+/// Then the message is on the console alone; what was to be restored is, and nothing waits for the next boot.
+#[test]
+fn a_motd_that_cannot_be_written_is_no_reason_to_restore_for_ever() {
+    let (dir, root) = node(|issue| fs::write(issue, "banner\n").unwrap());
+    fs::remove_dir_all(dir.path().join("etc/motd.d")).unwrap();
+    fs::write(dir.path().join("etc/motd.d"), "a file where a directory should be").unwrap();
+    let before = snapshot(dir.path());
+    let error = show(&root, FIRST, MOTD_TEXT).unwrap_err();
+    assert_eq!(error.to_string(), "/etc/motd.d/skewguard: Not a directory (os error 20)");
+    assert!(restore(&root).unwrap());
+    assert!(!pending_restore(&root));
+    assert_eq!(snapshot(dir.path()), before);
+}
+
 /// A [`Root`] whose `left`-th change is the last: with `done` it still happens. Everything after it fails, as after a kill; with `once` only
 /// that one fails, as without space.
 struct Faulty<'a> {
