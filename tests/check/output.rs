@@ -25,6 +25,7 @@ fn check_prints_what_the_expectation_shows() {
         "rhcos-9.6-allowed",
         "rhcos-4.12-override-off",
         "scos-9-minor-unknown",
+        "fcos-39-undetermined",
         "two-step-update-already-rebased",
         "rhcos-4.12-no-policy",
     ] {

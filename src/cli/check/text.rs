@@ -1,6 +1,7 @@
 //! The verdict for a person at a terminal (pure).
 
 use crate::verdict::{Action, BootImageStatus, Finding, Outcome, OverrideSource, OverrideWord, RuleResult, Verdict};
+use crate::version::Scheme;
 
 /// Verdict first, then why, then what it was made from.
 pub(super) fn render(verdict: &Verdict) -> String {
@@ -86,6 +87,7 @@ fn why_not_blocked(verdict: &Verdict) -> &'static str {
 
 fn known(image: &BootImageStatus) -> String {
     let parts = [
+        (image.scheme == Scheme::Fcos).then(|| "Fedora CoreOS".to_owned()),
         image.rhel_version.as_ref().map(|rhel| format!("RHEL {rhel}")),
         image.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}")),
         image.build_date.as_ref().map(|date| format!("built {date}")),
