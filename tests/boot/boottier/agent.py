@@ -1,5 +1,6 @@
 """The agent under test: built from this project, and put into a boot image or a config."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -75,6 +76,15 @@ def as_machine_config(policy):
 def as_ignition(policy):
     """What `skewguard render ignition` prints for this policy."""
     return json.loads(_render_with(policy, "ignition", binary()))
+
+
+def with_pointer(user_data, url):
+    """User data with what `skewguard render pointer` adds to it, to fetch the full binary from `url`."""
+    with tempfile.NamedTemporaryFile("w", suffix=".ign", encoding="utf-8") as file:
+        json.dump(user_data, file)
+        file.flush()
+        digest = hashlib.sha512(binary().read_bytes()).hexdigest()
+        return json.loads(render("pointer", "--url", url, "--sha512", digest, "--user-data", file.name))
 
 
 def _render_with(policy, what, program):

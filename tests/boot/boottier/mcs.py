@@ -1,10 +1,14 @@
-"""Stand-in for the machine config server: serves one Ignition config and notes who asked."""
+"""Stand-in for the machine config server: serves one Ignition config, and the agent for the pointer, and notes who asked."""
 
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from . import agent
+
 PATH = "/config/worker"
+# Where a mirror would have the full binary; in a real cluster that is another server.
+AGENT_PATH = "/mirror/skewguard"
 
 
 class MachineConfigServer:
@@ -15,15 +19,15 @@ class MachineConfigServer:
         requests = self.requests = []
 
         class Handler(BaseHTTPRequestHandler):
-            """Answers GET for the one config."""
+            """Answers GET for the config and the agent."""
 
             def do_GET(self):  # pylint: disable=invalid-name
-                """Answers the config, or 404."""
+                """Answers the config, the agent, or 404."""
                 requests.append({"path": self.path, "agent": self.headers.get("User-Agent", "")})
-                found = self.path == PATH
-                answer = body if found else b"not found\n"
+                found = self.path in (PATH, AGENT_PATH)
+                answer = body if self.path == PATH else agent.binary().read_bytes() if found else b"not found\n"
                 self.send_response(200 if found else 404)
-                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Type", "application/octet-stream" if self.path == AGENT_PATH else "application/json")
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
                 self.wfile.write(answer)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from . import agent, cluster, ignition
 from .boot import Boot
-from .mcs import MachineConfigServer
+from .mcs import AGENT_PATH, PATH, MachineConfigServer
 from .nspawn import Container
 from .patience import BOOT
 from .sysroot import IMAGES, STATEROOT, boot_entries, choose_image, deployment, image_entry
@@ -42,7 +42,8 @@ class Setup:
     pool: str = "worker"
     # Content of /etc/skewguard/policy.json: an object, text, or None for no policy.
     policy: object = None
-    # "baked" into the image, served as a "machineconfig", "both" of them, in user data by "ignition", or None: no agent.
+    # "baked" into the image, served as a "machineconfig", "both" of them, in user data by "ignition", fetched by a "pointer" in user data, or
+    # None: no agent.
     delivery: str | None = "baked"
     # Content of the aleph file; None for no aleph.
     aleph: object = FROM_IMAGE
@@ -75,6 +76,8 @@ class Setup:
         """What the machine gets as user data: a pointer, and the agent where it is delivered that way."""
         if self.delivery == "ignition":
             return cluster.pointer(url, agent.as_ignition(self.policy))
+        if self.delivery == "pointer":
+            return agent.with_pointer(cluster.pointer(url), url.replace(PATH, AGENT_PATH))
         return cluster.pointer(url)
 
 
@@ -129,7 +132,8 @@ class Node:
                 ignition.apply(self.root, self.setup.user_data(server.url("127.0.0.1")), self.work)
         finally:
             server.close()
-        if [request["path"] for request in server.requests] != ["/config/worker"]:
+        wanted = [PATH, AGENT_PATH] if self.setup.delivery == "pointer" else [PATH]
+        if [request["path"] for request in server.requests] != wanted:
             raise ignition.IgnitionError(f"the machine config server was asked for {server.requests}")
 
     @contextmanager

@@ -35,6 +35,11 @@ def by_ignition(world):
     both_ways(world, "ignition", "b")
 
 
+@scenario("delivered-pointer", "fetched by `render pointer` in the user data, the policy served: refused, and allowed")
+def by_pointer(world):
+    both_ways(world, "pointer", "b")
+
+
 PACKED = "etc/skewguard/skewguard.gz"
 UNPACK = "skewguard-unpack.service"
 
