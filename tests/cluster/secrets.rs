@@ -40,12 +40,13 @@ fn curl_has_no_secret_in_its_arguments_environment_or_files() {
             let read = |name: &str| String::from_utf8_lossy(&std::fs::read(process.join(name)).unwrap()).into_owned();
             assert_eq!(read("cmdline"), "/usr/bin/curl\0--disable\0--config\0-\0");
             assert_eq!(read("environ"), "LC_ALL=C\0");
+            // What is on a disk holds none of it: cargo's test runner leaves files of its own open, which are inherited too.
             for fd in std::fs::read_dir(process.join("fd")).unwrap().flatten() {
                 let target = std::fs::read_link(fd.path()).unwrap_or_default().to_string_lossy().into_owned();
-                let in_memory =
-                    ["/memfd:skewguard", "pipe:", "socket:", "anon_inode:", "/dev/"].iter().any(|kind| target.starts_with(kind));
-                // What cargo's test runner leaves open is inherited too.
-                assert!(in_memory || !target.contains("skewguard"), "{target}");
+                if target.starts_with('/') && !target.starts_with("/memfd:skewguard") && fd.path().metadata().unwrap().is_file() {
+                    let text = String::from_utf8_lossy(&std::fs::read(fd.path()).unwrap()).into_owned();
+                    assert!(![BOOTSTRAP_TOKEN, "PRIVATE KEY"].iter().any(|secret| text.contains(secret)), "{target}");
+                }
             }
         };
         tokio::select! {

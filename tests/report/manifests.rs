@@ -271,13 +271,17 @@ fn the_policies_stop_what_nodes_do_not_send() {
 
     let event = sample_event(About::NoVerdict, Regarding::namespace(), &Identity::default());
     let about = "an Event is about a BootImageReport or the namespace skewguard";
+    let named = "what an Event is about is named by kind, namespace, name and uid";
     for (object, message) in [
+        (set(&event, "/regarding/name", json!("x".repeat(254))), named),
+        (set(&event, "/regarding/uid", json!("x".repeat(129))), named),
+        (set(&event, "/regarding/fieldPath", json!("x")), named),
         (set(&event, "/metadata/name", json!("anything")), "an Event is named after the report and a number"),
         (set(&event, "/metadata/labels", json!({ "a": "b" })), "an Event has a name and no other metadata"),
         (set(&event, "/reportingController", json!("kubelet")), "reportingController must be skewguard.dev/agent"),
         (set(&event, "/regarding/kind", json!("Pod")), about),
         (set(&event, "/regarding/namespace", json!("default")), about),
-        (set(&event, "/regarding", json!({})), about),
+        (set(&event, "/regarding/kind", Value::Null), about),
         (set(&event, "/note", json!("x".repeat(1025))), "a note has at most 1024 characters"),
         (set(&event, "/series", json!({ "count": 2 })), "an Event is about one object, and no series"),
     ] {
@@ -285,6 +289,19 @@ fn the_policies_stop_what_nodes_do_not_send() {
         let core = denied("skewguard-core-events", BOOTSTRAP, "CREATE", &as_core(object));
         assert_eq!(core.len(), 1, "{core:?}");
     }
+    let core = as_core(event.clone());
+    for (pointer, value) in [
+        ("/reason", json!("x".repeat(129))),
+        ("/action", json!("x".repeat(129))),
+        ("/reportingInstance", json!("x".repeat(129))),
+        ("/source", json!({ "host": "x" })),
+        ("/source", json!({ "component": "x" })),
+    ] {
+        let message = "reason, action and reportingInstance have at most 128 characters, and there is no source";
+        assert_eq!(denied("skewguard-core-events", BOOTSTRAP, "CREATE", &set(&core, pointer, value)), [message], "{pointer}");
+    }
+    // As an API server has it of every Event.
+    assert_eq!(denied("skewguard-core-events", BOOTSTRAP, "CREATE", &set(&core, "/source", json!({}))), [""; 0]);
     assert_eq!(denied("skewguard-events", BOOTSTRAP, "UPDATE", &event), ["a node's Event is made once and never changed"]);
 }
 

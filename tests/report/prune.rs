@@ -38,7 +38,7 @@ fn date(days_ago: u32) -> String {
 #[test]
 fn reports_older_than_thirty_days_go_and_the_others_stay() {
     let listing = format!("a-0123456789abcdef   {}\nb-0123456789abcdef   {}\nc-0123456789abcdef   {}\n", date(31), date(29), date(400));
-    let expected = "delete bootimagereports.skewguard.dev -n skewguard a-0123456789abcdef c-0123456789abcdef\n";
+    let expected = "delete bootimagereports.skewguard.dev -n skewguard --ignore-not-found a-0123456789abcdef c-0123456789abcdef\n";
     assert_eq!(prune(&listing, 0), (expected.to_owned(), true));
 }
 

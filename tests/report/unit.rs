@@ -56,6 +56,7 @@ fn old_boot_images_skip_sandboxing_only() {
         "Documentation",
         "ExecStart",
         "KeyringMode",
+        "LimitCORE",
         "LockPersonality",
         "MemoryDenyWriteExecute",
         "MemoryMax",

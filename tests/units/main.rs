@@ -14,7 +14,7 @@ use std::process::Command;
 const OLDEST: u16 = 239;
 
 /// Every directive used, with the version of systemd that it came with (its NEWS; 183 stands for what is older than the counting).
-const DIRECTIVES: [(&str, u16); 50] = [
+const DIRECTIVES: [(&str, u16); 51] = [
     ("After", 183),
     ("Before", 183),
     ("CapabilityBoundingSet", 183),
@@ -25,6 +25,7 @@ const DIRECTIVES: [(&str, u16); 50] = [
     ("ExecStop", 183),
     ("IPAddressDeny", 235),
     ("KeyringMode", 235),
+    ("LimitCORE", 183),
     ("LockPersonality", 235),
     ("MemoryDenyWriteExecute", 231),
     ("MemoryMax", 231),

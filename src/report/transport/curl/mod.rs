@@ -160,7 +160,7 @@ fn local(error: std::io::Error) -> Failure {
 }
 
 /// A file in memory. curl has it as stdin or stderr, or opens it as /proc/self/fd/N, which it can because it is inherited: it is not
-/// close-on-exec. The report runs no other program.
+/// close-on-exec. The only other program that the report runs, `agetty --reload`, may inherit it too; it is root's, and ends at once.
 struct MemoryFile(File);
 
 impl MemoryFile {
