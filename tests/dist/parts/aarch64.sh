@@ -24,13 +24,24 @@ for_arm_only() {
     grep 'ConditionArchitecture=arm64' "$work/arm.yaml"
 }
 
-if needs qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu; then
+packaged() {
+    local version top=$work/arm-rpm
+    version=$(sed -n 's/^Version: *//p' dist/skewguard.spec)
+    mkdir -p "$top/SOURCES"
+    git archive --prefix="skewguard-$version/" --output "$top/SOURCES/skewguard-$version.tar.gz" HEAD
+    rpmbuild -bb --quiet --target aarch64 --define "_topdir $top" --with prebuilt --define "prebuilt $dist/aarch64" dist/skewguard.spec
+    [[ $(rpm -qp --qf '%{ARCH}' "$top"/RPMS/aarch64/*.rpm) == aarch64 ]]
+    rpm2cpio "$top"/RPMS/aarch64/*.rpm | cpio -i --quiet --to-stdout ./usr/bin/skewguard | cmp - "$dist/aarch64/skewguard"
+}
+
+if needs qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu rpmbuild:rpm rpm2cpio:rpm2cpio cpio:cpio git:git; then
     build_once
     long "dist/build --target aarch64" dist/build --target aarch64
     check "full starts" starts "$dist/aarch64/skewguard" full
     check "embed starts" starts "$dist/aarch64/skewguard-embed" embed
     check "full decides as the others do" decides "$dist/aarch64/skewguard"
     check "embed decides as the others do" decides "$dist/aarch64/skewguard-embed"
+    check "the package for aarch64" packaged
     check "a MachineConfig with it is for that architecture only" for_arm_only
     long "full: TLS with every key and version" speaks_tls
 fi
