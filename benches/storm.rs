@@ -70,8 +70,8 @@ impl Carrier for Watched {
         }
     }
 
-    fn node_name(&self) -> Option<String> {
-        None
+    fn node_name(&self) -> Result<String, String> {
+        Err("it never joins".to_owned())
     }
 }
 

@@ -28,8 +28,11 @@ pub trait Carrier {
     /// Sends one request.
     fn send(&self, identity: Identity, request: Request) -> impl Future<Output = Result<Response, SendError>> + Send + 'static;
 
-    /// The name of this node in the cluster; `None` while it has not joined.
-    fn node_name(&self) -> Option<String>;
+    /// The name of this node in the cluster, which has its kubelet's kubeconfig.
+    ///
+    /// # Errors
+    /// The kubeconfig cannot be used, or is not a node's; the text names it, and the field.
+    fn node_name(&self) -> Result<String, String>;
 }
 
 /// The real one.
@@ -99,9 +102,10 @@ impl Carrier for Network<'_> {
     }
 
     /// From the certificate of the kubelet's kubeconfig.
-    fn node_name(&self) -> Option<String> {
-        let client = self.kubeconfig(Identity::Kubelet).ok()?.client?;
-        node_name(client.certificate.expose()).ok()
+    fn node_name(&self) -> Result<String, String> {
+        let kubeconfig = self.kubeconfig(Identity::Kubelet).map_err(|error| error.to_string())?;
+        let client = kubeconfig.client.as_ref().ok_or_else(|| format!("{}: has no client certificate", kubeconfig.path))?;
+        node_name(client.certificate.expose()).map_err(|error| format!("{}: its client certificate {error}", kubeconfig.path))
     }
 }
 

@@ -86,6 +86,8 @@ struct Run<'a, C, W> {
     /// The Event is about a run without a verdict.
     no_verdict: bool,
     node_name: Option<String>,
+    /// Why a node that has joined has no name yet; said once.
+    nameless: Option<String>,
     /// Why the cluster cannot be told, as far as a person has to mend it.
     obstacle: Option<String>,
     knows: ClusterKnows,
@@ -114,6 +116,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             name: String::new(),
             no_verdict: false,
             node_name: None,
+            nameless: None,
             obstacle: None,
             knows: ClusterKnows::NotYet,
         }
@@ -203,7 +206,15 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         if self.node_name.is_some() || self.parts.root.exists(super::carrier::KUBELET_KUBECONFIG).is_ok_and(|there| !there) {
             return;
         }
-        let Some(node) = self.parts.carrier.node_name() else { return };
+        let node = match self.parts.carrier.node_name() {
+            Ok(node) => node,
+            Err(why) if self.nameless.as_ref() == Some(&why) => return,
+            Err(why) => {
+                self.parts.watcher.line(Level::Warning, &format!("{} not delivered: {why}", Channel::Node.as_str()));
+                self.nameless = Some(why);
+                return;
+            }
+        };
         if self.inventory.is_none() {
             self.inventory = situation::decide_now(self.parts.root);
         }
@@ -213,6 +224,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         } else {
             self.delivery.want(Channel::Node, self.now());
         }
+        self.nameless = None;
         self.node_name = Some(node);
     }
 
@@ -267,7 +279,11 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             let wake = self.wake();
             let tried = self.parts.once && !self.delivery.is_first_try_due(self.now() + POLL);
             if under_way.is_empty() && (wake.is_none() || tried) {
-                return if self.parts.once && self.delivery.is_failing() { End::Undelivered } else { End::Done };
+                return if self.parts.once && (self.delivery.is_failing() || self.nameless.is_some()) {
+                    End::Undelivered
+                } else {
+                    End::Done
+                };
             }
             let wake = wake.unwrap_or(POLL).max(Duration::from_millis(1));
             if under_way.is_empty() {

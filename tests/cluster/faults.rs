@@ -141,6 +141,37 @@ fn a_node_that_is_not_registered_yet_is_tried_again() {
 }
 
 #[test]
+fn a_kubelet_that_gives_no_name_is_named() {
+    let server = server(Options::default());
+    for over in transports() {
+        let joined = || {
+            let node = Node::new("worker-0", over);
+            node.write("var/lib/skewguard/verdict.json", &serde_json::to_string(&crate::node::verdict("rhcos-4.18-allowed")).unwrap());
+            join(&server, &node);
+            node
+        };
+        let (pem, kubeconfig) = ("var/lib/kubelet/pki/kubelet-client-current.pem", "var/lib/kubelet/kubeconfig");
+        let gone = joined();
+        std::fs::remove_file(gone.path(pem)).unwrap();
+        let other = joined();
+        other.write(pem, &{
+            let pair = server.client("system:admin", "system:masters");
+            format!("{}{}", pair.certificate, pair.key_sec1())
+        });
+        let token = joined();
+        token.write(kubeconfig, &server.kubeconfig(&format!("token: {ADMIN_TOKEN}")));
+        for (node, why) in [
+            (gone, "users[kubelet].user.client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem: there is no such file"),
+            (other, "its client certificate is not a node's: its common name is \"system:admin\", not \"system:node:NAME\""),
+            (token, "has no client certificate"),
+        ] {
+            let said = format!("skewguard: node label not delivered: /var/lib/kubelet/kubeconfig: {why}\n");
+            assert_eq!(node.report(), (said, 1), "{over:?}");
+        }
+    }
+}
+
+#[test]
 fn a_kubeconfig_that_cannot_be_used_is_named() {
     for over in transports() {
         for (text, words) in [

@@ -149,8 +149,8 @@ impl Carrier for Cluster {
         self.0.lock().expect("no panic before").push(serde_json::from_slice(&request.body).expect("JSON"));
         async { Ok(Response { status: 201, retry_after: None, body: br#"{"metadata":{"name":"a"}}"#.to_vec() }) }
     }
-    fn node_name(&self) -> Option<String> {
-        None
+    fn node_name(&self) -> Result<String, String> {
+        Err("it never joins".to_owned())
     }
 }
 

@@ -73,8 +73,8 @@ impl Carrier for Cluster {
         }
     }
 
-    fn node_name(&self) -> Option<String> {
-        self.node.lock().unwrap().map(str::to_owned)
+    fn node_name(&self) -> Result<String, String> {
+        self.node.lock().unwrap().map(str::to_owned).ok_or_else(|| "/var/lib/kubelet/kubeconfig: is odd".to_owned())
     }
 }
 
@@ -297,6 +297,29 @@ async fn a_node_that_joins_without_a_reboot_is_noticed() {
     let ended = tokio::select! { ended = node.run(&cluster, &log, 9 * HOUR) => ended, () = joins => None };
     assert_eq!(ended, Some(End::Done));
     assert_eq!(cluster.paths(), [REPORTS, EVENTS, "/api/v1/nodes/worker-0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kubelets_kubeconfig_that_gives_no_name_is_said_once_and_looked_at_again() {
+    let mut verdict = sample::refused();
+    verdict.verdict = skewguard::verdict::Outcome::Allowed;
+    verdict.action = skewguard::verdict::Action::Proceed;
+    let (node, log, cluster) = (Node::with_verdict(&verdict), Log::default(), Cluster::new(|_, _| status(200)));
+    node.write("/var/lib/kubelet/kubeconfig", "");
+    assert_eq!(node.run(&cluster, &log, HOUR).await, None);
+    let said = [(Level::Warning, "node label not delivered: /var/lib/kubelet/kubeconfig: is odd".to_owned())];
+    assert_eq!(*log.lines.lock().unwrap(), said);
+    let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200);
+    let mut parts = node.parts(&cluster, &log, &now);
+    parts.once = true;
+    assert_eq!(run(parts).await, End::Undelivered);
+    let mended = async {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        *cluster.node.lock().unwrap() = Some("worker-0");
+        std::future::pending::<()>().await;
+    };
+    let ended = tokio::select! { ended = node.run(&cluster, &log, HOUR) => ended, () = mended => None };
+    assert_eq!((ended, cluster.paths()), (Some(End::Done), vec!["/api/v1/nodes/worker-0".to_owned()]));
 }
 
 #[tokio::test(start_paused = true)]
