@@ -13,17 +13,17 @@ const MAX: u64 = 64 << 10;
 /// name (ostree-prepare-root(1), "deployments").
 ///
 /// # Errors
-/// A file on the way cannot be read.
+/// A file on the way cannot be read, or is not there: that is a layout that is not known here, and nothing can be said of the deployment.
 pub(super) fn image_reference(root: &Root, ostree: &str) -> Result<Option<String>, FileError> {
     let boot = format!("/sysroot/{}", ostree.trim_matches('/'));
-    let Some(target) = root.read_link(&boot)? else { return Ok(None) };
+    let Some(target) = root.read_link(&boot)? else { return Err(FileError::content(&boot, "the booted deployment is not there")) };
     let Ok(target) = std::str::from_utf8(target.as_bytes()) else {
         return Err(FileError::content(&boot, "links to a name that is not UTF-8"));
     };
     let parent = boot.rsplit_once('/').map_or("", |(parent, _)| parent);
     let origin = format!("{parent}/{}.origin", target.trim_end_matches('/'));
-    let Some(origin) = root.read_text(&origin, MAX)? else { return Ok(None) };
-    Ok(reference(&origin))
+    let Some(text) = root.read_text(&origin, MAX)? else { return Err(FileError::content(&origin, "the booted deployment has no origin")) };
+    Ok(reference(&text))
 }
 
 /// The reference in an origin file's text: a key file with one section, `[origin]`.

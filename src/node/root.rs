@@ -59,7 +59,7 @@ fn remedy(error: &std::io::Error) -> &'static str {
 
 /// A problem, and the file that has it (as a path within the root).
 #[derive(Debug, thiserror::Error)]
-#[error("{path}: {problem}")]
+#[error("{}: {problem}", crate::text::word(path))]
 pub struct FileError {
     /// The file, absolute within the root.
     pub path: String,

@@ -65,8 +65,8 @@ pub struct Deployment {
     /// The first boot is over: the encapsulated config was renamed to `.bak` or removed, or the node has joined.
     #[serde(default)]
     pub first_boot_finished: bool,
-    /// The kernel command line, the deployment's origin or our record is there and cannot be read, so the node may have left its boot image
-    /// without this being seen.
+    /// The kernel command line, the origin of the deployment that it names, or our record cannot be read, so the node may have left its boot
+    /// image without this being seen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreadable: bool,
 }
