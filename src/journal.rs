@@ -82,7 +82,7 @@ pub fn message(verdict: &Verdict) -> String {
     let (said, also) = if verdict.verdict == Outcome::Refused { (1, "also") } else { (0, "disregarded:") };
     let failures = verdict.failures().skip(said).map(|finding| format!("{also} {}: {}", finding.rule, finding.message));
     let gate = verdict.gate.iter().filter_map(|gate| {
-        let what = if gate.held { "not wholly held back" } else { "not held back" };
+        let what = if gate.held { "in doubt" } else { "not held back" };
         gate.error.as_ref().map(|error| format!("{what}: {error}"))
     });
     let warnings = verdict.warnings.iter().map(|warning| format!("warning: {warning}"));

@@ -179,7 +179,7 @@ fn consequence(case: Case, verdict: &Verdict) -> Vec<String> {
     match case {
         Case::Refused => {
             let held = "It will not join: skewguard holds back its OS update and its kubelet.".to_owned();
-            let partly = gate_error.map(|error| format!("Not everything could be held: {error}"));
+            let partly = gate_error.map(|error| format!("In doubt: {error}"));
             std::iter::once(held).chain(partly).collect()
         }
         Case::NotHeld => vec![

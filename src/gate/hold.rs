@@ -51,7 +51,10 @@ pub fn hold(root: &Root, systemd: Option<&Systemd>) -> GateStatus {
     };
     match held {
         Ok(status) => status,
-        Err(error) if refused_before => GateStatus { held: true, units: Vec::new(), error: Some(error.to_string()) },
+        Err(error) if refused_before => {
+            let error = format!("an earlier run held the node, this one could not make sure: {error}");
+            GateStatus { held: true, units: Vec::new(), error: Some(error) }
+        }
         Err(error) => {
             undo(root, systemd.filter(|_| reloaded));
             GateStatus { held: false, units: Vec::new(), error: Some(error.to_string()) }

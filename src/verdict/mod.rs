@@ -247,7 +247,7 @@ pub struct GateStatus {
     /// The units that are held.
     #[serde(default)]
     pub units: Vec<String>,
-    /// Why the node could not be held, or not wholly.
+    /// Why the node could not be held, or what of it is in doubt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -6,7 +6,9 @@ use crate::{Node, overridden};
 use skewguard::console::message::{is_shown, issue, kernel_log, motd, short};
 use skewguard::console::{ClusterKnows, Context};
 use skewguard::policy::OnUndetermined;
-use skewguard::verdict::{Deployment, Facts, Override, OverrideSource, OverrideWord, PolicyInput, Reason, TargetInput, Verdict, decide};
+use skewguard::verdict::{
+    Deployment, Facts, GateStatus, Override, OverrideSource, OverrideWord, PolicyInput, Reason, TargetInput, Verdict, decide,
+};
 use std::path::Path;
 
 fn assert_file(name: &str, actual: &str) {
@@ -209,6 +211,22 @@ fn where_there_is_nothing_to_say_all_texts_are_empty() {
         ];
         assert!(texts.iter().all(String::is_empty), "{texts:?}");
     }
+}
+
+#[test]
+fn a_node_that_is_held_with_a_doubt_is_not_said_to_be_free() {
+    let error = Some("services ordered after firstboot-osupdate.target may not be held: no answer in time".to_owned());
+    let gate = Some(GateStatus { held: true, units: Vec::new(), error });
+    let text = issue(&Verdict { gate, ..Node::default().verdict() }, &Context::default());
+    let lines: Vec<&str> = text.lines().take(3).collect();
+    assert_eq!(
+        lines,
+        [
+            "*** NODE REFUSED: ITS BOOT IMAGE IS TOO OLD FOR THIS CLUSTER ***",
+            "It will not join: skewguard holds back its OS update and its kubelet.",
+            "In doubt: services ordered after firstboot-osupdate.target may not be held:...",
+        ]
+    );
 }
 
 #[test]
