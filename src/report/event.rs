@@ -108,7 +108,8 @@ fn note(verdict: &Verdict, identity: &Identity, host: &str) -> String {
     let image = verdict.boot_image.as_ref().map(|image| &image.version);
     let facts = [("boot image", image), ("target release", verdict.target.release.as_ref()), ("pool", verdict.target.pool.as_ref())];
     let facts: Vec<String> = facts.into_iter().filter_map(|(name, value)| value.map(|value| format!("{name} {value}"))).collect();
-    clean(&format!("Node {} {what}: {} ({})", who(identity, host), verdict.message, facts.join(", ")), NOTE_MAX)
+    let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
+    clean(&format!("Node {} {what}: {}{facts}", who(identity, host), verdict.message), NOTE_MAX)
 }
 
 fn no_verdict(identity: &Identity, host: &str) -> String {

@@ -151,6 +151,17 @@ fn an_event_says_it_in_one_note() {
 }
 
 #[test]
+fn an_event_of_a_node_that_knows_nothing_has_no_empty_brackets() {
+    let mut verdict = sample::refused();
+    (verdict.verdict, verdict.action) = (skewguard::verdict::Outcome::Undetermined, skewguard::verdict::Action::Proceed);
+    (verdict.boot_image, verdict.gate, verdict.target) = (None, None, skewguard::verdict::Target::default());
+    verdict.message = "boot image unknown".to_owned();
+    let event = Event::new(About::Verdict(&verdict), NAME, Regarding::namespace(), &Identity::default(), now());
+    let event = serde_json::to_value(event).unwrap();
+    assert_eq!(event["note"], "Node unknown could not be checked; it goes on to join: boot image unknown");
+}
+
+#[test]
 fn a_node_is_labelled_and_the_annotation_keeps_the_version_whole() {
     let mut verdict = sample::refused();
     verdict.boot_image.as_mut().unwrap().version = "9.6 (Plow)".to_owned();
