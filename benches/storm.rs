@@ -202,7 +202,7 @@ fn main() -> ExitCode {
             running.spawn_local(async move {
                 let carrier = Watched { node: n, network, sent, started };
                 let (now, chance): (&dyn Fn() -> SystemTime, &dyn Fn() -> f64) = (&SystemTime::now, &chance);
-                run(Parts { root, identity, bus: None, carrier, watcher, now, chance, once: false }).await
+                run(Parts { root, identity, refresh: &|_| {}, bus: None, carrier, watcher, now, chance, once: false }).await
             });
         }
         // Refused nodes go on for ever; it is over once both objects of each are there.

@@ -49,6 +49,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         deliver(Parts {
             root: &root,
             identity: Identity::read(&root, None).await,
+            refresh: &|identity| identity.complete(&root),
             bus: live.then_some(SYSTEM_BUS),
             carrier: Network { root: &root, kubeconfig, allow, limits: Limits::default() },
             watcher: Console { root: &root, live, err: io.err, journal: std::env::var_os("JOURNAL_STREAM").is_some() },

@@ -6,7 +6,7 @@ use super::carrier::{Carrier, Identity as As};
 use super::delivery::{Delivery, Standing};
 use super::event::{About, Event, NO_VERDICT, Regarding};
 use super::inventory::NodePatch;
-use super::names::{EVENT_INTERVAL, hex16, subdomain};
+use super::names::{EVENT_INTERVAL, hex16, report_name, subdomain};
 use super::objects::{BootImageReport, Source, is_reportable};
 use super::requests::{create_event, create_report, patch_node};
 use super::state::{State, installation};
@@ -36,6 +36,8 @@ pub struct Parts<'a, C, W> {
     pub root: &'a Root,
     /// Who it is.
     pub identity: Identity,
+    /// Fills in what the running system has learnt of itself since: its name, its addresses.
+    pub refresh: &'a dyn Fn(&mut Identity),
     /// The bus to ask hostnamed and rpm-ostree on; only asked where a report is to be made, since both are started by the question.
     pub bus: Option<&'a str>,
     /// How to reach the cluster.
@@ -155,7 +157,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
     fn plan_report(&mut self, verdict: &Verdict) {
         let splay = SPLAY.mul_f64((self.parts.chance)().clamp(0.0, 1.0));
         self.remediation = self.parts.watcher.remediation(verdict);
-        self.name = BootImageReport::new(&self.source(verdict)).metadata.name;
+        self.name = self.name_of(Some(verdict));
         if let Some(known) = self.state.known_report(&self.name) {
             self.name = known.to_owned();
             self.delivery.delivered_before(Channel::Report);
@@ -175,13 +177,22 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
 
     /// Asks hostnamed and rpm-ostree for what a new report says.
     async fn ask(&mut self) {
-        let (Some(bus), Some(verdict)) = (self.parts.bus, &self.verdict) else { return };
+        let Some(bus) = self.parts.bus else { return };
         if !matches!(self.delivery.standing(Channel::Report), Standing::Due(_)) {
             return;
         }
         self.parts.identity = Identity::read(self.parts.root, Some(bus)).await;
         self.rpm_ostree = booted_deployment(bus).await;
-        self.name = BootImageReport::new(&self.source(verdict)).metadata.name;
+        self.name = self.name_of(self.verdict.as_ref());
+    }
+
+    /// The name of the report of a verdict, or of what there is no verdict for, as the host is called now.
+    fn name_of(&self, verdict: Option<&Verdict>) -> String {
+        let host = self.parts.identity.hostname.as_deref().unwrap_or_default();
+        match verdict {
+            Some(verdict) => report_name(host, &self.installation, verdict),
+            None => format!("{}-{}", subdomain(host), hex16(&[&self.installation, "\n", NO_VERDICT])),
+        }
     }
 
     fn plan_no_verdict(&mut self, damaged: Option<String>) {
@@ -192,8 +203,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         );
         self.parts.watcher.line(Level::Error, &line);
         self.no_verdict = true;
-        let host = self.parts.identity.hostname.as_deref().unwrap_or_default();
-        self.name = format!("{}-{}", subdomain(host), hex16(&[&self.installation, "\n", NO_VERDICT]));
+        self.name = self.name_of(None);
         if self.state.was_no_verdict_told(&situation::boot_id(self.parts.root)) {
             self.delivery.delivered_before(Channel::Event);
         } else {
@@ -244,8 +254,12 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
     }
 
     fn request(&mut self, channel: Channel) -> Option<(As, Request)> {
-        // The network may have come up since.
-        self.parts.identity.complete(self.parts.root);
+        // The network may have come up since. A report that the cluster has, or that is on its way there, keeps its name.
+        (self.parts.refresh)(&mut self.parts.identity);
+        let on_its_way = channel != Channel::Report && self.delivery.standing(Channel::Report) == Standing::InFlight;
+        if !on_its_way && self.state.known_report(&self.name).is_none() {
+            self.name = self.name_of(self.verdict.as_ref());
+        }
         match channel {
             Channel::Report => {
                 let report = BootImageReport::new(&self.source(self.verdict.as_ref()?));

@@ -181,6 +181,7 @@ async fn a_report_holds_both_answers_and_a_later_boot_asks_nobody() {
         let parts = Parts {
             root: &root,
             identity: Identity::default(),
+            refresh: &|_| {},
             bus: Some(&bus.address),
             carrier: cluster.clone(),
             watcher: Nobody,

@@ -1,162 +1,19 @@
 //! The driver on a clock that runs by itself, against a cluster of a few lines.
 
 use crate::sample;
+use crate::stage::{Arrived, Cluster, Log, Node, status};
 use serde_json::Value;
-use skewguard::node::Root;
-use skewguard::report::answer::SendError;
-use skewguard::report::carrier::{Carrier, Identity};
+use skewguard::report::carrier::Identity;
 use skewguard::report::run::{End, Parts, run};
 use skewguard::report::state::STATE_PATH;
-use skewguard::report::transport::{Failure, Phase, Request, Response, TransportError};
-use skewguard::report::watch::{ClusterKnows, Level, Watcher};
-use skewguard::verdict::Verdict;
-use std::future::Future;
-use std::sync::{Arc, Mutex};
+use skewguard::report::transport::{Failure, Phase, Response, TransportError};
+use skewguard::report::watch::{ClusterKnows, Level};
 use std::time::{Duration, UNIX_EPOCH};
 use tokio::time::Instant;
 
 const REPORTS: &str = "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports";
 const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/skewguard/events";
 const HOUR: Duration = Duration::from_secs(3600);
-
-type Reply = Result<Response, SendError>;
-type Rule = dyn Fn(Duration, &str) -> Reply + Send + Sync;
-
-/// A request as it arrived.
-#[derive(Debug, Clone)]
-struct Arrived {
-    at: Duration,
-    identity: Identity,
-    path: String,
-    body: Value,
-}
-
-/// Answers by rule, and keeps what arrived.
-#[derive(Clone)]
-struct Cluster {
-    rule: Arc<Rule>,
-    arrived: Arc<Mutex<Vec<Arrived>>>,
-    node: Arc<Mutex<Option<&'static str>>>,
-    started: Instant,
-    /// How long an answer takes.
-    patience: Duration,
-}
-
-impl Cluster {
-    fn new(rule: impl Fn(Duration, &str) -> Reply + Send + Sync + 'static) -> Self {
-        Self {
-            rule: Arc::new(rule),
-            arrived: Arc::default(),
-            node: Arc::default(),
-            started: Instant::now(),
-            patience: Duration::from_millis(10),
-        }
-    }
-
-    fn arrived(&self) -> Vec<Arrived> {
-        self.arrived.lock().unwrap().clone()
-    }
-
-    fn paths(&self) -> Vec<String> {
-        self.arrived().into_iter().map(|arrived| arrived.path).collect()
-    }
-}
-
-impl Carrier for Cluster {
-    fn send(&self, identity: Identity, request: Request) -> impl Future<Output = Reply> + Send + 'static {
-        let (cluster, at) = (self.clone(), self.started.elapsed());
-        async move {
-            tokio::time::sleep(cluster.patience).await;
-            let body = serde_json::from_slice(&request.body).unwrap();
-            cluster.arrived.lock().unwrap().push(Arrived { at, identity, path: request.path.clone(), body });
-            (cluster.rule)(at, &request.path)
-        }
-    }
-
-    fn node_name(&self) -> Result<String, String> {
-        self.node.lock().unwrap().map(str::to_owned).ok_or_else(|| "/var/lib/kubelet/kubeconfig: is odd".to_owned())
-    }
-}
-
-fn status(status: u16) -> Reply {
-    let body = match status {
-        200 | 201 => r#"{"metadata":{"name":"a","uid":"uid-1"}}"#,
-        403 => r#"{"kind":"Status","message":"a is forbidden: User \"b\" cannot create resource \"a\"","reason":"Forbidden"}"#,
-        _ => r#"{"kind":"Status","message":"no","reason":"No"}"#,
-    };
-    Ok(Response { status, retry_after: None, body: body.into() })
-}
-
-#[derive(Clone, Default)]
-struct Log {
-    lines: Arc<Mutex<Vec<(Level, String)>>>,
-    knows: Arc<Mutex<Vec<ClusterKnows>>>,
-}
-
-impl Watcher for Log {
-    fn line(&mut self, level: Level, line: &str) {
-        self.lines.lock().unwrap().push((level, line.to_owned()));
-    }
-    fn cluster_knows(&mut self, _: &Verdict, knows: &ClusterKnows) {
-        self.knows.lock().unwrap().push(knows.clone());
-    }
-    fn remediation(&self, _: &Verdict) -> String {
-        "Set a newer AMI.".to_owned()
-    }
-}
-
-/// A node's files.
-struct Node {
-    dir: tempfile::TempDir,
-    root: Root,
-    made: Instant,
-}
-
-impl Node {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let root = Root::open(dir.path()).unwrap();
-        let node = Self { dir, root, made: Instant::now() };
-        node.write("/proc/sys/kernel/random/boot_id", "boot-1\n");
-        node
-    }
-
-    fn refused() -> Self {
-        let node = Self::new();
-        node.write("/run/skewguard/verdict.json", sample::REFUSED);
-        node.write("/run/skewguard/refused", "");
-        node
-    }
-
-    fn with_verdict(verdict: &Verdict) -> Self {
-        let node = Self::new();
-        node.write("/run/skewguard/verdict.json", &serde_json::to_string(verdict).unwrap());
-        node
-    }
-
-    fn write(&self, path: &str, text: &str) {
-        self.root.write(path, text.as_bytes(), 0o644).unwrap();
-    }
-
-    fn parts<'a>(&'a self, cluster: &Cluster, log: &Log, now: &'a dyn Fn() -> std::time::SystemTime) -> Parts<'a, Cluster, Log> {
-        Parts {
-            root: &self.root,
-            identity: sample::identity(),
-            bus: None,
-            carrier: cluster.clone(),
-            watcher: log.clone(),
-            now,
-            chance: &|| 0.5,
-            once: false,
-        }
-    }
-
-    /// Runs for that long; `None` where it would go on.
-    async fn run(&self, cluster: &Cluster, log: &Log, time: Duration) -> Option<End> {
-        let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200) + self.made.elapsed();
-        tokio::time::timeout(time, run(self.parts(cluster, log, &now))).await.ok()
-    }
-}
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_node_reports_once_and_says_it_again_every_two_hours() {
@@ -255,6 +112,29 @@ async fn a_server_that_comes_back_is_told() {
     assert!(matches!(log.knows.lock().unwrap()[..], [ClusterKnows::Told(_), ..]));
     let first = arrived.iter().filter(|arrived| arrived.path == EVENTS && arrived.at < Duration::from_secs(60)).count();
     assert!(first <= 3, "{first} Events in the first minute");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_gets_its_name_late_has_it_in_all_that_it_says() {
+    let (node, log) = (Node::refused(), Log::default());
+    let cluster = Cluster::new(|at, _| {
+        let server = "https://api-int.c1.example.com:6443".to_owned();
+        if at < HOUR / 6 { Err(TransportError { server, failure: Failure::Refused }.into()) } else { status(201) }
+    });
+    let (now, started) = (|| UNIX_EPOCH + Duration::from_secs(1_772_323_200), Instant::now());
+    let name = |identity: &mut skewguard::node::identity::Identity| {
+        identity.hostname = Some(if started.elapsed() < HOUR / 12 { "localhost" } else { "worker-3" }.to_owned());
+    };
+    let parts = Parts { refresh: &name, ..node.parts(&cluster, &log, &now) };
+    assert!(tokio::time::timeout(HOUR / 2, run(parts)).await.is_err());
+    let arrived = cluster.arrived();
+    let named = |arrived: &Arrived| arrived.body["metadata"]["name"].as_str().unwrap().to_owned();
+    assert!(named(&arrived[0]).starts_with("localhost-"), "{}", named(&arrived[0]));
+    let report = named(arrived.iter().rfind(|arrived| arrived.path == REPORTS).unwrap());
+    assert!(report.starts_with("worker-3-"), "{report}");
+    let event = arrived.iter().rfind(|arrived| arrived.path == EVENTS).unwrap();
+    assert!(named(event).starts_with("worker-3-"), "{}", named(event));
+    assert_eq!(log.knows.lock().unwrap().last(), Some(&ClusterKnows::Told(Some(report))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -436,7 +316,8 @@ async fn once_tries_everything_once() {
     let (node, log) = (Node::refused(), Log::default());
     let server = "https://api-int.c1.example.com:6443".to_owned();
     let timeout = TransportError { server, failure: Failure::Timeout(Phase::Answer) };
-    let cluster = Cluster { patience: Duration::from_secs(30), ..Cluster::new(move |_, _| Err(timeout.clone().into())) };
+    let mut cluster = Cluster::new(move |_, _| Err(timeout.clone().into()));
+    cluster.patience = Duration::from_secs(30);
     let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200);
     let mut parts = node.parts(&cluster, &log, &now);
     parts.once = true;

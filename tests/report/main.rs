@@ -16,5 +16,6 @@ mod sample;
 #[allow(dead_code, unreachable_pub)] // It is the test API server's, which uses all of it.
 mod schema;
 mod schemas;
+mod stage;
 mod state;
 mod unit;

@@ -1,0 +1,155 @@
+//! The stage for the driver: a cluster of a few lines, a node's files, and a log.
+
+use crate::sample;
+use serde_json::Value;
+use skewguard::node::Root;
+use skewguard::report::answer::SendError;
+use skewguard::report::carrier::{Carrier, Identity};
+use skewguard::report::run::{End, Parts, run};
+use skewguard::report::transport::{Request, Response};
+use skewguard::report::watch::{ClusterKnows, Level, Watcher};
+use skewguard::verdict::Verdict;
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, UNIX_EPOCH};
+use tokio::time::Instant;
+
+type Reply = Result<Response, SendError>;
+type Rule = dyn Fn(Duration, &str) -> Reply + Send + Sync;
+
+/// A request as it arrived.
+#[derive(Debug, Clone)]
+pub(crate) struct Arrived {
+    pub(crate) at: Duration,
+    pub(crate) identity: Identity,
+    pub(crate) path: String,
+    pub(crate) body: Value,
+}
+
+/// Answers by rule, and keeps what arrived.
+#[derive(Clone)]
+pub(crate) struct Cluster {
+    rule: Arc<Rule>,
+    arrived: Arc<Mutex<Vec<Arrived>>>,
+    pub(crate) node: Arc<Mutex<Option<&'static str>>>,
+    started: Instant,
+    /// How long an answer takes.
+    pub(crate) patience: Duration,
+}
+
+impl Cluster {
+    pub(crate) fn new(rule: impl Fn(Duration, &str) -> Reply + Send + Sync + 'static) -> Self {
+        Self {
+            rule: Arc::new(rule),
+            arrived: Arc::default(),
+            node: Arc::default(),
+            started: Instant::now(),
+            patience: Duration::from_millis(10),
+        }
+    }
+
+    pub(crate) fn arrived(&self) -> Vec<Arrived> {
+        self.arrived.lock().unwrap().clone()
+    }
+
+    pub(crate) fn paths(&self) -> Vec<String> {
+        self.arrived().into_iter().map(|arrived| arrived.path).collect()
+    }
+}
+
+impl Carrier for Cluster {
+    fn send(&self, identity: Identity, request: Request) -> impl Future<Output = Reply> + Send + 'static {
+        let (cluster, at) = (self.clone(), self.started.elapsed());
+        async move {
+            tokio::time::sleep(cluster.patience).await;
+            let body = serde_json::from_slice(&request.body).unwrap();
+            cluster.arrived.lock().unwrap().push(Arrived { at, identity, path: request.path.clone(), body });
+            (cluster.rule)(at, &request.path)
+        }
+    }
+
+    fn node_name(&self) -> Result<String, String> {
+        self.node.lock().unwrap().map(str::to_owned).ok_or_else(|| "/var/lib/kubelet/kubeconfig: is odd".to_owned())
+    }
+}
+
+pub(crate) fn status(status: u16) -> Reply {
+    let body = match status {
+        200 | 201 => r#"{"metadata":{"name":"a","uid":"uid-1"}}"#,
+        403 => r#"{"kind":"Status","message":"a is forbidden: User \"b\" cannot create resource \"a\"","reason":"Forbidden"}"#,
+        _ => r#"{"kind":"Status","message":"no","reason":"No"}"#,
+    };
+    Ok(Response { status, retry_after: None, body: body.into() })
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Log {
+    pub(crate) lines: Arc<Mutex<Vec<(Level, String)>>>,
+    pub(crate) knows: Arc<Mutex<Vec<ClusterKnows>>>,
+}
+
+impl Watcher for Log {
+    fn line(&mut self, level: Level, line: &str) {
+        self.lines.lock().unwrap().push((level, line.to_owned()));
+    }
+    fn cluster_knows(&mut self, _: &Verdict, knows: &ClusterKnows) {
+        self.knows.lock().unwrap().push(knows.clone());
+    }
+    fn remediation(&self, _: &Verdict) -> String {
+        "Set a newer AMI.".to_owned()
+    }
+}
+
+/// A node's files.
+pub(crate) struct Node {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) root: Root,
+    made: Instant,
+}
+
+impl Node {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        let node = Self { dir, root, made: Instant::now() };
+        node.write("/proc/sys/kernel/random/boot_id", "boot-1\n");
+        node
+    }
+
+    pub(crate) fn refused() -> Self {
+        let node = Self::new();
+        node.write("/run/skewguard/verdict.json", sample::REFUSED);
+        node.write("/run/skewguard/refused", "");
+        node
+    }
+
+    pub(crate) fn with_verdict(verdict: &Verdict) -> Self {
+        let node = Self::new();
+        node.write("/run/skewguard/verdict.json", &serde_json::to_string(verdict).unwrap());
+        node
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        self.root.write(path, text.as_bytes(), 0o644).unwrap();
+    }
+
+    pub(crate) fn parts<'a>(&'a self, cluster: &Cluster, log: &Log, now: &'a dyn Fn() -> std::time::SystemTime) -> Parts<'a, Cluster, Log> {
+        Parts {
+            root: &self.root,
+            identity: sample::identity(),
+            refresh: &|_| {},
+            bus: None,
+            carrier: cluster.clone(),
+            watcher: log.clone(),
+            now,
+            chance: &|| 0.5,
+            once: false,
+        }
+    }
+
+    /// Runs for that long; `None` where it would go on.
+    pub(crate) async fn run(&self, cluster: &Cluster, log: &Log, time: Duration) -> Option<End> {
+        let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200) + self.made.elapsed();
+        tokio::time::timeout(time, run(self.parts(cluster, log, &now))).await.ok()
+    }
+}
