@@ -174,7 +174,7 @@ fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Fail
     if args.rendered.is_none() && binary.is_some() {
         facts.push(format!(
             "Check with --rendered that it fits beside the rest of the pool's config, 200 to 300 KiB as a rule: on-cluster layering, Assisted \
-             installs and HyperShift carry all of it in objects of at most {} bytes.",
+             installs and HyperShift carry it in objects of at most {} bytes.",
             figure(CONFIG_MAP_MAX)
         ));
     }

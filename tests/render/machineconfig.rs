@@ -56,7 +56,7 @@ fn the_head_says_how_to_apply_it_and_what_it_does_to_the_pool() {
 # Binary: for x86_64, 5,096 bytes packed, 5,120 unpacked.
 # Size: {},{:03} bytes: 1 % of the 1,572,864 that etcd takes.
 # Check with --rendered that it fits beside the rest of the pool's config, 200 to 300 KiB as a rule: on-cluster layering, Assisted
-#   installs and HyperShift carry all of it in objects of at most 1,048,576 bytes.",
+#   installs and HyperShift carry it in objects of at most 1,048,576 bytes.",
             size / 1000,
             size % 1000
         )
