@@ -17,16 +17,16 @@ source_archive() {
 # The registry's downloads are shared, and nothing else.
 cargo_home() {
     local entry
-    mkdir -p "$work/another/cargo-home"
+    mkdir -p "$work/another/cargo home"
     for entry in registry git config.toml config; do
-        [[ ! -e ${CARGO_HOME:-$HOME/.cargo}/$entry ]] || ln -s "${CARGO_HOME:-$HOME/.cargo}/$entry" "$work/another/cargo-home/"
+        [[ ! -e ${CARGO_HOME:-$HOME/.cargo}/$entry ]] || ln -s "${CARGO_HOME:-$HOME/.cargo}/$entry" "$work/another/cargo home/"
     done
 }
 
 from_sources() {
     cargo_home
     # What a distribution exports for its own programs changes nothing.
-    env -u CARGO_TARGET_DIR -u SKEWGUARD_COMMIT CARGO_HOME="$work/another/cargo-home" CFLAGS=-O0 RUSTFLAGS=-Copt-level=0 \
+    env -u CARGO_TARGET_DIR -u SKEWGUARD_COMMIT CARGO_HOME="$work/another/cargo home" CFLAGS=-O0 RUSTFLAGS=-Copt-level=0 \
         rpmbuild -ba --define "_topdir $top" dist/skewguard.spec
     mv "$top"/RPMS/*/*.rpm "$work/package.rpm"
     unpacked
