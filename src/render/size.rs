@@ -15,6 +15,8 @@ pub const OBJECT_MAX: usize = 1_572_864;
 pub const OBJECT_LIMIT: usize = 1_258_291;
 /// The largest ConfigMap or Secret, in bytes (Kubernetes' own limit).
 pub const CONFIG_MAP_MAX: usize = 1_048_576;
+/// What the embed build has at most, packed, in bytes: `dist/build` fails on a larger one.
+const EMBED_MAX: usize = 700_000;
 /// Room for Ignition configs in a live ISO, packed, in bytes: the embed area that coreos-assembler reserves and `coreos-installer iso` fills
 /// ("ISO-embedded Ignition configuration" of coreos-installer's documentation).
 pub const ISO_IGNITION_MAX: usize = 262_144;
@@ -100,10 +102,12 @@ impl fmt::Display for TooLarge {
         if let Some(rendered) = sizes.rendered {
             writeln!(f, "  {:>11} bytes  everything else in the pool's rendered MachineConfig", figure(rendered))?;
         }
+        f.write_str("Instead:\n")?;
+        if sizes.packed > EMBED_MAX {
+            f.write_str("  - give the embed build (--binary target/dist/skewguard-embed): no TLS of its own, about half the size\n")?;
+        }
         f.write_str(
-            "Instead:\n\
-             \x20 - give the embed build (--binary target/dist/skewguard-embed): no TLS of its own, about half the size\n\
-             \x20 - `skewguard render pointer` lets Ignition fetch the binary, and --policy-only here leaves it out\n\
+            "\x20 - `skewguard render pointer` lets Ignition fetch the binary, and --policy-only here leaves it out\n\
              \x20 - put skewguard into the boot image, and use --policy-only here (docs/install.md)",
         )
     }
@@ -209,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_refusal_word_for_word() {
-        let sizes = Sizes { object: 1_000_000, packed: 700_000, rendered: Some(300_000) };
+        let sizes = Sizes { object: 1_000_000, packed: 700_001, rendered: Some(300_000) };
         assert_eq!(
             sizes.check().unwrap_err().to_string(),
             "too large: 1,300,000 of the 1,572,864 bytes that etcd takes in one object (83 %); the limit is 80 %, 1,258,291 bytes, where the Machine Config Operator warns
@@ -220,6 +224,8 @@ Instead:
   - `skewguard render pointer` lets Ignition fetch the binary, and --policy-only here leaves it out
   - put skewguard into the boot image, and use --policy-only here (docs/install.md)"
         );
+        let embed = Sizes { packed: 700_000, ..sizes }.check().unwrap_err().to_string();
+        assert!(embed.contains("Instead:\n  - `skewguard render pointer`"), "it is the embed build: {embed}");
     }
 
     #[test]
