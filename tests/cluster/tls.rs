@@ -36,6 +36,18 @@ fn every_key_and_version_that_a_cluster_may_have() {
     }
 }
 
+#[cfg(feature = "tls")]
+#[test]
+fn a_server_that_speaks_what_we_do_not_is_told_apart_and_the_hosts_curl_speaks_it() {
+    use skewguard::report::transport::Choice;
+    let server = ApiServer::start(Options { tls: Tls::OnlyX25519, ..Options::default() });
+    let said = failure(Choice::Tls, &bootstrap(&server), &event("e")).to_string();
+    let nothing = "TLS failed: nothing in common (HandshakeFailure): this build speaks TLS 1.2 and 1.3 with AES-GCM over P-256 and P-384, \
+                   the embed build what the host's curl does";
+    assert_eq!(said, nothing);
+    assert_eq!(send(Choice::Curl, &bootstrap(&server), &event("e")).map(|response| response.status), Ok(201));
+}
+
 /// `client-certificate-data` and `client-key-data`.
 fn with_data(server: &ApiServer, certificate: &str, key: &str) -> String {
     let (certificate, key) = (STANDARD.encode(certificate), STANDARD.encode(key));

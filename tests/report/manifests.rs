@@ -107,6 +107,31 @@ fn nodes_may_create_two_kinds_of_objects_and_nothing_else() {
     assert_eq!(reader["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-cluster-reader"], "true");
 }
 
+/// What the namespace enforces (Kubernetes, "Pod Security Standards", restricted), the job's pod has; and no more rights than its script uses.
+#[test]
+fn the_pruning_job_is_let_in_and_may_do_what_it_does() {
+    let all = rendered(false, true);
+    assert_eq!(find(&all, "Namespace", "skewguard")["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "restricted");
+    let pod = &find(&all, "CronJob", "skewguard-prune")["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+    assert_eq!(pod["securityContext"], json!({ "runAsNonRoot": true, "seccompProfile": { "type": "RuntimeDefault" } }));
+    for kind in ["hostNetwork", "hostPID", "hostIPC", "volumes", "initContainers"] {
+        assert!(pod.get(kind).is_none(), "{kind}");
+    }
+    let containers = pod["containers"].as_array().unwrap();
+    assert_eq!(containers.len(), 1);
+    let context = &containers[0]["securityContext"];
+    assert_eq!((&context["allowPrivilegeEscalation"], &context["capabilities"]), (&json!(false), &json!({ "drop": ["ALL"] })));
+    assert!(context.get("privileged").is_none() && containers[0].get("ports").is_none());
+    let role = find(&all, "Role", "skewguard-prune");
+    // `oc delete` gets each object to see that it is gone.
+    assert_eq!(
+        role["rules"],
+        json!([{ "apiGroups": ["skewguard.dev"], "resources": ["bootimagereports"], "verbs": ["get", "list", "delete"] }])
+    );
+    let account = json!([{ "kind": "ServiceAccount", "name": pod["serviceAccountName"], "namespace": "skewguard" }]);
+    assert_eq!(find(&all, "RoleBinding", "skewguard-prune")["subjects"], account);
+}
+
 /// apiextensions' `ValidateStructural`: every level has a type, and what is bounded stays so.
 #[test]
 fn the_crd_is_structural_and_every_length_is_bounded() {

@@ -35,6 +35,15 @@ fn it_is_no_part_of_the_boot_path() {
     }
 }
 
+/// "Restarted on failure within limits": five times an hour, a minute apart; never for a run that came to its end.
+#[test]
+fn a_crash_is_tried_again_a_few_times() {
+    let text = text();
+    for line in ["Restart=on-failure", "RestartSec=60", "StartLimitIntervalSec=3600", "StartLimitBurst=5"] {
+        assert_eq!(text.lines().filter(|found| *found == line).count(), 1, "{line}");
+    }
+}
+
 /// The host may get its name late, and the report asks for it at every try. systemd.exec(5): with `ProtectHostname=` "hostname changes no longer
 /// propagate from the system into the service".
 #[test]

@@ -25,6 +25,8 @@ pub enum Tls {
     Any,
     Only12,
     Only13,
+    /// No key exchange but X25519, which no profile of OpenShift asks for.
+    OnlyX25519,
 }
 
 #[derive(Debug, Clone)]
@@ -267,12 +269,16 @@ impl Drop for ApiServer {
 
 fn acceptor(pki: &Pki, pair: &Pair, tls: Tls) -> TlsAcceptor {
     use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut provider = rustls::crypto::ring::default_provider();
+    if tls == Tls::OnlyX25519 {
+        provider.kx_groups = vec![rustls::crypto::ring::kx_group::X25519];
+    }
+    let provider = Arc::new(provider);
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(pki.ca_pem().as_bytes()).unwrap()).unwrap();
     let clients = rustls::server::WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
     let versions: &[&rustls::SupportedProtocolVersion] = match tls {
-        Tls::Any => rustls::ALL_VERSIONS,
+        Tls::Any | Tls::OnlyX25519 => rustls::ALL_VERSIONS,
         Tls::Only12 => &[&rustls::version::TLS12],
         Tls::Only13 => &[&rustls::version::TLS13],
     };

@@ -79,6 +79,11 @@ fn tls(error: &rustls::Error) -> Failure {
             | Alert::DecryptError
             | Alert::AccessDenied),
         ) => Failure::ClientCertificate(format!("{alert:?}")),
+        rustls::Error::AlertReceived(alert @ (Alert::HandshakeFailure | Alert::InsufficientSecurity | Alert::ProtocolVersion)) => {
+            Failure::Tls(format!(
+                "nothing in common ({alert:?}): this build speaks TLS 1.2 and 1.3 with AES-GCM over P-256 and P-384, the embed build what the host's curl does"
+            ))
+        }
         other => Failure::Tls(word(&other.to_string())),
     }
 }
