@@ -7,14 +7,22 @@ use std::os::unix::ffi::OsStrExt;
 /// An origin file is a few lines.
 const MAX: u64 = 64 << 10;
 
+/// Where every ostree system has its deployments, and links to them.
+const REPOSITORY: &str = "/sysroot/ostree";
+
 /// `container-image-reference` of the deployment that `ostree` (`/ostree/boot.1/rhcos/HASH/0`) names; printable.
 ///
 /// That path is a symlink to `…/deploy/STATEROOT/deploy/CHECKSUM.SERIAL`, and the origin lies beside the deployment with `.origin` behind its
 /// name (ostree-prepare-root(1), "deployments").
 ///
+/// `None` also where there is no `/sysroot/ostree` at all, as in a tree that was put together by hand to try a policy.
+///
 /// # Errors
 /// A file on the way cannot be read, or is not there: that is a layout that is not known here, and nothing can be said of the deployment.
 pub(super) fn image_reference(root: &Root, ostree: &str) -> Result<Option<String>, FileError> {
+    if !root.exists(REPOSITORY)? {
+        return Ok(None);
+    }
     let boot = format!("/sysroot/{}", ostree.trim_matches('/'));
     let Some(target) = root.read_link(&boot)? else { return Err(FileError::content(&boot, "the booted deployment is not there")) };
     let Ok(target) = std::str::from_utf8(target.as_bytes()) else {

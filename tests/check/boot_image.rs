@@ -180,6 +180,13 @@ fn a_command_line_that_is_not_all_utf_8_keeps_its_other_arguments() {
     assert_eq!(with("assisted-already-on-target", b"")["reason"], "AlreadyOnTarget");
 }
 
+#[test]
+fn a_tree_without_deployments_is_judged_by_its_image() {
+    let verdict = node(|root| fs::remove_dir_all(root.join("sysroot/ostree")).expect("removed"));
+    assert_eq!((&verdict["verdict"], &verdict["action"]), (&json!("Refused"), &json!("Block")));
+    assert_eq!(verdict["warnings"], json!([]));
+}
+
 /// What would show that the node has left its boot image behind is there, and cannot be read.
 #[test]
 fn what_may_have_left_its_boot_image_is_blocked_only_if_the_policy_says_so() {
