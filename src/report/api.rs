@@ -132,7 +132,10 @@ pub fn sort(response: Response, method: Method, resource: Resource) -> Result<Re
     if (200..300).contains(&status) {
         return Ok(response);
     }
-    let message = message(&response.body);
+    let raw = message(&response.body);
+    let message = raw.as_deref().map(|raw| if raw.is_empty() { NO_REASON.to_owned() } else { printable(raw, MESSAGE_MAX) });
+    // As k8s.io/apiserver words it (endpoints/handlers/responsewriters), after names that may be long.
+    let lacks_grant = |verb: &str| raw.as_deref().is_some_and(|raw| raw.contains(&format!("cannot {verb} resource")));
     let verb = match method {
         Method::Get => "get",
         Method::Post => "create",
@@ -152,10 +155,7 @@ pub fn sort(response: Response, method: Method, resource: Resource) -> Result<Re
             ApiError::NotFound { resource, message: NO_REASON.to_owned() }
         }
         (401, Some(message)) => ApiError::Unauthorized(message),
-        // As k8s.io/apiserver words it (endpoints/handlers/responsewriters).
-        (403, Some(message)) if message.contains(&format!("cannot {verb} resource")) => {
-            ApiError::Forbidden { verb, resource, grant, message }
-        }
+        (403, Some(message)) if lacks_grant(verb) => ApiError::Forbidden { verb, resource, grant, message },
         (403, Some(message)) => ApiError::Denied(message),
         (404, Some(message)) if message.starts_with("namespaces \"") => ApiError::NoNamespace(message),
         (404, Some(message)) => ApiError::NotFound { resource, message },
@@ -177,7 +177,6 @@ fn message(body: &[u8]) -> Option<String> {
         message: String,
     }
     let Status { kind, message } = serde_json::from_slice(body).ok()?;
-    let message = if message.is_empty() { NO_REASON.to_owned() } else { printable(&message, MESSAGE_MAX) };
     (kind == "Status").then_some(message)
 }
 
@@ -257,5 +256,13 @@ mod tests {
         }
         assert_eq!(answer(422, None, r#"{"kind":"Status"}"#).map_err(|error| error.retry()), Err(Retry::Slowly));
         assert_eq!(answer(201, None, "{}").map(|response| response.status), Ok(201));
+    }
+
+    #[test]
+    fn a_missing_grant_is_seen_behind_long_names() {
+        let name = "n".repeat(253);
+        let body =
+            status(&format!("nodes \\\"{name}\\\" is forbidden: User \\\"system:node:{name}\\\" cannot create resource \\\"nodes\\\""));
+        assert!(matches!(answer(403, None, &body), Err(ApiError::Forbidden { .. })), "{body}");
     }
 }
