@@ -25,13 +25,13 @@ for_arm_only() {
 }
 
 packaged() {
-    local version top=$work/arm-rpm
+    local version folder=$work/arm-rpm
     version=$(sed -n 's/^Version: *//p' dist/skewguard.spec)
-    mkdir -p "$top/SOURCES"
-    git archive --prefix="skewguard-$version/" --output "$top/SOURCES/skewguard-$version.tar.gz" HEAD
-    rpmbuild -bb --quiet --target aarch64 --define "_topdir $top" --with prebuilt --define "prebuilt $dist/aarch64" dist/skewguard.spec
-    [[ $(rpm -qp --qf '%{ARCH}' "$top"/RPMS/aarch64/*.rpm) == aarch64 ]]
-    rpm2cpio "$top"/RPMS/aarch64/*.rpm | cpio -i --quiet --to-stdout ./usr/bin/skewguard | cmp - "$dist/aarch64/skewguard"
+    mkdir -p "$folder/SOURCES"
+    git archive --prefix="skewguard-$version/" --output "$folder/SOURCES/skewguard-$version.tar.gz" HEAD
+    rpmbuild -bb --quiet --target aarch64 --define "_topdir $folder" --with prebuilt --define "prebuilt $dist/aarch64" dist/skewguard.spec
+    [[ $(rpm -qp --qf '%{ARCH}' "$folder"/RPMS/aarch64/*.rpm) == aarch64 ]]
+    rpm2cpio "$folder"/RPMS/aarch64/*.rpm | cpio -i --quiet --to-stdout ./usr/bin/skewguard | cmp - "$dist/aarch64/skewguard"
 }
 
 if needs qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu rpmbuild:rpm rpm2cpio:rpm2cpio cpio:cpio git:git; then
