@@ -1,6 +1,9 @@
 """The ways onto a node. Baked into the image, by the package and its preset, is what the other scenarios use."""
 
-from ..looks import ALLOWING, goes_on, journal_entry, policy, refused
+import base64
+
+from .. import agent
+from ..looks import ALLOWING, goes_on, joined, journal_entry, policy, refused, silent
 from ..scenario import scenario
 from .s10_verdicts import FACTS, TOO_OLD
 
@@ -38,6 +41,47 @@ def by_ignition(world):
 @scenario("delivered-pointer", "fetched by `render pointer` in the user data, the policy served: refused, and allowed")
 def by_pointer(world):
     both_ways(world, "pointer", "b")
+
+
+def write_as_mco(root, config):
+    """Files and units of a MachineConfig on a node that runs, as the machine config daemon writes them. Returns the units' names."""
+    for file in config["storage"]["files"]:
+        path = root / file["path"][1:]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(file["contents"]["source"].removeprefix("data:;base64,")))
+    for unit in config["systemd"]["units"]:
+        (root / "etc/systemd/system" / unit["name"]).write_text(unit["contents"], encoding="utf-8")
+    return " ".join(unit["name"] for unit in config["systemd"]["units"])
+
+
+@scenario("delivered-to-a-joined-node", "a MachineConfig that would refuse it reaches a node that joined long before: nothing but files, "
+                                        "then a boot like any other, then it is taken away")
+def to_a_joined_node(world):
+    expect = world.expect
+    node = world.node(delivery=None)
+    boot = goes_on(world, node, node.boot())
+    pid, issue = boot.property("kubelet.service", "MainPID"), boot.read("/etc/issue")
+    units = write_as_mco(node.root, agent.as_machine_config(policy()))
+    boot.shell(f"systemctl enable {units}")
+    expect.equal(boot.property("kubelet.service", "MainPID"), pid, "the kubelet's process")
+    for unit in units.split():
+        expect.equal(boot.property(unit, "ActiveState"), "inactive", f"{unit} until the next boot")
+    expect.equal((boot.read("/etc/issue"), boot.exists("/run/skewguard")), (issue, False), "/etc/issue, and nothing in /run")
+    boot.power_off()
+
+    boot = node.boot().settle()
+    joined(world, node, boot)
+    silent(expect, boot)
+    expect.equal(boot.property("skewguard.service", "ConditionResult"), "no", "nothing to decide")
+    expect.that(boot.succeeds("/run/skewguard/bin/skewguard --version"), "the agent unpacked, for the report")
+    expect.that(boot.verdict() is None, "no verdict", boot.verdict())
+
+    boot.shell(f"systemctl disable {units}; rm -r /etc/skewguard; cd /etc/systemd/system && rm {units}")
+    expect.equal(boot.property("kubelet.service", "ActiveState"), "active", "the kubelet, when the MachineConfig goes")
+    boot.power_off()
+    boot = node.boot().settle()
+    joined(world, node, boot)
+    expect.equal(boot.shell("ls -d /run/skewguard /etc/skewguard 2>/dev/null || true").strip(), "", "what is left")
 
 
 PACKED = "etc/skewguard/skewguard.gz"
