@@ -141,6 +141,23 @@ fn systemd_has_nothing_to_say_about_them() {
     }
 }
 
+/// As a MachineConfig and as a pointer deliver them: adapted, and the one that unpacks.
+#[cfg(feature = "author")]
+#[test]
+fn systemd_has_nothing_to_say_about_the_delivered_ones() {
+    use skewguard::render::{binary::Arch, units};
+    for (delivered, program) in [(units::for_packed(Arch::X86_64), units::UNPACKED_PATH), (units::for_fetched(), units::FETCHED_PATH)] {
+        let dir = tempfile::tempdir().expect("a directory");
+        for unit in &delivered {
+            let text = unit.contents.replace(program, env!("CARGO_BIN_EXE_skewguard"));
+            fs::write(dir.path().join(unit.name), text).expect("written");
+        }
+        for unit in &delivered {
+            assert_eq!(systemd_analyze(&["verify", "--man=no"], &dir.path().join(unit.name)), (true, String::new()), "{}", unit.name);
+        }
+    }
+}
+
 #[test]
 fn the_sandbox_is_as_tight_as_the_documentation_says() {
     // In tenths, with room for other weights of another systemd; docs/security.md has the figures.
