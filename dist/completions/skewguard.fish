@@ -36,7 +36,7 @@ complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "render" -d 'Pri
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l root -d 'Directory that stands for the node\'s `/`; symlinks are followed inside it only' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l policy -d 'Policy to try, instead of the one that the node was served' -r -F
-complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l aleph -d 'Aleph file to try, instead of the node\'s' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l aleph -d 'Aleph file to try, instead of the node\'s; for a node at its first boot, whatever this one runs' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l output -d 'Form of the verdict' -r -f -a "text\t'For a person: verdict first, then why, then what was had and wanted'
 json\t'For a script; fields are only ever added'
 issue\t'The message that `enforce` would put on the console'"

@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// Policy to try, instead of the one that the node was served.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// Aleph file to try, instead of the node's.
+    /// Aleph file to try, instead of the node's; for a node at its first boot, whatever this one runs.
     #[arg(long, value_name = "FILE")]
     aleph: Option<PathBuf>,
     /// Form of the verdict.

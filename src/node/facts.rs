@@ -41,9 +41,10 @@ pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
         Some(path) => policy_in(path)?,
         None => policy::find(root, &mut warnings),
     };
-    let boot_image = match options.aleph {
-        Some(path) => Some(aleph_in(path)?),
-        None => boot_image(root, record.as_ref(), &deployment, &mut warnings),
+    let (boot_image, deployment) = match options.aleph {
+        // What this node runs says nothing of one with that image.
+        Some(path) => (Some(aleph_in(path)?), Deployment::default()),
+        None => (boot_image(root, record.as_ref(), &deployment, &mut warnings), deployment),
     };
     Ok(Facts { boot_image, target, deployment, policy, r#override, platform: line.platform, warnings })
 }

@@ -1,6 +1,6 @@
 //! `--policy` and `--aleph` without a node.
 
-use crate::{check_json, skewguard};
+use crate::{check_json, copy_tree, skewguard, tree};
 use std::path::Path;
 use std::process::Command;
 
@@ -49,6 +49,23 @@ fn a_named_file_that_cannot_be_used_is_an_error_and_names_it() {
     ] {
         let output = skewguard(&["check", "--policy", &policy, "--aleph", aleph]);
         assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(1), want.as_str()));
+    }
+}
+
+/// On any node, also one that has joined or left its boot image behind: the question is about another.
+#[test]
+fn an_aleph_that_is_tried_is_that_of_a_first_boot() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let aleph = write(dir.path(), "aleph.json", r#"{"version":"411.86.202308081056-0"}"#);
+    for name in ["assisted-already-on-target", "two-step-update-already-rebased", "rhcos-4.18-allowed"] {
+        let node = tempfile::tempdir().expect("tempdir");
+        copy_tree(&tree(name), node.path());
+        if name == "rhcos-4.18-allowed" {
+            let config = node.path().join("etc/ignition-machine-config-encapsulated.json");
+            std::fs::rename(&config, config.with_extension("json.bak")).expect("renamed");
+        }
+        let (code, json) = check_json(node.path(), &["--aleph", &aleph]);
+        assert_eq!((code, json["reason"].as_str()), (3, Some("BelowMinimumOCPVersion")), "{name}");
     }
 }
 
