@@ -169,15 +169,19 @@ impl<'a> Manager<'a> {
     pub(super) async fn stop(&self, unit: &str) -> Result<(), SystemdError> {
         let _job: OwnedObjectPath = self.manager("StopUnit", &(unit, "replace")).await?;
         let path = self.load(unit).await?;
-        loop {
-            let active = self.property(&path, unit, "ActiveState").await?;
-            if !(UnitState { active, ..UnitState::default() }).is_running() {
-                return Ok(());
+        let down = async {
+            loop {
+                let active = self.property(&path, unit, "ActiveState").await?;
+                if !(UnitState { active, ..UnitState::default() }).is_running() {
+                    return Ok(());
+                }
+                sleep(PAUSE).await;
             }
-            if Instant::now() + PAUSE > self.deadline {
-                return Err(SystemdError::Timeout { what: format!("StopUnit of {unit}") });
-            }
-            sleep(PAUSE).await;
+        };
+        // Time that is up in the middle of a look is the time of the stop all the same.
+        match timeout_at(self.deadline, down).await {
+            Err(_) | Ok(Err(SystemdError::Timeout { .. })) => Err(SystemdError::Timeout { what: format!("StopUnit of {unit}") }),
+            Ok(done) => done,
         }
     }
 
