@@ -1,5 +1,6 @@
 //! What there is to report on this boot, from the files that `skewguard.service` left.
 
+use super::carrier::KUBELET_KUBECONFIG;
 use crate::node::{
     ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, Options, RUN_VERDICT_PATH, Root, STAMP_PATH, facts,
 };
@@ -63,14 +64,17 @@ fn load(root: &Root, path: &str) -> Result<Option<Verdict>, FileError> {
 
 /// Whether this boot is, or began as, a first boot, so that `skewguard.service` had to run: the encapsulated config is there, or was put
 /// aside since the kernel started. (Where it was removed instead, nothing is left to see it by.)
+///
+/// An OS update copies /etc, and what was put aside with it, moments before the reboot; a clock that is behind after that reboot makes it look
+/// like a change since. So a node with an earlier verdict, or with a kubelet that joined before that copy was made, is past its first boot.
 fn was_first_boot(root: &Root) -> bool {
     if root.exists(ENCAPSULATED_PATH).unwrap_or(false) {
         return true;
     }
-    match (root.changed(ENCAPSULATED_BAK_PATH), boot_time(root)) {
-        (Ok(Some(changed)), Some(booted)) => changed >= booted,
-        _ => false,
-    }
+    let (Ok(Some(changed)), Some(booted)) = (root.changed(ENCAPSULATED_BAK_PATH), boot_time(root)) else { return false };
+    let had_verdict = root.exists(KEPT_VERDICT_PATH).unwrap_or(false);
+    let had_joined = matches!(root.changed(KUBELET_KUBECONFIG), Ok(Some(joined)) if joined <= changed);
+    changed >= booted && !had_verdict && !had_joined
 }
 
 /// When the kernel started, by today's clock and to the second (proc_uptime(5)).

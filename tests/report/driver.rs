@@ -250,6 +250,31 @@ async fn the_first_boot_shows_by_a_config_put_aside_since_the_kernel_started() {
     assert_eq!(quiet.paths(), [""; 0]);
 }
 
+/// The reboot into an OS update, with a clock that is behind: the copy of /etc seems to be of this boot.
+#[tokio::test(start_paused = true)]
+async fn an_update_of_the_os_is_no_first_boot() {
+    let updated = |node: &Node| {
+        node.write("/etc/ignition-machine-config-encapsulated.json.bak", "{}");
+        node.write("/proc/uptime", "600.00 1000.00\n");
+    };
+    let (checked, log) = (Node::new(), Log::default());
+    let mut verdict = sample::refused();
+    verdict.verdict = skewguard::verdict::Outcome::Allowed;
+    verdict.action = skewguard::verdict::Action::Proceed;
+    checked.write("/var/lib/skewguard/verdict.json", &serde_json::to_string(&verdict).unwrap());
+    updated(&checked);
+    let joined_before = Node::new();
+    joined_before.write("/var/lib/kubelet/kubeconfig", "");
+    updated(&joined_before);
+    let cluster = Cluster::new(|_, _| status(200));
+    *cluster.node.lock().unwrap() = Some("worker-0");
+    for node in [checked, joined_before] {
+        node.run(&cluster, &log, HOUR).await;
+    }
+    assert!(!cluster.paths().iter().any(|path| path == EVENTS), "{:?}", cluster.paths());
+    assert!(log.lines.lock().unwrap().iter().all(|(_, line)| !line.contains("NoVerdict")), "{:?}", log.lines.lock().unwrap());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_hostile_verdict_is_no_verdict() {
     let hostile = [
