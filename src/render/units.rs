@@ -58,7 +58,8 @@ fn without_comments(text: &str) -> String {
 /// The unit that unpacks. Whatever fails in it, the gate goes on without a binary, and so does the boot.
 ///
 /// /run because a joined node keeps nothing there and /usr is read-only. Files there get the type `var_run_t`, which init may not execute,
-/// so the type is taken from /usr/bin; `chcon` fails harmlessly where there is no SELinux. Only the renamed file is ever executed, so a
+/// so the type is taken from /usr/bin; `chcon` fails harmlessly where there is no SELinux. That /run is mounted nosuid does not keep init from
+/// changing the domain (selinux-policy, unconfinedservice.te: `init_nnp_daemon_domain`). Only the renamed file is ever executed, so a
 /// unit that is killed half-way leaves no half a program. Directives known to systemd 239 only.
 fn unpack(arch: Arch) -> String {
     let dir = UNPACKED_PATH.trim_end_matches("/skewguard");
