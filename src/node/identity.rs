@@ -65,7 +65,8 @@ impl Identity {
         identity
     }
 
-    /// Fills in from the running system what is still missing; at the beginning of a boot there may be neither name nor address.
+    /// Fills in from the running system what is still missing; at the beginning of a boot there may be neither name nor address, and the second
+    /// address family may come after the first.
     pub fn complete(&mut self, root: &Root) {
         if !root.is_live() {
             return;
@@ -75,10 +76,11 @@ impl Identity {
         {
             self.hostname = Some(name);
         }
-        if self.addresses.is_empty()
-            && let Ok(interfaces) = nix::ifaddrs::getifaddrs()
-        {
-            (self.addresses, self.mac_addresses) = addresses(interfaces);
+        if let Ok(interfaces) = nix::ifaddrs::getifaddrs() {
+            let (ips, macs) = addresses(interfaces);
+            if !ips.is_empty() || self.addresses.is_empty() {
+                (self.addresses, self.mac_addresses) = (ips, macs);
+            }
         }
     }
 

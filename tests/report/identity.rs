@@ -62,3 +62,14 @@ async fn of_a_tree_no_address_of_this_machine_is_said() {
     let identity = Identity::read(&Root::open(dir.path()).unwrap(), None).await;
     assert_eq!(identity, Identity::default());
 }
+
+/// At the first try there may be an address of one family only, or of a network that is gone by now.
+#[tokio::test]
+async fn addresses_are_those_of_now() {
+    let root = Root::open("/".as_ref()).unwrap();
+    let now = Identity::read(&root, None).await;
+    let stale = vec!["192.0.2.1".to_owned()];
+    let mut later = Identity { addresses: stale.clone(), ..Identity::default() };
+    later.complete(&root);
+    assert_eq!(later.addresses, if now.addresses.is_empty() { stale } else { now.addresses });
+}
