@@ -6,7 +6,7 @@
 use super::page::{Page, Printer, TEXT, ascii, cut};
 use super::platform::{Fix, Wanted, fix};
 use crate::policy::POLICY_PATH;
-use crate::verdict::{Action, Finding, Outcome, OverrideSource, OverrideWord, Reason, Verdict};
+use crate::verdict::{Action, Finding, LetThrough, Outcome, OverrideSource, Reason, Verdict};
 use crate::version::Scheme;
 
 /// What a message says beside the verdict.
@@ -194,13 +194,17 @@ fn consequence(case: Case, verdict: &Verdict) -> Vec<String> {
 }
 
 fn why_let_through(verdict: &Verdict) -> &'static str {
-    let mode = verdict.policy.as_ref().and_then(|policy| policy.mode.as_deref());
-    match (verdict.r#override.map(|given| given.value), mode) {
-        (Some(OverrideWord::Warn), _) => "the kernel argument skewguard=warn says so",
-        (None, Some("Warn")) => "the policy's mode is Warn",
-        _ if verdict.deployment.unreadable => "what it runs now cannot be read; see the journal",
+    match verdict.let_through {
+        Some(LetThrough::Override) => "the kernel argument skewguard=warn says so",
+        Some(LetThrough::Mode) if mode(verdict) == Some("Warn") => "the policy's mode is Warn",
+        Some(LetThrough::Unreadable) => "what it runs now cannot be read; see the journal",
+        // A mode or a version that is not ours. The others are past what this is said of, see `case`.
         _ => "the policy is not one that may refuse",
     }
+}
+
+fn mode(verdict: &Verdict) -> Option<&str> {
+    verdict.policy.as_ref().and_then(|policy| policy.mode.as_deref())
 }
 
 fn found(verdict: &Verdict) -> String {

@@ -40,8 +40,7 @@ pub enum GateError {
 /// running system's) only the files are written.
 ///
 /// A node that cannot be held is left as it was, except that a boot that is refused already stays refused, and that what ran although it was to
-/// wait for us may have been stopped. Never fails: the status says what
-/// was done.
+/// wait for us may have been stopped. Never fails: the status says what was done.
 pub fn hold(root: &Root, systemd: Option<&Systemd>) -> GateStatus {
     let refused_before = is_refused(root);
     let mut reloaded = false;

@@ -145,7 +145,8 @@ pub enum RenderedError {
     Kind,
 }
 
-/// The size of a rendered MachineConfig (the Machine Config Operator names it `rendered-POOL-HASH`) as JSON, without the files and units that skewguard delivers (an earlier render of ours).
+/// The size of a rendered MachineConfig (the Machine Config Operator names it `rendered-POOL-HASH`) as JSON, without the files and units that
+/// skewguard delivers (an earlier render of ours).
 pub fn rendered_size(json: &[u8]) -> Result<usize, RenderedError> {
     let mut object: Value = serde_json::from_slice(json).map_err(|error| RenderedError::Json(error.to_string()))?;
     let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
@@ -185,6 +186,7 @@ mod tests {
     fn figures_are_grouped() {
         assert_eq!([0, 999, 1000, OBJECT_MAX].map(figure), ["0", "999", "1,000", "1,572,864"]);
         assert_eq!(OBJECT_LIMIT, OBJECT_MAX * 8 / 10);
+        assert!(include_str!("../../dist/build").contains(&format!("EMBED_BUDGET={EMBED_MAX}\n")));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The state table: from facts to a verdict.
 
 use super::{
-    Action, BootImageStatus, Facts, Finding, Outcome, OverrideWord, PolicyInput, PolicyStatus, Reason, RuleResult, Target, TargetInput,
-    Verdict, rules,
+    Action, BootImageStatus, Facts, Finding, LetThrough, Outcome, OverrideWord, PolicyInput, PolicyStatus, Reason, RuleResult, Target,
+    TargetInput, Verdict, rules,
 };
 use crate::API_VERSION;
 use crate::policy::{Limit, LimitRelease, Mode, OnUndetermined, Policy, choose};
@@ -44,6 +44,7 @@ pub fn decide(facts: &Facts) -> Verdict {
         action: state.action,
         reason: state.reason,
         message: state.message,
+        let_through: state.let_through,
         findings,
         boot_image: facts.boot_image.as_ref().map(|image| BootImageStatus {
             source: Some(image.source),
@@ -65,11 +66,12 @@ struct State {
     reason: Reason,
     action: Action,
     message: String,
+    let_through: Option<LetThrough>,
 }
 
 impl State {
     fn proceed(verdict: Outcome, reason: Reason, message: impl Into<String>) -> Self {
-        Self { verdict, reason, action: Action::Proceed, message: message.into() }
+        Self { verdict, reason, action: Action::Proceed, message: message.into(), let_through: None }
     }
 }
 
@@ -88,9 +90,10 @@ fn state(facts: &Facts, policy: Option<&Policy>, limit: Option<&Limit>, findings
     if facts.deployment.on_target {
         return State::proceed(Outcome::Allowed, Reason::AlreadyOnTarget, "the booted deployment already is the target image");
     }
-    if let Some(first) = findings.iter().find(|finding| finding.result == RuleResult::Fail) {
-        let action = if may_block(facts, policy) { Action::Block } else { Action::Proceed };
-        return State { verdict: Outcome::Refused, reason: first.rule, action, message: first.message.clone() };
+    if let (Some(policy), Some(first)) = (policy, findings.iter().find(|finding| finding.result == RuleResult::Fail)) {
+        let let_through = let_through(facts, policy);
+        let action = if let_through.is_none() { Action::Block } else { Action::Proceed };
+        return State { verdict: Outcome::Refused, reason: first.rule, action, message: first.message.clone(), let_through };
     }
     if findings.iter().any(|finding| finding.result == RuleResult::Pass) {
         return State::proceed(Outcome::Allowed, Reason::WithinLimits, "the boot image is within the policy's limits");
@@ -127,23 +130,26 @@ fn undetermined(facts: &Facts, policy: Option<&Policy>, limit: Option<&Limit>) -
         }
         Some(version) => (Reason::NoRuleEvaluated, format!("boot image version {version} says too little for any rule of the limit")),
     };
-    let refuse = policy.is_some_and(|policy| policy.on_undetermined == OnUndetermined::Refuse);
-    let action = if refuse && may_block(facts, policy) { Action::Block } else { Action::Proceed };
-    State { verdict: Outcome::Undetermined, reason, action, message }
+    let refuse = policy.is_some_and(|policy| policy.on_undetermined == OnUndetermined::Refuse && let_through(facts, policy).is_none());
+    let action = if refuse { Action::Block } else { Action::Proceed };
+    State { verdict: Outcome::Undetermined, reason, action, message, let_through: None }
 }
 
-/// Whether a refusal blocks: the mode in force is `Enforce`, the policy is of our version, and this still is the boot image's first boot. Where that
-/// cannot be read, `onUndetermined` decides, as of everything that cannot be determined.
-fn may_block(facts: &Facts, policy: Option<&Policy>) -> bool {
-    let Some(policy) = policy else { return false };
-    let enforce = match facts.r#override.map(|given| given.value) {
-        Some(OverrideWord::Enforce) => policy.mode != Mode::None,
-        Some(OverrideWord::Warn | OverrideWord::Off) => false,
-        None => policy.mode == Mode::Enforce,
-    };
+/// Why a refusal would not block; `None` where it does: the mode in force is `Enforce`, the policy is of our version, and this still is the boot
+/// image's first boot. Where that cannot be read, `onUndetermined` decides, as of everything that cannot be determined.
+fn let_through(facts: &Facts, policy: &Policy) -> Option<LetThrough> {
     let deployment = &facts.deployment;
+    let by_mode = match facts.r#override.map(|given| given.value) {
+        Some(OverrideWord::Enforce) => (policy.mode == Mode::None).then_some(LetThrough::Mode),
+        Some(OverrideWord::Warn | OverrideWord::Off) => Some(LetThrough::Override),
+        None => (policy.mode != Mode::Enforce).then_some(LetThrough::Mode),
+    };
     let undetermined = deployment.unreadable && policy.on_undetermined == OnUndetermined::Proceed;
-    enforce && !policy.other_version && !deployment.rebased && !deployment.first_boot_finished && !undetermined
+    (deployment.rebased.then_some(LetThrough::Rebased))
+        .or(deployment.first_boot_finished.then_some(LetThrough::FirstBootFinished))
+        .or(by_mode)
+        .or(policy.other_version.then_some(LetThrough::PolicyVersion))
+        .or(undetermined.then_some(LetThrough::Unreadable))
 }
 
 fn policy_status(input: &PolicyInput, limit: Option<&Limit>) -> Option<PolicyStatus> {

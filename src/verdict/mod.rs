@@ -106,6 +106,23 @@ impl Reason {
     }
 }
 
+/// Why a refusal does not block: the first that holds, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LetThrough {
+    /// The node runs another deployment than at its first run.
+    Rebased,
+    /// The first boot is over.
+    FirstBootFinished,
+    /// The override says `warn`.
+    Override,
+    /// The policy's mode is not `Enforce`, and no override lifts it.
+    Mode,
+    /// The policy is of another version of our group: read as far as it is understood.
+    PolicyVersion,
+    /// Whether the node has left its boot image cannot be read, and the policy does not refuse what is undetermined.
+    Unreadable,
+}
+
 /// How one rule came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RuleResult {
@@ -268,6 +285,9 @@ pub struct Verdict {
     pub reason: Reason,
     /// Why, as one line for a person.
     pub message: String,
+    /// Why a refusal does not block; absent where it does, and of other verdicts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub let_through: Option<LetThrough>,
     /// Every rule of the chosen limit, in the order of their rank.
     #[serde(default)]
     pub findings: Vec<Finding>,

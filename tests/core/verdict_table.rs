@@ -4,8 +4,8 @@ use crate::node;
 use serde_json::json;
 use skewguard::policy::{Mode, Policy, parse};
 use skewguard::verdict::{
-    Action, BootImage, Deployment, Facts, ImageSource, Outcome, Override, OverrideSource, OverrideWord, PolicyInput, Reason, Target,
-    TargetInput, Verdict, decide,
+    Action, BootImage, Deployment, Facts, ImageSource, LetThrough, Outcome, Override, OverrideSource, OverrideWord, PolicyInput, Reason,
+    Target, TargetInput, Verdict, decide,
 };
 use skewguard::version::ImageVersion;
 
@@ -155,6 +155,19 @@ fn by_the_table(case: &Case) -> (Outcome, Reason, Action) {
     (outcome, reason, action)
 }
 
+/// Whether that is a cause for which a refusal of this state does not block.
+fn is_true(why: LetThrough, case: &Case) -> bool {
+    let PolicyKind::Valid { mode, refuse_undetermined, other_version } = case.policy else { return false };
+    match why {
+        LetThrough::Rebased => case.rebased,
+        LetThrough::FirstBootFinished => case.first_boot_finished,
+        LetThrough::Override => case.word == Some(OverrideWord::Warn),
+        LetThrough::Mode => case.word.is_none() && mode == Mode::Warn,
+        LetThrough::PolicyVersion => other_version,
+        LetThrough::Unreadable => case.unreadable && !refuse_undetermined,
+    }
+}
+
 fn every_case() -> Vec<Case> {
     let mut policies = vec![PolicyKind::Absent, PolicyKind::Invalid];
     for mode in [Mode::Enforce, Mode::Warn, Mode::None] {
@@ -200,6 +213,9 @@ fn every_state_is_decided_by_the_table() {
         let verdict = decide(&facts(case));
         assert_eq!((verdict.verdict, verdict.reason, verdict.action), by_the_table(case), "{case:?}");
         blocked += usize::from(verdict.blocks());
+        let refused_and_let_through = (verdict.verdict, verdict.action) == (Outcome::Refused, Action::Proceed);
+        assert_eq!(verdict.let_through.is_some(), refused_and_let_through, "{case:?}");
+        assert!(verdict.let_through.is_none_or(|why| is_true(why, case)), "{:?}: {case:?}", verdict.let_through);
     }
     // Enforce with no word or `enforce`, Warn with `enforce`: 3 ways; too old 2 images with or without Refuse, undetermined 3 with it; and with it
     // the same again where the deployment is unreadable.

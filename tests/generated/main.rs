@@ -1,7 +1,7 @@
 //! What is written twice. Man pages and completions are generated from the argument parser, and what is committed must be what the parser gives;
 //! what the documents say of the repository must be so.
 //!
-//! `SKEWGUARD_UPDATE=1 cargo test --test generated` writes them again.
+//! `SKEWGUARD_BLESS=1 cargo test --test generated` writes them again.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![cfg(feature = "author")]
@@ -41,7 +41,7 @@ fn committed() -> BTreeMap<PathBuf, Vec<u8>> {
 fn what_is_committed_is_what_the_parser_gives() {
     let wanted = generated();
     assert!(wanted.contains_key(Path::new("dist/man/skewguard-render-machineconfig.1")));
-    if std::env::var_os("SKEWGUARD_UPDATE").is_some() {
+    if std::env::var_os("SKEWGUARD_BLESS").is_some() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         for stale in committed().keys().filter(|path| !wanted.contains_key(*path)) {
             std::fs::remove_file(root.join(stale)).unwrap();
@@ -53,5 +53,5 @@ fn what_is_committed_is_what_the_parser_gives() {
     }
     let found = committed();
     let stale: Vec<_> = wanted.keys().chain(found.keys()).filter(|path| wanted.get(*path) != found.get(*path)).collect();
-    assert!(stale.is_empty(), "not what the parser gives: {stale:?}; SKEWGUARD_UPDATE=1 cargo test --test generated writes them again");
+    assert!(stale.is_empty(), "not what the parser gives: {stale:?}; SKEWGUARD_BLESS=1 cargo test --test generated writes them again");
 }

@@ -1,6 +1,6 @@
 //! The verdict for a person at a terminal (pure).
 
-use crate::verdict::{Action, BootImageStatus, Finding, Outcome, OverrideSource, OverrideWord, RuleResult, Verdict};
+use crate::verdict::{Action, BootImageStatus, Finding, LetThrough, Outcome, OverrideSource, RuleResult, Verdict};
 use crate::version::Scheme;
 
 /// Verdict first, then why, then what it was made from.
@@ -73,15 +73,14 @@ fn action(verdict: &Verdict) -> String {
 }
 
 fn why_not_blocked(verdict: &Verdict) -> &'static str {
-    let deployment = &verdict.deployment;
-    let mode = verdict.policy.as_ref().and_then(|policy| policy.mode.as_deref());
-    match verdict.r#override.map(|given| given.value) {
-        _ if deployment.rebased => "the node is already rebased",
-        _ if deployment.first_boot_finished => "the first boot is over",
-        Some(OverrideWord::Warn) => "the override says warn",
-        None if mode != Some("Enforce") => "the policy only warns",
-        _ if deployment.unreadable => "what the node runs now cannot be read",
-        _ => "the policy is of another version, and never blocks",
+    match verdict.let_through {
+        Some(LetThrough::Rebased) => "the node is already rebased",
+        Some(LetThrough::FirstBootFinished) => "the first boot is over",
+        Some(LetThrough::Override) => "the override says warn",
+        Some(LetThrough::Mode) => "the policy only warns",
+        Some(LetThrough::PolicyVersion) => "the policy is of another version, and never blocks",
+        Some(LetThrough::Unreadable) => "what the node runs now cannot be read",
+        None => "the boot goes on",
     }
 }
 
