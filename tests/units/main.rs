@@ -10,11 +10,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+#[cfg(feature = "author")]
+mod selinux;
+
 /// The systemd of the oldest boot images (RHEL 8.0).
 const OLDEST: u16 = 239;
 
 /// Every directive used, with the version of systemd that it came with (its NEWS; 183 stands for what is older than the counting).
-const DIRECTIVES: [(&str, u16); 51] = [
+const DIRECTIVES: [(&str, u16); 50] = [
     ("After", 183),
     ("Before", 183),
     ("CapabilityBoundingSet", 183),
@@ -56,7 +59,6 @@ const DIRECTIVES: [(&str, u16); 51] = [
     // In [Unit], under these names, since 230.
     ("StartLimitBurst", 230),
     ("StartLimitIntervalSec", 230),
-    ("StateDirectory", 235),
     ("SystemCallArchitectures", 209),
     ("SystemCallErrorNumber", 209),
     // 187; the groups (@clock) came with 231, the last of those used here (@keyring) with 235.
