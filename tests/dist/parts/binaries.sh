@@ -44,6 +44,22 @@ wrong_usage() {
     done
 }
 
+# Kernel 4.18 is RHEL 8's. The cargo tier has the rest of it; here is the C library that ships.
+runs_on_kernel_4_18() {
+    local program=$1 tree=tests/trees/rhcos-4.12-refused kernel command status
+    for kernel in env tests/old-kernel; do
+        rm -rf "$work/node-${kernel##*/}"
+        mkdir -p "$work/node-${kernel##*/}"
+        cp -a "$tree/." "$work/node-${kernel##*/}"
+        for command in check enforce allow; do
+            status=0
+            $kernel "$program" "$command" --root "$work/node-${kernel##*/}" 2>&1 || status=$?
+            echo "exit $status"
+        done | sed "s,$work/node-${kernel##*/},ROOT,g" >"$work/said-${kernel##*/}"
+    done
+    grep -q '^Refused: ' "$work/said-env" && diff "$work/said-env" "$work/said-old-kernel"
+}
+
 archive_knows_its_commit() {
     [[ $(git archive HEAD dist/commit | tar -xO) == "commit: $(git rev-parse HEAD)" ]]
 }
@@ -53,6 +69,8 @@ check "full says build, transport and commit" says "$dist/skewguard" full "rustl
 check "embed says build, transport and commit" says "$dist/skewguard-embed" embed "/usr/bin/curl of the node"
 check "full names no path of this machine" no_path_of_this_machine "$dist/skewguard"
 check "embed names no path of this machine" no_path_of_this_machine "$dist/skewguard-embed"
+check "full does the same on kernel 4.18" runs_on_kernel_4_18 "$dist/skewguard"
+check "embed does the same on kernel 4.18" runs_on_kernel_4_18 "$dist/skewguard-embed"
 check "embed leaves out what no node needs" no_author
 check "dist/build names the packages that it misses" names_what_is_missing
 check "dist/build explains wrong usage" wrong_usage
