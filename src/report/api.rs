@@ -20,6 +20,8 @@ pub enum Retry {
     After(Duration),
     /// With the slowest backoff: only a change in the cluster helps.
     Slowly,
+    /// With the ordinary backoff at first, then with the slowest: an API server that is just starting forbids everything.
+    SlowlyIfRepeated,
     /// Not on this boot.
     NextBoot,
 }
@@ -100,13 +102,10 @@ impl ApiError {
         match self {
             Self::Transport(error) if error.failure.is_passing() => Retry::Backoff,
             // An identity or a grant may come later; nothing of ours changes until then.
-            Self::Transport(_)
-            | Self::Unauthorized(_)
-            | Self::Forbidden { .. }
-            | Self::Denied(_)
-            | Self::NoNamespace(_)
-            | Self::Rejected { .. }
-            | Self::Foreign { .. } => Retry::Slowly,
+            Self::Transport(_) | Self::Unauthorized(_) | Self::NoNamespace(_) | Self::Rejected { .. } | Self::Foreign { .. } => {
+                Retry::Slowly
+            }
+            Self::Forbidden { .. } | Self::Denied(_) => Retry::SlowlyIfRepeated,
             Self::NotFound { .. } | Self::Conflict(_) => Retry::NextBoot,
             Self::Unavailable { retry_after: Some(time), .. } => Retry::After(*time),
             Self::Unavailable { .. } => Retry::Backoff,
@@ -211,10 +210,10 @@ mod tests {
                 403,
                 None,
                 &role,
-                Retry::Slowly,
+                Retry::SlowlyIfRepeated,
                 "403: this identity may not create events.events.k8s.io: ask X (events is forbidden: User \"a\" cannot create resource \"events\")",
             ),
-            (403, None, &quota, Retry::Slowly, "403: the cluster forbids it (events \"a\" is forbidden: exceeded quota: q)"),
+            (403, None, &quota, Retry::SlowlyIfRepeated, "403: the cluster forbids it (events \"a\" is forbidden: exceeded quota: q)"),
             (404, None, &escape, Retry::NextBoot, "404: the cluster has no events.events.k8s.io (no\\u{1b}[2J)"),
             (404, None, &namespace, Retry::Slowly, "404: the cluster has no such namespace (namespaces \"skewguard\" not found)"),
             (409, None, &escape, Retry::NextBoot, "409: there is such an object already (no\\u{1b}[2J)"),

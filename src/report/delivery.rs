@@ -19,6 +19,10 @@ const SLOW_FLOOR: Duration = Duration::from_secs(5 * 60);
 /// Least wait after anything else.
 const QUICK_FLOOR: Duration = Duration::from_secs(1);
 
+/// So many 403s in a row are taken for those of an API server that is just starting: until it has read the Roles, which takes up to two seconds,
+/// it forbids everything.
+pub const FORBIDDEN_AT_START: u32 = 3;
+
 /// How long the Event waits for the report it is about; then it is about the namespace.
 const EVENT_GRACE: Duration = Duration::from_secs(30);
 
@@ -48,12 +52,14 @@ struct Track {
     standing: Standing,
     /// Failures in a row.
     failures: u32,
+    /// 403s in a row.
+    forbidden: u32,
     /// When the last requests went out, the latest last.
     sent: [Option<Duration>; BURST],
 }
 
 impl Track {
-    const IDLE: Self = Self { standing: Standing::Idle, failures: 0, sent: [None; BURST] };
+    const IDLE: Self = Self { standing: Standing::Idle, failures: 0, forbidden: 0, sent: [None; BURST] };
 
     /// Makes it due at `at`, or later where the burst is used up.
     fn schedule(&mut self, at: Duration) {
@@ -162,19 +168,20 @@ impl Delivery {
     }
 
     /// An answer came. `chance` is random in 0.0..1.0; `repeat` says whether the node is still refused, so that a new Event is due in two
-    /// hours.
-    pub fn answered(&mut self, channel: Channel, now: Duration, answer: &Answer, chance: f64, repeat: bool) {
+    /// hours. Returns whether it takes a person to mend what failed.
+    pub fn answered(&mut self, channel: Channel, now: Duration, answer: &Answer, chance: f64, repeat: bool) -> bool {
         if channel == Channel::Report && std::mem::take(&mut self.event_waits) && matches!(self.event.standing, Standing::Due(_)) {
             // Whatever became of the report, the Event need not wait for it.
             self.event.schedule(now);
         }
         let track = self.track_mut(channel);
         if track.standing != Standing::InFlight {
-            return;
+            return false;
         }
-        let failures = track.failures;
+        let (failures, forbidden) = (track.failures, track.forbidden);
         track.failures = failures.saturating_add(1);
-        let wait = match answer {
+        track.forbidden = 0;
+        let (wait, mended_by_a_person) = match answer {
             Answer::Delivered { .. } => {
                 track.failures = 0;
                 if channel == Channel::Event && repeat {
@@ -182,17 +189,28 @@ impl Delivery {
                 } else {
                     track.standing = Standing::Delivered;
                 }
-                return;
+                return false;
             }
             Answer::Failed { retry: Retry::NextBoot, .. } => {
                 track.standing = Standing::Skipped;
-                return;
+                return true;
             }
-            Answer::Failed { retry: Retry::Slowly, .. } => SLOW_FLOOR + jitter(SLOW, failures, chance),
-            Answer::Failed { retry: Retry::After(time), .. } => *time + jitter(QUICK, failures, chance),
-            Answer::Failed { retry: Retry::Backoff, .. } => QUICK_FLOOR + jitter(QUICK, failures, chance),
+            Answer::Failed { retry: Retry::SlowlyIfRepeated, .. } => {
+                track.forbidden = forbidden.saturating_add(1);
+                if forbidden < FORBIDDEN_AT_START {
+                    // Not counted among the failures: the wait for a server that comes back is not the wait for a Role.
+                    track.failures = failures.max(1);
+                    (QUICK_FLOOR + jitter(QUICK, forbidden, chance), false)
+                } else {
+                    (SLOW_FLOOR + jitter(SLOW, forbidden - FORBIDDEN_AT_START, chance), true)
+                }
+            }
+            Answer::Failed { retry: Retry::Slowly, .. } => (SLOW_FLOOR + jitter(SLOW, failures, chance), true),
+            Answer::Failed { retry: Retry::After(time), .. } => (*time + jitter(QUICK, failures, chance), false),
+            Answer::Failed { retry: Retry::Backoff, .. } => (QUICK_FLOOR + jitter(QUICK, failures, chance), false),
         };
         track.schedule(now + wait);
+        mended_by_a_person
     }
 }
 

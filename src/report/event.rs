@@ -68,7 +68,10 @@ pub enum About<'a> {
     /// A verdict.
     Verdict(&'a Verdict),
     /// A run of `skewguard.service` that ended without one.
-    NoVerdict,
+    NoVerdict {
+        /// The node is held all the same: the run ended between the two.
+        held: bool,
+    },
 }
 
 impl Event {
@@ -77,7 +80,12 @@ impl Event {
         let host = identity.hostname.as_deref().filter(|host| !host.is_empty()).unwrap_or("unknown");
         let (reason, action, note) = match about {
             About::Verdict(verdict) => (verdict.reason.as_str(), verdict.action.as_str(), note(verdict, identity, host)),
-            About::NoVerdict => (NO_VERDICT, "Proceed", no_verdict(identity, host)),
+            About::NoVerdict { held } => {
+                let action = if held { Action::Block } else { Action::Proceed };
+                let note =
+                    format!("Node {}: {}. See `journalctl -b -u skewguard.service` on the node.", who(identity, host), no_verdict(held));
+                (NO_VERDICT, action.as_str(), clean(&note, NOTE_MAX))
+            }
         };
         Self {
             api_version: "events.k8s.io/v1",
@@ -112,13 +120,13 @@ fn note(verdict: &Verdict, identity: &Identity, host: &str) -> String {
     clean(&format!("Node {} {what}: {}{facts}", who(identity, host), verdict.message), NOTE_MAX)
 }
 
-fn no_verdict(identity: &Identity, host: &str) -> String {
-    let who = who(identity, host);
-    let note = format!(
-        "Node {who}: skewguard.service ended without a verdict, so the boot image was not checked and the node goes on to join. \
-         See `journalctl -b -u skewguard.service` on the node."
-    );
-    clean(&note, NOTE_MAX)
+/// What is known of a node on which a run of the service left no verdict, in one clause.
+pub(super) fn no_verdict(held: bool) -> &'static str {
+    if held {
+        "skewguard.service ended without a verdict that can be read, but it holds the node back, which does not join the cluster"
+    } else {
+        "skewguard.service ended without a verdict, so the boot image was not checked and the node goes on to join"
+    }
 }
 
 /// The host name and first address; between them one of the two finds the Machine.

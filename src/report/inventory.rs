@@ -65,9 +65,10 @@ impl NodePatch {
         }
     }
 
-    /// What tells whether this patch was applied to that Node already.
-    pub fn digest(&self, node: &str) -> String {
+    /// What tells whether this patch was applied to that Node on this boot. At every boot it is applied again, which changes nothing where it is
+    /// there: a Node object that was deleted and made anew has lost its labels.
+    pub fn digest(&self, node: &str, boot: &str) -> String {
         let patch = serde_json::to_string(self).unwrap_or_default();
-        hex16(&[node, "\n", &patch])
+        hex16(&[node, "\n", boot, "\n", &patch])
     }
 }

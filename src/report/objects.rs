@@ -36,8 +36,8 @@ pub struct Source<'a> {
     pub remediation: &'a str,
     /// The installation's random id.
     pub installation: &'a str,
-    /// Now, by the node's clock.
-    pub now: SystemTime,
+    /// When the verdict was made, by the node's clock.
+    pub observed: SystemTime,
 }
 
 /// A `BootImageReport`.
@@ -164,7 +164,7 @@ impl BootImageReport {
             reason: verdict.reason.as_str(),
             message: text(&verdict.message),
             held: gate.map(|gate| gate.held),
-            observed_at: clock::time(source.now),
+            observed_at: clock::time(source.observed),
             agent_version: env!("CARGO_PKG_VERSION"),
             boot_image: verdict.boot_image.as_ref().map(boot_image),
             target: target(&verdict.target),

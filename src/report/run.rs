@@ -1,14 +1,14 @@
 //! The report as a whole: decides what there is to tell, and tells it until the cluster knows.
 
 use super::answer::{Answer, Channel, SendError};
-use super::api::Retry;
 use super::carrier::{Carrier, Identity as As};
 use super::delivery::{Delivery, Standing};
-use super::event::{About, Event, NO_VERDICT, Regarding};
+use super::event::{About, Event, NO_VERDICT, Regarding, no_verdict};
 use super::inventory::NodePatch;
 use super::names::{EVENT_INTERVAL, hex16, report_name, subdomain};
 use super::objects::{BootImageReport, Source, is_reportable};
 use super::requests::{create_event, create_report, patch_node};
+use super::situation::{Observed, Situation};
 use super::state::{State, installation};
 use super::transport::{Request, Response};
 use super::watch::{ClusterKnows, Level, Watcher};
@@ -75,8 +75,8 @@ struct Run<'a, C, W> {
     delivery: Delivery,
     state: State,
     installation: String,
-    /// The verdict that report and Event are about.
-    verdict: Option<Verdict>,
+    /// The verdict that report and Event are about, and since when it stands.
+    reported: Option<Observed>,
     /// What a Node is labelled with.
     inventory: Option<Verdict>,
     /// What an admin can do about it.
@@ -111,7 +111,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             delivery: Delivery::new(),
             state,
             installation,
-            verdict: None,
+            reported: None,
             inventory: None,
             remediation: String::new(),
             rpm_ostree: None,
@@ -132,6 +132,11 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         clock::unix((self.parts.now)())
     }
 
+    /// A moment from now, at random.
+    fn soon(&self) -> Duration {
+        self.now() + SPLAY.mul_f64((self.parts.chance)().clamp(0.0, 1.0))
+    }
+
     /// Finds out what there is to tell, and what of it the cluster has already.
     fn plan(&mut self) {
         let mut notes = Vec::new();
@@ -140,36 +145,43 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             self.parts.watcher.line(Level::Warning, &note);
         }
         match situation {
-            situation::Situation::Verdict(verdict) => {
-                if is_reportable(&verdict) {
-                    self.plan_report(&verdict);
-                    self.verdict = Some(*verdict.clone());
-                    self.news();
-                }
-                self.inventory = Some(*verdict);
-            }
-            situation::Situation::NoVerdict { damaged } => self.plan_no_verdict(damaged.map(|error| error.to_string())),
-            situation::Situation::NeverRan => {}
+            Situation::Verdict(observed) => self.adopt(*observed),
+            Situation::NoVerdict { damaged } => self.plan_no_verdict(damaged.map(|error| error.to_string())),
+            Situation::NeverRan => {}
         }
         self.look_for_join();
     }
 
+    /// Takes a verdict as the one to tell, and plans what follows.
+    fn adopt(&mut self, observed: Observed) {
+        self.inventory = Some(observed.verdict.clone());
+        (self.node_name, self.no_verdict) = (None, false);
+        if is_reportable(&observed.verdict) {
+            self.plan_report(&observed.verdict);
+            self.reported = Some(observed);
+        } else {
+            [Channel::Report, Channel::Event].into_iter().for_each(|channel| self.delivery.stop(channel));
+            self.reported = None;
+        }
+        self.news();
+    }
+
     fn plan_report(&mut self, verdict: &Verdict) {
-        let splay = SPLAY.mul_f64((self.parts.chance)().clamp(0.0, 1.0));
+        let soon = self.soon();
         self.remediation = self.parts.watcher.remediation(verdict);
         self.name = self.name_of(Some(verdict));
         if let Some(known) = self.state.known_report(&self.name) {
             self.name = known.to_owned();
             self.delivery.delivered_before(Channel::Report);
         } else {
-            self.delivery.want(Channel::Report, splay);
+            self.delivery.want(Channel::Report, soon);
         }
         match self.state.last_event(&self.name) {
-            None => self.delivery.want(Channel::Event, splay),
+            None => self.delivery.want(Channel::Event, soon),
             Some(at) if self.is_held() => {
                 // A clock that went back makes it due at once.
                 let age = self.unix().checked_sub(at).unwrap_or(EVENT_INTERVAL);
-                self.delivery.want(Channel::Event, splay + Duration::from_secs(EVENT_INTERVAL.saturating_sub(age)));
+                self.delivery.want(Channel::Event, soon + Duration::from_secs(EVENT_INTERVAL.saturating_sub(age)));
             }
             Some(_) => self.delivery.delivered_before(Channel::Event),
         }
@@ -183,7 +195,12 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
         self.parts.identity = Identity::read(self.parts.root, Some(bus)).await;
         self.rpm_ostree = booted_deployment(bus).await;
-        self.name = self.name_of(self.verdict.as_ref());
+        self.name = self.name_of(self.told().as_ref());
+    }
+
+    /// The verdict to tell, as things are now.
+    fn told(&self) -> Option<Verdict> {
+        self.reported.as_ref().map(|observed| situation::as_it_is_now(self.parts.root, &observed.verdict))
     }
 
     /// The name of the report of a verdict, or of what there is no verdict for, as the host is called now.
@@ -197,17 +214,14 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
 
     fn plan_no_verdict(&mut self, damaged: Option<String>) {
         let why = damaged.map(|damaged| format!(" ({damaged})")).unwrap_or_default();
-        let line = format!(
-            "{NO_VERDICT}: skewguard.service ended without a verdict on this boot{why}; the boot image was not checked and the node goes on. \
-             See journalctl -b -u skewguard.service"
-        );
+        let line = format!("{NO_VERDICT}: {}{why}. See journalctl -b -u skewguard.service", no_verdict(self.is_held()));
         self.parts.watcher.line(Level::Error, &line);
         self.no_verdict = true;
         self.name = self.name_of(None);
         if self.state.was_no_verdict_told(&situation::boot_id(self.parts.root)) {
             self.delivery.delivered_before(Channel::Event);
         } else {
-            self.delivery.want(Channel::Event, SPLAY.mul_f64((self.parts.chance)().clamp(0.0, 1.0)));
+            self.delivery.want(Channel::Event, self.soon());
         }
     }
 
@@ -229,7 +243,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             self.inventory = situation::decide_now(self.parts.root);
         }
         let Some(verdict) = &self.inventory else { return };
-        if self.state.has_node_patch(&NodePatch::new(verdict).digest(&node)) {
+        if self.state.has_node_patch(&NodePatch::new(verdict).digest(&node, &situation::boot_id(self.parts.root))) {
             self.delivery.delivered_before(Channel::Node);
         } else {
             self.delivery.want(Channel::Node, self.now());
@@ -238,35 +252,33 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         self.node_name = Some(node);
     }
 
-    fn source<'b>(&'b self, verdict: &'b Verdict) -> Source<'b> {
-        Source {
-            verdict,
-            identity: &self.parts.identity,
-            rpm_ostree: self.rpm_ostree.as_ref(),
-            remediation: &self.remediation,
-            installation: &self.installation,
-            now: (self.parts.now)(),
-        }
-    }
-
     fn is_held(&self) -> bool {
         situation::is_held(self.parts.root)
     }
 
+    /// The request of a channel, with everything as it is now: the node may have been let through while the cluster could not be reached.
     fn request(&mut self, channel: Channel) -> Option<(As, Request)> {
         // The network may have come up since. A report that the cluster has, or that is on its way there, keeps its name.
         (self.parts.refresh)(&mut self.parts.identity);
         let on_its_way = channel != Channel::Report && self.delivery.standing(Channel::Report) == Standing::InFlight;
         if !on_its_way && self.state.known_report(&self.name).is_none() {
-            self.name = self.name_of(self.verdict.as_ref());
+            self.name = self.name_of(self.told().as_ref());
         }
         match channel {
             Channel::Report => {
-                let report = BootImageReport::new(&self.source(self.verdict.as_ref()?));
+                let report = BootImageReport::new(&Source {
+                    verdict: &self.told()?,
+                    observed: self.reported.as_ref()?.at,
+                    identity: &self.parts.identity,
+                    rpm_ostree: self.rpm_ostree.as_ref(),
+                    remediation: &self.remediation,
+                    installation: &self.installation,
+                });
                 Some((As::Bootstrap, create_report(&report)))
             }
             Channel::Event => {
-                let about = if self.no_verdict { About::NoVerdict } else { About::Verdict(self.verdict.as_ref()?) };
+                let told = self.told();
+                let about = if self.no_verdict { About::NoVerdict { held: self.is_held() } } else { About::Verdict(told.as_ref()?) };
                 let regarding = if self.state.known_report(&self.name).is_some() {
                     Regarding::report(&self.name, self.state.report_uid(&self.name))
                 } else {
@@ -280,12 +292,12 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
     }
 
     async fn deliver(&mut self) -> End {
-        let mut under_way: JoinSet<(Channel, Result<Response, SendError>)> = JoinSet::new();
+        let mut under_way: JoinSet<(Channel, String, Result<Response, SendError>)> = JoinSet::new();
         loop {
             for channel in self.delivery.due(self.now()) {
                 if let Some((identity, request)) = self.request(channel) {
-                    let answer = self.parts.carrier.send(identity, request);
-                    under_way.spawn(async move { (channel, answer.await) });
+                    let (answer, name) = (self.parts.carrier.send(identity, request), self.subject(channel).to_owned());
+                    under_way.spawn(async move { (channel, name, answer.await) });
                 } else {
                     self.delivery.stop(channel);
                 }
@@ -302,8 +314,8 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             let wake = wake.unwrap_or(POLL).max(Duration::from_millis(1));
             if under_way.is_empty() {
                 tokio::time::sleep(wake).await;
-            } else if let Ok(Some(Ok((channel, result)))) = tokio::time::timeout(wake, under_way.join_next()).await {
-                self.answered(channel, result);
+            } else if let Ok(Some(Ok((channel, name, result)))) = tokio::time::timeout(wake, under_way.join_next()).await {
+                self.answered(channel, &name, result);
             }
             self.look_again();
         }
@@ -321,8 +333,14 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
     }
 
-    /// The node may have joined, or been let through.
+    /// The node may have joined, or been let through, or been decided about anew.
     fn look_again(&mut self) {
+        if !self.delivery.in_flight()
+            && let Some(observed) = situation::this_boots(self.parts.root)
+            && self.inventory.as_ref() != Some(&observed.verdict)
+        {
+            self.adopt(observed);
+        }
         self.look_for_join();
         let repeating = self.state.last_event(&self.name).is_some() && matches!(self.delivery.standing(Channel::Event), Standing::Due(_));
         if repeating && !self.is_held() {
@@ -330,19 +348,19 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
     }
 
-    /// Takes an answer in.
-    fn answered(&mut self, channel: Channel, result: Result<Response, SendError>) {
+    /// Takes the answer about `name` in.
+    fn answered(&mut self, channel: Channel, name: &str, result: Result<Response, SendError>) {
         let answer = Answer::read(channel, result);
         let repeat = !self.no_verdict && self.is_held();
-        self.delivery.answered(channel, self.now(), &answer, (self.parts.chance)(), repeat);
+        let mended_by_a_person = self.delivery.answered(channel, self.now(), &answer, (self.parts.chance)(), repeat);
         if self.parts.once && matches!(answer, Answer::Failed { .. }) {
             self.delivery.stop(channel);
         }
         match &answer {
             Answer::Delivered { uid, already } => {
-                self.keep(channel, uid.as_deref());
+                self.keep(channel, name, uid.as_deref());
                 let how = if *already { "was delivered before" } else { "delivered" };
-                self.parts.watcher.line(Level::Info, &format!("{} {how}: {}", channel.as_str(), self.subject(channel)));
+                self.parts.watcher.line(Level::Info, &format!("{} {how}: {name}", channel.as_str()));
             }
             Answer::Failed { why, .. } => {
                 let next = match self.delivery.standing(channel) {
@@ -352,10 +370,11 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
                 self.parts.watcher.line(Level::Warning, &format!("{} not delivered: {why}{next}", channel.as_str()));
             }
         }
-        if let Answer::Failed { retry: Retry::Slowly | Retry::NextBoot, brief, .. } = &answer
+        // The latest answer counts: after a Role that was missing, a server that is away is all that is known.
+        if let Answer::Failed { brief, .. } = &answer
             && channel != Channel::Node
         {
-            self.obstacle = Some(brief.clone());
+            self.obstacle = mended_by_a_person.then(|| brief.clone());
         }
         self.news();
     }
@@ -368,14 +387,14 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
     }
 
     /// Keeps what was delivered for later boots.
-    fn keep(&mut self, channel: Channel, uid: Option<&str>) {
+    fn keep(&mut self, channel: Channel, name: &str, uid: Option<&str>) {
         match channel {
-            Channel::Report => self.state.report_delivered(&self.name, uid),
+            Channel::Report => self.state.report_delivered(name, uid),
             Channel::Event if self.no_verdict => self.state.no_verdict_told(&situation::boot_id(self.parts.root)),
-            Channel::Event => self.state.event_delivered(&self.name, self.unix()),
+            Channel::Event => self.state.event_delivered(name, self.unix()),
             Channel::Node => {
-                if let (Some(node), Some(verdict)) = (&self.node_name, &self.inventory) {
-                    self.state.node_patched(&NodePatch::new(verdict).digest(node));
+                if let Some(verdict) = &self.inventory {
+                    self.state.node_patched(&NodePatch::new(verdict).digest(name, &situation::boot_id(self.parts.root)));
                 }
             }
         }
@@ -386,7 +405,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
 
     /// Tells the console what the cluster knows by now, where that has changed.
     fn news(&mut self) {
-        let Some(verdict) = &self.verdict else { return };
+        let Some(verdict) = self.told() else { return };
         let knows = if self.state.known_report(&self.name).is_some() {
             ClusterKnows::Told(Some(self.name.clone()))
         } else if self.state.last_event(&self.name).is_some() {
@@ -395,7 +414,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             self.obstacle.clone().map_or(ClusterKnows::NotYet, ClusterKnows::CannotBeTold)
         };
         if knows != self.knows {
-            self.parts.watcher.cluster_knows(verdict, &knows);
+            self.parts.watcher.cluster_knows(&verdict, &knows);
             self.knows = knows;
         }
     }

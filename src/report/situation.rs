@@ -4,17 +4,26 @@ use super::carrier::KUBELET_KUBECONFIG;
 use crate::node::{
     ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, Options, RUN_VERDICT_PATH, Root, STAMP_PATH, facts,
 };
-use crate::verdict::{Verdict, decide};
+use crate::verdict::{Action, Verdict, decide};
 use std::time::{Duration, SystemTime};
 
 /// Largest verdict read, in bytes.
 const VERDICT_MAX: u64 = 256 * 1024;
 
+/// A verdict, and since when it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observed {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// When it was written, by the node's clock.
+    pub at: SystemTime,
+}
+
 /// What there is to report.
 #[derive(Debug)]
 pub enum Situation {
     /// A verdict: this boot's, or an earlier one's on a boot that needed none.
-    Verdict(Box<Verdict>),
+    Verdict(Box<Observed>),
     /// `skewguard.service` should have left one on this boot and did not.
     NoVerdict {
         /// The verdict file is there, but cannot be read.
@@ -27,13 +36,13 @@ pub enum Situation {
 /// Reads the situation; `notes` gets what was odd.
 pub fn read(root: &Root, notes: &mut Vec<String>) -> Situation {
     match load(root, RUN_VERDICT_PATH) {
-        Ok(Some(verdict)) => return Situation::Verdict(Box::new(verdict)),
+        Ok(Some(observed)) => return Situation::Verdict(Box::new(observed)),
         Ok(None) if was_first_boot(root) => return Situation::NoVerdict { damaged: None },
         Ok(None) => {}
         Err(error) => return Situation::NoVerdict { damaged: Some(error) },
     }
     match load(root, KEPT_VERDICT_PATH) {
-        Ok(Some(verdict)) => Situation::Verdict(Box::new(verdict)),
+        Ok(Some(observed)) => Situation::Verdict(Box::new(observed)),
         Ok(None) => Situation::NeverRan,
         Err(error) => {
             notes.push(error.to_string());
@@ -52,14 +61,31 @@ pub fn is_held(root: &Root) -> bool {
     root.exists(STAMP_PATH).unwrap_or(false)
 }
 
-fn load(root: &Root, path: &str) -> Result<Option<Verdict>, FileError> {
+/// This boot's verdict, where there is one that can be read.
+pub fn this_boots(root: &Root) -> Option<Observed> {
+    load(root, RUN_VERDICT_PATH).ok().flatten()
+}
+
+/// The verdict as it is to be told: of a node that was held and is not any more, that it goes on. (`skewguard allow` takes the stamp away
+/// first; the verdict that says so is written by the next run of `skewguard.service`.)
+pub fn as_it_is_now(root: &Root, verdict: &Verdict) -> Verdict {
+    let mut verdict = verdict.clone();
+    if let Some(gate) = verdict.gate.as_mut().filter(|gate| gate.held && !is_held(root)) {
+        gate.held = false;
+        verdict.action = Action::Proceed;
+    }
+    verdict
+}
+
+fn load(root: &Root, path: &str) -> Result<Option<Observed>, FileError> {
     let Some(bytes) = root.read(path, VERDICT_MAX)? else { return Ok(None) };
     let verdict: Verdict =
         serde_json::from_slice(&bytes).map_err(|error| FileError::content(path, format_args!("is no verdict: {error}")))?;
     if verdict.api_version.split_once('/').map(|(group, _)| group) != crate::API_VERSION.split_once('/').map(|(group, _)| group) {
         return Err(FileError::content(path, "is not of the API group skewguard.dev"));
     }
-    Ok(Some(verdict))
+    let at = root.changed(path)?.unwrap_or_else(SystemTime::now);
+    Ok(Some(Observed { verdict, at }))
 }
 
 /// Whether this boot is, or began as, a first boot, so that `skewguard.service` had to run: the encapsulated config is there, or was put

@@ -114,6 +114,27 @@ fn slow_retries_wait_minutes_to_an_hour() {
 }
 
 #[test]
+fn the_first_403s_are_those_of_a_server_that_starts_however_long_it_was_away() {
+    let mut delivery = in_flight(Channel::Report);
+    let mut now = S(0);
+    let mut wait = |delivery: &mut Delivery, answer: Answer| {
+        let person = delivery.answered(Channel::Report, now, &answer, 1.0, false);
+        let waited = due(delivery, Channel::Report) - now;
+        now += waited;
+        delivery.due(now);
+        (waited.as_secs(), person)
+    };
+    for _ in 0..9 {
+        wait(&mut delivery, failed(Retry::Backoff));
+    }
+    let forbidden: Vec<_> = (0..6).map(|_| wait(&mut delivery, failed(Retry::SlowlyIfRepeated))).collect();
+    assert_eq!(forbidden, [(11, false), (21, false), (41, false), (900, true), (1500, true), (2700, true)]);
+    // It was restarted in between.
+    assert_eq!(wait(&mut delivery, failed(Retry::Backoff)), (301, false));
+    assert_eq!(wait(&mut delivery, failed(Retry::SlowlyIfRepeated)), (11, false));
+}
+
+#[test]
 fn retry_after_is_a_floor_with_jitter_on_top() {
     let mut delivery = in_flight(Channel::Report);
     delivery.answered(Channel::Report, S(0), &failed(Retry::After(S(30))), 0.5, false);
@@ -133,6 +154,7 @@ fn retries() -> impl Strategy<Value = Answer> {
         Just(DELIVERED),
         Just(failed(Retry::Backoff)),
         Just(failed(Retry::Slowly)),
+        Just(failed(Retry::SlowlyIfRepeated)),
         (0_u64..5000).prop_map(|s| failed(Retry::After(S(s)))),
     ]
 }

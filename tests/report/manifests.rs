@@ -227,7 +227,7 @@ fn sample_report() -> Value {
         rpm_ostree: None,
         remediation: "Set a newer AMI.",
         installation: "00112233445566778899aabbccddeeff",
-        now: UNIX_EPOCH,
+        observed: UNIX_EPOCH,
     };
     serde_json::to_value(BootImageReport::new(&source)).unwrap()
 }
@@ -255,7 +255,7 @@ fn the_policies_let_through_what_nodes_send() {
     for (about, regarding) in [
         (About::Verdict(&verdict), Regarding::report("a-0123456789abcdef", Some("uid"))),
         (About::Verdict(&verdict), Regarding::namespace()),
-        (About::NoVerdict, Regarding::namespace()),
+        (About::NoVerdict { held: false }, Regarding::namespace()),
     ] {
         for identity in [sample::identity(), Identity::default()] {
             let event = sample_event(about, regarding.clone(), &identity);
@@ -294,7 +294,7 @@ fn the_policies_stop_what_nodes_do_not_send() {
     }
     assert_eq!(denied("skewguard-reports", BOOTSTRAP, "UPDATE", &report), ["a node's report is made once and never changed"]);
 
-    let event = sample_event(About::NoVerdict, Regarding::namespace(), &Identity::default());
+    let event = sample_event(About::NoVerdict { held: false }, Regarding::namespace(), &Identity::default());
     let about = "an Event is about a BootImageReport or the namespace skewguard";
     let named = "what an Event is about is named by kind, namespace, name and uid";
     for (object, message) in [

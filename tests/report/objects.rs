@@ -22,7 +22,7 @@ fn report(verdict: &Verdict) -> Value {
         rpm_ostree: Some(&rpm_ostree),
         remediation: "Set a newer AMI in the MachineSet, then delete this Machine.",
         installation: "00112233445566778899aabbccddeeff",
-        now: now(),
+        observed: now(),
     });
     serde_json::to_value(report).unwrap()
 }
@@ -141,12 +141,19 @@ fn an_event_says_it_in_one_note() {
         })
     );
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "name": "skewguard", "namespace": "skewguard" });
-    let event = event(About::NoVerdict, Regarding::namespace());
+    let event = event(About::NoVerdict { held: false }, Regarding::namespace());
     assert_eq!((&event["regarding"], &event["reason"]), (&namespace, &json!("NoVerdict")));
     assert_eq!(
         event["note"],
         "Node ip-10-0-1-23.eu-west-1.compute.internal (10.0.1.23): skewguard.service ended without a verdict, so the boot image was not \
          checked and the node goes on to join. See `journalctl -b -u skewguard.service` on the node."
+    );
+    let event = self::event(About::NoVerdict { held: true }, Regarding::namespace());
+    assert_eq!(event["action"], "Block");
+    assert_eq!(
+        event["note"],
+        "Node ip-10-0-1-23.eu-west-1.compute.internal (10.0.1.23): skewguard.service ended without a verdict that can be read, but it holds \
+         the node back, which does not join the cluster. See `journalctl -b -u skewguard.service` on the node."
     );
 }
 
@@ -173,8 +180,9 @@ fn a_node_is_labelled_and_the_annotation_keeps_the_version_whole() {
     assert_eq!(annotation["reason"], "BelowMinimumOCPVersion");
     assert_eq!(annotation["policyDigest"], "sha256:4567");
     let again = NodePatch::new(&verdict);
-    assert_eq!(again.digest("worker-0"), NodePatch::new(&verdict).digest("worker-0"));
-    assert_ne!(again.digest("worker-0"), again.digest("worker-1"));
+    assert_eq!(again.digest("worker-0", "boot-1"), NodePatch::new(&verdict).digest("worker-0", "boot-1"));
+    assert_ne!(again.digest("worker-0", "boot-1"), again.digest("worker-1", "boot-1"));
+    assert_ne!(again.digest("worker-0", "boot-1"), again.digest("worker-0", "boot-2"), "at every boot anew");
     verdict.boot_image = None;
     let patch = serde_json::to_value(NodePatch::new(&verdict)).unwrap();
     assert_eq!(patch["metadata"]["labels"], json!({ "skewguard.dev/boot-image": "unknown" }));
@@ -189,14 +197,14 @@ fn requests_go_where_the_role_allows_them() {
         rpm_ostree: None,
         remediation: "",
         installation: "00112233445566778899aabbccddeeff",
-        now: now(),
+        observed: now(),
     };
     let report = create_report(&BootImageReport::new(&source));
     assert_eq!(
         (report.method.as_str(), report.path.as_str(), report.content_type),
         ("POST", "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports", "application/json")
     );
-    let event = create_event(&Event::new(About::NoVerdict, NAME, Regarding::namespace(), &Identity::default(), now()));
+    let event = create_event(&Event::new(About::NoVerdict { held: false }, NAME, Regarding::namespace(), &Identity::default(), now()));
     assert_eq!(
         (event.method.as_str(), event.path.as_str(), event.content_type),
         ("POST", "/apis/events.k8s.io/v1/namespaces/skewguard/events", "application/json")

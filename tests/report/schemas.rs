@@ -28,7 +28,7 @@ fn report(verdict: &Verdict, identity: &Identity, seconds: u64) -> Value {
         rpm_ostree: Some(&rpm_ostree),
         remediation: &verdict.message,
         installation: "00112233445566778899aabbccddeeff",
-        now: UNIX_EPOCH + Duration::from_secs(seconds),
+        observed: UNIX_EPOCH + Duration::from_secs(seconds),
     }))
     .unwrap()
 }
@@ -44,9 +44,10 @@ fn check(verdict: &Verdict, identity: &Identity, seconds: u64) {
 
     let name = report["metadata"]["name"].as_str().unwrap();
     let now = UNIX_EPOCH + Duration::from_secs(seconds);
-    for (about, regarding) in
-        [(About::Verdict(verdict), Regarding::report(name, Some(&verdict.message))), (About::NoVerdict, Regarding::namespace())]
-    {
+    for (about, regarding) in [
+        (About::Verdict(verdict), Regarding::report(name, Some(&verdict.message))),
+        (About::NoVerdict { held: false }, Regarding::namespace()),
+    ] {
         let event = serde_json::to_value(Event::new(about, name, regarding, identity, now)).unwrap();
         assert_eq!(EVENT.errors(&event), NONE);
         assert!(event["note"].as_str().unwrap().len() <= 1024 && event["reportingInstance"].as_str().unwrap().len() <= 128);

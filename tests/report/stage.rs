@@ -52,6 +52,10 @@ impl Cluster {
         self.arrived.lock().unwrap().clone()
     }
 
+    pub(crate) fn forget(&self) {
+        self.arrived.lock().unwrap().clear();
+    }
+
     pub(crate) fn paths(&self) -> Vec<String> {
         self.arrived().into_iter().map(|arrived| arrived.path).collect()
     }
