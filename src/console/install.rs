@@ -1,26 +1,31 @@
-//! The message on `/etc/issue` and in `/etc/motd.d`, and everything back as it was.
+//! The message on the login prompt and in `/etc/motd.d`, and everything back as it was.
+//!
+//! A node that is held has it on top of `/etc/issue`. A node that goes on has it in a file of our own, [`BESIDE`]: its kubelet may start in this
+//! boot, and a MachineConfig that owns `/etc/issue` would then find it changed and degrade the pool.
 //!
 //! What was on `/etc/issue` keeps its inode: a hard link beside it ([`ASIDE`]) holds it, be it file or symlink, so that bytes, mode, owner and
-//! label come back with one rename, whatever they were. [`STATE`] is written before anything is touched and removed after everything is
-//! restored; it says which texts are ours, so that an edit made meanwhile loses our part and nothing else.
+//! label come back with one rename, whatever they were. Which part of the file is ours its text says ([`message::find`]), so that an edit made
+//! meanwhile loses our part and nothing else.
 //!
-//! Order of showing: state, hard link, new file (renamed into place). Order of taking away: rename (or rewrite), hard link, motd, state.
+//! Order of showing: motd, state, hard link, new file (renamed into place). Order of taking away: rename (or rewrite), hard link, state, motd.
 //! After a kill between any two of these `/etc/issue` is whole, and either direction can be taken again from the start.
 
 use super::message::{self, Context};
-use crate::node::{FileError, Problem, Root};
+use crate::node::{FileError, Problem, Root, STAMP_PATH};
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::ffi::OsString;
 
 /// What agetty(8) prints above the login prompt.
 pub const ISSUE: &str = "/etc/issue";
 
+/// What agetty prints below [`ISSUE`], where there is one (util-linux 2.32 to 2.41).
+pub const BESIDE: &str = "/etc/issue.d/skewguard.issue";
+
 /// What was on [`ISSUE`] before.
 pub const ASIDE: &str = "/etc/issue.skewguard-saved";
 
-/// Exists while the message does, and as long as something is to be restored: the condition of `skewguard.service` for later boots.
+/// What is known of [`ASIDE`]. /var may be mounted after it was written; then it is done without.
 pub const STATE: &str = "/var/lib/skewguard/issue.saved";
 
 /// Our file for logins over ssh.
@@ -29,7 +34,10 @@ pub const MOTD: &str = "/etc/motd.d/skewguard";
 /// A longer `/etc/issue` is not repeated below the message, in bytes. It comes back all the same.
 const BELOW_MAX: u64 = 64 * 1024;
 
-/// Largest [`STATE`] that is read, in bytes: two messages of 80x24, escaped.
+/// Longest message with what an admin may have put around it, in bytes.
+const AROUND_MAX: u64 = 64 * 1024;
+
+/// Largest [`STATE`] that is read, in bytes; older agents kept their messages in it.
 const STATE_MAX: u64 = 64 * 1024;
 
 /// What came of [`update`].
@@ -43,44 +51,9 @@ pub enum Change {
     Nothing,
 }
 
-/// The file operations that showing and restoring need; [`Root`] has them.
-pub(super) trait Files {
-    fn read(&self, path: &str, max: u64) -> Result<Option<Vec<u8>>, FileError>;
-    fn read_link(&self, path: &str) -> Result<Option<OsString>, FileError>;
-    fn list(&self, path: &str) -> Result<Vec<OsString>, FileError>;
-    fn write(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError>;
-    fn hard_link(&self, from: &str, to: &str) -> Result<(), FileError>;
-    fn rename(&self, from: &str, to: &str) -> Result<bool, FileError>;
-    fn remove(&self, path: &str) -> Result<bool, FileError>;
-}
-
-impl Files for Root {
-    fn read(&self, path: &str, max: u64) -> Result<Option<Vec<u8>>, FileError> {
-        Root::read(self, path, max)
-    }
-    fn read_link(&self, path: &str) -> Result<Option<OsString>, FileError> {
-        Root::read_link(self, path)
-    }
-    fn list(&self, path: &str) -> Result<Vec<OsString>, FileError> {
-        Root::list(self, path, 10_000)
-    }
-    fn write(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
-        Root::write(self, path, bytes, mode)
-    }
-    fn hard_link(&self, from: &str, to: &str) -> Result<(), FileError> {
-        Root::hard_link(self, from, to)
-    }
-    fn rename(&self, from: &str, to: &str) -> Result<bool, FileError> {
-        Root::rename(self, from, to)
-    }
-    fn remove(&self, path: &str) -> Result<bool, FileError> {
-        Root::remove(self, path)
-    }
-}
-
 /// Whether a message still stands, from this boot or an earlier one. A file that cannot be looked at counts as none.
 pub fn pending_restore(root: &Root) -> bool {
-    root.exists(STATE).unwrap_or(false)
+    [MOTD, BESIDE, STATE, ASIDE].into_iter().any(|path| is_there(root, path))
 }
 
 /// Shows the message where the verdict has one, and else restores what was there before.
@@ -89,17 +62,21 @@ pub fn pending_restore(root: &Root) -> bool {
 /// The kernel says no (read-only `/etc`, no space, no permission). Then `/etc/issue` is what it was, whole.
 pub fn update(root: &Root, verdict: &Verdict, context: &Context) -> Result<Change, FileError> {
     if message::is_shown(verdict) {
-        show(root, &message::issue(verdict, context), &message::motd(verdict, context))?;
+        show(root, message::is_held(verdict), &message::issue(verdict, context), &message::motd(verdict, context))?;
         return Ok(Change::Shown);
     }
     Ok(if restore(root)? { Change::Restored } else { Change::Nothing })
 }
 
-/// Says anew what a message that stands says, as when the cluster was told; does nothing where none stands.
+/// Says anew what a message that stands says, as when the cluster was told; does nothing where none stands. Of a node that was let through
+/// meanwhile nothing stays.
 ///
 /// # Errors
 /// As [`update`].
 pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<Change, FileError> {
+    if verdict.gate.as_ref().is_some_and(|gate| gate.held) && !root.exists(STAMP_PATH)? {
+        return Ok(if restore(root)? { Change::Restored } else { Change::Nothing });
+    }
     if pending_restore(root) { update(root, verdict, context) } else { Ok(Change::Nothing) }
 }
 
@@ -108,49 +85,49 @@ pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<Chan
 /// # Errors
 /// As [`update`]; what is left to do is done by the next call.
 pub fn restore(root: &Root) -> Result<bool, FileError> {
-    take_away(root)
+    if !pending_restore(root) {
+        return Ok(false);
+    }
+    root.remove(BESIDE)?;
+    restore_issue(root)?;
+    // Last, because its presence is what starts `skewguard.service` on later boots.
+    root.remove(MOTD)?;
+    Ok(true)
 }
 
 /// [`STATE`].
 #[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct State {
-    /// Texts of ours that may stand on `/etc/issue`: the newest last. More than one only between two steps.
-    messages: Vec<String>,
     /// SHA-256 of what was put below the message.
+    #[serde(default)]
     below: String,
 }
 
-fn show(files: &impl Files, issue: &str, motd: &str) -> Result<(), FileError> {
-    let shown = show_issue(files, issue);
-    // Whoever comes by ssh is to be told even where the console cannot be written; but never what nobody would take away again.
-    if shown.is_err() && read_state(files)?.is_none() {
-        return shown;
-    }
-    let told = files.write(MOTD, motd.as_bytes(), 0o644);
+fn show(root: &Root, held: bool, issue: &str, motd: &str) -> Result<(), FileError> {
+    // Whoever comes by ssh is told even where the console cannot be written.
+    let told = root.write(MOTD, motd.as_bytes(), 0o644);
+    let shown = if held { show_on_issue(root, issue) } else { restore_issue(root).and_then(|()| show_beside(root, issue)) };
     shown.and(told)
 }
 
-fn show_issue(files: &impl Files, message: &str) -> Result<(), FileError> {
-    let state = read_state(files)?;
-    let now = read_issue(files);
-    if let (Some(state), Ok(Some(now))) = (&state, &now)
-        && let Some((above, old, below)) = split(now, &state.messages)
+fn show_beside(root: &Root, message: &str) -> Result<(), FileError> {
+    // Where there is no /etc/issue nothing beside it is printed, and no MachineConfig owns it.
+    if root.exists(ISSUE).unwrap_or(true) { root.write(BESIDE, message.as_bytes(), 0o644) } else { show_on_issue(root, message) }
+}
+
+fn show_on_issue(root: &Root, message: &str) -> Result<(), FileError> {
+    if let Some(now) = read_issue(root)?
+        && let Some((at, rest)) = strip(&now)
     {
-        if old == message {
-            return Ok(());
+        let (above, below) = rest.split_at(at);
+        let new = [above, message.as_bytes(), below].concat();
+        if new != now {
+            root.write(ISSUE, &new, 0o644)?;
         }
-        // Both texts are ours until the new one is in place.
-        write_state(files, &State { messages: vec![old.to_owned(), message.to_owned()], below: state.below.clone() })?;
-        return files.write(ISSUE, &[above, message.as_bytes(), below].concat(), 0o644);
+        return root.remove(BESIDE).map(drop);
     }
-    if let (Some(State { messages, .. }), Ok(_)) = (&state, &now)
-        && messages.is_empty()
-    {
-        files.rename(ASIDE, ISSUE)?;
-    }
-    let linked = files.read_link(ISSUE)?.is_some();
-    let below = match files.read(ISSUE, BELOW_MAX) {
+    let linked = root.read_link(ISSUE)?.is_some();
+    let below = match root.read(ISSUE, BELOW_MAX) {
         Ok(now) => now,
         // A symlink to nowhere good, a file too long or unreadable: it is kept, not repeated.
         Err(FileError { problem: Problem::NotAFile("directory"), .. }) if !linked => {
@@ -160,78 +137,95 @@ fn show_issue(files: &impl Files, message: &str) -> Result<(), FileError> {
     };
     let present = linked || below.is_some();
     let below = below.unwrap_or_default();
-    write_state(files, &State { messages: vec![message.to_owned()], below: digest(&below) })?;
-    files.remove(ASIDE)?;
+    let state = serde_json::to_vec(&State { below: digest(&below) }).map_err(|error| FileError::content(STATE, error))?;
+    root.write(STATE, &state, 0o644)?;
+    root.remove(ASIDE)?;
     if present {
-        files.hard_link(ISSUE, ASIDE)?;
+        root.hard_link(ISSUE, ASIDE)?;
     }
-    files.write(ISSUE, &[message.as_bytes(), &below].concat(), 0o644)
+    root.write(ISSUE, &[message.as_bytes(), &below].concat(), 0o644)?;
+    root.remove(BESIDE).map(drop)
 }
 
-fn take_away(files: &impl Files) -> Result<bool, FileError> {
-    let Some(state) = read_state(files)? else { return Ok(false) };
-    match &read_issue(files)? {
-        Some(now) if let Some((above, _, below)) = split(now, &state.messages) => {
-            let untouched = above.is_empty() && digest(below) == state.below;
-            if !(untouched && files.rename(ASIDE, ISSUE)?) {
-                let rest = [above, below].concat();
-                // Nothing was there before, or nothing but our part is left of what was.
-                if rest.is_empty() { files.remove(ISSUE).map(drop)? } else { files.write(ISSUE, &rest, 0o644)? }
-            }
-        }
-        // The state cannot be read, so only what was kept aside is known for sure.
-        _ if state.messages.is_empty() => {
-            files.rename(ASIDE, ISSUE)?;
-        }
-        // Not ours, so it stays: we were killed before it was, or somebody wrote a new one.
-        _ => {}
-    }
-    files.remove(ASIDE)?;
-    files.remove(MOTD)?;
-    sweep(files, "/etc", ".issue.skewguard-");
-    sweep(files, "/etc/motd.d", ".skewguard.skewguard-");
-    files.remove(STATE)?;
-    Ok(true)
-}
-
-/// Removes the temporary files of writes that were killed. Nobody reads them, so one that stays is no failure.
-fn sweep(files: &impl Files, dir: &str, prefix: &str) {
-    for name in files.list(dir).unwrap_or_default() {
-        if let Some(name) = name.to_str().filter(|name| name.starts_with(prefix)) {
-            let _ = files.remove(&format!("{dir}/{name}"));
+fn restore_issue(root: &Root) -> Result<(), FileError> {
+    let state: Option<State> = root.read(STATE, STATE_MAX).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    if let Some((at, rest)) = read_issue(root)?.as_deref().and_then(strip) {
+        let original = root.read(ASIDE, BELOW_MAX + AROUND_MAX).ok().flatten();
+        // An agent once took its own text for the original.
+        let ours = original.as_deref().and_then(strip).map(|(_, original)| original);
+        let untouched = at == 0
+            && ours.is_none()
+            && match &state {
+                Some(state) if state.below == digest(&rest) => true,
+                None if rest.is_empty() => true,
+                _ => original.as_ref() == Some(&rest),
+            };
+        if !(untouched && root.rename(ASIDE, ISSUE)?) {
+            let rest = if rest.is_empty() { ours.unwrap_or_default() } else { rest };
+            // Nothing was there before, or nothing but our part is left of what was.
+            if rest.is_empty() { root.remove(ISSUE).map(drop)? } else { root.write(ISSUE, &rest, 0o644)? }
         }
     }
+    // A file without our text stays: we were killed before it was changed, or somebody wrote a new one.
+    root.remove(ASIDE)?;
+    root.remove(STATE).map(drop)
 }
 
 /// What stands on `/etc/issue`, if it can be ours: a file of our own making is no symlink and not long.
-fn read_issue(files: &impl Files) -> Result<Option<Vec<u8>>, FileError> {
-    if files.read_link(ISSUE)?.is_some() {
+///
+/// # Errors
+/// It cannot be read, and so may be our message, while what was there before may be in [`ASIDE`] and nowhere else.
+fn read_issue(root: &Root) -> Result<Option<Vec<u8>>, FileError> {
+    if root.read_link(ISSUE)?.is_some() {
         return Ok(None);
     }
-    match files.read(ISSUE, BELOW_MAX + STATE_MAX) {
+    match root.read(ISSUE, BELOW_MAX + AROUND_MAX) {
         Err(FileError { problem: Problem::NotAFile(_) | Problem::TooLarge { .. }, .. }) => Ok(None),
+        Err(_) if !is_there(root, ASIDE) && !is_there(root, STATE) => Ok(None),
         other => other,
     }
 }
 
-fn read_state(files: &impl Files) -> Result<Option<State>, FileError> {
-    let Some(bytes) = files.read(STATE, STATE_MAX)? else { return Ok(None) };
-    let mut state: State = serde_json::from_slice(&bytes).unwrap_or_default();
-    state.messages.retain(|message| !message.is_empty());
-    Ok(Some(state))
+/// Whether there is such a name, be it of a symlink to nothing.
+fn is_there(root: &Root, path: &str) -> bool {
+    root.exists(path).unwrap_or(false) || root.read_link(path).is_ok_and(|link| link.is_some())
 }
 
-fn write_state(files: &impl Files, state: &State) -> Result<(), FileError> {
-    let bytes = serde_json::to_vec(state).map_err(|error| FileError::content(STATE, error))?;
-    files.write(STATE, &bytes, 0o644)
+/// Where the first message of ours begins in `text`, and the text without any.
+fn strip(text: &[u8]) -> Option<(usize, Vec<u8>)> {
+    let mut rest = Vec::with_capacity(text.len());
+    let mut first = None;
+    let mut left = text;
+    while let Some(line) = left.split_inclusive(|byte| *byte == b'\n').next() {
+        let (taken, kept) = match message_length(left) {
+            Some(length) => {
+                first.get_or_insert(rest.len());
+                (length, 0)
+            }
+            None => (line.len(), line.len()),
+        };
+        let (here, after) = left.split_at(taken);
+        rest.extend_from_slice(here.get(..kept).unwrap_or_default());
+        left = after;
+    }
+    first.map(|at| (at, rest))
 }
 
-/// `text` around the first of `ours` that is in it.
-fn split<'a, 'b>(text: &'a [u8], ours: &'b [String]) -> Option<(&'a [u8], &'b str, &'a [u8])> {
-    ours.iter().rev().find_map(|message| {
-        let at = text.windows(message.len()).position(|window| window == message.as_bytes())?;
-        Some((text.get(..at)?, message.as_str(), text.get(at + message.len()..)?))
-    })
+/// The length of the message of ours that `text` begins with: from its headline through the empty line after what the cluster knows.
+fn message_length(text: &[u8]) -> Option<usize> {
+    if !message::HEADLINES.iter().any(|headline| text.strip_prefix(b"*** ").is_some_and(|text| text.starts_with(headline.as_bytes()))) {
+        return None;
+    }
+    let mut length = 0;
+    let mut ends = false;
+    for line in text.split_inclusive(|byte| *byte == b'\n').take(message::LINES_MAX) {
+        length += line.len();
+        ends |= line.starts_with(b"Cluster ");
+        if ends && line == b"\n" {
+            return Some(length);
+        }
+    }
+    None
 }
 
 fn digest(bytes: &[u8]) -> String {

@@ -3,6 +3,7 @@
 //! All of them hold on a terminal of 80x24, are plain ASCII, and never let text from a file or the network move a cursor or start an
 //! agetty escape.
 
+pub(super) use super::page::LINES as LINES_MAX;
 use super::page::{Page, Printer, TEXT, ascii, cut};
 use super::platform::{Fix, Wanted, fix};
 use crate::policy::POLICY_PATH;
@@ -83,6 +84,11 @@ pub fn is_shown(verdict: &Verdict) -> bool {
     case(verdict).is_some()
 }
 
+/// Whether the verdict is one that holds the node back.
+pub(super) fn is_held(verdict: &Verdict) -> bool {
+    case(verdict) == Some(Case::Refused)
+}
+
 /// The message for the top of `/etc/issue`, with an empty line at its end; empty where there is nothing to say.
 ///
 /// At most 20 lines of 79 columns, so that the login prompt below stays on a terminal of 80x24. Backslashes are doubled for agetty(8).
@@ -155,6 +161,9 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
     page.line("");
     page.finish()
 }
+
+/// What a message begins with, behind three stars.
+pub(super) const HEADLINES: [&str; 3] = ["NODE REFUSED: ITS BOOT", "NODE NOT HELD BACK, BUT ITS BOOT", "WARNING: THE BOOT"];
 
 fn headline(case: Case, verdict: &Verdict) -> String {
     let image = match verdict.reason {

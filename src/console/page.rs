@@ -5,7 +5,7 @@ const COLUMNS: usize = 79;
 
 /// Lines of a page, its closing empty line included. A terminal has 24; below the message stand what was in `/etc/issue` before, which on
 /// RHCOS is one line of its own and some of console-login-helper-messages, and the login prompt.
-const LINES: usize = 20;
+pub(super) const LINES: usize = 20;
 
 /// Columns of a label and the gap behind it.
 const LABEL: usize = 8;

@@ -7,7 +7,7 @@ use super::leftover;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, readlinkat, renameat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat, mkdirat};
-use nix::unistd::{UnlinkatFlags, geteuid, linkat, symlinkat, unlinkat};
+use nix::unistd::{UnlinkatFlags, geteuid, linkat, unlinkat};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -205,13 +205,13 @@ impl Root {
 
     /// Writes a file as a whole: a temporary file in the same directory (which keeps its SELinux label), mode, fsync, rename.
     /// Directories on the way are made with mode 0755. A symlink at `path` itself is replaced, not followed. After a power cut the file is the
-    /// old or the new one: the directory is not synced, a file lost to that is one not yet written. A temporary file that a killed process left
-    /// for the same file is removed.
+    /// old or the new one: the directory is not synced, a file lost to that is one not yet written. Temporary files that killed processes left
+    /// in the directory are removed, here as by [`Root::rename`] and [`Root::remove`].
     ///
     /// # Errors
     /// The kernel says no; then the old file is untouched and no temporary file stays behind.
     pub fn write(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
-        self.replace(path, |dir, temporary| write_new(dir, temporary, bytes, mode)?.sync_all())
+        self.replace(path, bytes, mode, File::sync_all)
     }
 
     /// [`Root::write`] for what nobody has to wait for: the kernel decides when it reaches the disk, and a power cut before that may leave the
@@ -220,15 +220,7 @@ impl Root {
     /// # Errors
     /// As there.
     pub fn write_soon(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
-        self.replace(path, |dir, temporary| write_new(dir, temporary, bytes, mode).map(drop))
-    }
-
-    /// Puts a symlink at `path`, as a whole, in place of whatever file or symlink is there.
-    ///
-    /// # Errors
-    /// The kernel says no; then the old file is untouched.
-    pub fn write_link(&self, path: &str, target: &OsStr) -> Result<(), FileError> {
-        self.replace(path, |dir, temporary| Ok(symlinkat(target, dir, temporary)?))
+        self.replace(path, bytes, mode, |_| Ok(()))
     }
 
     /// Makes `to`, which must not exist, another name of the file or symlink `from` (the link itself, not what it points to).
@@ -239,7 +231,8 @@ impl Root {
         let missing = |path: &str| FileError::io(path, Errno::ENOENT);
         let (from_dir, from_name) = self.parent(from)?.ok_or_else(|| missing(from))?;
         let (to_dir, to_name) = self.parent(to)?.ok_or_else(|| missing(to))?;
-        linkat(&from_dir, from_name.as_os_str(), &to_dir, to_name.as_os_str(), AtFlags::empty()).map_err(|e| FileError::io(to, e))
+        let link = || linkat(&from_dir, from_name.as_os_str(), &to_dir, to_name.as_os_str(), AtFlags::empty());
+        change(to, || link().map_err(|e| FileError::io(to, e)))
     }
 
     /// Renames the file or symlink `from` to `to`, in place of what is there; whether there was a `from`.
@@ -248,11 +241,12 @@ impl Root {
     /// The kernel says no; then nothing has changed.
     pub fn rename(&self, from: &str, to: &str) -> Result<bool, FileError> {
         let (Some((from_dir, from_name)), Some((to_dir, to_name))) = (self.parent(from)?, self.parent(to)?) else { return Ok(false) };
-        match renameat(&from_dir, from_name.as_os_str(), &to_dir, to_name.as_os_str()) {
+        leftover::sweep(&to_dir);
+        change(to, || match renameat(&from_dir, from_name.as_os_str(), &to_dir, to_name.as_os_str()) {
             Ok(()) => Ok(true),
             Err(Errno::ENOENT) => Ok(false),
             Err(error) => Err(FileError::io(to, error)),
-        }
+        })
     }
 
     /// Removes a file or symlink; whether there was one.
@@ -279,30 +273,35 @@ impl Root {
             Err(FileError { problem: Problem::Io(error), .. }) if error.kind() == ErrorKind::NotADirectory => return Ok(false),
             Err(error) => return Err(error),
         };
-        match unlinkat(&dir, name.as_os_str(), flag) {
+        leftover::sweep(&dir);
+        change(path, || match unlinkat(&dir, name.as_os_str(), flag) {
             Ok(()) => Ok(true),
             Err(Errno::ENOENT) => Ok(false),
             Err(error) => Err(FileError::io(path, error)),
-        }
+        })
     }
 
-    fn replace(&self, path: &str, make: impl FnOnce(&OwnedFd, &OsStr) -> std::io::Result<()>) -> Result<(), FileError> {
+    fn replace(&self, path: &str, bytes: &[u8], mode: u32, sync: fn(&File) -> std::io::Result<()>) -> Result<(), FileError> {
         let failed = |error: std::io::Error| FileError::io(path, error);
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         if matches!(name, "" | "." | "..") {
             return Err(failed(Errno::EISDIR.into()));
         }
-        let dir = self.make_dirs(parent).map_err(failed)?;
-        leftover::sweep(&dir, name);
-        let temporary = OsString::from(leftover::temporary(name, std::process::id()));
-        // A leftover of a process with our number that was killed.
-        let _ = unlinkat(&dir, temporary.as_os_str(), UnlinkatFlags::NoRemoveDir);
-        let done = make(&dir, &temporary).and_then(|()| Ok(renameat(&dir, temporary.as_os_str(), &dir, OsStr::new(name))?));
-        if let Err(error) = done {
-            let _ = unlinkat(&dir, temporary.as_os_str(), UnlinkatFlags::NoRemoveDir);
-            return Err(failed(error));
-        }
-        Ok(())
+        change(path, || {
+            let dir = self.make_dirs(parent).map_err(failed)?;
+            leftover::sweep(&dir);
+            let (temporary, mut file) = leftover::create(&dir, name).map_err(failed)?;
+            let mut write = || {
+                fchmod(&file, Mode::from_bits_truncate(mode))?;
+                file.write_all(bytes)?;
+                sync(&file)?;
+                Ok(renameat(&dir, temporary.as_c_str(), &dir, name)?)
+            };
+            write().map_err(|error| {
+                let _ = unlinkat(&dir, temporary.as_c_str(), UnlinkatFlags::NoRemoveDir);
+                failed(error)
+            })
+        })
     }
 
     fn make_dirs(&self, path: &str) -> std::io::Result<OwnedFd> {
@@ -395,13 +394,15 @@ impl Place {
     }
 }
 
-fn write_new(dir: &OwnedFd, name: &OsStr, bytes: &[u8], mode: u32) -> std::io::Result<File> {
-    let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-    let fd = openat(dir, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?;
-    fchmod(&fd, Mode::from_bits_truncate(mode))?;
-    let mut file = File::from(fd);
-    file.write_all(bytes)?;
-    Ok(file)
+/// A change of a file or directory; where tests let it fail.
+fn change<T>(path: &str, make: impl FnOnce() -> Result<T, FileError>) -> Result<T, FileError> {
+    #[cfg(test)]
+    return fault::change(path, make);
+    #[cfg(not(test))]
+    {
+        let _ = path;
+        make()
+    }
 }
 
 fn components(path: &OsStr) -> impl Iterator<Item = OsString> + '_ {
@@ -425,5 +426,54 @@ fn regular(stat: &FileStat) -> Result<(), Problem> {
     match kinds.into_iter().find(|(kind, _)| is(stat, *kind)) {
         Some((_, name)) => Err(Problem::NotAFile(name)),
         None => Ok(()),
+    }
+}
+
+/// Faults in the changes that a test makes.
+#[cfg(test)]
+pub(crate) mod fault {
+    use super::{Errno, FileError};
+    use std::cell::Cell;
+
+    /// The fault to come.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct Fault {
+        /// How many changes work before.
+        pub(crate) left: usize,
+        /// The change happens, and is said to have failed.
+        pub(crate) done: bool,
+        /// Only that one fails, as without space; else everything after it does too, as after a kill.
+        pub(crate) once: bool,
+    }
+
+    thread_local! {
+        static NEXT: Cell<Option<Fault>> = const { Cell::new(None) };
+        static MET: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// Runs `work` under a fault; what it gives, and whether it met the fault.
+    pub(crate) fn during<T>(fault: Fault, work: impl FnOnce() -> T) -> (T, bool) {
+        NEXT.set(Some(fault));
+        MET.set(false);
+        let given = work();
+        NEXT.set(None);
+        (given, MET.get())
+    }
+
+    pub(super) fn change<T>(path: &str, make: impl FnOnce() -> Result<T, FileError>) -> Result<T, FileError> {
+        let Some(fault) = NEXT.get() else { return make() };
+        let failed = || FileError::io(path, Errno::ENOSPC);
+        if MET.get() {
+            return if fault.once { make() } else { Err(failed()) };
+        }
+        if fault.left > 0 {
+            NEXT.set(Some(Fault { left: fault.left - 1, ..fault }));
+            return make();
+        }
+        MET.set(true);
+        if fault.done {
+            make()?;
+        }
+        Err(failed())
     }
 }

@@ -139,7 +139,7 @@ fn the_message_goes_however_the_node_got_on() {
             assert!(node.path("etc/issue").is_symlink(), "as on RHCOS");
             let before = node.files();
             node.run("enforce");
-            assert!(fs::symlink_metadata(node.path("etc/issue")).expect("there").is_file(), "{name}: a message stands");
+            assert!(node.path("etc/motd.d/skewguard").exists(), "{name}: a message stands");
             reboot(&node);
             finish(&node, renamed);
             assert_eq!(node.run("enforce").status.code(), Some(0), "{name}");
@@ -156,13 +156,45 @@ fn the_message_goes_however_the_node_got_on() {
 #[test]
 fn the_message_of_a_node_that_goes_on_ends_with_its_boot() {
     let node = Node::new(WARNED);
-    let before = node.files()["etc/issue"].clone();
+    let messages = ["etc/issue.d/skewguard.issue", "etc/motd.d/skewguard"];
     node.run("enforce");
-    assert_ne!(node.files()["etc/issue"], before);
+    assert!(messages.iter().all(|path| node.path(path).exists()));
     let output = node.run_with("enforce", &["--restore-console"]);
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
-    assert_eq!(node.files()["etc/issue"], before);
+    assert!(!messages.iter().any(|path| node.path(path).exists()), "the next deployment gets none of it");
     assert_eq!(node.json("var/lib/skewguard/verdict.json")["verdict"], "Refused", "the verdict stays");
+}
+
+/// It put every message on top of /etc/issue, where a MachineConfig may own the file.
+#[test]
+fn the_message_of_an_older_agent_is_taken_off_etc_issue() {
+    for name in [WARNED, ALLOWED] {
+        let node = Node::new(REFUSED);
+        node.run("enforce");
+        let (message, state) = (node.read("etc/issue").expect("a message"), node.path("var/lib/skewguard/issue.saved"));
+        let below = serde_json::from_slice::<serde_json::Value>(&fs::read(&state).expect("a state")).expect("JSON")["below"].clone();
+        let node = Node::new(name);
+        let before = node.files()["etc/issue"].clone();
+        node.run("enforce");
+        fs::rename(node.path("etc/issue"), node.path("etc/issue.skewguard-saved")).expect("kept");
+        fs::write(node.path("etc/issue"), &message).expect("written");
+        let saved = serde_json::json!({ "messages": [message.trim_end_matches("\\S \\S{VERSION_ID}\n")], "below": below });
+        fs::write(node.path("var/lib/skewguard/issue.saved"), saved.to_string()).expect("written");
+        assert_eq!(node.run("enforce").status.code(), Some(0));
+        assert_eq!(node.files()["etc/issue"], before, "{name}");
+        assert!(!node.path("etc/issue.skewguard-saved").exists() && !node.path("var/lib/skewguard/issue.saved").exists(), "{name}");
+        assert_eq!(node.path("etc/issue.d/skewguard.issue").exists(), name == WARNED);
+    }
+}
+
+/// /var is mounted only after the decision, `allow` comes after that.
+#[test]
+fn allow_takes_the_message_away_although_what_is_known_of_it_is_hidden() {
+    let node = refused();
+    fs::rename(node.path("var/lib/skewguard"), node.path("var/lib/hidden")).expect("hidden");
+    assert_eq!(node.run("allow").status.code(), Some(0));
+    assert_eq!(node.files()["etc/issue"], Node::new(REFUSED).files()["etc/issue"]);
+    assert!(!node.path("etc/motd.d/skewguard").exists() && !node.path("etc/issue.skewguard-saved").exists());
 }
 
 #[test]

@@ -23,8 +23,9 @@ pub(crate) const ALLOWED: &str = "rhcos-4.18-allowed";
 pub(crate) const WARNED: &str = "rhcos-4.12-warn";
 
 /// What a run may leave on a node: these files, and drop-ins in `run/systemd/system`.
-pub(crate) const OURS: [&str; 8] = [
+pub(crate) const OURS: [&str; 9] = [
     "etc/issue",
+    "etc/issue.d/skewguard.issue",
     "etc/issue.skewguard-saved",
     "etc/motd.d/skewguard",
     "run/skewguard/override",

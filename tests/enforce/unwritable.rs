@@ -94,7 +94,7 @@ fn a_refused_node_that_cannot_be_held_goes_on_and_says_why() {
         let gate = verdict(&run, "var/lib/skewguard/verdict.json")["gate"].clone();
         assert_eq!(gate["held"], false, "{what}");
         assert!(gate["error"].as_str().is_some_and(|error| error.contains(words)), "{gate}");
-        let issue = String::from_utf8_lossy(&run.files["etc/issue"]).into_owned();
+        let issue = String::from_utf8_lossy(&run.files["etc/issue.d/skewguard.issue"]).into_owned();
         assert!(issue.contains("NODE NOT HELD BACK, BUT ITS BOOT IMAGE IS TOO OLD"), "the console says it: {issue}");
     }
 }

@@ -96,6 +96,28 @@ fn without_permission_nothing_changes() {
     });
 }
 
+/// What stands there may be a message of ours, and what is kept the only original.
+#[test]
+fn while_it_cannot_be_read_nothing_is_done_to_the_issue() {
+    alone("files::while_it_cannot_be_read_nothing_is_done_to_the_issue", TREE, Powers::None, |world| {
+        let root = Root::open(Path::new(world)).expect("the tree");
+        let before = listing(&format!("{world}/etc"));
+        console::update(&root, &refused(), &Context::default()).expect("shown");
+        sh(&format!("chmod 0 {world}/etc/issue"));
+        let shown = listing(&format!("{world}/etc"));
+        let other = Context { program: "/other".to_owned(), ..Context::default() };
+        let error = console::update(&root, &refused(), &other).expect_err("it cannot be read");
+        assert!(error.to_string().starts_with("/etc/issue: Permission denied"), "{error}");
+        console::restore(&root).expect_err("it cannot be read");
+        let without_motd = |listing: &str| listing.lines().filter(|line| !line.contains("motd")).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(without_motd(&listing(&format!("{world}/etc"))), without_motd(&shown));
+        sh(&format!("chmod 644 {world}/etc/issue"));
+        console::update(&root, &refused(), &other).expect("shown");
+        console::restore(&root).expect("restored");
+        assert_eq!(listing(&format!("{world}/etc")), before);
+    });
+}
+
 #[test]
 fn an_unreadable_issue_is_kept_and_not_repeated() {
     let script = format!("{TREE}\nrm \"$W/etc/issue\"; echo secret > \"$W/etc/issue\"; chmod 0 \"$W/etc/issue\"");

@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
-use skewguard::console::install::STATE;
+use skewguard::console::install::{MOTD, STATE};
 use skewguard::gate::{STAMP_PATH, plan};
 use skewguard::node::ENCAPSULATED_PATH;
 use std::collections::BTreeSet;
@@ -173,7 +173,7 @@ fn the_sandbox_is_as_tight_as_the_documentation_says() {
 #[test]
 fn the_conditions_and_the_decision_are_about_the_files_that_the_code_writes() {
     let own = own();
-    let conditions = [ENCAPSULATED_PATH, STATE, STAMP_PATH].map(|path| format!("|{path}"));
+    let conditions = [ENCAPSULATED_PATH, MOTD, STATE, STAMP_PATH].map(|path| format!("|{path}"));
     assert_eq!(values(&own, "ConditionPathExists"), conditions);
     assert_eq!(
         values(&own, "ExecStart"),

@@ -1,15 +1,14 @@
 //! Every kind of `/etc/issue`, every step killed or failing.
 
 use super::*;
-use nix::errno::Errno;
-use std::cell::Cell;
+use crate::node::root::fault::{self, Fault};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-const FIRST: &str = "*** first refusal ***\nFound   a\n\n";
-const SECOND: &str = "*** second refusal ***\nFound   b\n\n";
+const FIRST: &str = "*** NODE REFUSED: ITS BOOT IMAGE IS a ***\nIt will not join.\n\nFound   a\nCluster not told yet\n\n";
+const SECOND: &str = "*** NODE REFUSED: ITS BOOT IMAGE IS b ***\n\nFound   b\nCluster cannot be told:\n        why\n\n";
 const MOTD_TEXT: &str = "refused\n";
 
 /// What is at a path: type and mode, inode for a file, content or target.
@@ -41,7 +40,7 @@ fn snapshot(dir: &Path) -> BTreeMap<String, Entry> {
 fn node(make_issue: impl FnOnce(&Path)) -> (tempfile::TempDir, Root) {
     // In memory, because every write is synced.
     let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-    for path in ["etc/motd.d", "usr/lib", "var/lib/skewguard"] {
+    for path in ["etc/issue.d", "etc/motd.d", "usr/lib", "var/lib/skewguard"] {
         fs::create_dir_all(dir.path().join(path)).unwrap();
     }
     fs::write(dir.path().join("usr/lib/issue"), "\\S \\S{VERSION_ID}\n").unwrap();
@@ -82,6 +81,11 @@ const CASES: [Case; 10] = [
     Case { name: "huge", make: |path| fs::write(path, vec![b'x'; 200 << 10]).unwrap(), below: b"" },
 ];
 
+/// Shows a message as of a node that is held.
+fn hold(root: &Root, message: &str) -> Result<(), FileError> {
+    show(root, true, message, MOTD_TEXT)
+}
+
 fn issue_of(root: &Root) -> Vec<u8> {
     fs::read(root.path().join("etc/issue")).unwrap()
 }
@@ -92,7 +96,7 @@ fn the_message_goes_on_top_never_stacks_and_leaves_no_trace() {
         let (dir, root) = node(case.make);
         let before = snapshot(dir.path());
         for message in [FIRST, FIRST, SECOND, FIRST] {
-            show(&root, message, MOTD_TEXT).unwrap();
+            hold(&root, message).unwrap();
             assert_eq!(issue_of(&root), [message.as_bytes(), case.below].concat(), "{}", case.name);
             assert_eq!(fs::read_to_string(dir.path().join("etc/motd.d/skewguard")).unwrap(), MOTD_TEXT);
             assert!(pending_restore(&root));
@@ -111,70 +115,18 @@ fn a_motd_that_cannot_be_written_is_no_reason_to_restore_for_ever() {
     fs::remove_dir_all(dir.path().join("etc/motd.d")).unwrap();
     fs::write(dir.path().join("etc/motd.d"), "a file where a directory should be").unwrap();
     let before = snapshot(dir.path());
-    let error = show(&root, FIRST, MOTD_TEXT).unwrap_err();
+    let error = hold(&root, FIRST).unwrap_err();
     assert_eq!(error.to_string(), "/etc/motd.d/skewguard: Not a directory (os error 20)");
     assert!(restore(&root).unwrap());
     assert!(!pending_restore(&root));
     assert_eq!(snapshot(dir.path()), before);
 }
 
-/// A [`Root`] whose `left`-th change is the last: with `done` it still happens. Everything after it fails, as after a kill; with `once` only
-/// that one fails, as without space.
-struct Faulty<'a> {
-    root: &'a Root,
-    left: Cell<usize>,
-    done: bool,
-    once: bool,
-    dead: Cell<bool>,
-}
-
-impl Faulty<'_> {
-    fn change<T>(&self, path: &str, make: impl FnOnce() -> Result<T, FileError>) -> Result<T, FileError> {
-        let failed = || FileError::io(path, Errno::ENOSPC);
-        if self.dead.get() && !self.once {
-            return Err(failed());
-        }
-        let left = self.left.get();
-        self.left.set(left.wrapping_sub(1));
-        if left > 0 || self.dead.get() {
-            return make();
-        }
-        self.dead.set(true);
-        if self.done {
-            make()?;
-        }
-        Err(failed())
-    }
-}
-
-impl Files for Faulty<'_> {
-    fn read(&self, path: &str, max: u64) -> Result<Option<Vec<u8>>, FileError> {
-        self.root.read(path, max)
-    }
-    fn read_link(&self, path: &str) -> Result<Option<OsString>, FileError> {
-        self.root.read_link(path)
-    }
-    fn list(&self, path: &str) -> Result<Vec<OsString>, FileError> {
-        self.root.list(path, 100)
-    }
-    fn write(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
-        self.change(path, || self.root.write(path, bytes, mode))
-    }
-    fn hard_link(&self, from: &str, to: &str) -> Result<(), FileError> {
-        self.change(to, || self.root.hard_link(from, to))
-    }
-    fn rename(&self, from: &str, to: &str) -> Result<bool, FileError> {
-        self.change(to, || self.root.rename(from, to))
-    }
-    fn remove(&self, path: &str) -> Result<bool, FileError> {
-        self.change(path, || self.root.remove(path))
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Step {
     Show,
     ShowAnother,
+    GoOn,
     Restore,
 }
 
@@ -183,22 +135,22 @@ enum Step {
 fn killed_or_failing_at_any_change_the_file_is_whole_and_comes_back() {
     let mut faults = 0;
     for case in CASES {
-        for step in [Step::Show, Step::ShowAnother, Step::Restore] {
+        for step in [Step::Show, Step::ShowAnother, Step::GoOn, Step::Restore] {
             for (done, once) in [(false, false), (true, false), (false, true)] {
                 for left in 0.. {
                     let (dir, root) = node(case.make);
                     let before = snapshot(dir.path());
                     let what = format!("{}, {step:?}, change {left}, done {done}, once {once}", case.name);
                     if step != Step::Show {
-                        show(&root, FIRST, MOTD_TEXT).unwrap();
+                        hold(&root, FIRST).unwrap();
                     }
-                    let files = Faulty { root: &root, left: Cell::new(left), done, once, dead: Cell::new(false) };
-                    let result = match step {
-                        Step::Show | Step::ShowAnother => show(&files, SECOND, MOTD_TEXT),
-                        Step::Restore => take_away(&files).map(|_| ()),
-                    };
-                    if !files.dead.get() {
-                        assert!(left >= 3 && result.is_ok(), "{what}");
+                    let (result, met) = fault::during(Fault { left, done, once }, || match step {
+                        Step::Show | Step::ShowAnother => hold(&root, SECOND),
+                        Step::GoOn => show(&root, false, SECOND, MOTD_TEXT),
+                        Step::Restore => restore(&root).map(|_| ()),
+                    });
+                    if !met {
+                        assert!(left >= 2 && result.is_ok(), "{what}");
                         break;
                     }
                     faults += 1;
@@ -212,7 +164,7 @@ fn killed_or_failing_at_any_change_the_file_is_whole_and_comes_back() {
                     assert!(ours == pending_restore(&root) || now == original, "{what}: a message without a way back");
 
                     if left % 2 == 0 {
-                        show(&root, FIRST, MOTD_TEXT).unwrap();
+                        hold(&root, FIRST).unwrap();
                         assert_eq!(issue_of(&root), whole(FIRST), "{what}");
                     }
                     restore(&root).unwrap();
@@ -222,6 +174,95 @@ fn killed_or_failing_at_any_change_the_file_is_whole_and_comes_back() {
         }
     }
     assert!(faults > 200, "only {faults} faults were tried");
+}
+
+/// A MachineConfig may own `/etc/issue`, and its daemon compares it once the kubelet has joined.
+#[test]
+fn what_stands_on_etc_issue_is_not_touched_for_a_node_that_goes_on() {
+    for case in CASES {
+        let (dir, root) = node(case.make);
+        let before = snapshot(dir.path());
+        // Of an earlier boot, or of an agent that put every message there.
+        for shown_before in [false, true] {
+            if shown_before {
+                hold(&root, FIRST).unwrap();
+            }
+            for message in [SECOND, FIRST] {
+                show(&root, false, message, MOTD_TEXT).unwrap();
+                let mut now = snapshot(dir.path());
+                // agetty reads no other file where this one is missing.
+                let missing = ["missing", "dangling symlink"].contains(&case.name);
+                let ours = if missing { "etc/issue" } else { "etc/issue.d/skewguard.issue" };
+                assert_eq!(now.remove(ours).unwrap().2, message.as_bytes(), "{}", case.name);
+                assert!(pending_restore(&root));
+                now.retain(|name, _| before.contains_key(name));
+                let mut expected = before.clone();
+                expected.remove(ours);
+                assert_eq!(now, expected, "{}", case.name);
+            }
+            // Held after all.
+            hold(&root, FIRST).unwrap();
+            assert_eq!(issue_of(&root), [FIRST.as_bytes(), case.below].concat(), "{}", case.name);
+            assert!(!root.exists(BESIDE).unwrap());
+            show(&root, false, FIRST, MOTD_TEXT).unwrap();
+            assert!(restore(&root).unwrap());
+            assert_eq!(snapshot(dir.path()), before, "{}", case.name);
+        }
+    }
+}
+
+/// As where /var is mounted only after the message was written.
+#[test]
+fn without_the_state_the_message_is_known_by_its_text() {
+    for case in CASES {
+        let (dir, root) = node(case.make);
+        let before = snapshot(dir.path());
+        hold(&root, FIRST).unwrap();
+        fs::remove_file(dir.path().join("var/lib/skewguard/issue.saved")).unwrap();
+        assert!(pending_restore(&root) && restore(&root).unwrap(), "{}", case.name);
+        assert_eq!(snapshot(dir.path()), before, "{}", case.name);
+    }
+}
+
+#[test]
+fn a_text_of_ours_is_never_kept_as_the_original() {
+    let (dir, root) = node(|path| fs::write(path, "banner\n").unwrap());
+    let before = snapshot(dir.path());
+    hold(&root, FIRST).unwrap();
+    // What agents did once that could not read the file for a moment.
+    let issue = dir.path().join("etc/issue");
+    fs::remove_file(dir.path().join("etc/issue.skewguard-saved")).unwrap();
+    fs::hard_link(&issue, dir.path().join("etc/issue.skewguard-saved")).unwrap();
+    fs::remove_file(&issue).unwrap();
+    fs::write(&issue, SECOND).unwrap();
+    let state = format!(r#"{{"messages":["x"],"below":"{}"}}"#, digest(b""));
+    fs::write(dir.path().join("var/lib/skewguard/issue.saved"), state).unwrap();
+    restore(&root).unwrap();
+    assert_eq!(fs::read_to_string(&issue).unwrap(), "banner\n");
+    assert_eq!(snapshot(dir.path()).into_keys().collect::<Vec<_>>(), before.into_keys().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_state_full_of_messages_costs_no_time() {
+    let (dir, root) = node(|path| fs::write(path, vec![b'a'; 64 << 10]).unwrap());
+    let before = snapshot(dir.path());
+    hold(&root, FIRST).unwrap();
+    let state = format!(r#"{{"messages":[{}"b"],"below":""}}"#, r#""a","#.repeat(13_000));
+    fs::write(dir.path().join("var/lib/skewguard/issue.saved"), state).unwrap();
+    let started = std::time::Instant::now();
+    restore(&root).unwrap();
+    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    assert_eq!(snapshot(dir.path()), before);
+}
+
+/// Headlines without an end, at every line.
+#[test]
+fn a_file_full_of_headlines_is_looked_through_once() {
+    let text = "*** NODE REFUSED: ITS BOOT IMAGE\n".repeat(4000);
+    let started = std::time::Instant::now();
+    assert_eq!(strip(text.as_bytes()), None);
+    assert_eq!(strip(format!("a\n{FIRST}b\n{SECOND}c").as_bytes()), Some((2, b"a\nb\nc".to_vec())));
+    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
 }
 
 /// Edits made while the message stands: our part goes, theirs stays.
@@ -240,10 +281,10 @@ fn what_an_admin_changed_meanwhile_survives() {
         for again in [false, true] {
             let (dir, root) = node(|path| fs::write(path, "banner\n").unwrap());
             let issue = dir.path().join("etc/issue");
-            show(&root, FIRST, MOTD_TEXT).unwrap();
+            hold(&root, FIRST).unwrap();
             edit(&issue, fs::read_to_string(&issue).unwrap());
             if again {
-                show(&root, SECOND, MOTD_TEXT).unwrap();
+                hold(&root, SECOND).unwrap();
                 assert_eq!(fs::read_to_string(&issue).unwrap().matches(SECOND).count(), 1, "{what}");
             }
             restore(&root).unwrap();
@@ -257,7 +298,7 @@ fn what_an_admin_changed_meanwhile_survives() {
 #[test]
 fn what_an_admin_took_away_stays_away() {
     let (dir, root) = node(|path| symlink("../usr/lib/issue", path).unwrap());
-    show(&root, FIRST, MOTD_TEXT).unwrap();
+    hold(&root, FIRST).unwrap();
     fs::remove_file(dir.path().join("etc/issue")).unwrap();
     fs::remove_file(dir.path().join("etc/motd.d/skewguard")).unwrap();
     restore(&root).unwrap();
@@ -265,7 +306,7 @@ fn what_an_admin_took_away_stays_away() {
 
     // With the kept file gone, what was below the message is still known.
     let (dir, root) = node(|path| symlink("../usr/lib/issue", path).unwrap());
-    show(&root, FIRST, MOTD_TEXT).unwrap();
+    hold(&root, FIRST).unwrap();
     fs::remove_file(dir.path().join("etc/issue.skewguard-saved")).unwrap();
     restore(&root).unwrap();
     assert_eq!(fs::read_to_string(dir.path().join("etc/issue")).unwrap(), "\\S \\S{VERSION_ID}\n");
@@ -275,7 +316,7 @@ fn what_an_admin_took_away_stays_away() {
 #[test]
 fn a_symlink_comes_back_also_after_its_target_changed() {
     let (dir, root) = node(|path| symlink("../usr/lib/issue", path).unwrap());
-    show(&root, FIRST, MOTD_TEXT).unwrap();
+    hold(&root, FIRST).unwrap();
     fs::write(dir.path().join("usr/lib/issue"), "\\S\n").unwrap();
     restore(&root).unwrap();
     assert_eq!(fs::read_link(dir.path().join("etc/issue")).unwrap(), Path::new("../usr/lib/issue"));
@@ -285,8 +326,10 @@ fn a_symlink_comes_back_also_after_its_target_changed() {
 fn a_directory_is_left_alone_and_said_to_be_one() {
     let (dir, root) = node(|path| fs::create_dir(path).unwrap());
     let before = snapshot(dir.path());
-    let error = show(&root, FIRST, MOTD_TEXT).unwrap_err();
+    let error = hold(&root, FIRST).unwrap_err();
     assert_eq!(error.to_string(), "/etc/issue: is a directory; it is left alone");
+    assert_eq!(fs::read_to_string(dir.path().join("etc/motd.d/skewguard")).unwrap(), MOTD_TEXT, "ssh logins are told");
+    restore(&root).unwrap();
     assert_eq!(snapshot(dir.path()), before);
 }
 
@@ -295,7 +338,7 @@ fn a_fifo_is_kept_aside_without_being_opened() {
     let make = |path: &Path| nix::unistd::mkfifo(path, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
     let (dir, root) = node(make);
     let before = snapshot(dir.path());
-    show(&root, FIRST, MOTD_TEXT).unwrap();
+    hold(&root, FIRST).unwrap();
     assert_eq!(issue_of(&root), FIRST.as_bytes());
     restore(&root).unwrap();
     assert_eq!(snapshot(dir.path()), before);
@@ -307,10 +350,10 @@ fn a_state_that_cannot_be_read_does_not_keep_the_file_from_coming_back() {
         for again in [false, true] {
             let (dir, root) = node(|path| symlink("../usr/lib/issue", path).unwrap());
             let before = snapshot(dir.path());
-            show(&root, FIRST, MOTD_TEXT).unwrap();
+            hold(&root, FIRST).unwrap();
             fs::write(dir.path().join("var/lib/skewguard/issue.saved"), junk).unwrap();
             if again {
-                show(&root, SECOND, MOTD_TEXT).unwrap();
+                hold(&root, SECOND).unwrap();
                 assert_eq!(issue_of(&root), [SECOND.as_bytes(), b"\\S \\S{VERSION_ID}\n"].concat(), "{junk}");
             }
             restore(&root).unwrap();
@@ -322,12 +365,15 @@ fn a_state_that_cannot_be_read_does_not_keep_the_file_from_coming_back() {
 #[test]
 fn temporary_files_of_killed_writes_are_swept_and_no_others() {
     let (dir, root) = node(|path| fs::write(path, "banner\n").unwrap());
-    show(&root, FIRST, MOTD_TEXT).unwrap();
-    let etc = dir.path().join("etc");
-    for name in [".issue.skewguard-77", "motd.d/.skewguard.skewguard-77", ".issue.swp", "issue.rpmnew"] {
-        fs::write(etc.join(name), "half").unwrap();
+    hold(&root, FIRST).unwrap();
+    for name in ["etc/.issue.skewguard-77-0", "etc/motd.d/.skewguard.skewguard-77-0", "var/lib/skewguard/.boot-image.json.skewguard-77-1"] {
+        fs::write(dir.path().join(name), "half").unwrap();
+    }
+    for name in ["etc/.issue.swp", "etc/issue.rpmnew"] {
+        fs::write(dir.path().join(name), "theirs").unwrap();
     }
     restore(&root).unwrap();
-    let left: Vec<String> = snapshot(&etc).into_keys().filter(|name| name.contains("issue") || name.contains("77")).collect();
-    assert_eq!(left, [".issue.swp", "issue", "issue.rpmnew"]);
+    let left: Vec<String> = snapshot(dir.path()).into_keys().filter(|name| name.contains(".issue") || name.contains("77")).collect();
+    assert_eq!(left, ["etc/.issue.swp"]);
+    assert!(dir.path().join("etc/issue.rpmnew").exists());
 }
