@@ -16,6 +16,8 @@ no_path_of_this_machine() {
     for path in "$PWD" "$HOME" "${CARGO_HOME:-$HOME/.cargo}" "$(rustc --print sysroot)"; do
         ! grep -aqF -e "$path/" "$program" || fail "$program names $path"
     done
+    # Where rust-src is installed, the standard library's files have the names that they have where it is not.
+    ! grep -aqF /lib/rustlib/src/ "$program" || fail "$program names the place of rust-src"
 }
 
 no_author() {
