@@ -3,7 +3,7 @@
 use super::{Exit, Failure, Io};
 use crate::console::{self, live};
 use crate::gate::{self, GateError, Systemd};
-use crate::node::Root;
+use crate::node::{LOCK_PATH, Root};
 use nix::unistd::geteuid;
 use std::path::PathBuf;
 
@@ -22,6 +22,8 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if systemd.is_some() && !geteuid().is_root() {
         return Err("only root can let a node through; run it with sudo".into());
     }
+    // Where no run of `enforce` made the file there is nobody to wait for, and nothing to let through.
+    let _lock = root.exists(LOCK_PATH).unwrap_or(true).then(|| super::lock(&root, io));
     if !gate::release(&root, systemd.as_ref()).map_err(explain)? {
         writeln!(io.out, "This node is not refused: there is nothing to let through.")?;
         return Ok(Exit::Done);

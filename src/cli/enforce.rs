@@ -22,9 +22,11 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let root = Root::open(&args.root).map_err(|error| format!("--root {}: {error}", args.root.display()))?;
-    let node = Node { live: root.is_live(), refused_before: gate::is_refused(&root), root };
     // A config that is there but cannot be looked at is for the decision to judge.
-    let first_boot = !args.restore_console && node.root.exists(ENCAPSULATED_PATH).unwrap_or(true);
+    let first_boot = !args.restore_console && root.exists(ENCAPSULATED_PATH).unwrap_or(true);
+    // Before anything is read that `allow` may be about to change: the override, the stamp.
+    let _lock = (first_boot || console::pending_restore(&root)).then(|| super::lock(&root, io));
+    let node = Node { live: root.is_live(), refused_before: gate::is_refused(&root), root };
     if first_boot { node.first_boot(io) } else { node.restore_console(io) }
 }
 

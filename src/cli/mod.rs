@@ -11,6 +11,7 @@ mod render;
 mod report;
 mod version;
 
+use crate::node::{Lock, Root};
 use clap::{Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
@@ -165,6 +166,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
         }
         Exit::Failed
     })
+}
+
+/// The lock over what `enforce`, `allow` and `report` do to a node. That it cannot be had is said, and keeps neither the boot nor its admin.
+fn lock(root: &Root, io: &mut Io<'_>) -> Option<Lock> {
+    Lock::take(root).map_err(|error| writeln!(io.err, "skewguard: {error}; going on without the lock")).ok()
 }
 
 /// `skewguard check | head -1` is no failure worth a line.

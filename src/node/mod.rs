@@ -7,6 +7,7 @@ mod deployment;
 mod facts;
 pub mod identity;
 mod leftover;
+mod lock;
 mod machine_config;
 mod os_release;
 mod policy;
@@ -15,6 +16,7 @@ pub mod root;
 mod verdict_file;
 
 pub use facts::{Options, facts, policy_in};
+pub use lock::{LOCK_PATH, Lock};
 pub use machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, SERVED_PATH};
 pub use record::{RECORD_PATH, Record};
 pub use root::{FileError, Problem, Root};

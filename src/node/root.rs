@@ -25,6 +25,7 @@ const MAX_SYMLINKS: usize = 40;
 pub struct Root {
     dir: OwnedFd,
     path: PathBuf,
+    live: bool,
 }
 
 /// What is wrong with a file. Absence is not: it is an `Ok(None)`.
@@ -84,19 +85,20 @@ impl Root {
     /// Opens the directory.
     ///
     /// # Errors
-    /// It does not exist, is no directory or may not be entered.
+    /// It does not exist, is no directory or may not be entered; or the kernel does not say whether it is the running system's.
     pub fn open(path: &Path) -> std::io::Result<Self> {
         let dir = openat(AT_FDCWD, path, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
-        Ok(Self { dir, path: path.to_owned() })
+        // Never in doubt for `/` itself: taken for another tree, a node would be held by files alone, and nothing verified.
+        let live = path == Path::new("/") || {
+            let (root, slash) = (fstat(&dir)?, nix::sys::stat::stat("/")?);
+            (root.st_dev, root.st_ino) == (slash.st_dev, slash.st_ino)
+        };
+        Ok(Self { dir, path: path.to_owned(), live })
     }
 
     /// Whether this is the running system, with its D-Bus, journal and console. `/` by any name counts.
     pub fn is_live(&self) -> bool {
-        let same = |a: FileStat, b: FileStat| (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino);
-        match (fstat(&self.dir), nix::sys::stat::stat("/")) {
-            (Ok(root), Ok(slash)) => same(root, slash),
-            _ => false,
-        }
+        self.live
     }
 
     /// The directory as it was given.
@@ -221,6 +223,20 @@ impl Root {
     /// As there.
     pub fn write_soon(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
         self.replace(path, bytes, mode, |_| Ok(()))
+    }
+
+    /// Opens a file to be locked (flock(2)), which only its owner can open; it is made, empty, where there is none.
+    ///
+    /// # Errors
+    /// The kernel says no, or something else has that name.
+    pub(super) fn open_lock(&self, path: &str) -> Result<File, FileError> {
+        let failed = |error: std::io::Error| FileError::io(path, error);
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let dir = self.make_dirs(parent).map_err(failed)?;
+        let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let fd = openat(&dir, name, flags, Mode::S_IRUSR | Mode::S_IWUSR).map_err(|error| failed(error.into()))?;
+        regular(&fstat(&fd).map_err(|error| failed(error.into()))?).map_err(|problem| FileError { path: path.to_owned(), problem })?;
+        Ok(File::from(fd))
     }
 
     /// Makes `to`, which must not exist, another name of the file or symlink `from` (the link itself, not what it points to).

@@ -7,6 +7,7 @@ mod first_boot;
 mod killed;
 mod later;
 mod live;
+mod race;
 mod unwritable;
 
 use serde_json::Value;
@@ -23,11 +24,12 @@ pub(crate) const ALLOWED: &str = "rhcos-4.18-allowed";
 pub(crate) const WARNED: &str = "rhcos-4.12-warn";
 
 /// What a run may leave on a node: these files, and drop-ins in `run/systemd/system`.
-pub(crate) const OURS: [&str; 9] = [
+pub(crate) const OURS: [&str; 10] = [
     "etc/issue",
     "etc/issue.d/skewguard.issue",
     "etc/issue.skewguard-saved",
     "etc/motd.d/skewguard",
+    "run/skewguard/lock",
     "run/skewguard/override",
     "run/skewguard/refused",
     "run/skewguard/verdict.json",
@@ -68,8 +70,14 @@ impl Node {
     }
 
     pub(crate) fn run_with(&self, command: &str, more: &[&str]) -> Output {
+        self.program(command).args(more).output().expect("skewguard starts")
+    }
+
+    /// The program with this command on this node, to be started.
+    pub(crate) fn program(&self, command: &str) -> Command {
         let mut program = Command::new(env!("CARGO_BIN_EXE_skewguard"));
-        program.arg(command).arg("--root").arg(self.dir.path()).args(more).output().expect("skewguard starts")
+        program.arg(command).arg("--root").arg(self.dir.path());
+        program
     }
 
     pub(crate) fn read(&self, path: &str) -> Option<String> {

@@ -1,0 +1,102 @@
+//! One lock over everything that changes how a refused node stands: its hold, its stamp, its override and its message.
+
+use super::{FileError, Root};
+use std::fs::{File, TryLockError};
+use std::time::{Duration, Instant};
+
+/// The file that is locked. It stays where it is, empty, until the next boot.
+pub const LOCK_PATH: &str = "/run/skewguard/lock";
+
+/// How long to wait for another process of ours. `skewguard.service` has 30 seconds in all, and a hold may take most of them.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Held until it is dropped, or until the process ends in whatever way.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
+
+impl Lock {
+    /// Takes the lock, and waits a few seconds for it where another process has it.
+    ///
+    /// # Errors
+    /// The file cannot be made, or another process keeps the lock. Neither is a reason to stop a boot: `enforce` and `allow` say so and go on
+    /// without it, whoever can do without its change leaves it.
+    pub fn take(root: &Root) -> Result<Self, FileError> {
+        Self::take_within(root, PATIENCE)
+    }
+
+    fn take_within(root: &Root, patience: Duration) -> Result<Self, FileError> {
+        let file = root.open_lock(LOCK_PATH)?;
+        let until = Instant::now() + patience;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self(file)),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return Err(FileError::content(LOCK_PATH, "is locked by another skewguard")),
+                Err(TryLockError::Error(error)) => return Err(FileError::io(LOCK_PATH, error)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    const SHORT: Duration = Duration::from_millis(50);
+
+    fn root() -> (tempfile::TempDir, Root) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        (dir, root)
+    }
+
+    #[test]
+    fn one_at_a_time_and_the_next_when_it_is_dropped() {
+        let (dir, root) = root();
+        let first = Lock::take_within(&root, SHORT).unwrap();
+        let error = Lock::take_within(&root, SHORT).unwrap_err();
+        assert_eq!(error.to_string(), "/run/skewguard/lock: is locked by another skewguard");
+        let waiting = std::thread::spawn(move || Lock::take_within(&root, Duration::from_secs(20)).map(drop));
+        std::thread::sleep(SHORT);
+        drop(first);
+        waiting.join().unwrap().unwrap();
+        // Nobody but root can take it, and so keep it.
+        let mode = std::fs::metadata(dir.path().join("run/skewguard/lock")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_process_that_is_killed_gives_it_back() {
+        let (dir, root) = root();
+        drop(Lock::take_within(&root, SHORT).unwrap());
+        let path = dir.path().join("run/skewguard/lock");
+        let mut other = std::process::Command::new("flock").arg("--no-fork").arg(&path).args(["sleep", "1000"]).spawn().unwrap();
+        while Lock::take_within(&root, Duration::ZERO).is_ok() {
+            std::thread::sleep(PAUSE);
+        }
+        other.kill().unwrap();
+        other.wait().unwrap();
+        Lock::take_within(&root, Duration::from_secs(20)).unwrap();
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_an_error_and_nothing_is_waited_for() {
+        for what in ["directory", "fifo", "symlink"] {
+            let (dir, root) = root();
+            let path = dir.path().join("run/skewguard/lock");
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            match what {
+                "directory" => std::fs::create_dir(&path).unwrap(),
+                "fifo" => nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap(),
+                _ => std::os::unix::fs::symlink("/etc/passwd", &path).unwrap(),
+            }
+            let began = Instant::now();
+            assert!(Lock::take(&root).is_err(), "{what}");
+            assert!(began.elapsed() < PATIENCE, "{what}");
+        }
+    }
+}
