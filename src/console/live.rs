@@ -105,7 +105,8 @@ mod tests {
             "onUndetermined": "Refuse", "limits": [ { "minimumOCPVersion": "4.13.0" } ] }"#;
         decide(&Facts {
             boot_image: None,
-            target: TargetInput::Absent,
+            replaced_by: None,
+            target: TargetInput::Read(crate::verdict::Target::default()),
             deployment: crate::verdict::Deployment::default(),
             policy: PolicyInput::Valid {
                 path: crate::policy::POLICY_PATH.to_owned(),

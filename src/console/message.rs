@@ -5,9 +5,9 @@
 
 pub(super) use super::page::LINES as LINES_MAX;
 use super::page::{Page, Printer, TEXT, ascii, cut};
-use super::platform::{Fix, Wanted, fix};
+use super::platform::{Fix, Wanted, fix, installed_over};
 use crate::policy::POLICY_PATH;
-use crate::verdict::{Action, Finding, LetThrough, Outcome, OverrideSource, Reason, Verdict};
+use crate::verdict::{Action, Finding, Judged, LetThrough, Outcome, OverrideSource, Reason, Verdict};
 use crate::version::Scheme;
 
 /// What a message says beside the verdict.
@@ -62,19 +62,18 @@ enum Case {
 }
 
 fn case(verdict: &Verdict) -> Option<Case> {
-    let deployment = &verdict.deployment;
     match (verdict.verdict, verdict.action) {
         (_, Action::Block) => match &verdict.gate {
             Some(gate) if !gate.held => Some(Case::NotHeld),
             _ => Some(Case::Refused),
         },
-        // Once the node has left its boot image behind there is nothing left to warn of.
-        (Outcome::Refused, Action::Proceed) => {
-            let past = deployment.rebased || deployment.on_target || deployment.first_boot_finished;
+        (Outcome::Refused, Action::Proceed) => match verdict.let_through {
+            // Once the node has left its boot image behind there is nothing left to warn of.
+            Some(LetThrough::Rebased | LetThrough::FirstBootFinished) => None,
             // Let through by hand (`skewguard allow`): whoever did that has read the message.
-            let let_through = verdict.r#override.is_some_and(|given| given.source == OverrideSource::File);
-            (!past && !let_through).then_some(Case::Warned)
-        }
+            Some(LetThrough::Override) if verdict.r#override.is_some_and(|given| given.source == OverrideSource::File) => None,
+            _ => Some(Case::Warned),
+        },
         (Outcome::Disabled | Outcome::NoPolicy | Outcome::Allowed | Outcome::Undetermined, Action::Proceed) => None,
     }
 }
@@ -129,7 +128,7 @@ pub fn kernel_log(verdict: &Verdict) -> String {
 
 /// What to change so that the next node of this kind is let in: a sentence or two for a report, with the field that it is set in.
 pub fn remedy(verdict: &Verdict) -> String {
-    let Fix { what, field, .. } = fix(verdict.platform.as_deref(), verdict.target.pool.as_deref(), wanted(verdict));
+    let Fix { what, field, .. } = fix_of(verdict);
     let begins = field.starts_with(char::is_uppercase) && !what.ends_with(['.', ':']);
     let (stop, end) = (if begins { "." } else { "" }, if field.ends_with('.') { "" } else { "." });
     ascii(&format!("{what}{stop} {field}{end}"))
@@ -147,7 +146,7 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
     page.item("", &found_where(verdict), 1);
     page.item("Needed", &needed(verdict), 2);
     page.item("", &by_policy(verdict), 1);
-    let fix = fix(verdict.platform.as_deref(), verdict.target.pool.as_deref(), wanted(verdict));
+    let fix = fix_of(verdict);
     page.item("Fix", &fix.what, 1);
     page.item("", &fix.field, 1);
     if fix.from_cluster {
@@ -165,6 +164,21 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
 /// What a message begins with, behind three stars.
 pub(super) const HEADLINES: [&str; 3] = ["NODE REFUSED: ITS BOOT", "NODE NOT HELD BACK, BUT ITS BOOT", "WARNING: THE BOOT"];
 
+fn fix_of(verdict: &Verdict) -> Fix {
+    match verdict.judged {
+        Judged::BootImage => fix(verdict.platform.as_deref(), verdict.target.pool.as_deref(), wanted(verdict)),
+        Judged::BootedDeployment => installed_over(wanted(verdict)),
+    }
+}
+
+/// What was judged.
+fn subject(verdict: &Verdict) -> &'static str {
+    match verdict.judged {
+        Judged::BootImage => "boot image",
+        Judged::BootedDeployment => "booted OS",
+    }
+}
+
 fn headline(case: Case, verdict: &Verdict) -> String {
     let image = match verdict.reason {
         Reason::BelowMinimumOcpVersion | Reason::BelowMinimumRhcosVersion => "IS TOO OLD FOR THIS CLUSTER",
@@ -175,10 +189,11 @@ fn headline(case: Case, verdict: &Verdict) -> String {
         Reason::BootImageUnknown => "IS NOT KNOWN",
         _ => "CANNOT BE JUDGED",
     };
+    let subject = subject(verdict).to_uppercase();
     match case {
-        Case::Refused => format!("NODE REFUSED: ITS BOOT IMAGE {image}"),
-        Case::NotHeld => format!("NODE NOT HELD BACK, BUT ITS BOOT IMAGE {image}"),
-        Case::Warned => format!("WARNING: THE BOOT IMAGE OF THIS NODE {image}"),
+        Case::Refused => format!("NODE REFUSED: ITS {subject} {image}"),
+        Case::NotHeld => format!("NODE NOT HELD BACK, BUT ITS {subject} {image}"),
+        Case::Warned => format!("WARNING: THE {subject} OF THIS NODE {image}"),
     }
 }
 
@@ -206,7 +221,7 @@ fn why_let_through(verdict: &Verdict) -> &'static str {
     match verdict.let_through {
         Some(LetThrough::Override) => "the kernel argument skewguard=warn says so",
         Some(LetThrough::Mode) if mode(verdict) == Some("Warn") => "the policy's mode is Warn",
-        Some(LetThrough::Unreadable) => "what it runs now cannot be read; see the journal",
+        Some(LetThrough::Unreadable) => "a file on the node cannot be read; see the journal",
         // A mode or a version that is not ours. The others are past what this is said of, see `case`.
         _ => "the policy is not one that may refuse",
     }
@@ -217,7 +232,7 @@ fn mode(verdict: &Verdict) -> Option<&str> {
 }
 
 fn found(verdict: &Verdict) -> String {
-    let Some(image) = &verdict.boot_image else { return "nothing: no file on this node names its boot image".to_owned() };
+    let Some(image) = verdict.judged_image() else { return "nothing: no file on this node names its boot image".to_owned() };
     let known =
         [image.rhel_version.as_ref().map(|rhel| format!("RHEL {rhel}")), image.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"))];
     let known: Vec<String> = known.into_iter().flatten().collect();
@@ -226,14 +241,14 @@ fn found(verdict: &Verdict) -> String {
         Scheme::Fcos => "Fedora CoreOS".to_owned(),
         Scheme::Legacy | Scheme::RhelVersioned => known.join(", "),
     };
-    format!("boot image {} ({})", cut(&image.version, 34), cut(&known, 22))
+    format!("{} {} ({})", subject(verdict), cut(&image.version, 34), cut(&known, 22))
 }
 
 fn found_where(verdict: &Verdict) -> String {
-    match verdict.boot_image.as_ref().and_then(|image| image.path.as_deref()) {
-        Some(path) => format!("read from {path}"),
-        None => String::new(),
-    }
+    let path = verdict.judged_image().and_then(|image| image.path.as_deref());
+    let over = verdict.boot_image.as_ref().filter(|_| verdict.judged == Judged::BootedDeployment);
+    let over = over.map(|image| format!("; it replaced boot image {}", image.version)).unwrap_or_default();
+    path.map(|path| format!("read from {path}{over}")).unwrap_or_default()
 }
 
 fn needed(verdict: &Verdict) -> String {
@@ -247,7 +262,7 @@ fn need(finding: &Finding) -> String {
     match finding.rule {
         Reason::DeniedVersion => {
             // Only the sentence has the policy's own reason in it.
-            let rest = message.strip_prefix(&format!("boot image {have} is ")).unwrap_or(message);
+            let rest = message.split_once(&format!(" {have} is ")).map_or(message.as_str(), |(_, rest)| rest);
             format!("another version; this one is {rest}")
         }
         Reason::RhelMajorUnsupported => format!("RHEL {want} (it has {have})"),

@@ -68,6 +68,15 @@ pub(super) fn fix(id: Option<&str>, pool: Option<&str>, wanted: Wanted) -> Fix {
     }
 }
 
+/// What to do about an OS that the installation put in place of the boot image.
+pub(super) fn installed_over(wanted: Wanted) -> Fix {
+    Fix {
+        what: "The installation put this OS in place of the boot image: install it".to_owned(),
+        field: format!("with {} OS image, or with the one of the cluster's release.", wanted.article()),
+        from_cluster: false,
+    }
+}
+
 /// A machine that the machine API made and, once deleted, makes anew.
 fn machine_api(id: &str, a: &str, image: &str, field: &str, control_plane: bool) -> Fix {
     let again = if control_plane && !has_control_plane_set(id) { "replace" } else { "delete" };
@@ -100,15 +109,16 @@ mod tests {
     #[test]
     fn no_line_is_cut_on_any_platform() {
         let ids = ["aws", "azure", "gcp", "vmware", "openstack", "nutanix", "powervs", "ibmcloud", "kubevirt", "metal", "qemu"];
+        let mut lines = Vec::new();
         for id in ids {
             for pool in ["worker", "master"] {
                 for wanted in [Wanted::Newer, Wanted::Older, Wanted::Other] {
-                    let fix = fix(Some(id), Some(pool), wanted);
-                    for line in [fix.what, fix.field] {
-                        assert!(line.len() <= super::super::page::TEXT, "{} columns: {line}", line.len());
-                    }
+                    lines.extend([fix(Some(id), Some(pool), wanted), installed_over(wanted)].map(|fix| [fix.what, fix.field]));
                 }
             }
+        }
+        for line in lines.as_flattened() {
+            assert!(line.len() <= super::super::page::TEXT, "{} columns: {line}", line.len());
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Cmdline {
 impl Cmdline {
     /// Whether `ostree=` is, or may be, among what is damaged.
     pub(super) fn ostree_is_lost(&self) -> bool {
-        self.damaged && self.ostree.as_deref().is_none_or(|ostree| ostree.contains(char::REPLACEMENT_CHARACTER))
+        self.damaged && self.ostree.as_deref().is_none_or(is_damaged)
     }
 }
 
@@ -53,22 +53,39 @@ pub(super) fn load(root: &Root, warnings: &mut Vec<String>) -> Result<Cmdline, F
     Ok(Cmdline { damaged, ..parse(&line) })
 }
 
-/// The override in force: the file's, else the kernel argument's. A word that is none of ours is ignored with a warning.
-pub(super) fn override_in_force(root: &Root, argument: Option<&str>, warnings: &mut Vec<String>) -> Option<Override> {
-    let file = root.read_text(OVERRIDE_PATH, 64).unwrap_or_else(|error| {
-        warnings.push(format!("{error}; the override is ignored"));
-        None
-    });
-    let given = [
-        (file.as_deref().map(str::trim), OverrideSource::File, OVERRIDE_PATH),
-        (argument, OverrideSource::KernelArgument, "kernel argument skewguard="),
-    ];
-    given.into_iter().find_map(|(word, source, name)| {
-        let word = word?;
-        let value = OverrideWord::parse(word);
-        if value.is_none() {
+/// What a byte that is not UTF-8 became.
+fn is_damaged(argument: &str) -> bool {
+    argument.contains(char::REPLACEMENT_CHARACTER)
+}
+
+/// The override in force: the file's, else the kernel argument's. A word that is none of ours is ignored with a warning; one that cannot be
+/// read may be any.
+pub(super) fn override_in_force(root: &Root, line: &Cmdline, warnings: &mut Vec<String>) -> Option<Override> {
+    let word = |word: &str, name: &str, warnings: &mut Vec<String>| {
+        let known = OverrideWord::parse(word);
+        if known.is_none() {
             warnings.push(format!("{name}: \"{}\" is ignored; write off, warn or enforce", text::printable(word, 40)));
         }
-        Some(Override { value: value?, source })
-    })
+        known
+    };
+    let file = match root.read_text(OVERRIDE_PATH, 64) {
+        Ok(file) => file.and_then(|file| word(file.trim(), OVERRIDE_PATH, warnings)),
+        Err(error) => {
+            warnings.push(format!("{error}; it may say off or warn"));
+            Some(OverrideWord::Unreadable)
+        }
+    };
+    let argument = match line.skewguard.as_deref() {
+        Some(argument) if line.damaged && is_damaged(argument) => Some(OverrideWord::Unreadable),
+        argument => argument.and_then(|argument| word(argument, "kernel argument skewguard=", warnings)),
+    };
+    let (value, source) = match (file, argument) {
+        // An argument that lets the node through is believed before a file that cannot be read.
+        (None, Some(value)) | (Some(OverrideWord::Unreadable), Some(value @ (OverrideWord::Off | OverrideWord::Warn))) => {
+            (value, OverrideSource::KernelArgument)
+        }
+        (Some(value), _) => (value, OverrideSource::File),
+        (None, None) => return None,
+    };
+    Some(Override { value, source })
 }

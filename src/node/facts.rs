@@ -1,9 +1,10 @@
 //! Gathering everything that the decision needs.
 
 use super::machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, MAX_POLICY, load_target};
-use super::{FileError, Problem, Record, Root, aleph, cmdline, deployment, os_release, policy};
+use super::os_release::{self, OsRelease};
+use super::{FileError, Problem, Record, Root, aleph, cmdline, deployment, policy};
 use crate::text;
-use crate::verdict::{BootImage, Deployment, Facts, ImageSource, PolicyInput, TargetInput};
+use crate::verdict::{BootImage, Deployment, Facts, ImageSource, PolicyInput, Stage, TargetInput};
 use crate::version::ImageVersion;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -11,8 +12,10 @@ use std::path::Path;
 /// The kubelet's kubeconfig: there once it was started.
 const KUBELET_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
 
-/// The certificate that the cluster signed for the kubelet: there once the node has joined.
-const KUBELET_CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
+/// Each is there once the node has joined: the certificate that the cluster signed for the kubelet, and the config that the Machine Config Daemon
+/// has applied last. The kubelet of a wiring that does not wait for the rebase may join with the rebase undone; from OCP 4.5 on the daemon that
+/// then runs in the cluster renames the encapsulated config, but a reboot can come before that.
+const JOINED: [&str; 2] = ["/var/lib/kubelet/pki/kubelet-client-current.pem", "/etc/machine-config-daemon/currentconfig"];
 
 /// Files to try instead of the node's own.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,24 +32,56 @@ pub struct Options<'a> {
 /// Only for a file that `options` names: it is missing or unreadable. A node's own file never fails it.
 pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
     let mut warnings = Vec::new();
-    let (line, record) = (cmdline::load(root, &mut warnings), Record::load(root));
-    let unreadable = record.is_err() || line.as_ref().map_or(true, cmdline::Cmdline::ostree_is_lost);
+    let line = cmdline::load(root, &mut warnings);
+    let os_release = os_release::load(root, &mut warnings);
+    // What would show that the node has left its boot image is there, and cannot be read.
+    let mut in_doubt = os_release.is_lost || line.as_ref().map_or(true, cmdline::Cmdline::ostree_is_lost);
     let line = line.unwrap_or_else(|error| note(&mut warnings, error));
-    let r#override = cmdline::override_in_force(root, line.skewguard.as_deref(), &mut warnings);
-    let record = record.unwrap_or_else(|error| note(&mut warnings, error));
-    let (target, first_boot_finished) = target(root, &mut warnings);
-    let deployment = Deployment { first_boot_finished, unreadable, ..Deployment::default() };
-    let deployment = booted(root, line.ostree, record.as_ref(), &target, deployment, &mut warnings);
+    let r#override = cmdline::override_in_force(root, &line, &mut warnings);
+    let mut sure = |found: Result<bool, FileError>, warnings: &mut Vec<String>| {
+        in_doubt |= found.is_err();
+        found.unwrap_or_else(|error| note(warnings, error))
+    };
+    let mut record = None;
+    let rebased = Record::load(root).and_then(|found| {
+        record = found;
+        record.as_ref().map_or(Ok(false), |record| record.is_of_another_deployment(line.ostree.as_deref()))
+    });
+    let rebased = sure(rebased, &mut warnings);
+    let (target, renamed) = target(root, &mut warnings);
+    // The kubelet writes its kubeconfig before it asks for a certificate. Without a config, which is removed where nothing has to change, there
+    // is no rebase that it could have come before.
+    let signs = JOINED.into_iter().chain((target == TargetInput::Absent).then_some(KUBELET_KUBECONFIG));
+    let joined = signs.fold(false, |joined, path| sure(root.exists(path), &mut warnings) | joined);
+    let mut reference = None;
+    let on_target = line.ostree.as_deref().map_or(Ok(None), |ostree| deployment::image_reference(root, ostree)).map(|found| {
+        reference = found;
+        matches!((&target, &reference), (TargetInput::Read(target), Some(reference))
+            if target.os_image_url.as_deref().is_some_and(|target| deployment::same_digest(reference, target)))
+    });
+    let on_target = sure(on_target, &mut warnings);
+    let stage = match () {
+        () if on_target => Stage::OnTarget,
+        () if rebased => Stage::Rebased,
+        () if renamed || joined => Stage::FirstBootFinished,
+        () if in_doubt => Stage::Unreadable,
+        () => Stage::FirstBoot,
+    };
     let policy = match options.policy {
         Some(path) => policy_in(path)?,
         None => policy::find(root, &mut warnings),
     };
-    let (boot_image, deployment) = match options.aleph {
+    let (images, deployment) = match options.aleph {
         // What this node runs says nothing of one with that image.
-        Some(path) => (Some(aleph_in(path)?), Deployment::default()),
-        None => (boot_image(root, record.as_ref(), &deployment, &mut warnings), deployment),
+        Some(path) => (Images { boot: Some(aleph_in(path)?), replaced_by: None }, Deployment::default()),
+        None => {
+            let ostree = line.ostree.as_deref().map(text::word);
+            let deployment = Deployment { ostree, container_image_reference: reference, stage, ..Deployment::default() };
+            (images(root, record.as_ref(), os_release, stage, &mut warnings), deployment)
+        }
     };
-    Ok(Facts { boot_image, target, deployment, policy, r#override, platform: line.platform, warnings })
+    let Images { boot: boot_image, replaced_by } = images;
+    Ok(Facts { boot_image, replaced_by, target, deployment, policy, r#override, platform: line.platform, warnings })
 }
 
 /// Notes an error among the warnings and goes on with nothing.
@@ -55,56 +90,34 @@ fn note<T: Default>(warnings: &mut Vec<String>, error: FileError) -> T {
     T::default()
 }
 
-/// The target, and whether the first boot is over.
+/// The target, and whether the Machine Config Daemon has renamed its file, which ends the first boot.
 fn target(root: &Root, warnings: &mut Vec<String>) -> (TargetInput, bool) {
-    match load_target(root, ENCAPSULATED_PATH) {
-        // The kubelet of a wiring that does not wait for the rebase may have joined with the rebase undone; from OCP 4.5 on the daemon that then
-        // runs in the cluster renames the config, but a reboot can come before that.
-        Ok(Some(target)) => return (TargetInput::Read(target), root.exists(KUBELET_CERTIFICATE).unwrap_or(false)),
-        Ok(None) => {}
+    let mut load = |path| match load_target(root, path) {
+        Ok(target) => target.map(TargetInput::Read),
         Err(error) => {
             warnings.push(error.to_string());
-            return (TargetInput::Unreadable, false);
+            Some(TargetInput::Unreadable)
         }
-    }
-    match load_target(root, ENCAPSULATED_BAK_PATH) {
-        Ok(Some(target)) => (TargetInput::Read(target), true),
-        // It was removed because nothing had to change, or there never was a node.
-        Ok(None) => (TargetInput::Absent, root.exists(KUBELET_KUBECONFIG).unwrap_or(false)),
-        Err(error) => {
-            warnings.push(error.to_string());
-            (TargetInput::Unreadable, true)
-        }
-    }
-}
-
-/// Fills `deployment` in with what is booted and how it stands to the target and the first run.
-fn booted(
-    root: &Root,
-    ostree: Option<String>,
-    record: Option<&Record>,
-    target: &TargetInput,
-    mut deployment: Deployment,
-    warnings: &mut Vec<String>,
-) -> Deployment {
-    let reference = ostree.as_deref().map_or(Ok(None), |ostree| deployment::image_reference(root, ostree));
-    deployment.unreadable |= reference.is_err();
-    let reference = reference.unwrap_or_else(|error| note(warnings, error));
-    let ostree = ostree.as_deref().map(text::word);
-    let recorded = record.and_then(|record| record.ostree.as_deref());
-    deployment.on_target = match (target, &reference) {
-        (TargetInput::Read(target), Some(reference)) => {
-            target.os_image_url.as_deref().is_some_and(|target| deployment::same_digest(reference, target))
-        }
-        _ => false,
     };
-    deployment.rebased = matches!((recorded, &ostree), (Some(recorded), Some(ostree)) if recorded != ostree);
-    Deployment { ostree, container_image_reference: reference, ..deployment }
+    if let Some(target) = load(ENCAPSULATED_PATH) {
+        return (target, false);
+    }
+    match load(ENCAPSULATED_BAK_PATH) {
+        Some(target) => (target, true),
+        None => (TargetInput::Absent, false),
+    }
 }
 
-/// The first source that yields a version; a later one that disagrees adds a warning.
-fn boot_image(root: &Root, record: Option<&Record>, deployment: &Deployment, warnings: &mut Vec<String>) -> Option<BootImage> {
-    let os_release = os_release::load(root, warnings);
+/// The boot image, and what was put in its place before the first boot.
+#[derive(Default)]
+struct Images {
+    boot: Option<BootImage>,
+    replaced_by: Option<BootImage>,
+}
+
+/// The boot image is named by the first source that yields a version; a later one that disagrees adds a warning. Until the rebase, os-release is
+/// that of the boot image, or of what the installation put in its place.
+fn images(root: &Root, record: Option<&Record>, os_release: OsRelease, stage: Stage, warnings: &mut Vec<String>) -> Images {
     let mut found: Vec<BootImage> = Vec::new();
     for path in aleph::PATHS {
         match aleph::load(root, path) {
@@ -119,20 +132,27 @@ fn boot_image(root: &Root, record: Option<&Record>, deployment: &Deployment, war
     if let Some(version) = record.and_then(Record::image) {
         found.push(BootImage { version, source: ImageSource::Record, path: super::RECORD_PATH.to_owned() });
     }
-    // After a rebase os-release is the target's.
-    let still_the_boot_image = !(deployment.rebased || deployment.on_target || deployment.first_boot_finished);
-    if still_the_boot_image && let Some(version) = os_release.version {
-        found.push(BootImage { version, source: ImageSource::OsRelease, path: os_release.path.to_owned() });
+    let path = os_release.path.to_owned();
+    let mut booted = os_release.version.map(|version| BootImage { version, source: ImageSource::OsRelease, path });
+    if stage == Stage::FirstBoot && (found.is_empty() || booted.as_ref().is_some_and(|booted| !booted.version.is_known())) {
+        found.extend(booted.take());
     }
     let mut found = found.into_iter();
-    let first = found.next()?;
-    for other in found.filter(|other| other.version.text() != first.version.text()) {
+    let Some(boot) = found.next() else { return Images::default() };
+    let differs = |other: &BootImage| other.version.text() != boot.version.text();
+    for BootImage { path, version, .. } in found.filter(differs) {
+        warnings.push(format!("{path}: says the boot image is {version}, but {} says {}; the latter is used", boot.path, boot.version));
+    }
+    // A rebase that is done leaves nothing to judge what is booted for.
+    let to_rebase = matches!(stage, Stage::FirstBoot | Stage::Unreadable);
+    let replaced_by = booted.filter(|booted| to_rebase && booted.version.is_known() && differs(booted));
+    if let Some(BootImage { path, version, .. }) = &replaced_by {
         warnings.push(format!(
-            "{}: says the boot image is {}, but {} says {}; the latter is used",
-            other.path, other.version, first.path, first.version
+            "{path}: the node runs {version}, which the installation put in place of the boot image, {} by {}; the limits are applied to the former",
+            boot.version, boot.path
         ));
     }
-    Some(first)
+    Images { boot: Some(boot), replaced_by }
 }
 
 /// A policy file of the caller's.

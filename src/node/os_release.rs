@@ -18,6 +18,8 @@ pub(super) struct OsRelease {
     /// `OSTREE_VERSION`, else the first word of `VERSION` where it follows a known scheme: on other systems than CoreOS it names a release,
     /// not an image.
     pub(super) version: Option<ImageVersion>,
+    /// There is one, and none can be read.
+    pub(super) is_lost: bool,
 }
 
 pub(super) fn parse(text: &str, path: &'static str) -> OsRelease {
@@ -31,17 +33,21 @@ pub(super) fn parse(text: &str, path: &'static str) -> OsRelease {
     let ostree = value("OSTREE_VERSION").map(ImageVersion::parse);
     let version = || value("VERSION")?.split_ascii_whitespace().next().map(ImageVersion::parse).filter(ImageVersion::is_known);
     let version = ostree.or_else(version).map(|version| if is_rhel { version.on_rhel() } else { version });
-    OsRelease { path, is_rhel, version }
+    OsRelease { path, is_rhel, version, is_lost: false }
 }
 
 /// The first that can be read.
 pub(super) fn load(root: &Root, warnings: &mut Vec<String>) -> OsRelease {
+    let mut is_lost = false;
     for path in PATHS {
         match root.read_text(path, MAX) {
             Ok(Some(text)) => return parse(&text, path),
             Ok(None) => {}
-            Err(error) => warnings.push(error.to_string()),
+            Err(error) => {
+                is_lost = true;
+                warnings.push(error.to_string());
+            }
         }
     }
-    OsRelease::default()
+    OsRelease { is_lost, ..OsRelease::default() }
 }

@@ -50,6 +50,21 @@ impl Record {
         Some(if self.rhel { version.on_rhel() } else { version })
     }
 
+    /// Whether the first run was in another deployment than the one that `ostree=` names now.
+    ///
+    /// # Errors
+    /// Only one of the two is known: the kernel command line could not be read, then or now.
+    pub(super) fn is_of_another_deployment(&self, ostree: Option<&str>) -> Result<bool, FileError> {
+        match (self.ostree.as_deref(), ostree) {
+            (Some(recorded), Some(now)) => Ok(recorded != text::word(now)),
+            (None, None) => Ok(false),
+            _ => Err(FileError::content(
+                RECORD_PATH,
+                "whether the node was rebased since is not known: only one of the two boots has ostree=",
+            )),
+        }
+    }
+
     /// Reads the record of an earlier run; `None` where there was none.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use super::clock;
 use super::names::{clean, report_name};
 use crate::API_VERSION;
 use crate::node::identity::{BootedDeployment, Identity};
-use crate::verdict::{Action, BootImageStatus, Deployment, Finding, Outcome, Verdict};
+use crate::verdict::{Action, BootImageStatus, Deployment, Finding, Judged, Outcome, Verdict};
 use serde::Serialize;
 use std::time::SystemTime;
 
@@ -82,6 +82,7 @@ pub struct Report {
     agent_version: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     boot_image: Option<BootImageStatus>,
+    judged: Judged,
     target: crate::verdict::Target,
     #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<Policy>,
@@ -167,6 +168,7 @@ impl BootImageReport {
             observed_at: clock::time(source.observed),
             agent_version: env!("CARGO_PKG_VERSION"),
             boot_image: verdict.boot_image.as_ref().map(boot_image),
+            judged: verdict.judged,
             target: target(&verdict.target),
             policy: verdict.policy.as_ref().map(|policy| Policy {
                 path: word(&policy.path),
@@ -188,7 +190,8 @@ impl BootImageReport {
                 deployment: Deployment {
                     ostree: words(&verdict.deployment.ostree),
                     container_image_reference: words(&verdict.deployment.container_image_reference),
-                    ..verdict.deployment
+                    image: verdict.deployment.image.as_ref().map(boot_image),
+                    stage: verdict.deployment.stage,
                 },
                 gate_error: gate.and_then(|gate| gate.error.as_deref()).map(text),
                 held_units: gate.map(|gate| gate.units.iter().take(2 * LIST_MAX).map(|unit| word(unit)).collect()).unwrap_or_default(),

@@ -1,8 +1,9 @@
 //! The state table: from facts to a verdict.
 
 use super::{
-    Action, BootImageStatus, Facts, Finding, LetThrough, Outcome, OverrideWord, PolicyInput, PolicyStatus, Reason, RuleResult, Target,
-    TargetInput, Verdict, rules,
+    Action, BootImageStatus, Deployment, Facts, Finding, Judged, LetThrough, Outcome, OverrideWord, PolicyInput, PolicyStatus, Reason,
+    RuleResult, Stage, Target, TargetInput, Verdict,
+    rules::{self, Subject},
 };
 use crate::API_VERSION;
 use crate::policy::{Limit, LimitRelease, Mode, OnUndetermined, Policy, choose};
@@ -34,9 +35,12 @@ pub fn decide(facts: &Facts) -> Verdict {
         TargetInput::Unreadable => None,
         TargetInput::Absent | TargetInput::Read(_) => choose(&policy.limits, release, target.pool.as_deref()),
     });
-    let image = facts.boot_image.as_ref().map(|image| &image.version);
-    let findings = limit.map(|limit| rules::apply(limit, image, release)).unwrap_or_default();
-    let state = state(facts, policy, limit, &findings);
+    let subject = match &facts.replaced_by {
+        Some(booted) => Subject { judged: Judged::BootedDeployment, version: Some(&booted.version) },
+        None => Subject { judged: Judged::BootImage, version: facts.boot_image.as_ref().map(|image| &image.version) },
+    };
+    let findings = limit.map(|limit| rules::apply(limit, subject, release)).unwrap_or_default();
+    let state = state(facts, policy, limit, subject, &findings);
     Verdict {
         api_version: API_VERSION.to_owned(),
         kind: "BootImageVerdict".to_owned(),
@@ -46,16 +50,13 @@ pub fn decide(facts: &Facts) -> Verdict {
         message: state.message,
         let_through: state.let_through,
         findings,
-        boot_image: facts.boot_image.as_ref().map(|image| BootImageStatus {
-            source: Some(image.source),
-            path: Some(image.path.clone()),
-            ..BootImageStatus::from(&image.version)
-        }),
+        boot_image: facts.boot_image.as_ref().map(BootImageStatus::from),
+        judged: subject.judged,
         target,
         policy: policy_status(&facts.policy, limit),
         r#override: facts.r#override,
         warnings,
-        deployment: facts.deployment.clone(),
+        deployment: Deployment { image: facts.replaced_by.as_ref().map(BootImageStatus::from), ..facts.deployment.clone() },
         platform: facts.platform.clone(),
         gate: None,
     }
@@ -75,7 +76,7 @@ impl State {
     }
 }
 
-fn state(facts: &Facts, policy: Option<&Policy>, limit: Option<&Limit>, findings: &[Finding]) -> State {
+fn state(facts: &Facts, policy: Option<&Policy>, limit: Option<&Limit>, subject: Subject<'_>, findings: &[Finding]) -> State {
     let word = facts.r#override.map(|given| given.value);
     let mode_none = policy.is_some_and(|policy| policy.mode == Mode::None);
     if word == Some(OverrideWord::Off) {
@@ -87,7 +88,7 @@ fn state(facts: &Facts, policy: Option<&Policy>, limit: Option<&Limit>, findings
     if facts.policy == PolicyInput::Absent {
         return State::proceed(Outcome::NoPolicy, Reason::NoPolicyDelivered, "the served config carries no skew policy");
     }
-    if facts.deployment.on_target {
+    if facts.deployment.stage == Stage::OnTarget {
         return State::proceed(Outcome::Allowed, Reason::AlreadyOnTarget, "the booted deployment already is the target image");
     }
     if let (Some(policy), Some(first)) = (policy, findings.iter().find(|finding| finding.result == RuleResult::Fail)) {
@@ -96,12 +97,12 @@ fn state(facts: &Facts, policy: Option<&Policy>, limit: Option<&Limit>, findings
         return State { verdict: Outcome::Refused, reason: first.rule, action, message: first.message.clone(), let_through };
     }
     if findings.iter().any(|finding| finding.result == RuleResult::Pass) {
-        return State::proceed(Outcome::Allowed, Reason::WithinLimits, "the boot image is within the policy's limits");
+        return State::proceed(Outcome::Allowed, Reason::WithinLimits, format!("the {} is within the policy's limits", subject.name()));
     }
-    undetermined(facts, policy, limit)
+    undetermined(facts, policy, limit, subject)
 }
 
-fn undetermined(facts: &Facts, policy: Option<&Policy>, limit: Option<&Limit>) -> State {
+fn undetermined(facts: &Facts, policy: Option<&Policy>, limit: Option<&Limit>, subject: Subject<'_>) -> State {
     let open = |reason, message: String| State::proceed(Outcome::Undetermined, reason, message);
     if let PolicyInput::Invalid { path, error, .. } = &facts.policy {
         return open(Reason::PolicyInvalid, format!("{path}: {error}"));
@@ -123,13 +124,18 @@ fn undetermined(facts: &Facts, policy: Option<&Policy>, limit: Option<&Limit>) -
         let reason = if facts.target == TargetInput::Absent { Reason::TargetUnknown } else { Reason::NoLimitForTarget };
         return open(reason, message);
     }
-    let (reason, message) = match facts.boot_image.as_ref().map(|image| &image.version) {
+    let (reason, message) = match subject.version {
         None => (Reason::BootImageUnknown, "no source on this node names the boot image".to_owned()),
         Some(version) if !version.is_known() => {
             (Reason::BootImageUndecodable, format!("boot image version \"{version}\" follows no known scheme"))
         }
-        Some(version) => (Reason::NoRuleEvaluated, format!("boot image version {version} says too little for any rule of the limit")),
+        Some(version) => {
+            (Reason::NoRuleEvaluated, format!("{} version {version} says too little for any rule of the limit", subject.name()))
+        }
     };
+    if facts.target == TargetInput::Absent {
+        return open(Reason::TargetUnknown, format!("the target is unknown, and {message}"));
+    }
     let refuse = policy.is_some_and(|policy| policy.on_undetermined == OnUndetermined::Refuse && let_through(facts, policy).is_none());
     let action = if refuse { Action::Block } else { Action::Proceed };
     State { verdict: Outcome::Undetermined, reason, action, message, let_through: None }
@@ -138,18 +144,20 @@ fn undetermined(facts: &Facts, policy: Option<&Policy>, limit: Option<&Limit>) -
 /// Why a refusal would not block; `None` where it does: the mode in force is `Enforce`, the policy is of our version, and this still is the boot
 /// image's first boot. Where that cannot be read, `onUndetermined` decides, as of everything that cannot be determined.
 fn let_through(facts: &Facts, policy: &Policy) -> Option<LetThrough> {
-    let deployment = &facts.deployment;
-    let by_mode = match facts.r#override.map(|given| given.value) {
+    let by_stage = match facts.deployment.stage {
+        Stage::Rebased => Some(LetThrough::Rebased),
+        Stage::FirstBootFinished => Some(LetThrough::FirstBootFinished),
+        Stage::OnTarget | Stage::Unreadable | Stage::FirstBoot => None,
+    };
+    let word = facts.r#override.map(|given| given.value);
+    let by_mode = match word {
         Some(OverrideWord::Enforce) => (policy.mode == Mode::None).then_some(LetThrough::Mode),
         Some(OverrideWord::Warn | OverrideWord::Off) => Some(LetThrough::Override),
-        None => (policy.mode != Mode::Enforce).then_some(LetThrough::Mode),
+        None | Some(OverrideWord::Unreadable) => (policy.mode != Mode::Enforce).then_some(LetThrough::Mode),
     };
-    let undetermined = deployment.unreadable && policy.on_undetermined == OnUndetermined::Proceed;
-    (deployment.rebased.then_some(LetThrough::Rebased))
-        .or(deployment.first_boot_finished.then_some(LetThrough::FirstBootFinished))
-        .or(by_mode)
-        .or(policy.other_version.then_some(LetThrough::PolicyVersion))
-        .or(undetermined.then_some(LetThrough::Unreadable))
+    let unreadable = facts.deployment.stage == Stage::Unreadable || word == Some(OverrideWord::Unreadable);
+    let in_doubt = unreadable && policy.on_undetermined == OnUndetermined::Proceed;
+    by_stage.or(by_mode).or(policy.other_version.then_some(LetThrough::PolicyVersion)).or(in_doubt.then_some(LetThrough::Unreadable))
 }
 
 fn policy_status(input: &PolicyInput, limit: Option<&Limit>) -> Option<PolicyStatus> {

@@ -1,6 +1,6 @@
 //! What the decision is made from.
 
-use super::ImageSource;
+use super::{BootImageStatus, ImageSource};
 use crate::policy::Policy;
 use crate::version::ImageVersion;
 use serde::{Deserialize, Serialize};
@@ -56,19 +56,63 @@ pub struct Deployment {
     /// `container-image-reference` from the deployment's origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container_image_reference: Option<String>,
-    /// Its digest is that of the target's `osImageURL`.
-    #[serde(default)]
-    pub on_target: bool,
+    /// What it is by its own os-release, where that is not the boot image: what was put in place of that before the first boot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<BootImageStatus>,
+    /// How it stands to the boot image.
+    #[serde(flatten)]
+    pub stage: Stage,
+}
+
+/// How far a node has come from its boot image: the first that holds, in this order. JSON has it as one flag for each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StageFlags", into = "StageFlags")]
+pub enum Stage {
+    /// The booted deployment's digest is that of the target's `osImageURL`.
+    OnTarget,
     /// `ostree=` differs from the one recorded at the first run.
-    #[serde(default)]
-    pub rebased: bool,
+    Rebased,
     /// The first boot is over: the encapsulated config was renamed to `.bak` or removed, or the node has joined.
-    #[serde(default)]
-    pub first_boot_finished: bool,
-    /// The kernel command line, the origin of the deployment that it names, or our record cannot be read, so the node may have left its boot
-    /// image without this being seen.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unreadable: bool,
+    FirstBootFinished,
+    /// A file that would show one of these cannot be read, so it may hold.
+    Unreadable,
+    /// None holds: the node has not been rebased.
+    #[default]
+    FirstBoot,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct StageFlags {
+    on_target: bool,
+    rebased: bool,
+    first_boot_finished: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unreadable: bool,
+}
+
+impl From<Stage> for StageFlags {
+    fn from(stage: Stage) -> Self {
+        Self {
+            on_target: stage == Stage::OnTarget,
+            rebased: stage == Stage::Rebased,
+            first_boot_finished: stage == Stage::FirstBootFinished,
+            unreadable: stage == Stage::Unreadable,
+        }
+    }
+}
+
+impl From<StageFlags> for Stage {
+    fn from(flags: StageFlags) -> Self {
+        let StageFlags { on_target, rebased, first_boot_finished, unreadable } = flags;
+        let stages = [
+            (on_target, Self::OnTarget),
+            (rebased, Self::Rebased),
+            (first_boot_finished, Self::FirstBootFinished),
+            (unreadable, Self::Unreadable),
+        ];
+        stages.into_iter().find(|(holds, _)| *holds).map_or(Self::FirstBoot, |(_, stage)| stage)
+    }
 }
 
 /// The policy as found.
@@ -106,17 +150,14 @@ pub enum OverrideWord {
     Warn,
     /// Block, also where the policy only warns.
     Enforce,
+    /// It cannot be read: `off` or `warn` may stand there.
+    Unreadable,
 }
 
 impl OverrideWord {
     /// Reads the word as an admin types it.
     pub fn parse(word: &str) -> Option<Self> {
-        match word {
-            "off" => Some(Self::Off),
-            "warn" => Some(Self::Warn),
-            "enforce" => Some(Self::Enforce),
-            _ => None,
-        }
+        [Self::Off, Self::Warn, Self::Enforce].into_iter().find(|known| known.as_str() == word)
     }
 
     /// The word.
@@ -125,6 +166,7 @@ impl OverrideWord {
             Self::Off => "off",
             Self::Warn => "warn",
             Self::Enforce => "enforce",
+            Self::Unreadable => "unreadable",
         }
     }
 }
@@ -152,6 +194,8 @@ pub struct Override {
 pub struct Facts {
     /// `None` where no source yields a version.
     pub boot_image: Option<BootImage>,
+    /// What the booted deployment is, where that is not the boot image: it will do the rebase, so the limits are for it.
+    pub replaced_by: Option<BootImage>,
     /// The target.
     pub target: TargetInput,
     /// The booted deployment.

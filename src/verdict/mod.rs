@@ -8,7 +8,7 @@ mod facts;
 mod rules;
 
 pub use decide::decide;
-pub use facts::{BootImage, Deployment, Facts, Override, OverrideSource, OverrideWord, PolicyInput, Target, TargetInput};
+pub use facts::{BootImage, Deployment, Facts, Override, OverrideSource, OverrideWord, PolicyInput, Stage, Target, TargetInput};
 
 use crate::version::{ImageVersion, Scheme};
 use serde::{Deserialize, Serialize};
@@ -119,8 +119,18 @@ pub enum LetThrough {
     Mode,
     /// The policy is of another version of our group: read as far as it is understood.
     PolicyVersion,
-    /// Whether the node has left its boot image cannot be read, and the policy does not refuse what is undetermined.
+    /// What may let it through cannot be read: an override, or whether it has left its boot image. The policy does not refuse what is undetermined.
     Unreadable,
+}
+
+/// What the limits were applied to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Judged {
+    /// The boot image.
+    #[default]
+    BootImage,
+    /// The booted deployment, which was put in place of the boot image before the first boot.
+    BootedDeployment,
 }
 
 /// How one rule came out.
@@ -180,7 +190,7 @@ pub struct Finding {
     pub rule: Reason,
     /// How it came out.
     pub result: RuleResult,
-    /// What the boot image has; absent where unknown.
+    /// What the boot image, or the booted deployment where that is judged, has; absent where unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub have: Option<String>,
     /// What the policy wants.
@@ -215,6 +225,12 @@ pub struct BootImageStatus {
     /// The file it was read from; absent in `inspect`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+}
+
+impl From<&BootImage> for BootImageStatus {
+    fn from(image: &BootImage) -> Self {
+        Self { source: Some(image.source), path: Some(image.path.clone()), ..Self::from(&image.version) }
+    }
 }
 
 impl From<&ImageVersion> for BootImageStatus {
@@ -294,6 +310,9 @@ pub struct Verdict {
     /// The boot image; absent where no source names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_image: Option<BootImageStatus>,
+    /// What the findings are about.
+    #[serde(default)]
+    pub judged: Judged,
     /// The target; its fields are absent where unknown.
     #[serde(default)]
     pub target: Target,
@@ -318,6 +337,14 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// What the limits were applied to.
+    pub fn judged_image(&self) -> Option<&BootImageStatus> {
+        match self.judged {
+            Judged::BootImage => self.boot_image.as_ref(),
+            Judged::BootedDeployment => self.deployment.image.as_ref(),
+        }
+    }
+
     /// The failed rules, the one that gives the reason first.
     pub fn failures(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.result == RuleResult::Fail)

@@ -1,22 +1,39 @@
-//! The rules of a limit, each applied to one boot image.
+//! The rules of a limit, each applied to one image.
 
-use super::{Finding, Reason, RuleResult};
+use super::{Finding, Judged, Reason, RuleResult};
 use crate::policy::{DeniedVersion, Limit, MinimumOcp, RhcosBound, Setting};
 use crate::version::{ImageVersion, OcpMinor, Release, compare_images, compare_rhel};
 use std::cmp::Ordering;
 
-/// Applies every rule that the limit sets, in the order of their rank. `image` is `None` where no source names it.
-pub(super) fn apply(limit: &Limit, image: Option<&ImageVersion>, target: Option<Release>) -> Vec<Finding> {
+/// What is judged; `version` is `None` where no source names it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub(super) judged: Judged,
+    pub(super) version: Option<&'a ImageVersion>,
+}
+
+impl Subject<'_> {
+    /// What a sentence calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self.judged {
+            Judged::BootImage => "boot image",
+            Judged::BootedDeployment => "booted deployment",
+        }
+    }
+}
+
+/// Applies every rule that the limit sets, in the order of their rank.
+pub(super) fn apply(limit: &Limit, subject: Subject<'_>, target: Option<Release>) -> Vec<Finding> {
     let rules = [
-        rule(Reason::DeniedVersion, &limit.denied_versions, image, |list| show_denied(list), |list, image| denied(list, image)),
-        rule(Reason::RhelMajorUnsupported, &limit.rhel_majors, image, |majors| one_of(majors), |majors, image| rhel_major(majors, image)),
-        rule(Reason::BelowMinimumOcpVersion, &limit.minimum_ocp, image, |minimum| minimum.0.to_string(), minimum_ocp),
-        rule(Reason::BelowMinimumRhcosVersion, &limit.minimum_rhcos, image, show_bound, minimum_rhcos),
-        rule(Reason::AboveMaximumRhcosVersion, &limit.maximum_rhcos, image, show_bound, maximum_rhcos),
+        rule(Reason::DeniedVersion, &limit.denied_versions, subject, |list| show_denied(list), |list, image| denied(list, image)),
+        rule(Reason::RhelMajorUnsupported, &limit.rhel_majors, subject, |majors| one_of(majors), |majors, image| rhel_major(majors, image)),
+        rule(Reason::BelowMinimumOcpVersion, &limit.minimum_ocp, subject, |minimum| minimum.0.to_string(), minimum_ocp),
+        rule(Reason::BelowMinimumRhcosVersion, &limit.minimum_rhcos, subject, show_bound, minimum_rhcos),
+        rule(Reason::AboveMaximumRhcosVersion, &limit.maximum_rhcos, subject, show_bound, maximum_rhcos),
         rule(
             Reason::TooManyReleasesBehind,
             &limit.maximum_releases_behind,
-            image,
+            subject,
             |most| format!("at most {most} OCP minors behind {}", target.map_or("the target".to_owned(), |t| t.minor.to_string())),
             |most, image| releases_behind(*most, image, target),
         ),
@@ -25,13 +42,13 @@ pub(super) fn apply(limit: &Limit, image: Option<&ImageVersion>, target: Option<
 }
 
 /// How one rule came out for one image.
-struct Judged {
+struct Answer {
     result: RuleResult,
     have: Option<String>,
     message: String,
 }
 
-impl Judged {
+impl Answer {
     fn pass(have: String, message: String) -> Self {
         Self { result: RuleResult::Pass, have: Some(have), message }
     }
@@ -50,25 +67,32 @@ impl Judged {
     }
 }
 
+/// What a rule looks at.
+#[derive(Clone, Copy)]
+struct Image<'a> {
+    name: &'static str,
+    version: &'a ImageVersion,
+}
+
 /// The frame of every rule: unset is no finding, an unknown shape and an unknown image are not evaluated.
 fn rule<T>(
     rule: Reason,
     setting: &Option<Setting<T>>,
-    image: Option<&ImageVersion>,
+    subject: Subject<'_>,
     want: impl FnOnce(&T) -> String,
-    judge: impl FnOnce(&T, &ImageVersion) -> Judged,
+    apply: impl FnOnce(&T, Image<'_>) -> Answer,
 ) -> Option<Finding> {
-    let (want, judged) = match setting.as_ref()? {
-        Setting::Unknown(shape) => (shape.clone(), Judged::open(None, "the rule's shape is not known to this version of skewguard")),
+    let (want, answer) = match setting.as_ref()? {
+        Setting::Unknown(shape) => (shape.clone(), Answer::open(None, "the rule's shape is not known to this version of skewguard")),
         Setting::Known(known) => {
-            let judged = match image {
-                None => Judged::open(None, "the boot image is unknown"),
-                Some(image) => judge(known, image),
+            let answer = match subject.version {
+                None => Answer::open(None, format!("the {} is unknown", subject.name())),
+                Some(version) => apply(known, Image { name: subject.name(), version }),
             };
-            (want(known), judged)
+            (want(known), answer)
         }
     };
-    Some(Finding { rule, result: judged.result, have: judged.have, want, message: judged.message })
+    Some(Finding { rule, result: answer.result, have: answer.have, want, message: answer.message })
 }
 
 fn show_denied(list: &[DeniedVersion]) -> String {
@@ -80,21 +104,22 @@ fn show_denied(list: &[DeniedVersion]) -> String {
     format!("none of: {}{more}", names.join(", "))
 }
 
-fn denied(list: &[DeniedVersion], image: &ImageVersion) -> Judged {
-    let text = image.text();
+fn denied(list: &[DeniedVersion], image: Image<'_>) -> Answer {
+    let Image { name, version } = image;
+    let text = version.text();
     let hit = list.iter().find(|denied| match denied.version.strip_suffix('*') {
         Some(beginning) => text.starts_with(beginning),
         None => text == denied.version,
     });
     let have = text.to_owned();
     match hit {
-        Some(DeniedVersion { version, reason: Some(reason) }) => {
-            Judged::fail(have, format!("boot image {text} is denied by \"{version}\": {reason}"))
+        Some(DeniedVersion { version: entry, reason: Some(reason) }) => {
+            Answer::fail(have, format!("{name} {text} is denied by \"{entry}\": {reason}"))
         }
-        Some(DeniedVersion { version, reason: None }) => Judged::fail(have, format!("boot image {text} is denied by \"{version}\"")),
+        Some(DeniedVersion { version: entry, reason: None }) => Answer::fail(have, format!("{name} {text} is denied by \"{entry}\"")),
         // A string that nobody understands being absent from a list says nothing good about it.
-        None if !image.is_known() => Judged::open(Some(have), "the version is not understood; it is not on the list of denied versions"),
-        None => Judged::pass(have, format!("boot image {text} is not denied")),
+        None if !version.is_known() => Answer::open(Some(have), "the version is not understood; it is not on the list of denied versions"),
+        None => Answer::pass(have, format!("{name} {text} is not denied")),
     }
 }
 
@@ -103,28 +128,26 @@ fn one_of(majors: &[u16]) -> String {
     names.join(" or ")
 }
 
-fn rhel_major(majors: &[u16], image: &ImageVersion) -> Judged {
-    match image.rhel() {
-        None => Judged::open(None, "the version does not say its RHEL release"),
-        Some(rhel) => Judged::fail_if(
+fn rhel_major(majors: &[u16], image: Image<'_>) -> Answer {
+    match image.version.rhel() {
+        None => Answer::open(None, "the version does not say its RHEL release"),
+        Some(rhel) => Answer::fail_if(
             !majors.contains(&rhel.major),
             rhel.major.to_string(),
-            format!("boot image is RHEL {}; allowed is RHEL {}", rhel.major, one_of(majors)),
-            format!("boot image is RHEL {}", rhel.major),
+            format!("{} is RHEL {}; allowed is RHEL {}", image.name, rhel.major, one_of(majors)),
+            format!("{} is RHEL {}", image.name, rhel.major),
         ),
     }
 }
 
-fn minimum_ocp(minimum: &MinimumOcp, image: &ImageVersion) -> Judged {
-    match image.ocp() {
-        None => Judged::open(None, "the version does not say its OCP release"),
+fn minimum_ocp(minimum: &MinimumOcp, image: Image<'_>) -> Answer {
+    match image.version.ocp() {
+        None => Answer::open(None, "the version does not say its OCP release"),
         // The patch level is unknown: the image counts as the end of its x.y.
-        Some(ocp) => Judged::fail_if(
-            ocp < minimum.0.minor,
-            ocp.to_string(),
-            format!("boot image is OCP {ocp}; the minimum is {}", minimum.0),
-            format!("boot image is OCP {ocp}; the minimum is {}", minimum.0),
-        ),
+        Some(ocp) => {
+            let message = format!("{} is OCP {ocp}; the minimum is {}", image.name, minimum.0);
+            Answer::fail_if(ocp < minimum.0.minor, ocp.to_string(), message.clone(), message)
+        }
     }
 }
 
@@ -135,46 +158,46 @@ fn show_bound(bound: &RhcosBound) -> String {
     }
 }
 
-fn minimum_rhcos(minimum: &RhcosBound, image: &ImageVersion) -> Judged {
+fn minimum_rhcos(minimum: &RhcosBound, image: Image<'_>) -> Answer {
     rhcos(minimum, image, Ordering::Less, "minimum")
 }
 
-fn maximum_rhcos(maximum: &RhcosBound, image: &ImageVersion) -> Judged {
+fn maximum_rhcos(maximum: &RhcosBound, image: Image<'_>) -> Answer {
     rhcos(maximum, image, Ordering::Greater, "maximum")
 }
 
 /// Fails where the image compares as `wrong` to the bound.
-fn rhcos(bound: &RhcosBound, image: &ImageVersion, wrong: Ordering, name: &str) -> Judged {
-    let Some(rhel) = image.rhel() else {
-        return Judged::open(None, "the version does not say its RHEL release");
+fn rhcos(bound: &RhcosBound, image: Image<'_>, wrong: Ordering, name: &str) -> Answer {
+    let Some(rhel) = image.version.rhel() else {
+        return Answer::open(None, "the version does not say its RHEL release");
     };
     let (have, order) = match bound {
         RhcosBound::Rhel(bound) => (rhel.to_string(), compare_rhel(rhel, *bound)),
-        RhcosBound::Image(bound) => (image.text().to_owned(), compare_images(image, bound)),
+        RhcosBound::Image(bound) => (image.version.text().to_owned(), compare_images(image.version, bound)),
     };
     let what = match bound {
         RhcosBound::Rhel(_) => format!("RHEL {rhel}"),
-        RhcosBound::Image(_) => image.text().to_owned(),
+        RhcosBound::Image(_) => image.version.text().to_owned(),
     };
-    let message = format!("boot image is {what}; the {name} is {}", show_bound(bound));
+    let message = format!("{} is {what}; the {name} is {}", image.name, show_bound(bound));
     match order {
-        None => Judged::open(Some(have), format!("the RHEL minor is unknown; the {name} is {}", show_bound(bound))),
-        Some(order) => Judged::fail_if(order == wrong, have, message.clone(), message),
+        None => Answer::open(Some(have), format!("the RHEL minor is unknown; the {name} is {}", show_bound(bound))),
+        Some(order) => Answer::fail_if(order == wrong, have, message.clone(), message),
     }
 }
 
-fn releases_behind(most: u16, image: &ImageVersion, target: Option<Release>) -> Judged {
-    let Some(ocp) = image.ocp() else {
-        return Judged::open(None, "the version does not say its OCP release");
+fn releases_behind(most: u16, image: Image<'_>, target: Option<Release>) -> Answer {
+    let Some(ocp) = image.version.ocp() else {
+        return Answer::open(None, "the version does not say its OCP release");
     };
     let have = Some(ocp.to_string());
     let Some(Release { minor: OcpMinor { major, minor }, .. }) = target else {
-        return Judged::open(have, "the target release is unknown");
+        return Answer::open(have, "the target release is unknown");
     };
     if ocp.major != major {
-        return Judged::open(have, "OCP minors cannot be counted across majors");
+        return Answer::open(have, "OCP minors cannot be counted across majors");
     }
     let behind = minor.saturating_sub(ocp.minor);
-    let message = format!("boot image is OCP {ocp}, {behind} minors behind {major}.{minor}; allowed are {most}");
-    Judged::fail_if(behind > most, ocp.to_string(), message.clone(), message)
+    let message = format!("{} is OCP {ocp}, {behind} minors behind {major}.{minor}; allowed are {most}", image.name);
+    Answer::fail_if(behind > most, ocp.to_string(), message.clone(), message)
 }

@@ -58,8 +58,8 @@ fn without_an_aleph_the_record_of_the_first_run_counts_before_os_release() {
     assert_eq!((&verdict["bootImage"]["version"], &verdict["bootImage"]["source"]), (&json!("411.86.202308081056-0"), &json!("Record")));
     assert_eq!(
         verdict["warnings"],
-        json!(["/etc/os-release: says the boot image is 412.86.202303211731-0, but /var/lib/skewguard/boot-image.json says \
-            411.86.202308081056-0; the latter is used"])
+        json!(["/etc/os-release: the node runs 412.86.202303211731-0, which the installation put in place of the boot image, \
+            411.86.202308081056-0 by /var/lib/skewguard/boot-image.json; the limits are applied to the former"])
     );
 }
 
@@ -74,15 +74,45 @@ fn after_a_rebase_os_release_says_nothing_of_the_boot_image() {
 }
 
 #[test]
-fn a_disagreeing_os_release_is_a_warning_and_the_aleph_counts() {
-    let verdict = node(|root| {
-        fs::write(root.join("usr/lib/os-release"), "ID=rhcos\nOSTREE_VERSION=418.94.202511191518-0\n").expect("written");
-    });
-    assert_eq!(verdict["bootImage"]["version"], "412.86.202303211731-0");
+fn what_the_installation_put_in_place_of_the_boot_image_is_judged() {
+    let os_release = |version: &str| format!("ID=rhcos\nOSTREE_VERSION={version}\n");
+    let booted = |version: &str, change: fn(&Path)| {
+        node(|root| {
+            fs::write(root.join("usr/lib/os-release"), os_release(version)).expect("written");
+            change(root);
+        })
+    };
+    let state =
+        |verdict: &Value| [&verdict["bootImage"]["version"], &verdict["judged"], &verdict["verdict"], &verdict["action"]].map(Value::clone);
+    let (aleph, replaced) = (json!("412.86.202303211731-0"), json!("BootedDeployment"));
+    let verdict = booted("418.94.202511191518-0", |_| ());
+    assert_eq!(state(&verdict), [aleph.clone(), replaced.clone(), json!("Allowed"), json!("Proceed")]);
     assert_eq!(
         verdict["warnings"],
-        json!(["/etc/os-release: says the boot image is 418.94.202511191518-0, but /sysroot/.coreos-aleph-version.json says \
-            412.86.202303211731-0; the latter is used"])
+        json!(["/etc/os-release: the node runs 418.94.202511191518-0, which the installation put in place of the boot image, \
+            412.86.202303211731-0 by /sysroot/.coreos-aleph-version.json; the limits are applied to the former"])
+    );
+    // Also one that is too old, and also where the node was refused once and boots again.
+    let again: fn(&Path) = |root| record(root, "412.86.202303211731-0", OSTREE);
+    for change in [|_: &Path| (), again] {
+        let refused = booted("411.86.202308081056-0", change);
+        assert_eq!(state(&refused), [aleph.clone(), replaced.clone(), json!("Refused"), json!("Block")]);
+        assert_eq!(refused["message"], "booted deployment is OCP 4.11; the minimum is 4.13.0");
+        assert_eq!(refused["deployment"]["image"]["path"], "/etc/os-release");
+    }
+    // After the rebase it is no longer the question what was installed.
+    let rebased = booted("418.94.202511191518-0", |root| record(root, "412.86.202303211731-0", "/ostree/boot.0/rhcos/a11ce/0"));
+    assert_eq!(state(&rebased), [aleph.clone(), json!("BootImage"), json!("Refused"), json!("Proceed")]);
+    assert_eq!(rebased["warnings"], json!([]));
+    // What cannot be decoded replaces nothing.
+    let verdict = booted("next", |_| ());
+    assert_eq!(state(&verdict), [aleph.clone(), json!("BootImage"), json!("Refused"), json!("Block")]);
+    assert_eq!(
+        verdict["warnings"],
+        json!([
+            "/etc/os-release: says the boot image is next, but /sysroot/.coreos-aleph-version.json says 412.86.202303211731-0; the latter \
+            is used"
+        ])
     );
 }
 

@@ -27,6 +27,8 @@ fn check_prints_what_the_expectation_shows() {
         "scos-9-minor-unknown",
         "fcos-39-undetermined",
         "two-step-update-already-rebased",
+        "assisted-by-tag-allowed",
+        "layered-at-install-refused",
         "rhcos-4.12-no-policy",
     ] {
         let root = tree(name);
@@ -98,7 +100,7 @@ fn the_action_says_why_a_refusal_does_not_block() {
         (ours, "Audit", "", nothing, "Proceed: the policy only warns"),
         (ours, "Enforce", "skewguard=warn", nothing, "Proceed: the override says warn"),
         (ours, "Enforce", "", joined, "Proceed: the first boot is over"),
-        (ours, "Enforce", "", damaged, "Proceed: what the node runs now cannot be read"),
+        (ours, "Enforce", "", damaged, "Proceed: a file that may let it through cannot be read"),
         ("skewguard.dev/v9", "Enforce", "", nothing, "Proceed: the policy is of another version, and never blocks"),
         ("skewguard.dev/v9", "Warn", "skewguard=enforce", nothing, "Proceed: the policy is of another version, and never blocks"),
     ] {
@@ -118,10 +120,12 @@ fn wrong_usage_is_2_and_a_missing_root_is_1_with_its_name() {
 
 #[test]
 fn the_console_message_is_printed_as_enforce_would_write_it() {
-    let root = tree("rhcos-4.12-refused");
-    let verdict = skewguard(&["check", "--root", root.to_str().expect("plain path"), "--output", "issue"]);
-    assert_eq!((verdict.status.code(), verdict.stderr.is_empty()), (Some(3), true));
-    assert_file("rhcos-4.12-refused.issue", &String::from_utf8_lossy(&verdict.stdout));
+    for name in ["rhcos-4.12-refused", "layered-at-install-refused"] {
+        let root = tree(name);
+        let verdict = skewguard(&["check", "--root", root.to_str().expect("plain path"), "--output", "issue"]);
+        assert_eq!((verdict.status.code(), verdict.stderr.is_empty()), (Some(3), true));
+        assert_file(&format!("{name}.issue"), &String::from_utf8_lossy(&verdict.stdout));
+    }
 
     let root = tree("rhcos-9.6-allowed");
     let allowed = skewguard(&["check", "--root", root.to_str().expect("plain path"), "--output", "issue"]);

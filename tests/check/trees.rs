@@ -20,6 +20,8 @@ fn every_sample_tree_gives_its_verdict() {
         ("scos-9-minor-unknown", ("Undetermined", "Proceed", "NoRuleEvaluated", 0)),
         ("fcos-39-undetermined", ("Undetermined", "Proceed", "NoRuleEvaluated", 0)),
         ("assisted-already-on-target", ("Allowed", "Proceed", "AlreadyOnTarget", 0)),
+        ("assisted-by-tag-allowed", ("Allowed", "Proceed", "WithinLimits", 0)),
+        ("layered-at-install-refused", refused("BelowMinimumRHCOSVersion")),
         ("hypershift-without-release", ("Allowed", "Proceed", "WithinLimits", 0)),
         ("two-step-update-already-rebased", ("Refused", "Proceed", "BelowMinimumOCPVersion", 0)),
         ("policy-on-disk-differs-from-served", refused("BelowMinimumOCPVersion")),

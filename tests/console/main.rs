@@ -50,6 +50,7 @@ impl Node<'_> {
                 source: ImageSource::Aleph,
                 path: "/sysroot/.coreos-aleph-version.json".to_owned(),
             }),
+            replaced_by: None,
             target: TargetInput::Read(Target {
                 release: Some("4.21.3".to_owned()),
                 pool: Some(skewguard::text::word(self.pool)),

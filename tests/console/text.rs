@@ -7,7 +7,7 @@ use skewguard::console::message::{is_shown, issue, kernel_log, motd, short};
 use skewguard::console::{ClusterKnows, Context};
 use skewguard::policy::OnUndetermined;
 use skewguard::verdict::{
-    Deployment, Facts, GateStatus, Override, OverrideSource, OverrideWord, PolicyInput, Reason, TargetInput, Verdict, decide,
+    Deployment, Facts, GateStatus, Override, OverrideSource, OverrideWord, PolicyInput, Reason, Stage, TargetInput, Verdict, decide,
 };
 use std::path::Path;
 
@@ -191,9 +191,10 @@ fn where_there_is_nothing_to_say_all_texts_are_empty() {
     let no_policy = Facts { policy: PolicyInput::Absent, ..Node::default().facts() };
     let opted_out = Node { mode: "None", ..Node::default() }.verdict();
     let off = Facts { r#override: overridden(OverrideWord::Off), ..Node::default().facts() };
-    let on_target = Facts { deployment: Deployment { on_target: true, ..Deployment::default() }, ..Node::default().facts() };
+    let at = |stage| Deployment { stage, ..Deployment::default() };
+    let on_target = Facts { deployment: at(Stage::OnTarget), ..Node::default().facts() };
     // A refusal that lost its force: warned of on the boot image, history once that was left behind.
-    let rebased = Facts { deployment: Deployment { rebased: true, ..Deployment::default() }, ..Node::default().facts() };
+    let rebased = Facts { deployment: at(Stage::Rebased), ..Node::default().facts() };
     let undetermined = Facts { target: TargetInput::Unreadable, ..Node::default().facts() };
     // After `skewguard allow`, whose user has read the message.
     let file = Override { value: OverrideWord::Warn, source: OverrideSource::File };
@@ -237,18 +238,19 @@ fn a_warning_says_who_let_the_node_through() {
     let not_one = Some("It is let through, because the policy is not one that may refuse.");
     let other_mode = Node { mode: "Terminate", ..Node::default() }.facts();
     assert_eq!(second(&other_mode).as_deref(), not_one);
-    // Nor does the word for the opposite let it through.
-    let mut other_version = Facts { r#override: overridden(OverrideWord::Enforce), ..Node::default().facts() };
+    // Nor does the word for the opposite let it through, wherever it stands.
+    let enforce = Override { value: OverrideWord::Enforce, source: OverrideSource::File };
+    let mut other_version = Facts { r#override: Some(enforce), ..Node::default().facts() };
     if let PolicyInput::Valid { policy, .. } = &mut other_version.policy {
         policy.other_version = true;
     }
     assert_eq!(second(&other_version).as_deref(), not_one);
     let mut unreadable = Node::default().facts();
-    unreadable.deployment.unreadable = true;
+    unreadable.deployment.stage = Stage::Unreadable;
     if let PolicyInput::Valid { policy, .. } = &mut unreadable.policy {
         policy.on_undetermined = OnUndetermined::Proceed;
     }
-    assert_eq!(second(&unreadable).as_deref(), Some("It is let through, because what it runs now cannot be read; see the journal."));
+    assert_eq!(second(&unreadable).as_deref(), Some("It is let through, because a file on the node cannot be read; see the journal."));
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn node(image: &str, release: &str, policy: Policy) -> Facts {
     let version = ImageVersion::parse(image);
     Facts {
         boot_image: Some(BootImage { version, source: ImageSource::Aleph, path: "/sysroot/.coreos-aleph-version.json".to_owned() }),
+        replaced_by: None,
         target: TargetInput::Read(Target { release: Some(release.to_owned()), pool: Some("worker".to_owned()), ..Target::default() }),
         deployment: Deployment::default(),
         policy: PolicyInput::Valid { path: "/etc/skewguard/policy.json".to_owned(), digest: "sha256:00".to_owned(), policy },

@@ -47,6 +47,7 @@ fn a_report_says_who_was_refused_where_and_why() {
                     "version": "411.86.202308081056-0", "scheme": "Legacy", "rhelVersion": "8.6", "ocpVersion": "4.11",
                     "buildDate": "2023-08-08", "buildNumber": 0, "source": "Aleph", "path": "/sysroot/.coreos-aleph-version.json"
                 },
+                "judged": "BootImage",
                 "target": {
                     "release": "4.21.3", "pool": "worker", "machineConfig": "rendered-worker-0123456789abcdef",
                     "osImageURL": "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:0123"

@@ -24,6 +24,7 @@ fn verdict(image: Option<&str>, more: &str, limits: &str) -> Verdict {
             source: ImageSource::Aleph,
             path: "/sysroot/.coreos-aleph-version.json".to_owned(),
         }),
+        replaced_by: None,
         target: TargetInput::Read(Target {
             release: Some("4.21.3".to_owned()),
             pool: Some("worker".to_owned()),

@@ -19,6 +19,10 @@ pub(super) fn render(verdict: &Verdict) -> String {
         }
         None => line("boot image", "unknown: no source on this node names it".to_owned()),
     }
+    if let Some(image) = &verdict.deployment.image {
+        line("judged", format!("the booted deployment, {} ({})", image.version, known(image)));
+        line("", format!("read from {}", image.path.as_deref().unwrap_or("an unknown place")));
+    }
     let unknown = || "unknown".to_owned();
     let target = &verdict.target;
     line("target", format!("OCP {}, pool {}", target.release.clone().unwrap_or_else(unknown), target.pool.clone().unwrap_or_else(unknown)));
@@ -79,7 +83,7 @@ fn why_not_blocked(verdict: &Verdict) -> &'static str {
         Some(LetThrough::Override) => "the override says warn",
         Some(LetThrough::Mode) => "the policy only warns",
         Some(LetThrough::PolicyVersion) => "the policy is of another version, and never blocks",
-        Some(LetThrough::Unreadable) => "what the node runs now cannot be read",
+        Some(LetThrough::Unreadable) => "a file that may let it through cannot be read",
         None => "the boot goes on",
     }
 }
