@@ -1,6 +1,7 @@
 //! The report as a whole: decides what there is to tell, and tells it until the cluster knows.
 
 use super::answer::{Answer, Channel, SendError};
+use super::api::Retry;
 use super::carrier::{Carrier, Identity as As};
 use super::delivery::{Delivery, Standing};
 use super::event::{About, Event, NO_VERDICT, Regarding, no_verdict};
@@ -371,10 +372,11 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             }
         }
         // The latest answer counts: after a Role that was missing, a server that is away is all that is known.
-        if let Answer::Failed { brief, .. } = &answer
+        if let Answer::Failed { retry, brief, .. } = &answer
             && channel != Channel::Node
         {
-            self.obstacle = mended_by_a_person.then(|| brief.clone());
+            let only_try = self.parts.once && *retry == Retry::SlowlyIfRepeated;
+            self.obstacle = (mended_by_a_person || only_try).then(|| brief.clone());
         }
         self.news();
     }
