@@ -3,11 +3,12 @@
 //!
 //! `SKEWGUARD_BLESS=1 cargo test --test generated` writes them again.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::print_stderr)]
 #![cfg(feature = "author")]
 
 mod docs;
 mod man;
+mod setup;
 
 use clap_complete::Shell;
 use std::collections::BTreeMap;

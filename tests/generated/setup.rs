@@ -1,0 +1,47 @@
+//! tests/setup, with stand-ins for what it calls: it adds the Rust targets that a toolchain lacks, and the list is that of rust-toolchain.toml.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs tests/setup where the toolchain has one of the targets. `rustup`: whether there is one.
+fn setup(dir: &Path, rustup: bool) -> Output {
+    std::fs::create_dir(dir.join("x86_64-unknown-linux-musl")).unwrap();
+    // `rustc --print target-libdir --target TARGET` names a folder, there or not.
+    let rustc = format!("echo {}/$4", dir.display());
+    let mut programs = vec![("id", "echo 0".to_owned()), ("apt-get", String::new()), ("rustc", rustc)];
+    if rustup {
+        programs.push(("rustup", format!("echo \"$@\" >>{}/asked", dir.display())));
+    }
+    for (name, script) in programs {
+        let path = dir.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    // Without the rest of this machine's PATH: its own rustup is not to be found.
+    let path = format!("{}:/usr/bin:/bin", dir.display());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/setup");
+    Command::new("sh").arg(script).env("PATH", path).output().unwrap()
+}
+
+#[test]
+fn setup_adds_the_targets_that_the_toolchain_lacks() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = setup(dir.path(), true);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let asked = std::fs::read_to_string(dir.path().join("asked")).unwrap();
+    assert_eq!(asked, "target add aarch64-unknown-linux-musl\n");
+}
+
+#[test]
+fn setup_says_what_is_missing_where_there_is_no_rustup() {
+    if Path::new("/usr/bin/rustup").exists() {
+        eprintln!("skipped: rustup is in /usr/bin");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let output = setup(dir.path(), false);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("rustup target add aarch64-unknown-linux-musl\n") && said.contains("https://rustup.rs"), "{said}");
+}
