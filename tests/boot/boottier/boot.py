@@ -143,7 +143,7 @@ class Boot:
     def evidence(self):
         """What a person needs who looks at a failure: the console's tail and the journal."""
         parts = [f"--- console of boot {self.number}, last lines",
-                 "\n".join(line for line in self.console.text().splitlines() if line.strip())[-6000:]]
+                 "\n".join(line for line in self.console.text().splitlines() if line.strip())[-6000:], self.machine.said()]
         if not self.machine.ended():
             for title, command in (
                     ("journal", "journalctl -b --no-pager -o short-monotonic | tail -n 150"),

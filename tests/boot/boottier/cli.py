@@ -34,6 +34,7 @@ Exit status: 0 everything as expected; 1 something was not, or a tool is missing
 Environment: SKEWGUARD_BOOT_BINARY  test this static binary instead of building one
              SKEWGUARD_BOOT_MIRROR  Debian mirror (http://deb.debian.org/debian)
              SKEWGUARD_BOOT_CACHE   where boot images are kept (target/boot-cache)
+             SKEWGUARD_BOOT_ACCELERATOR  kvm or tcg, for QEMU (kvm where a guest really runs with it)
 Results:     target/boot-results/SCENARIO/: result.json, consoles, screenshots
 """
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 from .console import Console
 from .patience import ANSWER
@@ -41,21 +42,24 @@ class Container:
             start_new_session=True, env=dict(os.environ, TERM="vt220"))
         self.console.started()
 
+    def _first_process(self):
+        """Id of the node's first process, seen from here: the child of systemd-nspawn that is number 1 of a namespace. None where it is gone."""
+        for status in Path("/proc").glob("[0-9]*/status"):
+            try:
+                fields = dict(line.split(":", 1) for line in status.read_text(encoding="ascii", errors="replace").splitlines())
+            except OSError:
+                continue
+            ids = fields["NSpid"].split()
+            if int(fields["PPid"]) == self._process.pid and len(ids) > 1 and ids[-1] == "1":
+                return int(ids[0])
+        return None
+
     def _leader(self):
-        """The process id of the node's first process, seen from here."""
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                try:
-                    with open(f"/proc/{name}/status", encoding="ascii", errors="replace") as handle:
-                        status = handle.read()
-                    with open(f"/proc/{name}/cmdline", "rb") as handle:
-                        command = handle.read()
-                except OSError:
-                    continue
-                ids = next(line for line in status.splitlines() if line.startswith("NSpid:")).split()[1:]
-                if len(ids) > 1 and ids[-1] == "1" and b"systemd" in command:
-                    return name
-        raise BootError("the node's first process is gone")
+        """The same, once it is systemd."""
+        process = self._first_process()
+        if process is None or b"systemd" not in Path(f"/proc/{process}/cmdline").read_bytes():
+            raise BootError("the node's first process is gone")
+        return process
 
     def run(self, command, timeout=ANSWER):
         """Runs a shell command inside the node: its exit status and output."""
@@ -65,6 +69,10 @@ class Container:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             errors="replace", timeout=timeout, check=False)
         return done.returncode, done.stdout
+
+    def said(self):
+        """What systemd-nspawn has to say is on the console."""
+        return ""
 
     def wait_end(self, deadline):
         """Waits until the machine is off: "reboot" or "off"."""
@@ -88,6 +96,9 @@ class Container:
     def kill(self):
         """Takes the power away."""
         if not self.ended():
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+            # The node's processes are a session of their own, and end with the first one. systemd-nspawn ends when that is gone; where it had
+            # not come so far, it is killed with what it has started.
+            process = self._first_process()
+            os.kill(process, signal.SIGKILL) if process else os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait(ANSWER)
         self.console.close()

@@ -13,3 +13,6 @@ QEMU_BOOT = 600
 # A scenario with all its boots.
 SCENARIO = 600
 QEMU_SCENARIO = 40 * 60
+# A guest of a few instructions, to see whether KVM works. The first sign of a machine on its console, with KVM.
+PROBE = 20
+SILENCE = 60

@@ -1,10 +1,12 @@
 """Plays many scenarios: those in containers two at a time, those in QEMU one after the other."""
 
 import json
+import os
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+from . import accelerator
 from .isolate import Cgroup, run_isolated, stop_all
 from .paths import HARNESS, RESULTS
 from .progress import say
@@ -18,8 +20,10 @@ def play_all(chosen, keep=False):
     Cgroup.remove_left()
     results = {}
     for tier, parallel in (("fast", PARALLEL), ("full", 1)):
+        mine = [scenario for scenario in chosen if scenario.tier == tier]
+        if tier == "full" and mine:
+            accelerator.accelerator()
         with ThreadPoolExecutor(parallel) as pool:
-            mine = [scenario for scenario in chosen if scenario.tier == tier]
             try:
                 for result in pool.map(lambda scenario: _play(scenario, keep), mine):
                     results[result["name"]] = result
@@ -49,6 +53,9 @@ def _play(scenario, keep):
         why = f"not over after {scenario.timeout} s" if status is None else f"its process ended with {status}"
         result = {"name": scenario.name, "seconds": float(scenario.timeout), "checks": 0, "boots": 0,
                   "failure": why, "evidence": "\n".join(lines[-60:])}
+    # KVM may have turned out to be no use; then the next scenario need not find out again.
+    if scenario.tier == "full" and result.get("accelerator"):
+        os.environ[accelerator.VARIABLE] = result["accelerator"]
     state = "FAILED" if result["failure"] else "ok"
     say(f"{scenario.name}: {state}, {result['boots']} boots, {result['checks']} checks, {result['seconds']:.1f} s")
     if result["failure"]:

@@ -7,29 +7,14 @@ import re
 import socket
 import subprocess
 import time
-from functools import lru_cache
 
+from . import accelerator
 from .console import Console, plain
 from .nspawn import BootError
-from .patience import ANSWER
+from .patience import ANSWER, SILENCE
 
 # How a guest of QEMU's user network reaches this machine.
 HOST = "10.0.2.2"
-
-
-@lru_cache(maxsize=None)
-def accelerator():
-    """"kvm" where a virtual machine really can be started with it, else "tcg"."""
-    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
-        return "tcg"
-    talk = '{"execute": "qmp_capabilities"}\n{"execute": "quit"}\n'
-    try:
-        done = subprocess.run(
-            ["qemu-system-x86_64", "-machine", "q35", "-accel", "kvm", "-cpu", "host", "-S", "-nodefaults",
-             "-display", "none", "-qmp", "stdio"], input=talk, capture_output=True, text=True, timeout=20, check=False)
-    except subprocess.TimeoutExpired:
-        return "tcg"
-    return "kvm" if done.returncode == 0 and "error" not in done.stdout else "tcg"
 
 
 class Machine:
@@ -38,26 +23,40 @@ class Machine:
     kind = "qemu"
 
     def __init__(self, arguments, folder, memory=1024, second="socket,path=shell,server=on,wait=off"):
-        self.console = Console()
-        self.began = time.monotonic()
-        kind = accelerator()
-        cpu = ["-accel", "kvm", "-cpu", "host"] if kind == "kvm" else ["-accel", "tcg,thread=multi", "-cpu", "max"]
-        # Relative: the path of a UNIX socket has at most 107 bytes.
+        # Sockets are relative to it: the path of a UNIX socket has at most 107 bytes.
         self._folder = folder
-        self._process = subprocess.Popen(
-            # It ends with this process, however that ends.
-            ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-machine", "q35", *cpu, "-smp", "2", "-m", str(memory), "-nodefaults",
-             "-no-reboot", "-display", "none", "-vga", "std",
-             "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
-             "-chardev", f"{second},id=second", "-serial", "chardev:second",
-             "-qmp", "unix:qmp,server=on,wait=off", "-device", "virtio-rng-pci",
-             "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net", *arguments],
-            stdin=self.console.slave, stdout=self.console.slave, stderr=self.console.slave, cwd=folder,
-            start_new_session=True)
-        self.console.started()
         self._shell = None
         self._count = 0
-        self._rebooted = False
+        arguments = ["-smp", "2", "-m", str(memory), "-nodefaults", "-no-reboot", "-display", "none", "-vga", "std",
+                     "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
+                     "-chardev", f"{second},id=second", "-serial", "chardev:second",
+                     "-qmp", "unix:qmp,server=on,wait=off", "-device", "virtio-rng-pci",
+                     "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net", *arguments]
+        self._start(arguments)
+        if accelerator.accelerator() == "kvm" and not self._shows_something():
+            why = f"ended with {self._process.returncode}" if self.ended() else f"showed nothing for {SILENCE} s"
+            self.kill()
+            accelerator.without_kvm(f"a machine {why} {self.said()}".rstrip())
+            self._start(arguments)
+
+    def _start(self, arguments):
+        self.console = Console()
+        self.began = time.monotonic()
+        with open(self._folder / "qemu.stderr", "w", encoding="utf-8") as errors:
+            self._process = subprocess.Popen(
+                # It ends with this process, however that ends.
+                ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-machine", "q35", *accelerator.arguments(), *arguments],
+                stdin=self.console.slave, stdout=self.console.slave, stderr=errors, cwd=self._folder, start_new_session=True)
+        self.console.started()
+
+    def _shows_something(self):
+        """Waits for a first sign on the console. Until there is one, nothing has been done to the disk."""
+        return self.console.wait_for(r"\S", time.monotonic() + SILENCE) is not None
+
+    def said(self):
+        """What QEMU itself had to say."""
+        text = (self._folder / "qemu.stderr").read_text(encoding="utf-8", errors="replace").strip()
+        return f"(QEMU: {text[-500:]})" if text else ""
 
     def _connect(self, name):
         deadline = time.monotonic() + ANSWER
@@ -72,7 +71,7 @@ class Machine:
                     return connection
                 except (FileNotFoundError, ConnectionRefusedError):
                     if time.monotonic() > deadline or self.ended():
-                        raise BootError(f"QEMU does not offer {name}: {self.console.text()[-500:]}") from None
+                        raise BootError(f"QEMU does not offer {name} {self.said()}") from None
                     time.sleep(0.1)
         finally:
             os.chdir(before)

@@ -6,11 +6,12 @@ import subprocess
 import time
 
 from . import cluster
+from .accelerator import accelerator
 from .boot import Boot
 from .disk import write_file
 from .mcs import MachineConfigServer
 from .patience import QEMU_BOOT
-from .qemu import HOST, Machine, accelerator
+from .qemu import HOST, Machine
 from .sysroot import IMAGES, boot_entries, disk_boot_entry, image_entry, qemu_disk, sysroot
 
 # mitigations, nokaslr: an emulated CPU is slow enough. net.ifnames: the initramfs knows one name. loglevel: on a busy machine the kernel

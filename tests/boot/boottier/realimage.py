@@ -7,13 +7,14 @@ import tempfile
 import time
 from pathlib import Path
 
+from .accelerator import accelerator
 from .expect import Expect, Unexpected
 from .looks import MESSAGE_IDS
 from .nspawn import BootError
 from .paths import RESULTS
 from .patience import ANSWER
 from .progress import say
-from .qemu import Machine, accelerator
+from .qemu import Machine
 
 REFUSED = "NODE REFUSED"
 LOGIN = r"(?m)^\S+ login: "

@@ -1,10 +1,11 @@
 """Plays one scenario, inside the place that isolate.py made for it."""
 
 import json
+import os
 import time
 import traceback
 
-from . import isolate
+from . import accelerator, isolate
 from .cache import Cache
 from .expect import Expect
 from .node import Node, Setup
@@ -75,6 +76,7 @@ def play(name):
         console = boot.console.text()
         (world.folder / f"console-boot{boot.number}.txt").write_text(console, encoding="utf-8")
     result = {"name": name, "seconds": round(time.monotonic() - began, 1), "checks": world.expect.checked,
-              "boots": sum(len(node.boots) for node in world.nodes), "failure": failure, "evidence": evidence}
+              "boots": sum(len(node.boots) for node in world.nodes), "failure": failure, "evidence": evidence,
+              "accelerator": os.environ.get(accelerator.VARIABLE)}
     (world.folder / "result.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
     return not failure

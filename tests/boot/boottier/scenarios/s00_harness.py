@@ -1,5 +1,10 @@
-"""The stand-in node itself: without skewguard it does what a node does today."""
+"""The harness and the stand-in node themselves: without skewguard a node does what it does today."""
 
+import os
+import time
+from pathlib import Path
+
+from .. import accelerator, qemu
 from ..scenario import scenario
 
 
@@ -29,3 +34,87 @@ def wiring_a(world):
 @scenario("node-wiring-b", "the stand-in node, wiring B, without skewguard, from systemd 252 to 257")
 def wiring_b(world):
     without_agent(world, "b", "rhel9-boot", "rhel10-target")
+
+
+def processes_of_nodes():
+    """What runs in a namespace below this one, by name."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            fields = dict(line.split(":", 1) for line in status.read_text(encoding="ascii", errors="replace").splitlines())
+        except OSError:
+            continue
+        if len(fields["NSpid"].split()) > 1:
+            found.append(fields["Name"].strip())
+    return found
+
+
+# A kubelet's start has an id of its own.
+ASK = "systemctl show --value --property=InvocationID kubelet.service"
+
+
+@scenario("node-loses-power", "a node that is killed is gone, whole; the next boot is the one that answers")
+def loses_power(world):
+    node = world.node(delivery=None)
+    node.boot().wait_reboot()
+    first = node.boot().settle()
+    was = first.shell(ASK)
+    first.machine.kill()
+    world.expect.equal(processes_of_nodes(), [], "what still runs of a node without power")
+    second = node.boot().settle()
+    now = second.shell(ASK)
+    world.expect.that(now != was, "another boot to answer", now)
+    # In the middle of a start, too.
+    third = world.node(delivery=None).boot()
+    time.sleep(0.2)
+    third.machine.kill()
+    second.machine.kill()
+    world.expect.equal(processes_of_nodes(), [], "what still runs of two nodes without power")
+
+
+def stand_in_qemu(world, small, machine):
+    """A qemu-system-x86_64 that does `small` for the small guest with KVM, `machine` for a machine with KVM, and boots at once without KVM."""
+    folder = world.folder / "bin"
+    folder.mkdir(exist_ok=True)
+    program = folder / "qemu-system-x86_64"
+    calls = world.folder / "calls"
+    calls.unlink(missing_ok=True)
+    program.write_text(f"""#!/bin/sh
+case "$*" in
+*"-accel kvm"*isa-debug-exit*) echo small >>{calls}; {small} ;;
+*"-accel kvm"*) echo kvm >>{calls}; {machine} ;;
+*) echo tcg >>{calls} ;;
+esac
+echo Booted
+exec sleep infinity
+""", encoding="ascii")
+    program.chmod(0o755)
+    return lambda: calls.read_text(encoding="ascii").split()
+
+
+@scenario("kvm-or-not", "KVM that hangs, aborts or only seems to work: the small guest finds out, or the first machine does, which is repeated without")
+def kvm_or_not(world):
+    expect = world.expect
+    os.environ["PATH"] = f"{world.folder}/bin:{os.environ['PATH']}"
+    # Something that can be opened; and less patience than a slow machine gets.
+    accelerator.DEVICE, accelerator.PROBE, qemu.SILENCE = "/dev/null", 2, 2
+    hangs, aborts, fails, works = "exec sleep infinity", "kill -ABRT $$", "echo no such processor >&2; exit 1", "exit 33"
+    for what, small, machine, wanted in (
+            ("hangs", hangs, works, ["small", "tcg", "tcg"]),
+            ("aborts", aborts, works, ["small", "tcg", "tcg"]),
+            ("fails", fails, works, ["small", "tcg", "tcg"]),
+            ("works", works, "", ["small", "kvm", "kvm"]),
+            ("hangs a machine", works, hangs, ["small", "kvm", "tcg", "tcg"]),
+            ("aborts a machine", works, aborts, ["small", "kvm", "tcg", "tcg"])):
+        calls = stand_in_qemu(world, small, machine)
+        os.environ.pop(accelerator.VARIABLE, None)
+        for _ in range(2):
+            node = qemu.Machine([], world.folder)
+            expect.that(node.console.wait_for("Booted", time.monotonic() + 20) is not None, f"a boot where KVM {what}", node.console.text())
+            node.kill()
+        expect.equal(calls(), wanted, f"what QEMU was started for, where KVM {what}")
+    # Where there is no KVM, nothing is tried.
+    accelerator.DEVICE = "/dev/no-such-device"
+    calls = stand_in_qemu(world, works, works)
+    os.environ.pop(accelerator.VARIABLE)
+    expect.equal(accelerator.accelerator(), "tcg", "without KVM")
