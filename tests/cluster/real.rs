@@ -1,6 +1,8 @@
 //! A real cluster, as its administrator: what the suite needs there is made, and whatever was made is taken away again, also when a test fails.
 
+use crate::apiserver::{ApiServer, Options};
 use crate::node::Node;
+use crate::way::event;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{CertificateParams, DnType, KeyPair, PKCS_ECDSA_P256_SHA256};
@@ -11,13 +13,17 @@ use skewguard::report::kubeconfig::{Allow, Kubeconfig, load};
 use skewguard::report::transport::{CURL, Choice, Limits, Method, Request, Transport};
 use std::cell::RefCell;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const BOOTSTRAP_NAMESPACE: &str = "openshift-machine-config-operator";
 const BOOTSTRAPPER: &str = "node-bootstrapper";
 const REPORTS: &str = "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports";
 const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/skewguard/events";
 const SIGNING_REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+
+/// How long a deletion may take: a namespace goes after everything in it.
+const DELETION: Duration = Duration::from_secs(120);
+const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) struct Real {
     kubeconfig: Kubeconfig,
@@ -37,16 +43,17 @@ fn collection(object: &Value) -> String {
     if namespace.is_empty() { format!("{root}/{plural}") } else { format!("{root}/namespaces/{namespace}/{plural}") }
 }
 
+/// What an API server says of an object that is being deleted (409), and of a new one in a namespace that is (403).
+fn being_deleted(status: u16, answer: &Value) -> Option<&str> {
+    let message = answer["message"].as_str()?;
+    let is = (status == 409 && message.starts_with("object is being deleted: "))
+        || (status == 403 && message.ends_with(" because it is being terminated"));
+    is.then_some(message)
+}
+
 impl Real {
     pub(crate) fn new(path: &str) -> Self {
-        let root = Root::open(Path::new("/")).unwrap();
-        let path = std::path::absolute(path).unwrap();
-        let kubeconfig = load(&root, path.to_str().unwrap(), Allow { insecure: false }).unwrap_or_else(|error| panic!("{error}"));
-        let choice = if cfg!(feature = "tls") { Choice::Tls } else { Choice::Curl };
-        let limits = Limits { body: 64 << 20, ..Limits::default() };
-        let transport = Transport::new(choice, &kubeconfig, limits, CURL.into()).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let real = Self { kubeconfig, transport, runtime, made: RefCell::default() };
+        let real = Self::connect(path);
         for object in serde_saphyr::from_multiple::<Value>(&Manifests::default().to_yaml()).unwrap() {
             real.make(&collection(&object), &object);
         }
@@ -59,6 +66,17 @@ impl Real {
         panic!("{REPORTS} is not served half a minute after its CRD was made");
     }
 
+    fn connect(path: &str) -> Self {
+        let root = Root::open(Path::new("/")).unwrap();
+        let path = std::path::absolute(path).unwrap();
+        let kubeconfig = load(&root, path.to_str().unwrap(), Allow { insecure: false }).unwrap_or_else(|error| panic!("{error}"));
+        let choice = if cfg!(feature = "tls") { Choice::Tls } else { Choice::Curl };
+        let limits = Limits { body: 64 << 20, ..Limits::default() };
+        let transport = Transport::new(choice, &kubeconfig, limits, CURL.into()).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        Self { kubeconfig, transport, runtime, made: RefCell::default() }
+    }
+
     fn send(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {
         let content_type = if method == Method::Patch { "application/merge-patch+json" } else { "application/json" };
         let body = if body.is_null() { Vec::new() } else { serde_json::to_vec(body).unwrap() };
@@ -67,10 +85,17 @@ impl Real {
         (response.status, serde_json::from_slice(&response.body).unwrap_or_default())
     }
 
-    /// Makes an object that is not there, and remembers that.
+    /// Makes an object that is not there, and remembers that. What is still being deleted, as after an earlier run, is waited for.
     fn make(&self, collection: &str, object: &Value) {
-        let (status, answer) = self.send(Method::Post, collection, object);
+        let began = Instant::now();
+        let (status, answer) = loop {
+            let (status, answer) = self.send(Method::Post, collection, object);
+            let Some(what) = being_deleted(status, &answer).filter(|_| began.elapsed() < DELETION) else { break (status, answer) };
+            eprintln!("cluster tests: waiting for up to {DELETION:?}: {what}");
+            std::thread::sleep(PAUSE);
+        };
         match status {
+            409 if being_deleted(status, &answer).is_some() => panic!("{collection}: after {DELETION:?}: {}", answer["message"]),
             200..=299 => self.made.borrow_mut().push(format!("{collection}/{}", object["metadata"]["name"].as_str().unwrap())),
             409 => {}
             404 if collection.contains("/validatingadmissionpolic") => {
@@ -176,5 +201,22 @@ impl Drop for Real {
                 eprintln!("cluster tests: {path} could not be deleted: {done:?}");
             }
         }
+    }
+}
+
+/// The suite, started again before its namespace of the last run is gone.
+#[test]
+fn what_an_earlier_run_left_is_waited_for() {
+    let server = ApiServer::start(Options::default());
+    let dir = tempfile::tempdir().unwrap();
+    server.write_kubeconfigs(dir.path());
+    let real = Real::connect(dir.path().join("admin.kubeconfig").to_str().unwrap());
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "skewguard" } });
+    let event: Value = serde_json::from_slice(&event("event-1").body).unwrap();
+    for (collection, object, refusal) in [("/api/v1/namespaces", &namespace, 409), (EVENTS, &event, 403)] {
+        server.terminate(1);
+        real.make(collection, object);
+        let answers: Vec<u16> = server.seen().iter().filter(|seen| seen.path == collection).map(|seen| seen.status).collect();
+        assert_eq!(answers, [refusal, 201], "{collection}");
     }
 }

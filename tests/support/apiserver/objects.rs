@@ -13,6 +13,8 @@ pub struct Cluster {
     meta: Schema,
     /// By plural, then by namespace and name.
     pub stored: BTreeMap<String, BTreeMap<(String, String), Value>>,
+    /// So many objects are refused, because their namespace is still being deleted.
+    pub terminating: u32,
 }
 
 /// An answer that is no success: status, reason, message.
@@ -34,6 +36,7 @@ impl Cluster {
             event: Schema::of_kind("apis_events.k8s.io_v1", "io.k8s.api.events.v1.Event"),
             meta: Schema::of_kind("apis_events.k8s.io_v1", "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"),
             stored: BTreeMap::from([("nodes".to_owned(), nodes)]),
+            terminating: 0,
         }
     }
 
@@ -42,12 +45,18 @@ impl Cluster {
         let mut remarks = Vec::new();
         let (api_version, kind) = match &self.crd {
             Some(crd) if crd.plural == resource => (format!("{}/{}", crd.group, crd.version), crd.kind.clone()),
+            _ if resource == "namespaces" => ("v1".to_owned(), "Namespace".to_owned()),
             _ => ("events.k8s.io/v1".to_owned(), "Event".to_owned()),
         };
         if object["apiVersion"] != *api_version || object["kind"] != *kind {
             return Err(Refusal(400, "BadRequest", format!("the object is not a {kind} of {api_version}")));
         }
-        if namespace != NAMESPACE && namespace != "default" {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        if self.terminating > 0 {
+            self.terminating -= 1;
+            return Err(being_deleted(resource, namespace, &name));
+        }
+        if resource != "namespaces" && namespace != NAMESPACE && namespace != "default" {
             return Err(Refusal(404, "NotFound", format!("namespaces \"{namespace}\" not found")));
         }
         let mut errors = self.meta_errors(&object["metadata"], namespace);
@@ -56,6 +65,7 @@ impl Cluster {
                 remarks = crd.prune(&mut object).iter().map(|path| format!("pruned {path}")).collect();
                 errors.extend(crd.errors(&object));
             }
+            _ if resource == "namespaces" => {}
             _ => {
                 errors.extend(self.event.errors(&object));
                 errors.extend(event_errors(&object, namespace));
@@ -64,7 +74,6 @@ impl Cluster {
         if !errors.is_empty() {
             return Err(Refusal(422, "Invalid", format!("{kind} is invalid: {}", errors.join("; "))));
         }
-        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let of_kind = self.stored.entry(resource.to_owned()).or_default();
         if of_kind.contains_key(&(namespace.to_owned(), name.clone())) {
             return Err(Refusal(409, "AlreadyExists", format!("{resource} \"{name}\" already exists")));
@@ -118,6 +127,15 @@ impl Cluster {
         }
         errors
     }
+}
+
+/// `Store.Create` of k8s.io/apiserver/pkg/registry/generic/registry, and the admission plugin NamespaceLifecycle.
+fn being_deleted(resource: &str, namespace: &str, name: &str) -> Refusal {
+    if resource == "namespaces" {
+        return Refusal(409, "AlreadyExists", format!("object is being deleted: {resource} \"{name}\" already exists"));
+    }
+    let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+    Refusal(403, "Forbidden", format!("{resource} \"{name}\" is forbidden: {why}"))
 }
 
 /// `ValidateEventCreate` of k8s.io/kubernetes/pkg/apis/core/validation/events.go, for events.k8s.io/v1.

@@ -93,7 +93,7 @@ fn act(cluster: &mut Cluster, rbac: &Rbac, user: &str, asked: &Asked) -> Result<
     }
     let served = match (group, target.version, resource) {
         ("events.k8s.io", "v1", "events") => namespace.is_some(),
-        ("", "v1", "nodes") => namespace.is_none(),
+        ("", "v1", "nodes" | "namespaces") => namespace.is_none(),
         _ => cluster
             .crd
             .as_ref()

@@ -209,6 +209,11 @@ impl ApiServer {
         lock(&self.shared.faults).push_back(fault);
     }
 
+    /// Refuses the next objects, so many of them, as of a namespace that is still being deleted.
+    pub fn terminate(&self, objects: u32) {
+        lock(&self.shared.cluster).terminating = objects;
+    }
+
     /// Refuses connections and cuts those that are, or takes them again.
     pub fn set_up(&self, up: bool) {
         let _ = self.up.send(Some(up));
