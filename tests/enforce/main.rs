@@ -4,7 +4,6 @@
 
 mod bad_input;
 mod first_boot;
-mod killed;
 mod later;
 mod live;
 mod race;
@@ -131,22 +130,12 @@ pub(crate) fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Every file of ours is whole: JSON that parses, no temporary file, a message that is complete.
+/// Every file of ours is whole: JSON that parses, no temporary file, a drop-in that is complete.
 pub(crate) fn assert_whole(dir: &Path, what: &str) {
-    for path in files(dir).into_keys() {
-        assert!(!is_temporary(&path), "{what}: {path} was left behind");
-    }
-    assert_contents(dir, what);
-}
-
-pub(crate) fn is_temporary(path: &str) -> bool {
-    let name = Path::new(path).file_name().and_then(OsStr::to_str).unwrap_or_default();
-    name.contains(".skewguard-") && path != "etc/issue.skewguard-saved"
-}
-
-/// The same for a run that was killed, and may have left a temporary file until the next one.
-pub(crate) fn assert_contents(dir: &Path, what: &str) {
-    for (path, content) in files(dir).into_iter().filter(|(path, _)| !is_temporary(path)) {
+    for (path, content) in files(dir) {
+        let name = Path::new(&path).file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let is_temporary = name.contains(".skewguard-") && path != "etc/issue.skewguard-saved";
+        assert!(!is_temporary, "{what}: {path} was left behind");
         let ours = path.starts_with("run/skewguard/") || path.starts_with("var/lib/skewguard/");
         if ours && path.ends_with(".json") {
             serde_json::from_slice::<Value>(&content).unwrap_or_else(|error| panic!("{what}: {path}: {error}"));
