@@ -585,7 +585,7 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__render__subcmd__ignition)
-            opts="-h --spec --policy --binary --policy-only --help"
+            opts="-h --spec --policy --binary --compression --policy-only --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -603,6 +603,10 @@ _skewguard() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --compression)
+                    COMPREPLY=($(compgen -W "xz gzip" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -611,7 +615,7 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__render__subcmd__machineconfig)
-            opts="-h --role --policy --binary --policy-only --rendered --help"
+            opts="-h --role --policy --binary --compression --policy-only --rendered --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -627,6 +631,10 @@ _skewguard() {
                     ;;
                 --binary)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compression)
+                    COMPREPLY=($(compgen -W "xz gzip" -- "${cur}"))
                     return 0
                     ;;
                 --rendered)

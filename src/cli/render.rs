@@ -2,13 +2,13 @@
 
 use super::{Exit, Failure, Io};
 use crate::policy::{self, Finding, Policy, Severity};
-use crate::render::binary::{Arch, Binary, MAX_BINARY};
+use crate::render::binary::{Binary, Compression, MAX_BINARY};
 use crate::render::ignition::Spec;
-use crate::render::machineconfig::{MachineConfig, RoleError, config, header, role};
+use crate::render::machineconfig::{MachineConfig, RoleError, config, header, role, warning};
 use crate::render::manifests::Manifests;
 use crate::render::pointer::{AWS_USER_DATA_MAX, MAX_USER_DATA, Pointer};
-use crate::render::size::{CONFIG_MAP_MAX, ISO_IGNITION_MAX, MAX_RENDERED, figure, rendered_size};
-use crate::render::{disruption, size};
+use crate::render::size::{ISO_IGNITION_MAX, MAX_RENDERED, figure, rest_of_rendered};
+use crate::render::{disruption, document};
 use crate::text;
 use clap::Subcommand;
 use sha2::{Digest, Sha256};
@@ -37,9 +37,12 @@ struct Content {
     /// Skew policy; checked first, and refused if it is not valid.
     #[arg(long, value_name = "FILE")]
     policy: PathBuf,
-    /// Static binary for the nodes' architecture, or that packed with gzip. Default: the embed build, this one or skewguard-embed beside it.
+    /// Static binary for the nodes' architecture, packed or not. Default: the embed build, this one or skewguard-embed beside it.
     #[arg(long, value_name = "FILE", conflicts_with = "policy_only")]
     binary: Option<PathBuf>,
+    /// How the binary is packed.
+    #[arg(long, value_name = "PROGRAM", default_value = "xz", conflicts_with = "policy_only")]
+    compression: Compression,
     /// Leave units and binary out, for nodes that have them from their boot image or from `render pointer`.
     #[arg(long)]
     policy_only: bool,
@@ -47,8 +50,8 @@ struct Content {
 
 /// One MachineConfig for a pool: policy, units and binary (YAML)
 ///
-/// Works with every boot image back to Ignition spec 2.2 (OpenShift 4.1): the binary is a gzip file in a plain data URL, which a unit
-/// unpacks into /run. Refuses, with the figures, what would not fit into the cluster's storage.
+/// Works with every boot image back to Ignition spec 2.2 (OpenShift 4.1): the binary is an xz file in a plain data URL, which a unit
+/// unpacks into /run (--compression gzip for boot images without xz, before OpenShift 4.8). Refuses, with the figures, what would not fit into the cluster's storage.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 From nothing to a pool that warns:
@@ -153,39 +156,32 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let policy = policy_file(&args.content.policy, io)?;
     let binary = binary(&args.content)?;
-    let rendered = match &args.rendered {
-        Some(path) => {
-            Some(rendered_size(&read(path, MAX_RENDERED)?).map_err(|error| format!("{}: {error}", text::word(&path.to_string_lossy())))?)
-        }
+    let named = |path: &Path| text::word(&path.to_string_lossy());
+    let rest = match &args.rendered {
+        Some(path) => Some(rest_of_rendered(&read(path, MAX_RENDERED)?).map_err(|error| format!("{}: {error}", named(path)))?),
         None => None,
     };
-    let object = MachineConfig { role: args.role.clone(), config: config(&policy.bytes, binary.as_ref()) };
-    let sizes = object.sizes(rendered);
+    let object = MachineConfig::new(&args.role, &policy.bytes, binary.as_ref());
+    let sizes = object.sizes(binary.as_ref(), rest.as_deref());
     sizes.check()?;
 
-    let mut facts = vec![policy.line(), binary_line(binary.as_ref()), format!("Size: {}.", sizes.line())];
-    let mut warnings = vec![];
-    warnings.extend(sizes.warning());
-    warnings.extend(object.warning());
-    for warning in warnings {
+    let mut facts = vec![policy.line(), binary_line(binary.as_ref())];
+    facts.extend(sizes.table());
+    if rest.is_none() && binary.is_some() {
+        facts.push("Check with --rendered that it fits beside the rest of the pool's config, 200 to 300 KiB as a rule.".to_owned());
+    }
+    for warning in sizes.warning().into_iter().chain(warning(&args.role)) {
         writeln!(io.err, "skewguard: warning: {warning}")?;
         facts.push(format!("Warning: {warning}"));
     }
-    if args.rendered.is_none() && binary.is_some() {
-        facts.push(format!(
-            "Check with --rendered that it fits beside the rest of the pool's config, 200 to 300 KiB as a rule: on-cluster layering, Assisted \
-             installs and HyperShift carry it in objects of at most {} bytes.",
-            figure(CONFIG_MAP_MAX)
-        ));
-    }
-    write!(io.out, "{}{}", header(&facts), object.node().to_yaml())?;
+    write!(io.out, "{}{}", header(&facts), object.to_yaml())?;
     Ok(Exit::Done)
 }
 
 fn ignition(args: &IgnitionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let policy = policy_file(&args.content.policy, io)?;
     let binary = binary(&args.content)?;
-    if let Some(packed) = binary.as_ref().map(|binary| binary.gz.len()).filter(|&packed| packed > ISO_IGNITION_MAX) {
+    if let Some(packed) = binary.as_ref().map(|binary| binary.packed.len()).filter(|&packed| packed > ISO_IGNITION_MAX) {
         writeln!(
             io.err,
             "skewguard: warning: a live ISO has room for {} bytes of Ignition configs, packed, and the binary alone has {}: `coreos-installer \
@@ -194,28 +190,25 @@ fn ignition(args: &IgnitionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
             figure(packed)
         )?;
     }
-    writeln!(io.out, "{}", config(&policy.bytes, binary.as_ref()).node(args.spec).to_json())?;
+    writeln!(io.out, "{}", document::json(&config(args.spec, &policy.bytes, binary.as_ref())))?;
     Ok(Exit::Done)
 }
 
 fn pointer(args: &PointerArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let pointer = Pointer::new(&args.url, &args.sha512).map_err(|error| match error {
-        crate::render::pointer::PointerError::Hash => format!("--sha512 {error}"),
-        error => format!("--url: {error}"),
-    })?;
+    let pointer = Pointer::new(&args.url, &args.sha512)?;
     let printed = match &args.user_data {
         Some(path) => {
             pointer.merged(&read(path, MAX_USER_DATA)?).map_err(|error| format!("{}: {error}", text::word(&path.to_string_lossy())))?
         }
-        None => pointer.fragment(args.spec.unwrap_or(Spec::OLDEST_3.max(pointer.oldest_spec())))?,
+        None => document::json(&pointer.config(args.spec.unwrap_or(Spec::OLDEST_3.max(pointer.url().oldest_spec())))?),
     };
     writeln!(
         io.err,
         "skewguard: warning: Ignition waits in the initramfs until {} answers, and fails if it gives anything but that SHA-512: such a node \
          does not boot at all. Keep the URL up as long as a MachineSet names it.",
-        pointer.shown_url()
+        pointer.url()
     )?;
-    if pointer.has_credentials() {
+    if pointer.url().has_credentials() {
         writeln!(
             io.err,
             "skewguard: warning: the URL has credentials in it: whoever reads the user data has them, and Ignition writes them to the node's \
@@ -291,7 +284,10 @@ fn binary(content: &Content) -> Result<Option<Binary>, Failure> {
         Some(path) => path.clone(),
         None => embed_build().ok_or("there is no embed build beside this program; name one with --binary, or use --policy-only")?,
     };
-    Ok(Some(Binary::new(&read(&path, MAX_BINARY)?).map_err(|error| format!("{}: {error}", text::word(&path.to_string_lossy())))?))
+    Ok(Some(
+        Binary::new(&read(&path, MAX_BINARY)?, content.compression)
+            .map_err(|error| format!("{}: {error}", text::word(&path.to_string_lossy())))?,
+    ))
 }
 
 /// This program where it is an embed build, or else the one that is installed with it.
@@ -308,15 +304,11 @@ fn embed_build() -> Option<PathBuf> {
 
 fn binary_line(binary: Option<&Binary>) -> String {
     match binary {
-        Some(Binary { arch, gz, unpacked }) => format!(
-            "Binary: for {}, {} bytes packed, {} unpacked.{}",
+        Some(Binary { arch, packed, unpacked, .. }) => format!(
+            "Binary: for {}, {} bytes packed, {} unpacked. Nodes of another architecture go on without it.",
             arch.name(),
-            figure(gz.len()),
+            figure(packed.len()),
             figure(*unpacked),
-            match arch {
-                Arch::X86_64 => "",
-                Arch::Aarch64 => " Nodes of another architecture go on without it.",
-            }
         ),
         None => "Binary: none, from the nodes' boot image or their user data.".to_owned(),
     }
@@ -329,7 +321,7 @@ fn read(path: &Path, max: u64) -> Result<Vec<u8>, Failure> {
     let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
     file.take(max + 1).read_to_end(&mut bytes).map_err(|error| format!("{name}: {error}"))?;
     if bytes.len() as u64 > max {
-        return Err(format!("{name}: is larger than {} bytes", size::figure(usize::try_from(max)?)).into());
+        return Err(format!("{name}: is larger than {} bytes", figure(usize::try_from(max)?)).into());
     }
     Ok(bytes)
 }

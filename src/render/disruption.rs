@@ -5,29 +5,74 @@
 //! adds these entries and touches no other. The action is `None`: what is delivered matters at a node's first boot only, and a restart of
 //! the gate on a joined node has no use.
 
-use super::tree::Node;
-use super::units;
+use super::{document, units};
 use crate::policy::POLICY_PATH;
+use serde::Serialize;
+use std::iter;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MachineConfiguration {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: Metadata,
+    spec: Spec,
+}
+
+#[derive(Serialize)]
+struct Metadata {
+    name: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    node_disruption_policy: Policy,
+}
+
+#[derive(Serialize)]
+struct Policy {
+    files: Vec<File>,
+    units: Vec<Unit>,
+}
+
+#[derive(Serialize)]
+struct File {
+    path: &'static str,
+    actions: [Action; 1],
+}
+
+#[derive(Serialize)]
+struct Unit {
+    name: &'static str,
+    actions: [Action; 1],
+}
+
+#[derive(Serialize)]
+struct Action {
+    r#type: &'static str,
+}
 
 /// The object, with a comment on how to apply it.
 pub fn node_disruption_policy() -> String {
-    let entry = |key: &'static str, name: &str| {
-        Node::Map(vec![(key, Node::text(name)), ("actions", Node::List(vec![Node::Map(vec![("type", Node::text("None"))])]))])
+    let actions = || [Action { r#type: "None" }];
+    let object = MachineConfiguration {
+        api_version: "operator.openshift.io/v1",
+        kind: "MachineConfiguration",
+        metadata: Metadata { name: "cluster" },
+        spec: Spec {
+            node_disruption_policy: Policy {
+                files: iter::once(POLICY_PATH).chain(units::PACKED_PATHS).map(|path| File { path, actions: actions() }).collect(),
+                units: units::DELIVERED.map(|name| Unit { name, actions: actions() }).into(),
+            },
+        },
     };
-    let files = [POLICY_PATH, units::PACKED_PATH].map(|path| entry("path", path)).into();
-    let units = [units::SERVICE, units::REPORT_SERVICE, units::UNPACK_SERVICE].map(|name| entry("name", name)).into();
-    let object = Node::Map(vec![
-        ("apiVersion", Node::text("operator.openshift.io/v1")),
-        ("kind", Node::text("MachineConfiguration")),
-        ("metadata", Node::Map(vec![("name", Node::text("cluster"))])),
-        ("spec", Node::Map(vec![("nodeDisruptionPolicy", Node::Map(vec![("files", Node::List(files)), ("units", Node::List(units))]))])),
-    ]);
     format!(
         "# Lets skewguard's files and units change without a reboot of the pool's nodes. OpenShift 4.17 and later.
 # Apply it before the MachineConfig, with a field manager of its own, so that entries of others stay:
 #   oc apply --server-side --field-manager=skewguard -f -
 {}",
-        object.to_yaml()
+        document::yaml(&object)
     )
 }
 
@@ -50,17 +95,20 @@ spec:
       - path: /etc/skewguard/policy.json
         actions:
           - type: None
+      - path: /etc/skewguard/skewguard.xz
+        actions:
+          - type: None
       - path: /etc/skewguard/skewguard.gz
         actions:
           - type: None
     units:
+      - name: skewguard-unpack.service
+        actions:
+          - type: None
       - name: skewguard.service
         actions:
           - type: None
       - name: skewguard-report.service
-        actions:
-          - type: None
-      - name: skewguard-unpack.service
         actions:
           - type: None
 "

@@ -7,9 +7,9 @@
 //! - no `verification` for a data URL. The hash would travel with what it covers, and one that does not fit (a policy edited by hand, a tool
 //!   that rewraps lines) would hold the node in the initramfs, where nobody is told why.
 
-use super::tree::Node;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -52,114 +52,123 @@ impl FromStr for Spec {
     }
 }
 
-/// Where Ignition takes a file's bytes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
-    /// The config itself, as a data URL.
-    Inline(Vec<u8>),
-    /// A URL, with the SHA-512 of what it must give, in lower-case hexadecimal.
-    Remote {
-        /// The URL.
-        url: String,
-        /// 128 hexadecimal digits.
-        sha512: String,
-    },
+impl Serialize for Spec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A config.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Config {
+    ignition: Ignition,
+    #[serde(skip_serializing_if = "Storage::is_empty")]
+    storage: Storage,
+    #[serde(skip_serializing_if = "Systemd::is_empty")]
+    systemd: Systemd,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Ignition {
+    version: Spec,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Storage {
+    files: Vec<File>,
+}
+
+impl Storage {
+    fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Systemd {
+    units: Vec<Unit>,
+}
+
+impl Systemd {
+    fn is_empty(&self) -> bool {
+        self.units.is_empty()
+    }
 }
 
 /// A file that Ignition writes, owned by root.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct File {
-    /// Absolute path on the node.
-    pub path: &'static str,
-    /// Permission bits.
-    pub mode: u32,
-    /// Its bytes.
-    pub source: Source,
+    /// Required in spec 2.2.0, unknown later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filesystem: Option<&'static str>,
+    path: &'static str,
+    mode: u32,
+    /// False by default from spec 3.0.0, and then a file that is already in the boot image is an error.
+    overwrite: bool,
+    contents: Contents,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Contents {
+    source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verification: Option<Verification>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Verification {
+    hash: String,
 }
 
 impl File {
-    fn node(&self, spec: Spec) -> Node {
-        let mut entries = vec![];
-        if spec == Spec::V2_2 {
-            entries.push(("filesystem", Node::text("root")));
-        }
-        entries.extend([
-            ("path", Node::text(self.path)),
-            ("mode", Node::Int(self.mode.into())),
-            // False by default from spec 3.0.0, and then a file that is already in the boot image is an error.
-            ("overwrite", Node::Bool(true)),
-        ]);
-        entries.push((
-            "contents",
-            Node::Map(match &self.source {
-                Source::Inline(bytes) => vec![("source", Node::text(data_url(bytes)))],
-                Source::Remote { url, sha512 } => vec![
-                    ("source", Node::text(url.as_str())),
-                    ("verification", Node::Map(vec![("hash", Node::text(format!("sha512-{sha512}")))])),
-                ],
-            }),
-        ));
-        Node::Map(entries)
+    /// One whose bytes are in the config, as a data URL that every Ignition and every Machine Config Operator reads (RFC 2397).
+    pub fn inline(path: &'static str, mode: u32, bytes: &[u8]) -> Self {
+        let contents = Contents { source: format!("data:;base64,{}", STANDARD.encode(bytes)), verification: None };
+        Self { filesystem: None, path, mode, overwrite: true, contents }
+    }
+
+    /// One that Ignition fetches from a URL. It must have this SHA-512, in lower-case hexadecimal.
+    pub fn fetched(path: &'static str, mode: u32, url: &str, sha512: &str) -> Self {
+        let contents = Contents { source: url.to_owned(), verification: Some(Verification { hash: format!("sha512-{sha512}") }) };
+        Self { filesystem: None, path, mode, overwrite: true, contents }
     }
 }
 
 /// A systemd unit that Ignition writes to /etc/systemd/system and enables.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unit {
     /// File name of the unit.
     pub name: &'static str,
+    enabled: bool,
     /// The unit file.
     pub contents: String,
 }
 
 impl Unit {
-    fn node(&self) -> Node {
-        Node::Map(vec![("name", Node::text(self.name)), ("enabled", Node::Bool(true)), ("contents", Node::text(self.contents.as_str()))])
+    /// An enabled unit.
+    pub fn new(name: &'static str, contents: String) -> Self {
+        Self { name, enabled: true, contents }
     }
-}
-
-/// What is put on a node.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Config {
-    /// Files, in order.
-    pub files: Vec<File>,
-    /// Units, in order; all enabled.
-    pub units: Vec<Unit>,
 }
 
 impl Config {
-    /// The config in this spec.
-    pub fn node(&self, spec: Spec) -> Node {
-        let mut entries = vec![("ignition", Node::Map(vec![("version", Node::text(spec.to_string()))]))];
-        if !self.files.is_empty() {
-            let files = self.files.iter().map(|file| file.node(spec)).collect();
-            entries.push(("storage", Node::Map(vec![("files", Node::List(files))])));
+    /// A config of this spec that puts these files and units on a node.
+    pub fn new(version: Spec, mut files: Vec<File>, units: Vec<Unit>) -> Self {
+        for file in &mut files {
+            file.filesystem = (version == Spec::V2_2).then_some("root");
         }
-        if !self.units.is_empty() {
-            let units = self.units.iter().map(Unit::node).collect();
-            entries.push(("systemd", Node::Map(vec![("units", Node::List(units))])));
-        }
-        Node::Map(entries)
+        Self { ignition: Ignition { version }, storage: Storage { files }, systemd: Systemd { units } }
     }
-}
-
-/// A data URL that every Ignition and every Machine Config Operator reads (RFC 2397).
-fn data_url(bytes: &[u8]) -> String {
-    format!("data:;base64,{}", STANDARD.encode(bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::document;
 
-    fn config() -> Config {
-        Config {
-            files: vec![
-                File { path: "/etc/a", mode: 0o644, source: Source::Inline(b"hi\n".to_vec()) },
-                File { path: "/b", mode: 0o755, source: Source::Remote { url: "https://h/b".into(), sha512: "ab".into() } },
-            ],
-            units: vec![Unit { name: "a.service", contents: "[Unit]\n".into() }],
-        }
+    fn json(spec: Spec) -> String {
+        let files = vec![File::inline("/etc/a", 0o644, b"hi\n"), File::fetched("/b", 0o755, "https://h/b", "ab")];
+        document::json(&Config::new(spec, files, vec![Unit::new("a.service", "[Unit]\n".into())]))
     }
 
     #[test]
@@ -169,11 +178,8 @@ mod tests {
                 r#""storage":{{"files":[{{{file}"path":"/etc/a","mode":420,"overwrite":true,"contents":{{"source":"data:;base64,aGkK"}}}},{{{file}"path":"/b","mode":493,"overwrite":true,"contents":{{"source":"https://h/b","verification":{{"hash":"sha512-ab"}}}}}}]}},"systemd":{{"units":[{{"name":"a.service","enabled":true,"contents":"[Unit]\n"}}]}}}}"#
             )
         };
-        assert_eq!(
-            config().node(Spec::V2_2).to_json(),
-            format!(r#"{{"ignition":{{"version":"2.2.0"}},{}"#, tail(r#""filesystem":"root","#))
-        );
-        assert_eq!(config().node(Spec::V3(4)).to_json(), format!(r#"{{"ignition":{{"version":"3.4.0"}},{}"#, tail("")));
+        assert_eq!(json(Spec::V2_2), format!(r#"{{"ignition":{{"version":"2.2.0"}},{}"#, tail(r#""filesystem":"root","#)));
+        assert_eq!(json(Spec::V3(4)), format!(r#"{{"ignition":{{"version":"3.4.0"}},{}"#, tail("")));
     }
 
     #[test]

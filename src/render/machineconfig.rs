@@ -1,33 +1,48 @@
 //! One MachineConfig with everything in it (pure).
 
 use super::binary::Binary;
-use super::ignition::{Config, File, Source, Spec};
-use super::size::{self, Sizes};
-use super::tree::Node;
-use super::units;
+use super::ignition::{Config, File, Spec};
+use super::size::Sizes;
+use super::{document, units};
 use crate::policy::POLICY_PATH;
+use serde::Serialize;
 
 /// What is delivered: a policy, and with a binary the agent that acts on it.
-pub fn config(policy: &[u8], binary: Option<&Binary>) -> Config {
-    let mut files = vec![File { path: POLICY_PATH, mode: 0o644, source: Source::Inline(policy.to_vec()) }];
+pub fn config(spec: Spec, policy: &[u8], binary: Option<&Binary>) -> Config {
+    let mut files = vec![File::inline(POLICY_PATH, 0o644, policy)];
     let mut units = vec![];
-    if let Some(binary) = binary {
-        files.push(File { path: units::PACKED_PATH, mode: 0o644, source: Source::Inline(binary.gz.clone()) });
-        units = units::for_packed(binary.arch);
+    if let Some(Binary { arch, compression, packed, .. }) = binary {
+        files.push(File::inline(compression.path(), 0o644, packed));
+        units = units::for_packed(*arch, *compression);
     }
-    Config { files, units }
+    Config::new(spec, files, units)
 }
 
 /// A MachineConfig for one pool.
-///
-/// Spec 3.0.0 is the oldest that expresses it and every Machine Config Operator since 4.6 reads it; to a boot image with Ignition 0.x the
-/// Machine Config Server serves it translated to 2.2.0.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct MachineConfig {
-    /// The pool's role.
-    pub role: String,
-    /// What it delivers.
-    pub config: Config,
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: Metadata,
+    spec: MachineConfigSpec,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Metadata {
+    name: String,
+    labels: Labels,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Labels {
+    #[serde(rename = "machineconfiguration.openshift.io/role")]
+    role: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct MachineConfigSpec {
+    config: Config,
 }
 
 /// Not the name of a role.
@@ -47,45 +62,42 @@ pub fn role(text: &str) -> Result<String, RoleError> {
 }
 
 impl MachineConfig {
-    /// Its name: after the cluster's own (00, 01), among the customisations (99).
-    pub fn name(&self) -> String {
-        format!("99-{}-skewguard", self.role)
-    }
-
-    /// The object.
-    pub fn node(&self) -> Node {
-        Node::Map(vec![
-            ("apiVersion", Node::text("machineconfiguration.openshift.io/v1")),
-            ("kind", Node::text("MachineConfig")),
-            (
-                "metadata",
-                Node::Map(vec![
-                    ("name", Node::text(self.name())),
-                    ("labels", Node::Map(vec![("machineconfiguration.openshift.io/role", Node::text(self.role.as_str()))])),
-                ]),
-            ),
-            ("spec", Node::Map(vec![("config", self.config.node(Spec::OLDEST_3))])),
-        ])
-    }
-
-    /// How large it is, beside the `rendered` one it becomes part of.
-    pub fn sizes(&self, rendered: Option<usize>) -> Sizes {
-        Sizes { object: self.node().to_json().len(), packed: size::packed_size(&self.config), rendered }
-    }
-
-    /// What a person should know about this pool before applying it.
-    pub fn warning(&self) -> Option<String> {
-        match self.role.as_str() {
-            "worker" | "arbiter" => None,
-            "master" => Some(
-                "control plane nodes are installed before there is a release to compare with: only limits without `release` apply to them then."
-                    .to_owned(),
-            ),
-            custom => Some(format!(
-                "new nodes of a custom pool boot with the worker pool's config unless their user data names /config/{custom}: then skewguard \
-                 is not there at the first boot, which is the one that matters. Deliver it to the role worker as well, or change the user data."
-            )),
+    /// With everything for the nodes of this role. Its name puts it after the cluster's own (00, 01), among the customisations (99).
+    ///
+    /// Spec 3.0.0 is the oldest that expresses it and every Machine Config Operator since 4.6 reads it; to a boot image with Ignition 0.x the
+    /// Machine Config Server serves it translated to 2.2.0.
+    pub fn new(role: &str, policy: &[u8], binary: Option<&Binary>) -> Self {
+        Self {
+            api_version: "machineconfiguration.openshift.io/v1",
+            kind: "MachineConfig",
+            metadata: Metadata { name: format!("99-{role}-skewguard"), labels: Labels { role: role.to_owned() } },
+            spec: MachineConfigSpec { config: config(Spec::OLDEST_3, policy, binary) },
         }
+    }
+
+    /// As YAML.
+    pub fn to_yaml(&self) -> String {
+        document::yaml(self)
+    }
+
+    /// How large it is, alone or beside the rest of the `rendered` one that it becomes part of.
+    pub fn sizes(&self, binary: Option<&Binary>, rendered: Option<&str>) -> Sizes {
+        Sizes::new(&document::json(self), &self.to_yaml(), binary, rendered)
+    }
+}
+
+/// What a person should know about a pool before applying a MachineConfig to it.
+pub fn warning(role: &str) -> Option<String> {
+    match role {
+        "worker" | "arbiter" => None,
+        "master" => Some(
+            "control plane nodes are installed before there is a release to compare with: only limits without `release` apply to them then."
+                .to_owned(),
+        ),
+        custom => Some(format!(
+            "new nodes of a custom pool boot with the worker pool's config unless their user data names /config/{custom}: then skewguard \
+             is not there at the first boot, which is the one that matters. Deliver it to the role worker as well, or change the user data."
+        )),
     }
 }
 
@@ -150,13 +162,12 @@ mod tests {
 
     #[test]
     fn the_policy_alone_word_for_word() {
-        let object = MachineConfig { role: "worker".into(), config: config(b"{}\n", None) };
         assert_eq!(
-            object.node().to_yaml(),
+            MachineConfig::new("worker", b"{}\n", None).to_yaml(),
             r#"apiVersion: machineconfiguration.openshift.io/v1
 kind: MachineConfig
 metadata:
-  name: "99-worker-skewguard"
+  name: 99-worker-skewguard
   labels:
     machineconfiguration.openshift.io/role: worker
 spec:
@@ -169,10 +180,8 @@ spec:
           mode: 420
           overwrite: true
           contents:
-            source: "data:;base64,e30K"
+            source: data:;base64,e30K
 "#
         );
-        let sizes = object.sizes(None);
-        assert_eq!((sizes.object, sizes.packed), (object.node().to_json().len(), 0));
     }
 }

@@ -2,13 +2,11 @@
 
 pub mod binary;
 pub mod disruption;
+pub mod document;
 pub mod ignition;
 pub mod machineconfig;
 pub mod manifests;
 pub mod pointer;
 pub mod size;
-mod tree;
 pub mod units;
-pub mod url;
-
-pub use tree::Node;
+mod url;

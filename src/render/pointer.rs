@@ -3,10 +3,10 @@
 //! A MachineSet's user data is a small Ignition config that points to the Machine Config Server. With this addition it also fetches the full
 //! binary, so that the MachineConfig carries the policy only, and nodes that exist are not touched: nobody reads user data after the first boot.
 
-use super::ignition::{Config, File, Source, Spec};
+use super::ignition::{Config, File, Spec};
 use super::size::drop_entries;
 use super::units;
-use super::url::{self, UrlError};
+use super::url::{FetchUrl, UrlError};
 use crate::text;
 use serde_json::{Map, Value};
 
@@ -18,11 +18,11 @@ pub const AWS_USER_DATA_MAX: usize = 16_384;
 /// Why a pointer cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PointerError {
-    /// Not a URL that Ignition fetches; the URL without what may be secret in it.
-    #[error("{0:?} is not a URL that Ignition fetches: {1}")]
-    Url(String, UrlError),
+    /// Not a URL that Ignition fetches.
+    #[error("--url is not one that Ignition fetches: {0}")]
+    Url(#[from] UrlError),
     /// Not a hash.
-    #[error("is not a SHA-512, 128 hexadecimal digits; get it with: sha512sum skewguard")]
+    #[error("--sha512 is not a SHA-512, 128 hexadecimal digits; get it with: sha512sum skewguard")]
     Hash,
     /// The user data is not an Ignition config.
     #[error(
@@ -40,54 +40,38 @@ pub enum PointerError {
 /// A binary to fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer {
-    url: String,
+    url: FetchUrl,
     sha512: String,
 }
 
 impl Pointer {
     /// Checks the URL and the hash; `sha512-` before the digits is fine.
     pub fn new(url: &str, sha512: &str) -> Result<Self, PointerError> {
-        let pointer = Self { url: url.to_owned(), sha512: hash(sha512)? };
-        pointer.fits(pointer.oldest_spec())?;
-        Ok(pointer)
+        Ok(Self { url: FetchUrl::parse(url)?, sha512: hash(sha512)? })
     }
 
-    /// The oldest spec that can fetch this URL.
-    pub fn oldest_spec(&self) -> Spec {
-        url::oldest_spec(&self.url)
+    /// What it fetches.
+    pub fn url(&self) -> &FetchUrl {
+        &self.url
     }
 
-    /// What may be shown of the URL.
-    pub fn shown_url(&self) -> String {
-        url::shown(&self.url)
-    }
-
-    /// Whether a name or a password is in the URL.
-    pub fn has_credentials(&self) -> bool {
-        url::has_credentials(&self.url)
-    }
-
-    /// The addition, as a config of its own.
-    pub fn config(&self) -> Config {
-        let source = Source::Remote { url: self.url.clone(), sha512: self.sha512.clone() };
-        Config { files: vec![File { path: units::FETCHED_PATH, mode: 0o755, source }], units: units::for_fetched() }
-    }
-
-    /// The addition in this spec, as JSON.
-    pub fn fragment(&self, spec: Spec) -> Result<String, PointerError> {
-        self.fits(spec)?;
-        Ok(self.config().node(spec).to_json())
+    /// The addition, as a config of its own in this spec.
+    pub fn config(&self, spec: Spec) -> Result<Config, PointerError> {
+        if spec < self.url.oldest_spec() {
+            return Err(UrlError::Spec.into());
+        }
+        let file = File::fetched(units::FETCHED_PATH, 0o755, self.url.as_str(), &self.sha512);
+        Ok(Config::new(spec, vec![file], units::for_fetched()))
     }
 
     /// User data as it is, with the addition, in its own spec. Doing it again gives the same.
     pub fn merged(&self, user_data: &[u8]) -> Result<String, PointerError> {
         let mut whole: Value = serde_json::from_slice(user_data).map_err(|error| PointerError::UserData(error.to_string()))?;
-        let spec = spec_of(&whole)?;
-        self.fits(spec)?;
+        let config = self.config(spec_of(&whole)?)?;
         if whole.pointer("/ignition/config/replace/source").is_some_and(|source| !source.is_null()) {
             return Err(PointerError::Replaced);
         }
-        let ours: Value = serde_json::from_str(&self.fragment(spec)?).map_err(|error| PointerError::UserData(error.to_string()))?;
+        let ours: Value = serde_json::to_value(config).map_err(|error| PointerError::UserData(error.to_string()))?;
         drop_entries(&mut whole, "/storage/files", "path", &[units::FETCHED_PATH]);
         drop_entries(&mut whole, "/systemd/units", "name", &[units::SERVICE, units::REPORT_SERVICE]);
         for (section, list) in [("storage", "files"), ("systemd", "units")] {
@@ -95,10 +79,6 @@ impl Pointer {
             append(&mut whole, section, list, added)?;
         }
         Ok(whole.to_string())
-    }
-
-    fn fits(&self, spec: Spec) -> Result<(), PointerError> {
-        url::check(&self.url, spec).map_err(|error| PointerError::Url(text::word(&self.shown_url()), error))
     }
 }
 
@@ -149,6 +129,7 @@ fn null_to(empty: Value) -> impl FnOnce(&mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::document;
 
     const USER_DATA: &str = r#"{"ignition":{"config":{"merge":[{"source":"https://api-int.c.example.com:22623/config/worker"}]},"security":{"tls":{"certificateAuthorities":[{"source":"data:,ca"}]}},"version":"3.2.0"}}"#;
 
@@ -158,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_addition_fetches_with_a_sha512_in_lower_case() {
-        let value: Value = serde_json::from_str(&pointer().fragment(Spec::V3(0)).unwrap()).unwrap();
+        let value: Value = serde_json::from_str(&document::json(&pointer().config(Spec::V3(0)).unwrap())).unwrap();
         assert_eq!(
             value["storage"]["files"][0].to_string(),
             format!(
@@ -177,7 +158,7 @@ mod tests {
         let before: Value = serde_json::from_str(USER_DATA).unwrap();
         assert_eq!(value["ignition"], before["ignition"]);
         assert_eq!(value["storage"]["files"].as_array().unwrap().len(), 1);
-        assert_eq!(value["systemd"]["units"].as_array().unwrap().len(), pointer().config().units.len());
+        assert_eq!(value["systemd"]["units"].as_array().unwrap().len(), units::for_fetched().len());
         assert_eq!(pointer().merged(once.as_bytes()).unwrap(), once);
     }
 
@@ -187,7 +168,7 @@ mod tests {
         let value: Value = serde_json::from_str(&pointer().merged(old.as_bytes()).unwrap()).unwrap();
         assert_eq!(value["storage"]["files"][0]["path"], "/etc/a");
         assert_eq!(value["storage"]["files"][1]["filesystem"], "root");
-        assert_eq!(value["systemd"]["units"].as_array().unwrap().len(), pointer().config().units.len());
+        assert_eq!(value["systemd"]["units"].as_array().unwrap().len(), units::for_fetched().len());
     }
 
     #[test]
@@ -223,13 +204,12 @@ mod tests {
     #[test]
     fn refuses_what_ignition_cannot_fetch() {
         let hash = "0".repeat(128);
-        assert_eq!(Pointer::new("ftp://h/x", &hash), Err(PointerError::Url("ftp://h/x".into(), UrlError::Scheme)));
-        assert_eq!(Pointer::new("https://me:secret@h:x/", &hash), Err(PointerError::Url("https://h:x/".into(), UrlError::Authority)));
+        assert_eq!(Pointer::new("ftp://h/x", &hash), Err(UrlError::Scheme.into()));
         for bad in ["", "sha256-00", &"0".repeat(127), &"g".repeat(128)] {
             assert_eq!(Pointer::new("https://h/x", bad), Err(PointerError::Hash), "{bad}");
         }
         let gs = Pointer::new("gs://bucket/x", &hash).unwrap();
-        assert_eq!(gs.fragment(Spec::V3(1)), Err(PointerError::Url("gs://bucket/x".into(), UrlError::Spec)));
-        assert!(gs.fragment(Spec::V3(2)).is_ok());
+        assert_eq!(gs.config(Spec::V3(1)), Err(UrlError::Spec.into()));
+        assert!(gs.config(Spec::V3(2)).is_ok());
     }
 }

@@ -3,20 +3,21 @@
 //! etcd takes objects of up to 1,572,864 bytes (`--max-request-bytes`), and the Machine Config Operator warns about a rendered MachineConfig
 //! from 80 % of that. A pool's rendered MachineConfig holds all of its MachineConfigs; 200 to 300 KiB of it are the cluster's own.
 
-use super::ignition::Config;
+use super::binary::{Binary, Compression};
 use super::units;
+use crate::gzip;
 use crate::policy::POLICY_PATH;
 use serde_json::Value;
 use std::fmt;
 
 /// The largest object that etcd takes, in bytes.
-pub const OBJECT_MAX: usize = 1_572_864;
+const OBJECT_MAX: usize = 1_572_864;
 /// 80 % of it, where this program refuses.
-pub const OBJECT_LIMIT: usize = 1_258_291;
-/// The largest ConfigMap or Secret, in bytes (Kubernetes' own limit).
-pub const CONFIG_MAP_MAX: usize = 1_048_576;
-/// What the embed build has at most, packed, in bytes: `dist/build` fails on a larger one.
-const EMBED_MAX: usize = 700_000;
+const OBJECT_LIMIT: usize = 1_258_291;
+/// The largest ConfigMap or Secret (Kubernetes' own limit), and the largest manifest that the Assisted Service takes, in bytes.
+const CONFIG_MAP_MAX: usize = 1_048_576;
+/// What the embed build has at most, packed with xz, in bytes: `dist/build` fails on a larger one.
+const EMBED_MAX: usize = 550_000;
 /// Room for Ignition configs in a live ISO, packed, in bytes: the embed area that coreos-assembler reserves and `coreos-installer iso` fills
 /// ("ISO-embedded Ignition configuration" of coreos-installer's documentation).
 pub const ISO_IGNITION_MAX: usize = 262_144;
@@ -27,83 +28,124 @@ pub const MAX_RENDERED: u64 = 16 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
     /// The MachineConfig, as JSON.
-    pub object: usize,
+    object: usize,
+    /// As YAML: a file among an installation's manifests, a text in a ConfigMap.
+    file: usize,
     /// The packed binary in it, before base64; zero without one.
-    pub packed: usize,
-    /// The pool's rendered MachineConfig as it is now, without what this MachineConfig replaces in it.
-    pub rendered: Option<usize>,
+    binary: usize,
+    compression: Option<Compression>,
+    /// The rest of the pool's rendered MachineConfig as it is now, as JSON.
+    rest: Option<usize>,
+    /// Both together, packed with gzip and written as base64.
+    packed: usize,
+}
+
+/// A way for a MachineConfig to reach the nodes, and whether this one fits.
+struct Carrier {
+    name: &'static str,
+    bytes: usize,
+    limit: usize,
+    what: &'static str,
 }
 
 impl Sizes {
-    /// The largest object that has to be stored: this MachineConfig, or the rendered one it becomes part of.
-    pub fn largest(&self) -> usize {
-        self.object + self.rendered.unwrap_or(0)
+    pub(super) fn new(json: &str, yaml: &str, binary: Option<&Binary>, rest: Option<&str>) -> Self {
+        Self {
+            object: json.len(),
+            file: yaml.len(),
+            binary: binary.map_or(0, |binary| binary.packed.len()),
+            compression: binary.map(|binary| binary.compression),
+            rest: rest.map(str::len),
+            packed: base64(gzip::pack([rest.unwrap_or_default(), json].concat().as_bytes()).len()),
+        }
     }
 
-    /// Fails where it does not fit.
+    /// The largest object that has to be stored: this MachineConfig, or the rendered one it becomes part of.
+    fn largest(&self) -> usize {
+        self.object + self.rest.unwrap_or(0)
+    }
+
+    /// The Machine Config Operator stores the pool's rendered MachineConfig as it is; its build controller packs it (`compressAndEncode`), as
+    /// HyperShift does with a NodePool's whole config. What a person hands to the Assisted Service or to HyperShift is this file.
+    fn carriers(&self) -> [Carrier; 4] {
+        let (pool, build) = match self.rest {
+            Some(_) => ("the pool's rendered MachineConfig", "the same, packed, in a ConfigMap"),
+            None => ("this MachineConfig, without the rest of the pool's", "the same, packed, in a ConfigMap"),
+        };
+        [
+            Carrier { name: "Machine Config Operator", bytes: self.largest(), limit: OBJECT_LIMIT, what: pool },
+            Carrier { name: "On-cluster layering", bytes: self.packed, limit: CONFIG_MAP_MAX, what: build },
+            Carrier {
+                name: "Assisted and agent-based installs",
+                bytes: self.file,
+                limit: CONFIG_MAP_MAX,
+                what: "this file, among their manifests",
+            },
+            Carrier {
+                name: "HyperShift",
+                bytes: self.file.max(self.packed),
+                limit: CONFIG_MAP_MAX,
+                what: "this file, in a ConfigMap of the NodePool",
+            },
+        ]
+    }
+
+    /// Fails where it does not fit into the cluster.
     pub fn check(&self) -> Result<(), TooLarge> {
         if self.largest() > OBJECT_LIMIT { Err(TooLarge(*self)) } else { Ok(()) }
     }
 
-    /// Where it may fail although it fits the cluster, as a sentence. May, because some of these pack it first (on-cluster layering: gzip, then
-    /// base64), which a packed binary gains little from.
-    pub fn warning(&self) -> Option<String> {
-        let (what, bytes) = match self.rendered {
-            _ if self.object > CONFIG_MAP_MAX => ("this MachineConfig", self.object),
-            Some(_) if self.largest() > CONFIG_MAP_MAX => ("the pool's rendered MachineConfig", self.largest()),
-            _ => return None,
+    /// For each carrier whether it fits, a line each.
+    pub fn table(&self) -> Vec<String> {
+        let line = |Carrier { name, bytes, limit, what }: &Carrier| {
+            let fits = if bytes <= limit { "fits" } else { "DOES NOT FIT" };
+            format!("{name}: {fits}, {} of {} bytes ({what}).", figure(*bytes), figure(*limit))
         };
-        Some(format!(
-            "{what} would have {} bytes; on-cluster layering, Assisted installs and HyperShift carry it in objects of at most {} bytes and \
-             may fail. For those use a boot image that contains skewguard or, where MachineSets make the nodes, `skewguard render pointer`; \
-             with --policy-only here.",
-            figure(bytes),
-            figure(CONFIG_MAP_MAX)
-        ))
+        self.carriers().iter().map(line).collect()
     }
 
-    /// One line for the head of the output.
-    pub fn line(&self) -> String {
-        let percent = percent(self.largest());
-        match self.rendered {
-            Some(rendered) => format!(
-                "{} bytes, with the rest of the pool's rendered MachineConfig ({}) {} bytes: {percent} of the {} that etcd takes",
-                figure(self.object),
-                figure(rendered),
-                figure(self.largest()),
-                figure(OBJECT_MAX)
-            ),
-            None => format!("{} bytes: {percent} of the {} that etcd takes", figure(self.object), figure(OBJECT_MAX)),
-        }
+    /// The carriers that it does not fit, as a sentence.
+    pub fn warning(&self) -> Option<String> {
+        let carriers = self.carriers();
+        let full: Vec<&str> = carriers.iter().filter(|carrier| carrier.bytes > carrier.limit).map(|carrier| carrier.name).collect();
+        (!full.is_empty()).then(|| {
+            format!(
+                "too large for: {}. There, use a boot image that contains skewguard or, where MachineSets make the nodes, `skewguard render \
+                 pointer`; with --policy-only here.",
+                full.join("; ")
+            )
+        })
     }
 }
 
 /// It does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub struct TooLarge(pub Sizes);
+pub struct TooLarge(Sizes);
 
 impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sizes = self.0;
         writeln!(
             f,
-            "too large: {} of the {} bytes that etcd takes in one object ({}); the limit is 80 %, {} bytes, where the Machine Config Operator warns",
+            "too large: {} of the {} bytes that etcd takes in one object ({} %); the limit is 80 %, {} bytes, where the Machine Config Operator warns",
             figure(sizes.largest()),
             figure(OBJECT_MAX),
-            percent(sizes.largest()),
+            (sizes.largest() * 100).div_ceil(OBJECT_MAX),
             figure(OBJECT_LIMIT)
         )?;
         writeln!(
             f,
             "  {:>11} bytes  this MachineConfig, of which {} are the packed binary in base64",
             figure(sizes.object),
-            figure(base64(sizes.packed))
+            figure(base64(sizes.binary))
         )?;
-        if let Some(rendered) = sizes.rendered {
-            writeln!(f, "  {:>11} bytes  everything else in the pool's rendered MachineConfig", figure(rendered))?;
+        if let Some(rest) = sizes.rest {
+            writeln!(f, "  {:>11} bytes  everything else in the pool's rendered MachineConfig", figure(rest))?;
         }
         f.write_str("Instead:\n")?;
-        if sizes.packed > EMBED_MAX {
+        if sizes.compression == Some(Compression::Gzip) {
+            f.write_str("  - leave --compression gzip out, where the boot images have xz: a fifth smaller\n")?;
+        } else if sizes.binary > EMBED_MAX {
             f.write_str("  - give the embed build (--binary target/dist/skewguard-embed): no TLS of its own, about half the size\n")?;
         }
         f.write_str(
@@ -115,10 +157,6 @@ impl fmt::Display for TooLarge {
 
 fn base64(bytes: usize) -> usize {
     bytes.div_ceil(3) * 4
-}
-
-fn percent(bytes: usize) -> String {
-    format!("{} %", (bytes * 100).div_ceil(OBJECT_MAX))
 }
 
 /// 1258291 as 1,258,291.
@@ -145,18 +183,19 @@ pub enum RenderedError {
     Kind,
 }
 
-/// The size of a rendered MachineConfig (the Machine Config Operator names it `rendered-POOL-HASH`) as JSON, without the files and units that
-/// skewguard delivers (an earlier render of ours).
-pub fn rendered_size(json: &[u8]) -> Result<usize, RenderedError> {
+/// A rendered MachineConfig (the Machine Config Operator names it `rendered-POOL-HASH`) as JSON, without the files and units that skewguard
+/// delivers (an earlier render of ours).
+pub fn rest_of_rendered(json: &[u8]) -> Result<String, RenderedError> {
     let mut object: Value = serde_json::from_slice(json).map_err(|error| RenderedError::Json(error.to_string()))?;
     let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let rendered = text("/kind") == "MachineConfig" && text("/metadata/name").starts_with("rendered-");
     if !rendered || !object.pointer("/spec/config").is_some_and(Value::is_object) {
         return Err(RenderedError::Kind);
     }
-    drop_entries(&mut object, "/spec/config/storage/files", "path", &[POLICY_PATH, units::PACKED_PATH]);
-    drop_entries(&mut object, "/spec/config/systemd/units", "name", &[units::SERVICE, units::REPORT_SERVICE, units::UNPACK_SERVICE]);
-    Ok(object.to_string().len())
+    let [xz, gzip] = units::PACKED_PATHS;
+    drop_entries(&mut object, "/spec/config/storage/files", "path", &[POLICY_PATH, xz, gzip]);
+    drop_entries(&mut object, "/spec/config/systemd/units", "name", &units::DELIVERED);
+    Ok(object.to_string())
 }
 
 /// Removes the entries of the list at `pointer` whose `key` is one of `ours`.
@@ -164,18 +203,6 @@ pub(super) fn drop_entries(object: &mut Value, pointer: &str, key: &str, ours: &
     if let Some(list) = object.pointer_mut(pointer).and_then(Value::as_array_mut) {
         list.retain(|entry| !entry.get(key).and_then(Value::as_str).is_some_and(|name| ours.contains(&name)));
     }
-}
-
-/// The packed binary among these files, in bytes.
-pub(super) fn packed_size(config: &Config) -> usize {
-    config
-        .files
-        .iter()
-        .find_map(|file| match &file.source {
-            super::ignition::Source::Inline(bytes) if file.path == units::PACKED_PATH => Some(bytes.len()),
-            _ => None,
-        })
-        .unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -197,54 +224,90 @@ mod tests {
                 r#"{{"kind":"MachineConfig","metadata":{{"name":"rendered-a-0"}},"spec":{{"config":{{"storage":{{"files":[{files}]}},"systemd":{{"units":[{{"name":"skewguard.service"}},{{"name":"a.service"}}]}}}}}}}}"#
             )
         };
-        let plain = rendered_size(with(&file("/etc/other")).as_bytes()).unwrap();
-        let ours = rendered_size(with(&[file("/etc/other"), file(POLICY_PATH), file(units::PACKED_PATH)].join(",")).as_bytes()).unwrap();
+        let plain = rest_of_rendered(with(&file("/etc/other")).as_bytes()).unwrap();
+        let ours = rest_of_rendered(
+            with(&[file("/etc/other"), file(POLICY_PATH), file(units::PACKED_PATHS[0]), file(units::PACKED_PATHS[1])].join(",")).as_bytes(),
+        )
+        .unwrap();
         assert_eq!(plain, ours);
-        assert!((1000..1300).contains(&plain), "{plain}");
+        assert!((1000..1300).contains(&plain.len()), "{plain}");
     }
 
     #[test]
     fn what_is_no_rendered_machine_config_says_how_to_get_one() {
-        assert!(matches!(rendered_size(b""), Err(RenderedError::Json(_))));
-        assert_eq!(rendered_size(b"{}"), Err(RenderedError::Kind));
-        assert_eq!(rendered_size(br#"{"kind":"List","items":[]}"#), Err(RenderedError::Kind));
-        assert_eq!(rendered_size(br#"{"kind":"MachineConfig","metadata":{"name":"rendered-a-0"}}"#), Err(RenderedError::Kind));
+        assert!(matches!(rest_of_rendered(b""), Err(RenderedError::Json(_))));
+        assert_eq!(rest_of_rendered(b"{}"), Err(RenderedError::Kind));
+        assert_eq!(rest_of_rendered(br#"{"kind":"List","items":[]}"#), Err(RenderedError::Kind));
+        assert_eq!(rest_of_rendered(br#"{"kind":"MachineConfig","metadata":{"name":"rendered-a-0"}}"#), Err(RenderedError::Kind));
         let one = br#"{"kind":"MachineConfig","metadata":{"name":"00-worker"},"spec":{"config":{}}}"#;
-        assert_eq!(rendered_size(one), Err(RenderedError::Kind), "a part of it is not the whole");
+        assert_eq!(rest_of_rendered(one), Err(RenderedError::Kind), "a part of it is not the whole");
     }
+
+    const SIZES: Sizes = Sizes {
+        object: 1_000_000,
+        file: 1_000_900,
+        binary: EMBED_MAX + 1,
+        compression: Some(Compression::Xz),
+        rest: Some(300_000),
+        packed: 800_000,
+    };
 
     #[test]
     fn the_refusal_word_for_word() {
-        let sizes = Sizes { object: 1_000_000, packed: 700_001, rendered: Some(300_000) };
         assert_eq!(
-            sizes.check().unwrap_err().to_string(),
+            SIZES.check().unwrap_err().to_string(),
             "too large: 1,300,000 of the 1,572,864 bytes that etcd takes in one object (83 %); the limit is 80 %, 1,258,291 bytes, where the Machine Config Operator warns
-    1,000,000 bytes  this MachineConfig, of which 933,336 are the packed binary in base64
+    1,000,000 bytes  this MachineConfig, of which 733,336 are the packed binary in base64
       300,000 bytes  everything else in the pool's rendered MachineConfig
 Instead:
   - give the embed build (--binary target/dist/skewguard-embed): no TLS of its own, about half the size
   - `skewguard render pointer` lets Ignition fetch the binary, and --policy-only here leaves it out
   - put skewguard into the boot image, and use --policy-only here (docs/install.md)"
         );
-        let embed = Sizes { packed: 700_000, ..sizes }.check().unwrap_err().to_string();
+        let refusal = |sizes: Sizes| sizes.check().unwrap_err().to_string();
+        let embed = refusal(Sizes { binary: EMBED_MAX, ..SIZES });
         assert!(embed.contains("Instead:\n  - `skewguard render pointer`"), "it is the embed build: {embed}");
+        let gzip = refusal(Sizes { compression: Some(Compression::Gzip), ..SIZES });
+        assert!(gzip.contains("Instead:\n  - leave --compression gzip out"), "{gzip}");
+    }
+
+    #[test]
+    fn what_each_carrier_counts() {
+        let sizes = Sizes { rest: Some(280_000), file: 1_048_577, ..SIZES };
+        assert_eq!(
+            sizes.table(),
+            [
+                "Machine Config Operator: DOES NOT FIT, 1,280,000 of 1,258,291 bytes (the pool's rendered MachineConfig).",
+                "On-cluster layering: fits, 800,000 of 1,048,576 bytes (the same, packed, in a ConfigMap).",
+                "Assisted and agent-based installs: DOES NOT FIT, 1,048,577 of 1,048,576 bytes (this file, among their manifests).",
+                "HyperShift: DOES NOT FIT, 1,048,577 of 1,048,576 bytes (this file, in a ConfigMap of the NodePool).",
+            ]
+        );
+        assert!(
+            sizes
+                .warning()
+                .unwrap()
+                .starts_with("too large for: Machine Config Operator; Assisted and agent-based installs; HyperShift. There, use")
+        );
+        assert_eq!(Sizes { rest: None, ..SIZES }.warning(), None);
+        let json = "x".repeat(900);
+        let packed = |rest| Sizes::new(&json, "", None, rest).packed;
+        assert!(packed(None) < 60 && packed(Some("a rest that is not the same at all")) > packed(None));
     }
 
     #[test]
     fn the_limits_hold_at_the_byte() {
-        let sizes = |object, rendered| Sizes { object, packed: 0, rendered };
+        let sizes = |object, rest| Sizes { object, rest, ..SIZES };
         assert!(sizes(OBJECT_LIMIT, None).check().is_ok());
         assert!(sizes(OBJECT_LIMIT + 1, None).check().is_err());
         assert!(sizes(OBJECT_LIMIT - 100, Some(101)).check().is_err());
-        assert_eq!(sizes(CONFIG_MAP_MAX, None).warning(), None);
+        let warned = |sizes: Sizes| sizes.warning().unwrap_or_default();
+        let sizes = Sizes { object: 1, ..SIZES };
+        assert_eq!(warned(Sizes { file: CONFIG_MAP_MAX, packed: CONFIG_MAP_MAX, ..sizes }), "");
         assert!(
-            sizes(CONFIG_MAP_MAX + 1, None)
-                .warning()
-                .unwrap()
-                .starts_with("this MachineConfig would have 1,048,577 bytes; on-cluster layering, Assisted")
+            warned(Sizes { file: CONFIG_MAP_MAX + 1, ..sizes })
+                .starts_with("too large for: Assisted and agent-based installs; HyperShift. ")
         );
-        assert!(
-            sizes(800_000, Some(300_000)).warning().unwrap().starts_with("the pool's rendered MachineConfig would have 1,100,000 bytes")
-        );
+        assert!(warned(Sizes { packed: CONFIG_MAP_MAX + 1, ..sizes }).starts_with("too large for: On-cluster layering; HyperShift. "));
     }
 }

@@ -3,7 +3,7 @@
 //! `systemd/` holds them as a boot image carries them, with the binary in /usr/bin. Delivered by Ignition they get the same names, so the
 //! ones in /etc shadow those of the image: where both are present the delivered agent runs, once.
 
-use super::binary::Arch;
+use super::binary::{Arch, Compression, MAX_BINARY, MAX_MEMORY};
 use super::ignition::Unit;
 
 /// The gate.
@@ -13,8 +13,11 @@ pub const REPORT_SERVICE: &str = "skewguard-report.service";
 /// Unpacks the binary that a MachineConfig carries; only ever delivered, never part of a boot image.
 pub const UNPACK_SERVICE: &str = "skewguard-unpack.service";
 
-/// Where the packed binary is written.
-pub const PACKED_PATH: &str = "/etc/skewguard/skewguard.gz";
+/// What a MachineConfig with a binary delivers.
+pub const DELIVERED: [&str; 3] = [UNPACK_SERVICE, SERVICE, REPORT_SERVICE];
+
+/// Where the packed binary is written, one or the other.
+pub const PACKED_PATHS: [&str; 2] = ["/etc/skewguard/skewguard.xz", "/etc/skewguard/skewguard.gz"];
 /// Where it is unpacked to.
 pub const UNPACKED_PATH: &str = "/run/skewguard/bin/skewguard";
 /// Where a pointer's binary is fetched to: writable on CoreOS, and of type `bin_t` there.
@@ -26,23 +29,42 @@ const IMAGE_PATH: &str = "/usr/bin/skewguard";
 const SERVICE_TEXT: &str = include_str!("../../systemd/skewguard.service");
 const REPORT_TEXT: &str = include_str!("../../systemd/skewguard-report.service");
 
+impl Compression {
+    /// Where a binary that is packed so is written.
+    pub fn path(self) -> &'static str {
+        let [xz, gzip] = PACKED_PATHS;
+        match self {
+            Compression::Xz => xz,
+            Compression::Gzip => gzip,
+        }
+    }
+
+    /// What prints it unpacked. gzip needs 32 KB whatever the file says, xz as much as the file says.
+    fn program(self) -> String {
+        match self {
+            Compression::Xz => format!("/usr/bin/xz -dc --memlimit-decompress={MAX_MEMORY}MiB"),
+            Compression::Gzip => "/usr/bin/gzip -dc".to_owned(),
+        }
+    }
+}
+
 /// The gate and the report, running the binary that [`unpack`] puts into /run.
-pub fn for_packed(arch: Arch) -> Vec<Unit> {
+pub fn for_packed(arch: Arch, compression: Compression) -> Vec<Unit> {
     let wants = format!("Wants={UNPACK_SERVICE}\nAfter={UNPACK_SERVICE}\n");
     // Where nothing was unpacked, as on a node of another architecture, a report that fails at every boot says nothing. Not for the gate: a unit
     // that a condition skips counts as done for what requires it, and a refusal must not end so. It bears a missing program by itself.
     let unpacked = format!("{wants}ConditionFileIsExecutable={UNPACKED_PATH}\n");
     vec![
-        Unit { name: UNPACK_SERVICE, contents: unpack(arch) },
-        Unit { name: SERVICE, contents: adapt(SERVICE_TEXT, UNPACKED_PATH, &wants) },
-        Unit { name: REPORT_SERVICE, contents: adapt(REPORT_TEXT, UNPACKED_PATH, &unpacked) },
+        Unit::new(UNPACK_SERVICE, unpack(arch, compression)),
+        Unit::new(SERVICE, adapt(SERVICE_TEXT, UNPACKED_PATH, &wants)),
+        Unit::new(REPORT_SERVICE, adapt(REPORT_TEXT, UNPACKED_PATH, &unpacked)),
     ]
 }
 
 /// The gate and the report, running the binary that Ignition fetched. Without comments: user data has 16 KiB on AWS.
 pub fn for_fetched() -> Vec<Unit> {
     [(SERVICE, SERVICE_TEXT), (REPORT_SERVICE, REPORT_TEXT)]
-        .map(|(name, text)| Unit { name, contents: without_comments(&adapt(text, FETCHED_PATH, "")) })
+        .map(|(name, text)| Unit::new(name, without_comments(&adapt(text, FETCHED_PATH, ""))))
         .into()
 }
 
@@ -60,14 +82,15 @@ fn without_comments(text: &str) -> String {
 /// /run because a joined node keeps nothing there and /usr is read-only. Files there get the type `var_run_t`, which init may not execute,
 /// so the type is taken from /usr/bin; `chcon` fails harmlessly where there is no SELinux. That /run is mounted nosuid does not keep init from
 /// changing the domain (selinux-policy, unconfinedservice.te: `init_nnp_daemon_domain`). Only the renamed file is ever executed, so a
-/// unit that is killed half-way leaves no half a program. Directives known to systemd 239 only.
-fn unpack(arch: Arch) -> String {
+/// unit that is killed half-way leaves no half a program. A file that unpacks to more than a binary may have is cut off (`LimitFSIZE=`), and
+/// with that fails. Directives known to systemd 239 only.
+fn unpack(arch: Arch, compression: Compression) -> String {
     let dir = UNPACKED_PATH.trim_end_matches("/skewguard");
     format!(
         "[Unit]
 Description=Unpack skewguard from its MachineConfig
 Documentation=man:skewguard(1)
-ConditionPathExists={PACKED_PATH}
+ConditionPathExists={path}
 ConditionArchitecture={arch}
 Before={SERVICE} {REPORT_SERVICE}
 
@@ -76,8 +99,9 @@ Type=oneshot
 RemainAfterExit=yes
 TimeoutStartSec=30
 TimeoutStopSec=5
+LimitFSIZE={MAX_BINARY}
 ExecStart=/usr/bin/mkdir -p {dir}
-ExecStart=/bin/sh -c '/usr/bin/gzip -dc {PACKED_PATH} >{UNPACKED_PATH}.new'
+ExecStart=/bin/sh -c '{program} {path} >{UNPACKED_PATH}.new'
 ExecStart=/usr/bin/chmod 0755 {UNPACKED_PATH}.new
 ExecStart=-/usr/bin/chcon --reference=/usr/bin {UNPACKED_PATH}.new
 ExecStart=/usr/bin/mv -f {UNPACKED_PATH}.new {UNPACKED_PATH}
@@ -86,6 +110,8 @@ ExecStart=/usr/bin/mv -f {UNPACKED_PATH}.new {UNPACKED_PATH}
 WantedBy=multi-user.target
 ",
         arch = arch.systemd(),
+        path = compression.path(),
+        program = compression.program(),
     )
 }
 
@@ -95,7 +121,7 @@ mod tests {
 
     #[test]
     fn delivered_units_run_the_delivered_binary_and_no_other() {
-        for (units, path) in [(for_packed(Arch::X86_64), UNPACKED_PATH), (for_fetched(), FETCHED_PATH)] {
+        for (units, path) in [(for_packed(Arch::X86_64, Compression::Xz), UNPACKED_PATH), (for_fetched(), FETCHED_PATH)] {
             for unit in units.iter().filter(|unit| unit.name != UNPACK_SERVICE) {
                 assert!(
                     unit.contents.lines().any(|line| line.starts_with("ExecStart=") && line.contains(path)),
@@ -109,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_gate_waits_for_the_unpacking_but_does_not_need_it() {
-        for unit in for_packed(Arch::Aarch64).iter().filter(|unit| unit.name != UNPACK_SERVICE) {
+        for unit in for_packed(Arch::Aarch64, Compression::Gzip).iter().filter(|unit| unit.name != UNPACK_SERVICE) {
             assert!(
                 unit.contents.contains("\n[Unit]\nWants=skewguard-unpack.service\nAfter=skewguard-unpack.service\n"),
                 "{}",
@@ -129,11 +155,11 @@ mod tests {
     #[test]
     fn the_unpacking_unit_word_for_word() {
         assert_eq!(
-            unpack(Arch::Aarch64),
+            unpack(Arch::Aarch64, Compression::Xz),
             "[Unit]
 Description=Unpack skewguard from its MachineConfig
 Documentation=man:skewguard(1)
-ConditionPathExists=/etc/skewguard/skewguard.gz
+ConditionPathExists=/etc/skewguard/skewguard.xz
 ConditionArchitecture=arm64
 Before=skewguard.service skewguard-report.service
 
@@ -142,8 +168,9 @@ Type=oneshot
 RemainAfterExit=yes
 TimeoutStartSec=30
 TimeoutStopSec=5
+LimitFSIZE=33554432
 ExecStart=/usr/bin/mkdir -p /run/skewguard/bin
-ExecStart=/bin/sh -c '/usr/bin/gzip -dc /etc/skewguard/skewguard.gz >/run/skewguard/bin/skewguard.new'
+ExecStart=/bin/sh -c '/usr/bin/xz -dc --memlimit-decompress=64MiB /etc/skewguard/skewguard.xz >/run/skewguard/bin/skewguard.new'
 ExecStart=/usr/bin/chmod 0755 /run/skewguard/bin/skewguard.new
 ExecStart=-/usr/bin/chcon --reference=/usr/bin /run/skewguard/bin/skewguard.new
 ExecStart=/usr/bin/mv -f /run/skewguard/bin/skewguard.new /run/skewguard/bin/skewguard
@@ -152,5 +179,13 @@ ExecStart=/usr/bin/mv -f /run/skewguard/bin/skewguard.new /run/skewguard/bin/ske
 WantedBy=multi-user.target
 "
         );
+        let gzip = unpack(Arch::S390x, Compression::Gzip);
+        for line in [
+            "ConditionPathExists=/etc/skewguard/skewguard.gz",
+            "ConditionArchitecture=s390x",
+            "ExecStart=/bin/sh -c '/usr/bin/gzip -dc /etc/skewguard/skewguard.gz >/run/skewguard/bin/skewguard.new'",
+        ] {
+            assert!(gzip.lines().any(|found| found == line), "{gzip}");
+        }
     }
 }

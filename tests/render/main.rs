@@ -5,6 +5,7 @@
 mod ignition;
 mod machineconfig;
 mod pointer;
+mod unpack;
 
 use base64::Engine as _;
 use serde_json::Value;
@@ -48,7 +49,7 @@ impl Desk {
 fn program(payload: usize) -> Vec<u8> {
     let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
     elf.resize(120, 0);
-    (elf[16], elf[18], elf[32], elf[54], elf[56], elf[64]) = (3, 62, 64, 56, 1, 1);
+    (elf[16], elf[18], elf[20], elf[32], elf[52], elf[54], elf[56], elf[64]) = (3, 62, 1, 64, 64, 56, 1, 1);
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     elf.extend(
         std::iter::repeat_with(|| {

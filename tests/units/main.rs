@@ -147,8 +147,11 @@ fn systemd_has_nothing_to_say_about_them() {
 #[cfg(feature = "author")]
 #[test]
 fn systemd_has_nothing_to_say_about_the_delivered_ones() {
-    use skewguard::render::{binary::Arch, units};
-    for (delivered, program) in [(units::for_packed(Arch::X86_64), units::UNPACKED_PATH), (units::for_fetched(), units::FETCHED_PATH)] {
+    use skewguard::render::binary::{Arch, Compression};
+    use skewguard::render::units;
+    for (delivered, program) in
+        [(units::for_packed(Arch::X86_64, Compression::Xz), units::UNPACKED_PATH), (units::for_fetched(), units::FETCHED_PATH)]
+    {
         let dir = tempfile::tempdir().expect("a directory");
         for unit in &delivered {
             let text = unit.contents.replace(program, env!("CARGO_BIN_EXE_skewguard"));

@@ -5,7 +5,8 @@ use super::{DIRECTIVES, folder};
 use skewguard::console::install::STATE;
 use skewguard::gate::STAMP_PATH;
 use skewguard::node::{ENCAPSULATED_PATH, KEPT_VERDICT_PATH, OVERRIDE_PATH, RECORD_PATH, RUN_VERDICT_PATH, SERVED_PATH};
-use skewguard::render::{binary::Arch, units};
+use skewguard::render::binary::{Arch, Compression};
+use skewguard::render::units;
 use skewguard::report::carrier::{BOOTSTRAP_KUBECONFIG, KUBELET_KUBECONFIG};
 use skewguard::report::state::{INSTALLATION_PATH, STATE_PATH};
 use std::collections::{BTreeMap, BTreeSet};
@@ -95,7 +96,7 @@ fn type_of(path: &str) -> String {
 /// Every unit in every form of delivery.
 fn all_units() -> Vec<(String, String)> {
     let read = |name: &str| (name.to_owned(), fs::read_to_string(folder().join(name)).expect("a unit"));
-    let delivered = units::for_packed(Arch::X86_64).into_iter().chain(units::for_fetched());
+    let delivered = units::for_packed(Arch::X86_64, Compression::Xz).into_iter().chain(units::for_fetched());
     let delivered = delivered.map(|unit| (format!("{} (delivered)", unit.name), unit.contents));
     [read(units::SERVICE), read(units::REPORT_SERVICE)].into_iter().chain(delivered).collect()
 }
@@ -103,7 +104,7 @@ fn all_units() -> Vec<(String, String)> {
 /// What a unit asks of the policy.
 fn needs_of(name: &str, text: &str) -> Vec<Need> {
     let mut needs = Vec::new();
-    let unpacked = units::for_packed(Arch::X86_64).iter().any(|unit| {
+    let unpacked = units::for_packed(Arch::X86_64, Compression::Xz).iter().any(|unit| {
         let chcon = unit.contents.find(&format!("chcon --reference=/usr/bin {}", units::UNPACKED_PATH));
         chcon.is_some() && chcon < unit.contents.find("/usr/bin/mv ")
     });
@@ -188,7 +189,7 @@ fn written_by(words: &[&str], domain: &'static str, why: &str) -> Vec<Need> {
     match words[0] {
         "/usr/bin/mkdir" => vec![need(domain, "var_run_t", "dir", "create add_name write", why)],
         "/bin/sh" => vec![
-            need(SHELL, type_of(units::PACKED_PATH), "file", "read open", why),
+            need(SHELL, type_of(units::PACKED_PATHS[0]), "file", "read open", why),
             need(SHELL, "var_run_t", "dir", "write add_name search", why),
             need(SHELL, made, "file", "create write open", why),
         ],

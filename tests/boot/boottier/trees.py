@@ -9,7 +9,7 @@ from .paths import HARNESS, MIRROR
 
 BASE = (
     "systemd systemd-sysv dbus libpam-systemd util-linux procps login passwd kmod iproute2 curl "
-    "ca-certificates"
+    "ca-certificates xz-utils"
 ).split()
 # What only a machine with its own kernel needs.
 QEMU = "dracut-core dracut-network ignition ostree ostree-boot zstd udev".split()

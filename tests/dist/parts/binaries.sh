@@ -32,7 +32,7 @@ names_what_is_missing() {
     mkdir -p "$few"
     for program in bash cargo rustc dirname; do ln -sf "$(command -v $program)" "$few/"; done
     said=$(PATH=$few CARGO_TARGET_DIR=$work/nothing dist/build 2>&1) || status=$?
-    [[ $status == 1 && $said == "dist/build: missing: readelf (Debian: binutils); gzip (Debian: gzip); musl-gcc (Debian: musl-tools); "* ]] ||
+    [[ $status == 1 && $said == "dist/build: missing: readelf (Debian: binutils); gzip (Debian: gzip); xz (Debian: xz-utils); musl-gcc (Debian: musl-tools); "* ]] ||
         fail "exit $status: $said"
     [[ ! -e $work/nothing ]] || fail "something was built"
 }
@@ -66,6 +66,19 @@ archive_knows_its_commit() {
     [[ $(git archive HEAD dist/commit | tar -xO) == "commit: $(git rev-parse HEAD)" ]]
 }
 
+# The budgets of what a cluster stores: alone, and beside 300 KiB of the cluster's own that do not compress away.
+within_a_machine_config() {
+    local object=$work/machineconfig.yaml rendered=$work/rendered.json sum
+    "$dist/skewguard" policy init >"$work/policy-size.json"
+    head -c 230400 /dev/urandom | base64 -w 0 |
+        sed 's/.*/{"kind":"MachineConfig","metadata":{"name":"rendered-worker-0"},"spec":{"config":{"storage":{"files":[{"path":"\/a","contents":{"source":"data:;base64,&"}}]}}}}/' >"$rendered"
+    "$dist/skewguard" render machineconfig --policy "$work/policy-size.json" --rendered "$rendered" >"$object"
+    grep -E ': (fits|DOES NOT FIT), ' "$object"
+    (($(wc -c <"$object") <= 700000)) || fail "a MachineConfig of $(wc -c <"$object") bytes"
+    sum=$(sed -n 's/^# Machine Config Operator: fits, \([0-9,]*\) of .*/\1/p' "$object")
+    ((${sum//,/} <= 1000000)) || fail "$sum bytes beside 300 KiB of the cluster's own"
+}
+
 build_once
 check "full says build, transport and commit" says "$dist/skewguard" full "rustls (TLS 1.2 and 1.3); /usr/bin/curl on FIPS hosts"
 check "embed says build, transport and commit" says "$dist/skewguard-embed" embed "/usr/bin/curl of the node"
@@ -73,6 +86,7 @@ check "full names no path of this machine" no_path_of_this_machine "$dist/skewgu
 check "embed names no path of this machine" no_path_of_this_machine "$dist/skewguard-embed"
 check "full does the same on kernel 4.18" runs_on_kernel_4_18 "$dist/skewguard"
 check "embed does the same on kernel 4.18" runs_on_kernel_4_18 "$dist/skewguard-embed"
+check "a MachineConfig with it is within its budgets" within_a_machine_config
 check "embed leaves out what no node needs" no_author
 check "dist/build names the packages that it misses" names_what_is_missing
 check "dist/build explains wrong usage" wrong_usage

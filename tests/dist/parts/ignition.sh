@@ -52,8 +52,8 @@ execute() {
 has_policy() { cmp "$out/policy.json" "$1/etc/skewguard/policy.json"; }
 
 has_binary() {
-    gzip -dc "$1/etc/skewguard/skewguard.gz" | cmp - "$dist/skewguard-embed"
-    [[ $(stat -c %a "$1/etc/skewguard/skewguard.gz") == 644 ]]
+    xz -dc "$1/etc/skewguard/skewguard.xz" | cmp - "$dist/skewguard-embed"
+    [[ $(stat -c %a "$1/etc/skewguard/skewguard.xz") == 644 ]]
 }
 
 # has_units ROOT PROGRAM UNIT...

@@ -84,7 +84,7 @@ def to_a_joined_node(world):
     expect.equal(boot.shell("ls -d /run/skewguard /etc/skewguard 2>/dev/null || true").strip(), "", "what is left")
 
 
-PACKED = "etc/skewguard/skewguard.gz"
+PACKED = "etc/skewguard/skewguard.xz"
 UNPACK = "skewguard-unpack.service"
 
 
