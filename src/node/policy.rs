@@ -1,25 +1,26 @@
 //! The policy on disk against the policy served.
 
-use super::Root;
 use super::machine_config::{MAX_POLICY, SERVED_PATH, hex, load_policy_file};
+use super::{FileError, Root};
 use crate::policy::{self, POLICY_PATH};
 use crate::verdict::PolicyInput;
 use sha2::{Digest, Sha256};
 
-/// Finds the policy: the served config's bytes are the authority; the file on disk must be the same.
+/// Finds the policy: the served config's bytes are the authority; the file on disk must be the same. A served config that cannot be read gives way
+/// to nothing: what is on the disk may be another policy.
 pub(super) fn find(root: &Root, warnings: &mut Vec<String>) -> PolicyInput {
-    let served = load_policy_file(root).unwrap_or_else(|error| {
-        warnings.push(format!("{error}; the policy on disk is not checked against it"));
-        None
-    });
-    let disk = root.read(POLICY_PATH, MAX_POLICY);
-    match (served, disk) {
+    let mut unreadable = |path: &str, error: FileError| {
+        warnings.push(error.to_string());
+        PolicyInput::Invalid { path: path.to_owned(), digest: None, error: error.problem.to_string() }
+    };
+    let served = match load_policy_file(root) {
+        Ok(served) => served,
+        Err(error) => return unreadable(SERVED_PATH, error),
+    };
+    match (served, root.read(POLICY_PATH, MAX_POLICY)) {
         (None, Ok(None)) => PolicyInput::Absent,
         (None, Ok(Some(bytes))) => input(POLICY_PATH, &bytes),
-        (None, Err(error)) => {
-            warnings.push(error.to_string());
-            PolicyInput::Invalid { path: POLICY_PATH.to_owned(), digest: None, error: error.problem.to_string() }
-        }
+        (None, Err(error)) => unreadable(POLICY_PATH, error),
         (Some(served), Ok(Some(disk))) if served == disk => input(POLICY_PATH, &disk),
         (Some(served), disk) => {
             let what = match disk {

@@ -185,6 +185,12 @@ fn a_node_that_has_joined_is_never_blocked_although_its_config_is_still_there() 
     });
     assert_eq!((&verdict["verdict"], &verdict["action"]), (&json!("Refused"), &json!("Proceed")));
     assert_eq!(verdict["target"]["release"], "4.21.3");
+    // The certificates were deleted to recover them, and an old served config is back.
+    let verdict = node(|root| {
+        fs::create_dir_all(root.join("etc/machine-config-daemon")).expect("made");
+        fs::write(root.join("etc/machine-config-daemon/currentconfig"), "{}").expect("written");
+    });
+    assert_eq!((&verdict["action"], &verdict["letThrough"]), (&json!("Proceed"), &json!("FirstBootFinished")));
     // The kubelet writes its kubeconfig before it asks for a certificate.
     let verdict = node(|root| {
         fs::create_dir_all(root.join("var/lib/kubelet")).expect("made");
@@ -217,35 +223,78 @@ fn a_tree_without_deployments_is_judged_by_its_image() {
     assert_eq!(verdict["warnings"], json!([]));
 }
 
-/// What would show that the node has left its boot image behind is there, and cannot be read.
+/// What would let the node through is there, and cannot be read.
 #[test]
-fn what_may_have_left_its_boot_image_is_blocked_only_if_the_policy_says_so() {
+fn what_may_let_the_node_through_and_cannot_be_read_does_unless_the_policy_says_otherwise() {
     const ORIGIN: &str = "sysroot/ostree/deploy/rhcos/deploy/c0ffee0000000000000000000000000000000000000000000000000000000000.0.origin";
-    let breaks: [(&str, &[u8]); 5] = [
-        ("proc/cmdline", b"ostree=/ostree/boot.1/rhcos/elsewhere/0"),
-        (ORIGIN, b"[origin]\ncontainer-image-reference=\xff\n"),
-        ("proc/cmdline", b"ostree=/ostree/boot.1/rhcos/\xff/0"),
-        ("proc/cmdline", b"\xff"),
-        ("var/lib/skewguard/boot-image.json", b"{ \"ostree\": "),
+    const RECORD: &str = "var/lib/skewguard/boot-image.json";
+    let known = format!("ostree={OSTREE} ");
+    let written = |bytes: &[u8]| Some([known.as_bytes(), bytes].concat());
+    // A file, what it holds (nothing: it is a symlink to itself), and what the warning names.
+    let breaks: [(&str, Option<Vec<u8>>, &str); 14] = [
+        ("proc/cmdline", Some(b"ostree=/ostree/boot.1/rhcos/elsewhere/0".to_vec()), "elsewhere"),
+        ("proc/cmdline", Some(b"ostree=/ostree/boot.1/rhcos/\xff/0".to_vec()), "cmdline"),
+        ("proc/cmdline", Some(b"\xff".to_vec()), "cmdline"),
+        ("proc/cmdline", written(b"skewguard=off\xff"), "cmdline"),
+        (ORIGIN, Some(b"[origin]\ncontainer-image-reference=\xff\n".to_vec()), ".origin"),
+        (RECORD, Some(b"{ \"ostree\": ".to_vec()), "boot-image.json"),
+        (RECORD, None, "boot-image.json"),
+        // The kernel command line could not be read at the first boot.
+        (RECORD, Some(br#"{"apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord"}"#.to_vec()), "only one of the two boots"),
+        ("usr/lib/os-release", None, "os-release"),
+        ("var/lib/kubelet/pki/kubelet-client-current.pem", None, "kubelet-client-current.pem"),
+        ("etc/machine-config-daemon/currentconfig", None, "currentconfig"),
+        ("run/skewguard/override", None, "override"),
+        ("run/skewguard/override", Some(b"off\xff".to_vec()), "override"),
+        ("run/skewguard/override", Some([b' '; 65].to_vec()), "override"),
     ];
-    for (path, bytes) in breaks {
+    for (path, bytes, named) in breaks {
         for (on_undetermined, action) in [("Proceed", "Proceed"), ("Refuse", "Block")] {
             let verdict = node(|root| {
                 let path = root.join(path);
                 fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-                fs::write(path, bytes).expect("written");
+                match &bytes {
+                    Some(bytes) => fs::write(path, bytes).expect("written"),
+                    None => {
+                        let _ = fs::remove_file(&path);
+                        symlink(path.file_name().expect("a name"), &path).expect("linked");
+                    }
+                }
                 let policy = root.join("etc/skewguard/policy.json");
                 let text = fs::read_to_string(&policy).expect("read");
                 let text = text.replace("\"onUndetermined\": \"Proceed\"", &format!("\"onUndetermined\": \"{on_undetermined}\""));
                 fs::write(policy, text).expect("written");
                 fs::remove_file(root.join("etc/mcs-machine-config-content.json")).expect("removed");
             });
-            let got = (&verdict["verdict"], &verdict["action"], &verdict["deployment"]["unreadable"]);
-            assert_eq!(got, (&json!("Refused"), &json!(action), &json!(true)), "{path}");
-            let name = if bytes.ends_with(b"elsewhere/0") { "elsewhere" } else { path.rsplit('/').next().expect("a name") };
-            assert!(verdict["warnings"].to_string().contains(name), "{path}: {}", verdict["warnings"]);
+            assert_eq!((&verdict["verdict"], &verdict["action"]), (&json!("Refused"), &json!(action)), "{path} {bytes:?}");
+            let why = if action == "Proceed" { json!("Unreadable") } else { Value::Null };
+            assert_eq!(verdict["letThrough"], why, "{path}");
+            assert!(verdict["warnings"].to_string().contains(named), "{path}: {}", verdict["warnings"]);
         }
     }
+    // An argument that lets the node through counts where the file cannot be read.
+    let off = node(|root| {
+        fs::create_dir_all(root.join("run/skewguard/override")).expect("made");
+        fs::write(root.join("proc/cmdline"), "skewguard=off").expect("written");
+    });
+    assert_eq!(off["override"], json!({"value": "off", "source": "KernelArgument"}));
+}
+
+/// It is not known whether os-release is still the boot image's.
+#[test]
+fn after_a_damaged_record_os_release_is_not_taken_for_the_boot_image() {
+    let verdict = node(|root| {
+        fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
+        fs::write(root.join("usr/lib/os-release"), "ID=rhel\nOSTREE_VERSION=9.6.20260504-0\n").expect("written");
+        record(root, "411.86.202308081056-0", "/ostree/boot.0/rhcos/a11ce/0");
+        let path = root.join("var/lib/skewguard/boot-image.json");
+        let whole = fs::read(&path).expect("read");
+        fs::write(path, &whole[..whole.len() / 2]).expect("written");
+    });
+    assert_eq!(
+        (&verdict["reason"], &verdict["bootImage"], &verdict["action"]),
+        (&json!("BootImageUnknown"), &Value::Null, &json!("Proceed"))
+    );
 }
 
 #[test]

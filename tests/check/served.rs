@@ -100,7 +100,7 @@ fn the_served_policy_wins_over_the_one_on_disk() {
 }
 
 #[test]
-fn what_cannot_be_had_from_the_served_config_is_said_and_the_disk_is_read() {
+fn a_served_policy_that_cannot_be_read_gives_way_to_nothing() {
     let bytes = policy("Enforce");
     let base64 = STANDARD.encode(&bytes);
     let bomb = STANDARD.encode(gzip(&vec![b' '; 64 << 20]));
@@ -121,12 +121,29 @@ fn what_cannot_be_had_from_the_served_config_is_said_and_the_disk_is_read() {
         (json!({"source": format!("data:;base64,{bomb}"), "compression": "gzip"}), "carries a policy of more than 262144 bytes"),
         (json!({"source": 7}), "is no MachineConfig: invalid type: integer `7`"),
     ] {
-        let verdict = judged("3.2.0", contents.clone(), Some(&bytes));
-        assert_eq!((&verdict["verdict"], &verdict["policy"]["path"]), (&json!("Refused"), &json!("/etc/skewguard/policy.json")));
-        let warning = verdict["warnings"][0].as_str().expect("one warning");
-        assert!(warning.starts_with(SERVED) && warning.contains(want), "{contents}: {warning}");
-        assert!(warning.ends_with("; the policy on disk is not checked against it"), "{warning}");
+        for disk in [Some(&bytes[..]), None] {
+            let verdict = judged("3.2.0", contents.clone(), disk);
+            assert_eq!(state(&verdict), UNREADABLE, "{contents}");
+            let warning = verdict["warnings"][0].as_str().expect("one warning");
+            assert!(warning.starts_with(SERVED) && warning.contains(want), "{contents}: {warning}");
+            assert_eq!(verdict["message"], warning);
+        }
     }
+    // One byte less of what served None, where the disk says Enforce.
+    let dir = tempfile::tempdir().expect("tempdir");
+    node(dir.path(), "3.2.0", json!({"source": format!("data:,{}", percent(&policy("None")))}), Some(&bytes));
+    let path = dir.path().join("etc/mcs-machine-config-content.json");
+    let whole = fs::read(&path).expect("read");
+    for cut in [1, whole.len() / 2, whole.len()] {
+        fs::write(&path, &whole[..whole.len() - cut]).expect("written");
+        assert_eq!(state(&check_json(dir.path(), &[]).1), UNREADABLE, "{cut} bytes less");
+    }
+}
+
+const UNREADABLE: [&str; 4] = ["Undetermined", "PolicyInvalid", "Proceed", SERVED];
+
+fn state(verdict: &Value) -> [&str; 4] {
+    [&verdict["verdict"], &verdict["reason"], &verdict["action"], &verdict["policy"]["path"]].map(|value| value.as_str().unwrap_or(""))
 }
 
 #[test]
