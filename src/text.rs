@@ -30,6 +30,15 @@ pub fn word(text: &str) -> String {
     printable(text, WORD_MAX)
 }
 
+/// `text` in at most `width` characters; a cut is marked with `...`.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.len() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(3)).collect();
+    format!("{}...", kept.trim_end())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,9 +4,10 @@
 //! agetty escape.
 
 pub(super) use super::page::LINES as LINES_MAX;
-use super::page::{Page, Printer, TEXT, ascii, cut};
+use super::page::{Page, Printer, TEXT, ascii};
 use super::platform::{Fix, Wanted, fix, installed_over};
 use crate::policy::POLICY_PATH;
+use crate::text::cut;
 use crate::verdict::{Action, Finding, Judged, LetThrough, Outcome, OverrideSource, Reason, Verdict};
 use crate::version::Scheme;
 

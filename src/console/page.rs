@@ -1,5 +1,7 @@
 //! Lines that hold on a terminal of 80 columns, whatever goes into them (pure).
 
+use crate::text::cut;
+
 /// Columns used. One less than a terminal has, because some wrap when the last one is written.
 const COLUMNS: usize = 79;
 
@@ -74,15 +76,6 @@ impl Page {
 /// Replaces whatever is not printable ASCII. The verdict's texts are printable already; one read back from a file need not be.
 pub(super) fn ascii(text: &str) -> String {
     text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect()
-}
-
-/// `text` in at most `width` characters, a cut marked. ASCII only.
-pub(super) fn cut(text: &str, width: usize) -> String {
-    if text.len() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width.saturating_sub(3)).collect();
-    format!("{}...", kept.trim_end())
 }
 
 /// Breaks `text` at spaces into at most `most` lines of `width` characters. Longer words are broken; what does not fit is cut, marked.

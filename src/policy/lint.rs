@@ -38,7 +38,7 @@ impl fmt::Display for Severity {
 /// What sort of mistake it is. The names are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Mistake {
-    /// The file is larger than a node reads.
+    /// The file, or the list of limits, is longer than a node reads.
     TooLarge,
     /// The text is not JSON.
     #[serde(rename = "InvalidJSON")]

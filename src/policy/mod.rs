@@ -24,6 +24,9 @@ pub const POLICY_PATH: &str = "/etc/skewguard/policy.json";
 /// The largest policy that is read, in bytes.
 pub const MAX_BYTES: u64 = 256 << 10;
 
+/// The most limits that are read.
+pub const MAX_LIMITS: usize = 1000;
+
 /// What a decided refusal does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -75,6 +78,15 @@ pub enum RhcosBound {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MinimumOcp(pub Release);
 
+/// `deniedVersions`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeniedVersions {
+    /// The entries that are understood.
+    pub entries: Vec<DeniedVersion>,
+    /// How many are not, and deny nothing.
+    pub not_understood: usize,
+}
+
 /// An entry of `deniedVersions`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeniedVersion {
@@ -102,7 +114,7 @@ pub struct Limit {
     /// RHEL majors allowed.
     pub rhel_majors: Option<Setting<Vec<u16>>>,
     /// Versions that are never allowed.
-    pub denied_versions: Option<Setting<Vec<DeniedVersion>>>,
+    pub denied_versions: Option<Setting<DeniedVersions>>,
 }
 
 /// A policy, as far as it is understood.

@@ -1,6 +1,8 @@
 //! From JSON to [`Policy`], as forward compatible as the format promises.
 
-use super::{DeniedVersion, Limit, LimitRelease, MinimumOcp, Mode, OnUndetermined, Policy, RhcosBound, Setting};
+use super::{
+    DeniedVersion, DeniedVersions, Limit, LimitRelease, MAX_LIMITS, MinimumOcp, Mode, OnUndetermined, Policy, RhcosBound, Setting,
+};
 use crate::API_VERSION;
 use crate::text;
 use crate::version::{ImageVersion, OcpMinor, RhelVersion};
@@ -40,6 +42,12 @@ pub enum PolicyError {
         want: &'static str,
         /// What was found, printable.
         found: String,
+    },
+    /// More limits than are read. To leave some out would be to judge nodes by another's.
+    #[error("there are {found} limits; at most {MAX_LIMITS} are read")]
+    TooManyLimits {
+        /// How many there are.
+        found: usize,
     },
     /// Another API group.
     #[error("apiVersion is {found:?}; this is a policy only if it is {API_VERSION:?}")]
@@ -152,6 +160,9 @@ pub fn parse(bytes: &[u8]) -> Result<Policy, PolicyError> {
         Err(_) if other_version => Vec::new(),
         limits => limits?,
     };
+    if limits.len() > MAX_LIMITS {
+        return Err(PolicyError::TooManyLimits { found: limits.len() });
+    }
     let (mode, mode_text) = match raw.mode {
         None if !other_version => return Err(PolicyError::Missing { field: "mode" }),
         written => mode(written, &mut warnings),
@@ -278,13 +289,12 @@ fn setting<T>(
     read: impl FnOnce(&RawValue) -> Option<T>,
 ) -> Option<Setting<T>> {
     let value = value?;
-    Some(match read(value) {
-        Some(known) => Setting::Known(known),
-        None => {
-            warnings.add(format!("{field} is not understood ({}); the rule is not evaluated", shown(value.get())));
-            Setting::Unknown(shown(value.get()))
-        }
-    })
+    Some(read(value).map_or_else(|| not_understood(&field, value, warnings), Setting::Known))
+}
+
+fn not_understood<T>(field: &str, value: &RawValue, warnings: &mut Warnings) -> Setting<T> {
+    warnings.add(format!("{field} is not understood ({}); the rule is not evaluated", shown(value.get())));
+    Setting::Unknown(shown(value.get()))
 }
 
 /// `x.y` or `x.y.z`, as the `release` of a limit.
@@ -318,18 +328,24 @@ fn rhel_majors(value: &RawValue) -> Option<Vec<u16>> {
     typed::<Vec<u16>>(value).filter(|majors| !majors.is_empty())
 }
 
-fn denied_versions(field: &str, value: Option<&RawValue>, warnings: &mut Warnings) -> Option<Setting<Vec<DeniedVersion>>> {
-    let setting = setting(field.to_owned(), value, warnings, typed::<Vec<RawDenied>>)?;
-    Some(match setting {
-        Setting::Unknown(shape) => Setting::Unknown(shape),
-        Setting::Known(list) => {
-            let read = |(n, raw): (usize, RawDenied)| {
-                warnings.unknown_fields(&format!("{field}[{n}]."), &raw.unknown);
-                DeniedVersion { version: text::word(&raw.version), reason: raw.reason.map(|reason| text::word(&reason)) }
+fn denied_versions(field: &str, value: Option<&RawValue>, warnings: &mut Warnings) -> Option<Setting<DeniedVersions>> {
+    let mut entries = |value: &RawValue| {
+        let raw: Vec<&RawValue> = serde_json::from_str(value.get()).ok()?;
+        let mut denied = DeniedVersions::default();
+        for (n, entry) in raw.into_iter().enumerate() {
+            let Some(raw) = typed::<RawDenied>(entry) else {
+                warnings.add(format!("{field}[{n}] is not understood ({}); it denies nothing", shown(entry.get())));
+                denied.not_understood += 1;
+                continue;
             };
-            Setting::Known(list.into_iter().enumerate().map(read).collect())
+            warnings.unknown_fields(&format!("{field}[{n}]."), &raw.unknown);
+            denied.entries.push(DeniedVersion { version: text::word(&raw.version), reason: raw.reason.map(|reason| text::word(&reason)) });
         }
-    })
+        Some(denied)
+    };
+    let value = value?;
+    let entries = entries(value);
+    Some(entries.map_or_else(|| not_understood(field, value, warnings), Setting::Known))
 }
 
 /// A value of unknown shape, short enough for a line. Numbers as they are written: 4.20 must not be shown as 4.2.

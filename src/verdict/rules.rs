@@ -1,9 +1,13 @@
 //! The rules of a limit, each applied to one image.
 
 use super::{Finding, Judged, Reason, RuleResult};
-use crate::policy::{DeniedVersion, Limit, MinimumOcp, RhcosBound, Setting};
-use crate::version::{ImageVersion, OcpMinor, Release, compare_images, compare_rhel};
+use crate::policy::{DeniedVersion, DeniedVersions, Limit, MinimumOcp, RhcosBound, Setting};
+use crate::text;
+use crate::version::{ImageVersion, Release, compare_images, compare_rhel};
 use std::cmp::Ordering;
+
+/// Longest text of a finding.
+const TEXT_MAX: usize = 1024;
 
 /// What is judged; `version` is `None` where no source names it.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +29,7 @@ impl Subject<'_> {
 /// Applies every rule that the limit sets, in the order of their rank.
 pub(super) fn apply(limit: &Limit, subject: Subject<'_>, target: Option<Release>) -> Vec<Finding> {
     let rules = [
-        rule(Reason::DeniedVersion, &limit.denied_versions, subject, |list| show_denied(list), |list, image| denied(list, image)),
+        rule(Reason::DeniedVersion, &limit.denied_versions, subject, show_denied, denied),
         rule(Reason::RhelMajorUnsupported, &limit.rhel_majors, subject, |majors| one_of(majors), |majors, image| rhel_major(majors, image)),
         rule(Reason::BelowMinimumOcpVersion, &limit.minimum_ocp, subject, |minimum| minimum.0.to_string(), minimum_ocp),
         rule(Reason::BelowMinimumRhcosVersion, &limit.minimum_rhcos, subject, show_bound, minimum_rhcos),
@@ -92,22 +96,25 @@ fn rule<T>(
             (want(known), answer)
         }
     };
-    Some(Finding { rule, result: answer.result, have: answer.have, want, message: answer.message })
+    // A list in a policy may be of any length; a verdict must not be.
+    let cut = |text: String| text::cut(&text, TEXT_MAX);
+    Some(Finding { rule, result: answer.result, have: answer.have, want: cut(want), message: cut(answer.message) })
 }
 
-fn show_denied(list: &[DeniedVersion]) -> String {
-    let names: Vec<&str> = list.iter().take(4).map(|denied| denied.version.as_str()).collect();
-    if names.is_empty() {
+fn show_denied(denied: &DeniedVersions) -> String {
+    let DeniedVersions { entries, not_understood } = denied;
+    let names: Vec<&str> = entries.iter().take(4).map(|denied| denied.version.as_str()).collect();
+    if names.is_empty() && *not_understood == 0 {
         return "any version that is understood".to_owned();
     }
-    let more = if list.len() > names.len() { ", ..." } else { "" };
+    let more = if entries.len() + not_understood > names.len() { ", ..." } else { "" };
     format!("none of: {}{more}", names.join(", "))
 }
 
-fn denied(list: &[DeniedVersion], image: Image<'_>) -> Answer {
+fn denied(denied: &DeniedVersions, image: Image<'_>) -> Answer {
     let Image { name, version } = image;
     let text = version.text();
-    let hit = list.iter().find(|denied| match denied.version.strip_suffix('*') {
+    let hit = denied.entries.iter().find(|denied| match denied.version.strip_suffix('*') {
         Some(beginning) => text.starts_with(beginning),
         None => text == denied.version,
     });
@@ -118,6 +125,10 @@ fn denied(list: &[DeniedVersion], image: Image<'_>) -> Answer {
         }
         Some(DeniedVersion { version: entry, reason: None }) => Answer::fail(have, format!("{name} {text} is denied by \"{entry}\"")),
         // A string that nobody understands being absent from a list says nothing good about it.
+        None if denied.not_understood > 0 => Answer::open(
+            Some(have),
+            format!("not denied as far as the list is understood: {} of its entries are not", denied.not_understood),
+        ),
         None if !version.is_known() => Answer::open(Some(have), "the version is not understood; it is not on the list of denied versions"),
         None => Answer::pass(have, format!("{name} {text} is not denied")),
     }
@@ -191,13 +202,14 @@ fn releases_behind(most: u16, image: Image<'_>, target: Option<Release>) -> Answ
         return Answer::open(None, "the version does not say its OCP release");
     };
     let have = Some(ocp.to_string());
-    let Some(Release { minor: OcpMinor { major, minor }, .. }) = target else {
+    let Some(Release { minor: target, .. }) = target else {
         return Answer::open(have, "the target release is unknown");
     };
-    if ocp.major != major {
-        return Answer::open(have, "OCP minors cannot be counted across majors");
+    let (old, new) = (ocp.counted(), target.counted());
+    if old.major != new.major {
+        return Answer::open(have, format!("OCP minors cannot be counted from {ocp} to {target}"));
     }
-    let behind = minor.saturating_sub(ocp.minor);
-    let message = format!("{} is OCP {ocp}, {behind} minors behind {major}.{minor}; allowed are {most}", image.name);
+    let behind = new.minor.saturating_sub(old.minor);
+    let message = format!("{} is OCP {ocp}, {behind} minors behind {target}; allowed are {most}", image.name);
     Answer::fail_if(behind > most, ocp.to_string(), message.clone(), message)
 }

@@ -6,7 +6,7 @@ use crate::text;
 /// Longest string looked at; the longest real one (`42s390x.81.20200131.0` and its like) has 24 characters.
 const LONGEST: usize = 64;
 
-/// Legacy strings start at `40`; RHEL-versioned ones with a RHEL major, which stays below that for our lifetimes.
+/// RHEL-versioned strings start with a RHEL major, which stays below this for our lifetimes; legacy ones start at `40`.
 const FIRST_LEGACY: u16 = 40;
 
 pub(super) fn decode(raw: &str) -> ImageVersion {
@@ -45,20 +45,20 @@ fn legacy(raw: &str) -> Option<ImageVersion> {
     })
 }
 
-/// `42`, `410`, `42s390x`: one digit of OCP major, then the minor. With an 8-digit date `410` is 4.1 with a zero behind it, not 4.10:
-/// 4.10 came out three years after those strings ended.
+/// `42`, `410`, `42s390x`: OCP major 4, whose strings these are, then a minor of one or two digits. With an 8-digit date `410` is 4.1 with a
+/// zero behind it, not 4.10: 4.10 came out three years after those strings ended.
 fn legacy_ocp(first: &str, short_stamp: bool) -> Option<OcpMinor> {
     let digits = first.find(|c: char| !c.is_ascii_digit()).map_or(first, |at| first.get(..at).unwrap_or(first));
     let arch = first.get(digits.len()..)?;
-    if !matches!(arch, "" | "s390x" | "ppc64le" | "aarch64" | "x86_64") || number::<u16>(digits)? < FIRST_LEGACY {
+    let minor = digits.strip_prefix('4')?;
+    if !matches!(arch, "" | "s390x" | "ppc64le" | "aarch64" | "x86_64") || !matches!(minor.len(), 1 | 2) {
         return None;
     }
-    let (major, minor) = digits.split_at_checked(1)?;
     let minor = match minor.strip_suffix('0') {
         Some(short) if short_stamp && short.len() == 1 => short,
         _ => minor,
     };
-    Some(OcpMinor { major: number(major)?, minor: number(minor)? })
+    Some(OcpMinor { major: 4, minor: number(minor)? })
 }
 
 /// `8`, `84`, `810`, `92`: one digit of RHEL major, then the minor if there is one.

@@ -13,6 +13,17 @@ pub struct OcpMinor {
     pub minor: u16,
 }
 
+impl OcpMinor {
+    /// The same release as the minor of the major before, where there is one: OCP 5.0 is what 4.23 would have been, and 5.1 is 4.24.
+    #[must_use]
+    pub fn counted(self) -> Self {
+        match self {
+            Self { major: 5, minor } => Self { major: 4, minor: minor.saturating_add(23) },
+            other => other,
+        }
+    }
+}
+
 impl fmt::Display for OcpMinor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)

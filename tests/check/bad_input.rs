@@ -36,9 +36,13 @@ struct Run {
 
 /// Runs `check` with little memory and a deadline, as nobody where `unprivileged`.
 fn check(dir: &Path, unprivileged: bool) -> Run {
+    check_within(dir, unprivileged, MEMORY_KIB)
+}
+
+fn check_within(dir: &Path, unprivileged: bool, memory_kib: u32) -> Run {
     let program = dir.join("skewguard");
     let mut command = Command::new("sh");
-    command.arg("-c").arg(format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\""));
+    command.arg("-c").arg(format!("ulimit -v {memory_kib}; exec \"$0\" \"$@\""));
     command.arg(&program).args(["check", "--output", "json", "--root"]).arg(dir.join("root"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if unprivileged && nix::unistd::geteuid().is_root() {
@@ -236,6 +240,37 @@ fn hostile_strings_never_reach_the_output_raw() {
     let line = format!("ostree=/ostree/{hostile} ignition.platform.id={hostile} skewguard={hostile}\n");
     assert_survived("arguments", CMDLINE, &broken(CMDLINE, true, &|file| replace(file, line.as_bytes())), false);
     assert_survived("override", OVERRIDE, &broken(OVERRIDE, true, &|file| replace(file, hostile.as_bytes())), true);
+}
+
+/// The largest policies that are read, made of the shortest of what they may hold.
+#[test]
+fn a_policy_as_large_as_allowed_stays_within_memory_and_its_verdict_small() {
+    let many = |what: &str, of: &str| {
+        let head = r#"{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageSkewPolicy","mode":"Enforce","#;
+        let room = (256 << 10) - head.len() - what.len() - of.len();
+        let list = format!("{of},").repeat(room / (of.len() + 1));
+        format!("{head}{}", what.replace('@', &format!("{list}{of}")))
+    };
+    for (what, of) in [
+        (r#""limits":[@]}"#, "{}"),
+        (r#""limits":[@]}"#, "0"),
+        (r#""limits":[{"rhelMajors":[@]}]}"#, "9"),
+        (r#""limits":[{"deniedVersions":[@]}]}"#, "{}"),
+        (r#""limits":[{"deniedVersions":[@]}]}"#, r#"{"version":""}"#),
+        (r#""limits":[{"pools":[@]}]}"#, r#""""#),
+        (r#""limits":[{"x":[@]}]}"#, "[]"),
+        (r#""limits":[],"x":[@]}"#, "[]"),
+        (r#""limits":[{@}]}"#, r#""":0"#),
+    ] {
+        let dir = tempfile::tempdir().expect("tempdir");
+        good_node(dir.path());
+        fs::remove_file(dir.path().join("root").join(SERVED)).expect("removed");
+        replace(&dir.path().join("root").join(POLICY), many(what, of).as_bytes());
+        let run = check_within(dir.path(), true, MEMORY_KIB / 2);
+        assert_survived(of, POLICY, &run, false);
+        // More than that is not read back.
+        assert!(run.stdout.len() < 256 << 10, "{what} {of}: {} bytes", run.stdout.len());
+    }
 }
 
 #[test]

@@ -61,6 +61,18 @@ fn the_nearest_lower_minor_is_found_across_majors() {
     check(&limits, "5.0.0", "worker", Some(1));
     check(&limits, "5.1.3", "worker", Some(1));
     check(&limits, "5.3.3", "worker", Some(2));
+    // 5.0 is what 4.23 would have been.
+    let limits = [limit("4.22", &[]), limit("4.23", &["worker"]), limit("4.25", &[])];
+    check(&limits, "5.0.3", "worker", Some(1));
+    check(&limits, "5.1.0", "worker", Some(1));
+    check(&limits, "5.1.0", "master", Some(0));
+    check(&limits, "5.2.0", "worker", Some(2));
+    let limits = [limit("4.23", &["worker"]), limit("5.0", &[])];
+    check(&limits, "5.0.0", "worker", Some(1));
+    check(&limits, "4.23.0", "worker", Some(0));
+    check(&limits[1..], "4.23.0", "worker", Some(0));
+    check(&limits[1..], "4.22.9", "worker", None);
+    check(&limits, "6.0.0", "worker", Some(0));
 }
 
 #[test]
@@ -137,31 +149,26 @@ fn neither_an_upgrade_nor_a_rollback_leaves_a_gap() {
 fn by_the_book(limits: &[Limit], release: Option<Release>, pool: Option<&str>) -> Option<usize> {
     let names_pool = |limit: &Limit| limit.pools.as_ref().is_some_and(|pools| pool.is_some_and(|pool| pools.iter().any(|p| p == pool)));
     let for_pool: Vec<usize> = (0..limits.len()).filter(|n| limits[*n].pools.is_none() || names_pool(&limits[*n])).collect();
-    let step = |wanted: Option<LimitRelease>| -> Option<usize> {
-        let of_step: Vec<usize> = for_pool.iter().copied().filter(|n| limits[*n].release == wanted).collect();
+    let step = |wanted: &dyn Fn(Option<LimitRelease>) -> bool| -> Option<usize> {
+        let of_step: Vec<usize> = for_pool.iter().copied().filter(|n| wanted(limits[*n].release)).collect();
         of_step.iter().copied().find(|n| names_pool(&limits[*n])).or(of_step.first().copied())
     };
-    let Some(release) = release else { return step(None) };
-    if let Some(found) = step(Some(LimitRelease::Exact(release))) {
-        return Some(found);
-    }
-    if let Some(found) = step(Some(LimitRelease::Minor(release.minor))) {
-        return Some(found);
-    }
-    // Down from the target, one minor at a time, then the majors below it; none of the generated ones has more than 30 minors.
-    for major in (0..=release.minor.major).rev() {
-        let from = if major == release.minor.major { release.minor.minor } else { 30 };
-        for minor in (0..from).rev() {
-            if let Some(found) = step(Some(LimitRelease::Minor(OcpMinor { major, minor }))) {
-                return Some(found);
-            }
-        }
-    }
-    step(None)
+    let any_release = || step(&|release| release.is_none());
+    let Some(release) = release else { return any_release() };
+    let exact = step(&|wanted| wanted == Some(LimitRelease::Exact(release)));
+    let minor = || step(&|wanted| wanted == Some(LimitRelease::Minor(release.minor)));
+    // Down from the target, one minor at a time, on a line on which 4.23 and 5.0 are one; none of the generated ones is beyond 4.99 or 5.76.
+    let on_the_line = |OcpMinor { major, minor }: OcpMinor| if major == 5 { 423 + minor } else { major * 100 + minor };
+    let lower = || {
+        let minors = (0..=on_the_line(release.minor)).rev();
+        minors.into_iter().find_map(|n| step(&|wanted| matches!(wanted, Some(LimitRelease::Minor(minor)) if on_the_line(minor) == n)))
+    };
+    exact.or_else(minor).or_else(lower).or_else(any_release)
 }
 
 fn a_minor() -> impl Strategy<Value = OcpMinor> {
-    (4u16..7, prop_oneof![8u16..11, 20u16..23]).prop_map(|(major, minor)| OcpMinor { major, minor })
+    let minor = prop_oneof![(4u16..7, prop_oneof![8u16..11, 20u16..23]), (Just(4), 22u16..26), (Just(5), 0u16..3)];
+    minor.prop_map(|(major, minor)| OcpMinor { major, minor })
 }
 
 fn a_release() -> impl Strategy<Value = Release> {
@@ -170,7 +177,7 @@ fn a_release() -> impl Strategy<Value = Release> {
 
 /// Every target that a generated limit could be told apart by: one patch release, one minor, one major and one pool more than generated.
 pub(crate) fn all_targets() -> impl Iterator<Item = (Option<Release>, Option<&'static str>)> {
-    let minor = (4u16..8).flat_map(|major| [8, 9, 10, 11, 20, 21, 22, 23].map(|minor| OcpMinor { major, minor }));
+    let minor = (4u16..8).flat_map(|major| [0, 1, 2, 8, 9, 10, 11, 20, 21, 22, 23, 24, 25].map(|minor| OcpMinor { major, minor }));
     let release = minor.flat_map(|minor| (0u32..4).map(move |patch| Some(Release { minor, patch })));
     release
         .chain([None])

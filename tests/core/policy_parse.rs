@@ -67,6 +67,7 @@ fn every_field_is_read() {
     assert_eq!(second.maximum_releases_behind, Some(Setting::Known(8)));
     assert_eq!(second.rhel_majors, Some(Setting::Known(vec![9])));
     let Some(Setting::Known(denied)) = &second.denied_versions else { panic!("{second:?}") };
+    let denied = &denied.entries;
     assert_eq!(denied[0].reason.as_deref(), Some("KCS 1234567: bad firmware"));
     assert_eq!((denied[1].version.as_str(), &denied[1].reason), ("9.6.20250523-0", &None));
     assert_eq!(third.release, Some(LimitRelease::Exact("4.22.3".parse().unwrap())));
@@ -125,7 +126,7 @@ fn unknown_fields_are_named_and_ignored_at_every_level() {
         ],
     );
     assert_eq!(policy.help_text.as_deref(), Some("Ask."));
-    assert!(matches!(&policy.limits[0].denied_versions, Some(Setting::Known(list)) if list.len() == 1));
+    assert!(matches!(&policy.limits[0].denied_versions, Some(Setting::Known(denied)) if denied.entries.len() == 1));
 }
 
 #[test]
@@ -144,8 +145,6 @@ fn a_rule_of_unknown_shape_leaves_the_others_alone() {
         ("maximumReleasesBehind", json!(65536), "65536"),
         ("rhelMajors", json!(9), "9"),
         ("rhelMajors", json!(["9"]), "[\"9\"]"),
-        ("deniedVersions", json!(["417.94.2024*"]), "[\"417.94.2024*\"]"),
-        ("deniedVersions", json!([{ "versions": "x" }]), "[{\"versions\":\"x\"}]"),
         ("deniedVersions", json!({}), "{}"),
     ] {
         let mut policy = base();
@@ -157,6 +156,27 @@ fn a_rule_of_unknown_shape_leaves_the_others_alone() {
         let own = usize::from(rule == "rhelMajors" || rule == "minimumRHCOSVersion");
         assert_eq!(known.iter().filter(|known| **known).count(), 2 - own, "{rule}");
     }
+}
+
+#[test]
+fn an_entry_of_unknown_shape_leaves_the_others_on_the_list() {
+    let list =
+        json!([{ "versions": "x" }, { "version": "9.6.20250523-0" }, "417.94.2024*", { "version": 9.6 }, { "version": "x", "reason": 1 }]);
+    let entries = ["{\"versions\":\"x\"}", "\"417.94.2024*\"", "{\"version\":9.6}", "{\"reason\":1,\"version\":\"x\"}"];
+    let warnings = [0, 2, 3, 4].into_iter().zip(entries);
+    let warnings = warnings.map(|(n, entry)| format!("limits[0].deniedVersions[{n}] is not understood ({entry}); it denies nothing"));
+    let warnings: Vec<String> = warnings.collect();
+    let policy = warned(&with("/limits/0/deniedVersions", list), &warnings.iter().map(String::as_str).collect::<Vec<_>>());
+    let Some(Setting::Known(denied)) = &policy.limits[0].denied_versions else { panic!("{policy:?}") };
+    assert_eq!((denied.entries.len(), denied.entries[0].version.as_str(), denied.not_understood), (1, "9.6.20250523-0", 4));
+}
+
+/// A limit that was left out could be the one that allows what another refuses.
+#[test]
+fn more_limits_than_are_read_are_no_policy() {
+    let with_limits = |n: usize| with("/limits", json!(vec![json!({}); n]));
+    assert_eq!(read(&with_limits(1000)).unwrap().limits.len(), 1000);
+    assert_eq!(read(&with_limits(1001)).unwrap_err().to_string(), "there are 1001 limits; at most 1000 are read");
 }
 
 /// Read as they look, each of these would refuse every image there is, or pass every one.
@@ -334,7 +354,7 @@ fn hostile_text_never_gets_through_raw() {
     assert_eq!(read.warnings.len(), 11, "{:#?}", read.warnings);
     let everything = format!("{} {:?} {:?} {}", read.mode_text, read.help_text, read.help_url, read.warnings.join(" "));
     let Some(Setting::Known(denied)) = &read.limits[0].denied_versions else { panic!("{read:?}") };
-    let everything = format!("{everything} {} {}", denied[0].version, denied[0].reason.as_deref().unwrap());
+    let everything = format!("{everything} {} {}", denied.entries[0].version, denied.entries[0].reason.as_deref().unwrap());
     assert!(everything.bytes().all(|b| (b' '..=b'~').contains(&b)), "{everything:?}");
     for field in ["apiVersion", "kind"] {
         let error = self::read(&with(&format!("/{field}"), json!(evil))).unwrap_err().to_string();
@@ -347,11 +367,13 @@ fn what_is_said_about_a_policy_stays_short() {
     let mut policy = base();
     for n in 0..5000 {
         policy[format!("field{n}")] = json!("x".repeat(100));
+    }
+    for _ in 0..900 {
         policy["limits"].as_array_mut().unwrap().push(json!({ "release": "y".repeat(100) }));
     }
     let read = read(&policy).unwrap();
     assert_eq!(read.warnings.len(), 25);
-    assert_eq!(read.warnings[24], "9976 more of the policy is not understood; `skewguard policy lint` names all of it");
+    assert_eq!(read.warnings[24], "5876 more of the policy is not understood; `skewguard policy lint` names all of it");
     assert!(read.warnings.iter().all(|warning| warning.len() < 200));
     let help = "x".repeat(1 << 20);
     let policy = self::read(&with("/help", json!({ "text": help }))).unwrap();

@@ -157,6 +157,19 @@ fn each_rule_answers_for_each_kind_of_image() {
             "9.6.20250523-1",
             "Pass 9.6.20250523-1 want any version that is understood: boot image 9.6.20250523-1 is not denied",
         ),
+        // What is not understood may have denied it.
+        (
+            "deniedVersions",
+            json!([{ "versions": "9.6.20250523-0" }, { "version": "9.4.*" }, 7]),
+            "9.6.20250523-0",
+            "NotEvaluated 9.6.20250523-0 want none of: 9.4.*, ...: not denied as far as the list is understood: 2 of its entries are not",
+        ),
+        (
+            "deniedVersions",
+            json!([{ "versions": "9.6.20250523-0" }, { "version": "9.4.*" }]),
+            "9.4.20250523-0",
+            "Fail 9.4.20250523-0 want none of: 9.4.*, ...: boot image 9.4.20250523-0 is denied by \"9.4.*\"",
+        ),
         (
             "rhelMajors",
             json!("9"),
@@ -170,14 +183,38 @@ fn each_rule_answers_for_each_kind_of_image() {
 }
 
 #[test]
-fn minors_are_not_counted_across_majors_nor_below_nought() {
+fn minors_are_counted_into_the_major_after_and_not_further_nor_below_nought() {
+    let limit = json!({ "maximumReleasesBehind": 5 });
+    let of_target = |release| shown(only(&judge(&limit, "418.94.202501221327-0", release)));
+    let passes = "Pass 4.18 want at most 5 OCP minors behind 5.0: boot image is OCP 4.18, 5 minors behind 5.0; allowed are 5";
+    assert_eq!(of_target("5.0.1"), passes);
+    assert_eq!(of_target("4.23.1"), passes.replace("5.0", "4.23"));
+    let fails = "Fail 4.18 want at most 5 OCP minors behind 5.1: boot image is OCP 4.18, 6 minors behind 5.1; allowed are 5";
+    assert_eq!(of_target("5.1.7"), fails);
+    let want = "NotEvaluated 4.18 want at most 5 OCP minors behind 6.0: OCP minors cannot be counted from 4.18 to 6.0";
+    assert_eq!(of_target("6.0.1"), want);
     let limit = json!({ "maximumReleasesBehind": 0 });
-    let want = "NotEvaluated 4.18 want at most 0 OCP minors behind 5.0: OCP minors cannot be counted across majors";
-    assert_eq!(shown(only(&judge(&limit, "418.94.202501221327-0", "5.0.1"))), want);
     // An image newer than its target is not behind.
     assert_eq!(only(&judge(&limit, "418.94.202501221327-0", "4.16.1")).result, RuleResult::Pass);
     let want = "NotEvaluated 4.18 want at most 0 OCP minors behind the target: the target release is unknown";
     assert_eq!(shown(only(&judge(&limit, "418.94.202501221327-0", "next"))), want);
+}
+
+/// `report` reads a verdict of at most 256 KiB.
+#[test]
+fn what_a_policy_says_at_length_is_cut_in_the_verdict() {
+    let majors: Vec<u16> = (100..18_100).collect();
+    let evil = "\u{1b}".repeat(600);
+    let denied: Vec<Value> = (0..100).map(|n| json!({ "version": format!("{evil}{n}"), "reason": evil })).collect();
+    let beginning = json!({ "version": "9.6.*", "reason": evil });
+    for denied in [json!(denied), json!([beginning])] {
+        let verdict = judge(&json!({ "rhelMajors": majors, "deniedVersions": denied }), "9.6.20250523-0", "4.21.3");
+        assert_eq!(verdict.verdict.as_str(), "Refused");
+        let [first, second] = &verdict.findings[..] else { panic!("{verdict:?}") };
+        assert!([first, second].iter().all(|finding| finding.want.len() <= 1024 && finding.message.len() <= 1024), "{verdict:?}");
+        assert!(second.want.starts_with("100 or 101 or ") && second.want.ends_with("..."), "{second:?}");
+        assert!(serde_json::to_vec(&verdict).unwrap().len() < 8192, "{verdict:?}");
+    }
 }
 
 #[test]

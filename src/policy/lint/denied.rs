@@ -31,7 +31,7 @@ pub(super) fn list(lint: &mut Lint, value: &Place<'_>, alone: bool) {
             if !fields.is_missing("version") {
                 continue;
             }
-            lint.error(item, Mistake::MissingField, "the required field version is missing: none of the list is evaluated", ENTRY);
+            lint.error(item, Mistake::MissingField, "the required field version is missing: the entry denies nothing", ENTRY);
             continue;
         };
         let Some(written) = version.read::<String>() else {

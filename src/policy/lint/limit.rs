@@ -184,7 +184,7 @@ fn minimum_ocp(lint: &mut Lint, value: &Place<'_>, release: Option<LimitRelease>
     if minimum.minor.major >= NO_OCP_MAJOR {
         let message = format!("{} looks like a RHEL release: every image is below it", value.shown());
         lint.error(value, Mistake::ImplausibleVersion, message, "write it as minimumRHCOSVersion");
-    } else if let Some(target) = of_release.filter(|target| *target < minimum.minor) {
+    } else if let Some(target) = of_release.filter(|target| target.counted() < minimum.minor.counted()) {
         let message = format!("the minimum {minimum} is newer than {target}, which the limit is for: its own images are refused");
         lint.error(value, Mistake::MinimumAboveRelease, message, "lower the minimum, or raise release");
     } else if minimum.minor.major < 4 {

@@ -3,8 +3,8 @@
 use super::json::Place;
 use super::{Lint, Mistake, across, fields, limit, words};
 use crate::API_VERSION;
-use crate::policy::fields as names;
 use crate::policy::parse::KIND;
+use crate::policy::{MAX_LIMITS, fields as names};
 use crate::text;
 
 /// What surely fits into the two lines of 71 characters that a console has for `help`, wherever they break.
@@ -51,6 +51,10 @@ pub(super) fn policy(lint: &mut Lint, whole: &Place<'_>) {
                 lint.error(limits, Mistake::NoLimits, "there are no limits: no node is checked", LIMITS);
             }
             Some(items) => {
+                if items.len() > MAX_LIMITS {
+                    let message = format!("there are {} limits: a node reads at most {MAX_LIMITS}, and no policy with more", items.len());
+                    lint.error(limits, Mistake::TooLarge, message, "join limits for several pools, or leave out old releases");
+                }
                 let read: Vec<_> = items.iter().map(|item| limit::limit(lint, item)).collect();
                 across::limits(lint, limits, &read);
             }
