@@ -191,6 +191,20 @@ fn a_kubeconfig_that_cannot_be_used_is_named() {
     }
 }
 
+/// The unit has MemoryMax=64M; what costs the YAML parser most took 214 MB.
+#[test]
+fn a_hostile_kubeconfig_takes_no_more_memory_than_the_unit_has() {
+    let node = Node::refused("worker-7", transports()[0]);
+    node.write("etc/kubernetes/kubeconfig", &format!("[{}", ":,".repeat(256 * 1024 - 1)));
+    let agent = node.command();
+    let mut limited = std::process::Command::new("/bin/sh");
+    limited.args(["-c", "ulimit -d 65536 && exec \"$0\" \"$@\" --once"]).arg(agent.get_program()).args(agent.get_args());
+    let output = limited.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("/etc/kubernetes/kubeconfig: is larger or deeper than any kubeconfig"), "{said}");
+}
+
 #[test]
 fn the_message_on_the_console_follows() {
     use skewguard::console::{Context, update};

@@ -209,9 +209,23 @@ fn hostile_yaml_is_bounded_and_never_quoted() {
         assert!(error.starts_with(&format!("/etc/kubernetes/kubeconfig: {want}")), "{error}");
         assert!(!error.contains("abc"));
     }
+    // What costs the parser or the tree most, each up to the size that is read.
+    let most = |unit: &str, open: &str| format!("{open}{}", unit.repeat((512 * 1024 - 16) / unit.len()));
+    for (unit, open) in [
+        (":,", "["),
+        (":,\n", "a: ["),
+        ("?,", "{ "),
+        ("! ", "["),
+        ("x #\n", "["),
+        ("&a ", "["),
+        ("{\"\":0},", "{\"a\":["),
+        ("[],", "{\"a\":["),
+    ] {
+        assert_eq!(said(&most(unit, open), &[]), "/etc/kubernetes/kubeconfig: is larger or deeper than any kubeconfig", "{open}{unit}");
+    }
     let huge = format!("a: {}", "x".repeat(600_000));
     assert_eq!(said(&huge, &[]), "/etc/kubernetes/kubeconfig: is 600003 bytes long; at most 524288 are read");
-    let deep_json = "[".repeat(100_000);
+    let deep_json = "[".repeat(30_000);
     assert!(said(&format!("{{\"a\":{deep_json}"), &[]).contains("is not valid JSON: line 1, column"));
 }
 

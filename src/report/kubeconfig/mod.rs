@@ -10,6 +10,7 @@ pub use parse::{Defect, Document, Material, Source, parse};
 use crate::node::{FileError, Root};
 use crate::report::secret::Secret;
 use rustls_pki_types::pem::{PemObject, SectionKind};
+use zeroize::Zeroizing;
 
 /// A kubeconfig, and each file it names, is read up to this many bytes.
 const MAX_BYTES: u64 = 512 * 1024;
@@ -100,6 +101,7 @@ pub enum KubeconfigError {
 /// A file is missing or cannot be read, or a field is missing, wrong or not supported.
 pub fn load(root: &Root, path: &str, allow: Allow) -> Result<Kubeconfig, KubeconfigError> {
     let text = root.read_text(path, MAX_BYTES)?.ok_or_else(|| KubeconfigError::Missing { path: path.to_owned() })?;
+    let text = Zeroizing::new(text);
     let document = parse(&text, allow.insecure).map_err(|defect| match defect {
         Defect::Syntax(what) => KubeconfigError::Syntax { path: path.to_owned(), what },
         Defect::Field { field, what } => KubeconfigError::Field { path: path.to_owned(), field, what },

@@ -6,6 +6,7 @@ use crate::text::word;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
+use zeroize::Zeroizing;
 
 /// What the current context says; files are named, not yet read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,8 +62,8 @@ pub enum Defect {
 /// # Errors
 /// The first defect found.
 pub fn parse(text: &str, insecure: bool) -> Result<Document, Defect> {
-    let value = yaml::read(text).map_err(Defect::Syntax)?;
-    let top = Section::of("", &value)?;
+    let tree = yaml::read(text).map_err(Defect::Syntax)?;
+    let top = Section::of("", &tree.0)?;
     let kind = top.text("kind")?.unwrap_or("Config");
     if kind != "Config" {
         return Err(top.wrong("kind", "is not Config: this is no kubeconfig"));
@@ -211,8 +212,9 @@ impl<'a> Section<'a> {
         if let Some(Value::String(text)) = self.fields.get(&data)
             && !text.is_empty()
         {
-            let text: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
-            let bytes = STANDARD.decode(text).map_err(|_| self.wrong(&data, "is not base64"))?;
+            let mut unfolded = Zeroizing::new(Vec::with_capacity(text.len()));
+            unfolded.extend(text.bytes().filter(|b| !b.is_ascii_whitespace()));
+            let bytes = STANDARD.decode(&*unfolded).map_err(|_| self.wrong(&data, "is not base64"))?;
             return Ok(Some(Material { field: self.path(&data), source: Source::Data(Secret::new(bytes)) }));
         }
         self.text(&data)?;

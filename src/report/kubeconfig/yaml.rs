@@ -5,11 +5,34 @@
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 use serde_json::{Map, Value};
+use zeroize::Zeroize;
 
 /// Levels of nesting; a kubeconfig needs five.
 const MAX_DEPTH: usize = 32;
 /// Scalars, sequences and mappings together.
 const MAX_NODES: usize = 10_000;
+/// Punctuation that base64, names and URLs are not made of, and so the tokens, or nearly: the parser keeps every token of a flow sequence until it
+/// knows that the sequence is no key, some 200 bytes each, and a JSON object without a field that matters has six of them.
+const MAX_MARKS: usize = 32 * 1024;
+
+/// What was read. Some of its texts are secrets: all are wiped when it is dropped.
+#[derive(Debug)]
+pub(super) struct Tree(pub(super) Value);
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        wipe(&mut self.0);
+    }
+}
+
+fn wipe(value: &mut Value) {
+    match value {
+        Value::String(text) => text.zeroize(),
+        Value::Array(items) => items.iter_mut().for_each(wipe),
+        Value::Object(fields) => fields.values_mut().for_each(wipe),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
 
 /// Something opened and not yet closed.
 enum Open {
@@ -21,10 +44,14 @@ enum Open {
 ///
 /// # Errors
 /// What is wrong and where, without quoting the text.
-pub(super) fn read(text: &str) -> Result<Value, String> {
+pub(super) fn read(text: &str) -> Result<Tree, String> {
+    let marks = text.bytes().filter(|b| b.is_ascii_punctuation() && !b"+/=._-".contains(b)).count();
+    if marks > MAX_MARKS {
+        return Err("is larger or deeper than any kubeconfig".to_owned());
+    }
     // JSON is YAML too, but not with its tabs and escapes in every parser.
     if text.trim_start().starts_with('{') {
-        return serde_json::from_str(text).map_err(|e| format!("is not valid JSON: line {}, column {}", e.line(), e.column()));
+        return serde_json::from_str(text).map(Tree).map_err(|e| format!("is not valid JSON: line {}, column {}", e.line(), e.column()));
     }
     let mut open: Vec<Open> = Vec::new();
     let mut root = None;
@@ -81,7 +108,7 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
             },
         }
     }
-    Ok(root.unwrap_or(Value::Null))
+    Ok(Tree(root.unwrap_or(Value::Null)))
 }
 
 /// The core schema as far as a kubeconfig needs it: a number is only ever wrong there, so that its value does not matter.

@@ -18,7 +18,9 @@ pub(super) const MARK: &str = "\nskewguard:";
 
 /// The configuration. It holds the token, and is wiped when dropped.
 pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, files: &Files) -> Zeroizing<String> {
-    let mut text = Zeroizing::new(String::with_capacity(4096));
+    // Large enough to stay where it is: what a growing text leaves behind is not wiped.
+    let token = kubeconfig.token.as_ref().map_or(0, |token| token.expose().len());
+    let mut text = Zeroizing::new(String::with_capacity(8192 + 2 * token));
     for flag in ["silent", "show-error", "include", "globoff", "path-as-is", "http1.1", "tlsv1.2"] {
         text.push_str(flag);
         text.push('\n');

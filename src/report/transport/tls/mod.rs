@@ -66,8 +66,7 @@ fn build(kubeconfig: &Kubeconfig, limits: Limits) -> Result<Tls, String> {
     let server = Url::parse(&kubeconfig.server).map_err(|error| format!("server: {error}"))?;
     let mut headers = HeaderMap::new();
     if let Some(token) = &kubeconfig.token {
-        let mut value = b"Bearer ".to_vec();
-        value.extend_from_slice(token.expose());
+        let value = zeroize::Zeroizing::new([b"Bearer ", token.expose()].concat());
         let mut value = HeaderValue::from_bytes(&value).map_err(|_| "the token has characters that no header may have".to_owned())?;
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
