@@ -170,6 +170,10 @@ fn every_defect_names_the_file_the_field_and_the_remedy() {
         said(&good.replace(&token_line, "    token: 12345678"), &[]),
         "/etc/kubernetes/kubeconfig: users[kubelet].user.token: is not a text"
     );
+    for swallowed in [format!("kubelet\n  {BOOTSTRAP_TOKEN}"), BOOTSTRAP_TOKEN.to_owned()] {
+        let text = good.replace("current-context: kubelet", &format!("current-context: {swallowed}"));
+        assert_eq!(said(&text, &[]), "/etc/kubernetes/kubeconfig: contexts[...]: is missing; current-context names it");
+    }
     let in_file = good.replace(&token_line, "    tokenFile: /t");
     assert_eq!(
         said(&in_file, &[("t", "")]),

@@ -2,7 +2,6 @@
 
 use super::yaml;
 use crate::report::secret::Secret;
-use crate::text::word;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
@@ -157,6 +156,12 @@ fn host_name(text: &str) -> Option<String> {
     (text.len() <= 253 && !numeric && text.strip_suffix('.').unwrap_or(text).split('.').all(label)).then(|| text.to_owned())
 }
 
+/// A name as errors show it. In a damaged file a name may have swallowed the lines that follow it, a token among them.
+fn shown(name: &str) -> &str {
+    let fits = name.len() <= 48 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:/@".contains(&b));
+    if fits { name } else { "..." }
+}
+
 /// One mapping of the file, and where it stands.
 struct Section<'a> {
     at: String,
@@ -229,7 +234,7 @@ impl<'a> Section<'a> {
             None | Some(Value::Null) => &[],
             Some(_) => return Err(self.wrong(list, "is not a list")),
         };
-        let at = format!("{list}[{}]", word(name));
+        let at = format!("{list}[{}]", shown(name));
         let entry = entries.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(name));
         let missing = || Defect::Field { field: at.clone(), what: format!("is missing; {wanted_by} names it") };
         let entry = Section::of(&at, entry.ok_or_else(missing)?)?;
