@@ -5,7 +5,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The policy that `policy init` writes: it warns, with the limits that the Machine Config Operator has for all nodes at 4.21 and 4.22.
+/// The policy that `policy init` writes: it warns. `docs/policy.md` says where each of its limits comes from.
 pub const STARTER: &str = include_str!("init.json");
 
 /// The JSON Schema (2020-12) of a policy. It leaves room for fields and words of other releases; `lint` is the stricter one.

@@ -1,8 +1,9 @@
 //! What `docs/policy.md` says is so: its examples are clean, and its tables are what the code does.
 
-use crate::node;
-use skewguard::policy::{STARTER, choose, lint, parse};
-use skewguard::verdict::decide;
+use crate::{image_versions, node};
+use skewguard::policy::{DeniedVersions, Limit, Policy, STARTER, Setting, choose, lint, parse};
+use skewguard::verdict::{Outcome, decide};
+use skewguard::version::ImageVersion;
 
 fn docs() -> String {
     std::fs::read_to_string("docs/policy.md").unwrap()
@@ -26,7 +27,7 @@ fn table(name: &str) -> Vec<Vec<String>> {
 #[test]
 fn the_examples_are_without_mistakes() {
     let examples = examples();
-    assert_eq!(examples.len(), 4);
+    assert_eq!(examples.len(), 5);
     for example in examples {
         let report = lint(example.as_bytes());
         assert!(report.findings.is_empty(), "{example}{:#?}", report.findings);
@@ -35,8 +36,32 @@ fn the_examples_are_without_mistakes() {
 }
 
 #[test]
-fn the_smallest_policy_is_that_of_init_without_its_defaults() {
-    assert_eq!(parse(examples()[0].as_bytes()), parse(STARTER.as_bytes()));
+fn the_smallest_policy_is_that_of_init_with_its_first_limit_alone() {
+    let mut starter = parse(STARTER.as_bytes()).unwrap();
+    starter.limits.truncate(1);
+    assert_eq!(parse(examples()[0].as_bytes()).unwrap(), starter);
+}
+
+/// Also where somebody lowers the limit for any release, and for the releases that nobody has named yet.
+#[test]
+fn the_policy_of_init_refuses_what_cannot_boot_and_nothing_that_the_peer_allows() {
+    let starter = parse(STARTER.as_bytes()).unwrap();
+    let mut lowered = starter.clone();
+    lowered.limits[0] = Limit { denied_versions: Some(Setting::Known(DeniedVersions::default())), ..Limit::default() };
+    for image in image_versions() {
+        let version = ImageVersion::parse(&image);
+        let outcome = |release, policy: &Policy| decide(&node(&image, release, policy.clone())).verdict;
+        for release in ["4.21.3", "4.22.0", "4.23.1", "5.0.0", "5.4.2", "6.0.0"] {
+            let of_rhel_8 = version.rhel().is_some_and(|rhel| rhel.major < 9);
+            assert_eq!(
+                outcome(release, &starter) == Outcome::Refused,
+                of_rhel_8 || version.ocp().is_some_and(|ocp| ocp.minor < 13),
+                "{image}"
+            );
+            assert!(release == "4.21.3" || !of_rhel_8 || outcome(release, &lowered) == Outcome::Refused, "{image} {release}");
+        }
+        assert_eq!(outcome("4.21.3", &lowered) == Outcome::Allowed, version.is_known(), "{image}");
+    }
 }
 
 #[test]
@@ -52,7 +77,7 @@ fn the_verdicts_in_the_table_are_given() {
 
 #[test]
 fn the_limits_in_the_table_are_chosen() {
-    let policy = parse(examples()[1].as_bytes()).unwrap();
+    let policy = parse(examples()[2].as_bytes()).unwrap();
     let rows = table("choices");
     assert_eq!(rows.len(), 9);
     for row in rows {

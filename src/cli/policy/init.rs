@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 /// Write a policy to start from
 ///
-/// It warns and refuses nothing. Its one limit holds for every release and pool, with the minimums that the Machine Config Operator has for
-/// OCP 4.21 and 4.22: boot images of OCP 4.13 and RHEL 9.2.
+/// It warns and refuses nothing. Its limits are minimums of OCP 4.13 and RHEL 9.2: one for every release, one for OCP 4.22, from which on the
+/// Machine Config Operator enforces them itself, and one for OCP 4.23 and 5.0, which no longer have a daemon for boot images of RHEL 8.
+/// docs/policy.md has the sources, and says how to find the next limit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
