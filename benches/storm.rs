@@ -90,7 +90,7 @@ impl Watcher for Console {
             self.reasons.borrow_mut().insert(line.split("; next try").next().unwrap_or_default().to_owned());
         }
     }
-    fn cluster_knows(&mut self, _: &Verdict, knows: &ClusterKnows) {
+    fn cluster_knows(&mut self, _: &Verdict, knows: &ClusterKnows, _: Option<&str>) {
         if matches!(knows, ClusterKnows::Told(_)) && !std::mem::replace(&mut self.is_told, true) {
             self.told.borrow_mut().push(self.started.elapsed());
         }

@@ -18,5 +18,17 @@ pub mod text;
 pub mod verdict;
 pub mod version;
 
+/// Where a boot image has the program, and so the units in `systemd/`.
+pub const IMAGE_PATH: &str = "/usr/bin/skewguard";
+
+/// Where a MachineConfig puts the packed program, one or the other.
+pub const PACKED_PATHS: [&str; 2] = ["/etc/skewguard/skewguard.xz", "/etc/skewguard/skewguard.gz"];
+
+/// Where that is unpacked to.
+pub const UNPACKED_PATH: &str = "/run/skewguard/bin/skewguard";
+
+/// Where a pointer's program is fetched to: writable on CoreOS, and of type `bin_t` there.
+pub const FETCHED_PATH: &str = "/usr/local/bin/skewguard";
+
 /// The API version of every JSON object that skewguard writes or reads.
 pub const API_VERSION: &str = "skewguard.dev/v1alpha1";

@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         Output::Text => io.out.write_all(text::render(&verdict).as_bytes())?,
         Output::Json => writeln!(io.out, "{}", serde_json::to_string_pretty(&verdict)?)?,
         Output::Issue => {
-            io.out.write_all(message::issue(&verdict, &message::Context::default()).as_bytes())?;
+            io.out.write_all(message::issue(&verdict, &message::Context::load(&root, &verdict)).as_bytes())?;
             if !message::is_shown(&verdict) {
                 writeln!(io.err, "skewguard: {} ({}): nothing would be shown on the console", verdict.verdict, verdict.reason)?;
             }

@@ -55,7 +55,7 @@ impl Node {
         }
         // In the order of how long each may take: memory, /etc, /var, journald, a serial line.
         self.save(RUN_VERDICT_PATH, &verdict, io);
-        let context = self.context();
+        let context = Context::load(&self.root, &verdict);
         self.update_issue(&verdict, &context, io);
         self.save(KEPT_VERDICT_PATH, &verdict, io);
         journal::record(&verdict, self.live, io.err);
@@ -101,16 +101,6 @@ impl Node {
         if let Err(error) = done {
             let _ = writeln!(io.err, "skewguard: the message on the console: {error}");
         }
-    }
-
-    fn context(&self) -> Context {
-        let mut context = Context::default();
-        if self.live
-            && let Ok(program) = std::env::current_exe()
-        {
-            context.program = program.to_string_lossy().into_owned();
-        }
-        context
     }
 }
 

@@ -86,20 +86,16 @@ impl Watcher for Console<'_> {
         let _ = writeln!(self.err, "{priority}skewguard: {line}");
     }
 
-    fn cluster_knows(&mut self, verdict: &Verdict, knows: &ClusterKnows) {
-        let mut context = Context {
+    fn cluster_knows(&mut self, verdict: &Verdict, knows: &ClusterKnows, address: Option<&str>) {
+        let context = Context {
+            address: address.map(str::to_owned),
             cluster: match knows {
                 ClusterKnows::NotYet => message::ClusterKnows::NotYet,
                 ClusterKnows::Told(name) => message::ClusterKnows::Reported { name: name.clone() },
                 ClusterKnows::CannotBeTold(why) => message::ClusterKnows::NotReportable { why: why.clone() },
             },
-            ..Context::default()
+            ..Context::load(self.root, verdict)
         };
-        if self.live
-            && let Ok(program) = std::env::current_exe()
-        {
-            context.program = program.to_string_lossy().into_owned();
-        }
         let done = console::refresh(self.root, verdict, &context).map_err(|error| error.to_string()).and_then(|change| match change {
             Change::Shown | Change::Restored if self.live => live::reload_prompts().map_err(|error| error.to_string()),
             Change::Shown | Change::Restored | Change::Nothing => Ok(()),

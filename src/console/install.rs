@@ -77,7 +77,11 @@ pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<Chan
     if verdict.gate.as_ref().is_some_and(|gate| gate.held) && !root.exists(STAMP_PATH)? {
         return Ok(if restore(root)? { Change::Restored } else { Change::Nothing });
     }
-    if pending_restore(root) { update(root, verdict, context) } else { Ok(Change::Nothing) }
+    if !pending_restore(root) {
+        return Ok(Change::Nothing);
+    }
+    context.save(root, verdict)?;
+    update(root, verdict, context)
 }
 
 /// Restores what was there before any message; whether one stood.

@@ -6,6 +6,7 @@ use nix::fcntl::OFlag;
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -15,11 +16,18 @@ const AGETTY: &str = "/usr/sbin/agetty";
 /// How long `agetty --reload` may take; it touches one file.
 const RELOAD_MAX: Duration = Duration::from_secs(2);
 
-/// Makes waiting login prompts print `/etc/issue` anew (agetty(8), `--reload`, since util-linux 2.26).
+/// The file that waiting agettys watch.
+const RELOAD_FILE: &str = "/run/agetty.reload";
+
+/// Makes waiting login prompts print `/etc/issue` anew (agetty(8), `--reload`, since util-linux 2.26). Where the file that they watch is not
+/// there none waits; made by us, it would have an SELinux type that they may not watch.
 ///
 /// # Errors
 /// It cannot be run, fails, or takes longer than two seconds; then it is ended. The error names it.
 pub fn reload_prompts() -> Result<(), Error> {
+    if !Path::new(RELOAD_FILE).exists() {
+        return Ok(());
+    }
     let done = run_bounded(Command::new(AGETTY).arg("--reload"), RELOAD_MAX);
     done.map_err(|error| Error::new(error.kind(), format!("{AGETTY} --reload: {error}")))
 }

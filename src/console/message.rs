@@ -6,15 +6,17 @@
 pub(super) use super::page::LINES as LINES_MAX;
 use super::page::{Page, Printer, TEXT, ascii};
 use super::platform::{Fix, Wanted, fix, installed_over};
+use crate::IMAGE_PATH;
 use crate::policy::POLICY_PATH;
 use crate::text::cut;
 use crate::verdict::{Action, Finding, Judged, LetThrough, Outcome, OverrideSource, Reason, Verdict};
 use crate::version::Scheme;
+use serde::{Deserialize, Serialize};
 
 /// What a message says beside the verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Context {
-    /// The node's address for `ssh`. `None` where it is not known yet: `/etc/issue` then says agetty's `\4`, which follows the network.
+    /// The node's address for `ssh`. `None` where it is not known yet: the login prompt then has agetty's `\4` and `\6`, which follow the network.
     pub address: Option<String>,
     /// The full path of this program on the node.
     pub program: String,
@@ -24,12 +26,12 @@ pub struct Context {
 
 impl Default for Context {
     fn default() -> Self {
-        Self { address: None, program: DEFAULT_PROGRAM.to_owned(), cluster: ClusterKnows::NotYet }
+        Self { address: None, program: IMAGE_PATH.to_owned(), cluster: ClusterKnows::NotYet }
     }
 }
 
 /// Whether the cluster knows of the verdict, as far as it is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClusterKnows {
     /// Nothing was delivered yet.
     NotYet,
@@ -45,10 +47,7 @@ pub enum ClusterKnows {
     },
 }
 
-/// Where the RPM and the MachineConfig put this program.
-const DEFAULT_PROGRAM: &str = "/usr/bin/skewguard";
-
-/// Longest path of this program that fits on the line behind an IPv4 address; one found through `$PATH` is better than a cut one.
+/// Longest path of this program that fits on the line behind an address; one found through `$PATH` is better than a cut one.
 const PROGRAM_MAX: usize = 28;
 
 /// What is to be said.
@@ -307,15 +306,21 @@ fn wanted_major(finding: &Finding) -> Wanted {
 
 fn let_in(page: &mut Page, context: &Context, printer: Printer) {
     let command = allow(context);
+    let or_boot = format!("{command} (or boot with skewguard=off)");
     match (printer, &context.address) {
         (Printer::Plain, _) => page.item("Let in", &command, 1),
-        (Printer::Agetty, None) => page.item_with_escape("Let in", "ssh core@", "\\4", &format!(", then: {command}")),
+        // agetty has no escape for "whichever there is". It fills in what it finds, and draws the prompt again when an address comes or goes.
+        (Printer::Agetty, None) => {
+            page.item_of_escapes("Let in", r"ssh core@\4 or \6");
+            page.item("", &or_boot, 1);
+            return;
+        }
         (Printer::Agetty, Some(address)) => {
             let whole = format!("ssh core@{address}, then: {command}");
             // IPv6 addresses are long, and half a command is none.
             if whole.len() > TEXT {
                 page.item("Let in", &format!("ssh core@{address}, then:"), 1);
-                page.item("", &format!("{command} (or boot with skewguard=off)"), 1);
+                page.item("", &or_boot, 1);
                 return;
             }
             page.item("Let in", &whole, 1);

@@ -3,6 +3,7 @@
 //! [`message`] makes the texts (pure); [`install`] puts them on top of `/etc/issue` and into `/etc/motd.d`, and takes them away again;
 //! [`live`] refreshes the login prompts and writes the short form to the console and the kernel log.
 
+mod known;
 mod page;
 mod platform;
 

@@ -49,9 +49,9 @@ impl Page {
         }
     }
 
-    /// A labelled line with an agetty escape in the middle, which is not neutralised. `after` has to be short enough by construction.
-    pub(super) fn item_with_escape(&mut self, label: &str, before: &str, escape: &'static str, after: &str) {
-        self.lines.push(format!("{label:LABEL$}{}{escape}{}", self.escaped(before), self.escaped(after)));
+    /// A labelled line of our own with agetty escapes, which are not neutralised. It has to be short enough whatever they become.
+    pub(super) fn item_of_escapes(&mut self, label: &str, text: &'static str) {
+        self.lines.push(format!("{label:LABEL$}{text}"));
     }
 
     /// The text, at most [`LINES`] lines, each ended.

@@ -16,15 +16,9 @@ pub const UNPACK_SERVICE: &str = "skewguard-unpack.service";
 /// What a MachineConfig with a binary delivers.
 pub const DELIVERED: [&str; 3] = [UNPACK_SERVICE, SERVICE, REPORT_SERVICE];
 
-/// Where the packed binary is written, one or the other.
-pub const PACKED_PATHS: [&str; 2] = ["/etc/skewguard/skewguard.xz", "/etc/skewguard/skewguard.gz"];
-/// Where it is unpacked to.
-pub const UNPACKED_PATH: &str = "/run/skewguard/bin/skewguard";
-/// Where a pointer's binary is fetched to: writable on CoreOS, and of type `bin_t` there.
-pub const FETCHED_PATH: &str = "/usr/local/bin/skewguard";
+pub use crate::{FETCHED_PATH, PACKED_PATHS, UNPACKED_PATH};
 
-/// Where a boot image has the binary, and so the units in `systemd/`.
-const IMAGE_PATH: &str = "/usr/bin/skewguard";
+use crate::IMAGE_PATH;
 
 const SERVICE_TEXT: &str = include_str!("../../systemd/skewguard.service");
 const REPORT_TEXT: &str = include_str!("../../systemd/skewguard-report.service");
@@ -79,11 +73,11 @@ fn without_comments(text: &str) -> String {
 
 /// The unit that unpacks. Whatever fails in it, the gate goes on without a binary, and so does the boot.
 ///
-/// /run because a joined node keeps nothing there and /usr is read-only. Files there get the type `var_run_t`, which init may not execute,
-/// so the type is taken from /usr/bin; `chcon` fails harmlessly where there is no SELinux. That /run is mounted nosuid does not keep init from
-/// changing the domain (selinux-policy, unconfinedservice.te: `init_nnp_daemon_domain`). Only the renamed file is ever executed, so a
-/// unit that is killed half-way leaves no half a program. A file that unpacks to more than a binary may have is cut off (`LimitFSIZE=`), and
-/// with that fails. Directives known to systemd 239 only.
+/// /run because a joined node keeps nothing there and /usr is read-only. What the shell writes there gets the type `initrc_var_run_t`, which init
+/// may not execute, so the type is taken from /usr/bin. `chcon` fails harmlessly where there is no SELinux; where there is, the line after it says
+/// what follows. That /run is mounted nosuid does not keep init from changing the domain (selinux-policy, unconfined.te:
+/// `init_nnp_daemon_domain`). Only the renamed file is ever executed, so a unit that is killed half-way leaves no half a program. A file that
+/// unpacks to more than a binary may have is cut off (`LimitFSIZE=`), and with that fails. Directives known to systemd 239 only.
 fn unpack(arch: Arch, compression: Compression) -> String {
     let dir = UNPACKED_PATH.trim_end_matches("/skewguard");
     format!(
@@ -104,6 +98,7 @@ ExecStart=/usr/bin/mkdir -p {dir}
 ExecStart=/bin/sh -c '{program} {path} >{UNPACKED_PATH}.new'
 ExecStart=/usr/bin/chmod 0755 {UNPACKED_PATH}.new
 ExecStart=-/usr/bin/chcon --reference=/usr/bin {UNPACKED_PATH}.new
+ExecStart=-/bin/sh -c '[ ! -e /sys/fs/selinux/enforce ] || /usr/bin/ls -Z {UNPACKED_PATH}.new | /usr/bin/grep -q :bin_t: || echo \"<3>{REPORT_SERVICE} cannot start: {UNPACKED_PATH} did not get the SELinux type bin_t\"'
 ExecStart=/usr/bin/mv -f {UNPACKED_PATH}.new {UNPACKED_PATH}
 
 [Install]
@@ -173,6 +168,7 @@ ExecStart=/usr/bin/mkdir -p /run/skewguard/bin
 ExecStart=/bin/sh -c '/usr/bin/xz -dc --memlimit-decompress=64MiB /etc/skewguard/skewguard.xz >/run/skewguard/bin/skewguard.new'
 ExecStart=/usr/bin/chmod 0755 /run/skewguard/bin/skewguard.new
 ExecStart=-/usr/bin/chcon --reference=/usr/bin /run/skewguard/bin/skewguard.new
+ExecStart=-/bin/sh -c '[ ! -e /sys/fs/selinux/enforce ] || /usr/bin/ls -Z /run/skewguard/bin/skewguard.new | /usr/bin/grep -q :bin_t: || echo \"<3>skewguard-report.service cannot start: /run/skewguard/bin/skewguard did not get the SELinux type bin_t\"'
 ExecStart=/usr/bin/mv -f /run/skewguard/bin/skewguard.new /run/skewguard/bin/skewguard
 
 [Install]
@@ -187,5 +183,23 @@ WantedBy=multi-user.target
         ] {
             assert!(gzip.lines().any(|found| found == line), "{gzip}");
         }
+    }
+
+    /// The line after chcon, run as systemd would, with `ls -Z` and SELinux played.
+    #[test]
+    fn a_program_that_did_not_get_its_type_is_said_and_fails_nothing() {
+        let unit = unpack(Arch::X86_64, Compression::Xz);
+        let line = unit.lines().find(|line| line.contains("ls -Z")).unwrap_or_else(|| panic!("{unit}"));
+        let script = line.trim_start_matches("ExecStart=-/bin/sh -c '").trim_end_matches('\'');
+        let said = |selinux: &str, context: &str| {
+            let script = script.replace("/sys/fs/selinux/enforce", selinux).replace("/usr/bin/ls -Z", &format!("echo {context}"));
+            let output = std::process::Command::new("/bin/sh").args(["-c", &script]).output().expect("sh runs");
+            assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let word = "<3>skewguard-report.service cannot start: /run/skewguard/bin/skewguard did not get the SELinux type bin_t\n";
+        assert_eq!(said("/", "system_u:object_r:initrc_var_run_t:s0"), word);
+        assert_eq!(said("/", "system_u:object_r:bin_t:s0"), "");
+        assert_eq!(said("/nonexistent", "?"), "");
     }
 }

@@ -94,6 +94,8 @@ struct Run<'a, C, W> {
     /// Why the cluster cannot be told, as far as a person has to mend it.
     obstacle: Option<String>,
     knows: ClusterKnows,
+    /// The address that the console was told.
+    address: Option<String>,
 }
 
 impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
@@ -122,6 +124,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             nameless: None,
             obstacle: None,
             knows: ClusterKnows::NotYet,
+            address: None,
         }
     }
 
@@ -336,6 +339,8 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
 
     /// The node may have joined, or been let through, or been decided about anew.
     fn look_again(&mut self) {
+        (self.parts.refresh)(&mut self.parts.identity);
+        self.news();
         if !self.delivery.in_flight()
             && let Some(observed) = situation::this_boots(self.parts.root)
             && self.inventory.as_ref() != Some(&observed.verdict)
@@ -405,7 +410,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
     }
 
-    /// Tells the console what the cluster knows by now, where that has changed.
+    /// Tells the console what the cluster knows by now and at which address the node is, where that has changed.
     fn news(&mut self) {
         let Some(verdict) = self.told() else { return };
         let knows = if self.state.known_report(&self.name).is_some() {
@@ -415,9 +420,10 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         } else {
             self.obstacle.clone().map_or(ClusterKnows::NotYet, ClusterKnows::CannotBeTold)
         };
-        if knows != self.knows {
-            self.parts.watcher.cluster_knows(&verdict, &knows);
-            self.knows = knows;
+        let address = self.parts.identity.addresses.first().cloned();
+        if knows != self.knows || address != self.address {
+            self.parts.watcher.cluster_knows(&verdict, &knows, address.as_deref());
+            (self.knows, self.address) = (knows, address);
         }
     }
 }

@@ -21,6 +21,10 @@ fn as_agetty(text: &str) -> String {
                 chars.next();
                 out.push_str("255.255.255.255");
             }
+            ('\\', Some('6')) => {
+                chars.next();
+                out.push_str("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff");
+            }
             ('\\', next) => panic!("agetty would take \\\\{next:?} for an escape in\n{text}"),
             (c, _) => out.push(c),
         }

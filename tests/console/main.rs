@@ -1,6 +1,7 @@
 //! What people read on the console of a node, and what becomes of the files that it is written to.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+mod agetty;
 mod hostile;
 mod shown;
 mod text;

@@ -3,6 +3,7 @@
 use crate::Node;
 use skewguard::console::{self, Change, ClusterKnows, Context};
 use skewguard::node::Root;
+use skewguard::verdict::{GateStatus, Verdict};
 use std::fs;
 
 /// A node whose `/etc/issue` is a symlink, as on RHCOS.
@@ -40,4 +41,72 @@ fn the_message_follows_the_verdict_and_what_the_cluster_knows() {
     assert_eq!(console::update(&root, &allowed, &Context::default()).expect("works"), Change::Restored);
     assert!(fs::symlink_metadata(dir.path().join("etc/issue")).expect("there").is_symlink());
     assert!(!dir.path().join("etc/motd.d/skewguard").exists() && !console::pending_restore(&root));
+}
+
+/// As `enforce` leaves it on a node that is held.
+fn held() -> Verdict {
+    Verdict { gate: Some(GateStatus { held: true, ..GateStatus::default() }), ..Node::default().verdict() }
+}
+
+fn stamp(dir: &std::path::Path) {
+    fs::create_dir_all(dir.join("run/skewguard")).expect("made");
+    fs::write(dir.join("run/skewguard/refused"), "").expect("written");
+}
+
+/// What the report has learnt is not unlearnt: neither by another run of `enforce`, which knows nothing of the network, nor by `check`.
+#[test]
+fn whoever_writes_or_prints_the_message_next_says_what_is_known() {
+    let (dir, root) = node();
+    stamp(dir.path());
+    fs::create_dir_all(dir.path().join("run/skewguard/bin")).expect("made");
+    fs::write(dir.path().join("run/skewguard/bin/skewguard"), "").expect("written");
+    let read = || fs::read_to_string(dir.path().join("etc/issue")).expect("readable");
+    let expected = |context: &Context| format!("{}\\S\n", console::message::issue(&held(), context));
+
+    let first = Context::load(&root, &held());
+    console::update(&root, &held(), &first).expect("works");
+    assert!(read().contains("sudo /run/skewguard/bin/skewguard allow"), "the program that the units run: {}", read());
+    let why = "403, the Role skewguard-report is missing there".to_owned();
+    let learnt = Context { address: Some("2001:db8::7".to_owned()), cluster: ClusterKnows::NotReportable { why }, ..first.clone() };
+    console::refresh(&root, &held(), &learnt).expect("works");
+    assert_eq!(read(), expected(&learnt));
+    assert_eq!(Context::load(&root, &held()), learnt);
+    // It is about this verdict, and of this boot.
+    let other = Verdict { message: "another".to_owned(), ..held() };
+    assert_eq!(Context::load(&root, &other), first);
+    fs::write(dir.path().join("run/skewguard/console.json"), "{}").expect("written");
+    assert_eq!(Context::load(&root, &held()), first);
+}
+
+#[test]
+fn the_program_is_the_one_that_the_units_of_the_node_run() {
+    let places = [
+        ("usr/bin/skewguard", "/usr/bin/skewguard"),
+        ("usr/local/bin/skewguard", "/usr/local/bin/skewguard"),
+        ("run/skewguard/bin/skewguard", "/run/skewguard/bin/skewguard"),
+    ];
+    let (dir, root) = node();
+    assert_eq!(Context::load(&root, &held()).program, "/usr/bin/skewguard");
+    // The disk of a node that is not running.
+    fs::create_dir_all(dir.path().join("etc/skewguard")).expect("made");
+    fs::write(dir.path().join("etc/skewguard/skewguard.gz"), "").expect("written");
+    assert_eq!(Context::load(&root, &held()).program, "/run/skewguard/bin/skewguard");
+    for (file, program) in places {
+        fs::create_dir_all(dir.path().join(file).parent().expect("a directory")).expect("made");
+        fs::write(dir.path().join(file), "").expect("written");
+        assert_eq!(Context::load(&root, &held()).program, program);
+    }
+}
+
+/// `allow` may come between the report's look at the verdict and the message.
+#[test]
+fn no_message_comes_back_on_a_node_that_was_let_through() {
+    let (dir, root) = node();
+    stamp(dir.path());
+    console::update(&root, &held(), &Context::default()).expect("works");
+    fs::remove_file(dir.path().join("run/skewguard/refused")).expect("removed");
+    // Also where `allow` could not take it away.
+    assert_eq!(console::refresh(&root, &held(), &Context::default()).expect("works"), Change::Restored);
+    assert!(fs::symlink_metadata(dir.path().join("etc/issue")).expect("there").is_symlink());
+    assert_eq!(console::refresh(&root, &held(), &Context::default()).expect("works"), Change::Nothing);
 }

@@ -173,7 +173,10 @@ fn the_address_is_agettys_until_it_is_known() {
         lines.join("\n")
     };
     let boot = "\n        or, without ssh, boot with the kernel argument skewguard=off";
-    assert_eq!(let_in(None, "/usr/bin/skewguard"), format!(r"Let in  ssh core@\4, then: sudo /usr/bin/skewguard allow{boot}"));
+    assert_eq!(
+        let_in(None, "/usr/bin/skewguard"),
+        "Let in  ssh core@\\4 or \\6\n        sudo /usr/bin/skewguard allow (or boot with skewguard=off)"
+    );
     assert_eq!(let_in(Some("10.0.0.12"), "/opt/skewguard"), format!("Let in  ssh core@10.0.0.12, then: sudo /opt/skewguard allow{boot}"));
     assert_eq!(
         let_in(Some(r"10.0.0.12\S"), "/a/very/long/path/that/would/not/fit/bin/skewguard"),

@@ -158,7 +158,7 @@ struct Nobody;
 
 impl Watcher for Nobody {
     fn line(&mut self, _: Level, _: &str) {}
-    fn cluster_knows(&mut self, _: &Verdict, _: &ClusterKnows) {}
+    fn cluster_knows(&mut self, _: &Verdict, _: &ClusterKnows, _: Option<&str>) {}
     fn remediation(&self, _: &Verdict) -> String {
         String::new()
     }

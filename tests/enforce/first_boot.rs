@@ -116,6 +116,20 @@ fn a_refused_node_has_the_message_on_top_of_etc_issue_and_one_that_goes_on_besid
 }
 
 #[test]
+fn check_prints_the_message_that_stands() {
+    for (name, at) in [(REFUSED, "etc/issue"), (WARNED, "etc/issue.d/skewguard.issue")] {
+        let node = Node::new(name);
+        std::fs::create_dir_all(node.path("usr/local/bin")).expect("made");
+        std::fs::write(node.path("usr/local/bin/skewguard"), "").expect("written");
+        node.run("enforce");
+        let printed = String::from_utf8(node.run_with("check", &["--output", "issue"]).stdout).expect("text");
+        let stands = node.read(at).expect("a message");
+        assert!(stands.starts_with(&printed) && printed.starts_with("*** "), "{name}: {printed}\n{stands}");
+        assert_eq!(printed.contains("sudo /usr/local/bin/skewguard allow"), name == REFUSED, "{printed}");
+    }
+}
+
+#[test]
 fn a_root_that_is_none_is_an_error() {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_skewguard")).args(["enforce", "--root", "/nonexistent"]).output();
     let output = output.expect("skewguard starts");

@@ -36,6 +36,30 @@ async fn a_refused_node_reports_once_and_says_it_again_every_two_hours() {
     assert_eq!(*log.knows.lock().unwrap(), [ClusterKnows::Told(Some(report.as_str().unwrap().to_owned()))]);
 }
 
+/// At the first boot there may be none before the report has begun; and a lease may end.
+#[tokio::test(start_paused = true)]
+async fn the_console_is_told_of_each_address_as_it_comes() {
+    let (node, log, cluster) = (Node::refused(), Log::default(), Cluster::new(|_, _| status(201)));
+    let started = Instant::now();
+    let lease = |identity: &mut skewguard::node::identity::Identity| {
+        let addresses: &[&str] = match started.elapsed().as_secs() {
+            ..100 => &[],
+            100..300 => &["2001:db8::7"],
+            _ => &["192.0.2.7", "2001:db8::7"],
+        };
+        identity.addresses = addresses.iter().map(|address| (*address).to_owned()).collect();
+    };
+    let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200);
+    let mut parts = node.parts(&cluster, &log, &now);
+    lease(&mut parts.identity);
+    parts.refresh = &lease;
+    assert!(tokio::time::timeout(Duration::from_secs(400), run(parts)).await.is_err());
+    let addresses: Vec<Option<String>> = log.addresses.lock().unwrap().clone();
+    let mut changes = addresses.clone();
+    changes.dedup();
+    assert_eq!(changes, [None, Some("2001:db8::7".to_owned()), Some("192.0.2.7".to_owned())], "{addresses:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_later_boot_repeats_nothing_and_the_console_knows_at_once() {
     let (node, cluster) = (Node::refused(), Cluster::new(|_, _| status(201)));

@@ -90,14 +90,20 @@ pub(crate) fn status(status: u16) -> Reply {
 pub(crate) struct Log {
     pub(crate) lines: Arc<Mutex<Vec<(Level, String)>>>,
     pub(crate) knows: Arc<Mutex<Vec<ClusterKnows>>>,
+    /// Each address that the console was told.
+    pub(crate) addresses: Arc<Mutex<Vec<Option<String>>>>,
 }
 
 impl Watcher for Log {
     fn line(&mut self, level: Level, line: &str) {
         self.lines.lock().unwrap().push((level, line.to_owned()));
     }
-    fn cluster_knows(&mut self, _: &Verdict, knows: &ClusterKnows) {
-        self.knows.lock().unwrap().push(knows.clone());
+    fn cluster_knows(&mut self, _: &Verdict, knows: &ClusterKnows, address: Option<&str>) {
+        let mut known = self.knows.lock().unwrap();
+        if known.last().unwrap_or(&ClusterKnows::NotYet) != knows {
+            known.push(knows.clone());
+        }
+        self.addresses.lock().unwrap().push(address.map(str::to_owned));
     }
     fn remediation(&self, _: &Verdict) -> String {
         "Set a newer AMI.".to_owned()

@@ -2,7 +2,7 @@
 //! sources): in which domain each program runs, and that this domain may do it. A need that no row of the table answers fails, too.
 
 use super::{DIRECTIVES, folder};
-use skewguard::console::install::STATE;
+use skewguard::console::install::{BESIDE, MOTD, STATE};
 use skewguard::gate::STAMP_PATH;
 use skewguard::node::{ENCAPSULATED_PATH, KEPT_VERDICT_PATH, OVERRIDE_PATH, RECORD_PATH, RUN_VERDICT_PATH, SERVED_PATH};
 use skewguard::render::binary::{Arch, Compression};
@@ -209,7 +209,7 @@ fn needs_of_the_agent() -> Vec<Need> {
     let mut needs = Vec::new();
     let drop_in = "/run/systemd/system/kubelet.service.d/50-skewguard.conf";
     let state = [RUN_VERDICT_PATH, STAMP_PATH, OVERRIDE_PATH, KEPT_VERDICT_PATH, RECORD_PATH, STATE, STATE_PATH, INSTALLATION_PATH];
-    for path in state.into_iter().chain(["/etc/issue", "/etc/motd.d/skewguard", drop_in]) {
+    for path in state.into_iter().chain(["/etc/issue", BESIDE, MOTD, drop_in]) {
         needs.push(need(AGENT, type_of(path), "file", "create write open rename unlink", path));
         let (directory, _) = path.rsplit_once('/').expect("a directory");
         needs.push(need(AGENT, type_of(directory), "dir", "create add_name remove_name write", path));

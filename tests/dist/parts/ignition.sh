@@ -112,7 +112,7 @@ unpacks() {
     local unit=$out/root/etc/systemd/system/skewguard-unpack.service command
     binary "$out/machineconfig.ign"
     sed -n 's/^ExecStart=//p' "$unit" | sed "s#/etc/skewguard#$out/root/etc/skewguard#g; s#/run/skewguard#$out/run#g" >"$out/unpack"
-    [[ $(wc -l <"$out/unpack") == 5 ]]
+    [[ $(wc -l <"$out/unpack") == 6 ]]
     while IFS= read -r command; do
         # A `-` in front: its failure does not count (systemd.service(5)); chcon fails where there is no SELinux.
         if [[ $command == -* ]]; then sh -c "${command#-}" || :; else sh -c "$command"; fi

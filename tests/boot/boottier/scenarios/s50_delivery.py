@@ -15,7 +15,7 @@ def both_ways(world, delivery, wiring):
     boot = node.boot().settle()
     refused(world, node, boot, message=message, **FACTS)
     # The command that the message gives is there under that name.
-    command = next(line.split("sudo ")[1] for line in boot.read("/etc/issue").splitlines() if "sudo " in line)
+    command = next(line.split("sudo ")[1].split(" (")[0] for line in boot.read("/etc/issue").splitlines() if "sudo " in line)
     world.expect.that(boot.succeeds(f"{command} --help"), f"the command of the message to exist: {command}")
     boot.power_off()
     node = world.node(delivery=delivery, wiring=wiring, policy=ALLOWING)
