@@ -90,10 +90,11 @@ impl Watcher for Console {
             self.reasons.borrow_mut().insert(line.split("; next try").next().unwrap_or_default().to_owned());
         }
     }
-    fn cluster_knows(&mut self, _: &Verdict, knows: &ClusterKnows, _: Option<&str>) {
+    fn cluster_knows(&mut self, _: &Verdict, knows: &ClusterKnows, _: Option<&str>) -> bool {
         if matches!(knows, ClusterKnows::Told(_)) && !std::mem::replace(&mut self.is_told, true) {
             self.told.borrow_mut().push(self.started.elapsed());
         }
+        true
     }
     fn remediation(&self, _: &Verdict) -> String {
         "Set a newer AMI in the MachineSet, then delete this Machine.".to_owned()

@@ -2,9 +2,9 @@
 
 use super::{Exit, Failure, Io};
 use crate::console::{self, Change, Context, live, message};
-use crate::node::Root;
 use crate::node::bus::SYSTEM_BUS;
 use crate::node::identity::Identity;
+use crate::node::{Lock, Root};
 use crate::report::carrier::Network;
 use crate::report::kubeconfig::Allow;
 use crate::report::random::chance;
@@ -86,7 +86,12 @@ impl Watcher for Console<'_> {
         let _ = writeln!(self.err, "{priority}skewguard: {line}");
     }
 
-    fn cluster_knows(&mut self, verdict: &Verdict, knows: &ClusterKnows, address: Option<&str>) {
+    fn cluster_knows(&mut self, verdict: &Verdict, knows: &ClusterKnows, address: Option<&str>) -> bool {
+        if !console::pending_restore(self.root) {
+            return true;
+        }
+        // `enforce` or `allow` may be about to change what is said here.
+        let Ok(_lock) = Lock::take(self.root) else { return false };
         let context = Context {
             address: address.map(str::to_owned),
             cluster: match knows {
@@ -103,6 +108,7 @@ impl Watcher for Console<'_> {
         if let Err(error) = done {
             self.line(Level::Warning, &format!("the message on the console: {error}"));
         }
+        true
     }
 
     fn remediation(&self, verdict: &Verdict) -> String {

@@ -47,8 +47,8 @@ impl Context {
 
 /// The program that the units of this node run. Those of a MachineConfig and of a pointer shadow the boot image's.
 fn installed(root: &Root) -> &'static str {
-    let there = |path: &&str| root.exists(path).unwrap_or(false);
-    let program = [UNPACKED_PATH, FETCHED_PATH, IMAGE_PATH].into_iter().find(there);
+    let there = |path: &str| root.exists(path).unwrap_or(false);
+    let program = [UNPACKED_PATH, FETCHED_PATH, IMAGE_PATH].into_iter().find(|path| there(path));
     // Of a node that is not running, nothing is in /run.
-    program.unwrap_or_else(|| if PACKED_PATHS.iter().any(|path| there(&path)) { UNPACKED_PATH } else { IMAGE_PATH })
+    program.unwrap_or_else(|| if PACKED_PATHS.iter().any(|path| there(path)) { UNPACKED_PATH } else { IMAGE_PATH })
 }

@@ -421,8 +421,8 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             self.obstacle.clone().map_or(ClusterKnows::NotYet, ClusterKnows::CannotBeTold)
         };
         let address = self.parts.identity.addresses.first().cloned();
-        if knows != self.knows || address != self.address {
-            self.parts.watcher.cluster_knows(&verdict, &knows, address.as_deref());
+        let news = knows != self.knows || address != self.address;
+        if news && self.parts.watcher.cluster_knows(&verdict, &knows, address.as_deref()) {
             (self.knows, self.address) = (knows, address);
         }
     }

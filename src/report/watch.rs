@@ -17,8 +17,8 @@ pub enum ClusterKnows {
 pub trait Watcher {
     /// A line for the journal.
     fn line(&mut self, level: Level, line: &str);
-    /// What the cluster knows of this verdict has changed, or the node's first address.
-    fn cluster_knows(&mut self, verdict: &Verdict, knows: &ClusterKnows, address: Option<&str>);
+    /// What the cluster knows of this verdict has changed, or the node's first address. Whether that was taken in; else it is said again.
+    fn cluster_knows(&mut self, verdict: &Verdict, knows: &ClusterKnows, address: Option<&str>) -> bool;
     /// What an admin can do about this verdict.
     fn remediation(&self, verdict: &Verdict) -> String;
 }

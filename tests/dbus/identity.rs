@@ -158,7 +158,9 @@ struct Nobody;
 
 impl Watcher for Nobody {
     fn line(&mut self, _: Level, _: &str) {}
-    fn cluster_knows(&mut self, _: &Verdict, _: &ClusterKnows, _: Option<&str>) {}
+    fn cluster_knows(&mut self, _: &Verdict, _: &ClusterKnows, _: Option<&str>) -> bool {
+        true
+    }
     fn remediation(&self, _: &Verdict) -> String {
         String::new()
     }

@@ -60,6 +60,16 @@ async fn the_console_is_told_of_each_address_as_it_comes() {
     assert_eq!(changes, [None, Some("2001:db8::7".to_owned()), Some("192.0.2.7".to_owned())], "{addresses:?}");
 }
 
+/// As while `enforce` or `allow` has the lock.
+#[tokio::test(start_paused = true)]
+async fn a_console_that_is_busy_is_told_again() {
+    let (node, log, cluster) = (Node::refused(), Log::default(), Cluster::new(|_, _| status(201)));
+    *log.busy.lock().unwrap() = 7;
+    node.run(&cluster, &log, HOUR).await;
+    assert!(matches!(log.knows.lock().unwrap()[..], [ClusterKnows::Told(Some(_))]));
+    assert_eq!(*log.addresses.lock().unwrap(), [Some("10.0.1.23".to_owned())], "once, when it is taken in");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_later_boot_repeats_nothing_and_the_console_knows_at_once() {
     let (node, cluster) = (Node::refused(), Cluster::new(|_, _| status(201)));

@@ -90,6 +90,8 @@ pub(crate) fn status(status: u16) -> Reply {
 pub(crate) struct Log {
     pub(crate) lines: Arc<Mutex<Vec<(Level, String)>>>,
     pub(crate) knows: Arc<Mutex<Vec<ClusterKnows>>>,
+    /// How often the console will be busy.
+    pub(crate) busy: Arc<Mutex<usize>>,
     /// Each address that the console was told.
     pub(crate) addresses: Arc<Mutex<Vec<Option<String>>>>,
 }
@@ -98,12 +100,18 @@ impl Watcher for Log {
     fn line(&mut self, level: Level, line: &str) {
         self.lines.lock().unwrap().push((level, line.to_owned()));
     }
-    fn cluster_knows(&mut self, _: &Verdict, knows: &ClusterKnows, address: Option<&str>) {
+    fn cluster_knows(&mut self, _: &Verdict, knows: &ClusterKnows, address: Option<&str>) -> bool {
+        let left = self.busy.lock().unwrap().checked_sub(1);
+        if let Some(left) = left {
+            *self.busy.lock().unwrap() = left;
+            return false;
+        }
         let mut known = self.knows.lock().unwrap();
         if known.last().unwrap_or(&ClusterKnows::NotYet) != knows {
             known.push(knows.clone());
         }
         self.addresses.lock().unwrap().push(address.map(str::to_owned));
+        true
     }
     fn remediation(&self, _: &Verdict) -> String {
         "Set a newer AMI.".to_owned()
