@@ -3,7 +3,7 @@
 //! `MESSAGE_ID`s, fields and priorities are a stable interface: `docs/journal.md` lists them and `dist/skewguard.catalog` explains them to
 //! `journalctl -x`. A journald that is missing, deaf or stuck costs the node at most [`LIMIT`] and the entry, never the job.
 
-use crate::verdict::{Outcome, Verdict};
+use crate::verdict::{Action, Outcome, OverrideWord, Reason, Verdict};
 use std::io::{Error, ErrorKind, Write};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub fn message_id(verdict: Outcome) -> &'static str {
         Outcome::NoPolicy => "acd1bc3f13794fcfaf0b39c1665ba25d",
         Outcome::Allowed => "d66dfe623dc747c2b3bb5cc0b03e8cad",
         Outcome::Refused => "73553485504e4bb4bb2c904d59b78fdc",
-        Outcome::Undetermined => "b328e1d9eb554f989c3bfaf674832ca6",
+        Outcome::Undetermined | Outcome::Other(_) => "b328e1d9eb554f989c3bfaf674832ca6",
     }
 }
 
@@ -36,16 +36,16 @@ pub struct Entry {
     level: Level,
     message_id: &'static str,
     message: String,
-    verdict: &'static str,
-    action: &'static str,
-    reason: &'static str,
+    verdict: Outcome,
+    action: Action,
+    reason: Reason,
     boot_image: Option<String>,
     rhel: Option<String>,
     ocp: Option<String>,
     release: Option<String>,
     pool: Option<String>,
     policy_digest: Option<String>,
-    r#override: Option<&'static str>,
+    r#override: Option<OverrideWord>,
 }
 
 impl From<&Verdict> for Entry {
@@ -55,22 +55,22 @@ impl From<&Verdict> for Entry {
             level: match verdict.verdict {
                 Outcome::Refused => Level::ERROR,
                 Outcome::Undetermined if verdict.blocks() => Level::ERROR,
-                Outcome::Undetermined => Level::WARN,
+                Outcome::Undetermined | Outcome::Other(_) => Level::WARN,
                 // The layer maps this to NOTICE (5).
                 Outcome::Disabled | Outcome::NoPolicy | Outcome::Allowed => Level::INFO,
             },
             message_id: message_id(verdict.verdict),
             message: message(verdict),
-            verdict: verdict.verdict.as_str(),
-            action: verdict.action.as_str(),
-            reason: verdict.reason.as_str(),
+            verdict: verdict.verdict,
+            action: verdict.action,
+            reason: verdict.reason,
             boot_image: image.map(|image| image.version.clone()),
             rhel: image.and_then(|image| image.rhel_version.clone()),
             ocp: image.and_then(|image| image.ocp_version.clone()),
             release: verdict.target.release.clone(),
             pool: verdict.target.pool.clone(),
             policy_digest: verdict.policy.as_ref().and_then(|policy| policy.digest.clone()),
-            r#override: verdict.r#override.map(|given| given.value.as_str()),
+            r#override: verdict.r#override.map(|given| given.value),
         }
     }
 }
@@ -147,16 +147,16 @@ fn emit(entry: &Entry) {
                 // journald reads the sender's unit from /proc, which is too late for a process that has ended: by this field
                 // `journalctl -u skewguard` finds the entry all the same (systemd.journal-fields(7)).
                 OBJECT_SYSTEMD_UNIT = "skewguard.service",
-                SKEWGUARD_VERDICT = entry.verdict,
-                SKEWGUARD_ACTION = entry.action,
-                SKEWGUARD_REASON = entry.reason,
+                SKEWGUARD_VERDICT = entry.verdict.as_str(),
+                SKEWGUARD_ACTION = entry.action.as_str(),
+                SKEWGUARD_REASON = entry.reason.as_str(),
                 SKEWGUARD_BOOT_IMAGE = entry.boot_image.as_deref(),
                 SKEWGUARD_RHEL = entry.rhel.as_deref(),
                 SKEWGUARD_OCP = entry.ocp.as_deref(),
                 SKEWGUARD_RELEASE = entry.release.as_deref(),
                 SKEWGUARD_POOL = entry.pool.as_deref(),
                 SKEWGUARD_POLICY_DIGEST = entry.policy_digest.as_deref(),
-                SKEWGUARD_OVERRIDE = entry.r#override,
+                SKEWGUARD_OVERRIDE = entry.r#override.as_ref().map(OverrideWord::as_str),
                 "{}",
                 entry.message
             )

@@ -39,6 +39,84 @@ pub fn cut(text: &str, width: usize) -> String {
     format!("{}...", kept.trim_end())
 }
 
+/// Longest [`Foreign`] word, in bytes.
+const FOREIGN_MAX: usize = 64;
+
+/// A word of another release of skewguard, made printable.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Foreign {
+    length: usize,
+    bytes: [u8; FOREIGN_MAX],
+}
+
+impl Foreign {
+    /// Keeps as much of `word` as fits.
+    pub fn new(word: &str) -> Self {
+        let printable = word.bytes().filter(|byte| matches!(byte, b' '..=b'~'));
+        let mut bytes = [0; FOREIGN_MAX];
+        let length = bytes.iter_mut().zip(printable).map(|(to, from)| *to = from).count();
+        Self { length, bytes }
+    }
+
+    /// The word.
+    pub fn as_str(&self) -> &str {
+        self.bytes.get(..self.length).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for Foreign {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.as_str())
+    }
+}
+
+/// Enums that are words in JSON. What is read back from a file may be another release's: a word that this one does not know is kept and passed on,
+/// as `Other`.
+macro_rules! words {
+    ($($(#[$about:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ })+) => {$(
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            $($(#[$doc])* $variant,)+
+            /// Another release's.
+            Other($crate::text::Foreign),
+        }
+
+        impl $name {
+            /// The word, as in JSON.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $word,)+
+                    Self::Other(word) => word.as_str(),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let word = <String as serde::Deserialize>::deserialize(deserializer)?;
+                Ok(match word.as_str() {
+                    $($word => Self::$variant,)+
+                    other => Self::Other($crate::text::Foreign::new(other)),
+                })
+            }
+        }
+    )+};
+}
+pub(crate) use words;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -67,14 +67,14 @@ fn case(verdict: &Verdict) -> Option<Case> {
             Some(gate) if !gate.held => Some(Case::NotHeld),
             _ => Some(Case::Refused),
         },
-        (Outcome::Refused, Action::Proceed) => match verdict.let_through {
+        (Outcome::Refused, _) => match verdict.let_through {
             // Once the node has left its boot image behind there is nothing left to warn of.
             Some(LetThrough::Rebased | LetThrough::FirstBootFinished) => None,
             // Let through by hand (`skewguard allow`): whoever did that has read the message.
             Some(LetThrough::Override) if verdict.r#override.is_some_and(|given| given.source == OverrideSource::File) => None,
             _ => Some(Case::Warned),
         },
-        (Outcome::Disabled | Outcome::NoPolicy | Outcome::Allowed | Outcome::Undetermined, Action::Proceed) => None,
+        _ => None,
     }
 }
 
@@ -166,7 +166,7 @@ pub(super) const HEADLINES: [&str; 3] = ["NODE REFUSED: ITS BOOT", "NODE NOT HEL
 
 fn fix_of(verdict: &Verdict) -> Fix {
     match verdict.judged {
-        Judged::BootImage => fix(verdict.platform.as_deref(), verdict.target.pool.as_deref(), wanted(verdict)),
+        Judged::BootImage | Judged::Other(_) => fix(verdict.platform.as_deref(), verdict.target.pool.as_deref(), wanted(verdict)),
         Judged::BootedDeployment => installed_over(wanted(verdict)),
     }
 }
@@ -174,7 +174,7 @@ fn fix_of(verdict: &Verdict) -> Fix {
 /// What was judged.
 fn subject(verdict: &Verdict) -> &'static str {
     match verdict.judged {
-        Judged::BootImage => "boot image",
+        Judged::BootImage | Judged::Other(_) => "boot image",
         Judged::BootedDeployment => "booted OS",
     }
 }
@@ -239,7 +239,7 @@ fn found(verdict: &Verdict) -> String {
     let known = match image.scheme {
         Scheme::Unknown => "not understood".to_owned(),
         Scheme::Fcos => "Fedora CoreOS".to_owned(),
-        Scheme::Legacy | Scheme::RhelVersioned => known.join(", "),
+        Scheme::Legacy | Scheme::RhelVersioned | Scheme::Other(_) => known.join(", "),
     };
     format!("{} {} ({})", subject(verdict), cut(&image.version, 34), cut(&known, 22))
 }

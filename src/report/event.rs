@@ -28,8 +28,8 @@ pub struct Event {
     pub metadata: Metadata,
     event_time: String,
     r#type: &'static str,
-    reason: &'static str,
-    action: &'static str,
+    reason: String,
+    action: Action,
     note: String,
     regarding: Regarding,
     reporting_controller: &'static str,
@@ -79,12 +79,12 @@ impl Event {
     pub fn new(about: About<'_>, report: &str, regarding: Regarding, identity: &Identity, now: SystemTime) -> Self {
         let host = identity.hostname.as_deref().filter(|host| !host.is_empty()).unwrap_or("unknown");
         let (reason, action, note) = match about {
-            About::Verdict(verdict) => (verdict.reason.as_str(), verdict.action.as_str(), note(verdict, identity, host)),
+            About::Verdict(verdict) => (verdict.reason.to_string(), verdict.action, note(verdict, identity, host)),
             About::NoVerdict { held } => {
                 let action = if held { Action::Block } else { Action::Proceed };
                 let note =
                     format!("Node {}: {}. See `journalctl -b -u skewguard.service` on the node.", who(identity, host), no_verdict(held));
-                (NO_VERDICT, action.as_str(), clean(&note, NOTE_MAX))
+                (NO_VERDICT.to_owned(), action, clean(&note, NOTE_MAX))
             }
         };
         Self {
@@ -107,11 +107,11 @@ impl Event {
 pub const NO_VERDICT: &str = "NoVerdict";
 
 fn note(verdict: &Verdict, identity: &Identity, host: &str) -> String {
-    let what = match (verdict.verdict, verdict.action) {
-        (_, Action::Block) if verdict.gate.as_ref().is_some_and(|gate| !gate.held) => "was refused but could not be held back",
-        (_, Action::Block) => "is refused and does not join the cluster",
-        (Outcome::Refused, Action::Proceed) => "breaks the boot image policy; it goes on to join",
-        (_, Action::Proceed) => "could not be checked; it goes on to join",
+    let what = match (verdict.verdict, verdict.gate.as_ref().map(|gate| gate.held)) {
+        (_, Some(false)) if verdict.blocks() => "was refused but could not be held back",
+        (_, held) if verdict.blocks() || held == Some(true) => "is refused and does not join the cluster",
+        (Outcome::Refused, _) => "breaks the boot image policy; it goes on to join",
+        _ => "could not be checked; it goes on to join",
     };
     let image = verdict.boot_image.as_ref().map(|image| &image.version);
     let facts = [("boot image", image), ("target release", verdict.target.release.as_ref()), ("pool", verdict.target.pool.as_ref())];

@@ -2,7 +2,7 @@
 
 use super::names::{clean, hex16, label_value};
 use super::objects::{self, TEXT_MAX, WORD_MAX};
-use crate::verdict::{Action, BootImageStatus, Outcome, Target, Verdict};
+use crate::verdict::{Action, BootImageStatus, Outcome, Reason, Target, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ struct PatchMetadata {
 struct Annotation {
     verdict: Outcome,
     action: Action,
-    reason: &'static str,
+    reason: Reason,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     boot_image: Option<BootImageStatus>,
@@ -49,7 +49,7 @@ impl NodePatch {
         let annotation = Annotation {
             verdict: verdict.verdict,
             action: verdict.action,
-            reason: verdict.reason.as_str(),
+            reason: verdict.reason,
             message: clean(&verdict.message, TEXT_MAX),
             boot_image: verdict.boot_image.as_ref().map(objects::boot_image),
             target: objects::target(&verdict.target),

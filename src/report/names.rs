@@ -44,7 +44,7 @@ pub fn report_name(host: &str, installation: &str, verdict: &Verdict) -> String 
         machine_config: verdict.target.machine_config.as_deref(),
         os_image: verdict.target.os_image_url.as_deref(),
         policy: verdict.policy.as_ref().and_then(|policy| policy.digest.as_deref()),
-        r#override: verdict.r#override.map(|given| given.value.as_str()),
+        r#override: verdict.r#override.as_ref().map(|given| given.value.as_str()),
     };
     // A struct of strings always serialises.
     let key = serde_json::to_string(&key).unwrap_or_default();

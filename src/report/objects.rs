@@ -7,7 +7,7 @@ use super::clock;
 use super::names::{clean, report_name};
 use crate::API_VERSION;
 use crate::node::identity::{BootedDeployment, Identity};
-use crate::verdict::{Action, BootImageStatus, Deployment, Finding, Judged, Outcome, Verdict};
+use crate::verdict::{Action, BootImageStatus, Deployment, Finding, Judged, Outcome, Reason, Verdict};
 use serde::Serialize;
 use std::time::SystemTime;
 
@@ -74,7 +74,7 @@ impl Metadata {
 pub struct Report {
     verdict: Outcome,
     action: Action,
-    reason: &'static str,
+    reason: Reason,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     held: Option<bool>,
@@ -148,9 +148,14 @@ struct Details {
     rpm_ostree: Option<BootedDeployment>,
 }
 
-/// Whether a node with this verdict tells the cluster before it joins: refused (also where the policy only warns) and undetermined ones.
+/// Whether a node with this verdict tells the cluster before it joins: refused (also where the policy only warns) and undetermined ones, and those of
+/// another release that had something to hold.
 pub fn is_reportable(verdict: &Verdict) -> bool {
-    matches!(verdict.verdict, Outcome::Refused | Outcome::Undetermined)
+    match verdict.verdict {
+        Outcome::Refused | Outcome::Undetermined => true,
+        Outcome::Disabled | Outcome::NoPolicy | Outcome::Allowed => false,
+        Outcome::Other(_) => verdict.blocks() || verdict.gate.is_some(),
+    }
 }
 
 impl BootImageReport {
@@ -162,7 +167,7 @@ impl BootImageReport {
         let report = Report {
             verdict: verdict.verdict,
             action: verdict.action,
-            reason: verdict.reason.as_str(),
+            reason: verdict.reason,
             message: text(&verdict.message),
             held: gate.map(|gate| gate.held),
             observed_at: clock::time(source.observed),
@@ -258,13 +263,13 @@ fn scope(verdict: &Verdict) -> Scope {
 
 fn impact(verdict: &Verdict) -> Impact {
     let held = verdict.gate.as_ref().map(|gate| gate.held);
-    let (level, summary) = match (verdict.verdict, verdict.action, held) {
-        (_, Action::Block, Some(false)) => ("Error", "The node was refused but could not be held back: it may join on the old OS."),
-        (Outcome::Refused, Action::Block, _) => ("Error", "The node does not join the cluster: its boot image breaks the policy."),
-        (_, Action::Block, _) => ("Error", "The node does not join the cluster: its boot image could not be checked."),
-        (Outcome::Refused, Action::Proceed, _) => ("Warning", "The node goes on to join although its boot image breaks the policy."),
-        (Outcome::Undetermined, Action::Proceed, _) => ("Warning", "The node goes on to join; its boot image could not be checked."),
-        (_, Action::Proceed, _) => ("Info", "The node goes on to join."),
+    let (level, summary) = match (verdict.verdict, verdict.blocks() || held == Some(true)) {
+        (_, true) if held == Some(false) => ("Error", "The node was refused but could not be held back: it may join on the old OS."),
+        (Outcome::Refused, true) => ("Error", "The node does not join the cluster: its boot image breaks the policy."),
+        (_, true) => ("Error", "The node does not join the cluster: its boot image could not be checked."),
+        (Outcome::Refused, false) => ("Warning", "The node goes on to join although its boot image breaks the policy."),
+        (Outcome::Undetermined, false) => ("Warning", "The node goes on to join; its boot image could not be checked."),
+        (_, false) => ("Info", "The node goes on to join."),
     };
     Impact { level, summary }
 }

@@ -153,7 +153,7 @@ fn let_through(facts: &Facts, policy: &Policy) -> Option<LetThrough> {
     let by_mode = match word {
         Some(OverrideWord::Enforce) => (policy.mode == Mode::None).then_some(LetThrough::Mode),
         Some(OverrideWord::Warn | OverrideWord::Off) => Some(LetThrough::Override),
-        None | Some(OverrideWord::Unreadable) => (policy.mode != Mode::Enforce).then_some(LetThrough::Mode),
+        None | Some(OverrideWord::Unreadable | OverrideWord::Other(_)) => (policy.mode != Mode::Enforce).then_some(LetThrough::Mode),
     };
     let unreadable = facts.deployment.stage == Stage::Unreadable || word == Some(OverrideWord::Unreadable);
     let in_doubt = unreadable && policy.on_undetermined == OnUndetermined::Proceed;

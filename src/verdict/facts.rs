@@ -2,6 +2,7 @@
 
 use super::{BootImageStatus, ImageSource};
 use crate::policy::Policy;
+use crate::text::words;
 use crate::version::ImageVersion;
 use serde::{Deserialize, Serialize};
 
@@ -140,18 +141,18 @@ pub enum PolicyInput {
     },
 }
 
-/// A word that changes the mode for this boot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OverrideWord {
-    /// Decide nothing.
-    Off,
-    /// Never block.
-    Warn,
-    /// Block, also where the policy only warns.
-    Enforce,
-    /// It cannot be read: `off` or `warn` may stand there.
-    Unreadable,
+words! {
+    /// A word that changes the mode for this boot.
+    pub enum OverrideWord {
+        /// Decide nothing.
+        Off = "off",
+        /// Never block.
+        Warn = "warn",
+        /// Block, also where the policy only warns.
+        Enforce = "enforce",
+        /// It cannot be read: `off` or `warn` may stand there.
+        Unreadable = "unreadable",
+    }
 }
 
 impl OverrideWord {
@@ -159,25 +160,16 @@ impl OverrideWord {
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Off, Self::Warn, Self::Enforce].into_iter().find(|known| known.as_str() == word)
     }
-
-    /// The word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Warn => "warn",
-            Self::Enforce => "enforce",
-            Self::Unreadable => "unreadable",
-        }
-    }
 }
 
-/// Where an override was given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum OverrideSource {
-    /// `skewguard=` on the kernel command line.
-    KernelArgument,
-    /// `/run/skewguard/override`, which wins.
-    File,
+words! {
+    /// Where an override was given.
+    pub enum OverrideSource {
+        /// `skewguard=` on the kernel command line.
+        KernelArgument = "KernelArgument",
+        /// `/run/skewguard/override`, which wins.
+        File = "File",
+    }
 }
 
 /// An override in force.

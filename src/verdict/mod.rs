@@ -10,177 +10,116 @@ mod rules;
 pub use decide::decide;
 pub use facts::{BootImage, Deployment, Facts, Override, OverrideSource, OverrideWord, PolicyInput, Stage, Target, TargetInput};
 
+use crate::text::words;
 use crate::version::{ImageVersion, Scheme};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
-/// What was decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
-    /// The policy's mode is `None`, or the override says `off`.
-    Disabled,
-    /// The served config carries no policy.
-    NoPolicy,
-    /// At least one rule passes and none fails, or the node already runs its target image.
-    Allowed,
-    /// At least one rule fails.
-    Refused,
-    /// It could not be decided.
-    Undetermined,
-}
-
-/// What follows for the boot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Action {
-    /// The boot goes on.
-    Proceed,
-    /// The rebase and the kubelet are held back.
-    Block,
-}
-
-/// Why, in one word. Names of rules are the reasons of refusals, in the order in which they are looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Reason {
-    /// Rule: the version is on the limit's list of denied ones.
-    DeniedVersion,
-    /// Rule: the RHEL major is not among the limit's.
-    #[serde(rename = "RHELMajorUnsupported")]
-    RhelMajorUnsupported,
-    /// Rule: the OCP release of the image is below the minimum.
-    #[serde(rename = "BelowMinimumOCPVersion")]
-    BelowMinimumOcpVersion,
-    /// Rule: the RHCOS version of the image is below the minimum.
-    #[serde(rename = "BelowMinimumRHCOSVersion")]
-    BelowMinimumRhcosVersion,
-    /// Rule: the RHCOS version of the image is above the maximum.
-    #[serde(rename = "AboveMaximumRHCOSVersion")]
-    AboveMaximumRhcosVersion,
-    /// Rule: the image is more OCP minors behind the target than allowed.
-    TooManyReleasesBehind,
-    /// The policy's mode is `None`.
-    PolicyModeNone,
-    /// The override says `off`.
-    OverrideOff,
-    /// No policy was delivered.
-    NoPolicyDelivered,
-    /// The booted deployment already is the target image.
-    AlreadyOnTarget,
-    /// Every rule that could be evaluated passes.
-    WithinLimits,
-    /// The policy could not be read or is not valid.
-    PolicyInvalid,
-    /// The policy has no limit for this release and pool.
-    NoLimitForTarget,
-    /// The target's MachineConfig could not be read.
-    TargetUnknown,
-    /// No source names the boot image.
-    BootImageUnknown,
-    /// The boot image's version string follows no known scheme.
-    BootImageUndecodable,
-    /// The boot image is known, but says too little for any rule of the limit.
-    NoRuleEvaluated,
-}
-
-impl Reason {
-    /// The reason as written in JSON, labels and journal fields.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::DeniedVersion => "DeniedVersion",
-            Self::RhelMajorUnsupported => "RHELMajorUnsupported",
-            Self::BelowMinimumOcpVersion => "BelowMinimumOCPVersion",
-            Self::BelowMinimumRhcosVersion => "BelowMinimumRHCOSVersion",
-            Self::AboveMaximumRhcosVersion => "AboveMaximumRHCOSVersion",
-            Self::TooManyReleasesBehind => "TooManyReleasesBehind",
-            Self::PolicyModeNone => "PolicyModeNone",
-            Self::OverrideOff => "OverrideOff",
-            Self::NoPolicyDelivered => "NoPolicyDelivered",
-            Self::AlreadyOnTarget => "AlreadyOnTarget",
-            Self::WithinLimits => "WithinLimits",
-            Self::PolicyInvalid => "PolicyInvalid",
-            Self::NoLimitForTarget => "NoLimitForTarget",
-            Self::TargetUnknown => "TargetUnknown",
-            Self::BootImageUnknown => "BootImageUnknown",
-            Self::BootImageUndecodable => "BootImageUndecodable",
-            Self::NoRuleEvaluated => "NoRuleEvaluated",
-        }
+words! {
+    /// What was decided.
+    pub enum Outcome {
+        /// The policy's mode is `None`, or the override says `off`.
+        Disabled = "Disabled",
+        /// The served config carries no policy.
+        NoPolicy = "NoPolicy",
+        /// At least one rule passes and none fails, or the node already runs its target image.
+        Allowed = "Allowed",
+        /// At least one rule fails.
+        Refused = "Refused",
+        /// It could not be decided.
+        Undetermined = "Undetermined",
     }
-}
 
-/// Why a refusal does not block: the first that holds, in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum LetThrough {
-    /// The node runs another deployment than at its first run.
-    Rebased,
-    /// The first boot is over.
-    FirstBootFinished,
-    /// The override says `warn`.
-    Override,
-    /// The policy's mode is not `Enforce`, and no override lifts it.
-    Mode,
-    /// The policy is of another version of our group: read as far as it is understood.
-    PolicyVersion,
-    /// What may let it through cannot be read: an override, or whether it has left its boot image. The policy does not refuse what is undetermined.
-    Unreadable,
-}
-
-/// What the limits were applied to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Judged {
-    /// The boot image.
-    #[default]
-    BootImage,
-    /// The booted deployment, which was put in place of the boot image before the first boot.
-    BootedDeployment,
-}
-
-/// How one rule came out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RuleResult {
-    /// The image meets the rule.
-    Pass,
-    /// The image breaks the rule.
-    Fail,
-    /// Too little is known, or the rule has a shape that this version does not know.
-    NotEvaluated,
-}
-
-macro_rules! display_as_json_name {
-    ($($name:ident { $($variant:ident),+ })+) => {$(
-        impl $name {
-            /// The value as written in JSON.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => stringify!($variant)),+ }
-            }
-        }
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-    )+};
-}
-display_as_json_name! {
-    Outcome { Disabled, NoPolicy, Allowed, Refused, Undetermined }
-    Action { Proceed, Block }
-    RuleResult { Pass, Fail, NotEvaluated }
-    ImageSource { Aleph, Record, OsRelease }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+    /// What follows for the boot.
+    pub enum Action {
+        /// The boot goes on.
+        Proceed = "Proceed",
+        /// The rebase and the kubelet are held back.
+        Block = "Block",
     }
-}
 
-/// Where the boot image's version was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ImageSource {
-    /// The aleph file, written when the image was built or installed.
-    Aleph,
-    /// skewguard's own record of the first run.
-    Record,
-    /// os-release of the booted deployment, while that still is the boot image's.
-    OsRelease,
+    /// Why, in one word. Names of rules are the reasons of refusals, in the order in which they are looked at.
+    pub enum Reason {
+        /// Rule: the version is on the limit's list of denied ones.
+        DeniedVersion = "DeniedVersion",
+        /// Rule: the RHEL major is not among the limit's.
+        RhelMajorUnsupported = "RHELMajorUnsupported",
+        /// Rule: the OCP release of the image is below the minimum.
+        BelowMinimumOcpVersion = "BelowMinimumOCPVersion",
+        /// Rule: the RHCOS version of the image is below the minimum.
+        BelowMinimumRhcosVersion = "BelowMinimumRHCOSVersion",
+        /// Rule: the RHCOS version of the image is above the maximum.
+        AboveMaximumRhcosVersion = "AboveMaximumRHCOSVersion",
+        /// Rule: the image is more OCP minors behind the target than allowed.
+        TooManyReleasesBehind = "TooManyReleasesBehind",
+        /// The policy's mode is `None`.
+        PolicyModeNone = "PolicyModeNone",
+        /// The override says `off`.
+        OverrideOff = "OverrideOff",
+        /// No policy was delivered.
+        NoPolicyDelivered = "NoPolicyDelivered",
+        /// The booted deployment already is the target image.
+        AlreadyOnTarget = "AlreadyOnTarget",
+        /// Every rule that could be evaluated passes.
+        WithinLimits = "WithinLimits",
+        /// The policy could not be read or is not valid.
+        PolicyInvalid = "PolicyInvalid",
+        /// The policy has no limit for this release and pool.
+        NoLimitForTarget = "NoLimitForTarget",
+        /// The target's MachineConfig could not be read.
+        TargetUnknown = "TargetUnknown",
+        /// No source names the boot image.
+        BootImageUnknown = "BootImageUnknown",
+        /// The boot image's version string follows no known scheme.
+        BootImageUndecodable = "BootImageUndecodable",
+        /// The boot image is known, but says too little for any rule of the limit.
+        NoRuleEvaluated = "NoRuleEvaluated",
+    }
+
+    /// Why a refusal does not block: the first that holds, in this order.
+    pub enum LetThrough {
+        /// The node runs another deployment than at its first run.
+        Rebased = "Rebased",
+        /// The first boot is over.
+        FirstBootFinished = "FirstBootFinished",
+        /// The override says `warn`.
+        Override = "Override",
+        /// The policy's mode is not `Enforce`, and no override lifts it.
+        Mode = "Mode",
+        /// The policy is of another version of our group: read as far as it is understood.
+        PolicyVersion = "PolicyVersion",
+        /// What may let it through cannot be read: an override, or whether it has left its boot image. The policy does not refuse what is undetermined.
+        Unreadable = "Unreadable",
+    }
+
+    /// What the limits were applied to.
+    #[derive(Default)]
+    pub enum Judged {
+        /// The boot image.
+        #[default]
+        BootImage = "BootImage",
+        /// The booted deployment, which was put in place of the boot image before the first boot.
+        BootedDeployment = "BootedDeployment",
+    }
+
+    /// How one rule came out.
+    pub enum RuleResult {
+        /// The image meets the rule.
+        Pass = "Pass",
+        /// The image breaks the rule.
+        Fail = "Fail",
+        /// Too little is known, or the rule has a shape that this version does not know.
+        NotEvaluated = "NotEvaluated",
+    }
+
+    /// Where the boot image's version was read.
+    pub enum ImageSource {
+        /// The aleph file, written when the image was built or installed.
+        Aleph = "Aleph",
+        /// skewguard's own record of the first run.
+        Record = "Record",
+        /// os-release of the booted deployment, while that still is the boot image's.
+        OsRelease = "OsRelease",
+    }
 }
 
 /// One rule of the chosen limit, applied.
@@ -340,7 +279,7 @@ impl Verdict {
     /// What the limits were applied to.
     pub fn judged_image(&self) -> Option<&BootImageStatus> {
         match self.judged {
-            Judged::BootImage => self.boot_image.as_ref(),
+            Judged::BootImage | Judged::Other(_) => self.boot_image.as_ref(),
             Judged::BootedDeployment => self.deployment.image.as_ref(),
         }
     }

@@ -20,7 +20,7 @@ impl Subject<'_> {
     /// What a sentence calls it.
     pub(super) fn name(self) -> &'static str {
         match self.judged {
-            Judged::BootImage => "boot image",
+            Judged::BootImage | Judged::Other(_) => "boot image",
             Judged::BootedDeployment => "booted deployment",
         }
     }

@@ -9,32 +9,20 @@ mod release;
 pub use compare::{compare_images, compare_rhel};
 pub use release::{OcpMinor, Release};
 
-use serde::{Deserialize, Serialize};
+use crate::text::words;
 use std::fmt;
 
-/// How a boot image version string is built (RHCOS, SCOS and FCOS version schemes).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Scheme {
-    /// `418.94.202511191518-0` and its forerunners back to `400.7.20190306.0`: OCP release, RHEL release, build stamp.
-    Legacy,
-    /// `9.6.20250523-0`, from OCP 4.19: RHEL release, build date; names no OCP release.
-    #[serde(rename = "RHELVersioned")]
-    RhelVersioned,
-    /// `39.20231101.3.0`: Fedora CoreOS. Says nothing of RHEL or OCP.
-    #[serde(rename = "FCOS")]
-    Fcos,
-    /// Anything else. An answer, not an error.
-    Unknown,
-}
-
-impl fmt::Display for Scheme {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Legacy => "Legacy",
-            Self::RhelVersioned => "RHELVersioned",
-            Self::Fcos => "FCOS",
-            Self::Unknown => "Unknown",
-        })
+words! {
+    /// How a boot image version string is built (RHCOS, SCOS and FCOS version schemes).
+    pub enum Scheme {
+        /// `418.94.202511191518-0` and its forerunners back to `400.7.20190306.0`: OCP release, RHEL release, build stamp.
+        Legacy = "Legacy",
+        /// `9.6.20250523-0`, from OCP 4.19: RHEL release, build date; names no OCP release.
+        RhelVersioned = "RHELVersioned",
+        /// `39.20231101.3.0`: Fedora CoreOS. Says nothing of RHEL or OCP.
+        Fcos = "FCOS",
+        /// Anything else. An answer, not an error.
+        Unknown = "Unknown",
     }
 }
 

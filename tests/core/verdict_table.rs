@@ -196,6 +196,7 @@ fn is_true(why: LetThrough, case: &Case) -> bool {
         LetThrough::Mode => matches!(case.word, None | Some(OverrideWord::Unreadable)) && mode == Mode::Warn,
         LetThrough::PolicyVersion => other_version,
         LetThrough::Unreadable => case.in_doubt() && !refuse_undetermined,
+        LetThrough::Other(_) => false,
     }
 }
 

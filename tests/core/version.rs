@@ -13,7 +13,7 @@ fn row(version: &ImageVersion) -> [String; 5] {
         Scheme::Legacy => "legacy",
         Scheme::RhelVersioned => "rhel",
         Scheme::Fcos => "fcos",
-        Scheme::Unknown => "unknown",
+        Scheme::Unknown | Scheme::Other(_) => "unknown",
     };
     fn or_empty<T: ToString>(value: Option<T>) -> String {
         value.map(|value| value.to_string()).unwrap_or_default()

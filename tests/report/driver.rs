@@ -1,9 +1,8 @@
 //! The driver on a clock that runs by itself, against a cluster of a few lines.
 
 use crate::sample;
-use crate::stage::{Arrived, Cluster, Log, Node, status};
+use crate::stage::{Arrived, Cluster, Log, Node, refused, status};
 use serde_json::{Value, json};
-use skewguard::report::answer::SendError;
 use skewguard::report::carrier::Identity;
 use skewguard::report::run::{End, Parts, run};
 use skewguard::report::state::STATE_PATH;
@@ -160,10 +159,6 @@ async fn the_console_says_what_stands_in_the_way_by_now() {
     assert_eq!(*log.knows.lock().unwrap(), [ClusterKnows::CannotBeTold(NO_ROLE.to_owned()), ClusterKnows::NotYet]);
 }
 
-fn refused() -> Result<Response, SendError> {
-    Err(TransportError { server: "https://api-int.c1.example.com:6443".to_owned(), failure: Failure::Refused }.into())
-}
-
 /// `skewguard allow` while the API server was away: what is told afterwards is what is so by then, and when it was observed.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_that_was_lifted_meanwhile_is_not_told_as_one() {
@@ -206,10 +201,7 @@ async fn a_refusal_that_was_lifted_meanwhile_is_not_told_as_one() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_comes_back_is_told() {
     let (node, log) = (Node::refused(), Log::default());
-    let cluster = Cluster::new(|at, _| {
-        let server = "https://api-int.c1.example.com:6443".to_owned();
-        if at < HOUR / 6 { Err(TransportError { server, failure: Failure::Refused }.into()) } else { status(201) }
-    });
+    let cluster = Cluster::new(|at, _| if at < HOUR / 6 { refused() } else { status(201) });
     node.run(&cluster, &log, HOUR / 2).await;
     let arrived = cluster.arrived();
     assert!(arrived.len() < 20, "{} requests", arrived.len());
@@ -222,10 +214,7 @@ async fn a_server_that_comes_back_is_told() {
 #[tokio::test(start_paused = true)]
 async fn a_host_that_gets_its_name_late_has_it_in_all_that_it_says() {
     let (node, log) = (Node::refused(), Log::default());
-    let cluster = Cluster::new(|at, _| {
-        let server = "https://api-int.c1.example.com:6443".to_owned();
-        if at < HOUR / 6 { Err(TransportError { server, failure: Failure::Refused }.into()) } else { status(201) }
-    });
+    let cluster = Cluster::new(|at, _| if at < HOUR / 6 { refused() } else { status(201) });
     let (now, started) = (|| UNIX_EPOCH + Duration::from_secs(1_772_323_200), Instant::now());
     let name = |identity: &mut skewguard::node::identity::Identity| {
         identity.hostname = Some(if started.elapsed() < HOUR / 12 { "localhost" } else { "worker-3" }.to_owned());

@@ -7,6 +7,7 @@ mod certificate;
 mod delivery;
 mod driver;
 mod identity;
+mod kept;
 mod manifests;
 mod names;
 mod objects;

@@ -6,7 +6,7 @@ use skewguard::node::Root;
 use skewguard::report::answer::SendError;
 use skewguard::report::carrier::{Carrier, Identity};
 use skewguard::report::run::{End, Parts, run};
-use skewguard::report::transport::{Request, Response};
+use skewguard::report::transport::{Failure, Request, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level, Watcher};
 use skewguard::verdict::Verdict;
 use std::future::Future;
@@ -75,6 +75,11 @@ impl Carrier for Cluster {
     fn node_name(&self) -> Result<String, String> {
         self.node.lock().unwrap().map(str::to_owned).ok_or_else(|| "/var/lib/kubelet/kubeconfig: is odd".to_owned())
     }
+}
+
+/// No server there.
+pub(crate) fn refused() -> Reply {
+    Err(TransportError { server: "https://api-int.c1.example.com:6443".to_owned(), failure: Failure::Refused }.into())
 }
 
 pub(crate) fn status(status: u16) -> Reply {

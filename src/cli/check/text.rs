@@ -47,6 +47,7 @@ pub(super) fn render(verdict: &Verdict) -> String {
         let place = match given.source {
             OverrideSource::KernelArgument => "kernel argument",
             OverrideSource::File => crate::node::OVERRIDE_PATH,
+            OverrideSource::Other(_) => given.source.as_str(),
         };
         line("override", format!("{} ({place})", given.value.as_str()));
     }
@@ -70,8 +71,8 @@ pub(super) fn render(verdict: &Verdict) -> String {
 fn action(verdict: &Verdict) -> String {
     let why = match (verdict.action, verdict.verdict) {
         (Action::Block, _) => "hold back the OS rebase and the kubelet",
-        (Action::Proceed, Outcome::Refused) => why_not_blocked(verdict),
-        (Action::Proceed, _) => "the boot goes on",
+        (_, Outcome::Refused) => why_not_blocked(verdict),
+        _ => "the boot goes on",
     };
     format!("{}: {why}", verdict.action)
 }
@@ -84,7 +85,7 @@ fn why_not_blocked(verdict: &Verdict) -> &'static str {
         Some(LetThrough::Mode) => "the policy only warns",
         Some(LetThrough::PolicyVersion) => "the policy is of another version, and never blocks",
         Some(LetThrough::Unreadable) => "a file that may let it through cannot be read",
-        None => "the boot goes on",
+        None | Some(LetThrough::Other(_)) => "the boot goes on",
     }
 }
 

@@ -1,0 +1,114 @@
+//! What another release left on the node: an older one's files are read, a newer one's words are passed on.
+
+use crate::sample;
+use crate::stage::{Cluster, Log, Node, refused, status};
+use serde_json::{Value, json};
+use skewguard::console;
+use skewguard::node::{KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record};
+use skewguard::report::situation::{Situation, read};
+use skewguard::report::state::{STATE_PATH, State};
+use skewguard::verdict::{Action, Reason, Stage, Verdict};
+use std::time::Duration;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// A node as the oldest agent left it (`tests/data/kept`).
+fn left_by_the_oldest() -> Node {
+    let node = Node::new();
+    node.write(KEPT_VERDICT_PATH, include_str!("../data/kept/verdict.json"));
+    node.write(RECORD_PATH, include_str!("../data/kept/boot-image.json"));
+    node.write(STATE_PATH, include_str!("../data/kept/report-state.json"));
+    node.write("/var/lib/skewguard/issue.saved", include_str!("../data/kept/issue.saved"));
+    node.write("/etc/issue", include_str!("../data/kept/issue"));
+    node.write("/usr/lib/issue", "\\S\n");
+    std::os::unix::fs::symlink("../usr/lib/issue", node.dir.path().join("etc/issue.skewguard-saved")).unwrap();
+    node
+}
+
+#[test]
+fn what_the_oldest_agent_kept_is_read() {
+    let node = left_by_the_oldest();
+    let mut notes = Vec::new();
+    let Situation::Verdict(observed) = read(&node.root, &mut notes) else { panic!("{notes:?}") };
+    let verdict = observed.verdict;
+    assert!(verdict.blocks() && verdict.gate.as_ref().is_some_and(|gate| gate.held) && notes.is_empty());
+    assert_eq!((verdict.reason, verdict.deployment.stage), (Reason::BelowMinimumOcpVersion, Stage::FirstBoot));
+    let record = Record::load(&node.root).unwrap().unwrap();
+    assert_eq!(record.image().unwrap().text(), "412.86.202303211731-0");
+    let state = State::load(&node.root).unwrap();
+    assert_eq!(state.report_uid("worker-3-a17216e094f6e4ff"), Some("7c1f6b1e-8f0a-4d5e-9d55-0a1b2c3d4e5f"));
+    assert_eq!(state.last_event("worker-3-a17216e094f6e4ff"), Some(1_772_323_200));
+    console::restore(&node.root).unwrap();
+    assert_eq!(std::fs::read_to_string(node.dir.path().join("etc/issue")).unwrap(), "\\S\n");
+    assert_eq!(node.root.read_link("/etc/issue").unwrap().unwrap(), "../usr/lib/issue", "the link itself is back");
+}
+
+/// The words of a later release, and fields that this one does not know.
+fn of_a_later_release() -> Value {
+    let mut verdict: Value = serde_json::from_str(sample::REFUSED).unwrap();
+    verdict["verdict"] = json!("Quarantined");
+    verdict["action"] = json!("Delay");
+    verdict["reason"] = json!("FirmwareTooOld");
+    verdict["letThrough"] = json!("Operator");
+    verdict["judged"] = json!("StagedDeployment");
+    verdict["findings"][0]["rule"] = json!("FirmwareTooOld");
+    verdict["findings"][0]["result"] = json!("Deferred");
+    verdict["bootImage"]["scheme"] = json!("Calendar");
+    verdict["bootImage"]["source"] = json!("Firmware");
+    verdict["override"] = json!({ "value": "delay", "source": "Policy", "until": "2030-01-01" });
+    verdict["gate"]["since"] = json!(5);
+    verdict["firmware"] = json!({ "version": "1.2" });
+    verdict
+}
+
+/// A refusal that the newer agent could not deliver is not lost with an agent that is older.
+#[tokio::test(start_paused = true)]
+async fn a_verdict_of_a_later_release_is_told_in_its_own_words() {
+    for path in [RUN_VERDICT_PATH, KEPT_VERDICT_PATH] {
+        let (node, log, cluster) = (Node::new(), Log::default(), Cluster::new(|_, _| status(201)));
+        node.write(path, &of_a_later_release().to_string());
+        node.write("/run/skewguard/refused", "");
+        node.run(&cluster, &log, HOUR).await;
+        let arrived = cluster.arrived();
+        assert_eq!(arrived.len(), 2, "report and Event: {:?}", log.lines);
+        let report = &arrived[0].body["report"];
+        let words = ["verdict", "action", "reason", "held"].map(|field| report[field].clone());
+        assert_eq!(words, [json!("Quarantined"), json!("Delay"), json!("FirmwareTooOld"), json!(true)]);
+        assert_eq!((&report["findings"][0]["rule"], &report["findings"][0]["result"]), (&json!("FirmwareTooOld"), &json!("Deferred")));
+        assert_eq!((&report["bootImage"]["scheme"], &report["bootImage"]["source"]), (&json!("Calendar"), &json!("Firmware")));
+        assert_eq!(report["override"], json!({ "value": "delay", "source": "Policy" }));
+        assert_eq!(report["impact"]["level"], "Error", "it is held, whatever it is called");
+        assert_eq!((&arrived[1].body["reason"], &arrived[1].body["action"]), (&json!("FirmwareTooOld"), &json!("Delay")));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_unknown_word_does_not_lose_a_refusal() {
+    let words = ["reason", "letThrough", "judged"];
+    for word in words {
+        let mut verdict: Value = serde_json::from_str(sample::REFUSED).unwrap();
+        verdict[word] = json!("Later");
+        let (node, cluster) = (Node::new(), Cluster::new(|at, _| if at < HOUR { refused() } else { status(201) }));
+        node.write(RUN_VERDICT_PATH, &verdict.to_string());
+        node.write("/run/skewguard/refused", "");
+        node.run(&cluster, &Log::default(), 2 * HOUR).await;
+        let report =
+            cluster.arrived().into_iter().find(|arrived| arrived.at >= HOUR && arrived.path.ends_with("bootimagereports")).unwrap();
+        assert_eq!((&report.body["report"]["verdict"], &report.body["report"]["action"]), (&json!("Refused"), &json!("Block")), "{word}");
+    }
+}
+
+#[test]
+fn an_unknown_action_never_blocks_and_unknown_words_come_back_as_they_were() {
+    let later = of_a_later_release();
+    let verdict: Verdict = serde_json::from_value(later.clone()).unwrap();
+    assert!(!verdict.blocks() && verdict.action != Action::Block);
+    let again = serde_json::to_value(&verdict).unwrap();
+    for field in ["verdict", "action", "reason", "letThrough", "judged", "findings", "bootImage"] {
+        assert_eq!(again[field], later[field], "{field}");
+    }
+    for (word, kept) in [("a\u{1b}[2Jb\nc", "a[2Jbc".to_owned()), (&"x".repeat(1000), "x".repeat(64)), ("", String::new())] {
+        let reason: Reason = serde_json::from_value(json!(word)).unwrap();
+        assert_eq!(reason.as_str(), kept);
+    }
+}
