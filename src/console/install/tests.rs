@@ -364,16 +364,23 @@ fn a_state_that_cannot_be_read_does_not_keep_the_file_from_coming_back() {
 
 #[test]
 fn temporary_files_of_killed_writes_are_swept_and_no_others() {
-    let (dir, root) = node(|path| fs::write(path, "banner\n").unwrap());
-    hold(&root, FIRST).unwrap();
-    for name in ["etc/.issue.skewguard-77-0", "etc/motd.d/.skewguard.skewguard-77-0", "var/lib/skewguard/.boot-image.json.skewguard-77-1"] {
-        fs::write(dir.path().join(name), "half").unwrap();
+    // Also where the first write was killed, and nothing is to be restored.
+    for shown in [true, false] {
+        let (dir, root) = node(|path| fs::write(path, "banner\n").unwrap());
+        if shown {
+            hold(&root, FIRST).unwrap();
+        }
+        for name in
+            ["etc/.issue.skewguard-77-0", "etc/motd.d/.skewguard.skewguard-77-0", "var/lib/skewguard/.boot-image.json.skewguard-77-1"]
+        {
+            fs::write(dir.path().join(name), "half").unwrap();
+        }
+        for name in ["etc/.issue.swp", "etc/issue.rpmnew"] {
+            fs::write(dir.path().join(name), "theirs").unwrap();
+        }
+        assert_eq!(restore(&root).unwrap(), shown);
+        let left: Vec<String> = snapshot(dir.path()).into_keys().filter(|name| name.contains(".issue") || name.contains("77")).collect();
+        assert_eq!(left, ["etc/.issue.swp"]);
+        assert!(dir.path().join("etc/issue.rpmnew").exists());
     }
-    for name in ["etc/.issue.swp", "etc/issue.rpmnew"] {
-        fs::write(dir.path().join(name), "theirs").unwrap();
-    }
-    restore(&root).unwrap();
-    let left: Vec<String> = snapshot(dir.path()).into_keys().filter(|name| name.contains(".issue") || name.contains("77")).collect();
-    assert_eq!(left, ["etc/.issue.swp"]);
-    assert!(dir.path().join("etc/issue.rpmnew").exists());
 }
