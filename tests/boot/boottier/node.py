@@ -47,6 +47,8 @@ class Setup:
     delivery: str | None = "baked"
     # Content of the aleph file; None for no aleph.
     aleph: object = FROM_IMAGE
+    # OSTREE_VERSION of the boot image's os-release; None: that of the image.
+    os_release: str | None = None
     kernel_arguments: str = "ignition.platform.id=metal"
     files: dict = field(default_factory=dict)
     kubeconfig: str = UNKNOWN_KUBECONFIG
@@ -105,6 +107,10 @@ class Node:
         aleph = setup.aleph_text()
         if aleph is not None:
             (self.disk / ".coreos-aleph-version.json").write_text(aleph, encoding="utf-8")
+        if setup.os_release is not None:
+            path = self.root / "usr/lib/os-release"
+            path.unlink()
+            path.write_text(f'ID="rhcos"\nOSTREE_VERSION="{setup.os_release}"\n', encoding="utf-8")
         if setup.delivery in ("baked", "both"):
             agent.install(self.root)
         self.boots = []

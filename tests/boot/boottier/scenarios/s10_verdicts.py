@@ -8,6 +8,7 @@ FACTS = {"SKEWGUARD_RHEL": "9.2", "SKEWGUARD_OCP": "4.13", "SKEWGUARD_RELEASE": 
 TOO_OLD = ["NODE REFUSED: ITS BOOT IMAGE IS TOO OLD FOR THIS CLUSTER", f"boot image {OLD} (RHEL 9.2, OCP 4.13)",
            "/sysroot/.coreos-aleph-version.json", "OCP 4.14.0 or newer", "RHCOS 9.4 or newer",
            "/etc/skewguard/policy.json", "skewguard allow", "skewguard=off", "Ask #platform on chat."]
+CUSTOM = {"aleph": {"version": "custom-build-7"}, "os_release": "custom-build-7"}
 
 
 @scenario("refused-wiring-a", "refused, wiring A (4.11): held, said, nothing else broken")
@@ -60,7 +61,7 @@ def refused_denied(world):
 
 @scenario("refused-undetermined", "boot image unknown, policy onUndetermined: Refuse")
 def refused_undetermined(world):
-    node = world.node(aleph={"version": "custom-build-7"}, policy={**policy(), "onUndetermined": "Refuse"})
+    node = world.node(**CUSTOM, policy={**policy(), "onUndetermined": "Refuse"})
     boot = node.boot().settle()
     refused(world, node, boot, verdict="Undetermined", reason="BootImageUndecodable",
             message=["NODE REFUSED: ITS BOOT IMAGE CANNOT BE JUDGED"], SKEWGUARD_BOOT_IMAGE="custom-build-7")
@@ -109,8 +110,7 @@ def no_policy(world):
 
 @scenario("undetermined", "a boot image nobody can decode: not refused")
 def undetermined(world):
-    admitted(world, world.node(aleph={"version": "custom-build-7"}, policy=policy()), "Undetermined",
-             "BootImageUndecodable")
+    admitted(world, world.node(**CUSTOM, policy=policy()), "Undetermined", "BootImageUndecodable")
 
 
 @scenario("undetermined-policy", "a policy that cannot be read: not refused")
@@ -121,6 +121,12 @@ def undetermined_policy(world):
 @scenario("opt-out", "mode None: the opt-out")
 def opt_out(world):
     admitted(world, world.node(policy=policy(mode="None")), "Disabled", "PolicyModeNone")
+
+
+@scenario("installed-over", "an install that put another OS in place of an old ISO's, by tag or layered: that OS is judged")
+def installed_over(world):
+    iso = "411.86.202308081056-0"
+    admitted(world, world.node(aleph={"version": iso}, policy=ALLOWING), "Allowed", "WithinLimits", SKEWGUARD_BOOT_IMAGE=iso)
 
 
 @scenario("on-target", "Assisted install: the target image on disk, an older ISO in the aleph")
