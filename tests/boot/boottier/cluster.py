@@ -4,9 +4,12 @@ import base64
 import hashlib
 import json
 
+from . import graph
 from .paths import HARNESS
 
 IGNITION_VERSION = "3.2.0"
+# Of the OS image; the MCO enables it.
+OPEN_VSWITCH = {"name": "openvswitch.service", "enabled": True}
 WIRINGS = {"a": ("a",), "b": ("b",), "b-recovery": ("b", "b-recovery")}
 
 
@@ -23,7 +26,9 @@ def ignition_file(path, content, mode=0o644):
 
 
 def wiring_units(wiring):
-    """The units of one wiring as `systemd.units`: enabled where they have an [Install] section."""
+    """The units of one wiring as `systemd.units`: enabled where they have an [Install] section. RELEASE/PLATFORM/ROLE is one of the table's."""
+    if "/" in wiring:
+        return [*graph.units(*wiring.split("/")), OPEN_VSWITCH]
     units = {}
     for folder in WIRINGS[wiring]:
         for path in sorted((HARNESS / "wiring" / folder).iterdir()):
@@ -38,8 +43,7 @@ def wiring_units(wiring):
                 unit["contents"] = text
                 if "[Install]" in text:
                     unit["enabled"] = True
-    units["openvswitch.service"] = {"name": "openvswitch.service", "enabled": True}
-    return list(units.values())
+    return [*units.values(), OPEN_VSWITCH]
 
 
 def merge(*configs):

@@ -10,6 +10,7 @@ from . import accelerator
 from .isolate import Cgroup, run_isolated, stop_all
 from .paths import HARNESS, RESULTS
 from .progress import say
+from .scenario import MORE
 
 PARALLEL = 2
 
@@ -19,7 +20,7 @@ def play_all(chosen, keep=False):
     RESULTS.mkdir(parents=True, exist_ok=True)
     Cgroup.remove_left()
     results = {}
-    for tier, parallel in (("fast", PARALLEL), ("full", 1)):
+    for tier, parallel in (("fast", PARALLEL), (MORE, PARALLEL), ("full", 1)):
         mine = [scenario for scenario in chosen if scenario.tier == tier]
         if tier == "full" and mine:
             accelerator.accelerator()
