@@ -52,12 +52,13 @@ fn restore_console(root: &Root, live: bool, io: &mut Io<'_>) {
 
 /// Files come before systemd, so that a systemd that cannot be reached can be told by hand.
 fn explain(error: GateError) -> String {
-    match error {
-        GateError::Systemd(_) | GateError::Runtime(_) => {
-            format!(
-                "{error}\nThe refusal is lifted, but systemd was not told. Run: systemctl daemon-reload && systemctl start default.target"
-            )
+    let (but, run) = match &error {
+        GateError::File(_) | GateError::NotHeld { .. } => return error.to_string(),
+        GateError::OtherTarget(_) => ("this boot does not lead to where the node joins", "systemctl start multi-user.target"),
+        GateError::NotStarted(_) => ("the boot does not go on", "systemctl start default.target"),
+        GateError::Systemd(_) | GateError::Unreachable(_) | GateError::Runtime(_) => {
+            ("systemd was not told", "systemctl daemon-reload && systemctl start default.target")
         }
-        GateError::File(_) | GateError::NotHeld { .. } => error.to_string(),
-    }
+    };
+    format!("{error}\nThe refusal is lifted, but {but}. Run: {run}")
 }

@@ -8,6 +8,9 @@ use crate::node::{ENCAPSULATED_PATH, KEPT_VERDICT_PATH, Options, RECORD_PATH, RU
 use crate::verdict::{Facts, Verdict, decide};
 use std::path::PathBuf;
 
+/// Largest verdict that is read back, in bytes.
+const VERDICT_MAX: u64 = 1 << 20;
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.")]
@@ -41,6 +44,10 @@ struct Node {
 impl Node {
     /// Nothing that fails here stops what comes after it: the least that a full or read-only disk may cost is the boot.
     fn first_boot(&self, io: &mut Io<'_>) -> Result<Exit, Failure> {
+        let systemd = self.live.then(Systemd::system);
+        if self.is_done() && gate::hold(&self.root, systemd.as_ref()).error.is_none() {
+            return Ok(self.still_refused(io, None));
+        }
         let facts = facts(&self.root, Options::default())?;
         let mut verdict = decide(&facts);
         if !verdict.blocks() && self.refused_before {
@@ -50,7 +57,6 @@ impl Node {
             verdict.warnings.push(error.to_string());
         }
         if verdict.blocks() {
-            let systemd = self.live.then(Systemd::system);
             verdict.gate = Some(gate::hold(&self.root, systemd.as_ref()));
         }
         // In the order of how long each may take: memory, /etc, /var, journald, a serial line.
@@ -67,6 +73,13 @@ impl Node {
             Some(gate) if gate.held => Exit::Refused,
             Some(_) => Exit::Failed,
         })
+    }
+
+    /// An earlier run refused this boot and came to its end: every start of what is held asks again, and a path unit does so several times a
+    /// second. The kept verdict is the last of the files that a refusal writes.
+    fn is_done(&self) -> bool {
+        let read = |path| self.root.read(path, VERDICT_MAX).ok().flatten();
+        self.refused_before && read(RUN_VERDICT_PATH).is_some_and(|verdict| read(KEPT_VERDICT_PATH) == Some(verdict))
     }
 
     /// The first boot is over, or ends: a message that stands is taken away, whatever became of the node.

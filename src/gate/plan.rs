@@ -1,5 +1,6 @@
 //! What is held, how, and when it counts as held (pure).
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Our own unit: what the held units are made to require.
@@ -14,43 +15,145 @@ pub(super) const RUNTIME_UNITS: &str = "/run/systemd/system";
 /// The name of our drop-in in `UNIT.d/`.
 const DROP_IN_NAME: &str = "50-skewguard.conf";
 
-/// Services ordered after this target wait for the rebase (MCO templates, 4.14 and later).
-pub(super) const OSUPDATE_TARGET: &str = "firstboot-osupdate.target";
+/// The rebase. What is ordered after it starts only on the OS that the cluster runs.
+pub(super) const FIRSTBOOT: &str = "machine-config-daemon-firstboot.service";
+
+/// Fetches what the rebase needs. What is ordered after this one alone may start before the rebase.
+const PULL: &str = "machine-config-daemon-pull.service";
+
+/// The rebase is done (MCO templates, 4.12 and later).
+const OSUPDATE_TARGET: &str = "firstboot-osupdate.target";
+
+/// What the kubelet and CRI-O wait for (MCO templates, 4.12 and later).
+const DEPENDENCIES_TARGET: &str = "kubelet-dependencies.target";
+
+/// What joins the cluster.
+pub(super) const KUBELET: &str = "kubelet.service";
 
 /// Held on every node, whichever of them it has: the rebase, what waits for it, and what joins the cluster. `ovs-kubelet-recovery` starts the
 /// kubelet again whenever `kubelet-dependencies.target` fails (MCO templates, 4.22).
-const ALWAYS: [&str; 7] = [
-    "machine-config-daemon-pull.service",
-    "machine-config-daemon-firstboot.service",
-    OSUPDATE_TARGET,
-    "kubelet-dependencies.target",
-    "crio.service",
-    "kubelet.service",
-    "ovs-kubelet-recovery.service",
+const ALWAYS: [&str; 7] = [PULL, FIRSTBOOT, OSUPDATE_TARGET, DEPENDENCIES_TARGET, "crio.service", KUBELET, "ovs-kubelet-recovery.service"];
+
+/// Never held, whatever they are ordered after: the network, the ways in, logging, and ourselves. Each stands for `NAME.*`, `NAME@*` and `NAME-*`.
+const NEVER: [&str; 21] = [
+    "NetworkManager",
+    "afterburn-sshkeys",
+    "auditd",
+    "autovt",
+    "chronyd",
+    "console-getty",
+    "console-login-helper-messages",
+    "container-getty",
+    "dbus",
+    "emergency",
+    "getty",
+    "polkit",
+    "rescue",
+    "rsyslog",
+    "serial-getty",
+    "skewguard",
+    "ssh",
+    "sshd",
+    "sssd",
+    "systemd",
+    "user",
 ];
 
-/// Most units ordered after [`OSUPDATE_TARGET`] that are held; a real node has fewer than ten.
+/// Most units that are held beside [`ALWAYS`]; a real node has fewer than twenty.
 const ORDERED_MAX: usize = 64;
+
+/// Most units that are looked at.
+const LOOK_MAX: usize = 128;
 
 /// Longest name of a unit in bytes, `UNIT_NAME_MAX` of systemd.
 const NAME_MAX: usize = 255;
 
-/// The units to hold: the fixed ones, and the services among `ordered_after`, which is what systemd says is ordered after
-/// `firstboot-osupdate.target` (its property `Before`).
-pub fn to_hold(ordered_after: &[String]) -> Vec<String> {
-    let mut units: Vec<String> = ALWAYS.iter().map(|&name| name.to_owned()).collect();
-    let services = ordered_after.iter().filter(|name| is_unit_name(name) && name.ends_with(".service") && !is_ours(name));
-    for name in services.take(ORDERED_MAX) {
-        if !units.contains(name) {
-            units.push(name.clone());
-        }
-    }
-    units
+/// [`ALWAYS`].
+pub fn always() -> Vec<String> {
+    ALWAYS.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// `skewguard.service`, `skewguard-report.service` and what else we may come to have: held by itself, a refused node would never report.
-fn is_ours(name: &str) -> bool {
-    name.starts_with("skewguard.") || name.starts_with("skewguard-")
+/// Whether it is one of [`ALWAYS`].
+pub(super) fn is_always(unit: &str) -> bool {
+    ALWAYS.contains(&unit)
+}
+
+/// The units that were looked at, by name.
+pub type Known = BTreeMap<String, UnitState>;
+
+/// What comes next on the way to the units to hold.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// This unit has to be looked at.
+    Look(String),
+    /// These are all.
+    Hold(Vec<String>),
+}
+
+/// The units to hold, as far as what is `known` says: [`ALWAYS`], and every service that a healthy node starts only after its rebase, which is
+/// what is ordered after it, through other services too. Not through targets, except for the two that stand for the rebase: what is ordered
+/// after `network-online.target` or `multi-user.target` is most of the system.
+///
+/// systemd keeps both ends of an ordering, so `Before` of a unit names every loaded one that waits for it.
+pub fn to_hold(known: &Known) -> Step {
+    let mut hold = always();
+    let mut done = 0;
+    while let Some(name) = hold.get(done).cloned() {
+        let Some(state) = known.get(&name) else { return Step::Look(name) };
+        done += 1;
+        if name == PULL {
+            continue;
+        }
+        for next in &state.before {
+            if hold.contains(next) || !is_holdable(next) || hold.len() >= ALWAYS.len() + ORDERED_MAX {
+                continue;
+            }
+            match is_needed(next, known) {
+                Err(unknown) => return Step::Look(unknown),
+                Ok(true) => {}
+                Ok(false) => hold.push(next.clone()),
+            }
+        }
+    }
+    Step::Hold(hold)
+}
+
+/// Whether one of [`NEVER`] cannot start without `unit`; an error is the name of what has to be looked at to know.
+fn is_needed(unit: &str, known: &Known) -> Result<bool, String> {
+    let (mut todo, mut seen) = (vec![unit], BTreeSet::new());
+    while let Some(name) = todo.pop() {
+        if is_never_held(name) {
+            return Ok(true);
+        }
+        // Targets hold nothing of their own, and what is held anyway needs nothing.
+        let counts = is_unit_name(name) && (name.ends_with(".service") || name.ends_with(".socket"));
+        if !counts || is_always(name) || seen.len() == ORDERED_MAX || !seen.insert(name) {
+            continue;
+        }
+        match known.get(name) {
+            Some(state) => todo.extend(state.required_by.iter().map(String::as_str).take(ORDERED_MAX)),
+            None if known.len() < LOOK_MAX => return Err(name.to_owned()),
+            None => {}
+        }
+    }
+    Ok(false)
+}
+
+/// Whether it is a service, and none of [`NEVER`].
+fn is_holdable(name: &str) -> bool {
+    is_unit_name(name) && name.ends_with(".service") && !is_never_held(name)
+}
+
+fn is_never_held(name: &str) -> bool {
+    NEVER.iter().any(|never| name.strip_prefix(never).is_some_and(|rest| rest.starts_with(['.', '@', '-'])))
+}
+
+/// Whether the text of a unit file says that `unit` waits for one of `held`. systemd names only loaded units; a file that nothing refers to yet
+/// may be started later, by a timer or by hand.
+pub fn waits_for(unit: &str, text: &str, held: &[String]) -> bool {
+    let joined = text.replace("\\\n", " ");
+    let mut after = joined.lines().filter_map(|line| line.trim().strip_prefix("After")?.trim_start().strip_prefix('='));
+    is_holdable(unit) && after.any(|names| names.split_whitespace().any(|name| name != PULL && held.iter().any(|held| held == name)))
 }
 
 /// Whether this can be the name of a unit (systemd.unit(5)); in particular, it names no other directory.
@@ -64,12 +167,13 @@ pub fn drop_in_path(unit: &str) -> String {
     format!("{RUNTIME_UNITS}/{unit}.d/{DROP_IN_NAME}")
 }
 
-/// The drop-in, the same for every unit. A mask would not do: a unit file in /etc wins over one in /run, a drop-in adds to both.
+/// The drop-in, the same for every unit. A mask would not do: a unit file in /etc wins over one in /run, a drop-in adds to both. The assertion
+/// is for `systemctl --job-mode=ignore-requirements start`, which asks for no dependency.
 pub fn drop_in() -> String {
     format!(
         "# Written by skewguard: this boot is refused, see /etc/issue.\n\
          # \"skewguard allow\" lets the node through and removes this file.\n\
-         [Unit]\nRequires={UNIT}\nAfter={UNIT}\n"
+         [Unit]\nRequires={UNIT}\nAfter={UNIT}\nAssertPathExists=!{STAMP_PATH}\n"
     )
 }
 
@@ -84,6 +188,14 @@ pub struct UnitState {
     pub requires: Vec<String>,
     /// `After`.
     pub after: Vec<String>,
+    /// `Before`.
+    pub before: Vec<String>,
+    /// `RequiredBy`, `RequisiteOf` and `BoundBy`: what cannot start without it.
+    pub required_by: Vec<String>,
+    /// A job is queued or running for it.
+    pub has_job: bool,
+    /// `Id`: the unit that an alias like `default.target` stands for.
+    pub id: String,
 }
 
 /// What a held unit lacks.
@@ -110,8 +222,11 @@ impl UnitState {
         self.load == "loaded"
     }
 
-    /// What it lacks to be held; `None` if it is.
+    /// What it lacks to be held; `None` if it is, or if it cannot be started.
     pub fn missing(&self) -> Option<Missing> {
+        if !self.is_loaded() {
+            return None;
+        }
         let names_us = |list: &[String]| list.iter().any(|name| name == UNIT);
         match (names_us(&self.requires), names_us(&self.after)) {
             (false, _) => Some(Missing::Requires),
@@ -134,29 +249,106 @@ mod tests {
         names.iter().map(|&name| name.to_owned()).collect()
     }
 
-    #[test]
-    fn holds_the_fixed_units_and_the_services_ordered_after_the_update() {
-        let seen = names(&["shutdown.target", "nodeip-configuration.service", "ovs-configuration.service", "kubelet.service"]);
-        assert_eq!(
-            to_hold(&seen),
-            names(&[
-                "machine-config-daemon-pull.service",
-                "machine-config-daemon-firstboot.service",
-                "firstboot-osupdate.target",
-                "kubelet-dependencies.target",
-                "crio.service",
-                "kubelet.service",
-                "ovs-kubelet-recovery.service",
-                "nodeip-configuration.service",
-                "ovs-configuration.service",
-            ])
-        );
+    /// All that has to be looked at, from what each unit is `Before` and what requires it.
+    fn walk(units: &[(&str, &[&str], &[&str])]) -> Vec<String> {
+        let mut known = Known::new();
+        for _ in 0..10_000 {
+            match to_hold(&known) {
+                Step::Hold(hold) => return hold,
+                Step::Look(name) => {
+                    let (before, required_by) =
+                        units.iter().find(|unit| unit.0 == name).map_or((&[][..], &[][..]), |unit| (unit.1, unit.2));
+                    let state = UnitState { before: names(before), required_by: names(required_by), ..UnitState::default() };
+                    assert!(known.insert(name.clone(), state).is_none(), "{name} is looked at twice");
+                }
+            }
+        }
+        panic!("it never ends");
+    }
+
+    /// What is held beside the fixed ones.
+    fn more(units: &[(&str, &[&str], &[&str])]) -> Vec<String> {
+        walk(units).split_off(ALWAYS.len())
     }
 
     #[test]
-    fn never_holds_what_reports_the_refusal() {
-        let held = to_hold(&names(&["skewguard.service", "skewguard-report.service", "skewguards.service"]));
-        assert_eq!(held.iter().filter(|name| name.contains("skewguard")).collect::<Vec<_>>(), ["skewguards.service"]);
+    fn holds_what_waits_for_the_rebase_through_services_and_not_through_targets() {
+        let held = more(&[
+            (OSUPDATE_TARGET, &["nodeip-configuration.service", "ovs-configuration.service", "shutdown.target", "x.path"], &[]),
+            ("nodeip-configuration.service", &["ovs-configuration.service", "nmstate-configuration.service"], &[]),
+            ("nmstate-configuration.service", &["nmstate.service", "kubelet-dependencies.target"], &[]),
+            ("nmstate.service", &["network-online.target", "wait-for-primary-ip.service"], &[]),
+            ("network-online.target", &["everything.service"], &[]),
+            (FIRSTBOOT, &["crio-wipe.service", "kubelet.service"], &[]),
+            (PULL, &["beside-the-rebase.service"], &[]),
+            (KUBELET, &["multi-user.target", "after-the-kubelet.service"], &[]),
+        ]);
+        let expected = [
+            "crio-wipe.service",
+            "nodeip-configuration.service",
+            "ovs-configuration.service",
+            "after-the-kubelet.service",
+            "nmstate-configuration.service",
+            "nmstate.service",
+            "wait-for-primary-ip.service",
+        ];
+        assert_eq!(held, names(&expected));
+    }
+
+    #[test]
+    fn never_holds_the_network_the_ways_in_logging_or_what_reports_the_refusal() {
+        let never = [
+            "NetworkManager.service",
+            "NetworkManager-wait-online.service",
+            "sshd.service",
+            "sshd-keygen@rsa.service",
+            "getty@tty1.service",
+            "serial-getty@ttyS0.service",
+            "systemd-logind.service",
+            "systemd-journald.service",
+            "systemd-user-sessions.service",
+            "user@1000.service",
+            "rsyslog.service",
+            "dbus-broker.service",
+            "skewguard.service",
+            "skewguard-report.service",
+        ];
+        let before = [&never[..], &["skewguards.service", "userland.service"]].concat();
+        assert_eq!(more(&[(FIRSTBOOT, &before, &[])]), names(&["skewguards.service", "userland.service"]));
+        // And nothing is followed through them.
+        assert_eq!(more(&[(FIRSTBOOT, &["sshd.service"], &[]), ("sshd.service", &["after-sshd.service"], &[])]), names(&[]));
+    }
+
+    #[test]
+    fn never_holds_what_they_cannot_start_without() {
+        let held = more(&[
+            (OSUPDATE_TARGET, &["keys.service", "helper.service", "other.service", "loop.service"], &[]),
+            ("keys.service", &["after-keys.service"], &["sshd.service"]),
+            ("helper.service", &[], &["middle.service", "kubelet-dependencies.target"]),
+            ("middle.service", &[], &["middle.socket"]),
+            ("middle.socket", &[], &["NetworkManager.service"]),
+            ("other.service", &[], &["multi-user.target", "kubelet.service", "app.service"]),
+            ("loop.service", &[], &["app.service"]),
+            ("app.service", &[], &["loop.service"]),
+        ]);
+        assert_eq!(held, names(&["other.service", "loop.service"]));
+    }
+
+    #[test]
+    fn a_unit_file_that_systemd_has_not_loaded_says_what_it_waits_for() {
+        let held = names(&["ovs-configuration.service", OSUPDATE_TARGET, PULL]);
+        for (text, waits) in [
+            ("[Unit]\nAfter=network.target ovs-configuration.service\n", true),
+            ("[Unit]\nAfter = \\\n  firstboot-osupdate.target\n", true),
+            ("[Unit]\nAfter=network.target\nBefore=ovs-configuration.service\n", false),
+            ("[Unit]\n#After=ovs-configuration.service\n", false),
+            ("[Unit]\nAfter=machine-config-daemon-pull.service\n", false),
+        ] {
+            assert_eq!(waits_for("late.service", text, &held), waits, "{text}");
+        }
+        let text = "[Unit]\nAfter=ovs-configuration.service\n";
+        assert!(waits_for("of-a-template@.service", text, &held));
+        assert!(!waits_for("sshd.service", text, &held) && !waits_for("late.timer", text, &held));
     }
 
     #[test]
@@ -165,7 +357,7 @@ mod tests {
         for name in ["../../etc/x.service", "a/b.service", "", "..service", ".service", "a\nb.service", "a b.service", "noending", &long] {
             assert!(!is_unit_name(name), "{name:?}");
         }
-        assert_eq!(to_hold(&names(&["../x.service", "a/../../b.service"])), to_hold(&[]));
+        assert_eq!(more(&[(FIRSTBOOT, &["../x.service", "a/../../b.service"], &[])]), names(&[]));
         for name in ["kubelet.service", "getty@tty1.service", "dev-disk-by\\x2dlabel-root.device", "a:b_c.mount"] {
             assert!(is_unit_name(name), "{name:?}");
         }
@@ -173,8 +365,12 @@ mod tests {
 
     #[test]
     fn holds_no_more_than_a_node_can_have() {
-        let many: Vec<String> = (0..1000).map(|n| format!("u{n}.service")).collect();
-        assert_eq!(to_hold(&many).len(), ALWAYS.len() + ORDERED_MAX);
+        let many: Vec<String> = (0..200).map(|n| format!("u{n}.service")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(more(&[(OSUPDATE_TARGET, &many, &[])]).len(), ORDERED_MAX);
+        // Each is required by all others.
+        let units: Vec<(&str, &[&str], &[&str])> = many.iter().map(|&name| (name, &[][..], &many[..])).collect();
+        assert_eq!(more(&[&[(OSUPDATE_TARGET, &many[..], &[][..])][..], &units].concat()).len(), ORDERED_MAX);
     }
 
     #[test]
@@ -183,22 +379,24 @@ mod tests {
         assert_eq!(
             drop_in(),
             "# Written by skewguard: this boot is refused, see /etc/issue.\n# \"skewguard allow\" lets the node through and removes this file.\n\
-             [Unit]\nRequires=skewguard.service\nAfter=skewguard.service\n"
+             [Unit]\nRequires=skewguard.service\nAfter=skewguard.service\nAssertPathExists=!/run/skewguard/refused\n"
         );
     }
 
     #[test]
-    fn held_means_both_dependencies() {
+    fn held_means_both_dependencies_for_what_can_be_started() {
         let with = |requires: &[&str], after: &[&str]| UnitState {
             load: "loaded".into(),
             active: "inactive".into(),
             requires: names(requires),
             after: names(after),
+            ..UnitState::default()
         };
         let us = ["basic.target", "skewguard.service"];
         assert_eq!(with(&us, &us).missing(), None);
         assert_eq!(with(&us, &["skewguard-report.service"]).missing(), Some(Missing::After));
         assert_eq!(with(&["skewguard.service.d"], &us).missing(), Some(Missing::Requires));
+        assert_eq!(UnitState { load: "masked".into(), ..UnitState::default() }.missing(), None);
     }
 
     #[test]

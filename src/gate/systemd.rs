@@ -1,16 +1,17 @@
 //! systemd over D-Bus: the few calls of `org.freedesktop.systemd1` that holding and letting through need (org.freedesktop.systemd1(5)).
 //!
-//! Every call is bounded in time. Method calls are written out instead of generated: ten small ones do not need proxies, and what is not
-//! linked in is not carried to every node.
+//! Every call is bounded in time. Method calls are written out instead of generated: a handful of small ones does not need proxies, and what is
+//! not linked in is not carried to every node.
 
 use super::plan::UnitState;
 use crate::text;
-use std::future::Future;
+use std::collections::HashMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
-use zbus::{Connection, DBusError, DynamicType, OwnedObjectPath, OwnedVariant, connection};
+use zbus::{Connection, DynamicType, OwnedObjectPath, OwnedVariant, connection};
 
 const SERVICE: &str = "org.freedesktop.systemd1";
 const MANAGER_PATH: &str = "/org/freedesktop/systemd1";
@@ -19,19 +20,23 @@ const UNIT: &str = "org.freedesktop.systemd1.Unit";
 const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 
 /// Between two looks at something that takes a moment.
-const PAUSE: Duration = Duration::from_millis(50);
+pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
 /// How to reach systemd, and how long to wait for it.
 #[derive(Debug, Clone)]
 pub struct Systemd {
     /// D-Bus address of the system bus.
-    pub address: String,
-    /// `systemctl`, which reaches systemd without the bus; only for `daemon-reload`.
+    pub bus: String,
+    /// D-Bus address of systemd's own socket, for root only: no bus is needed between the two.
+    pub own: String,
+    /// `systemctl`; only for `daemon-reload`.
     pub systemctl: PathBuf,
     /// Longest wait for one answer.
-    pub call: Duration,
+    pub answer: Duration,
+    /// Longest wait for a reload, which runs every generator: on an overcommitted host that takes many seconds.
+    pub reload: Duration,
     /// Longest wait for everything: the unit has 30 seconds in all, and the message still has to be written after this. Generous, because only
-    /// a node to refuse waits for it: a reload runs every generator, and on an overcommitted host that takes many seconds.
+    /// a node to refuse waits for it.
     pub whole: Duration,
 }
 
@@ -39,23 +44,51 @@ impl Systemd {
     /// The running system's.
     pub fn system() -> Self {
         Self {
-            address: "unix:path=/run/dbus/system_bus_socket".to_owned(),
+            bus: "unix:path=/run/dbus/system_bus_socket".to_owned(),
+            own: "unix:path=/run/systemd/private".to_owned(),
             systemctl: PathBuf::from("/usr/bin/systemctl"),
-            call: Duration::from_secs(15),
+            answer: Duration::from_secs(4),
+            reload: Duration::from_secs(10),
             whole: Duration::from_secs(22),
         }
+    }
+}
+
+/// A way to systemd.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Route {
+    /// The system bus.
+    Bus,
+    /// `/run/systemd/private`, where systemctl speaks to it as root.
+    Own,
+}
+
+impl fmt::Display for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bus => "the system bus",
+            Self::Own => "systemd's own socket",
+        })
     }
 }
 
 /// Why systemd did not do something.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemdError {
-    /// It, or the bus, said no.
+    /// It said no.
     #[error("{what}: {why}")]
     Refused {
         /// What was asked.
         what: String,
         /// The answer, made printable.
+        why: String,
+    },
+    /// It cannot be reached, or the connection broke.
+    #[error("{what}: {why}")]
+    Unreachable {
+        /// What was asked.
+        what: String,
+        /// What went wrong, made printable.
         why: String,
     },
     /// There was no answer.
@@ -67,45 +100,60 @@ pub enum SystemdError {
 }
 
 impl SystemdError {
-    fn refused(what: &str, why: impl std::fmt::Display) -> Self {
+    fn refused(what: &str, why: impl fmt::Display) -> Self {
         Self::Refused { what: what.to_owned(), why: text::word(&why.to_string()) }
+    }
+
+    /// From what came of a call.
+    fn of_call(what: &str, error: &zbus::Error) -> Self {
+        use zbus::fdo::Error as Fdo;
+        let said_no = match error {
+            zbus::Error::MethodError(..) => true,
+            zbus::Error::FDO(error) => matches!(
+                **error,
+                Fdo::AccessDenied(_) | Fdo::UnknownObject(_) | Fdo::UnknownMethod(_) | Fdo::UnknownInterface(_) | Fdo::InvalidArgs(_)
+            ),
+            _ => false,
+        };
+        let (what, why) = (what.to_owned(), text::word(&error.to_string()));
+        if said_no { Self::Refused { what, why } } else { Self::Unreachable { what, why } }
     }
 }
 
-/// A connection to systemd on the bus.
+/// A connection to systemd.
 pub(super) struct Manager<'a> {
-    bus: Connection,
+    connection: Connection,
+    /// The name to address on a bus; on its own socket there is nobody else.
+    name: Option<&'static str>,
     systemd: &'a Systemd,
     deadline: Instant,
 }
 
 impl<'a> Manager<'a> {
-    /// Connects, and waits until systemd is on the bus: early in a boot it joins a moment after the bus is up.
-    pub(super) async fn connect(systemd: &'a Systemd) -> Result<Self, SystemdError> {
-        let deadline = Instant::now() + systemd.whole;
-        let what = "the system bus";
-        let open = connection::Builder::address(systemd.address.as_str()).build();
-        let bus = timeout_at(deadline.min(Instant::now() + systemd.call), open)
+    pub(super) async fn connect(systemd: &'a Systemd, route: Route, deadline: Instant) -> Result<Self, SystemdError> {
+        let (open, name) = match route {
+            Route::Bus => (connection::Builder::address(systemd.bus.as_str()), Some(SERVICE)),
+            Route::Own => (connection::Builder::address(systemd.own.as_str()).p2p(), None),
+        };
+        let what = "connecting";
+        let connection = timeout_at(deadline.min(Instant::now() + systemd.answer), open.build())
             .await
             .map_err(|_| SystemdError::Timeout { what: what.to_owned() })?
-            .map_err(|error| SystemdError::refused(what, error))?;
-        let manager = Self { bus, systemd, deadline };
-        let what = "systemd on the system bus";
-        let give_up = deadline.min(Instant::now() + systemd.call);
-        loop {
-            let ask = manager.bus.call_method(Some(SERVICE), MANAGER_PATH, Some(PROPERTIES), "Get", &(MANAGER, "Version"));
-            match manager.bounded(what, ask).await? {
-                Ok(_) => return Ok(manager),
-                Err(error) if is_not_there_yet(&error) && Instant::now() + PAUSE < give_up => sleep(PAUSE).await,
-                Err(error) => return Err(SystemdError::refused(what, error)),
-            }
-        }
+            .map_err(|error| SystemdError::of_call(what, &error))?;
+        Ok(Self { connection, name, systemd, deadline })
     }
 
-    /// Waits for an answer as long as one may take and something is left of the whole.
-    async fn bounded<T>(&self, what: &str, work: impl Future<Output = T>) -> Result<T, SystemdError> {
-        let until = self.deadline.min(Instant::now() + self.systemd.call);
-        timeout_at(until, work).await.map_err(|_| SystemdError::Timeout { what: what.to_owned() })
+    async fn call<B, R>(&self, path: &str, interface: &str, method: &str, body: &B, what: &str, most: Duration) -> Result<R, SystemdError>
+    where
+        B: serde::Serialize + DynamicType,
+        R: for<'d> zbus::zvariant::DynamicDeserialize<'d>,
+    {
+        let until = self.deadline.min(Instant::now() + most);
+        let answer = timeout_at(until, self.connection.call_method(self.name, path, Some(interface), method, body))
+            .await
+            .map_err(|_| SystemdError::Timeout { what: what.to_owned() })?
+            .map_err(|error| SystemdError::of_call(what, &error))?;
+        answer.body().deserialize().map_err(|error| SystemdError::refused(what, error))
     }
 
     async fn manager<B, R>(&self, method: &str, body: &B) -> Result<R, SystemdError>
@@ -113,102 +161,78 @@ impl<'a> Manager<'a> {
         B: serde::Serialize + DynamicType,
         R: for<'d> zbus::zvariant::DynamicDeserialize<'d>,
     {
-        let answer = self
-            .bounded(method, self.bus.call_method(Some(SERVICE), MANAGER_PATH, Some(MANAGER), method, body))
-            .await?
-            .map_err(|error| SystemdError::refused(method, error))?;
-        answer.body().deserialize().map_err(|error| SystemdError::refused(method, error))
+        self.call(MANAGER_PATH, MANAGER, method, body, method, self.systemd.answer).await
     }
 
-    async fn property<T>(&self, path: &OwnedObjectPath, unit: &str, name: &str) -> Result<T, SystemdError>
-    where
-        T: TryFrom<OwnedVariant>,
-        T::Error: std::fmt::Display,
-    {
-        let what = format!("{name} of {unit}");
-        let which = (UNIT, name);
-        let ask = self.bus.call_method(Some(SERVICE), path, Some(PROPERTIES), "Get", &which);
-        let answer = self.bounded(&what, ask).await?.map_err(|error| SystemdError::refused(&what, error))?;
-        let value: OwnedVariant = answer.body().deserialize().map_err(|error| SystemdError::refused(&what, error))?;
-        T::try_from(value).map_err(|error| SystemdError::refused(&what, error))
-    }
-
-    async fn load(&self, unit: &str) -> Result<OwnedObjectPath, SystemdError> {
-        self.manager("LoadUnit", &(unit,)).await
-    }
-
-    /// What is ordered after `unit`: systemd keeps both ends of an ordering, so the unit's own `Before` names every loaded one.
-    pub(super) async fn ordered_after(&self, unit: &str) -> Result<Vec<String>, SystemdError> {
-        let path = self.load(unit).await?;
-        self.property(&path, unit, "Before").await
-    }
-
-    /// How `unit` stands; it is loaded if it was not.
+    /// How `unit` stands, in one question; it is loaded if it was not.
     pub(super) async fn state(&self, unit: &str) -> Result<UnitState, SystemdError> {
-        let path = self.load(unit).await?;
-        Ok(UnitState {
-            load: self.property(&path, unit, "LoadState").await?,
-            active: self.property(&path, unit, "ActiveState").await?,
-            requires: self.property(&path, unit, "Requires").await?,
-            after: self.property(&path, unit, "After").await?,
-        })
+        let what = format!("properties of {unit}");
+        let mut all: HashMap<String, OwnedVariant> =
+            self.call(&object_path(unit), PROPERTIES, "GetAll", &(UNIT,), &what, self.systemd.answer).await?;
+        let mut state = UnitState {
+            load: take(&mut all, unit, "LoadState")?,
+            active: take(&mut all, unit, "ActiveState")?,
+            requires: take(&mut all, unit, "Requires")?,
+            after: take(&mut all, unit, "After")?,
+            before: take(&mut all, unit, "Before")?,
+            required_by: Vec::new(),
+            has_job: take::<(u32, OwnedObjectPath)>(&mut all, unit, "Job")?.0 != 0,
+            id: take(&mut all, unit, "Id")?,
+        };
+        for name in ["RequiredBy", "RequisiteOf", "BoundBy"] {
+            state.required_by.extend(take::<Vec<String>>(&mut all, unit, name)?);
+        }
+        Ok(state)
     }
 
     /// Makes systemd read the unit files again.
     pub(super) async fn reload(&self) -> Result<(), SystemdError> {
-        let denied = match self.manager::<_, ()>("Reload", &()).await {
+        let until = self.deadline.min(Instant::now() + self.systemd.reload);
+        let denied = match self.call::<_, ()>(MANAGER_PATH, MANAGER, "Reload", &(), "Reload", self.systemd.reload).await {
             Err(SystemdError::Refused { why, .. }) => why,
             // After a timeout it still reads them; asking a second time would only wait behind that.
-            done_or_timeout => return done_or_timeout,
+            done_or_lost => return done_or_lost,
         };
-        let until = self.deadline.min(Instant::now() + self.systemd.call);
         daemon_reload(self.systemd, until).await.map_err(|error| SystemdError::refused("Reload", format_args!("{denied}; {error}")))
     }
 
-    /// Stops `unit` and waits until it is down.
+    /// Queues the stop of `unit`.
     pub(super) async fn stop(&self, unit: &str) -> Result<(), SystemdError> {
-        let _job: OwnedObjectPath = self.manager("StopUnit", &(unit, "replace")).await?;
-        let path = self.load(unit).await?;
-        let down = async {
-            loop {
-                let active = self.property(&path, unit, "ActiveState").await?;
-                if !(UnitState { active, ..UnitState::default() }).is_running() {
-                    return Ok(());
-                }
-                sleep(PAUSE).await;
-            }
-        };
-        // Time that is up in the middle of a look is the time of the stop all the same.
-        match timeout_at(self.deadline, down).await {
-            Err(_) | Ok(Err(SystemdError::Timeout { .. })) => Err(SystemdError::Timeout { what: format!("StopUnit of {unit}") }),
-            Ok(done) => done,
-        }
+        self.manager::<_, OwnedObjectPath>("StopUnit", &(unit, "replace")).await.map(drop)
     }
 
     /// Forgets that `unit` failed; that it is not loaded, and so did not fail, is as good.
     pub(super) async fn reset_failed(&self, unit: &str) -> Result<(), SystemdError> {
-        let which = (unit,);
-        let ask = self.bus.call_method(Some(SERVICE), MANAGER_PATH, Some(MANAGER), "ResetFailedUnit", &which);
-        match self.bounded("ResetFailedUnit", ask).await? {
-            Ok(_) => Ok(()),
-            Err(zbus::Error::MethodError(name, ..)) if name.as_str() == "org.freedesktop.systemd1.NoSuchUnit" => Ok(()),
-            Err(error) => Err(SystemdError::refused("ResetFailedUnit", error)),
+        match self.manager("ResetFailedUnit", &(unit,)).await {
+            Err(SystemdError::Refused { why, .. }) if why.starts_with("org.freedesktop.systemd1.NoSuchUnit") => Ok(()),
+            done => done,
         }
     }
 
     /// Queues the start of `unit` with all that it wants, as one transaction.
     pub(super) async fn start(&self, unit: &str) -> Result<(), SystemdError> {
-        let _job: OwnedObjectPath = self.manager("StartUnit", &(unit, "replace")).await?;
-        Ok(())
+        self.manager::<_, OwnedObjectPath>("StartUnit", &(unit, "replace")).await.map(drop)
     }
 }
 
-/// The bus is up and systemd is not on it yet, or the bus tried in vain to start it.
-fn is_not_there_yet(error: &zbus::Error) -> bool {
-    let zbus::Error::FDO(error) = error else { return false };
-    let name = error.name();
-    let Some(name) = name.strip_prefix("org.freedesktop.DBus.Error.") else { return false };
-    name == "ServiceUnknown" || name == "NameHasNoOwner" || name.starts_with("Spawn.")
+fn take<T>(all: &mut HashMap<String, OwnedVariant>, unit: &str, name: &str) -> Result<T, SystemdError>
+where
+    T: TryFrom<OwnedVariant>,
+    T::Error: fmt::Display,
+{
+    let what = || format!("{name} of {unit}");
+    let value = all.remove(name).ok_or_else(|| SystemdError::refused(&what(), "systemd does not say"))?;
+    T::try_from(value).map_err(|error| SystemdError::refused(&what(), error))
+}
+
+/// The object of a unit. systemd documents how a name becomes a path, so that nobody has to ask for it (org.freedesktop.systemd1(5), "Unit
+/// Objects"; sd_bus_path_encode(3)): what is no letter or digit becomes `_` and two hexadecimal digits, and so does a digit at the beginning.
+fn object_path(unit: &str) -> String {
+    let escaped = unit.bytes().enumerate().map(|(at, byte)| {
+        let plain = byte.is_ascii_alphabetic() || (byte.is_ascii_digit() && at > 0);
+        if plain { char::from(byte).to_string() } else { format!("_{byte:02x}") }
+    });
+    format!("{MANAGER_PATH}/unit/{}", escaped.collect::<String>())
 }
 
 /// `systemctl daemon-reload`, which reaches systemd through its own socket.
@@ -232,5 +256,14 @@ pub(super) async fn daemon_reload(systemd: &Systemd, until: Instant) -> Result<(
             }
             Err(error) => return Err(SystemdError::refused(what, error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_unit_has_the_path_that_systemd_gives_it() {
+        assert_eq!(super::object_path("kubelet.service"), "/org/freedesktop/systemd1/unit/kubelet_2eservice");
+        assert_eq!(super::object_path("1a-b@c.service"), "/org/freedesktop/systemd1/unit/_31a_2db_40c_2eservice");
     }
 }

@@ -19,6 +19,16 @@ impl Bus {
         Self::with_rules("")
     }
 
+    /// The process of the daemon.
+    pub(crate) fn id(&self) -> u32 {
+        self.daemon.id()
+    }
+
+    /// It takes no more connections and answers nobody, as a daemon that hangs.
+    pub(crate) fn hang(&self) {
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(self.id().cast_signed()), nix::sys::signal::Signal::SIGSTOP).expect("stopped");
+    }
+
     /// A bus with further rules of dbus-daemon(1) in its default policy.
     pub(crate) fn with_rules(rules: &str) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");

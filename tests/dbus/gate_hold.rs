@@ -6,7 +6,7 @@ use crate::systemd1::{Behaviour, Unit};
 use skewguard::gate::hold;
 use std::time::Duration;
 
-const FIXED: [&str; 7] = [
+pub(crate) const FIXED: [&str; 7] = [
     "crio.service",
     "firstboot-osupdate.target",
     "kubelet-dependencies.target",
@@ -105,23 +105,6 @@ fn reads_unit_files_through_systemctl_where_the_bus_may_not() {
 }
 
 #[test]
-fn without_the_list_of_network_services_the_rest_is_held_and_it_says_so() {
-    let mut units = wiring_b();
-    units.insert("firstboot-osupdate.target".into(), unit("inactive", &["DENIED"]));
-    let node = Node::new(Bus::start(), units, Behaviour::default());
-    let status = hold(&node.root, Some(&node.systemd));
-    assert!(status.held);
-    assert_eq!(
-        status.error.as_deref(),
-        Some(
-            "services ordered after firstboot-osupdate.target may not be held: Before of firstboot-osupdate.target: \
-             org.freedesktop.DBus.Error.AccessDenied: Access to Before denied"
-        )
-    );
-    assert_eq!(node.drop_ins(), FIXED);
-}
-
-#[test]
 fn names_from_systemd_never_lead_out_of_the_unit_directory() {
     let mut units = wiring_b();
     let evil = ["../../../etc/evil.service", "a/../../b.service", "skewguard.service", "skewguard-report.service", "ok@1.service"];
@@ -143,4 +126,56 @@ fn holding_twice_is_holding_once() {
     let second = hold(&node.root, Some(&node.systemd));
     assert!(first.held);
     assert_eq!(first, second);
+}
+
+#[test]
+fn what_is_held_already_is_verified_and_nothing_else() {
+    let node = Node::with(Behaviour::default());
+    let first = hold(&node.root, Some(&node.systemd));
+    let stamped = std::fs::metadata(node.path("run/skewguard/refused")).expect("a stamp").modified().expect("a time");
+    let asked = node.systemd1.as_ref().expect("a systemd").model().asked;
+    assert!(asked <= 20, "{asked} questions for the first time");
+    assert_eq!(hold(&node.root, Some(&node.systemd)), first);
+    assert_eq!(node.calls(), ["Reload"], "not read again");
+    assert_eq!(std::fs::metadata(node.path("run/skewguard/refused")).expect("a stamp").modified().expect("a time"), stamped);
+    let again = node.systemd1.as_ref().expect("a systemd").model().asked - asked;
+    assert!(again < 10, "{again} questions for the second time");
+    // Somebody took a drop-in away.
+    std::fs::remove_file(node.path("run/systemd/system/kubelet.service.d/50-skewguard.conf")).expect("removed");
+    assert_eq!(hold(&node.root, Some(&node.systemd)), first);
+    assert_eq!(node.calls(), ["Reload", "Reload [stamp]"]);
+    assert!(node.drop_ins().contains(&"kubelet.service".to_owned()));
+}
+
+#[test]
+fn a_service_that_nobody_has_loaded_is_held_by_its_unit_file() {
+    let mut units = wiring_b();
+    units.insert("late.service".into(), unit("inactive", &[]));
+    let node = Node::new(Bus::start(), units, Behaviour::default());
+    for (name, text) in [
+        ("late.service", "[Unit]\nAfter=ovs-configuration.service\n"),
+        ("template@.service", "[Unit]\nAfter=late.service\n"),
+        ("early.service", "[Unit]\nAfter=network.target\n"),
+        ("sshd.service", "[Unit]\nAfter=ovs-configuration.service\n"),
+    ] {
+        node.root.write(&format!("/etc/systemd/system/{name}"), text.as_bytes(), 0o644).expect("written");
+    }
+    let status = hold(&node.root, Some(&node.systemd));
+    assert_eq!((status.held, status.error), (true, None));
+    assert_eq!(status.units.last().map(String::as_str), Some("late.service"));
+    let more: Vec<String> = node.drop_ins().into_iter().filter(|name| !FIXED.contains(&name.as_str())).collect();
+    assert_eq!(more, ["late.service", "nodeip-configuration.service", "ovs-configuration.service", "template@.service"]);
+}
+
+#[test]
+fn what_the_ways_in_need_is_not_held() {
+    let mut units = wiring_b();
+    units.insert("firstboot-osupdate.target".into(), unit("inactive", &["keys.service", "sshd.service", "other.service"]));
+    units.insert("keys.service".into(), Unit { required_by: vec!["sshd.service".into()], ..unit("inactive", &[]) });
+    units.insert("other.service".into(), unit("inactive", &[]));
+    let node = Node::new(Bus::start(), units, Behaviour::default());
+    let status = hold(&node.root, Some(&node.systemd));
+    assert_eq!((status.held, status.error), (true, None));
+    let more: Vec<String> = node.drop_ins().into_iter().filter(|name| !FIXED.contains(&name.as_str())).collect();
+    assert_eq!(more, ["other.service"]);
 }

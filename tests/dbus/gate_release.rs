@@ -1,6 +1,7 @@
 //! Letting a refused node through.
 
-use crate::node::Node;
+use crate::bus::Bus;
+use crate::node::{Node, unit, wiring_b};
 use crate::systemd1::Behaviour;
 use skewguard::gate::{hold, is_refused, release, resume};
 
@@ -73,11 +74,29 @@ fn leftover_drop_ins_without_a_stamp_are_released_too() {
 fn systemd_out_of_reach_is_an_error_and_the_files_are_gone() {
     let node = refused(Behaviour::default());
     let mut gone = node.systemd.clone();
-    gone.address = "unix:path=/nonexistent/bus".into();
+    gone.bus = "unix:path=/nonexistent/bus".into();
+    gone.own = "unix:path=/nonexistent/private".into();
     let error = release(&node.root, Some(&gone)).expect_err("systemd cannot be told").to_string();
-    assert_eq!(error, "systemd: the system bus: failed to connect to `unix:path=/nonexistent/bus`: No such file or directory (os error 2)");
+    assert_eq!(
+        error,
+        "systemd: the system bus: connecting: failed to connect to `unix:path=/nonexistent/bus`: No such file or directory (os error 2); \
+         systemd's own socket: connecting: failed to connect to `unix:path=/nonexistent/private`: No such file or directory (os error 2)"
+    );
     assert!(!is_refused(&node.root));
     assert_eq!(node.drop_ins(), [""; 0]);
+}
+
+#[test]
+fn a_drop_in_that_cannot_be_removed_is_an_error_and_the_others_are_gone() {
+    let node = refused(Behaviour::default());
+    let stuck = node.path("run/systemd/system/crio.service.d/50-skewguard.conf");
+    std::fs::remove_file(&stuck).expect("removed");
+    std::fs::create_dir(&stuck).expect("a directory in the way");
+    let error = release(&node.root, Some(&node.systemd)).expect_err("it is left").to_string();
+    assert!(error.starts_with("/run/systemd/system/crio.service.d/50-skewguard.conf: "), "{error}");
+    assert_eq!(node.drop_ins(), ["crio.service"]);
+    // Asked again, it is still there, and still not "nothing to let through".
+    assert!(release(&node.root, Some(&node.systemd)).is_err());
 }
 
 #[test]
@@ -89,4 +108,61 @@ fn a_denied_start_is_an_error() {
         error,
         "systemd: StartUnit: org.freedesktop.DBus.Error.AccessDenied: Access to org.freedesktop.systemd1.manage-units denied"
     );
+}
+
+#[test]
+fn a_start_that_starts_nothing_is_an_error() {
+    let node = refused(Behaviour { starts_nothing: true, ..Behaviour::default() });
+    assert!(release(&node.root, Some(&node.systemd)).expect("released"));
+    let error = resume(&node.systemd).expect_err("no job").to_string();
+    assert_eq!(error, "machine-config-daemon-firstboot.service was not started");
+    // A rebase that runs, or has run, needs no job.
+    let mut units = wiring_b();
+    units.insert("machine-config-daemon-firstboot.service".into(), unit("active", &[]));
+    let node = Node::new(Bus::start(), units, Behaviour { starts_nothing: true, ..Behaviour::default() });
+    resume(&node.systemd).expect("it runs");
+}
+
+#[test]
+fn a_node_without_a_rebase_goes_on_with_its_kubelet() {
+    let mut units = wiring_b();
+    units.remove("machine-config-daemon-firstboot.service");
+    let node = Node::new(Bus::start(), units, Behaviour::default());
+    resume(&node.systemd).expect("the kubelet has a job");
+    let node = Node::new(Bus::start(), std::collections::BTreeMap::new(), Behaviour::default());
+    assert!(resume(&node.systemd).is_err(), "nothing that could be started");
+}
+
+#[test]
+fn on_a_rescue_boot_nothing_is_started() {
+    for target in ["rescue.target", "emergency.target", "custom.target"] {
+        let node = refused(Behaviour { default_target: target.into(), ..Behaviour::default() });
+        assert!(release(&node.root, Some(&node.systemd)).expect("released"));
+        let error = resume(&node.systemd).expect_err("it is not the usual target").to_string();
+        assert_eq!(error, format!("default.target is {target}, so nothing was started"));
+        assert!(!node.calls().iter().any(|call| call.starts_with("StartUnit")), "{:?}", node.calls());
+    }
+    let node = refused(Behaviour { default_target: "graphical.target".into(), ..Behaviour::default() });
+    assert!(release(&node.root, Some(&node.systemd)).expect("released"));
+    resume(&node.systemd).expect("graphical.target wants multi-user.target");
+}
+
+#[test]
+fn a_start_of_ours_that_has_begun_is_waited_for() {
+    let mut units = wiring_b();
+    units.insert("skewguard.service".into(), unit("activating", &[]));
+    let node = Node::new(Bus::start(), units, Behaviour::default());
+    let began = std::time::Instant::now();
+    resume(&node.systemd).expect("resumed");
+    let took = began.elapsed();
+    assert!(took >= std::time::Duration::from_secs(1) && took < std::time::Duration::from_secs(20), "{took:?}");
+}
+
+#[test]
+fn a_refused_node_is_let_through_without_a_bus() {
+    let node = Node::without_bus("unix:path=/nonexistent/bus".into(), Behaviour::default());
+    assert!(hold(&node.root, Some(&node.systemd)).held);
+    assert!(release(&node.root, Some(&node.systemd)).expect("released"));
+    resume(&node.systemd).expect("resumed");
+    assert_eq!(node.calls().last().map(String::as_str), Some("StartUnit default.target replace"));
 }

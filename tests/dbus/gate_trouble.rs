@@ -3,6 +3,7 @@
 use crate::bus::Bus;
 use crate::node::{Node, unit, wiring_b};
 use crate::systemd1::Behaviour;
+use nix::sys::signal::Signal;
 use skewguard::gate::hold;
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
@@ -19,31 +20,46 @@ fn assert_let_go(node: &Node, error: &str) {
 
 #[test]
 fn no_bus_at_all() {
-    let node = Node::alone("unix:path=/nonexistent/bus".into());
+    let node = Node::alone("unix:path=/nonexistent/bus".into()).impatient();
     assert_let_go(
         &node,
-        "systemd: the system bus: failed to connect to `unix:path=/nonexistent/bus`: No such file or directory (os error 2)",
+        &format!(
+            "systemd: the system bus: connecting: failed to connect to `unix:path=/nonexistent/bus`: No such file or directory (os error 2); \
+             systemd's own socket: connecting: failed to connect to `unix:path={}`: No such file or directory (os error 2)",
+            node.path("private").display()
+        ),
     );
     assert!(!node.path("run/systemd").exists(), "nothing was written before systemd was reached");
+}
+
+/// Expects that the node is not held because systemd was out of reach, and what the bus had to do with it.
+fn assert_lost(node: &Node, bus: &str) {
+    let status = hold(&node.root, Some(&node.systemd));
+    assert!(!status.held && !node.is_stamped());
+    assert_eq!(node.drop_ins(), [""; 0]);
+    let error = status.error.expect("an error");
+    assert!(error.starts_with(&format!("systemd: the system bus: {bus}")), "{error}");
+    assert!(error.contains("; systemd's own socket: connecting: failed to connect to `unix:path="), "{error}");
+}
+
+/// A socket that takes connections and never speaks.
+fn mute(dir: &tempfile::TempDir) -> (UnixListener, String) {
+    let socket = dir.path().join("bus");
+    (UnixListener::bind(&socket).expect("bound"), format!("unix:path={}", socket.display()))
 }
 
 #[test]
 fn a_bus_that_never_speaks() {
     let dir = tempfile::tempdir().expect("a directory");
-    let socket = dir.path().join("bus");
-    let _mute = UnixListener::bind(&socket).expect("bound");
-    let node = Node::alone(format!("unix:path={}", socket.display())).impatient();
-    assert_let_go(&node, "systemd: the system bus: no answer in time");
+    let (_mute, address) = mute(&dir);
+    assert_lost(&Node::alone(address).impatient(), "connecting: no answer in time");
 }
 
 #[test]
 fn a_bus_without_systemd() {
-    let node = Node::on(Bus::start()).impatient();
-    assert_let_go(
-        &node,
-        "systemd: systemd on the system bus: org.freedesktop.DBus.Error.ServiceUnknown: \
-         The name org.freedesktop.systemd1 was not provided by any .service files",
-    );
+    let why = "properties of machine-config-daemon-pull.service: org.freedesktop.DBus.Error.ServiceUnknown: \
+               The name org.freedesktop.systemd1 was not provided by any .service files";
+    assert_lost(&Node::on(Bus::start()).impatient(), why);
 }
 
 #[test]
@@ -54,7 +70,9 @@ fn a_bus_that_lets_nobody_speak_to_systemd() {
     assert!(!status.held && !node.is_stamped());
     let error = status.error.expect("an error");
     assert!(
-        error.starts_with("systemd: systemd on the system bus: org.freedesktop.DBus.Error.AccessDenied: Rejected send message"),
+        error.starts_with(
+            "systemd: properties of machine-config-daemon-pull.service: org.freedesktop.DBus.Error.AccessDenied: Rejected send message"
+        ),
         "{error}"
     );
 }
@@ -83,17 +101,14 @@ fn reload_denied_and_systemctl_fails() {
 fn reload_that_never_ends() {
     let mut node = Node::with(Behaviour { hang_reload: true, ..Behaviour::default() }).impatient();
     node.install_systemctl(0);
-    assert_let_go(&node, "systemd: Reload: no answer in time");
+    assert_lost(&node, "Reload: no answer in time");
     assert_eq!(node.systemctl_log(), "", "a second reload would only wait behind the first");
 }
 
 #[test]
 fn a_systemd_slower_than_the_boot_can_wait() {
-    let node = Node::with(Behaviour { delay: Duration::from_millis(300), ..Behaviour::default() }).impatient();
-    let status = hold(&node.root, Some(&node.systemd));
-    assert!(!status.held && !node.is_stamped());
-    assert!(status.error.expect("an error").ends_with(": no answer in time"));
-    assert_eq!(node.drop_ins(), [""; 0]);
+    let node = Node::with(Behaviour { delay: Duration::from_millis(600), ..Behaviour::default() }).impatient();
+    assert_lost(&node, "");
 }
 
 #[test]
@@ -118,23 +133,38 @@ fn a_systemd_whose_answers_have_other_types() {
     assert!(error.starts_with("systemd: Requires of machine-config-daemon-pull.service: "), "{error}");
 }
 
-#[test]
-fn what_runs_and_may_not_be_stopped() {
+/// A kubelet that already runs, and cannot be stopped: what is verified to be held stays held, and it is said what still runs.
+fn assert_held_beside_a_kubelet(behaviour: Behaviour, error: &str) {
     let mut units = wiring_b();
     units.insert("kubelet.service".into(), unit("active", &[]));
-    let node = Node::new(Bus::start(), units, Behaviour { deny_stop: true, ..Behaviour::default() });
-    assert_let_go(
-        &node,
-        "systemd: StopUnit: org.freedesktop.DBus.Error.AccessDenied: Access to org.freedesktop.systemd1.manage-units denied",
-    );
+    let node = Node::new(Bus::start(), units, behaviour).impatient();
+    let status = hold(&node.root, Some(&node.systemd));
+    assert!(status.held && node.is_stamped());
+    let said = status.error.expect("it is said");
+    assert!(said.starts_with(&format!("kubelet.service may still run: systemd: {error}")), "{said}");
+    assert!(node.drop_ins().contains(&"kubelet.service".to_owned()));
+}
+
+#[test]
+fn what_runs_and_may_not_be_stopped() {
+    let why = "StopUnit: org.freedesktop.DBus.Error.AccessDenied: Access to org.freedesktop.systemd1.manage-units denied";
+    assert_held_beside_a_kubelet(Behaviour { deny_stop: true, ..Behaviour::default() }, why);
 }
 
 #[test]
 fn what_runs_and_does_not_stop() {
-    let mut units = wiring_b();
-    units.insert("kubelet.service".into(), unit("active", &[]));
-    let node = Node::new(Bus::start(), units, Behaviour { never_stops: true, ..Behaviour::default() }).impatient();
-    assert_let_go(&node, "systemd: StopUnit of kubelet.service: no answer in time");
+    assert_held_beside_a_kubelet(Behaviour { never_stops: true, ..Behaviour::default() }, "the system bus: ");
+}
+
+#[test]
+fn a_stop_that_is_never_answered() {
+    assert_held_beside_a_kubelet(Behaviour { hang_stop: true, ..Behaviour::default() }, "the system bus: StopUnit: no answer in time");
+}
+
+#[test]
+fn a_bus_that_is_lost_once_everything_is_verified() {
+    let kill = Some(("StopUnit", Signal::SIGKILL));
+    assert_held_beside_a_kubelet(Behaviour { signal_bus: kill, never_stops: true, ..Behaviour::default() }, "the system bus: ");
 }
 
 #[test]
@@ -162,11 +192,68 @@ fn a_boot_that_is_refused_stays_refused_when_systemd_is_gone() {
     assert!(hold(&node.root, Some(&node.systemd)).held);
     let before = node.drop_ins();
     let mut gone = node.systemd.clone();
-    gone.address = "unix:path=/nonexistent/bus".into();
+    gone.bus = "unix:path=/nonexistent/bus".into();
+    gone.own = "unix:path=/nonexistent/private".into();
     let status = hold(&node.root, Some(&gone));
     assert!(status.held);
     let error = status.error.expect("it is said");
     assert!(error.starts_with("an earlier run held the node, this one could not make sure: systemd: the system bus: "), "{error}");
     assert!(node.is_stamped());
     assert_eq!(node.drop_ins(), before);
+}
+
+/// Expects that the node is held although the bus is as it is, since systemd can be reached without.
+fn assert_held(node: &Node) {
+    let status = hold(&node.root, Some(&node.systemd));
+    assert_eq!((status.held, status.error), (true, None));
+    assert_eq!(status.units.len(), 8);
+    assert!(node.is_stamped());
+}
+
+#[test]
+fn without_a_bus_systemds_own_socket_will_do() {
+    assert_held(&Node::without_bus("unix:path=/nonexistent/bus".into(), Behaviour::default()));
+}
+
+#[test]
+fn behind_a_bus_that_hangs_systemds_own_socket_will_do() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (_mute, address) = mute(&dir);
+    assert_held(&Node::without_bus(address, Behaviour::default()).impatient());
+
+    let bus = Bus::start();
+    bus.hang();
+    let node = Node::without_bus(bus.address.clone(), Behaviour::default()).impatient();
+    assert_held(&node);
+}
+
+#[test]
+fn a_bus_that_dies_or_hangs_in_the_middle_loses_nothing() {
+    for signal in [Signal::SIGKILL, Signal::SIGSTOP] {
+        for at in ["GetAll machine-config-daemon-pull.service", "GetAll kubelet.service", "Reload"] {
+            let behaviour = Behaviour { own_socket: true, signal_bus: Some((at, signal)), ..Behaviour::default() };
+            let mut node = Node::new(Bus::start(), wiring_b(), behaviour).impatient();
+            node.systemd.whole = Duration::from_secs(20);
+            assert_held(&node);
+        }
+    }
+}
+
+#[test]
+fn a_systemd_that_executes_itself_anew_is_waited_for() {
+    for at in ["GetAll firstboot-osupdate.target", "Reload"] {
+        let behaviour = Behaviour { own_socket: true, break_at: Some(at), ..Behaviour::default() };
+        assert_held(&Node::new(Bus::start(), wiring_b(), behaviour));
+        // Without the socket of its own, too.
+        assert_held(&Node::new(Bus::start(), wiring_b(), Behaviour { break_at: Some(at), ..Behaviour::default() }));
+    }
+}
+
+#[test]
+fn a_reload_slower_than_one_answer_is_not_asked_for_twice() {
+    let mut node = Node::with(Behaviour { delay: Duration::from_millis(400), slow_reload: Duration::from_secs(2), ..Behaviour::default() });
+    node.systemd.answer = Duration::from_secs(1);
+    node.systemd.reload = Duration::from_secs(1);
+    assert_held(&node);
+    assert_eq!(node.calls(), ["Reload"]);
 }

@@ -24,7 +24,7 @@ fn names(names: &[&str]) -> Vec<String> {
 }
 
 pub(crate) fn unit(active: &str, before: &[&str]) -> Unit {
-    Unit { load: "loaded".into(), active: active.into(), requires: names(&["sysinit.target"]), after: vec![], before: names(before) }
+    Unit { load: "loaded".into(), active: active.into(), requires: names(&["sysinit.target"]), before: names(before), ..Unit::default() }
 }
 
 /// The units of a node with the newer wiring, in the middle of its first boot: all of them wait.
@@ -53,8 +53,16 @@ impl Node {
 
     pub(crate) fn new(bus: Bus, units: BTreeMap<String, Unit>, behaviour: Behaviour) -> Self {
         let mut node = Self::alone(bus.address.clone());
-        node.systemd1 = Some(Systemd1::start(&bus.address, node.dir.path(), units, behaviour));
+        node.systemd1 = Some(Systemd1::start(Some(&bus.address), Some(bus.id()), node.dir.path(), units, behaviour));
         node._bus = Some(bus);
+        node
+    }
+
+    /// A node whose systemd is on no bus: `address` is what the gate finds in the bus's place.
+    pub(crate) fn without_bus(address: String, behaviour: Behaviour) -> Self {
+        let mut node = Self::alone(address);
+        let behaviour = Behaviour { own_socket: true, ..behaviour };
+        node.systemd1 = Some(Systemd1::start(None, None, node.dir.path(), wiring_b(), behaviour));
         node
     }
 
@@ -62,8 +70,14 @@ impl Node {
     pub(crate) fn alone(address: String) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let root = Root::open(dir.path()).expect("a root");
-        let systemd =
-            Systemd { address, systemctl: "/nonexistent/systemctl".into(), call: Duration::from_secs(20), whole: Duration::from_secs(30) };
+        let systemd = Systemd {
+            bus: address,
+            own: format!("unix:path={}", dir.path().join("private").display()),
+            systemctl: "/nonexistent/systemctl".into(),
+            answer: Duration::from_secs(20),
+            reload: Duration::from_secs(20),
+            whole: Duration::from_secs(60),
+        };
         Self { systemd1: None, systemd, root, dir, _bus: None }
     }
 
@@ -76,7 +90,8 @@ impl Node {
 
     /// For a test that runs into a limit: short ones.
     pub(crate) fn impatient(mut self) -> Self {
-        self.systemd.call = Duration::from_secs(3);
+        self.systemd.answer = Duration::from_millis(1000);
+        self.systemd.reload = Duration::from_millis(1000);
         self.systemd.whole = Duration::from_secs(5);
         self
     }
@@ -103,7 +118,8 @@ impl Node {
     /// A `systemctl` that notes its arguments in `systemctl.log` and ends with `status`.
     pub(crate) fn install_systemctl(&mut self, status: u8) {
         let program = self.path("systemctl");
-        let log = self.path("systemctl.log");
+        // The stand-in takes `systemctl.log` for a reload that was done.
+        let log = self.path(if status == 0 { "systemctl.log" } else { "systemctl.failed" });
         std::fs::write(&program, format!("#!/bin/sh\necho \"$@\" >>'{}'\nexit {status}\n", log.display())).expect("written");
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("executable");
         self.systemd.systemctl = program;

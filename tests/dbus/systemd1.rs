@@ -1,15 +1,20 @@
-//! A stand-in for the part of `org.freedesktop.systemd1` that the gate uses (org.freedesktop.systemd1(5)), served on a private bus.
+//! A stand-in for the part of `org.freedesktop.systemd1` that the gate uses (org.freedesktop.systemd1(5)), served on a bus of the test's own and
+//! on a socket without any bus, as `/run/systemd/private` is.
 //!
 //! Its units are those of a node; `Reload` really reads the drop-ins below the test's root. How it misbehaves is up to the test.
 
-use std::collections::BTreeMap;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tokio::net::UnixListener;
 use tokio::sync::Notify;
-use zbus::{OwnedObjectPath, connection, fdo, interface, object_server::ObjectServer};
+use zbus::{Guid, OwnedObjectPath, connection, fdo, interface};
 
 const NAME: &str = "org.freedesktop.systemd1";
 
@@ -21,6 +26,8 @@ pub(crate) struct Unit {
     pub(crate) requires: Vec<String>,
     pub(crate) after: Vec<String>,
     pub(crate) before: Vec<String>,
+    pub(crate) required_by: Vec<String>,
+    pub(crate) has_job: bool,
 }
 
 /// How it deviates from the real one.
@@ -28,6 +35,8 @@ pub(crate) struct Unit {
 pub(crate) struct Behaviour {
     /// `Reload` is denied, as by polkit.
     pub(crate) deny_reload: bool,
+    /// `Reload` takes this long, and nobody is answered meanwhile.
+    pub(crate) slow_reload: Duration,
     /// `Reload` is never answered.
     pub(crate) hang_reload: bool,
     /// `Reload` says it is done and reads nothing.
@@ -38,6 +47,18 @@ pub(crate) struct Behaviour {
     pub(crate) deny_stop: bool,
     /// `StopUnit` queues a job that never ends.
     pub(crate) never_stops: bool,
+    /// `StopUnit` is never answered.
+    pub(crate) hang_stop: bool,
+    /// `StartUnit` queues nothing for the rebase and the kubelet.
+    pub(crate) starts_nothing: bool,
+    /// What `default.target` stands for; `multi-user.target` where it is empty.
+    pub(crate) default_target: String,
+    /// It has a socket of its own, `private` in the root.
+    pub(crate) own_socket: bool,
+    /// When this is called first (a method, or "GetAll" of a unit), the bus gets the signal.
+    pub(crate) signal_bus: Option<(&'static str, Signal)>,
+    /// When this is called first, all connections to it break, as when systemd executes itself anew.
+    pub(crate) break_at: Option<&'static str>,
     /// `StartUnit` is denied.
     pub(crate) deny_start: bool,
     /// Objects of units have properties of other types than documented.
@@ -54,12 +75,28 @@ pub(crate) struct Model {
     pub(crate) units: BTreeMap<String, Unit>,
     /// Calls in their order, `Method argument…`; with ` [stamp]` where the node's stamp existed by then.
     pub(crate) calls: Vec<String>,
+    /// How many questions it was asked in all.
+    pub(crate) asked: usize,
     root: PathBuf,
     behaviour: Behaviour,
+    bus: Option<Pid>,
+    broken: Arc<Notify>,
 }
 
 impl Model {
+    /// Something is called: what was to happen then happens.
+    fn called(&mut self, method: &str) {
+        self.asked += 1;
+        if let Some((_, signal)) = self.behaviour.signal_bus.take_if(|(at, _)| method.starts_with(*at)) {
+            kill(self.bus.expect("there is a bus"), signal).expect("signalled");
+        }
+        if self.behaviour.break_at.take_if(|at| method.starts_with(*at)).is_some() {
+            self.broken.notify_waiters();
+        }
+    }
+
     fn note(&mut self, call: String) {
+        self.called(&call);
         let stamp = if self.root.join("run/skewguard/refused").exists() { " [stamp]" } else { "" };
         self.calls.push(format!("{call}{stamp}"));
     }
@@ -80,6 +117,7 @@ impl Model {
                 for line in text.lines().filter(|line| !line.starts_with('#')) {
                     match line.split_once('=') {
                         None => section = line,
+                        Some(("AssertPathExists", "!/run/skewguard/refused")) if section == "[Unit]" => {}
                         Some(("Requires", names)) if section == "[Unit]" => unit.requires.extend(names.split(' ').map(str::to_owned)),
                         Some(("After", _)) if self.behaviour.ignore_after => {}
                         Some(("After", names)) if section == "[Unit]" => unit.after.extend(names.split(' ').map(str::to_owned)),
@@ -132,25 +170,10 @@ impl Manager {
         "252".to_owned()
     }
 
-    async fn load_unit(&self, name: String, #[zbus(object_server)] server: &ObjectServer) -> fdo::Result<OwnedObjectPath> {
-        let behaviour = {
-            let mut model = lock(&self.0);
-            let absent = Unit { load: "not-found".into(), active: "inactive".into(), ..Unit::default() };
-            model.units.entry(name.clone()).or_insert(absent);
-            model.behaviour.clone()
-        };
-        tokio::time::sleep(behaviour.delay).await;
-        let path = escape(&name);
-        if behaviour.wrong_types {
-            server.at(path.as_str(), WrongUnit).await?;
-        } else {
-            server.at(path.as_str(), UnitObject { name, model: self.0.clone() }).await?;
-        }
-        Ok(OwnedObjectPath::try_from(path).expect("a path"))
-    }
-
     async fn reload(&self) -> fdo::Result<()> {
         let behaviour = self.asked("Reload".into()).await;
+        // It does nothing else meanwhile, and is done whether or not somebody still waits.
+        std::thread::sleep(behaviour.slow_reload);
         if behaviour.hang_reload {
             std::future::pending::<()>().await;
         }
@@ -165,6 +188,9 @@ impl Manager {
 
     async fn stop_unit(&self, name: String, mode: String) -> fdo::Result<OwnedObjectPath> {
         let behaviour = self.asked(format!("StopUnit {name} {mode}")).await;
+        if behaviour.hang_stop {
+            std::future::pending::<()>().await;
+        }
         if behaviour.deny_stop {
             return Err(denied("org.freedesktop.systemd1.manage-units"));
         }
@@ -176,7 +202,15 @@ impl Manager {
 
     async fn start_unit(&self, name: String, mode: String) -> fdo::Result<OwnedObjectPath> {
         let behaviour = self.asked(format!("StartUnit {name} {mode}")).await;
-        if behaviour.deny_start { Err(denied("org.freedesktop.systemd1.manage-units")) } else { Ok(job()) }
+        if behaviour.deny_start {
+            return Err(denied("org.freedesktop.systemd1.manage-units"));
+        }
+        if !behaviour.starts_nothing {
+            for unit in lock(&self.0).units.values_mut() {
+                unit.has_job = true;
+            }
+        }
+        Ok(job())
     }
 
     async fn reset_failed_unit(&self, name: String) -> Result<(), Systemd1Error> {
@@ -201,22 +235,53 @@ struct UnitObject {
 
 impl UnitObject {
     async fn unit(&self) -> Unit {
-        let delay = lock(&self.model).behaviour.delay;
-        tokio::time::sleep(delay).await;
         let mut model = lock(&self.model);
         // `systemctl daemon-reload` comes past the bus; the node's stand-in for it leaves this file.
         if model.root.join("systemctl.log").exists() {
             model.read_drop_ins();
         }
-        model.units.get(&self.name).cloned().expect("it was loaded")
+        let absent = Unit { load: "not-found".into(), active: "inactive".into(), ..Unit::default() };
+        model.units.get(&self.name).cloned().unwrap_or(absent)
     }
 }
 
 #[interface(name = "org.freedesktop.systemd1.Unit")]
 impl UnitObject {
+    /// Asked once for each time that all are.
     #[zbus(property)]
     async fn load_state(&self) -> String {
+        let delay = {
+            let mut model = lock(&self.model);
+            model.called(&format!("GetAll {}", self.name));
+            model.behaviour.delay
+        };
+        tokio::time::sleep(delay).await;
         self.unit().await.load
+    }
+    #[zbus(property)]
+    fn id(&self) -> String {
+        let default = lock(&self.model).behaviour.default_target.clone();
+        match self.name.as_str() {
+            "default.target" if default.is_empty() => "multi-user.target".into(),
+            "default.target" => default,
+            name => name.into(),
+        }
+    }
+    #[zbus(property)]
+    async fn job(&self) -> (u32, OwnedObjectPath) {
+        if self.unit().await.has_job { (42, job()) } else { (0, OwnedObjectPath::try_from("/").expect("a path")) }
+    }
+    #[zbus(property)]
+    async fn required_by(&self) -> Vec<String> {
+        self.unit().await.required_by
+    }
+    #[zbus(property)]
+    fn requisite_of(&self) -> Vec<String> {
+        Vec::new()
+    }
+    #[zbus(property)]
+    fn bound_by(&self) -> Vec<String> {
+        Vec::new()
     }
     #[zbus(property)]
     async fn active_state(&self) -> String {
@@ -263,7 +328,7 @@ impl WrongUnit {
     }
 }
 
-/// The stand-in on a bus, in a thread of its own; it leaves the bus with the test.
+/// The stand-in, in a thread of its own; it leaves the bus with the test.
 pub(crate) struct Systemd1 {
     model: Shared,
     leave: Arc<Notify>,
@@ -271,15 +336,22 @@ pub(crate) struct Systemd1 {
 }
 
 impl Systemd1 {
-    pub(crate) fn start(address: &str, root: &Path, units: BTreeMap<String, Unit>, behaviour: Behaviour) -> Self {
-        let late = behaviour.late;
-        let model = Arc::new(Mutex::new(Model { units, calls: Vec::new(), root: root.to_owned(), behaviour }));
+    /// On the bus at `address`, which is the process `bus`, and, if it is to have one, on its own socket.
+    pub(crate) fn start(address: Option<&str>, bus: Option<u32>, root: &Path, units: BTreeMap<String, Unit>, behaviour: Behaviour) -> Self {
+        let bus = bus.map(|id| Pid::from_raw(id.cast_signed()));
+        let (late, own) = (behaviour.late, behaviour.own_socket.then(|| root.join("private")));
+        let broken = Arc::new(Notify::new());
+        let model = Model { units, calls: Vec::new(), asked: 0, root: root.to_owned(), behaviour, bus, broken };
+        let model = Arc::new(Mutex::new(model));
         let leave = Arc::new(Notify::new());
         let (ready, is_ready) = std::sync::mpsc::channel();
-        let (address, shared, leaves) = (address.to_owned(), model.clone(), leave.clone());
+        let (address, shared, leaves) = (address.map(str::to_owned), model.clone(), leave.clone());
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(serve(&address, shared, late, &ready, &leaves));
+            runtime.block_on(async {
+                let own = own.map(|path| UnixListener::bind(path).expect("bound"));
+                tokio::join!(serve_bus(address, &shared, late, &ready, &leaves), serve_own(own, &shared, &leaves))
+            });
         });
         is_ready.recv().expect("the stand-in starts");
         Self { model, leave, thread: Some(thread) }
@@ -294,22 +366,67 @@ impl Systemd1 {
     }
 }
 
-async fn serve(address: &str, model: Shared, late: Duration, ready: &Sender<()>, leave: &Notify) {
+/// The same objects on every connection.
+fn objects<'a>(builder: connection::Builder<'a>, model: &Shared) -> connection::Builder<'a> {
+    let (names, wrong) = {
+        let model = lock(model);
+        let named = model.units.values().flat_map(|unit| unit.before.iter().chain(&unit.required_by));
+        let mut names: BTreeSet<String> = named.chain(model.units.keys()).cloned().collect();
+        names.extend(crate::gate_hold::FIXED.map(str::to_owned));
+        names.extend(["default.target".to_owned(), "late.service".to_owned()]);
+        (names, model.behaviour.wrong_types)
+    };
+    let manager = builder.serve_at("/org/freedesktop/systemd1", Manager(model.clone()));
+    names.into_iter().fold(manager, |builder, name| {
+        let path = escape(&name);
+        if wrong { builder.serve_at(path, WrongUnit) } else { builder.serve_at(path, UnitObject { name, model: model.clone() }) }
+    })
+}
+
+async fn serve_bus(address: Option<String>, model: &Shared, late: Duration, ready: &Sender<()>, leave: &Notify) {
+    let broken = lock(model).broken.clone();
+    let Some(address) = address else {
+        ready.send(()).expect("the test waits");
+        leave.notified().await;
+        return leave.notify_one();
+    };
     if !late.is_zero() {
         ready.send(()).expect("the test waits");
         tokio::time::sleep(late).await;
     }
-    let bus = connection::Builder::address(address)
-        .serve_at("/org/freedesktop/systemd1", Manager(model))
-        .name(NAME)
-        .build()
-        .await
-        .expect("the stand-in is on the bus");
-    if late.is_zero() {
-        ready.send(()).expect("the test waits");
+    let mut is_ready = !late.is_zero();
+    loop {
+        let breaks = broken.notified();
+        let builder = objects(connection::Builder::address(address.as_str()), model);
+        let bus = builder.name(NAME).build().await.expect("the stand-in is on the bus");
+        if !std::mem::replace(&mut is_ready, true) {
+            ready.send(()).expect("the test waits");
+        }
+        tokio::select! {
+            () = leave.notified() => return leave.notify_one(),
+            () = breaks => {}
+        }
+        bus.close().await.ok();
+        tokio::time::sleep(Duration::from_millis(400)).await;
     }
-    leave.notified().await;
-    drop(bus);
+}
+
+async fn serve_own(listener: Option<UnixListener>, model: &Shared, leave: &Notify) {
+    let Some(listener) = listener else { return };
+    let broken = lock(model).broken.clone();
+    let mut open = Vec::new();
+    loop {
+        tokio::select! {
+            () = leave.notified() => return leave.notify_one(),
+            () = broken.notified() => open.clear(),
+            client = listener.accept() => {
+                let stream: UnixStream = client.expect("a client").0.into_std().expect("a stream");
+                let builder = connection::Builder::unix_stream(stream).server(Guid::generate()).p2p();
+                // A client that goes away in the middle of it is its own affair.
+                open.extend(objects(builder, model).build().await.ok());
+            }
+        }
+    }
 }
 
 impl Drop for Systemd1 {
