@@ -1,7 +1,6 @@
 //! `skewguard allow`: let a refused node through.
 
 use super::{Exit, Failure, Io};
-use crate::console::{self, live};
 use crate::gate::{self, GateError, Systemd};
 use crate::node::{LOCK_PATH, Root};
 use nix::unistd::geteuid;
@@ -28,7 +27,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         writeln!(io.out, "This node is not refused: there is nothing to let through.")?;
         return Ok(Exit::Done);
     }
-    restore_console(&root, systemd.is_some(), io);
+    super::take_message_away(&root, io);
     if let Some(systemd) = &systemd {
         gate::resume(systemd).map_err(explain)?;
     }
@@ -38,16 +37,6 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
          Follow it: journalctl -f -u machine-config-daemon-pull -u machine-config-daemon-firstboot"
     )?;
     Ok(Exit::Done)
-}
-
-/// A message that stays behind is no reason to hold the node.
-fn restore_console(root: &Root, live: bool, io: &mut Io<'_>) {
-    let done = console::restore(root)
-        .map_err(|error| error.to_string())
-        .and_then(|restored| if restored && live { live::reload_prompts().map_err(|error| error.to_string()) } else { Ok(()) });
-    if let Err(error) = done {
-        let _ = writeln!(io.err, "skewguard: the message on the console: {error}");
-    }
 }
 
 /// Files come before systemd, so that a systemd that cannot be reached can be told by hand.

@@ -11,6 +11,7 @@ mod render;
 mod report;
 mod version;
 
+use crate::console::{self, live};
 use crate::node::{Lock, Root};
 use clap::{Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -171,6 +172,16 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
 /// The lock over what `enforce`, `allow` and `report` do to a node. That it cannot be had is said, and keeps neither the boot nor its admin.
 fn lock(root: &Root, io: &mut Io<'_>) -> Option<Lock> {
     Lock::take(root).map_err(|error| writeln!(io.err, "skewguard: {error}; going on without the lock")).ok()
+}
+
+/// Takes the message off the console, which is no reason to stop at where it fails.
+fn take_message_away(root: &Root, io: &mut Io<'_>) {
+    let done = console::restore(root)
+        .map_err(|error| error.to_string())
+        .and_then(|restored| if restored && root.is_live() { live::reload_prompts().map_err(|error| error.to_string()) } else { Ok(()) });
+    if let Err(error) = done {
+        let _ = writeln!(io.err, "skewguard: the message on the console: {error}");
+    }
 }
 
 /// `skewguard check | head -1` is no failure worth a line.

@@ -2,9 +2,10 @@
 
 use super::{Exit, Failure, Io};
 use crate::console::{self, Change, Context, live, message};
+use crate::gate;
 use crate::node::bus::SYSTEM_BUS;
 use crate::node::identity::Identity;
-use crate::node::{Lock, Root};
+use crate::node::{ENCAPSULATED_PATH, Lock, Root};
 use crate::report::carrier::Network;
 use crate::report::kubeconfig::Allow;
 use crate::report::random::chance;
@@ -44,6 +45,10 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     };
     let allow = Allow { insecure: args.insecure_skip_tls_verify };
     let live = root.is_live();
+    // A message of a first boot that ended without taking it away, as by a power cut. skewguard.service leaves it: the kubelet waits for that.
+    if root.exists(ENCAPSULATED_PATH).is_ok_and(|first_boot| !first_boot) && !gate::is_refused(&root) {
+        super::take_message_away(&root, io);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let end = runtime.block_on(async {
         deliver(Parts {

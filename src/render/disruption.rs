@@ -105,6 +105,9 @@ spec:
       - name: skewguard-unpack.service
         actions:
           - type: None
+      - name: skewguard-unpack-later.service
+        actions:
+          - type: None
       - name: skewguard.service
         actions:
           - type: None

@@ -10,11 +10,16 @@ use super::ignition::Unit;
 pub const SERVICE: &str = "skewguard.service";
 /// The report to the cluster.
 pub const REPORT_SERVICE: &str = "skewguard-report.service";
-/// Unpacks the binary that a MachineConfig carries; only ever delivered, never part of a boot image.
+/// Unpacks the binary that a MachineConfig carries, for the gate; only ever delivered, never part of a boot image.
 pub const UNPACK_SERVICE: &str = "skewguard-unpack.service";
+/// The same on later boots, for the report.
+pub const UNPACK_LATER_SERVICE: &str = "skewguard-unpack-later.service";
+
+/// As long as this file is there the first boot is not over.
+const ENCAPSULATED_PATH: &str = "/etc/ignition-machine-config-encapsulated.json";
 
 /// What a MachineConfig with a binary delivers.
-pub const DELIVERED: [&str; 3] = [UNPACK_SERVICE, SERVICE, REPORT_SERVICE];
+pub const DELIVERED: [&str; 4] = [UNPACK_SERVICE, UNPACK_LATER_SERVICE, SERVICE, REPORT_SERVICE];
 
 pub use crate::{FETCHED_PATH, PACKED_PATHS, UNPACKED_PATH};
 
@@ -45,11 +50,13 @@ impl Compression {
 /// The gate and the report, running the binary that [`unpack`] puts into /run.
 pub fn for_packed(arch: Arch, compression: Compression) -> Vec<Unit> {
     let wants = format!("Wants={UNPACK_SERVICE}\nAfter={UNPACK_SERVICE}\n");
+    let wants_either = format!("Wants={UNPACK_SERVICE} {UNPACK_LATER_SERVICE}\nAfter={UNPACK_SERVICE} {UNPACK_LATER_SERVICE}\n");
     // Where nothing was unpacked, as on a node of another architecture, a report that fails at every boot says nothing. Not for the gate: a unit
     // that a condition skips counts as done for what requires it, and a refusal must not end so. It bears a missing program by itself.
-    let unpacked = format!("{wants}ConditionFileIsExecutable={UNPACKED_PATH}\n");
+    let unpacked = format!("{wants_either}ConditionFileIsExecutable={UNPACKED_PATH}\n");
     vec![
-        Unit::new(UNPACK_SERVICE, unpack(arch, compression)),
+        Unit::new(UNPACK_SERVICE, unpack(arch, compression, When::FirstBoot)),
+        Unit::new(UNPACK_LATER_SERVICE, unpack(arch, compression, When::Later)),
         Unit::new(SERVICE, adapt(SERVICE_TEXT, UNPACKED_PATH, &wants)),
         Unit::new(REPORT_SERVICE, adapt(REPORT_TEXT, UNPACKED_PATH, &unpacked)),
     ]
@@ -71,6 +78,14 @@ fn without_comments(text: &str) -> String {
     text.lines().filter(|line| !line.starts_with(['#', ';'])).flat_map(|line| [line, "\n"]).collect()
 }
 
+/// Which boot a unit unpacks in. The gate waits for the first, and the kubelet for the gate; once the first boot is over nothing of ours may
+/// stand before the kubelet, so there is another for the report alone.
+#[derive(Clone, Copy)]
+enum When {
+    FirstBoot,
+    Later,
+}
+
 /// The unit that unpacks. Whatever fails in it, the gate goes on without a binary, and so does the boot.
 ///
 /// /run because a joined node keeps nothing there and /usr is read-only. What the shell writes there gets the type `initrc_var_run_t`, which init
@@ -78,15 +93,20 @@ fn without_comments(text: &str) -> String {
 /// what follows. That /run is mounted nosuid does not keep init from changing the domain (selinux-policy, unconfined.te:
 /// `init_nnp_daemon_domain`). Only the renamed file is ever executed, so a unit that is killed half-way leaves no half a program. A file that
 /// unpacks to more than a binary may have is cut off (`LimitFSIZE=`), and with that fails. Directives known to systemd 239 only.
-fn unpack(arch: Arch, compression: Compression) -> String {
+fn unpack(arch: Arch, compression: Compression, when: When) -> String {
+    let (not, before) = match when {
+        When::FirstBoot => ("", format!("{SERVICE} {REPORT_SERVICE}")),
+        When::Later => ("!", REPORT_SERVICE.to_owned()),
+    };
     let dir = UNPACKED_PATH.trim_end_matches("/skewguard");
     format!(
         "[Unit]
 Description=Unpack skewguard from its MachineConfig
 Documentation=man:skewguard(1)
 ConditionPathExists={path}
+ConditionPathExists={not}{ENCAPSULATED_PATH}
 ConditionArchitecture={arch}
-Before={SERVICE} {REPORT_SERVICE}
+Before={before}
 
 [Service]
 Type=oneshot
@@ -117,7 +137,7 @@ mod tests {
     #[test]
     fn delivered_units_run_the_delivered_binary_and_no_other() {
         for (units, path) in [(for_packed(Arch::X86_64, Compression::Xz), UNPACKED_PATH), (for_fetched(), FETCHED_PATH)] {
-            for unit in units.iter().filter(|unit| unit.name != UNPACK_SERVICE) {
+            for unit in units.iter().filter(|unit| !unit.name.starts_with("skewguard-unpack")) {
                 assert!(
                     unit.contents.lines().any(|line| line.starts_with("ExecStart=") && line.contains(path)),
                     "{} does not run {path}",
@@ -129,16 +149,27 @@ mod tests {
     }
 
     #[test]
-    fn the_gate_waits_for_the_unpacking_but_does_not_need_it() {
-        for unit in for_packed(Arch::Aarch64, Compression::Gzip).iter().filter(|unit| unit.name != UNPACK_SERVICE) {
-            assert!(
-                unit.contents.contains("\n[Unit]\nWants=skewguard-unpack.service\nAfter=skewguard-unpack.service\n"),
-                "{}",
-                unit.contents
-            );
+    fn gate_and_report_wait_for_their_unpacking_but_do_not_need_it() {
+        for unit in for_packed(Arch::Aarch64, Compression::Gzip).iter().filter(|unit| !unit.name.starts_with("skewguard-unpack")) {
+            let which =
+                if unit.name == SERVICE { "skewguard-unpack.service" } else { "skewguard-unpack.service skewguard-unpack-later.service" };
+            assert!(unit.contents.contains(&format!("\n[Unit]\nWants={which}\nAfter={which}\n")), "{}", unit.contents);
             assert!(!unit.contents.contains("Requires=skewguard-unpack"), "{}", unit.contents);
             let skipped = unit.contents.contains("\nConditionFileIsExecutable=/run/skewguard/bin/skewguard\n");
             assert_eq!(skipped, unit.name == REPORT_SERVICE, "{}", unit.contents);
+        }
+    }
+
+    /// The kubelet waits for the gate in every boot, and so for what the gate waits for.
+    #[test]
+    fn nothing_runs_before_the_gate_once_the_first_boot_is_over() {
+        for unit in for_packed(Arch::X86_64, Compression::Xz) {
+            let line = |name: &str| unit.contents.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().to_owned();
+            let before_the_gate = line("Before=").split(' ').any(|name| name == SERVICE);
+            let first_boot_only = unit.contents.contains("\nConditionPathExists=/etc/ignition-machine-config-encapsulated.json\n");
+            let later_only = unit.contents.contains("\nConditionPathExists=!/etc/ignition-machine-config-encapsulated.json\n");
+            assert_eq!((before_the_gate, before_the_gate), (first_boot_only, unit.name == UNPACK_SERVICE), "{}", unit.name);
+            assert_eq!(later_only, unit.name == UNPACK_LATER_SERVICE, "{}", unit.name);
         }
     }
 
@@ -150,11 +181,12 @@ mod tests {
     #[test]
     fn the_unpacking_unit_word_for_word() {
         assert_eq!(
-            unpack(Arch::Aarch64, Compression::Xz),
+            unpack(Arch::Aarch64, Compression::Xz, When::FirstBoot),
             "[Unit]
 Description=Unpack skewguard from its MachineConfig
 Documentation=man:skewguard(1)
 ConditionPathExists=/etc/skewguard/skewguard.xz
+ConditionPathExists=/etc/ignition-machine-config-encapsulated.json
 ConditionArchitecture=arm64
 Before=skewguard.service skewguard-report.service
 
@@ -175,8 +207,10 @@ ExecStart=/usr/bin/mv -f /run/skewguard/bin/skewguard.new /run/skewguard/bin/ske
 WantedBy=multi-user.target
 "
         );
-        let gzip = unpack(Arch::S390x, Compression::Gzip);
+        let gzip = unpack(Arch::S390x, Compression::Gzip, When::Later);
         for line in [
+            "ConditionPathExists=!/etc/ignition-machine-config-encapsulated.json",
+            "Before=skewguard-report.service",
             "ConditionPathExists=/etc/skewguard/skewguard.gz",
             "ConditionArchitecture=s390x",
             "ExecStart=/bin/sh -c '/usr/bin/gzip -dc /etc/skewguard/skewguard.gz >/run/skewguard/bin/skewguard.new'",
@@ -188,7 +222,7 @@ WantedBy=multi-user.target
     /// The line after chcon, run as systemd would, with `ls -Z` and SELinux played.
     #[test]
     fn a_program_that_did_not_get_its_type_is_said_and_fails_nothing() {
-        let unit = unpack(Arch::X86_64, Compression::Xz);
+        let unit = unpack(Arch::X86_64, Compression::Xz, When::Later);
         let line = unit.lines().find(|line| line.contains("ls -Z")).unwrap_or_else(|| panic!("{unit}"));
         let script = line.trim_start_matches("ExecStart=-/bin/sh -c '").trim_end_matches('\'');
         let said = |selinux: &str, context: &str| {

@@ -209,3 +209,26 @@ fn a_node_that_has_joined_is_not_held_although_its_config_is_still_there() {
     assert_eq!(node.files()["etc/issue"], before);
     assert_eq!(node.json("run/skewguard/verdict.json")["verdict"], "Refused", "the finding is on record");
 }
+
+/// `skewguard.service` is skipped then, so that the kubelet waits for nothing; see tests/units.
+#[test]
+fn the_report_takes_away_a_message_that_the_first_boot_left() {
+    for name in [REFUSED, WARNED] {
+        let node = Node::new(name);
+        let before = node.files();
+        node.run("enforce");
+        let shown = node.files();
+        assert_ne!(before, shown);
+        // The first boot is not over: the message stands.
+        node.run_with("report", &["--once"]);
+        assert!(node.path("etc/motd.d/skewguard").exists(), "{name}");
+        reboot(&node);
+        finish(&node, true);
+        let output = node.run_with("report", &["--once"]);
+        assert!(!stderr(&output).contains("the message on the console"), "{output:?}");
+        let mut after = node.files();
+        after.retain(|path, _| !path.starts_with("var/lib/skewguard/") && !path.starts_with(CONFIG) && path != "run/skewguard/lock");
+        let expected: Vec<_> = before.iter().filter(|(path, _)| !path.starts_with(CONFIG)).collect();
+        assert_eq!(after.iter().collect::<Vec<_>>(), expected, "{name}");
+    }
+}

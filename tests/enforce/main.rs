@@ -142,7 +142,10 @@ pub(crate) fn assert_whole(dir: &Path, what: &str) {
         }
         if path.ends_with("50-skewguard.conf") {
             let text = String::from_utf8_lossy(&content);
-            assert!(text.ends_with("[Unit]\nRequires=skewguard.service\nAfter=skewguard.service\n"), "{what}: {path}: {text}");
+            assert!(
+                text.ends_with("[Unit]\nRequires=skewguard.service\nAfter=skewguard.service\nAssertPathExists=!/run/skewguard/refused\n"),
+                "{what}: {path}: {text}"
+            );
         }
     }
 }

@@ -93,7 +93,10 @@ fn every_spec_uses_only_fields_that_it_has() {
         assert_eq!(data(&file(&config, "/etc/skewguard/policy.json")["contents"]["source"]), POLICY.as_bytes());
         // Decimal, as JSON has no octal numbers: 0644.
         assert_eq!(file(&config, "/etc/skewguard/skewguard.xz")["mode"], 420);
-        assert_eq!(unit_names(&config), ["skewguard-unpack.service", "skewguard.service", "skewguard-report.service"]);
+        assert_eq!(
+            unit_names(&config),
+            ["skewguard-unpack.service", "skewguard-unpack-later.service", "skewguard.service", "skewguard-report.service"]
+        );
     }
 }
 

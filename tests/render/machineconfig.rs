@@ -31,7 +31,10 @@ fn one_object_with_policy_units_and_binary() {
     let packed = data(&file(config, "/etc/skewguard/skewguard.xz")["contents"]["source"]);
     XzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap();
     assert_eq!(unpacked, elf);
-    assert_eq!(unit_names(config), ["skewguard-unpack.service", "skewguard.service", "skewguard-report.service"]);
+    assert_eq!(
+        unit_names(config),
+        ["skewguard-unpack.service", "skewguard-unpack-later.service", "skewguard.service", "skewguard-report.service"]
+    );
 }
 
 #[test]

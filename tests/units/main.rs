@@ -2,7 +2,6 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
-use skewguard::console::install::{MOTD, STATE};
 use skewguard::gate::{STAMP_PATH, plan};
 use skewguard::node::ENCAPSULATED_PATH;
 use std::collections::BTreeSet;
@@ -176,7 +175,7 @@ fn the_sandbox_is_as_tight_as_the_documentation_says() {
 #[test]
 fn the_conditions_and_the_decision_are_about_the_files_that_the_code_writes() {
     let own = own();
-    let conditions = [ENCAPSULATED_PATH, MOTD, STATE, STAMP_PATH].map(|path| format!("|{path}"));
+    let conditions = [ENCAPSULATED_PATH, STAMP_PATH].map(|path| format!("|{path}"));
     assert_eq!(values(&own, "ConditionPathExists"), conditions);
     assert_eq!(
         values(&own, "ExecStart"),
@@ -194,7 +193,7 @@ fn nothing_but_the_decision_can_fail_the_unit_or_hang_on_it() {
     for name in ["RequiredBy", "Requires", "BindsTo", "StateDirectory", "RuntimeDirectory", "PrivateTmp", "RequiresMountsFor", "User"] {
         assert!(!names.contains(name), "{name}");
     }
-    assert_eq!(values(&own, "WantedBy"), ["multi-user.target"]);
+    assert_eq!(values(&own, "WantedBy"), ["multi-user.target kubelet.service"]);
     assert!(!values(&own, "After").join(" ").contains("network-online.target"), "a cycle: part of what is held comes before it");
     assert!(values(&own, "ExecStop").iter().all(|stop| stop.starts_with("-/usr/bin/timeout ")));
 }
@@ -203,7 +202,7 @@ fn nothing_but_the_decision_can_fail_the_unit_or_hang_on_it() {
 fn what_is_held_waits_for_the_decision() {
     let own = own();
     let before: BTreeSet<String> = values(&own, "Before").join(" ").split(' ').map(str::to_owned).collect();
-    let mut expected: BTreeSet<String> = plan::to_hold(&[]).into_iter().collect();
+    let mut expected: BTreeSet<String> = plan::always().into_iter().collect();
     // Only ever started by a failure of what waits.
     expected.remove("ovs-kubelet-recovery.service");
     // Where firstboot-osupdate.target is not part of the boot, nothing would order these.

@@ -77,7 +77,7 @@ binary() {
     execute "$1" "$out/root"
     has_policy "$out/root"
     has_binary "$out/root"
-    has_units "$out/root" /run/skewguard/bin/skewguard skewguard skewguard-report skewguard-unpack
+    has_units "$out/root" /run/skewguard/bin/skewguard skewguard skewguard-report skewguard-unpack skewguard-unpack-later
 }
 
 # Fetches the full binary over HTTP.

@@ -86,6 +86,7 @@ def to_a_joined_node(world):
 
 PACKED = "etc/skewguard/skewguard.xz"
 UNPACK = "skewguard-unpack.service"
+UNPACK_LATER = "skewguard-unpack-later.service"
 
 
 def without_program(world, damage):
@@ -112,7 +113,7 @@ def damaged(world):
         (root / PACKED).write_bytes((root / PACKED).read_bytes()[:100_000])
 
     second = without_program(world, cut)
-    world.expect.equal(second.failed(), [UNPACK], "systemctl --failed")
+    world.expect.equal(second.failed(), [UNPACK_LATER], "systemctl --failed")
     world.expect.that(not second.exists("/run/skewguard/bin/skewguard"), "no half of a program")
 
 
@@ -124,7 +125,31 @@ def another_architecture(world):
 
     second = without_program(world, for_arm)
     world.expect.equal(second.failed(), [], "systemctl --failed")
-    world.expect.equal(second.property(UNPACK, "ConditionResult"), "no", "nothing unpacked")
+    world.expect.equal(second.property(UNPACK_LATER, "ConditionResult"), "no", "nothing unpacked")
+
+
+@scenario("delivered-unpacking-hangs", "a joined node whose unpacking hangs: its kubelet starts at once, and what a power cut left on the "
+                                       "console of the first boot is taken away all the same, once it is unpacked")
+def unpacking_hangs(world):
+    expect = world.expect
+    node = world.node(delivery="machineconfig", policy=policy(mode="Warn"))
+    boot = goes_on(world, node, node.boot())
+    boot.power_off()
+    # As after a power cut in the middle of the first boot.
+    motd = node.root / "etc/motd.d/skewguard"
+    motd.parent.mkdir(exist_ok=True)
+    motd.write_text("left by a power cut\n", encoding="ascii")
+    folder = node.root / f"etc/systemd/system/{UNPACK_LATER}.d"
+    folder.mkdir()
+    (folder / "hang.conf").write_text("[Service]\nExecStartPre=/usr/bin/sleep 25\n", encoding="ascii")
+    boot = node.boot().settle()
+    expect.that("kubelet.service" in boot.active(), "the kubelet running", boot.active())
+    kubelet, unpacked = (int(boot.property(unit, "InactiveExitTimestampMonotonic" if unit == "kubelet.service"
+                                           else "ActiveEnterTimestampMonotonic")) for unit in ("kubelet.service", UNPACK_LATER))
+    expect.that(unpacked - kubelet > 15_000_000, "the kubelet not to wait for the unpacking", f"{kubelet} {unpacked} µs")
+    for unit in (UNPACK, "skewguard.service"):
+        expect.equal(boot.property(unit, "ConditionResult"), "no", f"{unit} skipped")
+    expect.that(not boot.exists("/etc/motd.d/skewguard"), "the message taken away by the report")
 
 
 # Stands in for the agent of the image, to see whether it ever runs.
