@@ -1,5 +1,6 @@
 //! Gathering everything that the decision needs.
 
+use super::kubeconfig::KUBELET_KUBECONFIG;
 use super::machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, MAX_POLICY, load_target};
 use super::os_release::{self, OsRelease};
 use super::{FileError, Problem, Record, Root, aleph, cmdline, deployment, policy};
@@ -8,9 +9,6 @@ use crate::verdict::{BootImage, Deployment, Facts, ImageSource, PolicyInput, Sta
 use crate::version::ImageVersion;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
-
-/// The kubelet's kubeconfig: there once it was started.
-const KUBELET_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
 
 /// Each is there once the node has joined: the certificate that the cluster signed for the kubelet, and the config that the Machine Config Daemon
 /// has applied last. The kubelet of a wiring that does not wait for the rebase may join with the rebase undone; from OCP 4.5 on the daemon that

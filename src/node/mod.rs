@@ -6,6 +6,7 @@ mod cmdline;
 mod deployment;
 mod facts;
 pub mod identity;
+pub mod kubeconfig;
 mod leftover;
 mod lock;
 mod machine_config;

@@ -1,18 +1,11 @@
 //! Sends requests as the identity that a channel belongs to. Kubeconfigs are read anew for every request: tokens and certificates rotate.
 
 use super::answer::SendError;
-use super::certificate::node_name;
-use super::kubeconfig::{Allow, Kubeconfig, load};
 use super::transport::{CURL, Choice, Failure, HostFacts, Limits, Request, Response, Transport, TransportError, choose};
 use crate::node::Root;
+use crate::node::kubeconfig::{Allow, BOOTSTRAP_KUBECONFIG, KUBELET_KUBECONFIG, Kubeconfig, load};
 use std::future::Future;
 use std::path::PathBuf;
-
-/// The bootstrap identity, in the served config of every node.
-pub const BOOTSTRAP_KUBECONFIG: &str = "/etc/kubernetes/kubeconfig";
-
-/// The kubelet's own identity; there once the node has joined.
-pub const KUBELET_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
 
 /// As whom a request is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,9 +96,7 @@ impl Carrier for Network<'_> {
 
     /// From the certificate of the kubelet's kubeconfig.
     fn node_name(&self) -> Result<String, String> {
-        let kubeconfig = self.kubeconfig(Identity::Kubelet).map_err(|error| error.to_string())?;
-        let client = kubeconfig.client.as_ref().ok_or_else(|| format!("{}: has no client certificate", kubeconfig.path))?;
-        node_name(client.certificate.expose()).map_err(|error| format!("{}: its client certificate {error}", kubeconfig.path))
+        self.kubeconfig(Identity::Kubelet).map_err(|error| error.to_string())?.node_name()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Telling the cluster: over which connection, as whom, and what came back.
 //!
-//! [`kubeconfig`] says where the API server is and who we are, [`transport`] carries one request, [`api`] says what an answer means.
+//! [`transport`] carries one request, [`api`] says what an answer means.
 //!
 //! [`situation`] reads what there is to tell; [`objects`], [`event`] and [`inventory`] say it as Kubernetes objects (pure); [`delivery`]
 //! decides when to send what (pure); [`run`] does it, through a [`carrier`].
@@ -8,18 +8,15 @@
 pub mod answer;
 pub mod api;
 pub mod carrier;
-pub mod certificate;
 mod clock;
 pub mod delivery;
 pub mod event;
 pub mod inventory;
-pub mod kubeconfig;
 pub mod names;
 pub mod objects;
 pub mod random;
 pub mod requests;
 pub mod run;
-pub mod secret;
 pub mod situation;
 pub mod state;
 pub mod transport;

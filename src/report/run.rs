@@ -17,6 +17,7 @@ use super::{clock, situation};
 use crate::node::Root;
 use crate::node::bus::booted_deployment;
 use crate::node::identity::{BootedDeployment, Identity};
+use crate::node::kubeconfig::KUBELET_KUBECONFIG;
 use crate::verdict::Verdict;
 use std::time::{Duration, SystemTime};
 use tokio::task::JoinSet;
@@ -231,7 +232,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
 
     /// Once the node has joined, its label is due.
     fn look_for_join(&mut self) {
-        if self.node_name.is_some() || self.parts.root.exists(super::carrier::KUBELET_KUBECONFIG).is_ok_and(|there| !there) {
+        if self.node_name.is_some() || self.parts.root.exists(KUBELET_KUBECONFIG).is_ok_and(|there| !there) {
             return;
         }
         let node = match self.parts.carrier.node_name() {

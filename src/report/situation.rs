@@ -1,6 +1,6 @@
 //! What there is to report on this boot, from the files that `skewguard.service` left.
 
-use super::carrier::KUBELET_KUBECONFIG;
+use crate::node::kubeconfig::KUBELET_KUBECONFIG;
 use crate::node::{
     ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, Options, RUN_VERDICT_PATH, Root, STAMP_PATH, facts,
 };

@@ -2,12 +2,12 @@
 
 use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN, Options};
 use crate::way::{both, event, send};
-use skewguard::node::Root;
-use skewguard::report::kubeconfig::{Allow, Kubeconfig, KubeconfigError, load};
+use skewguard::node::kubeconfig::{Allow, Kubeconfig, load};
+use skewguard::node::{FileError, Root};
 use std::path::Path;
 
 /// Loads `/etc/kubernetes/kubeconfig` of a root that has these files too.
-fn load_with(text: &str, files: &[(&str, &str)]) -> Result<Kubeconfig, KubeconfigError> {
+fn load_with(text: &str, files: &[(&str, &str)]) -> Result<Kubeconfig, FileError> {
     let dir = tempfile::tempdir().unwrap();
     let write = |path: &str, text: &str| {
         let path = dir.path().join(path.trim_start_matches('/'));
@@ -249,8 +249,8 @@ fn the_public_name_is_only_for_the_internal_one() {
     for (from, to) in table {
         let kubeconfig = load_with(&text.replace(line, &format!("    server: {from}")), &[]).unwrap();
         let public = kubeconfig.by_public_name();
-        let found = public.as_ref().map(|public| (public.server.as_str(), public.tls_server_name.as_deref().unwrap()));
-        assert_eq!(found, to, "{from}");
+        let found = public.as_ref().map(|public| (public.server.to_string(), public.tls_server_name.as_deref().unwrap()));
+        assert_eq!(found, to.map(|(server, name)| (server.to_owned(), name)), "{from}");
         assert!(public.is_none_or(|public| (public.ca, public.token) == (kubeconfig.ca, kubeconfig.token)), "{from}");
     }
 }
@@ -260,7 +260,6 @@ fn a_kubeconfig_that_is_not_there() {
     let dir = tempfile::tempdir().unwrap();
     let error = load(&Root::open(dir.path()).unwrap(), "/etc/kubernetes/kubeconfig", Allow::default()).unwrap_err();
     assert_eq!(error.to_string(), "/etc/kubernetes/kubeconfig: there is no such file");
-    assert!(matches!(error, KubeconfigError::Missing { .. }));
     assert!(Path::new("/etc").exists(), "and the host's own was not looked for");
 }
 
@@ -294,8 +293,8 @@ proptest::proptest! {
         let at = at.min(good.len());
         let end = (at + cut).min(good.len());
         let text = format!("{}{with}{}", &good[..at], &good[end..]);
-        if let Err(defect) = skewguard::report::kubeconfig::parse(&text, false) {
-            proptest::prop_assert!(!format!("{defect:?}").contains("eyJhbGciOi"), "{defect:?}");
+        if let Err(defect) = skewguard::node::kubeconfig::parse(&text, false) {
+            proptest::prop_assert!(!defect.contains("eyJhbGciOi"), "{defect}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN};
 use serde_json::json;
 use skewguard::node::Root;
-use skewguard::report::kubeconfig::{Allow, Kubeconfig, load};
+use skewguard::node::kubeconfig::{Allow, Kubeconfig, load};
 use skewguard::report::transport::{CURL, Choice, Failure, Limits, Method, Request, Response, Transport, TransportError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use skewguard::report::certificate::{CertificateError, node_name};
+use skewguard::node::kubeconfig::{CertificateError, node_name};
 
 const KUBELET: &[u8] = include_bytes!("../data/certificates/kubelet.pem");
 const ADMIN: &[u8] = include_bytes!("../data/certificates/admin.pem");

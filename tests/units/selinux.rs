@@ -4,10 +4,10 @@
 use super::{DIRECTIVES, folder};
 use skewguard::console::install::{BESIDE, MOTD, STATE};
 use skewguard::gate::STAMP_PATH;
+use skewguard::node::kubeconfig::{BOOTSTRAP_KUBECONFIG, KUBELET_KUBECONFIG};
 use skewguard::node::{ENCAPSULATED_PATH, KEPT_VERDICT_PATH, OVERRIDE_PATH, RECORD_PATH, RUN_VERDICT_PATH, SERVED_PATH};
 use skewguard::render::binary::{Arch, Compression};
 use skewguard::render::units;
-use skewguard::report::carrier::{BOOTSTRAP_KUBECONFIG, KUBELET_KUBECONFIG};
 use skewguard::report::state::{INSTALLATION_PATH, STATE_PATH};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

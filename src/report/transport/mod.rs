@@ -9,7 +9,7 @@ mod tls;
 pub use choose::{CURL, Choice, HostFacts, NoTransport, choose};
 pub use error::{CertificateTime, Failure, Phase, TransportError};
 
-use crate::report::kubeconfig::Kubeconfig;
+use crate::node::kubeconfig::Kubeconfig;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -118,7 +118,7 @@ impl Transport {
             Choice::Tls => tls::Tls::new(kubeconfig, limits).map(|tls| Self(Kind::Tls(tls))),
             #[cfg(not(feature = "tls"))]
             Choice::Tls => Err(TransportError {
-                server: kubeconfig.server.clone(),
+                server: kubeconfig.server.to_string(),
                 failure: Failure::Local("this build of skewguard has no TLS of its own".to_owned()),
             }),
             Choice::Curl => Ok(Self(Kind::Curl(curl::Curl::new(kubeconfig, limits, curl)))),

@@ -1,6 +1,6 @@
 //! What curl is told, as the configuration file it reads from stdin (pure). Options as of curl 7.61, which RHEL 8 has.
 
-use crate::report::kubeconfig::Kubeconfig;
+use crate::node::kubeconfig::Kubeconfig;
 use crate::report::transport::{Limits, Request, USER_AGENT};
 use zeroize::Zeroizing;
 
@@ -36,15 +36,18 @@ pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, 
         }
         text.push_str("\"\n");
     };
-    let (server, connect_to) = address(kubeconfig);
-    set("url", &format!("{server}{}", request.path));
+    // Where another name stands in the URL, for TLS to ask for and to check, curl is told whom to connect to.
+    let server = &kubeconfig.server;
+    let named = kubeconfig.tls_server_name.as_ref().map(|name| server.at(name));
+    set("url", &format!("{}{}", named.as_ref().unwrap_or(server), request.path));
     set("request", request.method.as_str());
     // Nothing but TLS to this one server: no proxy from the environment, no redirect (the default), no other protocol.
     set("proto", "=https");
     set("noproxy", "*");
-    if let Some((host, connect_to)) = connect_to {
-        set("connect-to", &connect_to);
-        set("header", &format!("Host: {host}"));
+    if let Some(named) = &named {
+        let port = server.port();
+        set("connect-to", &format!("{}:{port}:{}:{port}", named.host, server.bracketed_host()));
+        set("header", &format!("Host: {}", server.authority()));
     }
     // curl built by Debian would trust the host's directory of CAs beside our file; a directory without certificates takes its place.
     set("capath", "/dev/null");
@@ -75,29 +78,16 @@ pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, 
     text
 }
 
-/// The server to name in the URL; where a `tls-server-name` takes its place, the `Host` to send and whom to connect to.
-fn address(kubeconfig: &Kubeconfig) -> (String, Option<(String, String)>) {
-    let server = &kubeconfig.server;
-    let Some(name) = &kubeconfig.tls_server_name else { return (server.clone(), None) };
-    let rest = server.trim_start_matches("https://");
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.contains(']') => (host, port),
-        _ => (authority, "443"),
-    };
-    (format!("https://{name}:{port}{path}"), Some((authority.to_owned(), format!("{name}:{port}:{host}:{port}"))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::secret::Secret;
+    use crate::node::kubeconfig::{Secret, Server};
     use crate::report::transport::Method;
 
     fn kubeconfig() -> Kubeconfig {
         Kubeconfig {
             path: "/etc/kubernetes/kubeconfig".to_owned(),
-            server: "https://api-int.c1.example.com:6443".to_owned(),
+            server: Server::parse("https://api-int.c1.example.com:6443").unwrap(),
             ca: b"ca".to_vec(),
             tls_server_name: None,
             insecure: false,
@@ -156,11 +146,15 @@ write-out = "\nskewguard:%{{http_code}} %{{ssl_verify_result}} %{{time_appconnec
                 "[fd00::1]:6443",
                 "kubernetes.default:6443:[fd00::1]:6443",
             ),
-            ("https://[fd00::1]", "https://kubernetes.default:443", "[fd00::1]", "kubernetes.default:443:[fd00::1]:443"),
+            ("https://[fd00::1]", "https://kubernetes.default", "[fd00::1]", "kubernetes.default:443:[fd00::1]:443"),
         ];
         for (server, url, host, connect_to) in table {
-            kubeconfig.server = server.to_owned();
-            assert_eq!(address(&kubeconfig), (url.to_owned(), Some((host.to_owned(), connect_to.to_owned()))));
+            kubeconfig.server = Server::parse(server).unwrap();
+            let text = text(&kubeconfig, &Limits::default(), &request(), &Files { ca: None, certificate: None, key: None, body: None });
+            for line in [format!("url = \"{url}/apis/x\""), format!("connect-to = \"{connect_to}\""), format!("header = \"Host: {host}\"")]
+            {
+                assert!(text.lines().any(|found| found == line), "{line}: {}", *text);
+            }
         }
     }
 }

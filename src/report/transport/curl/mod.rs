@@ -5,7 +5,7 @@ mod config;
 mod outcome;
 
 use super::{Failure, Limits, Phase, Request, Response, TransportError};
-use crate::report::kubeconfig::Kubeconfig;
+use crate::node::kubeconfig::Kubeconfig;
 use config::Files;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use outcome::{MAX_HEADERS, Run};
@@ -40,7 +40,7 @@ impl Curl {
 
     pub(super) async fn send(&self, request: &Request) -> Result<Response, TransportError> {
         let done = self.exchange(request).await;
-        done.map_err(|failure| TransportError { server: self.kubeconfig.server.clone(), failure })
+        done.map_err(|failure| TransportError { server: self.kubeconfig.server.to_string(), failure })
     }
 
     async fn exchange(&self, request: &Request) -> Result<Response, Failure> {
@@ -57,7 +57,7 @@ impl Curl {
         let running = self.spawn(MemoryFile::holding(config.as_bytes())?, &stderr)?;
         let (exit, stdout) = running.end(MAX_HEADERS + self.limits.body + MAX_WRITTEN, self.limits).await?;
         let stderr = self.without_token(&stderr.start(MAX_STDERR)?);
-        let host = self.kubeconfig.tls_server_name.as_deref().unwrap_or_else(|| host(&self.kubeconfig.server).0);
+        let host = self.kubeconfig.tls_server_name.as_deref().unwrap_or(&self.kubeconfig.server.host);
         let run = Run { exit, stdout: &stdout, stderr: &stderr, clock: SystemTime::now(), host, max_body: self.limits.body };
         match outcome::read(&run) {
             Err(Failure::Unreachable(said)) => Err(self.why_unreachable().await.unwrap_or(Failure::Unreachable(said))),
@@ -91,8 +91,9 @@ impl Curl {
 
     /// Newer curls only say that they could not connect; the kernel says why.
     async fn why_unreachable(&self) -> Option<Failure> {
-        let (host, port) = host(&self.kubeconfig.server);
-        match timeout(Duration::from_secs(2), tokio::net::TcpStream::connect((host, port))).await.ok()? {
+        let server = &self.kubeconfig.server;
+        let connected = tokio::net::TcpStream::connect((server.host.as_str(), server.port()));
+        match timeout(Duration::from_secs(2), connected).await.ok()? {
             Ok(_) => None,
             Err(error) => super::error::of_io(&error),
         }
@@ -143,16 +144,6 @@ impl Drop for Running {
 
 fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
     child.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Host without brackets, and port, of a checked server URL.
-fn host(server: &str) -> (&str, u16) {
-    let authority = server.trim_start_matches("https://").split('/').next().unwrap_or_default();
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.contains(']') => (host, port.parse().unwrap_or(443)),
-        _ => (authority, 443),
-    };
-    (host.trim_matches(['[', ']']), port)
 }
 
 fn local(error: std::io::Error) -> Failure {

@@ -1,6 +1,6 @@
 //! What rustls is told: versions, algorithms, whom to trust, who we are.
 
-use crate::report::kubeconfig::Kubeconfig;
+use crate::node::kubeconfig::Kubeconfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;

@@ -5,7 +5,7 @@ mod config;
 mod provider;
 
 use super::{Failure, Limits, Method, Request, Response, TransportError};
-use crate::report::kubeconfig::Kubeconfig;
+use crate::node::kubeconfig::Kubeconfig;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Url, redirect};
@@ -24,7 +24,7 @@ pub(super) struct Tls {
 
 impl Tls {
     pub(super) fn new(kubeconfig: &Kubeconfig, limits: Limits) -> Result<Self, TransportError> {
-        let server = kubeconfig.server.clone();
+        let server = kubeconfig.server.to_string();
         build(kubeconfig, limits).map_err(|what| TransportError { server, failure: Failure::Local(what) })
     }
 
@@ -63,7 +63,7 @@ impl Tls {
 }
 
 fn build(kubeconfig: &Kubeconfig, limits: Limits) -> Result<Tls, String> {
-    let server = Url::parse(&kubeconfig.server).map_err(|error| format!("server: {error}"))?;
+    let server = Url::parse(&kubeconfig.server.to_string()).map_err(|error| format!("server: {error}"))?;
     let mut headers = HeaderMap::new();
     if let Some(token) = &kubeconfig.token {
         let value = zeroize::Zeroizing::new([b"Bearer ", token.expose()].concat());
@@ -71,13 +71,12 @@ fn build(kubeconfig: &Kubeconfig, limits: Limits) -> Result<Tls, String> {
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
     }
-    let mut url = server.clone();
+    let mut url = server;
     let mut resolver = Resolver { host: None };
     if let Some(name) = &kubeconfig.tls_server_name {
         // The URL's host is what TLS asks for and checks; where to connect is the resolver's, and the Host header stays the server's.
-        resolver.host = server.host_str().map(|host| host.trim_matches(['[', ']']).to_owned());
-        let host = kubeconfig.server.trim_start_matches("https://").split('/').next().unwrap_or_default();
-        headers.insert(HOST, HeaderValue::from_str(host).map_err(|error| format!("server: {error}"))?);
+        resolver.host = Some(kubeconfig.server.host.clone());
+        headers.insert(HOST, HeaderValue::from_str(&kubeconfig.server.authority()).map_err(|error| format!("server: {error}"))?);
         url.set_host(Some(name)).map_err(|error| format!("tls-server-name: {error}"))?;
     }
     let client = Client::builder()
@@ -95,7 +94,7 @@ fn build(kubeconfig: &Kubeconfig, limits: Limits) -> Result<Tls, String> {
         .pool_idle_timeout(Duration::from_secs(30))
         .build()
         .map_err(|error| format!("no TLS client: {error}"))?;
-    Ok(Tls { client, server: kubeconfig.server.clone(), url, limits })
+    Ok(Tls { client, server: kubeconfig.server.to_string(), url, limits })
 }
 
 /// Resolves every name to the addresses of one host, if that is given.

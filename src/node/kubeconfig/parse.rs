@@ -1,7 +1,8 @@
 //! The text of a kubeconfig into what the current context says (pure).
 
+use super::secret::Secret;
+use super::server::{Server, is_dns_name};
 use super::yaml;
-use crate::report::secret::Secret;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
@@ -10,58 +11,44 @@ use zeroize::Zeroizing;
 /// What the current context says; files are named, not yet read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// `https://host:port[/path]`, without a slash at the end.
-    pub server: String,
+    /// The API server.
+    pub server: Server,
     /// The CA certificates.
-    pub ca: Option<Material>,
+    pub ca: Option<Field>,
     /// `tls-server-name`.
     pub tls_server_name: Option<String>,
     /// `insecure-skip-tls-verify`.
     pub insecure: bool,
     /// The bearer token.
-    pub token: Option<Material>,
+    pub token: Option<Field>,
     /// The client certificate, and its key where that is not in the same PEM.
-    pub client: Option<(Material, Option<Material>)>,
+    pub client: Option<(Field, Option<Field>)>,
 }
 
-/// Something that stands in the kubeconfig or in a file it names.
+/// A field whose content stands in the kubeconfig or in a file that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Material {
-    /// The field, such as `users[node].user.token`.
-    pub field: String,
-    /// Where it is.
-    pub source: Source,
+pub struct Field {
+    /// Its name, such as `users[node].user.token`.
+    pub name: String,
+    /// What it says.
+    pub content: Content,
 }
 
-/// Where a [`Material`] is.
+/// What a [`Field`] says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
-    /// Here.
-    Data(Secret),
-    /// In this file; a relative path starts at the kubeconfig's directory.
-    File(String),
-}
-
-/// What is wrong with a kubeconfig. Names fields, never values.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Defect {
-    /// It is not YAML or JSON.
-    Syntax(String),
-    /// A field is missing or wrong.
-    Field {
-        /// The field.
-        field: String,
-        /// What is wrong.
-        what: String,
-    },
+pub enum Content {
+    /// This.
+    Here(Secret),
+    /// What this file says; a relative path starts at the kubeconfig's directory.
+    InFile(String),
 }
 
 /// Reads the text of a kubeconfig. `insecure` allows `insecure-skip-tls-verify`.
 ///
 /// # Errors
-/// The first defect found.
-pub fn parse(text: &str, insecure: bool) -> Result<Document, Defect> {
-    let tree = yaml::read(text).map_err(Defect::Syntax)?;
+/// The first defect found, as the field and what is wrong with it. Never a value.
+pub fn parse(text: &str, insecure: bool) -> Result<Document, String> {
+    let tree = yaml::read(text)?;
     let top = Section::of("", &tree.0)?;
     let kind = top.text("kind")?.unwrap_or("Config");
     if kind != "Config" {
@@ -94,8 +81,11 @@ pub fn parse(text: &str, insecure: bool) -> Result<Document, Defect> {
     if cluster.text("proxy-url")?.is_some() {
         return Err(cluster.wrong("proxy-url", "is not supported: the API server is always reached directly; remove it"));
     }
-    let tls_server_name =
-        cluster.text("tls-server-name")?.map(|name| host_name(name).ok_or_else(|| cluster.wrong("tls-server-name", "is not a DNS name")));
+    let tls_server_name = cluster.text("tls-server-name")?;
+    if tls_server_name.is_some_and(|name| !is_dns_name(name)) {
+        return Err(cluster.wrong("tls-server-name", "is not a DNS name"));
+    }
+    let server = cluster.text("server")?.ok_or("is missing or empty").and_then(Server::parse).map_err(|what| cluster.wrong("server", what));
 
     for field in ["exec", "auth-provider", "username", "password", "as"] {
         if user.has(field) {
@@ -103,8 +93,8 @@ pub fn parse(text: &str, insecure: bool) -> Result<Document, Defect> {
         }
     }
     let token = match user.text("tokenFile")? {
-        Some(file) => Some(Material { field: user.path("tokenFile"), source: Source::File(file.to_owned()) }),
-        None => user.text("token")?.map(|token| Material { field: user.path("token"), source: Source::Data(Secret::new(token.into())) }),
+        Some(file) => Some(Field { name: user.path("tokenFile"), content: Content::InFile(file.to_owned()) }),
+        None => user.text("token")?.map(|token| Field { name: user.path("token"), content: Content::Here(Secret::new(token.into())) }),
     };
     let client = match (user.material("client-certificate")?, user.material("client-key")?) {
         (Some(certificate), key) => Some((certificate, key)),
@@ -118,42 +108,7 @@ pub fn parse(text: &str, insecure: bool) -> Result<Document, Defect> {
             user.wrong("token", "is missing, and so is every other credential (tokenFile, client-certificate, client-certificate-data)")
         );
     }
-    Ok(Document { server: server(&cluster)?, ca, tls_server_name: tls_server_name.transpose()?, insecure: skip, token, client })
-}
-
-fn server(cluster: &Section<'_>) -> Result<String, Defect> {
-    let wrong = |what: &str| Err(cluster.wrong("server", what));
-    let Some(text) = cluster.text("server")? else { return wrong("is missing or empty") };
-    let Some(rest) = text.strip_prefix("https://") else {
-        return wrong("does not start with https://: credentials are never sent in the clear");
-    };
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    if authority.contains('@') {
-        return wrong("has a user in it: credentials belong into users");
-    }
-    let (host, port) = match authority.rsplit_once(':') {
-        // The colons of an IPv6 address stand within brackets.
-        Some((host, port)) if !port.contains(']') => (host, Some(port)),
-        _ => (authority, None),
-    };
-    let in_brackets = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    let host_fits = match in_brackets {
-        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
-        None => host_name(host).is_some() || host.parse::<std::net::Ipv4Addr>().is_ok(),
-    };
-    let path_fits = path.bytes().all(|b| b.is_ascii_alphanumeric() || b"/-._~%".contains(&b)) && !path.contains("..");
-    if !host_fits || !path_fits || port.is_some_and(|port| !port.parse::<u16>().is_ok_and(|port| port > 0)) {
-        return wrong("is not an URL of the form https://host:port");
-    }
-    Ok(text.trim_end_matches('/').to_owned())
-}
-
-fn host_name(text: &str) -> Option<String> {
-    let label = |l: &str| {
-        !l.is_empty() && l.len() <= 63 && l.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') && !l.starts_with('-')
-    };
-    let numeric = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    (text.len() <= 253 && !numeric && text.strip_suffix('.').unwrap_or(text).split('.').all(label)).then(|| text.to_owned())
+    Ok(Document { server: server?, ca, tls_server_name: tls_server_name.map(str::to_owned), insecure: skip, token, client })
 }
 
 /// A name as errors show it. In a damaged file a name may have swallowed the lines that follow it, a token among them.
@@ -169,11 +124,11 @@ struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    fn of(at: &str, value: &'a Value) -> Result<Self, Defect> {
+    fn of(at: &str, value: &'a Value) -> Result<Self, String> {
         match value {
             Value::Object(fields) => Ok(Self { at: at.to_owned(), fields }),
-            _ if at.is_empty() => Err(Defect::Syntax("is not a mapping: this is no kubeconfig".to_owned())),
-            _ => Err(Defect::Field { field: at.to_owned(), what: "is not a mapping".to_owned() }),
+            _ if at.is_empty() => Err("is not a mapping: this is no kubeconfig".to_owned()),
+            _ => Err(format!("{at}: is not a mapping")),
         }
     }
 
@@ -181,8 +136,8 @@ impl<'a> Section<'a> {
         if self.at.is_empty() { field.to_owned() } else { format!("{}.{field}", self.at) }
     }
 
-    fn wrong(&self, field: &str, what: &str) -> Defect {
-        Defect::Field { field: self.path(field), what: what.to_owned() }
+    fn wrong(&self, field: &str, what: &str) -> String {
+        format!("{}: {what}", self.path(field))
     }
 
     fn has(&self, field: &str) -> bool {
@@ -190,7 +145,7 @@ impl<'a> Section<'a> {
     }
 
     /// A text; absent, null and empty are the same, as for client-go.
-    fn text(&self, field: &str) -> Result<Option<&'a str>, Defect> {
+    fn text(&self, field: &str) -> Result<Option<&'a str>, String> {
         match self.fields.get(field) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) if text.is_empty() => Ok(None),
@@ -202,7 +157,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    fn flag(&self, field: &str) -> Result<bool, Defect> {
+    fn flag(&self, field: &str) -> Result<bool, String> {
         match self.fields.get(field) {
             None | Some(Value::Null) => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
@@ -211,7 +166,7 @@ impl<'a> Section<'a> {
     }
 
     /// `FIELD-data` in base64, which wins, or the file in `FIELD`.
-    fn material(&self, field: &str) -> Result<Option<Material>, Defect> {
+    fn material(&self, field: &str) -> Result<Option<Field>, String> {
         let data = format!("{field}-data");
         // Base64 may be folded over lines.
         if let Some(Value::String(text)) = self.fields.get(&data)
@@ -220,15 +175,15 @@ impl<'a> Section<'a> {
             let mut unfolded = Zeroizing::new(Vec::with_capacity(text.len()));
             unfolded.extend(text.bytes().filter(|b| !b.is_ascii_whitespace()));
             let bytes = STANDARD.decode(&*unfolded).map_err(|_| self.wrong(&data, "is not base64"))?;
-            return Ok(Some(Material { field: self.path(&data), source: Source::Data(Secret::new(bytes)) }));
+            return Ok(Some(Field { name: self.path(&data), content: Content::Here(Secret::new(bytes)) }));
         }
         self.text(&data)?;
         let file = self.text(field)?;
-        Ok(file.map(|file| Material { field: self.path(field), source: Source::File(file.to_owned()) }))
+        Ok(file.map(|file| Field { name: self.path(field), content: Content::InFile(file.to_owned()) }))
     }
 
     /// The entry of `list` with this name, and its inner mapping.
-    fn named(&self, list: &str, inner: &str, name: &str, wanted_by: &str) -> Result<Section<'a>, Defect> {
+    fn named(&self, list: &str, inner: &str, name: &str, wanted_by: &str) -> Result<Section<'a>, String> {
         let entries = match self.fields.get(list) {
             Some(Value::Array(entries)) => entries.as_slice(),
             None | Some(Value::Null) => &[],
@@ -236,7 +191,7 @@ impl<'a> Section<'a> {
         };
         let at = format!("{list}[{}]", shown(name));
         let entry = entries.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(name));
-        let missing = || Defect::Field { field: at.clone(), what: format!("is missing; {wanted_by} names it") };
+        let missing = || format!("{at}: is missing; {wanted_by} names it");
         let entry = Section::of(&at, entry.ok_or_else(missing)?)?;
         let path = entry.path(inner);
         let value = entry.fields.get(inner).ok_or_else(|| entry.wrong(inner, "is missing"))?;

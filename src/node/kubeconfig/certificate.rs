@@ -3,6 +3,7 @@
 //! An X.509 parser would cost more than the rest of the report; one name is wanted from a certificate that the cluster's own signer issued,
 //! and that the API server checks anyway. So the DER is walked along the path to the subject (RFC 5280, section 4.1) and nowhere else.
 
+use super::server::is_dns_name;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 
@@ -37,16 +38,10 @@ pub fn node_name(pem: &[u8]) -> Result<String, CertificateError> {
     let der = CertificateDer::from_pem_slice(pem).map_err(|_| CertificateError::NoPem)?;
     let name = common_name(&der).ok_or(CertificateError::NotX509)?;
     match name.strip_prefix("system:node:") {
-        Some(node) if is_node_name(node) => Ok(node.to_owned()),
-        _ => Err(CertificateError::NotANode(super::names::clean(&name, 256))),
+        // It becomes part of a URL.
+        Some(node) if is_dns_name(node) && !node.contains(|c: char| c.is_ascii_uppercase() || c == '_') => Ok(node.to_owned()),
+        _ => Err(CertificateError::NotANode(crate::text::printable(&name, 253))),
     }
-}
-
-/// A Node's name is a DNS subdomain; it becomes part of a URL.
-fn is_node_name(name: &str) -> bool {
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
-    let outer = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    name.len() <= 253 && name.chars().all(inner) && name.starts_with(outer) && name.ends_with(outer)
 }
 
 /// The last common name of the subject (the most specific one, as Go's crypto/x509 takes it).
