@@ -11,6 +11,8 @@ from .trees import ROOT_PASSWORD
 
 LOGIN = r"(?m)^\S+ login: "
 PROMPT = re.compile(r"root@\S+:\S*# $")
+# What `systemctl is-system-running --wait` does, which came with systemd 240.
+STARTED = "until systemctl is-system-running | grep -v -e initializing -e starting; do sleep 0.3; done"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
@@ -32,10 +34,18 @@ class Boot:
         """Waits for the login prompt and until no job is left, as a person would before looking."""
         if self.console.wait_for(LOGIN, self.deadline) is None:
             raise BootError(f"no login prompt on the console of boot {self.number}")
-        state = self.shell("systemctl is-system-running --wait || true", timeout=self._left()).strip()
+        state = self.wait_started()
         if state not in ("running", "degraded"):
             raise BootError(f"boot {self.number} settled as {state!r}")
         return self
+
+    def wait_started(self):
+        """Waits until the node is no longer starting; what it is then."""
+        return self.shell(STARTED, timeout=self._left()).strip()
+
+    def wait_idle(self):
+        """Waits until no job is left."""
+        self.shell("until [ -z \"$(systemctl list-jobs --plain --no-legend)\" ]; do sleep 0.3; done", timeout=self._left())
 
     def wait_reboot(self):
         """Waits until the node reboots by itself."""

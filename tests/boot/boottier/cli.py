@@ -1,18 +1,20 @@
 """The command line of the boot tests."""
 
 import argparse
+import fnmatch
 import os
 import signal
 import sys
 
-from . import agent, apiserver, junit, tools
+from . import agent, apiserver, el8, junit, tools
 from .bootdisk import boot_image
 from .cache import Cache
 from .paths import CACHE, RESULTS
 from .pool import play_all
 from .progress import Step, say
 from .scenario import MORE, TIERS, all_scenarios
-from .sysroot import sysroot
+from .stand_in import EL8
+from .sysroot import qemu_disk, sysroot
 from .trees import BuildError
 
 DESCRIPTION = """\
@@ -22,6 +24,9 @@ The boot images are built from Debian packages on the first run (about two minut
 target/boot-cache): systemd 252 and 257, an ostree layout, an aleph file, the units of an
 OpenShift node under their real names and with their real ordering. Everything that decides the
 outcome is real: systemd, D-Bus, journald, agetty, Ignition.
+
+Beside these el8, a RHEL 8 stand-in with systemd 239, compiled from the archives of SKEWGUARD_EL8_SOURCES: without
+them its scenarios, called el8-..., are left out, and the last line says so.
 
   fast   Ignition against a folder, then systemd-nspawn: all scenarios, a few seconds each
   graphs the units of every release on every platform (tests/data/mco-units.tsv) as in fast, which has the ten
@@ -37,6 +42,8 @@ Environment: SKEWGUARD_BOOT_BINARY  test this static binary instead of building 
              SKEWGUARD_BOOT_MIRROR  Debian mirror (http://deb.debian.org/debian)
              SKEWGUARD_BOOT_CACHE   where boot images are kept (target/boot-cache)
              SKEWGUARD_BOOT_ACCELERATOR  kvm or tcg, for QEMU (kvm where a guest really runs with it)
+             SKEWGUARD_EL8_SOURCES  folder with the archives that el8 is compiled from (docs/ci.md)
+             SKEWGUARD_EL8_STATE    its systemd: 8.6 (the default) or 8.0, a RHEL release
 Results:     target/boot-results/SCENARIO/: result.json, consoles, screenshots
 """
 
@@ -46,9 +53,10 @@ def parser():
     arguments = argparse.ArgumentParser(prog="tests/boot/run", description=DESCRIPTION, epilog=EPILOG,
                                         formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--tier", choices=[*TIERS, "all", MORE], default="all", help="which scenarios (default: all, which is fast and full)")
-    arguments.add_argument("--scenario", metavar="NAME", action="append", help="only this one; may be repeated")
+    arguments.add_argument("--scenario", metavar="NAME", action="append", help="only this one, or those that match (el8-*); may be repeated")
     arguments.add_argument("--list", action="store_true", help="list the scenarios and end")
     arguments.add_argument("--build", action="store_true", help="build the boot images and the agent, and end")
+    arguments.add_argument("--require-el8", action="store_true", help="fail where SKEWGUARD_EL8_SOURCES is not set")
     arguments.add_argument("--keep", action="store_true", help="keep the nodes' disks in target/boot-results")
     arguments.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
     image = arguments.add_argument_group("a real image")
@@ -75,6 +83,9 @@ def main(words=None):
         for scenario in scenarios:
             print(f"{scenario.tier}  {scenario.name:34} {scenario.summary}")
         return 0
+    if options.require_el8 and el8.sources() is None:
+        print("--require-el8: SKEWGUARD_EL8_SOURCES is not set (docs/ci.md)", file=sys.stderr)
+        return 1
     chosen = _choose(options, scenarios)
     if chosen is None:
         return 2
@@ -92,7 +103,7 @@ def main(words=None):
         results = [realimage.check(options)]
     else:
         try:
-            _prepare({scenario.tier for scenario in chosen})
+            _prepare(chosen)
         except BuildError as error:
             print(error, file=sys.stderr)
             return 1
@@ -101,34 +112,43 @@ def main(words=None):
         results = play_all(chosen, options.keep)
     if options.junit:
         junit.write(options.junit, "skewguard boot", results)
-    return _summary(results)
+    return _summary(results, without_el8=not options.image and not options.scenario and el8.sources() is None)
 
 
 def _choose(options, scenarios):
-    if options.scenario:
-        names = {scenario.name for scenario in scenarios}
-        unknown = [name for name in options.scenario if name not in names]
-        if unknown:
-            print(f"no scenario called {', '.join(unknown)}; --list shows all", file=sys.stderr)
-            return None
-        return [scenario for scenario in scenarios if scenario.name in options.scenario]
-    wanted = TIERS if options.tier == "all" else [options.tier]
-    return [scenario for scenario in scenarios if scenario.tier in wanted]
+    names = [scenario.name for scenario in scenarios]
+    if not options.scenario and el8.sources() is None:
+        scenarios = [scenario for scenario in scenarios if not scenario.name.startswith(EL8)]
+    patterns = options.scenario or ["*"]
+    unknown = [pattern for pattern in patterns if not fnmatch.filter(names, pattern)]
+    if unknown:
+        print(f"no scenario called {', '.join(unknown)}; --list shows all", file=sys.stderr)
+        return None
+    tiers = [options.tier] if options.tier != "all" else [*TIERS, MORE] if options.scenario else TIERS
+    return [scenario for scenario in scenarios if scenario.tier in tiers
+            and any(fnmatch.fnmatchcase(scenario.name, pattern) for pattern in patterns)]
 
 
-def _prepare(tiers):
+def _prepare(chosen):
     # cgroup clean-up and nspawn both want a umask that lets services read what is written.
     os.umask(0o022)
     cache = Cache(CACHE)
-    sysroot(cache)
-    if "full" in tiers:
+    on_el8 = {scenario.tier for scenario in chosen if scenario.name.startswith(EL8)}
+    others = {scenario.tier for scenario in chosen if not scenario.name.startswith(EL8)}
+    if others:
+        sysroot(cache)
+    if "full" in others:
         boot_image(cache)
+    if on_el8:
+        sysroot(cache, "rhel8-boot")
+    if "full" in on_el8:
+        qemu_disk(cache, "rhel8-boot")
     with Step("building the agent"):
         agent.build()
         apiserver.build()
 
 
-def _summary(results):
+def _summary(results, without_el8):
     failed = [result["name"] for result in results if result["failure"]]
     boots = sum(result["boots"] for result in results)
     checks = sum(result["checks"] for result in results)
@@ -136,4 +156,6 @@ def _summary(results):
         f"details in {RESULTS}")
     if failed:
         say(f"FAILED: {' '.join(failed)}")
+    if without_el8:
+        say("el8 (systemd 239, RHEL 8) NOT RUN: SKEWGUARD_EL8_SOURCES is not set (docs/ci.md)")
     return 1 if failed else 0

@@ -1,5 +1,6 @@
 """What a node looks like that was refused, or let go on: the expectations most scenarios share."""
 
+from .stand_in import BOOT
 from .sysroot import IMAGES
 
 # docs/journal.md. A stable interface, so it is written down here once more.
@@ -23,13 +24,13 @@ ISSUE_LINK = "../usr/lib/issue"
 
 
 def policy(mode="Enforce", **limit):
-    """A policy with one limit, by default one that the RHEL 9 boot image does not meet."""
+    """A policy with one limit, by default one that neither the RHEL 8 nor the RHEL 9 boot image meets."""
     return {"apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": mode,
             "limits": [limit or {"minimumOCPVersion": "4.14.0", "minimumRHCOSVersion": "9.4"}],
             "help": {"text": "Ask #platform on chat.", "url": "https://wiki.example.com/boot-images"}}
 
 
-ALLOWING = policy(minimumOCPVersion="4.13.0", minimumRHCOSVersion="9.2")
+ALLOWING = policy(minimumOCPVersion=f"{BOOT.ocp}.0", minimumRHCOSVersion=BOOT.rhel)
 
 
 def journal_entry(expect, boot, verdict, action, reason, before=False, attempts=False, **fields):

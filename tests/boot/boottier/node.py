@@ -34,8 +34,8 @@ FROM_IMAGE = object()
 class Setup:
     """Everything that makes one first boot differ from another."""
 
-    image: str = "rhel9-boot"
-    target: str = "rhel9-target"
+    image: str
+    target: str
     wiring: str = "b"
     # What the served config says of the cluster; release None: annotation absent.
     release: str | None = "4.21.3"

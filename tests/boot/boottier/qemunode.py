@@ -20,6 +20,10 @@ KERNEL = ("console=tty0 console=ttyS0,115200n8 ignition.platform.id=qemu net.ifn
           "audit=0 selinux=0 systemd.show_status=yes loglevel=4")
 
 
+# RHEL 8's own hierarchy, which the initramfs, Debian's, mounts first.
+CGROUPS_V1 = "systemd.unified_cgroup_hierarchy=0 systemd.legacy_systemd_cgroup_controller=1"
+
+
 class QemuNode:
     """Built like nspawn's Node, and used like it."""
 
@@ -30,8 +34,8 @@ class QemuNode:
         self.log = log
         self.work = work
         self.boots = []
-        self._built = qemu_disk(cache)
-        self._base = sysroot(cache)
+        self._built = qemu_disk(cache, setup.image)
+        self._base = sysroot(cache, setup.image)
         self.disk = work / "disk.ext4"
         subprocess.run(["cp", "--sparse=always", str(self._built / "disk.ext4"), str(self.disk)], check=True)
         write_file(self.disk, "/boot/loader/entries/chosen.conf", self._chosen())
@@ -52,7 +56,8 @@ class QemuNode:
         """Powers the machine on. Only the first boot has ignition.firstboot, as GRUB's stamp file does it."""
         entry = disk_boot_entry(self.disk)
         first = "" if self.boots else "ignition.firstboot"
-        arguments = " ".join(f"{entry.options} {KERNEL} {first} {kernel_arguments}".split())
+        hierarchy = CGROUPS_V1 if IMAGES[self.setup.image].suite == "el8" else ""
+        arguments = " ".join(f"{entry.options} {KERNEL} {hierarchy} {first} {kernel_arguments}".split())
         machine = Machine([
             "-kernel", str(self._built / "vmlinuz"), "-initrd", str(self._built / "initramfs.img"),
             "-append", arguments,

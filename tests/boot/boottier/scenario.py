@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 from .patience import QEMU_SCENARIO, SCENARIO
+from .stand_in import EL8
 
 TIERS = ("fast", "full")
 # Only where it is asked for: every graph of the table, half an hour.
@@ -24,22 +25,24 @@ class Scenario:
     play: Callable
 
 
-def scenario(name, summary, tier="fast"):
-    """Registers a function `play(world)` as a scenario."""
+def scenario(name, summary, tier="fast", el8=None):
+    """Registers a function `play(world)` as a scenario, and again for el8: a fast one unless `el8` says no, a full one if it says so."""
     timeout = QEMU_SCENARIO if tier == "full" else SCENARIO
 
     def register(play):
         if name in _ALL:
             raise ValueError(f"two scenarios are called {name}")
         _ALL[name] = Scenario(name, tier, summary, timeout, play)
+        if el8 or (el8 is None and tier == "fast"):
+            _ALL[EL8 + name] = Scenario(EL8 + name, tier, f"on el8: {summary}", timeout, play)
         return play
 
     return register
 
 
 def all_scenarios():
-    """Every scenario, in the order of the files and of their lines."""
+    """Every scenario, in the order of the files and of their lines, those of el8 last."""
     package = importlib.import_module("boottier.scenarios")
     for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
         importlib.import_module(f"boottier.scenarios.{module}")
-    return list(_ALL.values())
+    return sorted(_ALL.values(), key=lambda item: item.name.startswith(EL8))

@@ -1,7 +1,7 @@
 """The disk of a node: a real ostree sysroot with the deployments a first boot knows.
 
 Two boot images, one with the systemd of RHEL 9 and one with that of RHEL 10, and for each the
-image the cluster runs, so that a rebase has somewhere to go.
+image the cluster runs, so that a rebase has somewhere to go. el8 is on a disk of its own.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import el8
 from .cache import fingerprint, remove
 from .paths import HARNESS
 from .trees import SUITES, run, suite_tree
@@ -27,6 +28,12 @@ class Image:
     os_release: str
 
     @property
+    def ocp(self):
+        """The OCP release in a version like 413.92.202305021736-0."""
+        release = self.version.split(".")[0]
+        return f"{release[0]}.{release[1:]}"
+
+    @property
     def digest(self):
         return "sha256:" + hashlib.sha256(self.name.encode()).hexdigest()
 
@@ -40,11 +47,11 @@ OS_RELEASE_OLD = """NAME="Red Hat Enterprise Linux CoreOS"
 ID="rhcos"
 ID_LIKE="rhel fedora"
 VERSION="{version}"
-VERSION_ID="4.13"
+VERSION_ID="{ocp}"
 VARIANT_ID=coreos
 PRETTY_NAME="Red Hat Enterprise Linux CoreOS {version} (Plow)"
 RHEL_VERSION="{rhel}"
-OPENSHIFT_VERSION="4.13"
+OPENSHIFT_VERSION="{ocp}"
 OSTREE_VERSION="{version}"
 """
 OS_RELEASE_NEW = """NAME="Red Hat Enterprise Linux"
@@ -61,6 +68,8 @@ OSTREE_VERSION='{version}'
 IMAGES = {
     image.name: image
     for image in (
+        Image("rhel8-boot", "el8", "411.86.202308081056-0", "8.6", OS_RELEASE_OLD),
+        Image("rhel8-target", "el8", "412.86.202402272018-0", "8.6", OS_RELEASE_OLD),
         Image("rhel9-boot", "bookworm", "413.92.202305021736-0", "9.2", OS_RELEASE_OLD),
         Image("rhel9-target", "bookworm", "9.6.20260504-0", "9.6", OS_RELEASE_NEW),
         Image("rhel10-boot", "trixie", "10.2.20260423-0", "10.2", OS_RELEASE_NEW),
@@ -74,12 +83,21 @@ LINKS = {"home": "var/home", "root": "var/roothome", "opt": "var/opt", "srv": "v
          "ostree": "sysroot/ostree"}
 
 
-def sysroot(cache):
-    """The folder that is the root of a node's disk, with a deployment of every image."""
-    trees = {name: suite_tree(cache, suite) for name, suite in SUITES.items()}
+def sysroot(cache, boot="rhel9-boot"):
+    """The folder that is the root of the disk of a node with the boot image `boot`, with a deployment of every image that it may need."""
+    bookworm = suite_tree(cache, SUITES["bookworm"])
+    if IMAGES[boot].suite == "el8":
+        trees = {"el8": el8.tree(cache, bookworm), "bookworm": bookworm}
+    else:
+        trees = {"bookworm": bookworm, "trixie": suite_tree(cache, SUITES["trixie"])}
     key = fingerprint(*[tree.name for tree in trees.values()], repr(sorted(IMAGES)),
                       HARNESS / "image", Path(__file__))
-    return cache.product("sysroot", key, lambda path: _build(trees, path))
+    return cache.product(_of("sysroot", boot), key, lambda path: _build(trees, path))
+
+
+def _of(product, boot):
+    """The name of a product for nodes with this boot image: el8's are beside the others, so that either can be built alone."""
+    return f"{product}-el8" if IMAGES[boot].suite == "el8" else product
 
 
 def _build(trees, path):
@@ -88,11 +106,11 @@ def _build(trees, path):
     run(["ostree", "admin", "os-init", "rhcos", f"--sysroot={path}"])
     run(["ostree", "config", f"--repo={path}/ostree/repo", "set", "core.fsync", "false"])
     work = path.with_name(path.name + ".stage")
-    for name, tree in trees.items():
+    for number, (name, tree) in enumerate(trees.items()):
         remove(work)
         run(["cp", "--archive", "--reflink=auto", str(tree), str(work)])
         _make_image(work)
-        if name == "bookworm":
+        if number == 0:
             remove(path / STATEROOT / "var")
             (work / "var").rename(path / STATEROOT / "var")
         remove(work / "var")
@@ -100,7 +118,7 @@ def _build(trees, path):
         for image in IMAGES.values():
             if image.suite == name:
                 (work / "usr/lib/os-release").write_text(
-                    image.os_release.format(version=image.version, rhel=image.rhel), encoding="ascii")
+                    image.os_release.format(version=image.version, rhel=image.rhel, ocp=image.ocp), encoding="ascii")
                 _deploy(path, work, image)
     remove(work)
 
@@ -214,14 +232,14 @@ def choose_image(path, image):
     (path / "boot/loader/entries/chosen.conf").write_text(text, encoding="ascii")
 
 
-def qemu_disk(cache):
-    """A folder: the sysroot as an ext4 disk, beside it the kernel and initramfs of the RHEL 9 images."""
-    source = sysroot(cache)
+def qemu_disk(cache, boot="rhel9-boot"):
+    """A folder: the sysroot as an ext4 disk, beside it the kernel and initramfs of the boot image."""
+    source = sysroot(cache, boot)
     key = fingerprint(source.name, "ext4")
 
     def build(path):
         path.mkdir()
-        entry = image_entry(source, IMAGES["rhel9-boot"])
+        entry = image_entry(source, IMAGES[boot])
         shutil.copy(source / "boot" / entry.linux.lstrip("/"), path / "vmlinuz")
         shutil.copy(source / "boot" / entry.initrd.lstrip("/"), path / "initramfs.img")
         disk = path / "disk.ext4"
@@ -230,7 +248,7 @@ def qemu_disk(cache):
         run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1,nodiscard", "-O", "^metadata_csum_seed",
              "-d", str(source), str(disk)])
 
-    return cache.product("qemu-disk", key, build)
+    return cache.product(_of("qemu-disk", boot), key, build)
 
 
 def disk_boot_entry(disk):

@@ -54,19 +54,21 @@ def suite_tree(cache, suite):
 
 
 def _build(suite, path):
-    command = ["mmdebstrap", "--quiet", "--variant=apt", "--format=directory"]
-    command.append("--include=" + ",".join(suite.packages))
+    bootstrap(path, suite.name, suite.packages, *(["--customize-hook=" + KERNEL_HOOK] if suite.kernel else []))
+    # A first boot for systemd: presets are applied (an empty file would not do).
+    (path / "etc/machine-id").write_text("uninitialized\n", encoding="ascii")
     if suite.kernel:
-        command.append("--customize-hook=" + KERNEL_HOOK)
-    run([*command, suite.name, str(path), MIRROR])
+        _initramfs(path)
+
+
+def bootstrap(path, release, packages, *options):
+    """Unpacks a Debian release with these packages, and a password for root."""
+    run(["mmdebstrap", "--quiet", "--variant=apt", "--format=directory", "--include=" + ",".join(packages), *options,
+         release, str(path), MIRROR])
     for place in ("var/cache/apt", "var/lib/apt", "usr/share/doc", "usr/share/man", "usr/share/locale"):
         remove(path / place)
     (path / "var/cache/apt").mkdir(parents=True)
-    # A first boot for systemd: presets are applied (an empty file would not do).
-    (path / "etc/machine-id").write_text("uninitialized\n", encoding="ascii")
     run(["chroot", str(path), "usermod", "--password", _crypt(ROOT_PASSWORD), "root"])
-    if suite.kernel:
-        _initramfs(path)
 
 
 def _crypt(password):

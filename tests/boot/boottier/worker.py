@@ -5,13 +5,13 @@ import os
 import time
 import traceback
 
-from . import accelerator, isolate
+from . import accelerator, isolate, stand_in
 from .cache import Cache
 from .expect import Expect
 from .node import Node, Setup
 from .paths import CACHE, RESULTS
 from .scenario import all_scenarios
-from .sysroot import sysroot
+from .sysroot import IMAGES, sysroot
 
 
 class World:
@@ -30,7 +30,8 @@ class World:
 
     def node(self, **setup):
         """A node to boot with systemd-nspawn."""
-        node = Node(sysroot(Cache(CACHE)), self.folder / f"node{len(self.nodes)}", Setup(**setup), self.log)
+        setup = self._setup(setup)
+        node = Node(sysroot(Cache(CACHE), setup.image), self.folder / f"node{len(self.nodes)}", setup, self.log)
         self.nodes.append(node)
         return node
 
@@ -38,9 +39,16 @@ class World:
         """A node to boot with QEMU."""
         from .qemunode import QemuNode  # pylint: disable=import-outside-toplevel
 
-        node = QemuNode(Cache(CACHE), self.folder / f"node{len(self.nodes)}", Setup(**setup), self.log)
+        node = QemuNode(Cache(CACHE), self.folder / f"node{len(self.nodes)}", self._setup(setup), self.log)
         self.nodes.append(node)
         return node
+
+    @staticmethod
+    def _setup(setup):
+        setup = Setup(**{"image": stand_in.BOOT.name, "target": stand_in.TARGET.name, **setup})
+        if IMAGES[setup.image].suite != stand_in.BOOT.suite and stand_in.BOOT.suite == "el8":
+            raise ValueError(f"a scenario of el8 boots {setup.image}: register it with el8=False")
+        return setup
 
     def evidence(self):
         """Console and journal of the last boot of every node."""
@@ -56,6 +64,7 @@ class World:
 
 def play(name):
     """Plays the scenario and writes RESULTS/name/result.json. True when it went as expected."""
+    stand_in.choose(name)
     chosen = next(item for item in all_scenarios() if item.name == name)
     isolate.furnish()
     world = World(name)

@@ -6,15 +6,19 @@ from pathlib import Path
 
 from .. import accelerator, qemu
 from ..scenario import scenario
+from ..stand_in import NEXT, TARGET
 
 
-def without_agent(world, wiring, image, target):
+def without_agent(world, wiring, target):
     """The first boot rebases and reboots, the second starts the kubelet."""
     expect = world.expect
-    node = world.node(delivery=None, wiring=wiring, image=image, target=target)
+    node = world.node(delivery=None, wiring=wiring, target=target.name)
     first = node.boot()
     first.wait_reboot()
     second = node.boot().settle()
+    if target.suite == "el8":
+        said = second.shell("systemctl --version; agetty --version; login -V; curl --version")
+        expect.contains(said, ["systemd 239", "agetty from util-linux 2.32.1", "login from util-linux 2.32.1", "curl 7.61.1"], "what el8 is")
     notes = [line.split() for line in second.read("/var/log/stand-ins").splitlines()]
     first_ran = [note[2] for note in notes if note[0] == notes[0][0]]
     expect.contains(" ".join(first_ran), ["machine-config-daemon-pull.service", "rebase"], "the first boot")
@@ -28,12 +32,12 @@ def without_agent(world, wiring, image, target):
 
 @scenario("node-wiring-a", "the stand-in node, wiring A, without skewguard")
 def wiring_a(world):
-    without_agent(world, "a", "rhel9-boot", "rhel9-target")
+    without_agent(world, "a", TARGET)
 
 
-@scenario("node-wiring-b", "the stand-in node, wiring B, without skewguard, from systemd 252 to 257")
+@scenario("node-wiring-b", "the stand-in node, wiring B, without skewguard, into the next RHEL: systemd 239 to 252, 252 to 257")
 def wiring_b(world):
-    without_agent(world, "b", "rhel9-boot", "rhel10-target")
+    without_agent(world, "b", NEXT)
 
 
 def processes_of_nodes():
@@ -92,7 +96,7 @@ exec sleep infinity
     return lambda: calls.read_text(encoding="ascii").split()
 
 
-@scenario("kvm-or-not", "KVM that hangs, aborts or only seems to work: the small guest finds out, or the first machine does, which is repeated without")
+@scenario("kvm-or-not", "KVM that hangs, aborts or only seems to work: the small guest finds out, or the first machine does, which is repeated without", el8=False)
 def kvm_or_not(world):
     expect = world.expect
     os.environ["PATH"] = f"{world.folder}/bin:{os.environ['PATH']}"

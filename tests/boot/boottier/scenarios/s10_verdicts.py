@@ -2,10 +2,11 @@
 
 from ..looks import ALLOWING, goes_on, journal_entry, policy, refused, silent
 from ..scenario import scenario
+from ..stand_in import BOOT, NEXT, TARGET
 
-OLD = "413.92.202305021736-0"
-FACTS = {"SKEWGUARD_RHEL": "9.2", "SKEWGUARD_OCP": "4.13", "SKEWGUARD_RELEASE": "4.21.3"}
-TOO_OLD = ["NODE REFUSED: ITS BOOT IMAGE IS TOO OLD FOR THIS CLUSTER", f"boot image {OLD} (RHEL 9.2, OCP 4.13)",
+OLD = BOOT.version
+FACTS = {"SKEWGUARD_RHEL": BOOT.rhel, "SKEWGUARD_OCP": BOOT.ocp, "SKEWGUARD_RELEASE": "4.21.3"}
+TOO_OLD = ["NODE REFUSED: ITS BOOT IMAGE IS TOO OLD FOR THIS CLUSTER", f"boot image {OLD} (RHEL {BOOT.rhel}, OCP {BOOT.ocp})",
            "/sysroot/.coreos-aleph-version.json", "OCP 4.14.0 or newer", "RHCOS 9.4 or newer",
            "/etc/skewguard/policy.json", "skewguard allow", "skewguard=off", "Ask #platform on chat."]
 CUSTOM = {"aleph": {"version": "custom-build-7"}, "os_release": "custom-build-7"}
@@ -23,7 +24,7 @@ def refused_b(world):
     refused(world, node, node.boot().settle(), message=TOO_OLD, **FACTS)
 
 
-@scenario("refused-systemd-257", "refused on a RHEL 10 boot image, systemd 257: the RHEL major")
+@scenario("refused-systemd-257", "refused on a RHEL 10 boot image, systemd 257: the RHEL major", el8=False)
 def refused_257(world):
     node = world.node(image="rhel10-boot", target="rhel9-target", release="4.20.1",
                       policy=policy(rhelMajors=[9], minimumRHCOSVersion="9.2"))
@@ -46,15 +47,15 @@ def refused_recovery(world):
 
 @scenario("refused-newer", "a cluster that was rolled back: the boot image is newer than the target's maximum")
 def refused_newer(world):
-    node = world.node(policy=policy(maximumRHCOSVersion="9.0"))
+    node = world.node(policy=policy(maximumRHCOSVersion=f"{BOOT.rhel[0]}.0"))
     refused(world, node, node.boot().settle(), reason="AboveMaximumRHCOSVersion",
             message=["NODE REFUSED: ITS BOOT IMAGE IS NEWER THAN ALLOWED", OLD])
 
 
 @scenario("refused-denied", "one boot image denied by the policy, with the policy's own reason")
 def refused_denied(world):
-    denied = [{"version": "413.92.2023*", "reason": "KCS 1234567: bad firmware"}]
-    node = world.node(policy=policy(minimumRHCOSVersion="9.2", deniedVersions=denied))
+    denied = [{"version": f"{OLD[:11]}*", "reason": "KCS 1234567: bad firmware"}]
+    node = world.node(policy=policy(minimumRHCOSVersion=BOOT.rhel, deniedVersions=denied))
     refused(world, node, node.boot().settle(), reason="DeniedVersion",
             message=["NODE REFUSED: ITS BOOT IMAGE IS DENIED BY THE POLICY", OLD, "KCS 1234567: bad"])
 
@@ -81,13 +82,13 @@ def allowed_a(world):
     admitted(world, world.node(wiring="a", policy=ALLOWING), "Allowed", "WithinLimits", **FACTS)
 
 
-@scenario("allowed-wiring-b", "allowed, wiring B, rebase from systemd 252 to 257")
+@scenario("allowed-wiring-b", "allowed, wiring B, rebase into the next RHEL: systemd 239 to 252, 252 to 257")
 def allowed_b(world):
-    admitted(world, world.node(target="rhel10-target", policy=ALLOWING), "Allowed", "WithinLimits",
+    admitted(world, world.node(target=NEXT.name, policy=ALLOWING), "Allowed", "WithinLimits",
              SKEWGUARD_BOOT_IMAGE=OLD, **FACTS)
 
 
-@scenario("allowed-systemd-257", "allowed on a RHEL 10 boot image, systemd 257, without a release annotation")
+@scenario("allowed-systemd-257", "allowed on a RHEL 10 boot image, systemd 257, without a release annotation", el8=False)
 def allowed_257(world):
     admitted(world, world.node(image="rhel10-boot", target="rhel10-target", release=None,
                                policy=policy(minimumRHCOSVersion="9.2")), "Allowed", "WithinLimits")
@@ -125,13 +126,13 @@ def opt_out(world):
 
 @scenario("installed-over", "an install that put another OS in place of an old ISO's, by tag or layered: that OS is judged")
 def installed_over(world):
-    iso = "411.86.202308081056-0"
+    iso = "410.84.202207262020-0"
     admitted(world, world.node(aleph={"version": iso}, policy=ALLOWING), "Allowed", "WithinLimits", SKEWGUARD_BOOT_IMAGE=iso)
 
 
 @scenario("on-target", "Assisted install: the target image on disk, an older ISO in the aleph")
 def on_target(world):
-    node = world.node(image="rhel9-target", aleph={"version": OLD}, policy=policy())
+    node = world.node(image=TARGET.name, aleph={"version": OLD}, policy=policy())
     boot = node.boot().settle()
     expect = world.expect
     ran = boot.ran()

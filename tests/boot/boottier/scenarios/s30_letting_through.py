@@ -43,7 +43,7 @@ def kubelet_by_hand(world):
                     "systemctl reset-failed && systemctl start firstboot-osupdate.target"):
         expect.that(not boot.succeeds(command), f"{command!r} to fail")
     boot.succeeds("systemctl isolate multi-user.target")
-    boot.shell("systemctl is-system-running --wait || true")
+    boot.wait_started()
     refused(world, node, boot, message=TOO_OLD, attempts=True, **FACTS)
 
 

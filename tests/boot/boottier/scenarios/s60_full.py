@@ -5,6 +5,7 @@ import time
 from ..looks import ALLOWING, goes_on, joined, journal_entry, policy, refused
 from ..qemu import HOST
 from ..scenario import scenario
+from ..stand_in import BOOT
 from .s10_verdicts import FACTS, TOO_OLD
 from .s40_report import api_server, reported
 
@@ -14,7 +15,8 @@ def machine(world, **setup):
     return world.qemu(kernel_arguments="", **setup)
 
 
-@scenario("full-refused", "QEMU: refused and reported; the picture of its screen is kept", tier="full")
+@scenario("full-refused", "QEMU: refused and reported; the picture of its screen is kept; on el8, `allow` afterwards", tier="full",
+          el8=True)
 def full_refused(world):
     server = api_server(world, host=HOST)
     node = machine(world, delivery="machineconfig", policy=policy(), kubeconfig=server.kubeconfig,
@@ -29,12 +31,16 @@ def full_refused(world):
     world.expect.equal([request["path"] for request in asked], ["/config/worker"], "what Ignition fetched")
     (world.folder / "critical-chain.txt").write_text(
         boot.shell("systemd-analyze; systemd-analyze critical-chain; systemd-analyze blame"), encoding="utf-8")
-    boot.power_off()
-    # The same node again, with the way through that needs no ssh.
-    goes_on(world, node, node.boot("skewguard=off"))
+    # The ways through: with ssh, and on the same node again, the one that needs none.
+    if BOOT.suite == "el8":
+        boot.shell("/run/skewguard/bin/skewguard allow")
+    else:
+        boot.power_off()
+        boot = node.boot("skewguard=off")
+    goes_on(world, node, boot)
 
 
-@scenario("full-allowed", "QEMU: allowed, delivered by render ignition; rebase, reboot, kubelet", tier="full")
+@scenario("full-allowed", "QEMU: allowed, delivered by render ignition; rebase, reboot, kubelet", tier="full", el8=True)
 def full_allowed(world):
     node = machine(world, delivery="ignition", wiring="a", policy=ALLOWING)
     second = goes_on(world, node, node.boot())

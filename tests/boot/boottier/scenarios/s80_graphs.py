@@ -8,6 +8,7 @@ import re
 from .. import graph
 from ..looks import policy
 from ..scenario import MORE, scenario
+from ..stand_in import BOOT, NEXT, TARGET
 
 # Those of the default run, each on every platform group. 4.6 to 4.11 are wiring A, and 4.8 has an ordering cycle of its own.
 RELEASES = ["4.6", "4.8", "4.11", "4.12", "4.14", "4.16", "4.18", "4.20", "4.22", "main"]
@@ -19,6 +20,9 @@ OWN_CYCLE = "etc-NetworkManager-systemConnectionsMerged.mount"
 
 def images(release):
     """Boot image and target, and the policies that refuse and allow the one for the other."""
+    if BOOT.suite == "el8":
+        old = graph.RELEASES.index(release) < graph.RELEASES.index("4.13")
+        return BOOT.name, (TARGET if old else NEXT).name, policy(), policy(rhelMajors=[8])
     if release == "main":
         return "rhel10-boot", "rhel10-target", policy(rhelMajors=[9]), policy(rhelMajors=[10])
     target = "rhel10-target" if graph.RELEASES.index(release) >= graph.RELEASES.index("4.22") else "rhel9-target"
@@ -96,7 +100,9 @@ def register(release, platform, role, same, tier):
     name = f"graph-{release}-{platform}" + ("" if role == "worker" else f"-{role}")
     also = ", ".join("/".join(other) for other in same)
     summary = f"the units of {release} on {platform}, {role}" + (f" (the same: {also})" if also else "")
-    scenario(name, summary, tier)(lambda world: play(world, release, platform, role))
+    # A cluster of every release but the newest may meet a RHEL 8 boot image.
+    on_el8 = tier == "fast" and platform == "baremetal" and release != "main"
+    scenario(name, summary, tier, el8=on_el8)(lambda world: play(world, release, platform, role))
     return name
 
 
