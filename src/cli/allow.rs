@@ -2,7 +2,7 @@
 
 use super::{Exit, Failure, Io};
 use crate::gate::{self, GateError, Systemd};
-use crate::node::{LOCK_PATH, Root};
+use crate::node::{LOCK_PATH, Lock, Root};
 use nix::unistd::geteuid;
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         return Err("only root can let a node through; run it with sudo".into());
     }
     // Where no run of `enforce` made the file there is nobody to wait for, and nothing to let through.
-    let _lock = root.exists(LOCK_PATH).unwrap_or(true).then(|| super::lock(&root, io));
+    let _lock = root.exists(LOCK_PATH).unwrap_or(true).then(|| super::lock(&root, Lock::PERSON, io));
     if !gate::release(&root, systemd.as_ref()).map_err(explain)? {
         writeln!(io.out, "This node is not refused: there is nothing to let through.")?;
         return Ok(Exit::Done);

@@ -4,7 +4,7 @@ use super::{Exit, Failure, Io};
 use crate::console::{self, Change, Context, live};
 use crate::gate::{self, Systemd};
 use crate::journal;
-use crate::node::{ENCAPSULATED_PATH, KEPT_VERDICT_PATH, Options, RECORD_PATH, RUN_VERDICT_PATH, Record, Root, facts, save_verdict};
+use crate::node::{ENCAPSULATED_PATH, KEPT_VERDICT_PATH, Lock, Options, RECORD_PATH, RUN_VERDICT_PATH, Record, Root, facts, save_verdict};
 use crate::verdict::{Facts, Verdict, decide};
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     // A config that is there but cannot be looked at is for the decision to judge.
     let first_boot = !args.restore_console && root.exists(ENCAPSULATED_PATH).unwrap_or(true);
     // Before anything is read that `allow` may be about to change: the override, the stamp.
-    let _lock = (first_boot || console::pending_restore(&root)).then(|| super::lock(&root, io));
+    let _lock = (first_boot || console::pending_restore(&root)).then(|| super::lock(&root, Lock::BOOT, io));
     let node = Node { live: root.is_live(), refused_before: gate::is_refused(&root), root };
     if first_boot { node.first_boot(io) } else { node.restore_console(io) }
 }

@@ -17,6 +17,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// What a command comes to; the numbers are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,8 +171,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
 }
 
 /// The lock over what `enforce`, `allow` and `report` do to a node. That it cannot be had is said, and keeps neither the boot nor its admin.
-fn lock(root: &Root, io: &mut Io<'_>) -> Option<Lock> {
-    Lock::take(root).map_err(|error| writeln!(io.err, "skewguard: {error}; going on without the lock")).ok()
+fn lock(root: &Root, patience: Duration, io: &mut Io<'_>) -> Option<Lock> {
+    Lock::take(root, patience).map_err(|error| writeln!(io.err, "skewguard: {error}; going on without the lock")).ok()
 }
 
 /// Takes the message off the console, which is no reason to stop at where it fails.

@@ -96,7 +96,7 @@ impl Watcher for Console<'_> {
             return true;
         }
         // `enforce` or `allow` may be about to change what is said here.
-        let Ok(_lock) = Lock::take(self.root) else { return false };
+        let Ok(_lock) = Lock::take(self.root, Lock::BOOT) else { return false };
         let context = Context {
             address: address.map(str::to_owned),
             cluster: match knows {

@@ -7,9 +7,6 @@ use std::time::{Duration, Instant};
 /// The file that is locked. It stays where it is, empty, until the next boot.
 pub const LOCK_PATH: &str = "/run/skewguard/lock";
 
-/// How long to wait for another process of ours. `skewguard.service` has 30 seconds in all, and a hold may take most of them.
-const PATIENCE: Duration = Duration::from_secs(3);
-
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -18,16 +15,18 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub struct Lock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
 
 impl Lock {
-    /// Takes the lock, and waits a few seconds for it where another process has it.
+    /// How long a boot waits for another process of ours: `skewguard.service` has 30 seconds in all, and a hold may take most of them.
+    pub const BOOT: Duration = Duration::from_secs(3);
+
+    /// How long a person waits: longer than `skewguard.service` may take.
+    pub const PERSON: Duration = Duration::from_secs(35);
+
+    /// Takes the lock, and waits as long as `patience` for another process to give it back.
     ///
     /// # Errors
     /// The file cannot be made, or another process keeps the lock. Neither is a reason to stop a boot: `enforce` and `allow` say so and go on
     /// without it, whoever can do without its change leaves it.
-    pub fn take(root: &Root) -> Result<Self, FileError> {
-        Self::take_within(root, PATIENCE)
-    }
-
-    fn take_within(root: &Root, patience: Duration) -> Result<Self, FileError> {
+    pub fn take(root: &Root, patience: Duration) -> Result<Self, FileError> {
         let file = root.open_lock(LOCK_PATH)?;
         let until = Instant::now() + patience;
         loop {
@@ -57,10 +56,10 @@ mod tests {
     #[test]
     fn one_at_a_time_and_the_next_when_it_is_dropped() {
         let (dir, root) = root();
-        let first = Lock::take_within(&root, SHORT).unwrap();
-        let error = Lock::take_within(&root, SHORT).unwrap_err();
+        let first = Lock::take(&root, SHORT).unwrap();
+        let error = Lock::take(&root, SHORT).unwrap_err();
         assert_eq!(error.to_string(), "/run/skewguard/lock: is locked by another skewguard");
-        let waiting = std::thread::spawn(move || Lock::take_within(&root, Duration::from_secs(20)).map(drop));
+        let waiting = std::thread::spawn(move || Lock::take(&root, Duration::from_secs(20)).map(drop));
         std::thread::sleep(SHORT);
         drop(first);
         waiting.join().unwrap().unwrap();
@@ -72,15 +71,15 @@ mod tests {
     #[test]
     fn a_process_that_is_killed_gives_it_back() {
         let (dir, root) = root();
-        drop(Lock::take_within(&root, SHORT).unwrap());
+        drop(Lock::take(&root, SHORT).unwrap());
         let path = dir.path().join("run/skewguard/lock");
         let mut other = std::process::Command::new("flock").arg("--no-fork").arg(&path).args(["sleep", "1000"]).spawn().unwrap();
-        while Lock::take_within(&root, Duration::ZERO).is_ok() {
+        while Lock::take(&root, Duration::ZERO).is_ok() {
             std::thread::sleep(PAUSE);
         }
         other.kill().unwrap();
         other.wait().unwrap();
-        Lock::take_within(&root, Duration::from_secs(20)).unwrap();
+        Lock::take(&root, Duration::from_secs(20)).unwrap();
     }
 
     #[test]
@@ -95,8 +94,8 @@ mod tests {
                 _ => std::os::unix::fs::symlink("/etc/passwd", &path).unwrap(),
             }
             let began = Instant::now();
-            assert!(Lock::take(&root).is_err(), "{what}");
-            assert!(began.elapsed() < PATIENCE, "{what}");
+            assert!(Lock::take(&root, Lock::BOOT).is_err(), "{what}");
+            assert!(began.elapsed() < Lock::BOOT, "{what}");
         }
     }
 }
