@@ -5,7 +5,7 @@
 
 pub(super) use super::page::LINES as LINES_MAX;
 use super::page::{Page, Printer, TEXT, ascii};
-use super::platform::{Fix, Wanted, fix, installed_over};
+use super::platform::{Fix, Wanted, fix, installed_over, without_ssh};
 use crate::IMAGE_PATH;
 use crate::policy::POLICY_PATH;
 use crate::text::cut;
@@ -326,7 +326,7 @@ fn let_in(page: &mut Page, context: &Context, printer: Printer) {
             page.item("Let in", &whole, 1);
         }
     }
-    page.item("", "or, without ssh, boot with the kernel argument skewguard=off", 1);
+    page.item("", without_ssh(std::env::consts::ARCH), 1);
 }
 
 fn allow(context: &Context) -> String {

@@ -77,6 +77,15 @@ pub(super) fn installed_over(wanted: Wanted) -> Fix {
     }
 }
 
+/// How a node of this architecture (`std::env::consts::ARCH`) is let in by whom has its console only. IBM Z has no boot loader's menu: zipl
+/// starts what was prepared, and arguments come with the IPL, `PARM` of z/VM or `SCPDATA` for a SCSI disk.
+pub(super) fn without_ssh(arch: &str) -> &'static str {
+    match arch {
+        "s390x" => "or, without ssh, IPL with PARM skewguard=off (SCSI: SCPDATA)",
+        _ => "or, without ssh, boot with the kernel argument skewguard=off",
+    }
+}
+
 /// A machine that the machine API made and, once deleted, makes anew.
 fn machine_api(id: &str, a: &str, image: &str, field: &str, control_plane: bool) -> Fix {
     let again = if control_plane && !has_control_plane_set(id) { "replace" } else { "delete" };
@@ -117,6 +126,7 @@ mod tests {
                 }
             }
         }
+        lines.push(["s390x", "x86_64"].map(|arch| without_ssh(arch).to_owned()));
         for line in lines.as_flattened() {
             assert!(line.len() <= super::super::page::TEXT, "{} columns: {line}", line.len());
         }
