@@ -5,74 +5,28 @@
 //! adds these entries and touches no other. The action is `None`: what is delivered matters at a node's first boot only, and a restart of
 //! the gate on a joined node has no use.
 
-use super::{document, units};
+use super::units;
 use crate::policy::POLICY_PATH;
-use serde::Serialize;
 use std::iter;
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct MachineConfiguration {
-    api_version: &'static str,
-    kind: &'static str,
-    metadata: Metadata,
-    spec: Spec,
-}
-
-#[derive(Serialize)]
-struct Metadata {
-    name: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Spec {
-    node_disruption_policy: Policy,
-}
-
-#[derive(Serialize)]
-struct Policy {
-    files: Vec<File>,
-    units: Vec<Unit>,
-}
-
-#[derive(Serialize)]
-struct File {
-    path: &'static str,
-    actions: [Action; 1],
-}
-
-#[derive(Serialize)]
-struct Unit {
-    name: &'static str,
-    actions: [Action; 1],
-}
-
-#[derive(Serialize)]
-struct Action {
-    r#type: &'static str,
-}
 
 /// The object, with a comment on how to apply it.
 pub fn node_disruption_policy() -> String {
-    let actions = || [Action { r#type: "None" }];
-    let object = MachineConfiguration {
-        api_version: "operator.openshift.io/v1",
-        kind: "MachineConfiguration",
-        metadata: Metadata { name: "cluster" },
-        spec: Spec {
-            node_disruption_policy: Policy {
-                files: iter::once(POLICY_PATH).chain(units::PACKED_PATHS).map(|path| File { path, actions: actions() }).collect(),
-                units: units::DELIVERED.map(|name| Unit { name, actions: actions() }).into(),
-            },
-        },
-    };
+    let entry = |key: &str, name: &str| format!("      - {key}: {name}\n        actions:\n          - type: None\n");
+    let files: String = iter::once(POLICY_PATH).chain(units::PACKED_PATHS).map(|path| entry("path", path)).collect();
+    let units: String = units::DELIVERED.iter().map(|name| entry("name", name)).collect();
     format!(
         "# Lets skewguard's files and units change without a reboot of the pool's nodes. OpenShift 4.17 and later.
 # Apply it before the MachineConfig, with a field manager of its own, so that entries of others stay:
 #   oc apply --server-side --field-manager=skewguard -f -
-{}",
-        document::yaml(&object)
+apiVersion: operator.openshift.io/v1
+kind: MachineConfiguration
+metadata:
+  name: cluster
+spec:
+  nodeDisruptionPolicy:
+    files:
+{files}    units:
+{units}"
     )
 }
 
