@@ -7,8 +7,6 @@ pub mod console;
 pub mod gate;
 mod gzip;
 pub mod journal;
-#[cfg(skewguard_static)]
-mod no_unwind;
 pub mod node;
 pub mod policy;
 #[cfg(feature = "author")]

@@ -13,7 +13,7 @@ const TRANSPORT: &str =
 
 /// `--version`; `-V` gives the first line only.
 pub(super) static LONG: LazyLock<String> = LazyLock::new(|| {
-    let libc = if cfg!(skewguard_static) { "static musl" } else { "not static, not for nodes" };
+    let libc = if cfg!(all(target_env = "musl", target_feature = "crt-static")) { "static musl" } else { "not static, not for nodes" };
     format!(
         "{}\nbuild: {BUILD}, {}, {libc}\ntransport: {TRANSPORT}\ncommit: {}",
         env!("CARGO_PKG_VERSION"),

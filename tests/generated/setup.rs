@@ -1,4 +1,4 @@
-//! tests/setup, with stand-ins for what it calls: it adds the Rust targets that a toolchain lacks, and the list is that of rust-toolchain.toml.
+//! tests/setup, with stand-ins for what it calls: it adds what a toolchain lacks of rust-toolchain.toml's list.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -25,12 +25,12 @@ fn setup(dir: &Path, rustup: bool) -> Output {
 }
 
 #[test]
-fn setup_adds_the_targets_that_the_toolchain_lacks() {
+fn setup_adds_the_targets_and_components_that_the_toolchain_lacks() {
     let dir = tempfile::tempdir().unwrap();
     let output = setup(dir.path(), true);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let asked = std::fs::read_to_string(dir.path().join("asked")).unwrap();
-    assert_eq!(asked, "target add aarch64-unknown-linux-musl\n");
+    assert_eq!(asked, "target add aarch64-unknown-linux-musl\ncomponent add rust-src\n");
 }
 
 #[test]
@@ -43,5 +43,7 @@ fn setup_says_what_is_missing_where_there_is_no_rustup() {
     let output = setup(dir.path(), false);
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("rustup target add aarch64-unknown-linux-musl\n") && said.contains("https://rustup.rs"), "{said}");
+    for wanted in ["rustup target add aarch64-unknown-linux-musl\n", "rustup component add rust-src\n", "https://rustup.rs"] {
+        assert!(said.contains(wanted), "{said}");
+    }
 }

@@ -87,7 +87,7 @@ fn the_head_says_how_to_apply_it_and_what_it_does_to_the_pool() {
 # Machine Config Operator: fits, {json} of 1,258,291 bytes (this MachineConfig, without the rest of the pool's).
 # On-cluster layering: fits, {packed} of 1,048,576 bytes (the same, packed, in a ConfigMap).
 # Assisted and agent-based installs: fits, {yaml} of 1,048,576 bytes (this file, among their manifests).
-# HyperShift: fits, {yaml} of 1,048,576 bytes (this file, in a ConfigMap of the NodePool).
+# HyperShift: fits, {yaml} of 1,048,576 bytes (the larger of this file and the NodePool's whole config, packed).
 # Check with --rendered that it fits beside the rest of the pool's config, 200 to 300 KiB as a rule."
         )
     );
