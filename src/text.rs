@@ -30,6 +30,26 @@ pub fn word(text: &str) -> String {
     printable(text, WORD_MAX)
 }
 
+/// Bytes as lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Breaks `text` at spaces into lines of at most `width` bytes. Longer words are broken, too.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        for piece in word.as_bytes().chunks(width) {
+            let piece = String::from_utf8_lossy(piece);
+            match lines.last_mut() {
+                Some(line) if line.len() + 1 + piece.len() <= width => line.extend([" ", &piece]),
+                _ => lines.push(piece.into_owned()),
+            }
+        }
+    }
+    lines
+}
+
 /// `text` in at most `width` characters; a cut is marked with `...`.
 pub fn cut(text: &str, width: usize) -> String {
     if text.len() <= width {
@@ -126,6 +146,14 @@ mod tests {
         assert_eq!(word("418.94.202511191518-0"), "418.94.202511191518-0");
         assert_eq!(word("a\x1b[2Jb\nc\\S"), "a\\u{1b}[2Jb\\nc\\\\S");
         assert_eq!(word("x\u{202e}y\u{7f}\u{9b}"), "x\\u{202e}y\\u{7f}\\u{9b}");
+    }
+
+    #[test]
+    fn lines_break_between_words_and_within_long_ones() {
+        assert_eq!(wrap("aaa bbb ccc ddd", 7), ["aaa bbb", "ccc ddd"]);
+        assert_eq!(wrap(" aaa  bbb c", 7), ["aaa bbb", "c"]);
+        assert_eq!(wrap("abcdefghi j", 4), ["abcd", "efgh", "i j"]);
+        assert!(wrap("", 4).is_empty());
     }
 
     #[test]

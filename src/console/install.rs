@@ -12,6 +12,7 @@
 
 use super::message::{self, Context};
 use crate::node::{FileError, Problem, Root, STAMP_PATH};
+use crate::text::hex;
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -238,7 +239,7 @@ fn message_length(text: &[u8]) -> Option<usize> {
 }
 
 fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Lines that hold on a terminal of 80 columns, whatever goes into them (pure).
 
-use crate::text::cut;
+use crate::text::{cut, wrap};
 
 /// Columns used. One less than a terminal has, because some wrap when the last one is written.
 const COLUMNS: usize = 79;
@@ -43,7 +43,7 @@ impl Page {
 
     /// A labelled paragraph, at most `most` lines, the text in its own column. Without a label it continues the one above.
     pub(super) fn item(&mut self, label: &str, text: &str, most: usize) {
-        for (n, line) in wrap(text, TEXT, most).iter().enumerate() {
+        for (n, line) in paragraph(text, TEXT, most).iter().enumerate() {
             let label = if n == 0 { label } else { "" };
             self.push(&format!("{label:LABEL$}{line}"));
         }
@@ -78,23 +78,11 @@ pub(super) fn ascii(text: &str) -> String {
     text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect()
 }
 
-/// Breaks `text` at spaces into at most `most` lines of `width` characters. Longer words are broken; what does not fit is cut, marked.
-fn wrap(text: &str, width: usize, most: usize) -> Vec<String> {
+/// `text` in at most `most` lines of `width` characters; what does not fit is cut, marked.
+fn paragraph(text: &str, width: usize, most: usize) -> Vec<String> {
     // Enough to fill the lines and to be seen to overflow; the rest is not looked at.
     let text: String = ascii(text).chars().take((width + 1) * (most + 1)).collect();
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_ascii_whitespace() {
-        for piece in word.as_bytes().chunks(width) {
-            let piece = String::from_utf8_lossy(piece);
-            match lines.last_mut() {
-                Some(line) if line.len() + 1 + piece.len() <= width => {
-                    line.push(' ');
-                    line.push_str(&piece);
-                }
-                _ => lines.push(piece.into_owned()),
-            }
-        }
-    }
+    let mut lines = wrap(&text, width);
     if lines.len() > most {
         lines.truncate(most);
         if let Some(last) = lines.last_mut() {

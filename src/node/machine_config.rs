@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 mod data_url;
 
 use data_url::ContentError;
-pub(crate) use data_url::{MAX_POLICY, hex};
+pub(crate) use data_url::MAX_POLICY;
 
 /// The target MachineConfig with its Ignition config emptied. Its existence means "first boot not finished".
 pub const ENCAPSULATED_PATH: &str = "/etc/ignition-machine-config-encapsulated.json";

@@ -1,8 +1,9 @@
 //! The policy on disk against the policy served.
 
-use super::machine_config::{MAX_POLICY, SERVED_PATH, hex, load_policy_file};
+use super::machine_config::{MAX_POLICY, SERVED_PATH, load_policy_file};
 use super::{FileError, Root};
 use crate::policy::{self, POLICY_PATH};
+use crate::text::hex;
 use crate::verdict::PolicyInput;
 use sha2::{Digest, Sha256};
 

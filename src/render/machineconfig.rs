@@ -5,6 +5,7 @@ use super::ignition::{Config, File, Spec};
 use super::size::Sizes;
 use super::{document, units};
 use crate::policy::POLICY_PATH;
+use crate::text::wrap;
 use serde::Serialize;
 
 /// What is delivered: a policy, and with a binary the agent that acts on it.
@@ -114,30 +115,13 @@ pub fn header(facts: &[String]) -> String {
 ",
     );
     for fact in facts {
-        for line in wrap(fact, 130) {
-            out.push_str("# ");
-            out.push_str(&line);
+        for (n, line) in wrap(fact, 128).iter().enumerate() {
+            out.push_str(if n == 0 { "# " } else { "#   " });
+            out.push_str(line);
             out.push('\n');
         }
     }
     out
-}
-
-/// Breaks a sentence into lines of at most `width` characters, between words; later ones are indented.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = vec![];
-    let mut line = String::new();
-    for word in text.split(' ') {
-        if !line.is_empty() && line.len() + 1 + word.len() > width {
-            lines.push(std::mem::take(&mut line));
-            line.push_str("  ");
-        } else if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines.push(line);
-    lines
 }
 
 #[cfg(test)]
@@ -152,12 +136,6 @@ mod tests {
         for bad in ["", "Worker", "-a", "a-", "a..b", "a b", "a/b", "a\nb", &"a".repeat(64)] {
             assert_eq!(role(bad), Err(RoleError), "{bad:?}");
         }
-    }
-
-    #[test]
-    fn lines_break_between_words() {
-        assert_eq!(wrap("aaa bbb ccc ddd", 7), ["aaa bbb", "  ccc", "  ddd"]);
-        assert_eq!(wrap("a", 7), ["a"]);
     }
 
     #[test]

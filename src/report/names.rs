@@ -1,9 +1,9 @@
 //! Names that Kubernetes accepts, made from what a node says of itself (pure).
 
+use crate::text;
 use crate::verdict::Verdict;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 
 /// Longest host part of a name. A Linux host name has at most 64 characters (gethostname(2)).
 const HOST_MAX: usize = 63;
@@ -62,15 +62,7 @@ pub fn hex16(parts: &[&str]) -> String {
     for part in parts {
         sha.update(part.as_bytes());
     }
-    hex(sha.finalize().iter().take(8))
-}
-
-/// Bytes as lower-case hex.
-pub fn hex<'a>(bytes: impl Iterator<Item = &'a u8>) -> String {
-    bytes.fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    text::hex(sha.finalize().get(..8).unwrap_or_default())
 }
 
 /// `host` as a DNS subdomain (RFC 1123) of at most 63 characters; `node` where nothing of it fits.

@@ -1,9 +1,10 @@
 //! What was delivered, kept in `/var/lib/skewguard` so that later boots neither forget nor repeat it.
 
-use super::names::{clean, hex, hex16};
+use super::names::{clean, hex16};
 use super::random;
 use crate::API_VERSION;
 use crate::node::{FileError, Root};
+use crate::text::hex;
 use serde::{Deserialize, Serialize};
 
 /// What was delivered.
@@ -151,7 +152,7 @@ impl State {
 pub fn installation(root: &Root, machine_id: Option<&str>) -> (String, Option<FileError>) {
     let problem = match root.read_text(INSTALLATION_PATH, 128) {
         Ok(Some(text)) if is_id(text.trim()) => return (text.trim().to_owned(), None),
-        Ok(_) => match random::bytes::<16>().map(|bytes| hex(bytes.iter())) {
+        Ok(_) => match random::bytes::<16>().map(|bytes| hex(&bytes)) {
             Ok(id) => match root.write(INSTALLATION_PATH, format!("{id}\n").as_bytes(), 0o600) {
                 Ok(()) => return (id, None),
                 Err(error) => error,

@@ -1,6 +1,7 @@
 //! File contents in an Ignition config: data URLs, compression, verification (Ignition specs 2.2 and 3.0 to 3.6).
 
 use crate::gzip::{self, Unpack};
+use crate::text::hex;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
@@ -111,13 +112,4 @@ fn verify(bytes: &[u8], hash: &str) -> Result<(), ContentError> {
         _ => return Err(ContentError::HashForm),
     };
     if want.eq_ignore_ascii_case(&have) { Ok(()) } else { Err(ContentError::Hash) }
-}
-
-/// Bytes as lower-case hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
 }
