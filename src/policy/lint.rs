@@ -2,16 +2,15 @@
 //!
 //! The reading of a node (`parse`) is lenient, because it must not break a scale-up; this is where a policy's author is told.
 
-mod across;
 mod denied;
-mod json;
 mod limit;
-mod top;
+mod whole;
 mod words;
 
+use super::json::{Object, Place, line_and_column};
 use crate::text;
-use json::{Member, Place, line_and_column};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// At most this many mistakes are named.
@@ -142,10 +141,10 @@ pub fn lint(bytes: &[u8]) -> Report {
             return whole_file(Mistake::InvalidJson, at, "the file is not UTF-8 from here on".to_owned(), "save it as UTF-8".to_owned());
         }
     };
-    match Place::whole(text) {
+    match Place::whole(bytes) {
         Ok(whole) => {
             let mut lint = Lint::default();
-            top::policy(&mut lint, &whole);
+            whole::policy(&mut lint, &whole);
             lint.done(text)
         }
         Err(error) => {
@@ -208,6 +207,21 @@ impl Lint {
         self.error(at, Mistake::WrongType, format!("must be {want}, not {}", at.shown()), help);
     }
 
+    /// Checks the names of an object's fields: every one known, none twice. Returns what the misspelt ones were meant to be, which are not to be
+    /// called missing as well.
+    fn fields(&mut self, object: &Object<'_>) -> Vec<&'static str> {
+        let mut seen = BTreeSet::new();
+        let unknown: Vec<_> = object.unknown().filter(|member| seen.insert(member.name.clone())).collect();
+        let meant = unknown.iter().filter_map(|member| words::unknown_field(self, member, object.names)).collect();
+        for member in object.twice() {
+            self.error(&member.key, Mistake::DuplicateField, "is given twice", "keep the one that is meant; a node uses neither");
+        }
+        for member in object.nulls() {
+            self.warning(&member.key, Mistake::NullField, "is null, which counts as absent", "leave it out");
+        }
+        meant
+    }
+
     fn add(&mut self, severity: Severity, at: &Place<'_>, mistake: Mistake, message: String, help: String) {
         // Far more than are named, so that those of the last checks are still sorted in among the first.
         if self.found.len() < 10 * MAX_MISTAKES {
@@ -224,48 +238,4 @@ impl Lint {
         });
         Report { findings: findings.collect(), errors: self.errors, warnings: self.warnings }
     }
-}
-
-/// The known fields of an object that are there and not null.
-struct Fields<'a> {
-    members: Vec<Member<'a>>,
-    /// What the misspelt ones were meant to be: not to be called missing as well.
-    meant: Vec<&'static str>,
-}
-
-impl<'a> Fields<'a> {
-    fn get(&self, name: &str) -> Option<&Place<'a>> {
-        self.members.iter().find(|member| member.name == name).map(|member| &member.value)
-    }
-
-    fn is_missing(&self, name: &str) -> bool {
-        self.get(name).is_none() && !self.meant.contains(&name)
-    }
-}
-
-/// Takes an object apart: every field known, none twice. `None`: it is no object.
-fn fields<'a>(lint: &mut Lint, object: &Place<'a>, names: &[&'static str], help: &str) -> Option<Fields<'a>> {
-    let Some(members) = object.members() else {
-        lint.wrong_type(object, "an object", help);
-        return None;
-    };
-    let mut known: Vec<Member<'a>> = Vec::new();
-    let mut meant = Vec::new();
-    let mut unknown = std::collections::BTreeSet::new();
-    for member in members {
-        if !names.contains(&member.name.as_str()) {
-            if unknown.insert(member.name.clone()) {
-                meant.extend(words::unknown_field(lint, &member, names));
-            }
-        } else if known.iter().any(|other| other.name == member.name) {
-            lint.error(&member.key, Mistake::DuplicateField, "is given twice", "keep the one that is meant; a node uses neither");
-        } else {
-            if member.value.is_null() {
-                lint.warning(&member.key, Mistake::NullField, "is null, which counts as absent", "leave it out");
-            }
-            known.push(member);
-        }
-    }
-    known.retain(|member| !member.value.is_null());
-    Some(Fields { members: known, meant })
 }

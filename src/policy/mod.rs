@@ -1,8 +1,8 @@
 //! The skew policy: its schema, its reading and the choice of the limit (pure).
 
 mod choose;
-#[cfg(feature = "author")]
-mod fields;
+mod draft;
+mod json;
 #[cfg(feature = "author")]
 mod lint;
 mod parse;

@@ -1,9 +1,9 @@
 //! `deniedVersions`: entries that deny nothing, everything, or what another one denies already.
 
-use super::json::Place;
-use super::top::plain_text;
-use super::{Lint, Mistake, fields};
-use crate::policy::fields as names;
+use super::words::plain_text;
+use super::{Lint, Mistake};
+use crate::policy::draft::{DeniedDraft, Field};
+use crate::policy::json::{Items, Place};
 use crate::version::ImageVersion;
 use std::collections::HashSet;
 
@@ -13,28 +13,31 @@ const HELP: &str = "write a whole version, or its beginning followed by *";
 const LONGEST: usize = 40;
 
 /// Checks the list; `alone` where it is the only rule of its limit.
-pub(super) fn list(lint: &mut Lint, value: &Place<'_>, alone: bool) {
+pub(super) fn list(lint: &mut Lint, Field { at, value }: &Field<'_, Items<'_>>, alone: bool) {
     const ENTRY: &str = "write { \"version\": \"...\", \"reason\": \"...\" }";
-    let Some(items) = value.items() else {
-        return lint.wrong_type(value, "an array of objects", format!("write [ {} ]", ENTRY.trim_start_matches("write ")));
+    let Some(items) = value else {
+        return lint.wrong_type(at, "an array of objects", format!("write [ {} ]", ENTRY.trim_start_matches("write ")));
     };
-    if items.is_empty() && !alone {
-        lint.warning(value, Mistake::NoEffect, "is empty: it denies nothing", "remove it");
+    if items.len() == 0 && !alone {
+        lint.warning(at, Mistake::NoEffect, "is empty: it denies nothing", "remove it");
     }
     let mut seen = HashSet::new();
-    for item in &items {
-        let Some(fields) = fields(lint, item, names::DENIED, ENTRY) else { continue };
-        if let Some(reason) = fields.get("reason") {
-            plain_text(lint, reason, "a string");
-        }
-        let Some(version) = fields.get("version") else {
-            if !fields.is_missing("version") {
-                continue;
-            }
-            lint.error(item, Mistake::MissingField, "the required field version is missing: the entry denies nothing", ENTRY);
+    for item in items.iter() {
+        let Ok(draft) = DeniedDraft::read(&item) else {
+            lint.wrong_type(&item, "an object", ENTRY);
             continue;
         };
-        let Some(written) = version.read::<String>() else {
+        let meant = lint.fields(&draft.object);
+        if let Some(reason) = &draft.reason {
+            plain_text(lint, &reason.at);
+        }
+        let Some(Field { at: version, value }) = &draft.version else {
+            if !meant.contains(&"version") {
+                lint.error(&item, Mistake::MissingField, "the required field version is missing: the entry denies nothing", ENTRY);
+            }
+            continue;
+        };
+        let Some(written) = value.clone() else {
             lint.wrong_type(version, "a string", "put it in double quotes");
             continue;
         };

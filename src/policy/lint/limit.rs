@@ -1,9 +1,9 @@
 //! One limit: whom it is for, and its rules, each by itself and against the others of the same limit.
 
-use super::json::Place;
-use super::{Fields, Lint, Mistake, denied, fields};
-use crate::policy::parse::{self, RHEL_MAJORS};
-use crate::policy::{LimitRelease, MinimumOcp, RhcosBound, fields as names};
+use super::{Lint, Mistake, denied};
+use crate::policy::draft::{self, Field, LimitDraft, RHEL_MAJORS};
+use crate::policy::json::Place;
+use crate::policy::{LimitRelease, MinimumOcp, RhcosBound};
 use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, compare_images, compare_rhel};
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -23,40 +23,35 @@ const LAST_MAJOR: u16 = 10;
 /// Last minor of a RHEL major (Red Hat Enterprise Linux Life Cycle): 8.10, 9.10, 10.10.
 const LAST_MINOR: u16 = 10;
 
-/// Whom a limit is for, as far as it is understood.
-pub(super) struct Selectors<'a> {
-    pub(super) at: Place<'a>,
-    pub(super) release: Option<LimitRelease>,
-    pub(super) pools: Option<Vec<String>>,
-}
-
-/// Checks one limit. `None` where it cannot be said whom it is for.
-pub(super) fn limit<'a>(lint: &mut Lint, at: &Place<'a>) -> Option<Selectors<'a>> {
-    let fields = fields(lint, at, names::LIMIT, "write { ... }")?;
-    let release = fields.get("release").map(|value| release(lint, value));
-    let pools = fields.get("pools").map(|value| pools(lint, value));
-    rules(lint, at, &fields, release.flatten(), pools.as_ref());
-    Some(Selectors { at: at.clone(), release: transpose(release)?, pools: transpose(pools)? })
-}
-
-/// There and not understood is `None`; absent and understood are `Some`.
-#[allow(clippy::option_option)]
-fn transpose<T>(field: Option<Option<T>>) -> Option<Option<T>> {
-    match field {
-        None => Some(None),
-        Some(read) => read.map(Some),
-    }
-}
-
-fn release(lint: &mut Lint, value: &Place<'_>) -> Option<LimitRelease> {
-    const HELP: &str = "write x.y, such as \"4.21\", or x.y.z for that one release; leave it out for any";
-    let Some(written) = value.read::<String>() else {
-        lint.wrong_type(value, "a string", quote(value, HELP));
+/// Checks one limit; `None` where it is none.
+pub(super) fn limit<'a>(lint: &mut Lint, at: &Place<'a>) -> Option<LimitDraft<'a>> {
+    let Ok(draft) = LimitDraft::read(at) else {
+        lint.wrong_type(at, "an object", "write { ... }");
         return None;
     };
-    let Some(release) = parse::limit_release(&written) else {
-        lint.error(value, Mistake::VersionNotUnderstood, format!("{} is no OCP release: the limit is not used", value.shown()), HELP);
-        return None;
+    let misspelt = !lint.fields(&draft.object).is_empty();
+    if let Some(field) = &draft.release {
+        release(lint, field);
+    }
+    if let Some(field) = &draft.pools {
+        pools(lint, &field.at);
+    }
+    rules(lint, &draft, misspelt);
+    Some(draft)
+}
+
+fn release(lint: &mut Lint, Field { at: value, value: release }: &Field<'_, LimitRelease>) {
+    const HELP: &str = "write x.y, such as \"4.21\", or x.y.z for that one release; leave it out for any";
+    let Some(release) = *release else {
+        if value.read::<String>().is_none() {
+            return lint.wrong_type(value, "a string", quote(value, HELP));
+        }
+        return lint.error(
+            value,
+            Mistake::VersionNotUnderstood,
+            format!("{} is no OCP release: the limit is not used", value.shown()),
+            HELP,
+        );
     };
     match release {
         LimitRelease::Minor(OcpMinor { major, .. }) | LimitRelease::Exact(Release { minor: OcpMinor { major, .. }, .. })
@@ -75,33 +70,27 @@ fn release(lint: &mut Lint, value: &Place<'_>) -> Option<LimitRelease> {
         }
         _ => {}
     }
-    Some(release)
 }
 
-fn pools(lint: &mut Lint, value: &Place<'_>) -> Option<Vec<String>> {
+fn pools(lint: &mut Lint, value: &Place<'_>) {
     const HELP: &str = "write the names of MachineConfigPools, such as [\"worker\"]; leave it out for any";
     let Some(items) = value.items() else {
-        lint.wrong_type(value, "an array of strings", HELP);
-        return None;
+        return lint.wrong_type(value, "an array of strings", HELP);
     };
-    if items.is_empty() {
+    if items.len() == 0 {
         lint.error(value, Mistake::NeverMatches, "is empty: the limit is for no node", HELP);
     }
-    let mut pools: Vec<String> = Vec::new();
     let mut seen = HashSet::new();
-    for item in &items {
+    for item in items.iter() {
         let Some(pool) = item.read::<String>() else {
-            lint.wrong_type(item, "a string", HELP);
-            return None;
+            return lint.wrong_type(&item, "a string", HELP);
         };
         if !seen.insert(pool.clone()) {
-            lint.warning(item, Mistake::NoEffect, format!("{} is named twice", item.shown()), "remove it");
+            lint.warning(&item, Mistake::NoEffect, format!("{} is named twice", item.shown()), "remove it");
         } else {
-            pool_name(lint, item, &pool);
+            pool_name(lint, &item, &pool);
         }
-        pools.push(pool);
     }
-    Some(pools)
 }
 
 fn pool_name(lint: &mut Lint, at: &Place<'_>, pool: &str) {
@@ -120,39 +109,43 @@ fn pool_name(lint: &mut Lint, at: &Place<'_>, pool: &str) {
     }
 }
 
-fn rules(lint: &mut Lint, at: &Place<'_>, fields: &Fields<'_>, release: Option<LimitRelease>, pools: Option<&Option<Vec<String>>>) {
-    let present: Vec<&str> = names::rules().iter().copied().filter(|rule| fields.get(rule).is_some()).collect();
+fn rules(lint: &mut Lint, draft: &LimitDraft<'_>, misspelt: bool) {
+    let at = &draft.object.at;
+    let present: Vec<&str> = draft::LIMIT.iter().copied().skip(2).filter(|rule| draft.object.get(rule).is_some()).collect();
     if present.is_empty() {
-        if !fields.meant.is_empty() {
+        if misspelt {
             return;
         }
         let message = "the limit sets no rule: its nodes stay undetermined";
         let help = "add a rule, or remove the limit; \"deniedVersions\": [] allows every version that is understood";
         return lint.error(at, Mistake::NoRules, message, help);
     }
-    if let Some(value) = fields.get("minimumOCPVersion") {
-        minimum_ocp(lint, value, release);
+    if let Some(field) = &draft.minimum_ocp {
+        minimum_ocp(lint, field, draft.release.as_ref().and_then(|release| release.value));
     }
-    let minimum = fields.get("minimumRHCOSVersion").and_then(|value| bound(lint, value, "minimumOCPVersion"));
-    let maximum = fields.get("maximumRHCOSVersion").and_then(|value| bound(lint, value, "maximumReleasesBehind"));
-    if let Some(value) = fields.get("maximumReleasesBehind")
-        && value.read::<u16>().is_none()
-    {
-        lint.wrong_type(value, "a whole number from 0 to 65535", "write how many OCP minors an image may be behind, such as 8");
+    for (field, for_ocp) in [(&draft.minimum_rhcos, "minimumOCPVersion"), (&draft.maximum_rhcos, "maximumReleasesBehind")] {
+        if let Some(field) = field {
+            bound(lint, field, for_ocp);
+        }
     }
-    let majors = fields.get("rhelMajors").and_then(|value| rhel_majors(lint, value, pools));
-    if let Some(value) = fields.get("deniedVersions") {
-        denied::list(lint, value, present.len() == 1);
+    if let Some(Field { at, value: None }) = &draft.maximum_releases_behind {
+        lint.wrong_type(at, "a whole number from 0 to 65535", "write how many OCP minors an image may be behind, such as 8");
     }
-    if let (Some(minimum), Some(maximum), Some(value)) = (&minimum, &maximum, fields.get("minimumRHCOSVersion"))
+    let majors = draft.rhel_majors.as_ref().and_then(|field| rhel_majors(lint, &field.at, draft));
+    if let Some(field) = &draft.denied_versions {
+        denied::list(lint, field, present.len() == 1);
+    }
+    let bound = |field: &Option<Field<'_, RhcosBound>>| field.as_ref().and_then(|field| field.value.clone());
+    let (minimum, maximum) = (bound(&draft.minimum_rhcos), bound(&draft.maximum_rhcos));
+    if let (Some(low), Some(high)) = (&draft.minimum_rhcos, &draft.maximum_rhcos)
+        && let (Some(minimum), Some(maximum)) = (&minimum, &maximum)
         && compare_bounds(minimum, maximum) == Some(Ordering::Greater)
     {
-        let maximum = fields.get("maximumRHCOSVersion").map(Place::shown).unwrap_or_default();
-        let message = format!("the minimum {} is above the maximum {maximum}: every image is refused", value.shown());
-        lint.error(value, Mistake::MinimumAboveMaximum, message, "exchange them, or remove one");
+        let message = format!("the minimum {} is above the maximum {}: every image is refused", low.at.shown(), high.at.shown());
+        lint.error(&low.at, Mistake::MinimumAboveMaximum, message, "exchange them, or remove one");
     }
-    if let (Some(majors), Some(value)) = (&majors, fields.get("rhelMajors")) {
-        majors_in_bounds(lint, value, majors, minimum.as_ref(), maximum.as_ref());
+    if let (Some(majors), Some(field)) = (&majors, &draft.rhel_majors) {
+        majors_in_bounds(lint, &field.at, majors, minimum.as_ref(), maximum.as_ref());
     }
     if present.iter().all(|rule| ["minimumOCPVersion", "maximumReleasesBehind"].contains(rule)) {
         const HELP: &str = "add minimumRHCOSVersion, such as \"9.2\"";
@@ -166,13 +159,13 @@ fn rules(lint: &mut Lint, at: &Place<'_>, fields: &Fields<'_>, release: Option<L
     }
 }
 
-fn minimum_ocp(lint: &mut Lint, value: &Place<'_>, release: Option<LimitRelease>) {
+fn minimum_ocp(lint: &mut Lint, Field { at: value, value: minimum }: &Field<'_, MinimumOcp>, release: Option<LimitRelease>) {
     const HELP: &str = "write an OCP release, such as \"4.13.0\"";
-    let Some(written) = value.read::<String>() else {
-        return lint.wrong_type(value, "a string", quote(value, HELP));
-    };
-    let Some(MinimumOcp(minimum)) = parse::minimum_ocp(&written) else {
-        let help = if parse::rhcos_bound(&written).is_some() { "this is an RHCOS version: write it as minimumRHCOSVersion" } else { HELP };
+    let Some(MinimumOcp(minimum)) = *minimum else {
+        let Some(written) = value.read::<String>() else {
+            return lint.wrong_type(value, "a string", quote(value, HELP));
+        };
+        let help = if draft::rhcos_bound(&written).is_some() { "this is an RHCOS version: write it as minimumRHCOSVersion" } else { HELP };
         let message = format!("{} is no OCP release: the rule is not evaluated", value.shown());
         return lint.error(value, Mistake::VersionNotUnderstood, message, help);
     };
@@ -202,15 +195,14 @@ fn minimum_ocp(lint: &mut Lint, value: &Place<'_>, release: Option<LimitRelease>
 }
 
 /// `minimumRHCOSVersion` or `maximumRHCOSVersion`. `for_ocp` is the rule for those who think in OCP releases.
-fn bound(lint: &mut Lint, value: &Place<'_>, for_ocp: &str) -> Option<RhcosBound> {
+fn bound(lint: &mut Lint, Field { at: value, value: bound }: &Field<'_, RhcosBound>, for_ocp: &str) {
     const HELP: &str = "write RHEL major.minor, such as \"9.2\", or a whole version, such as \"418.94.202511191518-0\"";
-    let Some(written) = value.read::<String>() else {
-        lint.wrong_type(value, "a string", quote(value, HELP));
-        return None;
-    };
-    let Some(bound) = parse::rhcos_bound(&written) else {
+    let Some(bound) = bound else {
+        let Some(written) = value.read::<String>() else {
+            return lint.wrong_type(value, "a string", quote(value, HELP));
+        };
         let image = ImageVersion::parse(&written);
-        let major = parse::minimum_ocp(&written).map(|MinimumOcp(release)| release.minor.major);
+        let major = draft::minimum_ocp(&written).map(|MinimumOcp(release)| release.minor.major);
         let (what, help) = if image.is_known() {
             ("names no RHEL release", HELP.to_owned())
         } else if major.is_some_and(|major| major < NO_OCP_MAJOR) {
@@ -221,19 +213,17 @@ fn bound(lint: &mut Lint, value: &Place<'_>, for_ocp: &str) -> Option<RhcosBound
             ("follows no known scheme", HELP.to_owned())
         };
         let message = format!("{} {what}: the rule is not evaluated", value.shown());
-        lint.error(value, Mistake::VersionNotUnderstood, message, help);
-        return None;
+        return lint.error(value, Mistake::VersionNotUnderstood, message, help);
     };
-    if let RhcosBound::Image(image) = &bound
+    if let RhcosBound::Image(image) = bound
         && let Some(RhelVersion { major, minor: None }) = image.rhel()
     {
         let message = format!("{image} does not say its RHEL minor: images of RHEL {major} cannot be compared with it");
         lint.warning(value, Mistake::NoEffect, message, format!("write RHEL major.minor, such as \"{major}.2\""));
     }
     if let RhcosBound::Rhel(rhel) = bound {
-        plausible(lint, value, rhel);
+        plausible(lint, value, *rhel);
     }
-    Some(bound)
 }
 
 /// 9.20 is not 9.2: as a minimum it refuses every image of RHEL 9.
@@ -247,32 +237,32 @@ fn plausible(lint: &mut Lint, value: &Place<'_>, rhel: RhelVersion) {
     }
 }
 
-fn rhel_majors(lint: &mut Lint, value: &Place<'_>, pools: Option<&Option<Vec<String>>>) -> Option<Vec<u16>> {
+fn rhel_majors(lint: &mut Lint, value: &Place<'_>, draft: &LimitDraft<'_>) -> Option<Vec<u16>> {
     const HELP: &str = "write the RHEL majors that are allowed, such as [9, 10]";
     let Some(items) = value.items() else {
         lint.wrong_type(value, "an array of whole numbers", HELP);
         return None;
     };
-    if items.is_empty() {
+    if items.len() == 0 {
         lint.error(value, Mistake::NeverMatches, "is empty: the rule is not evaluated", "name the majors, or leave it out");
     }
     let mut majors = Vec::new();
     let mut plausible = Vec::new();
-    for item in &items {
+    for item in items.iter() {
         let Some(major) = item.read::<u16>() else {
-            lint.wrong_type(item, "a whole number", HELP);
+            lint.wrong_type(&item, "a whole number", HELP);
             return None;
         };
         if majors.contains(&major) {
-            lint.warning(item, Mistake::NoEffect, format!("{major} is named twice"), "remove it");
+            lint.warning(&item, Mistake::NoEffect, format!("{major} is named twice"), "remove it");
         } else if !RHEL_MAJORS.contains(&major) {
-            lint.error(item, Mistake::NeverMatches, format!("there is no RHEL {major}"), HELP);
+            lint.error(&item, Mistake::NeverMatches, format!("there is no RHEL {major}"), HELP);
         } else {
             plausible.push(major);
         }
         majors.push(major);
     }
-    let several_pools = pools.is_none_or(|pools| pools.as_ref().is_some_and(|pools| pools.len() > 1));
+    let several_pools = draft.pools.as_ref().is_none_or(|pools| pools.value.as_ref().is_some_and(|pools| pools.len() > 1));
     if let [major] = majors.as_slice()
         && several_pools
     {
