@@ -14,14 +14,12 @@ mod os_release;
 mod policy;
 mod record;
 pub mod root;
-mod verdict_file;
 
 pub use facts::{Options, facts, policy_in};
 pub use lock::{LOCK_PATH, Lock};
 pub use machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, SERVED_PATH};
-pub use record::{RECORD_PATH, Record};
+pub use record::{KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, save_verdict};
 pub use root::{FileError, Problem, Root};
-pub use verdict_file::{KEPT_VERDICT_PATH, RUN_VERDICT_PATH, save_verdict};
 
 /// The override for this boot, which wins over the kernel argument.
 pub const OVERRIDE_PATH: &str = "/run/skewguard/override";

@@ -1,6 +1,7 @@
-//! skewguard's own record of its first run on a node: the boot image, before anything was rebased.
+//! What skewguard keeps on a node: the record of its first run (the boot image, before anything was rebased), and the verdicts.
 
-use super::{FileError, Problem, Root};
+use super::{FileError, Root};
+use crate::verdict::Verdict;
 use crate::version::ImageVersion;
 use crate::{API_VERSION, text};
 use serde::{Deserialize, Serialize};
@@ -81,9 +82,28 @@ impl Record {
     /// # Errors
     /// The kernel says no; then there is none.
     pub fn save(&self, root: &Root) -> Result<(), FileError> {
-        let mut json = serde_json::to_vec_pretty(self)
-            .map_err(|error| FileError { path: RECORD_PATH.to_owned(), problem: Problem::Io(error.into()) })?;
-        json.push(b'\n');
-        root.write(RECORD_PATH, &json, 0o644)
+        root.write(RECORD_PATH, &json(RECORD_PATH, self)?, 0o644)
     }
+}
+
+/// This boot's verdict, for the report, for scripts and for people.
+pub const RUN_VERDICT_PATH: &str = "/run/skewguard/verdict.json";
+
+/// The last verdict, of whichever boot.
+pub const KEPT_VERDICT_PATH: &str = "/var/lib/skewguard/verdict.json";
+
+/// Writes one of the verdict files, whole or not at all. That of a node that goes on is not waited for until it is on the disk: the boot would
+/// wait with it.
+///
+/// # Errors
+/// The kernel says no; then the file is what it was.
+pub fn save_verdict(root: &Root, path: &str, verdict: &Verdict) -> Result<(), FileError> {
+    let json = json(path, verdict)?;
+    if verdict.blocks() { root.write(path, &json, 0o644) } else { root.write_soon(path, &json, 0o644) }
+}
+
+fn json(path: &str, value: &impl Serialize) -> Result<Vec<u8>, FileError> {
+    let mut json = serde_json::to_vec_pretty(value).map_err(|error| FileError::io(path, error))?;
+    json.push(b'\n');
+    Ok(json)
 }

@@ -129,19 +129,10 @@ fn mode(written: Option<Field<'_, String>>, warnings: &mut Warnings) -> (Mode, S
 
 /// Text and URL. What is wrong with them must not cost the policy its limits.
 fn help(written: Option<Field<'_, HelpDraft<'_>>>, warnings: &mut Warnings) -> (Option<String>, Option<String>) {
-    let Some(Field { at, value }) = written else { return (None, None) };
-    let Some(help) = value.filter(|help| help.object.twice().next().is_none()) else {
-        warnings.add(format!("help is not understood ({}); it is not shown", at.shown()));
-        return (None, None);
-    };
+    let help = written.map(|field| Field { value: field.value.filter(|help| help.object.twice().next().is_none()), ..field });
+    let Some(help) = help.and_then(|help| warnings.understood(help, "it is not shown")) else { return (None, None) };
     warnings.unknown_fields(&help.object);
-    let mut line = |field: Option<Field<'_, String>>| {
-        let Field { at, value } = field?;
-        if value.is_none() {
-            warnings.add(format!("{} is not understood ({}); it is not shown", at.path, at.shown()));
-        }
-        value.map(|line| text::word(&line))
-    };
+    let mut line = |field: Option<_>| warnings.understood(field?, "it is not shown").map(|line: String| text::word(&line));
     (line(help.text), line(help.url))
 }
 
@@ -175,22 +166,13 @@ fn read_limit(at: &Place<'_>, warnings: &mut Warnings) -> Option<Limit> {
 /// Whom a limit is for; absent is any, and `None` that it is not understood.
 #[allow(clippy::option_option)]
 fn selector<T>(field: Option<Field<'_, T>>, warnings: &mut Warnings) -> Option<Option<T>> {
-    let Some(Field { at, value }) = field else { return Some(None) };
-    if value.is_none() {
-        warnings.add(format!("{} is not understood ({}); the limit is not used", at.path, at.shown()));
-    }
-    value.map(Some)
+    field.map_or(Some(None), |field| warnings.understood(field, "the limit is not used").map(Some))
 }
 
 fn setting<T>(field: Option<Field<'_, T>>, warnings: &mut Warnings) -> Option<Setting<T>> {
-    let Field { at, value } = field?;
-    Some(value.map_or_else(
-        || {
-            warnings.add(format!("{} is not understood ({}); the rule is not evaluated", at.path, at.shown()));
-            Setting::Unknown(at.shown())
-        },
-        Setting::Known,
-    ))
+    let field = field?;
+    let shape = if field.value.is_none() { field.at.shown() } else { String::new() };
+    Some(warnings.understood(field, "the rule is not evaluated").map_or(Setting::Unknown(shape), Setting::Known))
 }
 
 fn denied_versions(items: &Items<'_>, warnings: &mut Warnings) -> DeniedVersions {
@@ -205,7 +187,7 @@ fn denied_versions(items: &Items<'_>, warnings: &mut Warnings) -> DeniedVersions
                 denied.entries.push(DeniedVersion { version: text::word(&version), reason });
             }
             _ => {
-                warnings.add(format!("{} is not understood ({}); it denies nothing", item.path, item.shown()));
+                warnings.understood::<()>(Field { at: item, value: None }, "it denies nothing");
                 denied.not_understood += 1;
             }
         }
@@ -226,6 +208,14 @@ impl Warnings {
         } else {
             self.more += 1;
         }
+    }
+
+    /// What a field says. One that is not understood is named, with what follows.
+    fn understood<T>(&mut self, Field { at, value }: Field<'_, T>, then: &str) -> Option<T> {
+        if value.is_none() {
+            self.add(format!("{} is not understood ({}); {then}", at.path, at.shown()));
+        }
+        value
     }
 
     fn unused(&mut self, limit: &Place<'_>, why: &str) -> Option<Limit> {

@@ -11,16 +11,12 @@ const FIRST_LEGACY: u16 = 40;
 
 pub(super) fn decode(raw: &str) -> ImageVersion {
     let known = if raw.len() <= LONGEST { legacy(raw).or_else(|| rhel_versioned(raw)).or_else(|| fcos(raw)) } else { None };
-    known.unwrap_or_else(|| ImageVersion {
-        text: text::printable(raw, LONGEST),
-        scheme: Scheme::Unknown,
-        rhel: None,
-        ocp: None,
-        date: None,
-        time: None,
-        build: None,
-        zero_minor: false,
-    })
+    known.unwrap_or_else(|| of_scheme(Scheme::Unknown, &text::printable(raw, LONGEST)))
+}
+
+/// A version of which nothing but the scheme is known.
+fn of_scheme(scheme: Scheme, text: &str) -> ImageVersion {
+    ImageVersion { text: text.to_owned(), scheme, rhel: None, ocp: None, date: None, time: None, build: None, zero_minor: false }
 }
 
 /// `OCP.RHEL.STAMP.BUILD` or `OCP.RHEL.STAMP-BUILD`, STAMP of 8 or 12 digits.
@@ -34,14 +30,12 @@ fn legacy(raw: &str) -> Option<ImageVersion> {
         _ => return None,
     };
     Some(ImageVersion {
-        text: raw.to_owned(),
-        scheme: Scheme::Legacy,
         rhel: Some(legacy_rhel(second)?),
         ocp: Some(legacy_ocp(first, time.is_none())?),
         date: Some(date),
         time,
         build: Some(number(build)?),
-        zero_minor: false,
+        ..of_scheme(Scheme::Legacy, raw)
     })
 }
 
@@ -82,14 +76,11 @@ fn rhel_versioned(raw: &str) -> Option<ImageVersion> {
         return None;
     }
     Some(ImageVersion {
-        text: raw.to_owned(),
-        scheme: Scheme::RhelVersioned,
         rhel: Some(RhelVersion { major, minor: (minor > 0).then_some(minor) }),
-        ocp: None,
         date: Some(date(stamp)?),
-        time: None,
         build: Some(number(build)?),
         zero_minor: minor == 0,
+        ..of_scheme(Scheme::RhelVersioned, raw)
     })
 }
 
@@ -108,16 +99,7 @@ fn fcos(raw: &str) -> Option<ImageVersion> {
         }
         None => Some(number(build)?),
     };
-    Some(ImageVersion {
-        text: raw.to_owned(),
-        scheme: Scheme::Fcos,
-        rhel: None,
-        ocp: None,
-        date: Some(date(stamp)?),
-        time: None,
-        build,
-        zero_minor: false,
-    })
+    Some(ImageVersion { date: Some(date(stamp)?), build, ..of_scheme(Scheme::Fcos, raw) })
 }
 
 /// A decimal number as version strings write it: digits only, no sign, no leading zero.
