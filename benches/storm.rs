@@ -13,11 +13,10 @@ use apiserver::{ApiServer, Options};
 use skewguard::node::Root;
 use skewguard::node::identity::Identity;
 use skewguard::node::kubeconfig::{Allow, BOOTSTRAP_KUBECONFIG};
-use skewguard::report::answer::SendError;
 use skewguard::report::carrier::{Carrier, Identity as As, Network};
 use skewguard::report::random::chance;
 use skewguard::report::run::{Parts, run};
-use skewguard::report::transport::{Limits, Request, Response};
+use skewguard::report::transport::{Limits, Request, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level, Watcher};
 use skewguard::verdict::Verdict;
 use std::cell::RefCell;
@@ -58,7 +57,7 @@ struct Watched {
 }
 
 impl Carrier for Watched {
-    fn send(&self, identity: As, request: Request) -> impl Future<Output = Result<Response, SendError>> + Send + 'static {
+    fn send(&self, identity: As, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
         let (this, at) = (*self, self.started.elapsed());
         let is_report = request.path.ends_with("bootimagereports");
         let answer = self.network.send(identity, request);

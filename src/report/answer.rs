@@ -1,12 +1,22 @@
-//! What an answer means for a delivery (pure).
+//! What an API server's answer means for a delivery: delivered, refused for a reason that a person can mend, or to be tried again (pure).
 
-use super::api::{ApiError, Resource, Retry, sort};
 use super::names::clean;
-use super::transport::{Method, Response, TransportError};
+use super::transport::{Response, TransportError};
+use crate::text::printable;
 use serde::Deserialize;
+use std::time::Duration;
 
 /// Longest uid kept; Kubernetes writes UUIDs.
 const UID_MAX: usize = 64;
+
+/// Longest part of a server's own message that is passed on, in characters.
+const MESSAGE_MAX: usize = 300;
+
+/// `Retry-After` beyond this is not believed.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(3600);
+
+/// What stands for the message of an answer that has none.
+const NO_REASON: &str = "the server gives no reason";
 
 /// What is sent where, each with its own fate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,35 +43,33 @@ impl Channel {
         }
     }
 
-    /// What is done to it.
-    pub fn method(self) -> Method {
+    /// The verb and the resource as RBAC names them, and what a 403 needs.
+    fn rbac(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Report | Self::Event => Method::Post,
-            Self::Node => Method::Patch,
-        }
-    }
-
-    fn resource(self) -> Resource {
-        match self {
-            Self::Report => Resource { name: "bootimagereports.skewguard.dev", grant: ROLE },
-            Self::Event => Resource { name: "events.events.k8s.io", grant: ROLE },
-            Self::Node => Resource {
-                name: "nodes",
-                grant: "a kubelet may patch its own Node wherever the Node authorizer is in use; is this certificate this cluster's?",
-            },
+            Self::Report => ("create", "bootimagereports.skewguard.dev", ROLE),
+            Self::Event => ("create", "events.events.k8s.io", ROLE),
+            Self::Node => (
+                "patch",
+                "nodes",
+                "a kubelet may patch its own Node wherever the Node authorizer is in use; is this certificate this cluster's?",
+            ),
         }
     }
 }
 
-/// Why there is no answer to sort.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SendError {
-    /// The request was sent, or tried to be.
-    #[error(transparent)]
-    Transport(#[from] TransportError),
-    /// It could not even be tried: the kubeconfig, or no transport. Only a change on this node helps.
-    #[error("{0}")]
-    Setup(String),
+/// When a failed request is worth another attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// With the ordinary backoff.
+    Backoff,
+    /// With the ordinary backoff, but not before this much time.
+    After(Duration),
+    /// With the slowest backoff: only a change in the cluster helps.
+    Slowly,
+    /// With the ordinary backoff at first, then with the slowest: an API server that is just starting forbids everything.
+    SlowlyIfRepeated,
+    /// Not on this boot.
+    NextBoot,
 }
 
 /// What became of one request.
@@ -89,6 +97,8 @@ pub enum Answer {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Body {
+    kind: String,
+    message: String,
     reason: String,
     metadata: Metadata,
 }
@@ -102,47 +112,91 @@ struct Metadata {
 
 impl Answer {
     /// Reads the outcome of a request on `channel`.
-    pub fn read(channel: Channel, result: Result<Response, SendError>) -> Self {
+    pub fn read(channel: Channel, result: Result<Response, TransportError>) -> Self {
         let response = match result {
             Ok(response) => response,
-            Err(SendError::Transport(error)) => return Self::failed(channel, &ApiError::Transport(error)),
-            Err(SendError::Setup(why)) => return Self::Failed { retry: Retry::Slowly, brief: why.clone(), why },
+            Err(error) => {
+                let retry = if error.failure.is_passing() { Retry::Backoff } else { Retry::Slowly };
+                return Self::Failed { retry, why: error.to_string(), brief: error.to_string() };
+            }
         };
-        let body: Body = serde_json::from_slice(&response.body).unwrap_or_default();
-        match sort(response, channel.method(), channel.resource()) {
+        let Response { status, retry_after, body: bytes } = response;
+        let body: Body = serde_json::from_slice(&bytes).unwrap_or_default();
+        match status {
             // An API server gives back the object it has made or changed; whatever else says yes has not kept anything.
-            Ok(response) if body.metadata.name.is_empty() => Self::failed(channel, &ApiError::Foreign { status: response.status }),
-            Ok(_) => Self::Delivered { uid: body.metadata.uid.map(|uid| clean(&uid, UID_MAX)), already: false },
-            Err(ApiError::Conflict(_)) if channel != Channel::Node && body.reason == "AlreadyExists" => {
+            200..300 if !body.metadata.name.is_empty() => {
+                Self::Delivered { uid: body.metadata.uid.map(|uid| clean(&uid, UID_MAX)), already: false }
+            }
+            409 if body.kind == "Status" && body.reason == "AlreadyExists" && channel != Channel::Node => {
                 Self::Delivered { uid: None, already: true }
             }
-            Err(error) => Self::failed(channel, &error),
+            _ => {
+                // A path that nothing serves, as that of a CRD that is missing: "404 page not found", or a list of paths. Never HTML.
+                let unserved = bytes.trim_ascii_start().first().is_some_and(|first| *first != b'<');
+                Self::failed(channel, status, retry_after, &body, unserved)
+            }
         }
     }
 
-    fn failed(channel: Channel, error: &ApiError) -> Self {
-        let (retry, remedy) = match (error, channel) {
-            (ApiError::NotFound { .. }, Channel::Report) => {
-                (Retry::NextBoot, "; not tried again on this boot. To have reports: skewguard render manifests | oc apply -f -")
+    fn failed(channel: Channel, status: u16, retry_after: Option<Duration>, body: &Body, unserved: bool) -> Self {
+        let (verb, resource, grant) = channel.rbac();
+        let raw = &body.message;
+        let message = if raw.is_empty() || body.kind != "Status" { NO_REASON.to_owned() } else { printable(raw, MESSAGE_MAX) };
+        // As k8s.io/apiserver words it (endpoints/handlers/responsewriters), after names that may be long.
+        let lacks_grant = raw.contains(&format!("cannot {verb} resource"));
+        let no_namespace = raw.starts_with("namespaces \"");
+        let (retry, why, brief) = match (status, body.kind == "Status") {
+            // Go's own servers and filters, and a load balancer in front of them, say these without a Status.
+            (408 | 429 | 500.., _) => {
+                let retry = retry_after.map_or(Retry::Backoff, |time| Retry::After(time.min(RETRY_AFTER_MAX)));
+                (retry, format!("{status}: the API server cannot do it now ({message})"), None)
             }
-            (ApiError::NotFound { .. }, Channel::Event) => (Retry::Slowly, "; Kubernetes has it from 1.19 on"),
-            (ApiError::NoNamespace(_), _) => (Retry::Slowly, "; it is made by: skewguard render manifests | oc apply -f -"),
-            (ApiError::NotFound { .. }, Channel::Node) => (Retry::Backoff, "; the kubelet has not registered this Node yet"),
+            (401, true) => {
+                let why = "the API server does not know this identity: its token or certificate has expired, or is from another cluster or from \
+                           before the CA was replaced";
+                (Retry::Slowly, format!("401: {why} ({message})"), Some("401, it does not know these credentials".to_owned()))
+            }
+            (403, true) if lacks_grant => {
+                let brief = match channel {
+                    Channel::Node => "403, the kubelet may not patch its Node",
+                    Channel::Report | Channel::Event => "403, the Role skewguard-report is missing there",
+                };
+                let why = format!("403: this identity may not {verb} {resource}: {grant} ({message})");
+                (Retry::SlowlyIfRepeated, why, Some(brief.to_owned()))
+            }
+            // A quota, an admission webhook, a namespace that is being deleted.
+            (403, true) => {
+                let brief = "403, forbidden (journalctl -u skewguard-report)".to_owned();
+                (Retry::SlowlyIfRepeated, format!("403: the cluster forbids it ({message})"), Some(brief))
+            }
+            (404, true) if no_namespace => {
+                let why = format!(
+                    "404: the cluster has no such namespace ({message}); it is made by: skewguard render manifests | oc apply -f -"
+                );
+                (Retry::Slowly, why, Some("404, it has no namespace skewguard".to_owned()))
+            }
+            (404, is_status) if is_status || unserved => {
+                let (retry, remedy) = match channel {
+                    Channel::Report => {
+                        (Retry::NextBoot, "not tried again on this boot. To have reports: skewguard render manifests | oc apply -f -")
+                    }
+                    Channel::Event => (Retry::Slowly, "Kubernetes has it from 1.19 on"),
+                    Channel::Node => (Retry::Backoff, "the kubelet has not registered this Node yet"),
+                };
+                (retry, format!("404: the cluster has no {resource} ({message}); {remedy}"), Some(format!("404, it has no {resource}")))
+            }
             // A quota or a webhook in between lost a race; the next try may win it.
-            (ApiError::Conflict(_), _) => (Retry::Backoff, ""),
-            _ => (error.retry(), ""),
+            (409, true) => (Retry::Backoff, format!("409: there is such an object already ({message})"), None),
+            (400..500, true) => {
+                let why = "the cluster does not take this object: its CRD or admission policy may be of another release of skewguard";
+                (Retry::Slowly, format!("{status}: {why} ({message})"), Some(format!("{status}, it does not take this report")))
+            }
+            // Something that TLS took for an API server stands in its place.
+            _ => {
+                let why = "but not as an API server answers: is it a load balancer, a proxy or another server that stands there?";
+                (Retry::Slowly, format!("{status}, {why}"), Some(format!("{status}, from something that is no API server")))
+            }
         };
-        let brief = match error {
-            ApiError::Unauthorized(_) => "401, it does not know these credentials".to_owned(),
-            ApiError::Forbidden { .. } if channel == Channel::Node => "403, the kubelet may not patch its Node".to_owned(),
-            ApiError::Forbidden { .. } => "403, the Role skewguard-report is missing there".to_owned(),
-            ApiError::Denied(_) => "403, forbidden (journalctl -u skewguard-report)".to_owned(),
-            ApiError::NoNamespace(_) => "404, it has no namespace skewguard".to_owned(),
-            ApiError::Foreign { status } => format!("{status}, from something that is no API server"),
-            ApiError::NotFound { resource, .. } => format!("404, it has no {resource}"),
-            ApiError::Rejected { status, .. } => format!("{status}, it does not take this report"),
-            _ => error.to_string(),
-        };
-        Self::Failed { retry, why: format!("{error}{remedy}"), brief }
+        Self::Failed { retry, brief: brief.unwrap_or_else(|| why.clone()), why }
     }
 }

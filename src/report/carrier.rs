@@ -1,6 +1,5 @@
 //! Sends requests as the identity that a channel belongs to. Kubeconfigs are read anew for every request: tokens and certificates rotate.
 
-use super::answer::SendError;
 use super::transport::{CURL, Choice, Failure, HostFacts, Limits, Request, Response, Transport, TransportError, choose};
 use crate::node::Root;
 use crate::node::kubeconfig::{Allow, BOOTSTRAP_KUBECONFIG, KUBELET_KUBECONFIG, Kubeconfig, load};
@@ -19,7 +18,7 @@ pub enum Identity {
 /// What carries a request; a seam for tests with a clock of their own.
 pub trait Carrier {
     /// Sends one request.
-    fn send(&self, identity: Identity, request: Request) -> impl Future<Output = Result<Response, SendError>> + Send + 'static;
+    fn send(&self, identity: Identity, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static;
 
     /// The name of this node in the cluster, which has its kubelet's kubeconfig.
     ///
@@ -46,7 +45,7 @@ impl Network<'_> {
     ///
     /// # Errors
     /// It cannot be read or used; the text names file and field.
-    pub fn kubeconfig(&self, identity: Identity) -> Result<Kubeconfig, SendError> {
+    pub fn kubeconfig(&self, identity: Identity) -> Result<Kubeconfig, TransportError> {
         let (root, path) = self.kubeconfig.unwrap_or((
             self.root,
             match identity {
@@ -54,12 +53,12 @@ impl Network<'_> {
                 Identity::Kubelet => KUBELET_KUBECONFIG,
             },
         ));
-        load(root, path, self.allow).map_err(|error| SendError::Setup(error.to_string()))
+        load(root, path, self.allow).map_err(TransportError::setup)
     }
 
-    fn way(&self, identity: Identity) -> Result<Way, SendError> {
+    fn way(&self, identity: Identity) -> Result<Way, TransportError> {
         let kubeconfig = self.kubeconfig(identity)?;
-        let choice = choose(host_facts(self.root)).map_err(|error| SendError::Setup(error.to_string()))?;
+        let choice = choose(host_facts(self.root)).map_err(TransportError::setup)?;
         Ok(Way { kubeconfig, choice, limits: self.limits })
     }
 }
@@ -89,9 +88,9 @@ impl Way {
 }
 
 impl Carrier for Network<'_> {
-    fn send(&self, identity: Identity, request: Request) -> impl Future<Output = Result<Response, SendError>> + Send + 'static {
+    fn send(&self, identity: Identity, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
         let way = self.way(identity);
-        async move { Ok(way?.send(&request).await?) }
+        async move { way?.send(&request).await }
     }
 
     /// From the certificate of the kubelet's kubeconfig.

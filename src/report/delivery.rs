@@ -2,8 +2,7 @@
 //!
 //! Times are durations on one monotonic clock. Every channel has its own fate; none waits for another to succeed.
 
-use super::answer::{Answer, Channel};
-use super::api::Retry;
+use super::answer::{Answer, Channel, Retry};
 use super::names::EVENT_INTERVAL;
 use std::time::Duration;
 

@@ -3,6 +3,7 @@
 use super::clock;
 use super::names::{clean, event_name};
 use super::objects::{Metadata, NAMESPACE};
+use super::transport::Request;
 use crate::API_VERSION;
 use crate::node::identity::Identity;
 use crate::verdict::{Action, Outcome, Verdict};
@@ -100,6 +101,11 @@ impl Event {
             reporting_controller: REPORTING_CONTROLLER,
             reporting_instance: clean(host, NAME_MAX),
         }
+    }
+
+    /// Creates it.
+    pub fn request(&self) -> Request {
+        Request::new("POST", format!("/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"), "application/json", self)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::names::{clean, hex16, label_value};
 use super::objects::{self, TEXT_MAX, WORD_MAX};
+use super::transport::Request;
 use crate::verdict::{Action, BootImageStatus, Outcome, Reason, Target, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -63,6 +64,11 @@ impl NodePatch {
                 annotations: BTreeMap::from([(ANNOTATION, annotation)]),
             },
         }
+    }
+
+    /// Applies it to the Node of that name, which is a DNS subdomain ([`crate::node::kubeconfig::node_name`]).
+    pub fn request(&self, node: &str) -> Request {
+        Request::new("PATCH", format!("/api/v1/nodes/{node}"), PATCH_TYPE, self)
     }
 
     /// What tells whether this patch was applied to that Node on this boot. At every boot it is applied again, which changes nothing where it is

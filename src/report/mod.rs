@@ -1,12 +1,11 @@
 //! Telling the cluster: over which connection, as whom, and what came back.
 //!
-//! [`transport`] carries one request, [`api`] says what an answer means.
+//! [`transport`] carries one request, [`answer`] says what came of it.
 //!
 //! [`situation`] reads what there is to tell; [`objects`], [`event`] and [`inventory`] say it as Kubernetes objects (pure); [`delivery`]
 //! decides when to send what (pure); [`run`] does it, through a [`carrier`].
 
 pub mod answer;
-pub mod api;
 pub mod carrier;
 mod clock;
 pub mod delivery;
@@ -15,7 +14,6 @@ pub mod inventory;
 pub mod names;
 pub mod objects;
 pub mod random;
-pub mod requests;
 pub mod run;
 pub mod situation;
 pub mod state;

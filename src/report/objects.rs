@@ -5,6 +5,7 @@
 
 use super::clock;
 use super::names::{clean, report_name};
+use super::transport::Request;
 use crate::API_VERSION;
 use crate::node::identity::{BootedDeployment, Identity};
 use crate::verdict::{Action, BootImageStatus, Deployment, Finding, Judged, Outcome, Reason, Verdict};
@@ -205,6 +206,11 @@ impl BootImageReport {
         };
         let metadata = Metadata::new(report_name(host, source.installation, verdict));
         Self { api_version: API_VERSION, kind: "BootImageReport", metadata, report }
+    }
+
+    /// Creates it.
+    pub fn request(&self) -> Request {
+        Request::new("POST", format!("/apis/{API_VERSION}/namespaces/{NAMESPACE}/bootimagereports"), "application/json", self)
     }
 }
 

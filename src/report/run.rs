@@ -1,17 +1,15 @@
 //! The report as a whole: decides what there is to tell, and tells it until the cluster knows.
 
-use super::answer::{Answer, Channel, SendError};
-use super::api::Retry;
+use super::answer::{Answer, Channel, Retry};
 use super::carrier::{Carrier, Identity as As};
 use super::delivery::{Delivery, Standing};
 use super::event::{About, Event, NO_VERDICT, Regarding, no_verdict};
 use super::inventory::NodePatch;
 use super::names::{EVENT_INTERVAL, hex16, report_name, subdomain};
 use super::objects::{BootImageReport, Source, is_reportable};
-use super::requests::{create_event, create_report, patch_node};
 use super::situation::{Observed, Situation};
 use super::state::{State, installation};
-use super::transport::{Request, Response};
+use super::transport::{Request, Response, TransportError};
 use super::watch::{ClusterKnows, Level, Watcher};
 use super::{clock, situation};
 use crate::node::Root;
@@ -279,7 +277,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
                     remediation: &self.remediation,
                     installation: &self.installation,
                 });
-                Some((As::Bootstrap, create_report(&report)))
+                Some((As::Bootstrap, report.request()))
             }
             Channel::Event => {
                 let told = self.told();
@@ -290,14 +288,14 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
                     Regarding::namespace()
                 };
                 let event = Event::new(about, &self.name, regarding, &self.parts.identity, (self.parts.now)());
-                Some((As::Bootstrap, create_event(&event)))
+                Some((As::Bootstrap, event.request()))
             }
-            Channel::Node => Some((As::Kubelet, patch_node(self.node_name.as_ref()?, &NodePatch::new(self.inventory.as_ref()?)))),
+            Channel::Node => Some((As::Kubelet, NodePatch::new(self.inventory.as_ref()?).request(self.node_name.as_ref()?))),
         }
     }
 
     async fn deliver(&mut self) -> End {
-        let mut under_way: JoinSet<(Channel, String, Result<Response, SendError>)> = JoinSet::new();
+        let mut under_way: JoinSet<(Channel, String, Result<Response, TransportError>)> = JoinSet::new();
         loop {
             for channel in self.delivery.due(self.now()) {
                 if let Some((identity, request)) = self.request(channel) {
@@ -356,7 +354,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
     }
 
     /// Takes the answer about `name` in.
-    fn answered(&mut self, channel: Channel, name: &str, result: Result<Response, SendError>) {
+    fn answered(&mut self, channel: Channel, name: &str, result: Result<Response, TransportError>) {
         let answer = Answer::read(channel, result);
         let repeat = !self.no_verdict && self.is_held();
         let mended_by_a_person = self.delivery.answered(channel, self.now(), &answer, (self.parts.chance)(), repeat);

@@ -3,8 +3,8 @@
 use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN, Fault, Options};
 use crate::way::{block_on, bootstrap, both, event, failure, limits, loaded, send, transport};
 use nix::sys::resource::{UsageWho, getrusage};
-use skewguard::report::api::{ApiError, Resource, Retry, sort};
-use skewguard::report::transport::{CURL, Choice, Failure, Limits, Method, Phase, Response, Transport, TransportError};
+use skewguard::report::answer::{Answer, Channel, Retry};
+use skewguard::report::transport::{CURL, Choice, Failure, Limits, Phase, Transport};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -80,13 +80,14 @@ fn a_name_that_does_not_resolve_is_named() {
 
 #[test]
 fn statuses_are_explained_and_retry_after_is_heard() {
-    let events = Resource { name: "events.events.k8s.io", grant: "apply the Role" };
-    let sorted =
-        |answer: Result<Response, TransportError>| answer.map_err(ApiError::from).and_then(|response| sort(response, Method::Post, events));
+    let read = |result| match Answer::read(Channel::Event, result) {
+        Answer::Failed { retry, why, .. } => Err((retry, why)),
+        Answer::Delivered { already, .. } => Ok(already),
+    };
     let server = ApiServer::start(Options::default());
     let ask = |choice: Choice, token: &str, name: &str| {
         let kubeconfig = loaded(&server.kubeconfig(&format!("token: {token}")));
-        sorted(block_on(transport(choice, &kubeconfig, limits()).send(&event(name))))
+        read(block_on(transport(choice, &kubeconfig, limits()).send(&event(name))))
     };
     for choice in both() {
         for (code, retry_after, retry) in [
@@ -97,26 +98,26 @@ fn statuses_are_explained_and_retry_after_is_heard() {
             (422, None, Retry::Slowly),
         ] {
             server.fault(Fault::Status { code, retry_after });
-            let error = ask(choice, BOOTSTRAP_TOKEN, "e").unwrap_err();
-            assert_eq!(error.retry(), retry, "{choice:?} {code}");
-            assert!(error.to_string().ends_with(&format!("(scripted {code})")), "{error}");
+            let (found, why) = ask(choice, BOOTSTRAP_TOKEN, "e").unwrap_err();
+            assert_eq!(found, retry, "{choice:?} {code}");
+            assert!(why.ends_with(&format!("(scripted {code})")), "{why}");
         }
         let name = format!("twice-{choice:?}").to_lowercase();
-        assert_eq!(ask(choice, BOOTSTRAP_TOKEN, &name).map(|response| response.status), Ok(201));
-        let conflict = ask(choice, BOOTSTRAP_TOKEN, &name).unwrap_err();
-        assert_eq!(conflict, ApiError::Conflict(format!("events \"{name}\" already exists")), "{choice:?}");
-        let unknown = ask(choice, "other", "e").unwrap_err();
-        assert_eq!(unknown, ApiError::Unauthorized("Unauthorized".to_owned()), "{choice:?}");
+        assert_eq!(ask(choice, BOOTSTRAP_TOKEN, &name), Ok(false));
+        assert_eq!(ask(choice, BOOTSTRAP_TOKEN, &name), Ok(true), "{choice:?}: it exists already");
+        let (retry, why) = ask(choice, "other", "e").unwrap_err();
+        assert!(retry == Retry::Slowly && why.starts_with("401: ") && why.ends_with("(Unauthorized)"), "{choice:?}: {why}");
     }
     let server = ApiServer::start(Options { granted: false, ..Options::default() });
     for choice in both() {
-        let error = sorted(block_on(transport(choice, &bootstrap(&server), limits()).send(&event("e")))).unwrap_err();
+        let (_, why) = read(block_on(transport(choice, &bootstrap(&server), limits()).send(&event("e")))).unwrap_err();
         let user = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
         let message = format!(
             "events is forbidden: User \"{user}\" cannot create resource \"events\" in API group \"events.k8s.io\" in the namespace \"skewguard\""
         );
-        let said = format!("403: this identity may not create events.events.k8s.io: apply the Role ({message})");
-        assert_eq!(error.to_string(), said, "{choice:?}");
+        let role = "the Role skewguard-report in the namespace skewguard is missing there; dist/manifests/base/role.yaml grants it: \
+                    skewguard render manifests | oc apply -f -";
+        assert_eq!(why, format!("403: this identity may not create events.events.k8s.io: {role} ({message})"), "{choice:?}");
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use skewguard::node::Root;
 use skewguard::node::kubeconfig::{Allow, Kubeconfig, load};
 use skewguard::render::manifests::Manifests;
-use skewguard::report::transport::{CURL, Choice, Limits, Method, Request, Transport};
+use skewguard::report::transport::{CURL, Choice, Limits, Request, Transport};
 use std::cell::RefCell;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -58,7 +58,7 @@ impl Real {
             real.make(&collection(&object), &object);
         }
         for _ in 0..60 {
-            if real.send(Method::Get, REPORTS, &Value::Null).0 == 200 {
+            if real.send("GET", REPORTS, &Value::Null).0 == 200 {
                 return real;
             }
             std::thread::sleep(Duration::from_millis(500));
@@ -77,8 +77,8 @@ impl Real {
         Self { kubeconfig, transport, runtime, made: RefCell::default() }
     }
 
-    fn send(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {
-        let content_type = if method == Method::Patch { "application/merge-patch+json" } else { "application/json" };
+    fn send(&self, method: &'static str, path: &str, body: &Value) -> (u16, Value) {
+        let content_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
         let body = if body.is_null() { Vec::new() } else { serde_json::to_vec(body).unwrap() };
         let request = Request { method, path: path.to_owned(), content_type, body };
         let response = self.runtime.block_on(self.transport.send(&request)).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -89,7 +89,7 @@ impl Real {
     fn make(&self, collection: &str, object: &Value) {
         let began = Instant::now();
         let (status, answer) = loop {
-            let (status, answer) = self.send(Method::Post, collection, object);
+            let (status, answer) = self.send("POST", collection, object);
             let Some(what) = being_deleted(status, &answer).filter(|_| began.elapsed() < DELETION) else { break (status, answer) };
             eprintln!("cluster tests: waiting for up to {DELETION:?}: {what}");
             std::thread::sleep(PAUSE);
@@ -123,7 +123,7 @@ impl Real {
         let accounts = format!("/api/v1/namespaces/{BOOTSTRAP_NAMESPACE}/serviceaccounts");
         self.make(&accounts, &json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": BOOTSTRAPPER } }));
         let wanted = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "expirationSeconds": 3600 } });
-        let (status, answer) = self.send(Method::Post, &format!("{accounts}/{BOOTSTRAPPER}/token"), &wanted);
+        let (status, answer) = self.send("POST", &format!("{accounts}/{BOOTSTRAPPER}/token"), &wanted);
         let token = answer["status"]["token"].as_str().unwrap_or_else(|| panic!("a token: {status}: {}", answer["message"]));
         self.kubeconfig_with(&format!("    token: {token}\n"))
     }
@@ -149,10 +149,10 @@ impl Real {
         self.make(SIGNING_REQUESTS, &csr);
         let path = format!("{SIGNING_REQUESTS}/{name}");
         let condition = json!({ "type": "Approved", "status": "True", "reason": "SkewguardTest", "message": "a test of skewguard" });
-        let (status, answer) = self.send(Method::Patch, &format!("{path}/approval"), &json!({ "status": { "conditions": [condition] } }));
+        let (status, answer) = self.send("PATCH", &format!("{path}/approval"), &json!({ "status": { "conditions": [condition] } }));
         assert!(status < 300, "approval: {status}: {}", answer["message"]);
         for _ in 0..60 {
-            if let Some(certificate) = self.send(Method::Get, &path, &Value::Null).1["status"]["certificate"].as_str() {
+            if let Some(certificate) = self.send("GET", &path, &Value::Null).1["status"]["certificate"].as_str() {
                 let pem = String::from_utf8(STANDARD.decode(certificate).unwrap()).unwrap() + &key.serialize_pem();
                 node.write("var/lib/kubelet/pki/kubelet-client-current.pem", &pem);
                 let file = "/var/lib/kubelet/pki/kubelet-client-current.pem";
@@ -169,7 +169,7 @@ impl Real {
 
     pub(crate) fn objects(&self, plural: &str) -> Vec<Value> {
         let path = if plural == "events" { EVENTS } else { REPORTS };
-        let objects = self.send(Method::Get, path, &Value::Null).1["items"].as_array().cloned().unwrap_or_default();
+        let objects = self.send("GET", path, &Value::Null).1["items"].as_array().cloned().unwrap_or_default();
         let named = |object: &Value| object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let mut made = self.made.borrow_mut();
         for name in objects.iter().map(named).filter(|name| name.starts_with("skewguard-test-")) {
@@ -182,7 +182,7 @@ impl Real {
     }
 
     pub(crate) fn node(&self, name: &str) -> Value {
-        self.send(Method::Get, &format!("/api/v1/nodes/{name}"), &Value::Null).1
+        self.send("GET", &format!("/api/v1/nodes/{name}"), &Value::Null).1
     }
 }
 
@@ -195,7 +195,7 @@ impl Drop for Real {
         }
         let made = self.made.borrow();
         for path in made.iter().rev() {
-            let request = Request { method: Method::Delete, path: path.clone(), content_type: "application/json", body: Vec::new() };
+            let request = Request { method: "DELETE", path: path.clone(), content_type: "application/json", body: Vec::new() };
             let done = self.runtime.block_on(self.transport.send(&request));
             if !done.as_ref().is_ok_and(|response| response.status < 300 || response.status == 404) {
                 eprintln!("cluster tests: {path} could not be deleted: {done:?}");

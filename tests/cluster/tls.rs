@@ -4,7 +4,7 @@ use crate::apiserver::{ApiServer, BOOTSTRAP_USER, Key, Options, Tls, Validity, p
 use crate::way::{bootstrap, both, event, failure, loaded, send};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use skewguard::report::transport::{CertificateTime, Failure, Method, Request};
+use skewguard::report::transport::{CertificateTime, Failure, Request};
 use std::time::{Duration, SystemTime};
 
 #[test]
@@ -71,7 +71,7 @@ fn client_certificates_of_every_shape() {
             let kubeconfig = loaded(&with_data(&server, certificate, key));
             for choice in both() {
                 let patch = Request {
-                    method: Method::Patch,
+                    method: "PATCH",
                     path: "/api/v1/nodes/worker-0".to_owned(),
                     content_type: "application/merge-patch+json",
                     body: br#"{"metadata":{"labels":{"skewguard.dev/boot-image":"9.6.20250826-1"}}}"#.to_vec(),

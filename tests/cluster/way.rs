@@ -4,7 +4,7 @@ use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN};
 use serde_json::json;
 use skewguard::node::Root;
 use skewguard::node::kubeconfig::{Allow, Kubeconfig, load};
-use skewguard::report::transport::{CURL, Choice, Failure, Limits, Method, Request, Response, Transport, TransportError};
+use skewguard::report::transport::{CURL, Choice, Failure, Limits, Request, Response, Transport, TransportError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ pub(crate) fn event(name: &str) -> Request {
         "regarding": { "apiVersion": "v1", "kind": "Namespace", "name": "skewguard", "namespace": "skewguard" },
     });
     Request {
-        method: Method::Post,
+        method: "POST",
         path: "/apis/events.k8s.io/v1/namespaces/skewguard/events".to_owned(),
         content_type: "application/json",
         body: body.to_string().into_bytes(),

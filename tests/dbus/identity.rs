@@ -5,10 +5,9 @@ use crate::bus::Bus;
 use skewguard::node::Root;
 use skewguard::node::bus::{booted_deployment, hostname};
 use skewguard::node::identity::{BootedDeployment, Identity};
-use skewguard::report::answer::SendError;
 use skewguard::report::carrier::{Carrier, Identity as As};
 use skewguard::report::run::{End, Parts, run};
-use skewguard::report::transport::{Request, Response};
+use skewguard::report::transport::{Request, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level, Watcher};
 use skewguard::verdict::Verdict;
 use std::collections::HashMap;
@@ -145,7 +144,7 @@ async fn odd_answers_of_rpm_ostree_are_none() {
 struct Cluster(Arc<Mutex<Vec<serde_json::Value>>>);
 
 impl Carrier for Cluster {
-    fn send(&self, _: As, request: Request) -> impl Future<Output = Result<Response, SendError>> + Send + 'static {
+    fn send(&self, _: As, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
         self.0.lock().expect("no panic before").push(serde_json::from_slice(&request.body).expect("JSON"));
         async { Ok(Response { status: 201, retry_after: None, body: br#"{"metadata":{"name":"a"}}"#.to_vec() }) }
     }

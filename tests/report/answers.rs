@@ -1,5 +1,4 @@
-use skewguard::report::answer::{Answer, Channel, SendError};
-use skewguard::report::api::Retry;
+use skewguard::report::answer::{Answer, Channel, Retry};
 use skewguard::report::transport::{Failure, Response, TransportError};
 use std::time::Duration;
 
@@ -105,10 +104,10 @@ fn what_a_person_has_to_mend_is_retried_slowly_and_what_passes_is_not() {
     }
     let after = Response { status: 429, retry_after: Some(Duration::from_secs(7)), body: Vec::new() };
     assert_eq!(why(Answer::read(Channel::Event, Ok(after))).0, Retry::After(Duration::from_secs(7)));
-    let failure = |failure| SendError::Transport(TransportError { server: "https://api-int.c1.example.com:6443".to_owned(), failure });
+    let failure = |failure| TransportError { server: Some("https://api-int.c1.example.com:6443".to_owned()), failure };
     assert_eq!(why(Answer::read(Channel::Event, Err(failure(Failure::Refused)))).0, Retry::Backoff);
     assert_eq!(why(Answer::read(Channel::Event, Err(failure(Failure::Redirect { status: 302 })))).0, Retry::Slowly);
-    let setup = Answer::read(Channel::Event, Err(SendError::Setup("/etc/kubernetes/kubeconfig: there is no such file".to_owned())));
+    let setup = Answer::read(Channel::Event, Err(TransportError::setup("/etc/kubernetes/kubeconfig: there is no such file")));
     assert_eq!(why(setup), (Retry::Slowly, "/etc/kubernetes/kubeconfig: there is no such file".to_owned()));
 }
 
@@ -123,4 +122,98 @@ fn hostile_bodies_are_no_reason() {
         Answer::Delivered { uid: Some(uid), .. } => assert!(uid.len() <= 64 && uid.is_ascii(), "{uid}"),
         other => panic!("{other:?}"),
     }
+}
+
+fn event(status: u16, retry_after: Option<u64>, body: &str) -> (Retry, String) {
+    let response = Response { status, retry_after: retry_after.map(Duration::from_secs), body: body.as_bytes().to_vec() };
+    why(Answer::read(Channel::Event, Ok(response)))
+}
+
+const ROLE: &str = "the Role skewguard-report in the namespace skewguard is missing there; dist/manifests/base/role.yaml grants it: \
+                    skewguard render manifests | oc apply -f -";
+
+fn status(message: &str) -> String {
+    format!(r#"{{"kind":"Status","apiVersion":"v1","status":"Failure","message":"{message}"}}"#)
+}
+
+#[test]
+fn each_status_says_what_helps_and_when_to_try_again() {
+    let escape = status("no\\u001b[2J");
+    let role = status("events is forbidden: User \\\"a\\\" cannot create resource \\\"events\\\"");
+    let quota = status("events \\\"a\\\" is forbidden: exceeded quota: q");
+    let namespace = status("namespaces \\\"skewguard\\\" not found");
+    let table = [
+        (
+            401,
+            None,
+            &escape,
+            Retry::Slowly,
+            "401: the API server does not know this identity: its token or certificate has expired, or is from another cluster or from before the CA was replaced (no\\u{1b}[2J)",
+        ),
+        (
+            403,
+            None,
+            &role,
+            Retry::SlowlyIfRepeated,
+            &format!(
+                "403: this identity may not create events.events.k8s.io: {ROLE} (events is forbidden: User \"a\" cannot create resource \"events\")"
+            ),
+        ),
+        (403, None, &quota, Retry::SlowlyIfRepeated, "403: the cluster forbids it (events \"a\" is forbidden: exceeded quota: q)"),
+        (404, None, &escape, Retry::Slowly, "404: the cluster has no events.events.k8s.io (no\\u{1b}[2J); Kubernetes has it from 1.19 on"),
+        (
+            404,
+            None,
+            &namespace,
+            Retry::Slowly,
+            "404: the cluster has no such namespace (namespaces \"skewguard\" not found); it is made by: skewguard render manifests | oc apply -f -",
+        ),
+        (409, None, &escape, Retry::Backoff, "409: there is such an object already (no\\u{1b}[2J)"),
+        (
+            422,
+            None,
+            &escape,
+            Retry::Slowly,
+            "422: the cluster does not take this object: its CRD or admission policy may be of another release of skewguard (no\\u{1b}[2J)",
+        ),
+        (429, Some(7), &escape, Retry::After(Duration::from_secs(7)), "429: the API server cannot do it now (no\\u{1b}[2J)"),
+        (503, None, &escape, Retry::Backoff, "503: the API server cannot do it now (no\\u{1b}[2J)"),
+        (503, Some(86_400), &escape, Retry::After(Duration::from_secs(3600)), "503: the API server cannot do it now (no\\u{1b}[2J)"),
+    ];
+    for (code, retry_after, body, retry, text) in table {
+        assert_eq!(event(code, retry_after, body), (retry, text.to_owned()));
+    }
+}
+
+fn foreign(status: u16) -> (Retry, String) {
+    let why = "but not as an API server answers: is it a load balancer, a proxy or another server that stands there?";
+    (Retry::Slowly, format!("{status}, {why}"))
+}
+
+#[test]
+fn what_is_no_status_object_is_not_passed_on_and_not_taken_for_an_api_server() {
+    for body in ["", "<html>", "{}", r#"{"message":"m"}"#, r#"{"kind":"Status","message":5}"#, r#"{"kind":"Pod","message":"m"}"#] {
+        for code in [408, 429, 500, 502] {
+            let said = format!("{code}: the API server cannot do it now (the server gives no reason)");
+            assert_eq!(event(code, None, body), (Retry::Backoff, said));
+        }
+        for code in [400, 401, 403, 405, 409, 413, 421, 422] {
+            assert_eq!(event(code, None, body), foreign(code), "{body}");
+        }
+    }
+    // What Go's servers answer where nothing serves the path (net/http, NotFound), and what older API servers do.
+    for body in ["404 page not found\n", r#"{"paths":["/api"]}"#] {
+        assert!(event(404, None, body).1.starts_with("404: the cluster has no events.events.k8s.io"), "{body}");
+    }
+    for body in ["", " <html>"] {
+        assert_eq!(event(404, None, body), foreign(404), "{body}");
+    }
+    assert!(event(422, None, r#"{"kind":"Status"}"#).1.starts_with("422: the cluster does not take this object"));
+}
+
+#[test]
+fn a_missing_grant_is_seen_behind_long_names() {
+    let name = "n".repeat(253);
+    let body = status(&format!("nodes \\\"{name}\\\" is forbidden: User \\\"system:node:{name}\\\" cannot create resource \\\"nodes\\\""));
+    assert!(event(403, None, &body).1.starts_with("403: this identity may not create"), "{body}");
 }

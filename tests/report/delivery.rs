@@ -1,6 +1,5 @@
 use proptest::prelude::*;
-use skewguard::report::answer::{Answer, Channel};
-use skewguard::report::api::Retry;
+use skewguard::report::answer::{Answer, Channel, Retry};
 use skewguard::report::delivery::{BURST, BURST_WINDOW, Delivery, Standing};
 use std::time::Duration;
 

@@ -461,8 +461,8 @@ async fn once_tries_everything_once() {
     // A server that is slow to say no is not asked again meanwhile.
     let (node, log) = (Node::refused(), Log::default());
     let server = "https://api-int.c1.example.com:6443".to_owned();
-    let timeout = TransportError { server, failure: Failure::Timeout(Phase::Answer) };
-    let mut cluster = Cluster::new(move |_, _| Err(timeout.clone().into()));
+    let timeout = TransportError { server: Some(server), failure: Failure::Timeout(Phase::Answer) };
+    let mut cluster = Cluster::new(move |_, _| Err(timeout.clone()));
     cluster.patience = Duration::from_secs(30);
     let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200);
     let mut parts = node.parts(&cluster, &log, &now);

@@ -4,7 +4,6 @@ use skewguard::node::identity::{BootedDeployment, Identity};
 use skewguard::report::event::{About, Event, Regarding};
 use skewguard::report::inventory::NodePatch;
 use skewguard::report::objects::{BootImageReport, Source, is_reportable};
-use skewguard::report::requests::{create_event, create_report, patch_node};
 use skewguard::verdict::{Action, Outcome, Verdict};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -200,19 +199,19 @@ fn requests_go_where_the_role_allows_them() {
         installation: "00112233445566778899aabbccddeeff",
         observed: now(),
     };
-    let report = create_report(&BootImageReport::new(&source));
+    let report = BootImageReport::new(&source).request();
     assert_eq!(
-        (report.method.as_str(), report.path.as_str(), report.content_type),
+        (report.method, report.path.as_str(), report.content_type),
         ("POST", "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports", "application/json")
     );
-    let event = create_event(&Event::new(About::NoVerdict { held: false }, NAME, Regarding::namespace(), &Identity::default(), now()));
+    let event = Event::new(About::NoVerdict { held: false }, NAME, Regarding::namespace(), &Identity::default(), now()).request();
     assert_eq!(
-        (event.method.as_str(), event.path.as_str(), event.content_type),
+        (event.method, event.path.as_str(), event.content_type),
         ("POST", "/apis/events.k8s.io/v1/namespaces/skewguard/events", "application/json")
     );
-    let patch = patch_node("worker-0.c1.example.com", &NodePatch::new(&verdict));
+    let patch = NodePatch::new(&verdict).request("worker-0.c1.example.com");
     assert_eq!(
-        (patch.method.as_str(), patch.path.as_str(), patch.content_type),
+        (patch.method, patch.path.as_str(), patch.content_type),
         ("PATCH", "/api/v1/nodes/worker-0.c1.example.com", "application/merge-patch+json")
     );
 }

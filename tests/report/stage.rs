@@ -3,7 +3,6 @@
 use crate::sample;
 use serde_json::Value;
 use skewguard::node::Root;
-use skewguard::report::answer::SendError;
 use skewguard::report::carrier::{Carrier, Identity};
 use skewguard::report::run::{End, Parts, run};
 use skewguard::report::transport::{Failure, Request, Response, TransportError};
@@ -14,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 use tokio::time::Instant;
 
-type Reply = Result<Response, SendError>;
+type Reply = Result<Response, TransportError>;
 type Rule = dyn Fn(Duration, &str) -> Reply + Send + Sync;
 
 /// A request as it arrived.
@@ -79,7 +78,7 @@ impl Carrier for Cluster {
 
 /// No server there.
 pub(crate) fn refused() -> Reply {
-    Err(TransportError { server: "https://api-int.c1.example.com:6443".to_owned(), failure: Failure::Refused }.into())
+    Err(TransportError { server: Some("https://api-int.c1.example.com:6443".to_owned()), failure: Failure::Refused })
 }
 
 pub(crate) fn status(status: u16) -> Reply {

@@ -1,5 +1,6 @@
 //! Why a request got no answer, in the same words whichever transport carried it.
 
+use crate::node::kubeconfig::Kubeconfig;
 use crate::text::word;
 use std::fmt;
 use std::io::ErrorKind;
@@ -7,13 +8,24 @@ use std::time::SystemTime;
 
 /// A request that got no usable answer, and the server it was for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{server}: {failure}")]
+#[error("{}{failure}", server.as_ref().map(|server| format!("{server}: ")).unwrap_or_default())]
 pub struct TransportError {
-    /// The API server as the kubeconfig names it, such as `https://api-int.c1.example.com:6443`.
-    pub server: String,
+    /// The API server as the kubeconfig names it, such as `https://api-int.c1.example.com:6443`; absent where it is not known.
+    pub server: Option<String>,
     /// What went wrong.
     #[source]
     pub failure: Failure,
+}
+
+impl TransportError {
+    /// The request could not even be tried.
+    pub fn setup(what: impl fmt::Display) -> Self {
+        Self { server: None, failure: Failure::Setup(what.to_string()) }
+    }
+
+    pub(super) fn at(kubeconfig: &Kubeconfig, failure: Failure) -> Self {
+        Self { server: Some(kubeconfig.server.to_string()), failure }
+    }
 }
 
 /// What went wrong between us and the API server. Every text is printable and holds no secret.
@@ -73,6 +85,9 @@ pub enum Failure {
     /// What came is not HTTP.
     #[error("the answer is not valid HTTP: {0}")]
     Malformed(String),
+    /// The kubeconfig cannot be used, or there is no transport: only a change on this node helps.
+    #[error("{0}")]
+    Setup(String),
     /// The failure is on this node: a program, a memory file, a setting of ours.
     #[error("the request could not be sent: {0}")]
     Local(String),
@@ -134,6 +149,7 @@ impl Failure {
             | Self::Redirect { .. }
             | Self::TooLarge { .. }
             | Self::Malformed(_)
+            | Self::Setup(_)
             | Self::Local(_) => false,
         }
     }

@@ -10,39 +10,15 @@ pub use choose::{CURL, Choice, HostFacts, NoTransport, choose};
 pub use error::{CertificateTime, Failure, Phase, TransportError};
 
 use crate::node::kubeconfig::Kubeconfig;
+use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// What we do to objects; nothing else is ever asked of an API server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// Read.
-    Get,
-    /// Create.
-    Post,
-    /// Change in part.
-    Patch,
-    /// Remove.
-    Delete,
-}
-
-impl Method {
-    /// As HTTP writes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-        }
-    }
-}
 
 /// One request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// What to do.
-    pub method: Method,
+    /// HTTP's: `POST` to create, `PATCH` to change in part.
+    pub method: &'static str,
     /// Path and query below the server's own, starting with `/`, such as `/apis/events.k8s.io/v1/namespaces/skewguard/events`. It must be
     /// a URL's path already: names in it are percent-encoded by who builds it.
     pub path: String,
@@ -53,12 +29,18 @@ pub struct Request {
 }
 
 impl Request {
+    /// A request with this object as its body.
+    pub fn new(method: &'static str, path: String, content_type: &'static str, object: &impl Serialize) -> Self {
+        // Structs of strings always serialise.
+        Self { method, path, content_type, body: serde_json::to_vec(object).unwrap_or_default() }
+    }
+
     /// What the answer may be: of a patched object only its metadata, where the server can do that (Kubernetes 1.15). A Node as a whole has
     /// hundreds of kilobytes, with the images on it and whatever operators put there.
     fn accept(&self) -> &'static str {
         match self.method {
-            Method::Patch => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
-            Method::Get | Method::Post | Method::Delete => "application/json",
+            "PATCH" => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+            _ => "application/json",
         }
     }
 }
@@ -117,10 +99,7 @@ impl Transport {
             #[cfg(feature = "tls")]
             Choice::Tls => tls::Tls::new(kubeconfig, limits).map(|tls| Self(Kind::Tls(tls))),
             #[cfg(not(feature = "tls"))]
-            Choice::Tls => Err(TransportError {
-                server: kubeconfig.server.to_string(),
-                failure: Failure::Local("this build of skewguard has no TLS of its own".to_owned()),
-            }),
+            Choice::Tls => Err(TransportError::setup("this build of skewguard has no TLS of its own")),
             Choice::Curl => Ok(Self(Kind::Curl(curl::Curl::new(kubeconfig, limits, curl)))),
         }
     }

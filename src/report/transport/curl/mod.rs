@@ -39,8 +39,7 @@ impl Curl {
     }
 
     pub(super) async fn send(&self, request: &Request) -> Result<Response, TransportError> {
-        let done = self.exchange(request).await;
-        done.map_err(|failure| TransportError { server: self.kubeconfig.server.to_string(), failure })
+        self.exchange(request).await.map_err(|failure| TransportError::at(&self.kubeconfig, failure))
     }
 
     async fn exchange(&self, request: &Request) -> Result<Response, Failure> {

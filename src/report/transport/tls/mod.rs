@@ -4,11 +4,11 @@ mod classify;
 mod config;
 mod provider;
 
-use super::{Failure, Limits, Method, Request, Response, TransportError};
+use super::{Failure, Limits, Request, Response, TransportError};
 use crate::node::kubeconfig::Kubeconfig;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, Url, redirect};
+use reqwest::{Client, Method, Url, redirect};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,23 +24,18 @@ pub(super) struct Tls {
 
 impl Tls {
     pub(super) fn new(kubeconfig: &Kubeconfig, limits: Limits) -> Result<Self, TransportError> {
-        let server = kubeconfig.server.to_string();
-        build(kubeconfig, limits).map_err(|what| TransportError { server, failure: Failure::Local(what) })
+        build(kubeconfig, limits).map_err(|what| TransportError::at(kubeconfig, Failure::Local(what)))
     }
 
     pub(super) async fn send(&self, request: &Request) -> Result<Response, TransportError> {
-        self.exchange(request).await.map_err(|failure| TransportError { server: self.server.clone(), failure })
+        self.exchange(request).await.map_err(|failure| TransportError { server: Some(self.server.clone()), failure })
     }
 
     async fn exchange(&self, request: &Request) -> Result<Response, Failure> {
         let url = Url::parse(&format!("{}{}", self.url.as_str().trim_end_matches('/'), request.path))
             .map_err(|error| Failure::Local(format!("{}: {error}", crate::text::word(&request.path))))?;
-        let method = match request.method {
-            Method::Get => reqwest::Method::GET,
-            Method::Post => reqwest::Method::POST,
-            Method::Patch => reqwest::Method::PATCH,
-            Method::Delete => reqwest::Method::DELETE,
-        };
+        let method =
+            Method::from_bytes(request.method.as_bytes()).map_err(|error| Failure::Local(format!("{}: {error}", request.method)))?;
         let mut outgoing = self.client.request(method, url).header(ACCEPT, request.accept());
         if !request.body.is_empty() {
             outgoing = outgoing.header(CONTENT_TYPE, request.content_type).body(request.body.clone());
