@@ -46,7 +46,7 @@ def in_order(expect, ran, orderings, what):
     expect.equal(wrong, [], f"not kept in {what}")
 
 
-def same(expect, got, wanted, what):
+def alike(expect, got, wanted, what):
     """Two nodes ran the same before the rebase and after it, and had the same ordering cycles."""
     for part, (mine, other) in zip(("before the rebase", "after the rebase", "in ordering cycles"), zip(got, wanted)):
         expect.equal((sorted(mine - other), sorted(other - mine)), ([], []), f"{what}, {part}: more, and less, than without skewguard")
@@ -80,7 +80,7 @@ def play(world, release, platform, role):
     without = to_the_end(world, node.boot(), node, orderings, "without skewguard")
     node = world.node(policy=allowing, **common)
     allowed = to_the_end(world, node.boot(), node, orderings, "allowed")
-    same(expect, allowed, without, "allowed")
+    alike(expect, allowed, without, "allowed")
 
     node = world.node(policy=refusing, **common)
     boot = node.boot().settle()
@@ -92,24 +92,23 @@ def play(world, release, platform, role):
     in_order(expect, ran, orderings, "refused")
     boot.machine.run("/usr/bin/skewguard allow")
     after = to_the_end(world, boot, node, orderings, "refused, then allowed")
-    same(expect, after, without, "after `skewguard allow`")
+    alike(expect, after, without, "after `skewguard allow`")
 
 
-def register(release, platform, role, same, tier):
+def register(release, platform, role, others, tier):
     """One graph as a scenario."""
     name = f"graph-{release}-{platform}" + ("" if role == "worker" else f"-{role}")
-    also = ", ".join("/".join(other) for other in same)
+    also = ", ".join("/".join(other) for other in others)
     summary = f"the units of {release} on {platform}, {role}" + (f" (the same: {also})" if also else "")
     # A cluster of every release but the newest may meet a RHEL 8 boot image.
     on_el8 = tier == "fast" and platform == "baremetal" and release != "main"
     scenario(name, summary, tier, el8=on_el8)(lambda world: play(world, release, platform, role))
-    return name
 
 
 CHOSEN = set()
-for first, same in graph.distinct(RELEASES, PLATFORMS):
-    register(*first, same, "fast")
-    CHOSEN |= {first, *same}
-for first, same in graph.distinct(graph.RELEASES, graph.platforms()):
-    if not CHOSEN & {first, *same}:
-        register(*first, same, MORE)
+for one, others in graph.distinct(RELEASES, PLATFORMS):
+    register(*one, others, "fast")
+    CHOSEN |= {one, *others}
+for one, others in graph.distinct(graph.RELEASES, graph.platforms()):
+    if not CHOSEN & {one, *others}:
+        register(*one, others, MORE)
