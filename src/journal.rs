@@ -32,7 +32,7 @@ pub fn message_id(verdict: Outcome) -> &'static str {
 
 /// An entry, in journald's terms. A field that is `None` is not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+struct Entry {
     level: Level,
     message_id: &'static str,
     message: String,
@@ -121,7 +121,7 @@ pub fn write_plain(verdict: &Verdict, err: &mut dyn Write) -> Result<(), Error> 
 ///
 /// # Errors
 /// There is no journald (`NotFound`, `ConnectionRefused`), or it did not take the entry within a second (`TimedOut`).
-pub fn send(entry: Entry) -> Result<(), Error> {
+fn send(entry: Entry) -> Result<(), Error> {
     let (done, waiting) = mpsc::channel();
     // A thread that hangs is left behind; it ends with the process.
     std::thread::Builder::new().name("journal".to_owned()).spawn(move || {

@@ -4,13 +4,13 @@
 //! printable once, where it enters, so that no output can forget to.
 
 /// Longest text kept of one untrusted word such as a version, a pool or an image reference, in characters.
-pub const WORD_MAX: usize = 512;
+pub(crate) const WORD_MAX: usize = 512;
 
 /// Returns `text` in printable ASCII, at most `max` characters before escaping.
 ///
 /// Control characters, backslashes and everything beyond ASCII are shown in their escaped form (`\n`, `\\`, `\u{202e}`), so that two
 /// different inputs never look the same and none of them moves a cursor. A cut is marked with `...`.
-pub fn printable(text: &str, max: usize) -> String {
+pub(crate) fn printable(text: &str, max: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max));
     for (n, c) in text.chars().enumerate() {
         if n == max {
@@ -51,7 +51,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// `text` in at most `width` characters; a cut is marked with `...`.
-pub fn cut(text: &str, width: usize) -> String {
+pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.len() <= width {
         return text.to_owned();
     }

@@ -97,15 +97,7 @@ impl Watcher for Console<'_> {
         }
         // `enforce` or `allow` may be about to change what is said here.
         let Ok(_lock) = Lock::take(self.root, Lock::BOOT) else { return false };
-        let context = Context {
-            address: address.map(str::to_owned),
-            cluster: match knows {
-                ClusterKnows::NotYet => message::ClusterKnows::NotYet,
-                ClusterKnows::Told(name) => message::ClusterKnows::Reported { name: name.clone() },
-                ClusterKnows::CannotBeTold(why) => message::ClusterKnows::NotReportable { why: why.clone() },
-            },
-            ..Context::load(self.root, verdict)
-        };
+        let context = Context { address: address.map(str::to_owned), cluster: knows.clone(), ..Context::load(self.root, verdict) };
         let done = console::refresh(self.root, verdict, &context).map_err(|error| error.to_string()).and_then(|change| match change {
             Change::Shown | Change::Restored if self.live => live::reload_prompts().map_err(|error| error.to_string()),
             Change::Shown | Change::Restored | Change::Nothing => Ok(()),

@@ -18,13 +18,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 /// What agetty(8) prints above the login prompt.
-pub const ISSUE: &str = "/etc/issue";
+const ISSUE: &str = "/etc/issue";
 
 /// What agetty prints below [`ISSUE`], where there is one (util-linux 2.32 to 2.41).
 pub const BESIDE: &str = "/etc/issue.d/skewguard.issue";
 
 /// What was on [`ISSUE`] before.
-pub const ASIDE: &str = "/etc/issue.skewguard-saved";
+const ASIDE: &str = "/etc/issue.skewguard-saved";
 
 /// What is known of [`ASIDE`]. /var may be mounted after it was written; then it is done without.
 pub const STATE: &str = "/var/lib/skewguard/issue.saved";

@@ -2,9 +2,9 @@
 //!
 //! The report learns it, and leaves it here: whoever writes or prints the message afterwards says the same.
 
-use super::message::{ClusterKnows, Context};
+use super::message::Context;
 use crate::node::{FileError, Root};
-use crate::verdict::Verdict;
+use crate::verdict::{ClusterKnows, Verdict};
 use crate::{FETCHED_PATH, IMAGE_PATH, PACKED_PATHS, UNPACKED_PATH};
 use serde::{Deserialize, Serialize};
 

@@ -51,7 +51,7 @@ fn run_bounded(command: &mut Command, most: Duration) -> Result<(), Error> {
 
 /// Writes the short form to `/dev/console` and one line to the kernel log, which reaches every `console=`. Nothing where there is nothing to
 /// say; what cannot be written is let go.
-pub fn announce(verdict: &Verdict, context: &Context) {
+pub(crate) fn announce(verdict: &Verdict, context: &Context) {
     if !message::is_shown(verdict) {
         return;
     }
@@ -67,7 +67,7 @@ pub fn announce(verdict: &Verdict, context: &Context) {
 ///
 /// # Errors
 /// The writer's.
-pub fn write_console(console: &mut dyn Write, verdict: &Verdict, context: &Context) -> Result<(), Error> {
+fn write_console(console: &mut dyn Write, verdict: &Verdict, context: &Context) -> Result<(), Error> {
     let text = message::short(verdict, context);
     console.write_all(format!("\r\n{}", text.replace('\n', "\r\n")).as_bytes())
 }
@@ -76,7 +76,7 @@ pub fn write_console(console: &mut dyn Write, verdict: &Verdict, context: &Conte
 ///
 /// # Errors
 /// The writer's.
-pub fn write_kernel_log(kmsg: &mut dyn Write, verdict: &Verdict) -> Result<(), Error> {
+fn write_kernel_log(kmsg: &mut dyn Write, verdict: &Verdict) -> Result<(), Error> {
     let priority = if verdict.blocks() { 3 } else { 4 };
     kmsg.write_all(format!("<{priority}>{}\n", message::kernel_log(verdict)).as_bytes())
 }

@@ -9,9 +9,8 @@ use super::platform::{Fix, Wanted, fix, installed_over, without_ssh};
 use crate::IMAGE_PATH;
 use crate::policy::POLICY_PATH;
 use crate::text::cut;
-use crate::verdict::{Action, Finding, Judged, LetThrough, Outcome, OverrideSource, Reason, Verdict};
+use crate::verdict::{Action, ClusterKnows, Finding, Judged, LetThrough, Outcome, OverrideSource, Reason, Verdict};
 use crate::version::Scheme;
-use serde::{Deserialize, Serialize};
 
 /// What a message says beside the verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,23 +27,6 @@ impl Default for Context {
     fn default() -> Self {
         Self { address: None, program: IMAGE_PATH.to_owned(), cluster: ClusterKnows::NotYet }
     }
-}
-
-/// Whether the cluster knows of the verdict, as far as it is known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ClusterKnows {
-    /// Nothing was delivered yet.
-    NotYet,
-    /// A report was delivered: the name of the `BootImageReport`, where one was made.
-    Reported {
-        /// `metadata.name`.
-        name: Option<String>,
-    },
-    /// It cannot be told, and why.
-    NotReportable {
-        /// One clause, such as "the CRD bootimagereports.skewguard.dev is missing".
-        why: String,
-    },
 }
 
 /// Longest path of this program that fits on the line behind an address; one found through `$PATH` is better than a cut one.
@@ -345,12 +327,12 @@ fn more(page: &mut Page, verdict: &Verdict) {
 fn cluster(knows: &ClusterKnows) -> String {
     match knows {
         ClusterKnows::NotYet => "not told yet (journalctl -u skewguard-report)".to_owned(),
-        ClusterKnows::Reported { name: Some(name) } => {
+        ClusterKnows::Told(Some(name)) => {
             let told = format!("told: oc get bootimagereport -n skewguard {name}");
             // A name that is cut finds nothing; the list has it.
             if told.len() > TEXT { "told: oc get bootimagereport -n skewguard".to_owned() } else { told }
         }
-        ClusterKnows::Reported { name: None } => "told: oc get events -n skewguard".to_owned(),
-        ClusterKnows::NotReportable { why } => format!("cannot be told: {why}"),
+        ClusterKnows::Told(None) => "told: oc get events -n skewguard".to_owned(),
+        ClusterKnows::CannotBeTold(why) => format!("cannot be told: {why}"),
     }
 }

@@ -12,4 +12,4 @@ pub mod live;
 pub mod message;
 
 pub use install::{Change, pending_restore, refresh, restore, update};
-pub use message::{ClusterKnows, Context};
+pub use message::Context;

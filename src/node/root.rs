@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Symlinks followed in one path, as in the kernel (path_resolution(7)).
@@ -24,7 +24,6 @@ const MAX_SYMLINKS: usize = 40;
 #[derive(Debug)]
 pub struct Root {
     dir: OwnedFd,
-    path: PathBuf,
     live: bool,
 }
 
@@ -71,12 +70,12 @@ pub struct FileError {
 
 impl FileError {
     /// The content of `path` is not what it should be.
-    pub fn content(path: &str, what: impl std::fmt::Display) -> Self {
+    pub(crate) fn content(path: &str, what: impl std::fmt::Display) -> Self {
         Self { path: path.to_owned(), problem: Problem::Content(crate::text::word(&what.to_string())) }
     }
 
     /// The kernel said no to something done to `path`.
-    pub fn io(path: &str, error: impl Into<std::io::Error>) -> Self {
+    pub(crate) fn io(path: &str, error: impl Into<std::io::Error>) -> Self {
         Self { path: path.to_owned(), problem: Problem::Io(error.into()) }
     }
 }
@@ -93,17 +92,12 @@ impl Root {
             let (root, slash) = (fstat(&dir)?, nix::sys::stat::stat("/")?);
             (root.st_dev, root.st_ino) == (slash.st_dev, slash.st_ino)
         };
-        Ok(Self { dir, path: path.to_owned(), live })
+        Ok(Self { dir, live })
     }
 
     /// Whether this is the running system, with its D-Bus, journal and console. `/` by any name counts.
     pub fn is_live(&self) -> bool {
         self.live
-    }
-
-    /// The directory as it was given.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Reads a regular file of at most `max` bytes; `None` where there is none.
@@ -145,7 +139,7 @@ impl Root {
     ///
     /// # Errors
     /// As there, and where the bytes are not UTF-8.
-    pub fn read_text(&self, path: &str, max: u64) -> Result<Option<String>, FileError> {
+    pub(crate) fn read_text(&self, path: &str, max: u64) -> Result<Option<String>, FileError> {
         let Some(bytes) = self.read(path, max)? else { return Ok(None) };
         String::from_utf8(bytes).map(Some).map_err(|_| FileError::content(path, "is not UTF-8 text"))
     }
@@ -162,7 +156,7 @@ impl Root {
     ///
     /// # Errors
     /// The kernel says no.
-    pub fn changed(&self, path: &str) -> Result<Option<SystemTime>, FileError> {
+    pub(crate) fn changed(&self, path: &str) -> Result<Option<SystemTime>, FileError> {
         let Some(Place { dir, name }) = self.find(path).map_err(|e| FileError::io(path, e))? else { return Ok(None) };
         let name = name.unwrap_or_else(|| OsString::from("."));
         let stat = fstatat(&dir, name.as_os_str(), AtFlags::AT_SYMLINK_NOFOLLOW).map_err(|e| FileError::io(path, e))?;
@@ -186,7 +180,7 @@ impl Root {
     ///
     /// # Errors
     /// Not a directory, or the kernel says no.
-    pub fn list(&self, path: &str, max: usize) -> Result<Vec<OsString>, FileError> {
+    pub(crate) fn list(&self, path: &str, max: usize) -> Result<Vec<OsString>, FileError> {
         let Some(dir) = self.find_dir(path)? else { return Ok(Vec::new()) };
         let mut dir = nix::dir::Dir::openat(&dir, ".", OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())
             .map_err(|e| FileError::io(path, e))?;
@@ -221,7 +215,7 @@ impl Root {
     ///
     /// # Errors
     /// As there.
-    pub fn write_soon(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
+    pub(crate) fn write_soon(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
         self.replace(path, bytes, mode, |_| Ok(()))
     }
 
@@ -240,7 +234,7 @@ impl Root {
     }
 
     /// Removes from a directory the temporary files that killed processes left.
-    pub fn sweep(&self, path: &str) {
+    pub(crate) fn sweep(&self, path: &str) {
         if let Ok(Some(dir)) = self.find_dir(path) {
             leftover::sweep(&dir);
         }
@@ -250,7 +244,7 @@ impl Root {
     ///
     /// # Errors
     /// The kernel says no; `from` is a directory or does not exist.
-    pub fn hard_link(&self, from: &str, to: &str) -> Result<(), FileError> {
+    pub(crate) fn hard_link(&self, from: &str, to: &str) -> Result<(), FileError> {
         let missing = |path: &str| FileError::io(path, Errno::ENOENT);
         let (from_dir, from_name) = self.parent(from)?.ok_or_else(|| missing(from))?;
         let (to_dir, to_name) = self.parent(to)?.ok_or_else(|| missing(to))?;
@@ -262,7 +256,7 @@ impl Root {
     ///
     /// # Errors
     /// The kernel says no; then nothing has changed.
-    pub fn rename(&self, from: &str, to: &str) -> Result<bool, FileError> {
+    pub(crate) fn rename(&self, from: &str, to: &str) -> Result<bool, FileError> {
         let (Some((from_dir, from_name)), Some((to_dir, to_name))) = (self.parent(from)?, self.parent(to)?) else { return Ok(false) };
         change(to, || match renameat(&from_dir, from_name.as_os_str(), &to_dir, to_name.as_os_str()) {
             Ok(()) => Ok(true),
@@ -283,7 +277,7 @@ impl Root {
     ///
     /// # Errors
     /// It is not empty, or the kernel says no.
-    pub fn remove_dir(&self, path: &str) -> Result<bool, FileError> {
+    pub(crate) fn remove_dir(&self, path: &str) -> Result<bool, FileError> {
         self.unlink(path, UnlinkatFlags::RemoveDir)
     }
 

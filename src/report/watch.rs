@@ -1,17 +1,7 @@
 //! What a run of the report tells to whom it may concern: the journal, and the console.
 
+pub use crate::verdict::ClusterKnows;
 use crate::verdict::Verdict;
-
-/// Whether the cluster knows of the verdict.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ClusterKnows {
-    /// Not yet.
-    NotYet,
-    /// It does: the report's name, where there is a report and not only an Event.
-    Told(Option<String>),
-    /// It was tried, and only a person can change the outcome.
-    CannotBeTold(String),
-}
 
 /// What happens on the way; for the journal and the console.
 pub trait Watcher {

@@ -275,6 +275,17 @@ pub struct Verdict {
     pub gate: Option<GateStatus>,
 }
 
+/// Whether the cluster knows of a verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClusterKnows {
+    /// Not yet.
+    NotYet,
+    /// It does: the report's name, where there is a report and not only an Event.
+    Told(Option<String>),
+    /// It was tried, and only a person can change the outcome: one clause that says why.
+    CannotBeTold(String),
+}
+
 impl Verdict {
     /// What the limits were applied to.
     pub fn judged_image(&self) -> Option<&BootImageStatus> {

@@ -2,8 +2,9 @@
 
 use crate::{Node, overridden};
 use proptest::prelude::*;
+use skewguard::console::Context;
 use skewguard::console::message::{issue, kernel_log, motd, short};
-use skewguard::console::{ClusterKnows, Context};
+use skewguard::verdict::ClusterKnows;
 use skewguard::verdict::{GateStatus, OverrideWord, Verdict};
 use std::process::Command;
 
@@ -97,7 +98,7 @@ proptest! {
         let policy = verdict.policy.as_mut().expect("the node has one");
         (policy.path, policy.limit_release, policy.help_text, policy.help_url) = (text(11), Some(text(12)), Some(text(13)), Some(text(14)));
         verdict.gate = Some(GateStatus { held, units: Vec::new(), error: Some(text(15)) });
-        for cluster in [ClusterKnows::NotYet, ClusterKnows::Reported { name: Some(text(0)) }, ClusterKnows::NotReportable { why: text(1) }] {
+        for cluster in [ClusterKnows::NotYet, ClusterKnows::Told(Some(text(0))), ClusterKnows::CannotBeTold(text(1))] {
             for address in [None, Some(text(2))] {
                 assert_message(&verdict, &Context { address, program: text(3), cluster: cluster.clone() });
             }

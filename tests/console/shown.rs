@@ -1,8 +1,9 @@
 //! From a verdict to the files of a node and back, as `enforce` and the report unit do it.
 
 use crate::Node;
-use skewguard::console::{self, Change, ClusterKnows, Context};
+use skewguard::console::{self, Change, Context};
 use skewguard::node::Root;
+use skewguard::verdict::ClusterKnows;
 use skewguard::verdict::{GateStatus, Verdict};
 use std::fs;
 
@@ -22,7 +23,7 @@ fn the_message_follows_the_verdict_and_what_the_cluster_knows() {
     let (dir, root) = node();
     let read = |name: &str| fs::read_to_string(dir.path().join(name)).expect("readable");
     let (refused, allowed) = (Node::default().verdict(), Node { image: Some("418.94.202511191518-0"), ..Node::default() }.verdict());
-    let told = Context { cluster: ClusterKnows::Reported { name: None }, ..Context::default() };
+    let told = Context { cluster: ClusterKnows::Told(None), ..Context::default() };
 
     // Where no message stands, news of the cluster put none there.
     assert_eq!(console::refresh(&root, &refused, &told).expect("works"), Change::Nothing);
@@ -67,7 +68,7 @@ fn whoever_writes_or_prints_the_message_next_says_what_is_known() {
     console::update(&root, &held(), &first).expect("works");
     assert!(read().contains("sudo /run/skewguard/bin/skewguard allow"), "the program that the units run: {}", read());
     let why = "403, the Role skewguard-report is missing there".to_owned();
-    let learnt = Context { address: Some("2001:db8::7".to_owned()), cluster: ClusterKnows::NotReportable { why }, ..first.clone() };
+    let learnt = Context { address: Some("2001:db8::7".to_owned()), cluster: ClusterKnows::CannotBeTold(why), ..first.clone() };
     console::refresh(&root, &held(), &learnt).expect("works");
     assert_eq!(read(), expected(&learnt));
     assert_eq!(Context::load(&root, &held()), learnt);

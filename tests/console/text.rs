@@ -3,9 +3,10 @@
 //! After a wanted change: `SKEWGUARD_BLESS=1 cargo test --test console` writes the files anew; read the diff.
 
 use crate::{Node, overridden};
+use skewguard::console::Context;
 use skewguard::console::message::{is_shown, issue, kernel_log, motd, short};
-use skewguard::console::{ClusterKnows, Context};
 use skewguard::policy::OnUndetermined;
+use skewguard::verdict::ClusterKnows;
 use skewguard::verdict::{
     Deployment, Facts, GateStatus, Override, OverrideSource, OverrideWord, PolicyInput, Reason, Stage, TargetInput, Verdict, decide,
 };
@@ -146,7 +147,7 @@ fn the_last_line_follows_what_the_cluster_knows() {
         let text = issue(&Node::default().verdict(), &Context { cluster, ..Context::default() });
         text.find("Cluster").map(|at| text[at..].trim_end().to_owned())
     };
-    let reported = |name: Option<&str>| ClusterKnows::Reported { name: name.map(str::to_owned) };
+    let reported = |name: Option<&str>| ClusterKnows::Told(name.map(str::to_owned));
     let why = "the cluster has no CRD bootimagereports.skewguard.dev (skewguard render manifests)";
     assert_eq!(line(ClusterKnows::NotYet).as_deref(), Some("Cluster not told yet (journalctl -u skewguard-report)"));
     assert_eq!(line(reported(None)).as_deref(), Some("Cluster told: oc get events -n skewguard"));
@@ -159,7 +160,7 @@ fn the_last_line_follows_what_the_cluster_knows() {
         Some("Cluster told: oc get bootimagereport -n skewguard")
     );
     assert_eq!(
-        line(ClusterKnows::NotReportable { why: why.to_owned() }).as_deref(),
+        line(ClusterKnows::CannotBeTold(why.to_owned())).as_deref(),
         Some("Cluster cannot be told: the cluster has no CRD bootimagereports.skewguard.dev\n        (skewguard render manifests)")
     );
 }

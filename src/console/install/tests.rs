@@ -87,7 +87,7 @@ fn hold(root: &Root, message: &str) -> Result<(), FileError> {
 }
 
 fn issue_of(root: &Root) -> Vec<u8> {
-    fs::read(root.path().join("etc/issue")).unwrap()
+    root.read(ISSUE, 1 << 20).unwrap().unwrap()
 }
 
 #[test]
