@@ -43,10 +43,6 @@ class Boot:
         """Waits until the node is no longer starting; what it is then."""
         return self.shell(STARTED, timeout=self._left()).strip()
 
-    def wait_idle(self):
-        """Waits until no job is left."""
-        self.shell("until [ -z \"$(systemctl list-jobs --plain --no-legend)\" ]; do sleep 0.3; done", timeout=self._left())
-
     def wait_reboot(self):
         """Waits until the node reboots by itself."""
         how = self.machine.wait_end(self.deadline)
