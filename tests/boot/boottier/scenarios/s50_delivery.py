@@ -120,8 +120,9 @@ def damaged(world):
 @scenario("delivered-for-another-architecture", "a MachineConfig for other nodes: the boot goes on, and nothing fails")
 def another_architecture(world):
     def for_arm(root):
-        unit = root / "etc/systemd/system" / UNPACK
-        unit.write_text(unit.read_text(encoding="ascii").replace("Architecture=x86-64", "Architecture=arm64"), encoding="ascii")
+        for name in (UNPACK, UNPACK_LATER):
+            unit = root / "etc/systemd/system" / name
+            unit.write_text(unit.read_text(encoding="ascii").replace("Architecture=x86-64", "Architecture=arm64"), encoding="ascii")
 
     second = without_program(world, for_arm)
     world.expect.equal(second.failed(), [], "systemctl --failed")
