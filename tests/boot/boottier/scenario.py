@@ -26,7 +26,8 @@ class Scenario:
 
 
 def scenario(name, summary, tier="fast", el8=None):
-    """Registers a function `play(world)` as a scenario, and again for el8: a fast one unless `el8` says no, a full one if it says so."""
+    """Registers a function `play(world)` as a scenario, and again for el8: a fast one unless `el8` says no, a full one if it says so;
+    in another tier if it names one."""
     timeout = QEMU_SCENARIO if tier == "full" else SCENARIO
 
     def register(play):
@@ -34,7 +35,7 @@ def scenario(name, summary, tier="fast", el8=None):
             raise ValueError(f"two scenarios are called {name}")
         _ALL[name] = Scenario(name, tier, summary, timeout, play)
         if el8 or (el8 is None and tier == "fast"):
-            _ALL[EL8 + name] = Scenario(EL8 + name, tier, f"on el8: {summary}", timeout, play)
+            _ALL[EL8 + name] = Scenario(EL8 + name, el8 if el8 in (*TIERS, MORE) else tier, f"on el8: {summary}", timeout, play)
         return play
 
     return register

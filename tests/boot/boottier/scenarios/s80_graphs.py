@@ -102,7 +102,7 @@ def register(release, platform, role, others, tier):
     summary = f"the units of {release} on {platform}, {role}" + (f" (the same: {also})" if also else "")
     # A cluster of every release but the newest may meet a RHEL 8 boot image.
     on_el8 = tier == "fast" and platform == "baremetal" and release != "main"
-    scenario(name, summary, tier, el8=on_el8)(lambda world: play(world, release, platform, role))
+    scenario(name, summary, tier, el8=MORE if on_el8 else False)(lambda world: play(world, release, platform, role))
 
 
 CHOSEN = set()
