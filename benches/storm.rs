@@ -13,9 +13,9 @@ use apiserver::{ApiServer, Options};
 use skewguard::node::Root;
 use skewguard::node::identity::Identity;
 use skewguard::node::kubeconfig::{Allow, BOOTSTRAP_KUBECONFIG};
-use skewguard::report::carrier::{Carrier, Identity as As, Network};
+use skewguard::report::carrier::{Carrier, Credentials, Network};
 use skewguard::report::random::chance;
-use skewguard::report::run::{Parts, run};
+use skewguard::report::run::{Outside, run};
 use skewguard::report::transport::{Limits, Request, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level, Watcher};
 use skewguard::verdict::Verdict;
@@ -57,7 +57,7 @@ struct Watched {
 }
 
 impl Carrier for Watched {
-    fn send(&self, identity: As, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
+    fn send(&self, identity: Credentials, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
         let (this, at) = (*self, self.started.elapsed());
         let is_report = request.path.ends_with("bootimagereports");
         let answer = self.network.send(identity, request);
@@ -202,7 +202,7 @@ fn main() -> ExitCode {
             running.spawn_local(async move {
                 let carrier = Watched { node: n, network, sent, started };
                 let (now, chance): (&dyn Fn() -> SystemTime, &dyn Fn() -> f64) = (&SystemTime::now, &chance);
-                run(Parts { root, identity, refresh: &|_| {}, bus: None, carrier, watcher, now, chance, once: false }).await
+                run(Outside { root, identity, refresh: &|_| {}, bus: None, carrier, watcher, now, chance, once: false }).await
             });
         }
         // Refused nodes go on for ever; it is over once both objects of each are there.

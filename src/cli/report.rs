@@ -9,7 +9,7 @@ use crate::node::kubeconfig::Allow;
 use crate::node::{ENCAPSULATED_PATH, Lock, Root};
 use crate::report::carrier::Network;
 use crate::report::random::chance;
-use crate::report::run::{End, Parts, run as deliver};
+use crate::report::run::{End, Outside, run as deliver};
 use crate::report::transport::Limits;
 use crate::report::watch::{ClusterKnows, Level, Watcher};
 use crate::verdict::Verdict;
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let end = runtime.block_on(async {
-        deliver(Parts {
+        deliver(Outside {
             root: &root,
             identity: Identity::read(&root, None).await,
             refresh: &|identity| identity.complete(&root),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// As whom a request is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Identity {
+pub enum Credentials {
     /// Any node that has not joined.
     Bootstrap,
     /// This node.
@@ -18,7 +18,7 @@ pub enum Identity {
 /// What carries a request; a seam for tests with a clock of their own.
 pub trait Carrier {
     /// Sends one request.
-    fn send(&self, identity: Identity, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static;
+    fn send(&self, identity: Credentials, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static;
 
     /// The name of this node in the cluster, which has its kubelet's kubeconfig.
     ///
@@ -45,32 +45,32 @@ impl Network<'_> {
     ///
     /// # Errors
     /// It cannot be read or used; the text names file and field.
-    pub fn kubeconfig(&self, identity: Identity) -> Result<Kubeconfig, TransportError> {
+    pub fn kubeconfig(&self, identity: Credentials) -> Result<Kubeconfig, TransportError> {
         let (root, path) = self.kubeconfig.unwrap_or((
             self.root,
             match identity {
-                Identity::Bootstrap => BOOTSTRAP_KUBECONFIG,
-                Identity::Kubelet => KUBELET_KUBECONFIG,
+                Credentials::Bootstrap => BOOTSTRAP_KUBECONFIG,
+                Credentials::Kubelet => KUBELET_KUBECONFIG,
             },
         ));
         load(root, path, self.allow).map_err(TransportError::setup)
     }
 
-    fn way(&self, identity: Identity) -> Result<Way, TransportError> {
+    fn connection(&self, identity: Credentials) -> Result<Connection, TransportError> {
         let kubeconfig = self.kubeconfig(identity)?;
         let choice = choose(host_facts(self.root)).map_err(TransportError::setup)?;
-        Ok(Way { kubeconfig, choice, limits: self.limits })
+        Ok(Connection { kubeconfig, choice, limits: self.limits })
     }
 }
 
 /// All that one request needs.
-struct Way {
+struct Connection {
     kubeconfig: Kubeconfig,
     choice: Choice,
     limits: Limits,
 }
 
-impl Way {
+impl Connection {
     /// Sends it; by the cluster's public name where the internal one is not known, see [`Kubeconfig::by_public_name`].
     async fn send(&self, request: &Request) -> Result<Response, TransportError> {
         let unresolved =
@@ -88,14 +88,14 @@ impl Way {
 }
 
 impl Carrier for Network<'_> {
-    fn send(&self, identity: Identity, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
-        let way = self.way(identity);
-        async move { way?.send(&request).await }
+    fn send(&self, identity: Credentials, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
+        let connection = self.connection(identity);
+        async move { connection?.send(&request).await }
     }
 
     /// From the certificate of the kubelet's kubeconfig.
     fn node_name(&self) -> Result<String, String> {
-        self.kubeconfig(Identity::Kubelet).map_err(|error| error.to_string())?.node_name()
+        self.kubeconfig(Credentials::Kubelet).map_err(|error| error.to_string())?.node_name()
     }
 }
 

@@ -3,7 +3,7 @@
 //! [`transport`] carries one request, [`answer`] says what came of it.
 //!
 //! [`situation`] reads what there is to tell; [`objects`], [`event`] and [`inventory`] say it as Kubernetes objects (pure); [`delivery`]
-//! decides when to send what (pure); [`run`] does it, through a [`carrier`].
+//! decides when to send what (pure); `matter` makes the requests of it; [`run`] sends them, through a [`carrier`], and [`watch`] says so.
 
 pub mod answer;
 pub mod carrier;
@@ -11,6 +11,7 @@ mod clock;
 pub mod delivery;
 pub mod event;
 pub mod inventory;
+mod matter;
 pub mod names;
 pub mod objects;
 pub mod random;

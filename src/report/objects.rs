@@ -26,7 +26,7 @@ pub const LIST_MAX: usize = 16;
 
 /// What a report is made from. The clock and the random installation id come from outside.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub struct ReportInput<'a> {
     /// The verdict, as `enforce` left it. Untrusted: it was read from a file.
     pub verdict: &'a Verdict,
     /// Who this node is.
@@ -161,7 +161,7 @@ pub fn is_reportable(verdict: &Verdict) -> bool {
 
 impl BootImageReport {
     /// Makes the report. Every text is printable and bounded, every list is bounded.
-    pub fn new(source: &Source<'_>) -> Self {
+    pub fn new(source: &ReportInput<'_>) -> Self {
         let verdict = source.verdict;
         let host = source.identity.hostname.as_deref().unwrap_or_default();
         let gate = verdict.gate.as_ref();

@@ -1,22 +1,19 @@
 //! The report as a whole: decides what there is to tell, and tells it until the cluster knows.
 
 use super::answer::{Answer, Channel, Retry};
-use super::carrier::{Carrier, Identity as As};
+use super::carrier::Carrier;
 use super::delivery::{Delivery, Standing};
-use super::event::{About, Event, NO_VERDICT, Regarding, no_verdict};
-use super::inventory::NodePatch;
-use super::names::{EVENT_INTERVAL, hex16, report_name, subdomain};
-use super::objects::{BootImageReport, Source, is_reportable};
+use super::event::{NO_VERDICT, no_verdict};
+use super::matter::Matter;
+use super::names::EVENT_INTERVAL;
 use super::situation::{Observed, Situation};
-use super::state::{State, installation};
-use super::transport::{Request, Response, TransportError};
-use super::watch::{ClusterKnows, Level, Watcher};
+use super::state::{Deliveries, installation};
+use super::transport::{Response, TransportError};
+use super::watch::{Level, News, Watcher};
 use super::{clock, situation};
 use crate::node::Root;
-use crate::node::bus::booted_deployment;
-use crate::node::identity::{BootedDeployment, Identity};
+use crate::node::identity::Identity;
 use crate::node::kubeconfig::KUBELET_KUBECONFIG;
-use crate::verdict::Verdict;
 use std::time::{Duration, SystemTime};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -31,7 +28,7 @@ const JOIN_PATIENCE: Duration = Duration::from_secs(2 * 60 * 60);
 const SPLAY: Duration = Duration::from_secs(5);
 
 /// What [`run`] needs from outside.
-pub struct Parts<'a, C, W> {
+pub struct Outside<'a, C, W> {
     /// The node.
     pub root: &'a Root,
     /// Who it is.
@@ -62,69 +59,36 @@ pub enum End {
 }
 
 /// Tells the cluster everything there is to tell. Without `once` it comes back when that is done, which is never while the node is held.
-pub async fn run<C: Carrier, W: Watcher>(parts: Parts<'_, C, W>) -> End {
-    let mut run = Run::new(parts);
+pub async fn run<C: Carrier, W: Watcher>(outside: Outside<'_, C, W>) -> End {
+    let mut run = Run::new(outside);
     run.plan();
     run.ask().await;
     run.deliver().await
 }
 
 struct Run<'a, C, W> {
-    parts: Parts<'a, C, W>,
+    outside: Outside<'a, C, W>,
     started: Instant,
     delivery: Delivery,
-    state: State,
-    installation: String,
-    /// The verdict that report and Event are about, and since when it stands.
-    reported: Option<Observed>,
-    /// What a Node is labelled with.
-    inventory: Option<Verdict>,
-    /// What an admin can do about it.
-    remediation: String,
-    /// rpm-ostree's view of the booted deployment.
-    rpm_ostree: Option<BootedDeployment>,
-    /// The report's name, and that part of the Event's.
-    name: String,
-    /// The Event is about a run without a verdict.
-    no_verdict: bool,
-    node_name: Option<String>,
+    delivered: Deliveries,
+    matter: Matter<'a>,
+    news: News,
     /// Why a node that has joined has no name yet; said once.
     nameless: Option<String>,
-    /// Why the cluster cannot be told, as far as a person has to mend it.
-    obstacle: Option<String>,
-    knows: ClusterKnows,
-    /// The address that the console was told.
-    address: Option<String>,
 }
 
 impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
-    fn new(mut parts: Parts<'a, C, W>) -> Self {
-        let state = State::load(parts.root).unwrap_or_else(|error| {
-            parts.watcher.line(Level::Warning, &format!("{error}; starting afresh"));
-            State::default()
+    fn new(mut outside: Outside<'a, C, W>) -> Self {
+        let delivered = Deliveries::load(outside.root).unwrap_or_else(|error| {
+            outside.watcher.line(Level::Warning, &format!("{error}; starting afresh"));
+            Deliveries::default()
         });
-        let (installation, problem) = installation(parts.root, parts.identity.machine_id.as_deref());
+        let (installation, problem) = installation(outside.root, outside.identity.machine_id.as_deref());
         if let Some(problem) = problem {
-            parts.watcher.line(Level::Warning, &format!("{problem}; the machine id is used instead"));
+            outside.watcher.line(Level::Warning, &format!("{problem}; the machine id is used instead"));
         }
-        Self {
-            parts,
-            started: Instant::now(),
-            delivery: Delivery::new(),
-            state,
-            installation,
-            reported: None,
-            inventory: None,
-            remediation: String::new(),
-            rpm_ostree: None,
-            name: String::new(),
-            no_verdict: false,
-            node_name: None,
-            nameless: None,
-            obstacle: None,
-            knows: ClusterKnows::NotYet,
-            address: None,
-        }
+        let matter = Matter::new(outside.root, std::mem::take(&mut outside.identity), installation);
+        Self { outside, started: Instant::now(), delivery: Delivery::new(), delivered, matter, news: News::new(), nameless: None }
     }
 
     fn now(&self) -> Duration {
@@ -132,20 +96,20 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
     }
 
     fn unix(&self) -> u64 {
-        clock::unix((self.parts.now)())
+        clock::unix((self.outside.now)())
     }
 
     /// A moment from now, at random.
     fn soon(&self) -> Duration {
-        self.now() + SPLAY.mul_f64((self.parts.chance)().clamp(0.0, 1.0))
+        self.now() + SPLAY.mul_f64((self.outside.chance)().clamp(0.0, 1.0))
     }
 
     /// Finds out what there is to tell, and what of it the cluster has already.
     fn plan(&mut self) {
         let mut notes = Vec::new();
-        let situation = situation::read(self.parts.root, &mut notes);
+        let situation = situation::read(self.outside.root, &mut notes);
         for note in notes {
-            self.parts.watcher.line(Level::Warning, &note);
+            self.outside.watcher.line(Level::Warning, &note);
         }
         match situation {
             Situation::Verdict(observed) => self.adopt(*observed),
@@ -157,29 +121,24 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
 
     /// Takes a verdict as the one to tell, and plans what follows.
     fn adopt(&mut self, observed: Observed) {
-        self.inventory = Some(observed.verdict.clone());
-        (self.node_name, self.no_verdict) = (None, false);
-        if is_reportable(&observed.verdict) {
-            self.plan_report(&observed.verdict);
-            self.reported = Some(observed);
+        self.matter.remediation = self.outside.watcher.remediation(&observed.verdict);
+        if self.matter.adopt(observed) {
+            self.plan_report();
         } else {
             [Channel::Report, Channel::Event].into_iter().for_each(|channel| self.delivery.stop(channel));
-            self.reported = None;
         }
-        self.news();
+        self.tell_console();
     }
 
-    fn plan_report(&mut self, verdict: &Verdict) {
+    fn plan_report(&mut self) {
         let soon = self.soon();
-        self.remediation = self.parts.watcher.remediation(verdict);
-        self.name = self.name_of(Some(verdict));
-        if let Some(known) = self.state.known_report(&self.name) {
-            self.name = known.to_owned();
+        if let Some(known) = self.delivered.known_report(&self.matter.name) {
+            self.matter.name = known.to_owned();
             self.delivery.delivered_before(Channel::Report);
         } else {
             self.delivery.want(Channel::Report, soon);
         }
-        match self.state.last_event(&self.name) {
+        match self.delivered.last_event(&self.matter.name) {
             None => self.delivery.want(Channel::Event, soon),
             Some(at) if self.is_held() => {
                 // A clock that went back makes it due at once.
@@ -192,36 +151,19 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
 
     /// Asks hostnamed and rpm-ostree for what a new report says.
     async fn ask(&mut self) {
-        let Some(bus) = self.parts.bus else { return };
-        if !matches!(self.delivery.standing(Channel::Report), Standing::Due(_)) {
-            return;
-        }
-        self.parts.identity = Identity::read(self.parts.root, Some(bus)).await;
-        self.rpm_ostree = booted_deployment(bus).await;
-        self.name = self.name_of(self.told().as_ref());
-    }
-
-    /// The verdict to tell, as things are now.
-    fn told(&self) -> Option<Verdict> {
-        self.reported.as_ref().map(|observed| situation::as_it_is_now(self.parts.root, &observed.verdict))
-    }
-
-    /// The name of the report of a verdict, or of what there is no verdict for, as the host is called now.
-    fn name_of(&self, verdict: Option<&Verdict>) -> String {
-        let host = self.parts.identity.hostname.as_deref().unwrap_or_default();
-        match verdict {
-            Some(verdict) => report_name(host, &self.installation, verdict),
-            None => format!("{}-{}", subdomain(host), hex16(&[&self.installation, "\n", NO_VERDICT])),
+        if let Some(bus) = self.outside.bus
+            && matches!(self.delivery.standing(Channel::Report), Standing::Due(_))
+        {
+            self.matter.ask(bus).await;
         }
     }
 
     fn plan_no_verdict(&mut self, damaged: Option<String>) {
         let why = damaged.map(|damaged| format!(" ({damaged})")).unwrap_or_default();
         let line = format!("{NO_VERDICT}: {}{why}. See journalctl -b -u skewguard.service", no_verdict(self.is_held()));
-        self.parts.watcher.line(Level::Error, &line);
-        self.no_verdict = true;
-        self.name = self.name_of(None);
-        if self.state.was_no_verdict_told(&situation::boot_id(self.parts.root)) {
+        self.outside.watcher.line(Level::Error, &line);
+        self.matter.adopt_no_verdict();
+        if self.delivered.was_no_verdict_told(&situation::boot_id(self.outside.root)) {
             self.delivery.delivered_before(Channel::Event);
         } else {
             self.delivery.want(Channel::Event, self.soon());
@@ -230,85 +172,51 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
 
     /// Once the node has joined, its label is due.
     fn look_for_join(&mut self) {
-        if self.node_name.is_some() || self.parts.root.exists(KUBELET_KUBECONFIG).is_ok_and(|there| !there) {
+        if self.matter.node_name.is_some() || self.outside.root.exists(KUBELET_KUBECONFIG).is_ok_and(|there| !there) {
             return;
         }
-        let node = match self.parts.carrier.node_name() {
+        let node = match self.outside.carrier.node_name() {
             Ok(node) => node,
             Err(why) if self.nameless.as_ref() == Some(&why) => return,
             Err(why) => {
-                self.parts.watcher.line(Level::Warning, &format!("{} not delivered: {why}", Channel::Node.as_str()));
+                self.outside.watcher.line(Level::Warning, &format!("{} not delivered: {why}", Channel::Node.as_str()));
                 self.nameless = Some(why);
                 return;
             }
         };
-        if self.inventory.is_none() {
-            self.inventory = situation::decide_now(self.parts.root);
+        if self.matter.inventory.is_none() {
+            self.matter.inventory = situation::decide_now(self.outside.root);
         }
-        let Some(verdict) = &self.inventory else { return };
-        if self.state.has_node_patch(&NodePatch::new(verdict).digest(&node, &situation::boot_id(self.parts.root))) {
+        let Some(digest) = self.matter.label_digest(&node) else { return };
+        if self.delivered.has_node_patch(&digest) {
             self.delivery.delivered_before(Channel::Node);
         } else {
             self.delivery.want(Channel::Node, self.now());
         }
         self.nameless = None;
-        self.node_name = Some(node);
+        self.matter.node_name = Some(node);
     }
 
     fn is_held(&self) -> bool {
-        situation::is_held(self.parts.root)
-    }
-
-    /// The request of a channel, with everything as it is now: the node may have been let through while the cluster could not be reached.
-    fn request(&mut self, channel: Channel) -> Option<(As, Request)> {
-        // The network may have come up since. A report that the cluster has, or that is on its way there, keeps its name.
-        (self.parts.refresh)(&mut self.parts.identity);
-        let on_its_way = channel != Channel::Report && self.delivery.standing(Channel::Report) == Standing::InFlight;
-        if !on_its_way && self.state.known_report(&self.name).is_none() {
-            self.name = self.name_of(self.told().as_ref());
-        }
-        match channel {
-            Channel::Report => {
-                let report = BootImageReport::new(&Source {
-                    verdict: &self.told()?,
-                    observed: self.reported.as_ref()?.at,
-                    identity: &self.parts.identity,
-                    rpm_ostree: self.rpm_ostree.as_ref(),
-                    remediation: &self.remediation,
-                    installation: &self.installation,
-                });
-                Some((As::Bootstrap, report.request()))
-            }
-            Channel::Event => {
-                let told = self.told();
-                let about = if self.no_verdict { About::NoVerdict { held: self.is_held() } } else { About::Verdict(told.as_ref()?) };
-                let regarding = if self.state.known_report(&self.name).is_some() {
-                    Regarding::report(&self.name, self.state.report_uid(&self.name))
-                } else {
-                    Regarding::namespace()
-                };
-                let event = Event::new(about, &self.name, regarding, &self.parts.identity, (self.parts.now)());
-                Some((As::Bootstrap, event.request()))
-            }
-            Channel::Node => Some((As::Kubelet, NodePatch::new(self.inventory.as_ref()?).request(self.node_name.as_ref()?))),
-        }
+        situation::is_held(self.outside.root)
     }
 
     async fn deliver(&mut self) -> End {
         let mut under_way: JoinSet<(Channel, String, Result<Response, TransportError>)> = JoinSet::new();
         loop {
             for channel in self.delivery.due(self.now()) {
-                if let Some((identity, request)) = self.request(channel) {
-                    let (answer, name) = (self.parts.carrier.send(identity, request), self.subject(channel).to_owned());
+                self.look_at_the_host(channel);
+                if let Some((credentials, request)) = self.matter.request(channel, &self.delivered, (self.outside.now)()) {
+                    let (answer, name) = (self.outside.carrier.send(credentials, request), self.matter.subject(channel).to_owned());
                     under_way.spawn(async move { (channel, name, answer.await) });
                 } else {
                     self.delivery.stop(channel);
                 }
             }
             let wake = self.wake();
-            let tried = self.parts.once && !self.delivery.is_first_try_due(self.now() + POLL);
+            let tried = self.outside.once && !self.delivery.is_first_try_due(self.now() + POLL);
             if under_way.is_empty() && (wake.is_none() || tried) {
-                return if self.parts.once && (self.delivery.is_failing() || self.nameless.is_some()) {
+                return if self.outside.once && (self.delivery.is_failing() || self.nameless.is_some()) {
                     End::Undelivered
                 } else {
                     End::Done
@@ -324,11 +232,20 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
     }
 
+    /// The network may have come up since. A report that the cluster has, or that is on its way there, keeps its name.
+    fn look_at_the_host(&mut self, channel: Channel) {
+        (self.outside.refresh)(&mut self.matter.identity);
+        let on_its_way = channel != Channel::Report && self.delivery.standing(Channel::Report) == Standing::InFlight;
+        if !on_its_way && self.delivered.known_report(&self.matter.name).is_none() {
+            self.matter.rename();
+        }
+    }
+
     /// How long to sleep at most; `None` where nothing is left to wait for.
     fn wake(&self) -> Option<Duration> {
         let now = self.now();
         let next = self.delivery.next().map(|at| at.saturating_sub(now));
-        let watching = self.is_held() || self.node_name.is_none() && now < JOIN_PATIENCE && !self.parts.once;
+        let watching = self.is_held() || self.matter.node_name.is_none() && now < JOIN_PATIENCE && !self.outside.once;
         match next {
             Some(next) => Some(if watching { next.min(POLL) } else { next }),
             None if watching || self.delivery.in_flight() => Some(POLL),
@@ -338,16 +255,17 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
 
     /// The node may have joined, or been let through, or been decided about anew.
     fn look_again(&mut self) {
-        (self.parts.refresh)(&mut self.parts.identity);
-        self.news();
+        (self.outside.refresh)(&mut self.matter.identity);
+        self.tell_console();
         if !self.delivery.in_flight()
-            && let Some(observed) = situation::this_boots(self.parts.root)
-            && self.inventory.as_ref() != Some(&observed.verdict)
+            && let Some(observed) = situation::this_boots(self.outside.root)
+            && self.matter.inventory.as_ref() != Some(&observed.verdict)
         {
             self.adopt(observed);
         }
         self.look_for_join();
-        let repeating = self.state.last_event(&self.name).is_some() && matches!(self.delivery.standing(Channel::Event), Standing::Due(_));
+        let repeating =
+            self.delivered.last_event(&self.matter.name).is_some() && matches!(self.delivery.standing(Channel::Event), Standing::Due(_));
         if repeating && !self.is_held() {
             self.delivery.delivered_before(Channel::Event);
         }
@@ -356,73 +274,53 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
     /// Takes the answer about `name` in.
     fn answered(&mut self, channel: Channel, name: &str, result: Result<Response, TransportError>) {
         let answer = Answer::read(channel, result);
-        let repeat = !self.no_verdict && self.is_held();
-        let mended_by_a_person = self.delivery.answered(channel, self.now(), &answer, (self.parts.chance)(), repeat);
-        if self.parts.once && matches!(answer, Answer::Failed { .. }) {
+        let repeat = !self.matter.no_verdict && self.is_held();
+        let mended_by_a_person = self.delivery.answered(channel, self.now(), &answer, (self.outside.chance)(), repeat);
+        if self.outside.once && matches!(answer, Answer::Failed { .. }) {
             self.delivery.stop(channel);
         }
         match &answer {
             Answer::Delivered { uid, already } => {
                 self.keep(channel, name, uid.as_deref());
                 let how = if *already { "was delivered before" } else { "delivered" };
-                self.parts.watcher.line(Level::Info, &format!("{} {how}: {name}", channel.as_str()));
+                self.outside.watcher.line(Level::Info, &format!("{} {how}: {name}", channel.as_str()));
             }
             Answer::Failed { why, .. } => {
                 let next = match self.delivery.standing(channel) {
                     Standing::Due(at) => format!("; next try in {} s", at.saturating_sub(self.now()).as_secs()),
                     _ => String::new(),
                 };
-                self.parts.watcher.line(Level::Warning, &format!("{} not delivered: {why}{next}", channel.as_str()));
+                self.outside.watcher.line(Level::Warning, &format!("{} not delivered: {why}{next}", channel.as_str()));
             }
         }
         // The latest answer counts: after a Role that was missing, a server that is away is all that is known.
         if let Answer::Failed { retry, brief, .. } = &answer
             && channel != Channel::Node
         {
-            let only_try = self.parts.once && *retry == Retry::SlowlyIfRepeated;
-            self.obstacle = (mended_by_a_person || only_try).then(|| brief.clone());
+            let only_try = self.outside.once && *retry == Retry::SlowlyIfRepeated;
+            self.news.obstacle = (mended_by_a_person || only_try).then(|| brief.clone());
         }
-        self.news();
-    }
-
-    fn subject(&self, channel: Channel) -> &str {
-        match channel {
-            Channel::Report | Channel::Event => &self.name,
-            Channel::Node => self.node_name.as_deref().unwrap_or_default(),
-        }
+        self.tell_console();
     }
 
     /// Keeps what was delivered for later boots.
     fn keep(&mut self, channel: Channel, name: &str, uid: Option<&str>) {
         match channel {
-            Channel::Report => self.state.report_delivered(name, uid),
-            Channel::Event if self.no_verdict => self.state.no_verdict_told(&situation::boot_id(self.parts.root)),
-            Channel::Event => self.state.event_delivered(name, self.unix()),
+            Channel::Report => self.delivered.report_delivered(name, uid),
+            Channel::Event if self.matter.no_verdict => self.delivered.no_verdict_told(&situation::boot_id(self.outside.root)),
+            Channel::Event => self.delivered.event_delivered(name, self.unix()),
             Channel::Node => {
-                if let Some(verdict) = &self.inventory {
-                    self.state.node_patched(&NodePatch::new(verdict).digest(name, &situation::boot_id(self.parts.root)));
+                if let Some(digest) = self.matter.label_digest(name) {
+                    self.delivered.node_patched(&digest);
                 }
             }
         }
-        if let Err(error) = self.state.save(self.parts.root) {
-            self.parts.watcher.line(Level::Warning, &format!("{error}; the next boot will ask the cluster again"));
+        if let Err(error) = self.delivered.save(self.outside.root) {
+            self.outside.watcher.line(Level::Warning, &format!("{error}; the next boot will ask the cluster again"));
         }
     }
 
-    /// Tells the console what the cluster knows by now and at which address the node is, where that has changed.
-    fn news(&mut self) {
-        let Some(verdict) = self.told() else { return };
-        let knows = if self.state.known_report(&self.name).is_some() {
-            ClusterKnows::Told(Some(self.name.clone()))
-        } else if self.state.last_event(&self.name).is_some() {
-            ClusterKnows::Told(None)
-        } else {
-            self.obstacle.clone().map_or(ClusterKnows::NotYet, ClusterKnows::CannotBeTold)
-        };
-        let address = self.parts.identity.addresses.first().cloned();
-        let news = knows != self.knows || address != self.address;
-        if news && self.parts.watcher.cluster_knows(&verdict, &knows, address.as_deref()) {
-            (self.knows, self.address) = (knows, address);
-        }
+    fn tell_console(&mut self) {
+        self.news.tell(&mut self.outside.watcher, &self.matter, &self.delivered);
     }
 }

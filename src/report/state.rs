@@ -22,7 +22,7 @@ const REPORTS_MAX: usize = 16;
 /// What was delivered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct State {
+pub struct Deliveries {
     api_version: String,
     kind: String,
     /// Reports that the cluster has, the latest last.
@@ -55,7 +55,7 @@ pub struct LastEvent {
     pub at: u64,
 }
 
-impl Default for State {
+impl Default for Deliveries {
     fn default() -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
@@ -68,7 +68,7 @@ impl Default for State {
     }
 }
 
-impl State {
+impl Deliveries {
     /// Reads the state; a fresh one where there is none.
     ///
     /// # Errors

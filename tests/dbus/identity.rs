@@ -5,8 +5,8 @@ use crate::bus::Bus;
 use skewguard::node::Root;
 use skewguard::node::bus::{booted_deployment, hostname};
 use skewguard::node::identity::{BootedDeployment, Identity};
-use skewguard::report::carrier::{Carrier, Identity as As};
-use skewguard::report::run::{End, Parts, run};
+use skewguard::report::carrier::{Carrier, Credentials};
+use skewguard::report::run::{End, Outside, run};
 use skewguard::report::transport::{Request, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level, Watcher};
 use skewguard::verdict::Verdict;
@@ -144,7 +144,7 @@ async fn odd_answers_of_rpm_ostree_are_none() {
 struct Cluster(Arc<Mutex<Vec<serde_json::Value>>>);
 
 impl Carrier for Cluster {
-    fn send(&self, _: As, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
+    fn send(&self, _: Credentials, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
         self.0.lock().expect("no panic before").push(serde_json::from_slice(&request.body).expect("JSON"));
         async { Ok(Response { status: 201, retry_after: None, body: br#"{"metadata":{"name":"a"}}"#.to_vec() }) }
     }
@@ -179,7 +179,7 @@ async fn a_report_holds_both_answers_and_a_later_boot_asks_nobody() {
     root.write("/run/skewguard/verdict.json", &serde_json::to_vec(&verdict).expect("JSON"), 0o644).expect("written");
     let cluster = Cluster::default();
     for _boot in 0..2 {
-        let parts = Parts {
+        let parts = Outside {
             root: &root,
             identity: Identity::default(),
             refresh: &|_| {},

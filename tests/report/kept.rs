@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use skewguard::console;
 use skewguard::node::{KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record};
 use skewguard::report::situation::{Situation, read};
-use skewguard::report::state::{STATE_PATH, State};
+use skewguard::report::state::{Deliveries, STATE_PATH};
 use skewguard::verdict::{Action, Reason, Stage, Verdict};
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn what_the_oldest_agent_kept_is_read() {
     assert_eq!((verdict.reason, verdict.deployment.stage), (Reason::BelowMinimumOcpVersion, Stage::FirstBoot));
     let record = Record::load(&node.root).unwrap().unwrap();
     assert_eq!(record.image().unwrap().text(), "412.86.202303211731-0");
-    let state = State::load(&node.root).unwrap();
+    let state = Deliveries::load(&node.root).unwrap();
     assert_eq!(state.report_uid("worker-3-a17216e094f6e4ff"), Some("7c1f6b1e-8f0a-4d5e-9d55-0a1b2c3d4e5f"));
     assert_eq!(state.last_event("worker-3-a17216e094f6e4ff"), Some(1_772_323_200));
     console::restore(&node.root).unwrap();

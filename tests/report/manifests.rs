@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use skewguard::node::identity::Identity;
 use skewguard::render::manifests::Manifests;
 use skewguard::report::event::{About, Event, Regarding};
-use skewguard::report::objects::{BootImageReport, Source};
+use skewguard::report::objects::{BootImageReport, ReportInput};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -221,7 +221,7 @@ fn denied(policy: &str, user: &str, operation: &str, object: &Value) -> Vec<Stri
 
 fn sample_report() -> Value {
     let verdict = sample::refused();
-    let source = Source {
+    let source = ReportInput {
         verdict: &verdict,
         identity: &sample::identity(),
         rpm_ostree: None,

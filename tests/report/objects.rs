@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use skewguard::node::identity::{BootedDeployment, Identity};
 use skewguard::report::event::{About, Event, Regarding};
 use skewguard::report::inventory::NodePatch;
-use skewguard::report::objects::{BootImageReport, Source, is_reportable};
+use skewguard::report::objects::{BootImageReport, ReportInput, is_reportable};
 use skewguard::verdict::{Action, Outcome, Verdict};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,7 @@ fn now() -> SystemTime {
 
 fn report(verdict: &Verdict) -> Value {
     let rpm_ostree = BootedDeployment { version: Some("411.86.202308081056-0".to_owned()), ..BootedDeployment::default() };
-    let report = BootImageReport::new(&Source {
+    let report = BootImageReport::new(&ReportInput {
         verdict,
         identity: &sample::identity(),
         rpm_ostree: Some(&rpm_ostree),
@@ -191,7 +191,7 @@ fn a_node_is_labelled_and_the_annotation_keeps_the_version_whole() {
 #[test]
 fn requests_go_where_the_role_allows_them() {
     let verdict = sample::refused();
-    let source = Source {
+    let source = ReportInput {
         verdict: &verdict,
         identity: &Identity::default(),
         rpm_ostree: None,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use skewguard::node::identity::{BootedDeployment, Identity};
 use skewguard::report::event::{About, Event, Regarding};
 use skewguard::report::inventory::NodePatch;
-use skewguard::report::objects::{BootImageReport, Source};
+use skewguard::report::objects::{BootImageReport, ReportInput};
 use skewguard::verdict::{Finding, GateStatus, Reason, RuleResult, Verdict};
 use std::path::Path;
 use std::sync::LazyLock;
@@ -22,7 +22,7 @@ const NONE: [&str; 0] = [];
 
 fn report(verdict: &Verdict, identity: &Identity, seconds: u64) -> Value {
     let rpm_ostree = BootedDeployment { version: Some("x".repeat(600)), ..BootedDeployment::default() };
-    serde_json::to_value(BootImageReport::new(&Source {
+    serde_json::to_value(BootImageReport::new(&ReportInput {
         verdict,
         identity,
         rpm_ostree: Some(&rpm_ostree),

@@ -3,8 +3,8 @@
 use crate::sample;
 use serde_json::Value;
 use skewguard::node::Root;
-use skewguard::report::carrier::{Carrier, Identity};
-use skewguard::report::run::{End, Parts, run};
+use skewguard::report::carrier::{Carrier, Credentials};
+use skewguard::report::run::{End, Outside, run};
 use skewguard::report::transport::{Failure, Request, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level, Watcher};
 use skewguard::verdict::Verdict;
@@ -20,7 +20,7 @@ type Rule = dyn Fn(Duration, &str) -> Reply + Send + Sync;
 #[derive(Debug, Clone)]
 pub(crate) struct Arrived {
     pub(crate) at: Duration,
-    pub(crate) identity: Identity,
+    pub(crate) identity: Credentials,
     pub(crate) path: String,
     pub(crate) body: Value,
 }
@@ -61,7 +61,7 @@ impl Cluster {
 }
 
 impl Carrier for Cluster {
-    fn send(&self, identity: Identity, request: Request) -> impl Future<Output = Reply> + Send + 'static {
+    fn send(&self, identity: Credentials, request: Request) -> impl Future<Output = Reply> + Send + 'static {
         let (cluster, at) = (self.clone(), self.started.elapsed());
         async move {
             tokio::time::sleep(cluster.patience).await;
@@ -155,8 +155,13 @@ impl Node {
         self.root.write(path, text.as_bytes(), 0o644).unwrap();
     }
 
-    pub(crate) fn parts<'a>(&'a self, cluster: &Cluster, log: &Log, now: &'a dyn Fn() -> std::time::SystemTime) -> Parts<'a, Cluster, Log> {
-        Parts {
+    pub(crate) fn parts<'a>(
+        &'a self,
+        cluster: &Cluster,
+        log: &Log,
+        now: &'a dyn Fn() -> std::time::SystemTime,
+    ) -> Outside<'a, Cluster, Log> {
+        Outside {
             root: &self.root,
             identity: sample::identity(),
             refresh: &|_| {},

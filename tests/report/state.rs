@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use skewguard::node::Root;
-use skewguard::report::state::{INSTALLATION_PATH, STATE_PATH, State, installation};
+use skewguard::report::state::{Deliveries, INSTALLATION_PATH, STATE_PATH, installation};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -13,14 +13,14 @@ fn root() -> (tempfile::TempDir, Root) {
 #[test]
 fn what_was_delivered_is_known_at_the_next_boot() {
     let (_dir, root) = root();
-    let mut state = State::load(&root).unwrap();
+    let mut state = Deliveries::load(&root).unwrap();
     assert!(state.known_report("a-1").is_none());
     state.report_delivered("a-1", Some("uid-1"));
     state.event_delivered("a-1", 1_772_323_200);
     state.node_patched("digest");
     state.no_verdict_told("boot-1");
     state.save(&root).unwrap();
-    let state = State::load(&root).unwrap();
+    let state = Deliveries::load(&root).unwrap();
     assert!(state.known_report("a-1").is_some() && state.known_report("a-2").is_none());
     assert_eq!(state.report_uid("a-1"), Some("uid-1"));
     assert_eq!((state.last_event("a-1"), state.last_event("a-2")), (Some(1_772_323_200), None));
@@ -31,7 +31,7 @@ fn what_was_delivered_is_known_at_the_next_boot() {
 #[test]
 fn the_state_stays_small() {
     let (dir, root) = root();
-    let mut state = State::default();
+    let mut state = Deliveries::default();
     for n in 0..1000 {
         state.report_delivered(&format!("host-{n:016x}"), Some(&"u".repeat(10_000)));
     }
@@ -45,7 +45,7 @@ fn a_damaged_state_is_an_error_that_names_the_file() {
     for bytes in ["", "{", "[]", r#"{"apiVersion":1}"#, "\u{0}", &"[".repeat(200_000)] {
         let (_dir, root) = root();
         root.write(STATE_PATH, bytes.as_bytes(), 0o644).unwrap();
-        let error = State::load(&root).unwrap_err().to_string();
+        let error = Deliveries::load(&root).unwrap_err().to_string();
         assert!(error.starts_with(STATE_PATH), "{error}");
     }
 }
@@ -84,6 +84,6 @@ proptest! {
     fn no_bytes_break_it(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let (_dir, root) = root();
         root.write(STATE_PATH, &bytes, 0o644).unwrap();
-        let _ = State::load(&root);
+        let _ = Deliveries::load(&root);
     }
 }

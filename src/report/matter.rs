@@ -1,0 +1,142 @@
+//! What there is to tell the cluster about this node, and the requests that tell it.
+
+use super::answer::Channel;
+use super::carrier::Credentials;
+use super::event::{About, Event, NO_VERDICT, Regarding};
+use super::inventory::NodePatch;
+use super::names::{hex16, report_name, subdomain};
+use super::objects::{BootImageReport, ReportInput, is_reportable};
+use super::situation::{self, Observed};
+use super::state::Deliveries;
+use super::transport::Request;
+use crate::node::Root;
+use crate::node::bus::booted_deployment;
+use crate::node::identity::{BootedDeployment, Identity};
+use crate::verdict::Verdict;
+use std::time::SystemTime;
+
+/// What there is to tell.
+pub(super) struct Matter<'a> {
+    root: &'a Root,
+    /// Who this node is.
+    pub(super) identity: Identity,
+    /// The installation's random id.
+    installation: String,
+    /// The verdict that report and Event are about, and since when it stands.
+    reported: Option<Observed>,
+    /// What a Node is labelled with.
+    pub(super) inventory: Option<Verdict>,
+    /// The Event is about a run without a verdict.
+    pub(super) no_verdict: bool,
+    /// The report's name, and that part of the Event's.
+    pub(super) name: String,
+    /// The Node's name, once the node has joined.
+    pub(super) node_name: Option<String>,
+    /// What an admin can do about it.
+    pub(super) remediation: String,
+    /// rpm-ostree's view of the booted deployment.
+    rpm_ostree: Option<BootedDeployment>,
+}
+
+impl<'a> Matter<'a> {
+    pub(super) fn new(root: &'a Root, identity: Identity, installation: String) -> Self {
+        Self {
+            root,
+            identity,
+            installation,
+            reported: None,
+            inventory: None,
+            no_verdict: false,
+            name: String::new(),
+            node_name: None,
+            remediation: String::new(),
+            rpm_ostree: None,
+        }
+    }
+
+    /// Takes a verdict as the one to tell. Whether a node that has not joined reports it.
+    pub(super) fn adopt(&mut self, observed: Observed) -> bool {
+        self.inventory = Some(observed.verdict.clone());
+        (self.node_name, self.no_verdict) = (None, false);
+        self.reported = is_reportable(&observed.verdict).then_some(observed);
+        self.name = self.name_of(self.reported.as_ref().map(|observed| &observed.verdict));
+        self.reported.is_some()
+    }
+
+    /// Takes a run without a verdict as what there is to tell.
+    pub(super) fn adopt_no_verdict(&mut self) {
+        self.no_verdict = true;
+        self.name = self.name_of(None);
+    }
+
+    /// The verdict to tell, as things are now.
+    pub(super) fn verdict(&self) -> Option<Verdict> {
+        self.reported.as_ref().map(|observed| situation::as_it_is_now(self.root, &observed.verdict))
+    }
+
+    /// Asks hostnamed and rpm-ostree for what a new report says.
+    pub(super) async fn ask(&mut self, bus: &str) {
+        self.identity = Identity::read(self.root, Some(bus)).await;
+        self.rpm_ostree = booted_deployment(bus).await;
+        self.rename();
+    }
+
+    /// Names the report as the host is called, and the verdict stands, now.
+    pub(super) fn rename(&mut self) {
+        self.name = self.name_of(self.verdict().as_ref());
+    }
+
+    fn name_of(&self, verdict: Option<&Verdict>) -> String {
+        let host = self.identity.hostname.as_deref().unwrap_or_default();
+        match verdict {
+            Some(verdict) => report_name(host, &self.installation, verdict),
+            None => format!("{}-{}", subdomain(host), hex16(&[&self.installation, "\n", NO_VERDICT])),
+        }
+    }
+
+    /// The name of what is sent on a channel.
+    pub(super) fn subject(&self, channel: Channel) -> &str {
+        match channel {
+            Channel::Report | Channel::Event => &self.name,
+            Channel::Node => self.node_name.as_deref().unwrap_or_default(),
+        }
+    }
+
+    /// What tells whether the Node of that name has its label, for this boot.
+    pub(super) fn label_digest(&self, node: &str) -> Option<String> {
+        self.inventory.as_ref().map(|verdict| NodePatch::new(verdict).digest(node, &situation::boot_id(self.root)))
+    }
+
+    /// The request of a channel, with everything as it is now: the node may have been let through while the cluster could not be reached.
+    pub(super) fn request(&self, channel: Channel, delivered: &Deliveries, now: SystemTime) -> Option<(Credentials, Request)> {
+        match channel {
+            Channel::Report => {
+                let report = BootImageReport::new(&ReportInput {
+                    verdict: &self.verdict()?,
+                    observed: self.reported.as_ref()?.at,
+                    identity: &self.identity,
+                    rpm_ostree: self.rpm_ostree.as_ref(),
+                    remediation: &self.remediation,
+                    installation: &self.installation,
+                });
+                Some((Credentials::Bootstrap, report.request()))
+            }
+            Channel::Event => {
+                let verdict = self.verdict();
+                let about = match &verdict {
+                    _ if self.no_verdict => About::NoVerdict { held: situation::is_held(self.root) },
+                    verdict => About::Verdict(verdict.as_ref()?),
+                };
+                let regarding = match delivered.known_report(&self.name) {
+                    Some(_) => Regarding::report(&self.name, delivered.report_uid(&self.name)),
+                    None => Regarding::namespace(),
+                };
+                Some((Credentials::Bootstrap, Event::new(about, &self.name, regarding, &self.identity, now).request()))
+            }
+            Channel::Node => {
+                let patch = NodePatch::new(self.inventory.as_ref()?);
+                Some((Credentials::Kubelet, patch.request(self.node_name.as_ref()?)))
+            }
+        }
+    }
+}
