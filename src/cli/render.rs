@@ -1,7 +1,7 @@
 //! `skewguard render`: what to apply to a cluster or give to Ignition. Reads files, prints, changes nothing.
 
 use super::{Exit, Failure, Io};
-use crate::policy::{self, Finding, Policy, Severity};
+use crate::policy::{self, LintFinding, Policy, Severity};
 use crate::render::binary::{Binary, Compression, MAX_BINARY};
 use crate::render::ignition::Spec;
 use crate::render::machineconfig::{MachineConfig, RoleError, config, header, role, warning};
@@ -261,7 +261,7 @@ fn policy_file(path: &Path, io: &mut Io<'_>) -> Result<PolicyFile, Failure> {
     let bytes = read(path, policy::MAX_BYTES)?;
     let report = policy::lint(&bytes);
     let mut errors = String::new();
-    for Finding { severity, path, line, column, message, help, .. } in &report.findings {
+    for LintFinding { severity, path, line, column, message, help, .. } in &report.findings {
         let colon = if path.is_empty() { "" } else { ": " };
         let finding = format!("{name}:{line}:{column}: {severity}: {path}{colon}{message}\n  help: {help}\n");
         match severity {

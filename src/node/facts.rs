@@ -29,35 +29,25 @@ pub struct Options<'a> {
 /// # Errors
 /// Only for a file that `options` names: it is missing or unreadable. A node's own file never fails it.
 pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
-    let mut warnings = Vec::new();
-    let line = cmdline::load(root, &mut warnings);
-    let os_release = os_release::load(root, &mut warnings);
-    // What would show that the node has left its boot image is there, and cannot be read.
-    let mut in_doubt = os_release.is_lost || line.as_ref().map_or(true, cmdline::Cmdline::ostree_is_lost);
-    let line = line.unwrap_or_else(|error| note(&mut warnings, error));
-    let r#override = cmdline::override_in_force(root, &line, &mut warnings);
-    let mut sure = |found: Result<bool, FileError>, warnings: &mut Vec<String>| {
-        in_doubt |= found.is_err();
-        found.unwrap_or_else(|error| note(warnings, error))
-    };
-    let mut record = None;
-    let rebased = Record::load(root).and_then(|found| {
-        record = found;
-        record.as_ref().map_or(Ok(false), |record| record.is_of_another_deployment(line.ostree.as_deref()))
-    });
-    let rebased = sure(rebased, &mut warnings);
-    let (target, renamed) = target(root, &mut warnings);
+    let mut notes = Notes::default();
+    let line = cmdline::load(root, &mut notes.warnings);
+    let line = notes.or_in_doubt(line);
+    let os_release = os_release::load(root, &mut notes.warnings);
+    notes.in_doubt |= line.ostree_is_lost() || os_release.is_lost;
+    let r#override = cmdline::override_in_force(root, &line, &mut notes.warnings);
+    let ostree = line.ostree.as_deref();
+    let record = notes.or_in_doubt(Record::load(root));
+    let rebased = record.as_ref().map_or(Ok(false), |record| record.is_of_another_deployment(ostree));
+    let rebased = notes.or_in_doubt(rebased);
+    let (target, renamed) = target(root, &mut notes.warnings);
     // The kubelet writes its kubeconfig before it asks for a certificate. Without a config, which is removed where nothing has to change, there
     // is no rebase that it could have come before.
     let signs = JOINED.into_iter().chain((target == TargetInput::Absent).then_some(KUBELET_KUBECONFIG));
-    let joined = signs.fold(false, |joined, path| sure(root.exists(path), &mut warnings) | joined);
-    let mut reference = None;
-    let on_target = line.ostree.as_deref().map_or(Ok(None), |ostree| deployment::image_reference(root, ostree)).map(|found| {
-        reference = found;
-        matches!((&target, &reference), (TargetInput::Read(target), Some(reference))
-            if target.os_image_url.as_deref().is_some_and(|target| deployment::same_digest(reference, target)))
-    });
-    let on_target = sure(on_target, &mut warnings);
+    let joined = signs.fold(false, |joined, path| notes.or_in_doubt(root.exists(path)) | joined);
+    let reference = notes.or_in_doubt(ostree.map_or(Ok(None), |ostree| deployment::image_reference(root, ostree)));
+    let on_target = matches!((&target, &reference), (TargetInput::Read(target), Some(reference))
+        if target.os_image_url.as_deref().is_some_and(|target| deployment::same_digest(reference, target)));
+    let Notes { mut warnings, in_doubt } = notes;
     let stage = match () {
         () if on_target => Stage::OnTarget,
         () if rebased => Stage::Rebased,
@@ -73,7 +63,7 @@ pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
         // What this node runs says nothing of one with that image.
         Some(path) => (Images { boot: Some(aleph_in(path)?), replaced_by: None }, Deployment::default()),
         None => {
-            let ostree = line.ostree.as_deref().map(text::word);
+            let ostree = ostree.map(text::word);
             let deployment = Deployment { ostree, container_image_reference: reference, stage, ..Deployment::default() };
             (images(root, record.as_ref(), os_release, stage, &mut warnings), deployment)
         }
@@ -82,10 +72,23 @@ pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
     Ok(Facts { boot_image, replaced_by, target, deployment, policy, r#override, platform: line.platform, warnings })
 }
 
-/// Notes an error among the warnings and goes on with nothing.
-fn note<T: Default>(warnings: &mut Vec<String>, error: FileError) -> T {
-    warnings.push(error.to_string());
-    T::default()
+/// What was odd while reading.
+#[derive(Default)]
+struct Notes {
+    warnings: Vec<String>,
+    /// A file that might show that the node has left its boot image is there, and cannot be read.
+    in_doubt: bool,
+}
+
+impl Notes {
+    /// What was found; nothing, with a warning and a doubt, where it cannot be read.
+    fn or_in_doubt<T: Default>(&mut self, found: Result<T, FileError>) -> T {
+        found.unwrap_or_else(|error| {
+            self.in_doubt = true;
+            self.warnings.push(error.to_string());
+            T::default()
+        })
+    }
 }
 
 /// The target, and whether the Machine Config Daemon has renamed its file, which ends the first boot.

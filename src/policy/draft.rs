@@ -1,7 +1,7 @@
 //! The one walk of a policy's schema: every field found, and its value read where it is understood. `parse` makes the policy of it, `lint` its
 //! findings.
 
-use super::json::{Items, Object, Place};
+use super::json::{Items, Located, Object};
 use super::{LimitRelease, MinimumOcp, OnUndetermined, RhcosBound};
 use crate::version::{ImageVersion, OcpMinor, RhelVersion};
 use serde_json::Error;
@@ -35,13 +35,13 @@ pub(super) const DENIED: &[&str] = &["version", "reason"];
 
 /// A field that is there and not null.
 pub(super) struct Field<'a, T> {
-    pub(super) at: Place<'a>,
+    pub(super) at: Located<'a>,
     /// `None` where it is not understood.
     pub(super) value: Option<T>,
 }
 
 impl<'a> Object<'a> {
-    fn field<T>(&self, name: &str, read: impl FnOnce(&Place<'a>) -> Option<T>) -> Option<Field<'a, T>> {
+    fn field<T>(&self, name: &str, read: impl FnOnce(&Located<'a>) -> Option<T>) -> Option<Field<'a, T>> {
         let at = self.get(name)?;
         Some(Field { value: read(&at), at })
     }
@@ -51,7 +51,7 @@ impl<'a> Object<'a> {
     }
 
     fn text(&self, name: &str) -> Option<Field<'a, String>> {
-        self.field(name, Place::read)
+        self.field(name, Located::read)
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) struct PolicyDraft<'a> {
 }
 
 impl<'a> PolicyDraft<'a> {
-    pub(super) fn read(at: &Place<'a>) -> Result<Self, Error> {
+    pub(super) fn read(at: &Located<'a>) -> Result<Self, Error> {
         let object = at.object(POLICY)?;
         let on_undetermined = |word: &str| match word {
             "Proceed" => Some(OnUndetermined::Proceed),
@@ -79,7 +79,7 @@ impl<'a> PolicyDraft<'a> {
             kind: object.text("kind"),
             mode: object.text("mode"),
             on_undetermined: object.word("onUndetermined", on_undetermined),
-            limits: object.field("limits", Place::items),
+            limits: object.field("limits", Located::items),
             help: object.field("help", |at| HelpDraft::read(at).ok()),
             object,
         })
@@ -94,7 +94,7 @@ pub(super) struct HelpDraft<'a> {
 }
 
 impl<'a> HelpDraft<'a> {
-    fn read(at: &Place<'a>) -> Result<Self, Error> {
+    fn read(at: &Located<'a>) -> Result<Self, Error> {
         let object = at.object(HELP)?;
         Ok(Self { text: object.text("text"), url: object.text("url"), object })
     }
@@ -114,18 +114,18 @@ pub(super) struct LimitDraft<'a> {
 }
 
 impl<'a> LimitDraft<'a> {
-    pub(super) fn read(at: &Place<'a>) -> Result<Self, Error> {
+    pub(super) fn read(at: &Located<'a>) -> Result<Self, Error> {
         let object = at.object(LIMIT)?;
         Ok(Self {
             release: object.word("release", limit_release),
-            pools: object.field("pools", Place::read),
+            pools: object.field("pools", Located::read),
             minimum_ocp: object.word("minimumOCPVersion", minimum_ocp),
             minimum_rhcos: object.word("minimumRHCOSVersion", rhcos_bound),
             maximum_rhcos: object.word("maximumRHCOSVersion", rhcos_bound),
-            maximum_releases_behind: object.field("maximumReleasesBehind", Place::read),
+            maximum_releases_behind: object.field("maximumReleasesBehind", Located::read),
             // An empty list would refuse every image; nobody means that.
             rhel_majors: object.field("rhelMajors", |at| at.read().filter(|majors: &Vec<u16>| !majors.is_empty())),
-            denied_versions: object.field("deniedVersions", Place::items),
+            denied_versions: object.field("deniedVersions", Located::items),
             object,
         })
     }
@@ -139,7 +139,7 @@ pub(super) struct DeniedDraft<'a> {
 }
 
 impl<'a> DeniedDraft<'a> {
-    pub(super) fn read(at: &Place<'a>) -> Result<Self, Error> {
+    pub(super) fn read(at: &Located<'a>) -> Result<Self, Error> {
         let object = at.object(DENIED)?;
         Ok(Self { version: object.text("version"), reason: object.text("reason"), object })
     }

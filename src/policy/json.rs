@@ -11,7 +11,7 @@ use std::fmt;
 
 /// A value, or a field's name, and where it is.
 #[derive(Debug, Clone)]
-pub(super) struct Place<'a> {
+pub(super) struct Located<'a> {
     text: &'a str,
     /// A slice of `text`.
     raw: &'a str,
@@ -19,7 +19,7 @@ pub(super) struct Place<'a> {
     pub(super) path: String,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Located<'a> {
     /// The whole of a text.
     ///
     /// # Errors
@@ -94,8 +94,8 @@ impl<'a> Place<'a> {
 pub(super) struct Member<'a> {
     pub(super) name: String,
     /// Where the name is.
-    pub(super) key: Place<'a>,
-    pub(super) value: Place<'a>,
+    pub(super) key: Located<'a>,
+    pub(super) value: Located<'a>,
 }
 
 /// Name and value of a field, as written.
@@ -103,7 +103,7 @@ type RawMember<'a> = (&'a RawValue, &'a RawValue);
 
 /// An object, taken apart. Of a field that is given twice the first counts.
 pub(super) struct Object<'a> {
-    pub(super) at: Place<'a>,
+    pub(super) at: Located<'a>,
     /// The fields that it may have.
     pub(super) names: &'static [&'static str],
     /// In the order of `names`.
@@ -121,7 +121,7 @@ impl<'a> Object<'a> {
     }
 
     /// The field `name` where it is there and not null.
-    pub(super) fn get(&self, name: &str) -> Option<Place<'a>> {
+    pub(super) fn get(&self, name: &str) -> Option<Located<'a>> {
         debug_assert!(self.names.contains(&name), "{name} is no field of {:?}", self.names);
         let member = self.names.iter().zip(&self.known).find_map(|(known, member)| (*known == name).then_some(*member)?)?;
         (member.1.get() != "null").then(|| self.member(member).value)
@@ -146,7 +146,7 @@ impl<'a> Object<'a> {
 
 /// The items of an array.
 pub(super) struct Items<'a> {
-    at: Place<'a>,
+    at: Located<'a>,
     list: Vec<&'a RawValue>,
 }
 
@@ -155,7 +155,7 @@ impl<'a> Items<'a> {
         self.list.len()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Place<'a>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = Located<'a>> {
         self.list.iter().enumerate().map(|(n, item)| self.at.at(item, format!("{}[{n}]", self.at.path)))
     }
 }
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn every_value_knows_where_it_stands() {
         let text = "{ \"a\" : [ 1,\n  {\"\\u0062\": \"\\u00e9 é\", \"b\":\tnull, \"c\": null, \"d\": 1}]}\n";
-        let whole = Place::whole(text.as_bytes()).unwrap();
+        let whole = Located::whole(text.as_bytes()).unwrap();
         let object = whole.object(&["a"]).unwrap();
         let a = object.get("a").unwrap();
         let [one, two] = &a.items().unwrap().iter().collect::<Vec<_>>()[..] else { panic!() };
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!((again.name.as_str(), c.name.as_str(), d.name.as_str()), ("b", "c", "d"));
         let b = inner.get("b").unwrap();
         assert_eq!((b.read::<String>().as_deref(), inner.get("c").is_none()), (Some("é é"), true));
-        let at = |place: &Place<'_>| (line_and_column(text, place.offset()), place.path.clone());
+        let at = |place: &Located<'_>| (line_and_column(text, place.offset()), place.path.clone());
         assert_eq!(at(&whole), ((1, 1), String::new()));
         assert_eq!(at(&a), ((1, 9), "a".to_owned()));
         assert_eq!(at(one), ((1, 11), "a[0]".to_owned()));
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn another_type_is_no_object_and_no_array() {
-        let whole = Place::whole(b" \"x\"").unwrap();
+        let whole = Located::whole(b" \"x\"").unwrap();
         assert!(whole.object(&[]).is_err() && whole.items().is_none());
         assert_eq!(whole.offset(), 1);
     }
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn depth_beyond_that_of_a_policy_is_not_read() {
         let deep = format!("{{\"limits\":{}1{}}}", "[".repeat(200_000), "]".repeat(200_000));
-        let object = Place::whole(deep.as_bytes()).unwrap().object(&["limits"]).unwrap();
+        let object = Located::whole(deep.as_bytes()).unwrap().object(&["limits"]).unwrap();
         assert_eq!(object.get("limits").unwrap().raw().len(), 400_001);
     }
 }

@@ -1,13 +1,13 @@
-//! Finding every mistake of a policy at once, each with its place and its remedy (pure).
+//! LintFinding every mistake of a policy at once, each with its place and its remedy (pure).
 //!
 //! The reading of a node (`parse`) is lenient, because it must not break a scale-up; this is where a policy's author is told.
 
 mod denied;
 mod limit;
 mod whole;
-mod words;
+mod wording;
 
-use super::json::{Object, Place, line_and_column};
+use super::json::{Located, Object, line_and_column};
 use crate::text;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -99,7 +99,7 @@ pub enum Mistake {
 
 /// One mistake.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct LintFinding {
     /// How bad it is.
     pub severity: Severity,
     /// What sort it is.
@@ -118,9 +118,9 @@ pub struct Finding {
 
 /// What is wrong with a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Report {
+pub struct LintReport {
     /// In the order of the file.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<LintFinding>,
     /// How many errors there are, named or not.
     pub errors: usize,
     /// How many warnings there are, named or not.
@@ -128,7 +128,7 @@ pub struct Report {
 }
 
 /// Looks for every mistake of a policy.
-pub fn lint(bytes: &[u8]) -> Report {
+pub fn lint(bytes: &[u8]) -> LintReport {
     if bytes.len() as u64 > super::MAX_BYTES {
         let message = format!("the file is larger than the {} bytes that a node reads of a policy", super::MAX_BYTES);
         return whole_file(Mistake::TooLarge, (1, 1), message, "remove what is no policy, or shorten the lists".to_owned());
@@ -141,7 +141,7 @@ pub fn lint(bytes: &[u8]) -> Report {
             return whole_file(Mistake::InvalidJson, at, "the file is not UTF-8 from here on".to_owned(), "save it as UTF-8".to_owned());
         }
     };
-    match Place::whole(bytes) {
+    match Located::whole(bytes) {
         Ok(whole) => {
             let mut lint = Lint::default();
             whole::policy(&mut lint, &whole);
@@ -176,16 +176,16 @@ fn json_help(text: &str, (line, column): (usize, usize)) -> String {
     help.to_owned()
 }
 
-fn whole_file(mistake: Mistake, (line, column): (usize, usize), message: String, help: String) -> Report {
-    let finding = Finding { severity: Severity::Error, mistake, path: String::new(), line, column, message, help };
-    Report { findings: vec![finding], errors: 1, warnings: 0 }
+fn whole_file(mistake: Mistake, (line, column): (usize, usize), message: String, help: String) -> LintReport {
+    let finding = LintFinding { severity: Severity::Error, mistake, path: String::new(), line, column, message, help };
+    LintReport { findings: vec![finding], errors: 1, warnings: 0 }
 }
 
 /// What was found so far.
 #[derive(Default)]
 struct Lint {
     /// Each with its offset; line and column are looked up for those that are kept.
-    found: Vec<(usize, Finding)>,
+    found: Vec<(usize, LintFinding)>,
     errors: usize,
     warnings: usize,
     /// `onUndetermined` is `Refuse`.
@@ -193,17 +193,17 @@ struct Lint {
 }
 
 impl Lint {
-    fn error(&mut self, at: &Place<'_>, mistake: Mistake, message: impl Into<String>, help: impl Into<String>) {
+    fn error(&mut self, at: &Located<'_>, mistake: Mistake, message: impl Into<String>, help: impl Into<String>) {
         self.errors += 1;
         self.add(Severity::Error, at, mistake, message.into(), help.into());
     }
 
-    fn warning(&mut self, at: &Place<'_>, mistake: Mistake, message: impl Into<String>, help: impl Into<String>) {
+    fn warning(&mut self, at: &Located<'_>, mistake: Mistake, message: impl Into<String>, help: impl Into<String>) {
         self.warnings += 1;
         self.add(Severity::Warning, at, mistake, message.into(), help.into());
     }
 
-    fn wrong_type(&mut self, at: &Place<'_>, want: &str, help: impl Into<String>) {
+    fn wrong_type(&mut self, at: &Located<'_>, want: &str, help: impl Into<String>) {
         self.error(at, Mistake::WrongType, format!("must be {want}, not {}", at.shown()), help);
     }
 
@@ -212,7 +212,7 @@ impl Lint {
     fn fields(&mut self, object: &Object<'_>) -> Vec<&'static str> {
         let mut seen = BTreeSet::new();
         let unknown: Vec<_> = object.unknown().filter(|member| seen.insert(member.name.clone())).collect();
-        let meant = unknown.iter().filter_map(|member| words::unknown_field(self, member, object.names)).collect();
+        let meant = unknown.iter().filter_map(|member| wording::unknown_field(self, member, object.names)).collect();
         for member in object.twice() {
             self.error(&member.key, Mistake::DuplicateField, "is given twice", "keep the one that is meant; a node uses neither");
         }
@@ -222,20 +222,20 @@ impl Lint {
         meant
     }
 
-    fn add(&mut self, severity: Severity, at: &Place<'_>, mistake: Mistake, message: String, help: String) {
+    fn add(&mut self, severity: Severity, at: &Located<'_>, mistake: Mistake, message: String, help: String) {
         // Far more than are named, so that those of the last checks are still sorted in among the first.
         if self.found.len() < 10 * MAX_MISTAKES {
-            self.found.push((at.offset(), Finding { severity, mistake, path: at.path.clone(), line: 0, column: 0, message, help }));
+            self.found.push((at.offset(), LintFinding { severity, mistake, path: at.path.clone(), line: 0, column: 0, message, help }));
         }
     }
 
-    fn done(mut self, text: &str) -> Report {
+    fn done(mut self, text: &str) -> LintReport {
         self.found.sort_by_key(|(offset, finding)| (*offset, finding.severity));
         self.found.truncate(MAX_MISTAKES);
         let findings = self.found.into_iter().map(|(offset, mut finding)| {
             (finding.line, finding.column) = line_and_column(text, offset);
             finding
         });
-        Report { findings: findings.collect(), errors: self.errors, warnings: self.warnings }
+        LintReport { findings: findings.collect(), errors: self.errors, warnings: self.warnings }
     }
 }

@@ -11,7 +11,7 @@ mod starter;
 
 pub use choose::choose;
 #[cfg(feature = "author")]
-pub use lint::{Finding, Mistake, Report, Severity, lint};
+pub use lint::{LintFinding, LintReport, Mistake, Severity, lint};
 pub use parse::{PolicyError, parse};
 #[cfg(feature = "author")]
 pub use starter::{SCHEMA, STARTER, reference};

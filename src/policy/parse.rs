@@ -1,7 +1,7 @@
 //! From JSON to [`Policy`], as forward compatible as the format promises.
 
 use super::draft::{DeniedDraft, Field, HelpDraft, KIND, LimitDraft, PolicyDraft};
-use super::json::{Items, Object, Place};
+use super::json::{Items, Located, Object};
 use super::{DeniedVersion, DeniedVersions, Limit, MAX_LIMITS, Mode, OnUndetermined, Policy, Setting};
 use crate::API_VERSION;
 use crate::text;
@@ -60,7 +60,7 @@ pub enum PolicyError {
 /// a policy may lack what this version requires.
 pub fn parse(bytes: &[u8]) -> Result<Policy, PolicyError> {
     let json = |error: serde_json::Error| PolicyError::Json(text::word(&error.to_string()));
-    let draft = PolicyDraft::read(&Place::whole(bytes).map_err(json)?).map_err(json)?;
+    let draft = PolicyDraft::read(&Located::whole(bytes).map_err(json)?).map_err(json)?;
     if let Some(twice) = draft.object.twice().next() {
         let (line, column) = twice.key.line_and_column();
         return Err(PolicyError::Json(format!("duplicate field `{}` at line {line} column {column}", twice.name)));
@@ -137,7 +137,7 @@ fn help(written: Option<Field<'_, HelpDraft<'_>>>, warnings: &mut Warnings) -> (
 }
 
 /// Reads one limit; `None` where it cannot be said which nodes it is for, because then it must not be applied to any.
-fn read_limit(at: &Place<'_>, warnings: &mut Warnings) -> Option<Limit> {
+fn read_limit(at: &Located<'_>, warnings: &mut Warnings) -> Option<Limit> {
     let draft = match LimitDraft::read(at) {
         Ok(draft) => draft,
         Err(error) => return warnings.unused(at, &error.to_string()),
@@ -218,7 +218,7 @@ impl Warnings {
         value
     }
 
-    fn unused(&mut self, limit: &Place<'_>, why: &str) -> Option<Limit> {
+    fn unused(&mut self, limit: &Located<'_>, why: &str) -> Option<Limit> {
         // The position would be one within the limit.
         let why = why.split_once(" at line ").map_or(why, |(why, _)| why);
         self.add(format!("{} is not understood ({}); it is not used", limit.path, text::printable(why, 60)));

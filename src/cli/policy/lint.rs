@@ -3,7 +3,7 @@
 use super::super::TextOrJson;
 use super::{Exit, Failure, Io};
 use crate::API_VERSION;
-use crate::policy::{Finding, MAX_BYTES, Report, lint};
+use crate::policy::{LintFinding, LintReport, MAX_BYTES, lint};
 use crate::text;
 use serde::Serialize;
 use std::fs::File;
@@ -68,8 +68,8 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn show(name: &str, report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    for Finding { severity, path, line, column, message, help, .. } in &report.findings {
+fn show(name: &str, report: &LintReport, out: &mut dyn Write) -> io::Result<()> {
+    for LintFinding { severity, path, line, column, message, help, .. } in &report.findings {
         let colon = if path.is_empty() { "" } else { ": " };
         writeln!(out, "{name}:{line}:{column}: {severity}: {path}{colon}{message}\n  help: {help}")?;
     }
@@ -95,11 +95,11 @@ struct PolicyLint<'a> {
     file: &'a str,
     errors: usize,
     warnings: usize,
-    findings: &'a [Finding],
+    findings: &'a [LintFinding],
 }
 
-fn json(file: &str, report: &Report) -> serde_json::Result<String> {
-    let Report { findings, errors, warnings } = report;
+fn json(file: &str, report: &LintReport) -> serde_json::Result<String> {
+    let LintReport { findings, errors, warnings } = report;
     let (errors, warnings) = (*errors, *warnings);
     serde_json::to_string(&PolicyLint { api_version: API_VERSION, kind: "PolicyLint", file, errors, warnings, findings })
 }

@@ -1,9 +1,9 @@
 //! `deniedVersions`: entries that deny nothing, everything, or what another one denies already.
 
-use super::words::plain_text;
+use super::wording::plain_text;
 use super::{Lint, Mistake};
 use crate::policy::draft::{DeniedDraft, Field};
-use crate::policy::json::{Items, Place};
+use crate::policy::json::{Items, Located};
 use crate::version::ImageVersion;
 use std::collections::HashSet;
 
@@ -53,7 +53,7 @@ pub(super) fn list(lint: &mut Lint, Field { at, value }: &Field<'_, Items<'_>>, 
 }
 
 /// Whether an entry denies some versions but not all.
-fn denies_some(lint: &mut Lint, at: &Place<'_>, written: &str) -> bool {
+fn denies_some(lint: &mut Lint, at: &Located<'_>, written: &str) -> bool {
     let errors = lint.errors;
     let never = |lint: &mut Lint, why: &str, help: &str| lint.error(at, Mistake::NeverMatches, format!("{} {why}", at.shown()), help);
     match written.strip_suffix('*') {

@@ -2,7 +2,7 @@
 
 use super::{Lint, Mistake, denied};
 use crate::policy::draft::{self, Field, LimitDraft, RHEL_MAJORS};
-use crate::policy::json::Place;
+use crate::policy::json::Located;
 use crate::policy::{LimitRelease, MinimumOcp, RhcosBound};
 use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, compare_images, compare_rhel};
 use std::cmp::Ordering;
@@ -24,7 +24,7 @@ const LAST_MAJOR: u16 = 10;
 const LAST_MINOR: u16 = 10;
 
 /// Checks one limit; `None` where it is none.
-pub(super) fn limit<'a>(lint: &mut Lint, at: &Place<'a>) -> Option<LimitDraft<'a>> {
+pub(super) fn limit<'a>(lint: &mut Lint, at: &Located<'a>) -> Option<LimitDraft<'a>> {
     let Ok(draft) = LimitDraft::read(at) else {
         lint.wrong_type(at, "an object", "write { ... }");
         return None;
@@ -72,7 +72,7 @@ fn release(lint: &mut Lint, Field { at: value, value: release }: &Field<'_, Limi
     }
 }
 
-fn pools(lint: &mut Lint, value: &Place<'_>) {
+fn pools(lint: &mut Lint, value: &Located<'_>) {
     const HELP: &str = "write the names of MachineConfigPools, such as [\"worker\"]; leave it out for any";
     let Some(items) = value.items() else {
         return lint.wrong_type(value, "an array of strings", HELP);
@@ -93,7 +93,7 @@ fn pools(lint: &mut Lint, value: &Place<'_>) {
     }
 }
 
-fn pool_name(lint: &mut Lint, at: &Place<'_>, pool: &str) {
+fn pool_name(lint: &mut Lint, at: &Located<'_>, pool: &str) {
     // metadata.name of a MachineConfigPool: a DNS subdomain name.
     let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
     let ends = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
@@ -227,7 +227,7 @@ fn bound(lint: &mut Lint, Field { at: value, value: bound }: &Field<'_, RhcosBou
 }
 
 /// 9.20 is not 9.2: as a minimum it refuses every image of RHEL 9.
-fn plausible(lint: &mut Lint, value: &Place<'_>, rhel: RhelVersion) {
+fn plausible(lint: &mut Lint, value: &Located<'_>, rhel: RhelVersion) {
     if rhel.minor.is_some_and(|minor| minor > LAST_MINOR) {
         let message = format!("there is no RHEL {rhel}: the last minor of a major is {LAST_MINOR}");
         lint.error(value, Mistake::ImplausibleVersion, message, "write RHEL major.minor, such as \"9.2\"");
@@ -237,7 +237,7 @@ fn plausible(lint: &mut Lint, value: &Place<'_>, rhel: RhelVersion) {
     }
 }
 
-fn rhel_majors(lint: &mut Lint, value: &Place<'_>, draft: &LimitDraft<'_>) -> Option<Vec<u16>> {
+fn rhel_majors(lint: &mut Lint, value: &Located<'_>, draft: &LimitDraft<'_>) -> Option<Vec<u16>> {
     const HELP: &str = "write the RHEL majors that are allowed, such as [9, 10]";
     let Some(items) = value.items() else {
         lint.wrong_type(value, "an array of whole numbers", HELP);
@@ -273,7 +273,7 @@ fn rhel_majors(lint: &mut Lint, value: &Place<'_>, draft: &LimitDraft<'_>) -> Op
 }
 
 /// What is left of the majors between minimum and maximum.
-fn majors_in_bounds(lint: &mut Lint, value: &Place<'_>, majors: &[u16], minimum: Option<&RhcosBound>, maximum: Option<&RhcosBound>) {
+fn majors_in_bounds(lint: &mut Lint, value: &Located<'_>, majors: &[u16], minimum: Option<&RhcosBound>, maximum: Option<&RhcosBound>) {
     let low = minimum.and_then(rhel).map_or(0, |rhel| rhel.major);
     let high = maximum.and_then(rhel).map_or(u16::MAX, |rhel| rhel.major);
     let outside: Vec<String> = majors.iter().filter(|major| !(low..=high).contains(*major)).map(|major| format!("RHEL {major}")).collect();
@@ -303,7 +303,7 @@ fn compare_bounds(minimum: &RhcosBound, maximum: &RhcosBound) -> Option<Ordering
 }
 
 /// The remedy for a number where a string belongs: the digits as written, because 4.20 is 4.2 to most programs.
-fn quote(value: &Place<'_>, otherwise: &str) -> String {
+fn quote(value: &Located<'_>, otherwise: &str) -> String {
     if value.raw().starts_with(|c: char| c.is_ascii_digit()) {
         format!("put it in quotes: \"{}\"", value.shown())
     } else {

@@ -1,11 +1,11 @@
 //! The policy itself, `help`, and the limits against each other.
 
 use super::limit::limit;
-use super::words::{one_of, plain_text};
+use super::wording::{one_of, plain_text};
 use super::{Lint, Mistake};
 use crate::API_VERSION;
 use crate::policy::draft::{Field, HelpDraft, KIND, LimitDraft, PolicyDraft};
-use crate::policy::json::{Items, Place};
+use crate::policy::json::{Items, Located};
 use crate::policy::{LimitRelease, MAX_LIMITS, OnUndetermined};
 use crate::text;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// What surely fits into the two lines of 71 characters that a console has for `help`, wherever they break.
 const CONSOLE_HELP: usize = 120;
 
-pub(super) fn policy(lint: &mut Lint, whole: &Place<'_>) {
+pub(super) fn policy(lint: &mut Lint, whole: &Located<'_>) {
     const LIMITS: &str = "add \"limits\": [ { \"minimumOCPVersion\": \"4.13.0\", \"minimumRHCOSVersion\": \"9.2\" } ]";
     let Ok(draft) = PolicyDraft::read(whole) else {
         return lint.wrong_type(whole, "an object", "`skewguard policy init` writes a policy to start from");
@@ -58,7 +58,7 @@ pub(super) fn policy(lint: &mut Lint, whole: &Place<'_>) {
     }
 }
 
-fn limits(lint: &mut Lint, at: &Place<'_>, items: &Items<'_>, example: &str) {
+fn limits(lint: &mut Lint, at: &Located<'_>, items: &Items<'_>, example: &str) {
     if items.len() == 0 {
         return lint.error(at, Mistake::NoLimits, "there are no limits: no node is checked", example);
     }
@@ -119,7 +119,7 @@ fn help(lint: &mut Lint, Field { at, value }: &Field<'_, HelpDraft<'_>>) {
     }
 }
 
-fn for_the_rest(lint: &mut Lint, limits: &Place<'_>, read: &[Option<&LimitDraft<'_>>]) {
+fn for_the_rest(lint: &mut Lint, limits: &Located<'_>, read: &[Option<&LimitDraft<'_>>]) {
     let any_release = || read.iter().flatten().filter(|limit| limit.release.is_none());
     if any_release().any(|limit| limit.pools.is_none()) || read.iter().any(Option::is_none) {
         return;
@@ -135,7 +135,7 @@ fn for_the_rest(lint: &mut Lint, limits: &Place<'_>, read: &[Option<&LimitDraft<
 
 /// A limit is never chosen where an earlier one has its release and its pools.
 fn shadowed(lint: &mut Lint, read: &[Option<&LimitDraft<'_>>]) {
-    let mut first: BTreeMap<(Option<LimitRelease>, Option<&str>), &Place<'_>> = BTreeMap::new();
+    let mut first: BTreeMap<(Option<LimitRelease>, Option<&str>), &Located<'_>> = BTreeMap::new();
     for limit in read.iter().flatten() {
         let release = limit.release.as_ref().and_then(|field| field.value);
         let at = &limit.object.at;

@@ -2,7 +2,7 @@
 
 use super::{Lint, Mistake};
 use crate::policy::draft;
-use crate::policy::json::{Member, Place};
+use crate::policy::json::{Located, Member};
 use crate::text;
 
 /// All fields, each list with where it stands.
@@ -28,7 +28,7 @@ pub(super) fn unknown_field(lint: &mut Lint, member: &Member<'_>, names: &[&'sta
 }
 
 /// A value that must be one of some words. `acts_as` is what another one does.
-pub(super) fn one_of(lint: &mut Lint, value: &Place<'_>, words: &[&'static str], acts_as: &str) {
+pub(super) fn one_of(lint: &mut Lint, value: &Located<'_>, words: &[&'static str], acts_as: &str) {
     let list = format!("write \"{}\"", words.join("\" or \""));
     match value.read::<String>() {
         Some(word) if words.contains(&word.as_str()) => {}
@@ -41,7 +41,7 @@ pub(super) fn one_of(lint: &mut Lint, value: &Place<'_>, words: &[&'static str],
 }
 
 /// Text that a console shows.
-pub(super) fn plain_text(lint: &mut Lint, value: &Place<'_>) {
+pub(super) fn plain_text(lint: &mut Lint, value: &Located<'_>) {
     let Some(written) = value.read::<String>() else {
         return lint.wrong_type(value, "a string", "put it in double quotes");
     };
