@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[cfg(feature = "author")]
+mod held;
 mod selinux;
 
 /// The systemd of the oldest boot images (RHEL 8.0).
