@@ -2,6 +2,7 @@
 //!
 //! Facts in (`node`), decision in the middle ([`version`], [`policy`], [`verdict`]), effects out. `docs/architecture.md` draws it.
 
+mod child;
 pub mod cli;
 pub mod console;
 pub mod gate;

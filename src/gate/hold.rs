@@ -1,7 +1,7 @@
 //! Holding a refused node back, and letting it go again.
 
 use super::plan::{self, FIRSTBOOT, KUBELET, Known, RUNTIME_UNITS, STAMP_PATH, Step, UNIT, UnitState};
-use super::systemd::{Manager, PAUSE, Route, Systemd, SystemdError, daemon_reload};
+use super::systemd::{Manager, PAUSE, Route, Systemd, SystemdError};
 use crate::node::{FileError, OVERRIDE_PATH, Root};
 use crate::verdict::{GateStatus, OverrideWord};
 use std::cell::Cell;
@@ -219,7 +219,7 @@ async fn are_down(manager: &Manager<'_>, units: &[String]) -> Result<(), GateErr
     Ok(())
 }
 
-/// Does `work` on one connection to systemd after the other, until one of them answers: the bus, a new one, systemd's own socket, and then
+/// Does `work` on one connection to systemd after the other, until one of them answers: the bus, a new one, systemctl, and then
 /// again, for a systemd that executes itself anew has neither for a moment. What systemd refuses is asked once on each way.
 async fn on_any_connection<T>(
     systemd: &Systemd,
@@ -230,7 +230,7 @@ async fn on_any_connection<T>(
     let mut pauses = PAUSES.into_iter();
     loop {
         let (mut refused, mut may_pass) = (None, false);
-        for route in [Route::Bus, Route::Bus, Route::Own] {
+        for route in [Route::Bus, Route::Bus, Route::Systemctl] {
             let error = match Manager::connect(systemd, route, deadline).await {
                 Ok(manager) => match work(&manager).await {
                     Err(error) => error,
@@ -277,7 +277,8 @@ fn undo(root: &Root, systemd: Option<&Systemd>) {
     let _ = root.remove(STAMP_PATH);
     let _ = remove_drop_ins(root);
     if let Some(systemd) = systemd {
-        let _ = run(async { Ok(daemon_reload(systemd, Instant::now() + UNDO).await?) });
+        let work = async |manager: &Manager<'_>| Ok(manager.reload().await?);
+        let _ = run(on_any_connection(systemd, Instant::now() + UNDO, work));
     }
 }
 

@@ -4,13 +4,14 @@
 //! not linked in is not carried to every node.
 
 use super::plan::UnitState;
-use crate::text;
+use crate::{child, text};
 use std::collections::HashMap;
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use zbus::{Connection, DynamicType, OwnedObjectPath, OwnedVariant, connection};
 
 const SERVICE: &str = "org.freedesktop.systemd1";
@@ -27,9 +28,8 @@ pub(super) const PAUSE: Duration = Duration::from_millis(50);
 pub struct Systemd {
     /// D-Bus address of the system bus.
     pub bus: String,
-    /// D-Bus address of systemd's own socket, for root only: no bus is needed between the two.
-    pub own: String,
-    /// `systemctl`; only for `daemon-reload`.
+    /// `systemctl`, which as root speaks to systemd over a socket of its own, `/run/systemd/private`: no bus is needed between the two. (systemd
+    /// answers there under a name that zbus takes for no sender's.)
     pub systemctl: PathBuf,
     /// Longest wait for one answer.
     pub answer: Duration,
@@ -45,7 +45,6 @@ impl Systemd {
     pub fn system() -> Self {
         Self {
             bus: "unix:path=/run/dbus/system_bus_socket".to_owned(),
-            own: "unix:path=/run/systemd/private".to_owned(),
             systemctl: PathBuf::from("/usr/bin/systemctl"),
             answer: Duration::from_secs(4),
             reload: Duration::from_secs(10),
@@ -59,15 +58,15 @@ impl Systemd {
 pub(super) enum Route {
     /// The system bus.
     Bus,
-    /// `/run/systemd/private`, where systemctl speaks to it as root.
-    Own,
+    /// systemctl, and the socket that is systemd's own.
+    Systemctl,
 }
 
 impl fmt::Display for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Bus => "the system bus",
-            Self::Own => "systemd's own socket",
+            Self::Systemctl => "systemctl",
         })
     }
 }
@@ -120,55 +119,73 @@ impl SystemdError {
     }
 }
 
-/// A connection to systemd.
+/// What a unit is asked for.
+const ASKED: &str = "--property=LoadState,ActiveState,Requires,After,Before,RequiredBy,RequisiteOf,BoundBy,Job,Id";
+
+/// A way to systemd that is open.
 pub(super) struct Manager<'a> {
-    connection: Connection,
-    /// The name to address on a bus; on its own socket there is nobody else.
-    name: Option<&'static str>,
+    /// None where systemctl is the way.
+    bus: Option<Connection>,
     systemd: &'a Systemd,
     deadline: Instant,
 }
 
 impl<'a> Manager<'a> {
     pub(super) async fn connect(systemd: &'a Systemd, route: Route, deadline: Instant) -> Result<Self, SystemdError> {
-        let (open, name) = match route {
-            Route::Bus => (connection::Builder::address(systemd.bus.as_str()), Some(SERVICE)),
-            Route::Own => (connection::Builder::address(systemd.own.as_str()).p2p(), None),
+        let bus = match route {
+            Route::Systemctl => None,
+            Route::Bus => {
+                let what = "connecting";
+                let open = connection::Builder::address(systemd.bus.as_str()).build();
+                let open = timeout_at(deadline.min(Instant::now() + systemd.answer), open).await;
+                let open = open.map_err(|_| SystemdError::Timeout { what: what.to_owned() })?;
+                Some(open.map_err(|error| SystemdError::of_call(what, &error))?)
+            }
         };
-        let what = "connecting";
-        let connection = timeout_at(deadline.min(Instant::now() + systemd.answer), open.build())
-            .await
-            .map_err(|_| SystemdError::Timeout { what: what.to_owned() })?
-            .map_err(|error| SystemdError::of_call(what, &error))?;
-        Ok(Self { connection, name, systemd, deadline })
+        Ok(Self { bus, systemd, deadline })
     }
 
-    async fn call<B, R>(&self, path: &str, interface: &str, method: &str, body: &B, what: &str, most: Duration) -> Result<R, SystemdError>
+    async fn call<B, R>(&self, bus: &Connection, to: (&str, &str, &str), body: &B, what: &str, most: Duration) -> Result<R, SystemdError>
     where
         B: serde::Serialize + DynamicType,
         R: for<'d> zbus::zvariant::DynamicDeserialize<'d>,
     {
+        let (path, interface, method) = to;
         let until = self.deadline.min(Instant::now() + most);
-        let answer = timeout_at(until, self.connection.call_method(self.name, path, Some(interface), method, body))
+        let answer = timeout_at(until, bus.call_method(Some(SERVICE), path, Some(interface), method, body))
             .await
             .map_err(|_| SystemdError::Timeout { what: what.to_owned() })?
             .map_err(|error| SystemdError::of_call(what, &error))?;
         answer.body().deserialize().map_err(|error| SystemdError::refused(what, error))
     }
 
-    async fn manager<B, R>(&self, method: &str, body: &B) -> Result<R, SystemdError>
-    where
-        B: serde::Serialize + DynamicType,
-        R: for<'d> zbus::zvariant::DynamicDeserialize<'d>,
-    {
-        self.call(MANAGER_PATH, MANAGER, method, body, method, self.systemd.answer).await
+    /// Has the manager start or stop `unit`, which only queues it.
+    async fn queue(&self, method: &str, command: &str, unit: &str) -> Result<(), SystemdError> {
+        let Some(bus) = &self.bus else { return self.systemctl(&["--no-block", command, "--", unit], self.systemd.answer).map(drop) };
+        let to = (MANAGER_PATH, MANAGER, method);
+        self.call::<_, OwnedObjectPath>(bus, to, &(unit, "replace"), method, self.systemd.answer).await.map(drop)
+    }
+
+    /// What systemctl prints.
+    fn systemctl(&self, args: &[&str], most: Duration) -> Result<String, SystemdError> {
+        let until = self.deadline.min(Instant::now() + most).into_std();
+        child::run(Command::new(&self.systemd.systemctl).args(args), until).map_err(|error| {
+            let what = args.join(" ");
+            match error.kind() {
+                ErrorKind::TimedOut => SystemdError::Timeout { what },
+                _ => SystemdError::Unreachable { what, why: text::word(&error.to_string()) },
+            }
+        })
     }
 
     /// How `unit` stands, in one question; it is loaded if it was not.
     pub(super) async fn state(&self, unit: &str) -> Result<UnitState, SystemdError> {
+        let Some(bus) = &self.bus else {
+            return Ok(state_in(&self.systemctl(&["show", ASKED, "--", unit], self.systemd.answer)?));
+        };
         let what = format!("properties of {unit}");
-        let mut all: HashMap<String, OwnedVariant> =
-            self.call(&object_path(unit), PROPERTIES, "GetAll", &(UNIT,), &what, self.systemd.answer).await?;
+        let (path, most) = (object_path(unit), self.systemd.answer);
+        let mut all: HashMap<String, OwnedVariant> = self.call(bus, (&path, PROPERTIES, "GetAll"), &(UNIT,), &what, most).await?;
         let mut state = UnitState {
             load: take(&mut all, unit, "LoadState")?,
             active: take(&mut all, unit, "ActiveState")?,
@@ -185,34 +202,60 @@ impl<'a> Manager<'a> {
         Ok(state)
     }
 
-    /// Makes systemd read the unit files again.
+    /// Makes systemd read the unit files again. After a timeout it still does.
     pub(super) async fn reload(&self) -> Result<(), SystemdError> {
-        let until = self.deadline.min(Instant::now() + self.systemd.reload);
-        let denied = match self.call::<_, ()>(MANAGER_PATH, MANAGER, "Reload", &(), "Reload", self.systemd.reload).await {
-            Err(SystemdError::Refused { why, .. }) => why,
-            // After a timeout it still reads them; asking a second time would only wait behind that.
-            done_or_lost => return done_or_lost,
-        };
-        daemon_reload(self.systemd, until).await.map_err(|error| SystemdError::refused("Reload", format_args!("{denied}; {error}")))
+        match &self.bus {
+            Some(bus) => self.call(bus, (MANAGER_PATH, MANAGER, "Reload"), &(), "Reload", self.systemd.reload).await,
+            None => self.systemctl(&["daemon-reload"], self.systemd.reload).map(drop),
+        }
     }
 
     /// Queues the stop of `unit`.
     pub(super) async fn stop(&self, unit: &str) -> Result<(), SystemdError> {
-        self.manager::<_, OwnedObjectPath>("StopUnit", &(unit, "replace")).await.map(drop)
+        self.queue("StopUnit", "stop", unit).await
     }
 
     /// Forgets that `unit` failed; that it is not loaded, and so did not fail, is as good.
     pub(super) async fn reset_failed(&self, unit: &str) -> Result<(), SystemdError> {
-        match self.manager("ResetFailedUnit", &(unit,)).await {
+        let done = match &self.bus {
+            Some(bus) => {
+                let to = (MANAGER_PATH, MANAGER, "ResetFailedUnit");
+                self.call::<_, ()>(bus, to, &(unit,), "ResetFailedUnit", self.systemd.answer).await
+            }
+            None => self.systemctl(&["reset-failed", "--", unit], self.systemd.answer).map(drop),
+        };
+        match done {
             Err(SystemdError::Refused { why, .. }) if why.starts_with("org.freedesktop.systemd1.NoSuchUnit") => Ok(()),
+            // systemctl has one status for everything that fails.
+            Err(SystemdError::Unreachable { .. }) if self.bus.is_none() => Ok(()),
             done => done,
         }
     }
 
     /// Queues the start of `unit` with all that it wants, as one transaction.
     pub(super) async fn start(&self, unit: &str) -> Result<(), SystemdError> {
-        self.manager::<_, OwnedObjectPath>("StartUnit", &(unit, "replace")).await.map(drop)
+        self.queue("StartUnit", "start", unit).await
     }
+}
+
+/// What `systemctl show` printed.
+fn state_in(text: &str) -> UnitState {
+    let mut state = UnitState::default();
+    for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
+        let names = || value.split_whitespace().map(str::to_owned);
+        match name {
+            "LoadState" => state.load = value.to_owned(),
+            "ActiveState" => state.active = value.to_owned(),
+            "Id" => state.id = value.to_owned(),
+            "Job" => state.has_job = !matches!(value, "" | "0"),
+            "Requires" => state.requires = names().collect(),
+            "After" => state.after = names().collect(),
+            "Before" => state.before = names().collect(),
+            "RequiredBy" | "RequisiteOf" | "BoundBy" => state.required_by.extend(names()),
+            _ => {}
+        }
+    }
+    state
 }
 
 fn take<T>(all: &mut HashMap<String, OwnedVariant>, unit: &str, name: &str) -> Result<T, SystemdError>
@@ -235,35 +278,29 @@ fn object_path(unit: &str) -> String {
     format!("{MANAGER_PATH}/unit/{}", escaped.collect::<String>())
 }
 
-/// `systemctl daemon-reload`, which reaches systemd through its own socket.
-pub(super) async fn daemon_reload(systemd: &Systemd, until: Instant) -> Result<(), SystemdError> {
-    let what = "systemctl daemon-reload";
-    let mut child = Command::new(&systemd.systemctl)
-        .arg("daemon-reload")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .map_err(|error| SystemdError::refused(what, error))?;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => return Err(SystemdError::refused(what, status)),
-            Ok(None) if Instant::now() + PAUSE < until => sleep(PAUSE).await,
-            Ok(None) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(SystemdError::Timeout { what: what.to_owned() });
-            }
-            Err(error) => return Err(SystemdError::refused(what, error)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn what_systemctl_shows() {
+        let text = "LoadState=loaded\nActiveState=activating\nRequires=a.service b.target\nAfter=\nRequiredBy=c.service\nBoundBy=d.service\nJob=42\nId=x.service\nNew=1\n";
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let expected = UnitState {
+            load: "loaded".into(),
+            active: "activating".into(),
+            requires: names(&["a.service", "b.target"]),
+            required_by: names(&["c.service", "d.service"]),
+            has_job: true,
+            id: "x.service".into(),
+            ..UnitState::default()
+        };
+        assert_eq!(state_in(text), expected);
+    }
+
     #[test]
     fn a_unit_has_the_path_that_systemd_gives_it() {
-        assert_eq!(super::object_path("kubelet.service"), "/org/freedesktop/systemd1/unit/kubelet_2eservice");
-        assert_eq!(super::object_path("1a-b@c.service"), "/org/freedesktop/systemd1/unit/_31a_2db_40c_2eservice");
+        assert_eq!(object_path("kubelet.service"), "/org/freedesktop/systemd1/unit/kubelet_2eservice");
+        assert_eq!(object_path("1a-b@c.service"), "/org/freedesktop/systemd1/unit/_31a_2db_40c_2eservice");
     }
 }

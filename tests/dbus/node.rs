@@ -5,7 +5,6 @@ use crate::systemd1::{Behaviour, Systemd1, Unit};
 use skewguard::gate::Systemd;
 use skewguard::node::Root;
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -61,7 +60,7 @@ impl Node {
     /// A node whose systemd is on no bus: `address` is what the gate finds in the bus's place.
     pub(crate) fn without_bus(address: String, behaviour: Behaviour) -> Self {
         let mut node = Self::alone(address);
-        let behaviour = Behaviour { own_socket: true, ..behaviour };
+        let behaviour = Behaviour { systemctl: true, ..behaviour };
         node.systemd1 = Some(Systemd1::start(None, None, node.dir.path(), wiring_b(), behaviour));
         node
     }
@@ -72,8 +71,7 @@ impl Node {
         let root = Root::open(dir.path()).expect("a root");
         let systemd = Systemd {
             bus: address,
-            own: format!("unix:path={}", dir.path().join("private").display()),
-            systemctl: "/nonexistent/systemctl".into(),
+            systemctl: dir.path().join("systemctl"),
             answer: Duration::from_secs(20),
             reload: Duration::from_secs(20),
             whole: Duration::from_secs(60),
@@ -113,20 +111,6 @@ impl Node {
             ours.map(|dir| dir.file_name().expect("a name").to_string_lossy().trim_end_matches(".d").to_owned()).collect();
         units.sort();
         units
-    }
-
-    /// A `systemctl` that notes its arguments in `systemctl.log` and ends with `status`.
-    pub(crate) fn install_systemctl(&mut self, status: u8) {
-        let program = self.path("systemctl");
-        // The stand-in takes `systemctl.log` for a reload that was done.
-        let log = self.path(if status == 0 { "systemctl.log" } else { "systemctl.failed" });
-        std::fs::write(&program, format!("#!/bin/sh\necho \"$@\" >>'{}'\nexit {status}\n", log.display())).expect("written");
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("executable");
-        self.systemd.systemctl = program;
-    }
-
-    pub(crate) fn systemctl_log(&self) -> String {
-        std::fs::read_to_string(self.path("systemctl.log")).unwrap_or_default()
     }
 
     pub(crate) fn calls(&self) -> Vec<String> {

@@ -1,20 +1,19 @@
-//! A stand-in for the part of `org.freedesktop.systemd1` that the gate uses (org.freedesktop.systemd1(5)), served on a bus of the test's own and
-//! on a socket without any bus, as `/run/systemd/private` is.
+//! A stand-in for the part of `org.freedesktop.systemd1` that the gate uses (org.freedesktop.systemd1(5)), served on a bus of the test's own, and
+//! to a `systemctl` that needs no bus.
 //!
 //! Its units are those of a node; `Reload` really reads the drop-ins below the test's root. How it misbehaves is up to the test.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::net::UnixStream;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::net::UnixListener;
 use tokio::sync::Notify;
-use zbus::{Guid, OwnedObjectPath, connection, fdo, interface};
+use zbus::{OwnedObjectPath, connection, fdo, interface};
 
 const NAME: &str = "org.freedesktop.systemd1";
 
@@ -53,8 +52,8 @@ pub(crate) struct Behaviour {
     pub(crate) starts_nothing: bool,
     /// What `default.target` stands for; `multi-user.target` where it is empty.
     pub(crate) default_target: String,
-    /// It has a socket of its own, `private` in the root.
-    pub(crate) own_socket: bool,
+    /// `systemctl` reaches it, too.
+    pub(crate) systemctl: bool,
     /// When this is called first (a method, or "GetAll" of a unit), the bus gets the signal.
     pub(crate) signal_bus: Option<(&'static str, Signal)>,
     /// When this is called first, all connections to it break, as when systemd executes itself anew.
@@ -99,6 +98,40 @@ impl Model {
         self.called(&call);
         let stamp = if self.root.join("run/skewguard/refused").exists() { " [stamp]" } else { "" };
         self.calls.push(format!("{call}{stamp}"));
+    }
+
+    /// What a command of systemctl does and prints; None where it fails.
+    fn systemctl(&mut self, command: &str) -> Option<String> {
+        let (verb, unit) = command.split_once(" -- ").unwrap_or((command, ""));
+        match verb {
+            "daemon-reload" => {
+                self.note("systemctl daemon-reload".into());
+                self.read_drop_ins();
+            }
+            "--no-block start" => {
+                self.note(format!("systemctl start {unit}"));
+                self.units.values_mut().for_each(|unit| unit.has_job = true);
+            }
+            "--no-block stop" => {
+                self.note(format!("systemctl stop {unit}"));
+                self.units.get_mut(unit)?.active = "inactive".into();
+            }
+            "reset-failed" => drop(self.units.get(unit)?),
+            show => {
+                assert!(show.starts_with("show --property="), "{command}");
+                self.asked += 1;
+                let id = if unit == "default.target" { "multi-user.target" } else { unit };
+                let none = Unit { load: "not-found".into(), active: "inactive".into(), ..Unit::default() };
+                let Unit { load, active, requires, after, before, required_by, has_job } = self.units.get(unit).cloned().unwrap_or(none);
+                let [requires, after, before, required_by] = [requires, after, before, required_by].map(|list| list.join(" "));
+                let job = if has_job { "Job=42\n" } else { "" };
+                return Some(format!(
+                    "Id={id}\nLoadState={load}\nActiveState={active}\nRequires={requires}\nAfter={after}\nBefore={before}\n\
+                     RequiredBy={required_by}\nRequisiteOf=\nBoundBy=\n{job}"
+                ));
+            }
+        }
+        Some(String::new())
     }
 
     /// What a reload does: `Requires=` and `After=` of the drop-ins that there are now, beside what the unit files say.
@@ -235,11 +268,7 @@ struct UnitObject {
 
 impl UnitObject {
     async fn unit(&self) -> Unit {
-        let mut model = lock(&self.model);
-        // `systemctl daemon-reload` comes past the bus; the node's stand-in for it leaves this file.
-        if model.root.join("systemctl.log").exists() {
-            model.read_drop_ins();
-        }
+        let model = lock(&self.model);
         let absent = Unit { load: "not-found".into(), active: "inactive".into(), ..Unit::default() };
         model.units.get(&self.name).cloned().unwrap_or(absent)
     }
@@ -339,19 +368,19 @@ impl Systemd1 {
     /// On the bus at `address`, which is the process `bus`, and, if it is to have one, on its own socket.
     pub(crate) fn start(address: Option<&str>, bus: Option<u32>, root: &Path, units: BTreeMap<String, Unit>, behaviour: Behaviour) -> Self {
         let bus = bus.map(|id| Pid::from_raw(id.cast_signed()));
-        let (late, own) = (behaviour.late, behaviour.own_socket.then(|| root.join("private")));
+        let (late, systemctl) = (behaviour.late, behaviour.systemctl);
         let broken = Arc::new(Notify::new());
         let model = Model { units, calls: Vec::new(), asked: 0, root: root.to_owned(), behaviour, bus, broken };
         let model = Arc::new(Mutex::new(model));
+        if systemctl {
+            serve_systemctl(root, model.clone());
+        }
         let leave = Arc::new(Notify::new());
         let (ready, is_ready) = std::sync::mpsc::channel();
         let (address, shared, leaves) = (address.map(str::to_owned), model.clone(), leave.clone());
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(async {
-                let own = own.map(|path| UnixListener::bind(path).expect("bound"));
-                tokio::join!(serve_bus(address, &shared, late, &ready, &leaves), serve_own(own, &shared, &leaves))
-            });
+            runtime.block_on(serve_bus(address, &shared, late, &ready, &leaves));
         });
         is_ready.recv().expect("the stand-in starts");
         Self { model, leave, thread: Some(thread) }
@@ -387,8 +416,7 @@ async fn serve_bus(address: Option<String>, model: &Shared, late: Duration, read
     let broken = lock(model).broken.clone();
     let Some(address) = address else {
         ready.send(()).expect("the test waits");
-        leave.notified().await;
-        return leave.notify_one();
+        return leave.notified().await;
     };
     if !late.is_zero() {
         ready.send(()).expect("the test waits");
@@ -403,7 +431,7 @@ async fn serve_bus(address: Option<String>, model: &Shared, late: Duration, read
             ready.send(()).expect("the test waits");
         }
         tokio::select! {
-            () = leave.notified() => return leave.notify_one(),
+            () = leave.notified() => return,
             () = breaks => {}
         }
         bus.close().await.ok();
@@ -411,22 +439,26 @@ async fn serve_bus(address: Option<String>, model: &Shared, late: Duration, read
     }
 }
 
-async fn serve_own(listener: Option<UnixListener>, model: &Shared, leave: &Notify) {
-    let Some(listener) = listener else { return };
-    let broken = lock(model).broken.clone();
-    let mut open = Vec::new();
-    loop {
-        tokio::select! {
-            () = leave.notified() => return leave.notify_one(),
-            () = broken.notified() => open.clear(),
-            client = listener.accept() => {
-                let stream: UnixStream = client.expect("a client").0.into_std().expect("a stream");
-                let builder = connection::Builder::unix_stream(stream).server(Guid::generate()).p2p();
-                // A client that goes away in the middle of it is its own affair.
-                open.extend(objects(builder, model).build().await.ok());
+/// Puts a `systemctl` into the node's root that asks the stand-in through two pipes, and answers it in a thread that ends with the test program.
+fn serve_systemctl(root: &Path, model: Shared) {
+    let [asks, answers] = ["systemctl.asks", "systemctl.answers"].map(|name| root.join(name));
+    for pipe in [&asks, &answers] {
+        nix::unistd::mkfifo(pipe, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    }
+    let program = root.join("systemctl");
+    let (ask, answer) = (asks.display(), answers.display());
+    std::fs::write(&program, format!("#!/bin/sh\necho \"$*\" >'{ask}'\n{{ read -r status; cat; }} <'{answer}'\nexit \"$status\"\n"))
+        .expect("written");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    std::thread::spawn(move || {
+        while let Ok(asked) = std::fs::read_to_string(&asks) {
+            let answer = lock(&model).systemctl(asked.trim());
+            let (status, text) = answer.map_or((1, String::new()), |text| (0, text));
+            if std::fs::write(&answers, format!("{status}\n{text}")).is_err() {
+                return;
             }
         }
-    }
+    });
 }
 
 impl Drop for Systemd1 {

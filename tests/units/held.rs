@@ -107,8 +107,12 @@ fn ranges(found: &BTreeSet<&str>) -> String {
 #[test]
 fn what_is_held_on_every_node_of_every_release() {
     let rows = rows();
-    let platforms: BTreeSet<&str> =
-        rows.iter().flat_map(|row| &row.nodes).map(|node| node.split('/').next().unwrap()).filter(|name| !["all", "masters"].contains(name)).collect();
+    let platforms: BTreeSet<&str> = rows
+        .iter()
+        .flat_map(|row| &row.nodes)
+        .map(|node| node.split('/').next().unwrap())
+        .filter(|name| !["all", "masters"].contains(name))
+        .collect();
     let fixed = plan::always();
     // Unit -> release -> nodes.
     let mut found: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();

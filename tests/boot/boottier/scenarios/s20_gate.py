@@ -5,6 +5,7 @@ decide or could not hold, and never because nothing was to be refused.
 """
 
 import shutil
+import time
 
 from ..looks import ALLOWING, HELD_B, goes_on, joined, policy, refused
 from ..scenario import scenario
@@ -15,9 +16,14 @@ REAL = "/usr/libexec/skewguard-real"
 DROP_INS = "ls /run/systemd/system/*.d/50-skewguard.conf 2>/dev/null | wc -l"
 
 
-def broken(world, replace, wiring="b"):
+# The systemd of RHEL 9 and that of RHEL 10, and a policy that refuses both.
+IMAGES_OF = (("rhel9-boot", "rhel9-target"), ("rhel10-boot", "rhel10-target"))
+REFUSING = policy(rhelMajors=[11])
+
+
+def broken(world, replace, wiring="b", **setup):
     """A node whose skewguard is broken: `replace(path)` does it to the program in the boot image."""
-    node = world.node(wiring=wiring, policy=policy())
+    node = world.node(**{"wiring": wiring, "policy": policy(), **setup})
     path = node.root / AGENT
     shutil.copy(path, node.root / REAL[1:])
     replace(path)
@@ -132,18 +138,65 @@ def full_run(world):
     cannot_hold(world, node, ["No space left on device"])
 
 
-@scenario("gate-no-dbus", "there is no D-Bus: the node cannot be held, goes on, and says so")
+def held(world, boot):
+    """The node is held, whatever else does not work on it."""
+    expect = world.expect
+    ran = boot.ran()
+    for name in HELD_B:
+        expect.that(name not in ran, f"{name} held back", ran)
+    expect.that("sshd.service" in ran, "the way in by ssh open", ran)
+    expect.that("kubelet.service" not in boot.active(), "no kubelet running", boot.active())
+    expect.that("skewguard.service" in boot.failed(), "our unit failed", boot.failed())
+    gate = (boot.verdict() or {}).get("gate") or {}
+    expect.equal((gate.get("held"), gate.get("error")), (True, None), "the gate, in the verdict")
+
+
+@scenario("gate-no-dbus", "there is no D-Bus: the node is held over systemd's own socket, and let through over it")
 def no_dbus(world):
-    node = world.node(policy=policy())
-    for unit in ("dbus.socket", "dbus.service"):
-        mask = node.root / "etc/systemd/system" / unit
-        mask.parent.mkdir(parents=True, exist_ok=True)
-        mask.symlink_to("/dev/null")
-    first = node.boot()
-    first.wait_reboot()
-    world.expect.contains(first.console.text(), ["NOT HELD BACK"], "the console of the first boot")
-    kept = (node.var / "lib/skewguard/verdict.json").read_text(encoding="ascii")
-    world.expect.contains(kept, ['"held": false', "the system bus"], "the verdict that is kept")
+    for image, target in IMAGES_OF:
+        node = world.node(image=image, target=target, policy=REFUSING)
+        for unit in ("dbus.socket", "dbus.service"):
+            mask = node.root / "etc/systemd/system" / unit
+            mask.parent.mkdir(parents=True, exist_ok=True)
+            mask.symlink_to("/dev/null")
+        boot = node.boot().settle()
+        held(world, boot)
+        boot.shell("/usr/bin/skewguard allow")
+        boot.wait_reboot()
+
+
+@scenario("gate-late-dbus", "the D-Bus daemon is late by 20 s: the node is held without it")
+def late_dbus(world):
+    for image, target in IMAGES_OF:
+        node = world.node(image=image, target=target, policy=REFUSING)
+        folder = node.root / "usr/lib/systemd/system/dbus.service.d"
+        folder.mkdir()
+        (folder / "late.conf").write_text("[Service]\nExecStartPre=/usr/bin/sleep 20\n", encoding="ascii")
+        boot = node.boot().settle()
+        held(world, boot)
+        boot.power_off()
+
+
+@scenario("gate-hung-dbus", "the D-Bus daemon hangs while the node is being held: it is held without it")
+def hung_dbus(world):
+    for image, target in IMAGES_OF:
+        node = broken(world, script(f"kill -STOP $(pidof dbus-daemon)\n{REAL} \"$@\"\nkill -CONT $(pidof dbus-daemon)\nexit 3"),
+                      image=image, target=target, policy=REFUSING)
+        unsandboxed(node)
+        boot = node.boot().settle()
+        held(world, boot)
+        boot.power_off()
+
+
+@scenario("gate-reexec", "systemd executes itself anew while the node is being held: it is held")
+def reexec(world):
+    for image, target in IMAGES_OF:
+        for delay in ("0", "0.01", "0.05", "0.2"):
+            node = broken(world, script(f"(sleep {delay}; systemctl daemon-reexec) &\n{REAL} \"$@\"\nwait\nexit 3"),
+                          image=image, target=target, policy=REFUSING)
+            boot = node.boot().settle()
+            held(world, boot)
+            boot.power_off()
 
 
 @scenario("gate-reload-denied", "D-Bus may not reload: systemctl does, from within the sandbox, and the node is held")
@@ -211,6 +264,75 @@ def stays_refused(world):
     boot.power_off()
     again = node.boot().settle()
     refused(world, node, again)
+
+
+@scenario("gate-job-modes", "job modes that ask for no dependency: what is held does not start, and is not left failed")
+def job_modes(world):
+    expect = world.expect
+    for image, target in IMAGES_OF:
+        node = world.node(image=image, target=target, policy=REFUSING)
+        boot = node.boot().settle()
+        held(world, boot)
+        for mode in ("ignore-requirements", "ignore-dependencies", "replace-irreversibly"):
+            for unit in ("kubelet.service", "crio.service", "machine-config-daemon-firstboot.service", "kubelet-dependencies.target",
+                         "firstboot-osupdate.target", "ovs-configuration.service"):
+                command = f"systemctl --job-mode={mode} start {unit}"
+                expect.that(not boot.succeeds(command), f"{command!r} to fail")
+                expect.that(boot.property(unit, "ActiveState") != "active", f"{unit} not active after {command!r}")
+        held(world, boot)
+        expect.equal(boot.failed(), ["skewguard.service"], "systemctl --failed")
+        boot.shell("/usr/bin/skewguard allow")
+        boot.wait_reboot()
+
+
+@scenario("gate-rescue", "a bare start of the kubelet from rescue.target is decided; allow lifts the refusal there and starts nothing")
+def rescue(world):
+    expect = world.expect
+    node = world.node(policy=policy())
+    node.provision()
+    target = node.root / "etc/systemd/system/default.target"
+    target.unlink(missing_ok=True)
+    target.symlink_to("/usr/lib/systemd/system/rescue.target")
+    node.provision = lambda: None
+    boot = node.boot()
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        try:
+            if boot.succeeds("systemctl is-active rescue.service"):
+                break
+        except Exception:  # pylint: disable=broad-except
+            pass
+        time.sleep(0.2)
+    expect.that(boot.verdict() is None, "nothing decided on the way to rescue.target", boot.verdict())
+    expect.that(not boot.succeeds("systemctl start kubelet.service"), "the start of the kubelet to fail")
+    ran = boot.ran()
+    for name in HELD_B:
+        expect.that(name not in ran, f"{name} held back", ran)
+    expect.equal(((boot.verdict() or {}).get("gate") or {}).get("held"), True, "gate.held in the verdict")
+    status, output = boot.machine.run("/usr/bin/skewguard allow")
+    expect.equal(status, 1, "the exit status of allow")
+    expect.contains(output, ["default.target is rescue.target, so nothing was started", "systemctl start multi-user.target"], "allow")
+    expect.that(not boot.exists("/run/skewguard/refused"), "the refusal lifted")
+    boot.shell("systemctl --no-block start multi-user.target")
+    boot.wait_reboot()
+
+
+@scenario("gate-path-unit", "a path unit that starts the kubelet again and again: each start is answered at once and nothing is read anew")
+def path_unit(world):
+    expect = world.expect
+    node = world.node(policy=policy())
+    boot = node.boot().settle()
+    refused(world, node, boot)
+    entries = len(boot.journal("SYSLOG_IDENTIFIER=skewguard", "PRIORITY=3"))
+    reloads = len([line for line in boot.journal_text("_PID=1").splitlines() if "Reloading" in line])
+    kept = boot.shell("stat -c %Y.%i /var/lib/skewguard/verdict.json /run/skewguard/verdict.json /etc/issue")
+    began = time.monotonic()
+    boot.shell("for n in $(seq 20); do systemctl start kubelet.service && exit 1; done; true", timeout=120)
+    world.log(f"20 starts of a held kubelet took {time.monotonic() - began:.1f} s")
+    expect.equal(boot.shell("stat -c %Y.%i /var/lib/skewguard/verdict.json /run/skewguard/verdict.json /etc/issue"), kept, "the files")
+    expect.equal(len(boot.journal("SYSLOG_IDENTIFIER=skewguard", "PRIORITY=3")), entries, "errors of ours in the journal")
+    expect.equal(len([line for line in boot.journal_text("_PID=1").splitlines() if "Reloading" in line]), reloads, "reloads")
+    refused(world, node, boot, attempts=True)
 
 
 @scenario("gate-own-unit", "on a joined node, stopping, restarting, disabling and deleting skewguard leaves the kubelet alone")

@@ -77,6 +77,34 @@ def allow_b(world):
     allowed_on_console(world, "b")
 
 
+@scenario("allow-beside-a-start", "skewguard allow beside a start of the kubelet, again and again: what it says holds, and the console is clean")
+def allow_beside_a_start(world):
+    expect = world.expect
+    # A pull that takes its time, so that a node that was let through can be refused again in the same boot.
+    for image, target in (("rhel9-boot", "rhel9-target"), ("rhel10-boot", "rhel10-target")):
+        node = world.node(image=image, target=target, policy=policy(rhelMajors=[11]))
+        node.provision()
+        pull = node.root / "etc/systemd/system/machine-config-daemon-pull.service"
+        pull.write_text(pull.read_text(encoding="ascii").replace("ExecStart=", "ExecStart=/usr/bin/sleep 1000\n#"), encoding="ascii")
+        node.provision = lambda: None
+        boot = node.boot().settle()
+        wrong = []
+        for turn in range(20):
+            output = boot.shell(f"""systemctl --no-block start kubelet; sleep 0.{turn:02d}; /usr/bin/skewguard allow; echo status=$?
+                # What was running of ours ends before anything is looked at.
+                while [ "$(systemctl show --value -p ActiveState skewguard.service)" = activating ]; do sleep 0.02; done
+                ls /run/skewguard/refused /run/systemd/system/*.d/50-skewguard.conf 2>/dev/null
+                grep -h "NODE REFUSED" /etc/issue
+                echo job=$(systemctl show --value -p Job machine-config-daemon-firstboot.service)""", timeout=120)
+            good = "status=0" in output and "goes on" in output and "job=0" not in output and "job=\n" not in output
+            if not good or "refused\n" in output or "50-skewguard" in output or "NODE REFUSED" in output:
+                wrong.append(f"turn {turn}: {output}")
+            boot.shell("""systemctl stop machine-config-daemon-pull.service machine-config-daemon-firstboot.service kubelet.service
+                rm /run/skewguard/override; systemctl restart skewguard.service; test -e /run/skewguard/refused""", timeout=120)
+        expect.equal(wrong, [], f"20 times, {image}")
+        boot.power_off()
+
+
 @scenario("two-step-update", "the served config survives one reboot: the second boot, already rebased, is not blocked")
 def two_step(world):
     expect = world.expect
