@@ -194,7 +194,7 @@ fn nothing_but_the_decision_can_fail_the_unit_or_hang_on_it() {
     for name in ["RequiredBy", "Requires", "BindsTo", "StateDirectory", "RuntimeDirectory", "PrivateTmp", "RequiresMountsFor", "User"] {
         assert!(!names.contains(name), "{name}");
     }
-    assert_eq!(values(&own, "WantedBy"), ["multi-user.target kubelet.service"]);
+    assert_eq!(values(&own, "WantedBy"), ["multi-user.target machine-config-daemon-firstboot.service kubelet.service"]);
     assert!(!values(&own, "After").join(" ").contains("network-online.target"), "a cycle: part of what is held comes before it");
     assert!(values(&own, "ExecStop").iter().all(|stop| stop.starts_with("-/usr/bin/timeout ")));
 }

@@ -95,8 +95,10 @@ installs() {
         [[ $(readlink "$work/root/$wants/$unit") == "../$unit" ]] || fail "$unit is not enabled"
         cmp "$work/root/$wants/$unit" systemd/$unit
     done
-    [[ $(readlink "$work/root/${wants/multi-user.target/kubelet.service}/skewguard.service") == ../skewguard.service ]] ||
-        fail "the kubelet does not want skewguard.service"
+    for unit in kubelet machine-config-daemon-firstboot; do
+        [[ $(readlink "$work/root/${wants/multi-user.target/$unit.service}/skewguard.service") == ../skewguard.service ]] ||
+            fail "$unit.service does not want skewguard.service"
+    done
     [[ ! -e $work/root/etc ]] || fail "installing wrote into /etc"
     # In the installed tree, `render` takes the embed build from the package.
     cp "$work/policy.json" "$work/root/tmp.json"
