@@ -43,7 +43,10 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 fn explain(error: GateError) -> String {
     let (but, run) = match &error {
         GateError::File(_) | GateError::NotHeld { .. } => return error.to_string(),
-        GateError::OtherTarget(_) => ("this boot does not lead to where the node joins", "systemctl start multi-user.target"),
+        // Not multi-user.target, which has the kubelet and, in the newer wiring, not the rebase: only default.target wants that.
+        GateError::OtherTarget(_) => {
+            ("this boot does not lead to where the node joins", "systemctl start machine-config-daemon-firstboot.service")
+        }
         GateError::NotStarted(_) => ("the boot does not go on", "systemctl start default.target"),
         GateError::Systemd(_) | GateError::Unreachable(_) | GateError::Runtime(_) => {
             ("systemd was not told", "systemctl daemon-reload && systemctl start default.target")
