@@ -44,3 +44,32 @@ fn a_node_that_is_refused_asks_systemd_and_without_a_bus_it_is_not_held() {
     assert!(ours.contains("sun_path=\"/run/dbus/system_bus_socket\""), "{ours}");
     assert!(!ours.contains("AF_INET"), "{ours}");
 }
+
+/// A node that is taken for a tree is "held" by files that systemd never reads.
+#[test]
+fn the_running_system_is_never_taken_for_a_tree() {
+    let check = |root: &str, nth: u32| {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let calls = "stat,fstat,newfstatat,statx";
+        let output = Command::new("strace")
+            .args(["-qq", "-e", &format!("trace={calls}"), "-e", &format!("inject={calls}:error=EIO:when={nth}"), "-o"])
+            .arg(dir.path().join("trace"))
+            .args([env!("CARGO_BIN_EXE_skewguard"), "check", "--root", root])
+            .output()
+            .unwrap_or_else(|error| panic!("strace: {error}; install the Debian package strace"));
+        (output, std::fs::read_to_string(dir.path().join("trace")).expect("a trace"))
+    };
+    let asks = |line: &str| line.contains("(AT_FDCWD, \"/\", ") || line.contains("stat(\"/\", ");
+    let mut failed = 0;
+    for nth in 1..200 {
+        let (output, trace) = check("/usr/..", nth);
+        if trace.lines().any(|line| asks(line) && line.contains("INJECTED")) {
+            failed += 1;
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!((output.status.code(), said.as_str()), (Some(1), "skewguard: --root /usr/..: Input/output error (os error 5)\n"));
+        }
+    }
+    assert_eq!(failed, 1, "it asks whether that is the running system");
+    // `/` itself is.
+    assert!(!check("/", 1000).1.lines().any(asks));
+}
