@@ -30,7 +30,8 @@ fn setup_adds_the_targets_and_components_that_the_toolchain_lacks() {
     let output = setup(dir.path(), true);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let asked = std::fs::read_to_string(dir.path().join("asked")).unwrap();
-    assert_eq!(asked, "target add aarch64-unknown-linux-musl\ncomponent add rust-src\n");
+    let wanted = "component add clippy rustfmt rust-src\ntarget add x86_64-unknown-linux-musl aarch64-unknown-linux-musl\n";
+    assert_eq!(asked, wanted, "all of rust-toolchain.toml; rustup knows what is there");
 }
 
 #[test]
@@ -43,7 +44,6 @@ fn setup_says_what_is_missing_where_there_is_no_rustup() {
     let output = setup(dir.path(), false);
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr);
-    for wanted in ["rustup target add aarch64-unknown-linux-musl\n", "rustup component add rust-src\n", "https://rustup.rs"] {
-        assert!(said.contains(wanted), "{said}");
-    }
+    let wanted = "lacks the component rust-src, the target aarch64-unknown-linux-musl. ";
+    assert!(said.contains(wanted) && said.contains("https://rustup.rs"), "{said}");
 }
