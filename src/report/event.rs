@@ -105,7 +105,7 @@ impl Event {
 
     /// Creates it.
     pub fn request(&self) -> Request {
-        Request::new("POST", format!("/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"), "application/json", self)
+        Request::new("POST", format!("/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"), self)
     }
 }
 

@@ -13,9 +13,6 @@ pub const LABEL: &str = "skewguard.dev/boot-image";
 /// Annotation with the verdict as JSON; it keeps the version whole.
 pub const ANNOTATION: &str = "skewguard.dev/boot-image-verdict";
 
-/// Media type of the patch (RFC 7396).
-pub const PATCH_TYPE: &str = "application/merge-patch+json";
-
 /// The patch that a joined node applies to its own Node.
 #[derive(Debug, Clone, Serialize)]
 pub struct NodePatch {
@@ -68,7 +65,7 @@ impl NodePatch {
 
     /// Applies it to the Node of that name, which is a DNS subdomain ([`crate::node::kubeconfig::node_name`]).
     pub fn request(&self, node: &str) -> Request {
-        Request::new("PATCH", format!("/api/v1/nodes/{node}"), PATCH_TYPE, self)
+        Request::new("PATCH", format!("/api/v1/nodes/{node}"), self)
     }
 
     /// What tells whether this patch was applied to that Node on this boot. At every boot it is applied again, which changes nothing where it is

@@ -210,7 +210,7 @@ impl BootImageReport {
 
     /// Creates it.
     pub fn request(&self) -> Request {
-        Request::new("POST", format!("/apis/{API_VERSION}/namespaces/{NAMESPACE}/bootimagereports"), "application/json", self)
+        Request::new("POST", format!("/apis/{API_VERSION}/namespaces/{NAMESPACE}/bootimagereports"), self)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN, Fault, Options};
 use crate::way::{block_on, bootstrap, both, event, failure, limits, loaded, send, transport};
 use nix::sys::resource::{UsageWho, getrusage};
 use skewguard::report::answer::{Answer, Channel, Retry};
-use skewguard::report::transport::{CURL, Choice, Failure, Limits, Phase, Transport};
+use skewguard::report::transport::{CURL, Choice, Failure, Limits, Transport};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,16 +16,16 @@ fn every_fault_has_its_name() {
     type Fits = fn(&Failure) -> bool;
     let table: [(Fault, Fits); 11] = [
         (Fault::ResetConnection, |f| matches!(f, Failure::Reset(_))),
-        (Fault::SilentConnection, |f| *f == Failure::Timeout(Phase::Connect)),
+        (Fault::SilentConnection, |f| *f == Failure::ConnectTimeout),
         (Fault::PlainHttp, |f| matches!(f, Failure::Tls(_))),
         (Fault::Garbage, |f| matches!(f, Failure::Malformed(_))),
         (Fault::Close, |f| matches!(f, Failure::Reset(_))),
         (Fault::Reset, |f| matches!(f, Failure::Reset(_))),
-        (Fault::Hang, |f| *f == Failure::Timeout(Phase::Answer)),
-        (Fault::Drip, |f| *f == Failure::Timeout(Phase::Answer)),
-        (Fault::Huge, |f| matches!(f, Failure::TooLarge { max: 524_288 })),
-        (Fault::HugeWithLength, |f| matches!(f, Failure::TooLarge { max: 524_288 })),
-        (Fault::Redirect("https://elsewhere.example.com/".to_owned()), |f| *f == Failure::Redirect { status: 302 }),
+        (Fault::Hang, |f| *f == Failure::AnswerTimeout),
+        (Fault::Drip, |f| *f == Failure::AnswerTimeout),
+        (Fault::Huge, |f| matches!(f, Failure::TooLarge(524_288))),
+        (Fault::HugeWithLength, |f| matches!(f, Failure::TooLarge(524_288))),
+        (Fault::Redirect("https://elsewhere.example.com/".to_owned()), |f| *f == Failure::Redirect(302)),
     ];
     assert_eq!(max, 524_288);
     for (fault, fits) in table {
@@ -71,7 +71,7 @@ fn a_name_that_does_not_resolve_is_named() {
     for choice in both() {
         let failure = failure(choice, &loaded(&text), &event("e"));
         let host = match &failure {
-            Failure::Resolve { host, .. } => host,
+            Failure::Resolve(host, _) => host,
             other => panic!("{choice:?} {other:?}"),
         };
         assert_eq!(host, "api-int.skewguard.invalid");

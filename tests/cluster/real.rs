@@ -78,9 +78,8 @@ impl Real {
     }
 
     fn send(&self, method: &'static str, path: &str, body: &Value) -> (u16, Value) {
-        let content_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
         let body = if body.is_null() { Vec::new() } else { serde_json::to_vec(body).unwrap() };
-        let request = Request { method, path: path.to_owned(), content_type, body };
+        let request = Request { method, path: path.to_owned(), body };
         let response = self.runtime.block_on(self.transport.send(&request)).unwrap_or_else(|error| panic!("{path}: {error}"));
         (response.status, serde_json::from_slice(&response.body).unwrap_or_default())
     }
@@ -195,7 +194,7 @@ impl Drop for Real {
         }
         let made = self.made.borrow();
         for path in made.iter().rev() {
-            let request = Request { method: "DELETE", path: path.clone(), content_type: "application/json", body: Vec::new() };
+            let request = Request { method: "DELETE", path: path.clone(), body: Vec::new() };
             let done = self.runtime.block_on(self.transport.send(&request));
             if !done.as_ref().is_ok_and(|response| response.status < 300 || response.status == 404) {
                 eprintln!("cluster tests: {path} could not be deleted: {done:?}");

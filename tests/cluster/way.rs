@@ -60,10 +60,5 @@ pub(crate) fn event(name: &str) -> Request {
         "action": "Refuse", "reason": "BelowMinimumOCPVersion", "type": "Warning", "note": "quotes \" and \\ and \u{fc}",
         "regarding": { "apiVersion": "v1", "kind": "Namespace", "name": "skewguard", "namespace": "skewguard" },
     });
-    Request {
-        method: "POST",
-        path: "/apis/events.k8s.io/v1/namespaces/skewguard/events".to_owned(),
-        content_type: "application/json",
-        body: body.to_string().into_bytes(),
-    }
+    Request { method: "POST", path: "/apis/events.k8s.io/v1/namespaces/skewguard/events".to_owned(), body: body.to_string().into_bytes() }
 }

@@ -106,7 +106,7 @@ fn what_a_person_has_to_mend_is_retried_slowly_and_what_passes_is_not() {
     assert_eq!(why(Answer::read(Channel::Event, Ok(after))).0, Retry::After(Duration::from_secs(7)));
     let failure = |failure| TransportError { server: Some("https://api-int.c1.example.com:6443".to_owned()), failure };
     assert_eq!(why(Answer::read(Channel::Event, Err(failure(Failure::Refused)))).0, Retry::Backoff);
-    assert_eq!(why(Answer::read(Channel::Event, Err(failure(Failure::Redirect { status: 302 })))).0, Retry::Slowly);
+    assert_eq!(why(Answer::read(Channel::Event, Err(failure(Failure::Redirect(302))))).0, Retry::Slowly);
     let setup = Answer::read(Channel::Event, Err(TransportError::setup("/etc/kubernetes/kubeconfig: there is no such file")));
     assert_eq!(why(setup), (Retry::Slowly, "/etc/kubernetes/kubeconfig: there is no such file".to_owned()));
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use skewguard::report::carrier::Credentials;
 use skewguard::report::run::{End, Outside, run};
 use skewguard::report::state::STATE_PATH;
-use skewguard::report::transport::{Failure, Phase, Response, TransportError};
+use skewguard::report::transport::{Failure, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level};
 use skewguard::verdict::Action;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -461,7 +461,7 @@ async fn once_tries_everything_once() {
     // A server that is slow to say no is not asked again meanwhile.
     let (node, log) = (Node::refused(), Log::default());
     let server = "https://api-int.c1.example.com:6443".to_owned();
-    let timeout = TransportError { server: Some(server), failure: Failure::Timeout(Phase::Answer) };
+    let timeout = TransportError { server: Some(server), failure: Failure::AnswerTimeout };
     let mut cluster = Cluster::new(move |_, _| Err(timeout.clone()));
     cluster.patience = Duration::from_secs(30);
     let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200);

@@ -201,17 +201,17 @@ fn requests_go_where_the_role_allows_them() {
     };
     let report = BootImageReport::new(&source).request();
     assert_eq!(
-        (report.method, report.path.as_str(), report.content_type),
+        (report.method, report.path.as_str(), report.content_type()),
         ("POST", "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports", "application/json")
     );
     let event = Event::new(About::NoVerdict { held: false }, NAME, Regarding::namespace(), &Identity::default(), now()).request();
     assert_eq!(
-        (event.method, event.path.as_str(), event.content_type),
+        (event.method, event.path.as_str(), event.content_type()),
         ("POST", "/apis/events.k8s.io/v1/namespaces/skewguard/events", "application/json")
     );
     let patch = NodePatch::new(&verdict).request("worker-0.c1.example.com");
     assert_eq!(
-        (patch.method, patch.path.as_str(), patch.content_type),
+        (patch.method, patch.path.as_str(), patch.content_type()),
         ("PATCH", "/api/v1/nodes/worker-0.c1.example.com", "application/merge-patch+json")
     );
 }

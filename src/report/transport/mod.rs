@@ -1,18 +1,23 @@
 //! Carrying one request to the API server, over our own TLS or over the host's curl, with the same answers and the same errors.
 
-mod choose;
 mod curl;
 mod error;
 #[cfg(feature = "tls")]
 mod tls;
 
-pub use choose::{CURL, Choice, HostFacts, NoTransport, choose};
-pub use error::{CertificateTime, Failure, Phase, TransportError};
+pub use error::{Failure, TransportError};
 
+use crate::node::Root;
 use crate::node::kubeconfig::Kubeconfig;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Where every RHCOS has it.
+pub const CURL: &str = "/usr/bin/curl";
+
+/// How we name ourselves.
+const USER_AGENT: &str = concat!("skewguard/", env!("CARGO_PKG_VERSION"));
 
 /// One request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,17 +27,19 @@ pub struct Request {
     /// Path and query below the server's own, starting with `/`, such as `/apis/events.k8s.io/v1/namespaces/skewguard/events`. It must be
     /// a URL's path already: names in it are percent-encoded by who builds it.
     pub path: String,
-    /// `Content-Type` of the body, such as `application/json` or `application/merge-patch+json`.
-    pub content_type: &'static str,
     /// The body; empty for none.
     pub body: Vec<u8>,
 }
 
 impl Request {
-    /// A request with this object as its body.
-    pub fn new(method: &'static str, path: String, content_type: &'static str, object: &impl Serialize) -> Self {
+    pub(super) fn new(method: &'static str, path: String, object: &impl Serialize) -> Self {
         // Structs of strings always serialise.
-        Self { method, path, content_type, body: serde_json::to_vec(object).unwrap_or_default() }
+        Self { method, path, body: serde_json::to_vec(object).unwrap_or_default() }
+    }
+
+    /// Of the body. Every patch of ours is a merge patch (RFC 7396).
+    pub fn content_type(&self) -> &'static str {
+        if self.method == "PATCH" { "application/merge-patch+json" } else { "application/json" }
     }
 
     /// What the answer may be: of a patched object only its metadata, where the server can do that (Kubernetes 1.15). A Node as a whole has
@@ -68,19 +75,46 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 10 s, 30 s, 512 KiB: the metadata of an object has up to 256 KiB of annotations (Kubernetes, `TotalAnnotationSizeLimitB`), and labels and
-    /// managed fields beside them.
+    /// The metadata of an object has up to 256 KiB of annotations (Kubernetes, `TotalAnnotationSizeLimitB`), and labels and managed fields
+    /// beside them.
     fn default() -> Self {
         Self { connect: Duration::from_secs(10), total: Duration::from_secs(30), body: 512 * 1024 }
     }
 }
 
-/// How we name ourselves.
-const USER_AGENT: &str = concat!("skewguard/", env!("CARGO_PKG_VERSION"));
+/// What carries requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// reqwest and rustls, in this process.
+    Tls,
+    /// The host's curl, a process per request.
+    Curl,
+}
+
+impl Choice {
+    pub(super) fn for_host(root: &Root) -> Result<Self, TransportError> {
+        let fips = root.read_text("/proc/sys/crypto/fips_enabled", 16).ok().flatten().is_some_and(|text| text.trim() == "1");
+        // curl is run from the host, whatever the root.
+        choose(cfg!(feature = "tls"), fips, Path::new(CURL).exists()).map_err(TransportError::setup)
+    }
+}
+
+/// Our own TLS, unless this build has none or the host is in FIPS mode, where only its own validated cryptography may be used.
+fn choose(tls_built: bool, fips: bool, curl: bool) -> Result<Choice, String> {
+    match (tls_built, fips, curl) {
+        (true, false, _) => Ok(Choice::Tls),
+        (_, _, true) => Ok(Choice::Curl),
+        (_, true, _) => Err(format!("this host is in FIPS mode, where only its own curl may be used, and there is no {CURL}")),
+        _ => Err(format!("this build of skewguard reports through the host's curl, and there is no {CURL}")),
+    }
+}
 
 /// A way to one API server, as one identity.
 #[derive(Debug)]
-pub struct Transport(Kind);
+pub struct Transport {
+    server: String,
+    kind: Kind,
+}
 
 #[derive(Debug)]
 enum Kind {
@@ -90,34 +124,58 @@ enum Kind {
 }
 
 impl Transport {
-    /// Our own TLS, or the curl at this path; see [`choose`].
-    ///
-    /// # Errors
-    /// The kubeconfig's certificates or keys cannot be used; the text says which.
+    /// `curl` is the program to run for [`Choice::Curl`]. The error says which certificate or key of the kubeconfig cannot be used.
     pub fn new(choice: Choice, kubeconfig: &Kubeconfig, limits: Limits, curl: PathBuf) -> Result<Self, TransportError> {
-        match choice {
+        let server = kubeconfig.server.to_string();
+        let kind = match choice {
             #[cfg(feature = "tls")]
-            Choice::Tls => tls::Tls::new(kubeconfig, limits).map(|tls| Self(Kind::Tls(tls))),
+            Choice::Tls => tls::Tls::new(kubeconfig, limits).map(Kind::Tls),
             #[cfg(not(feature = "tls"))]
-            Choice::Tls => Err(TransportError::setup("this build of skewguard has no TLS of its own")),
-            Choice::Curl => Ok(Self(Kind::Curl(curl::Curl::new(kubeconfig, limits, curl)))),
+            Choice::Tls => Err("this build of skewguard has no TLS of its own".to_owned()),
+            Choice::Curl => Ok(Kind::Curl(curl::Curl::new(kubeconfig, limits, curl))),
+        };
+        match kind {
+            Ok(kind) => Ok(Self { server, kind }),
+            Err(what) => Err(TransportError { server: Some(server), failure: Failure::Local(what) }),
         }
     }
 
     /// Sends one request and reads the whole answer.
-    ///
-    /// # Errors
-    /// There was no usable answer.
     pub async fn send(&self, request: &Request) -> Result<Response, TransportError> {
-        match &self.0 {
+        let answer = match &self.kind {
             #[cfg(feature = "tls")]
             Kind::Tls(tls) => tls.send(request).await,
             Kind::Curl(curl) => curl.send(request).await,
-        }
+        };
+        answer.map_err(|failure| TransportError { server: Some(self.server.clone()), failure })
     }
 }
 
 /// `Retry-After` as a number of seconds.
 fn seconds(value: &str) -> Option<Duration> {
     value.trim().parse().ok().map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_host_has_its_transport() {
+        let fips = format!("this host is in FIPS mode, where only its own curl may be used, and there is no {CURL}");
+        let nothing = format!("this build of skewguard reports through the host's curl, and there is no {CURL}");
+        let table = [
+            ((true, false, true), Ok(Choice::Tls)),
+            ((true, false, false), Ok(Choice::Tls)),
+            ((true, true, true), Ok(Choice::Curl)),
+            ((true, true, false), Err(fips.clone())),
+            ((false, false, true), Ok(Choice::Curl)),
+            ((false, false, false), Err(nothing)),
+            ((false, true, true), Ok(Choice::Curl)),
+            ((false, true, false), Err(fips)),
+        ];
+        for ((tls_built, fips, curl), want) in table {
+            assert_eq!(choose(tls_built, fips, curl), want, "tls built {tls_built}, FIPS {fips}, curl {curl}");
+        }
+    }
 }

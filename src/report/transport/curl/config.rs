@@ -2,22 +2,22 @@
 
 use crate::node::kubeconfig::Kubeconfig;
 use crate::report::transport::{Limits, Request, USER_AGENT};
+use std::fmt::Display;
 use zeroize::Zeroizing;
 
-/// Paths under which curl finds what does not belong into its configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Files {
-    pub(super) ca: Option<String>,
-    pub(super) certificate: Option<String>,
-    pub(super) key: Option<String>,
-    pub(super) body: Option<String>,
+/// What curl reads from files of its own, each displayed as its path.
+pub(super) struct Files<File> {
+    pub(super) ca: Option<File>,
+    pub(super) certificate: Option<File>,
+    pub(super) key: Option<File>,
+    pub(super) body: Option<File>,
 }
 
 /// Set before the line that says how it went; see `outcome`.
 pub(super) const MARK: &str = "\nskewguard:";
 
 /// The configuration. It holds the token, and is wiped when dropped.
-pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, files: &Files) -> Zeroizing<String> {
+pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, files: &Files<impl Display>) -> Zeroizing<String> {
     // Large enough to stay where it is: what a growing text leaves behind is not wiped.
     let token = kubeconfig.token.as_ref().map_or(0, |token| token.expose().len());
     let mut text = Zeroizing::new(String::with_capacity(8192 + 2 * token));
@@ -53,7 +53,7 @@ pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, 
     set("capath", "/dev/null");
     for (option, file) in [("cacert", &files.ca), ("cert", &files.certificate), ("key", &files.key)] {
         if let Some(file) = file {
-            set(option, file);
+            set(option, &file.to_string());
         }
     }
     set("connect-timeout", &limits.connect.as_secs().max(1).to_string());
@@ -64,7 +64,7 @@ pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, 
     set("header", &format!("Accept: {}", request.accept()));
     if let Some(body) = &files.body {
         set("data-binary", &format!("@{body}"));
-        set("header", &format!("Content-Type: {}", request.content_type));
+        set("header", &format!("Content-Type: {}", request.content_type()));
         set("header", "Expect:");
     }
     if let Some(token) = &kubeconfig.token {
@@ -96,13 +96,12 @@ mod tests {
     }
 
     fn request() -> Request {
-        Request { method: "POST", path: "/apis/x".to_owned(), content_type: "application/json", body: b"{}".to_vec() }
+        Request { method: "POST", path: "/apis/x".to_owned(), body: b"{}".to_vec() }
     }
 
     #[test]
     fn says_everything_that_curl_must_not_decide_itself() {
-        let files =
-            Files { ca: Some("/proc/self/fd/3".to_owned()), certificate: None, key: None, body: Some("/proc/self/fd/4".to_owned()) };
+        let files = Files { ca: Some("/proc/self/fd/3"), certificate: None, key: None, body: Some("/proc/self/fd/4") };
         let expected = format!(
             r#"silent
 show-error
@@ -149,7 +148,8 @@ write-out = "\nskewguard:%{{http_code}} %{{ssl_verify_result}} %{{time_appconnec
         ];
         for (server, url, host, connect_to) in table {
             kubeconfig.server = Server::parse(server).unwrap();
-            let text = text(&kubeconfig, &Limits::default(), &request(), &Files { ca: None, certificate: None, key: None, body: None });
+            let text =
+                text(&kubeconfig, &Limits::default(), &request(), &Files::<&str> { ca: None, certificate: None, key: None, body: None });
             for line in [format!("url = \"{url}/apis/x\""), format!("connect-to = \"{connect_to}\""), format!("header = \"Host: {host}\"")]
             {
                 assert!(text.lines().any(|found| found == line), "{line}: {}", *text);

@@ -4,18 +4,19 @@
 mod config;
 mod outcome;
 
-use super::{Failure, Limits, Phase, Request, Response, TransportError};
+use super::{Failure, Limits, Request, Response};
 use crate::node::kubeconfig::Kubeconfig;
 use config::Files;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use outcome::{MAX_HEADERS, Run};
+use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tokio::time::timeout;
 
 /// Bytes kept of what curl says on stderr.
@@ -38,18 +39,15 @@ impl Curl {
         Self { kubeconfig: kubeconfig.clone(), limits, program }
     }
 
-    pub(super) async fn send(&self, request: &Request) -> Result<Response, TransportError> {
-        self.exchange(request).await.map_err(|failure| TransportError::at(&self.kubeconfig, failure))
-    }
-
-    async fn exchange(&self, request: &Request) -> Result<Response, Failure> {
+    pub(super) async fn send(&self, request: &Request) -> Result<Response, Failure> {
         let Kubeconfig { ca, client, .. } = &self.kubeconfig;
-        let ca = MemoryFile::of(Some(ca.as_slice()).filter(|ca| !ca.is_empty()))?;
-        let certificate = MemoryFile::of(client.as_ref().map(|client| client.certificate.expose()))?;
-        let key = MemoryFile::of(client.as_ref().map(|client| client.key.expose()))?;
-        let body = MemoryFile::of(Some(request.body.as_slice()).filter(|body| !body.is_empty()))?;
-        let path = |file: &Option<MemoryFile>| file.as_ref().map(MemoryFile::path);
-        let files = Files { ca: path(&ca), certificate: path(&certificate), key: path(&key), body: path(&body) };
+        let file = |content: Option<&[u8]>| content.filter(|content| !content.is_empty()).map(MemoryFile::holding).transpose();
+        let files = Files {
+            ca: file(Some(ca))?,
+            certificate: file(client.as_ref().map(|client| client.certificate.expose()))?,
+            key: file(client.as_ref().map(|client| client.key.expose()))?,
+            body: file(Some(&request.body))?,
+        };
         let config = config::text(&self.kubeconfig, &self.limits, request, &files);
 
         let stderr = MemoryFile::holding(b"")?;
@@ -57,7 +55,7 @@ impl Curl {
         let (exit, stdout) = running.end(MAX_HEADERS + self.limits.body + MAX_WRITTEN, self.limits).await?;
         let stderr = self.without_token(&stderr.start(MAX_STDERR)?);
         let host = self.kubeconfig.tls_server_name.as_deref().unwrap_or(&self.kubeconfig.server.host);
-        let run = Run { exit, stdout: &stdout, stderr: &stderr, clock: SystemTime::now(), host, max_body: self.limits.body };
+        let run = Run { exit, stdout: &stdout, stderr: &stderr, host, max_body: self.limits.body };
         match outcome::read(&run) {
             Err(Failure::Unreachable(said)) => Err(self.why_unreachable().await.unwrap_or(Failure::Unreachable(said))),
             other => other,
@@ -94,7 +92,7 @@ impl Curl {
         let connected = tokio::net::TcpStream::connect((server.host.as_str(), server.port()));
         match timeout(Duration::from_secs(2), connected).await.ok()? {
             Ok(_) => None,
-            Err(error) => super::error::of_io(&error),
+            Err(error) => Failure::of_io(&error),
         }
     }
 }
@@ -113,7 +111,7 @@ impl Running {
                 pipe.take(max as u64 + 1).read_to_end(&mut stdout).map_err(local)?;
             }
             if stdout.len() > max {
-                return Err(Failure::TooLarge { max: limits.body });
+                return Err(Failure::TooLarge(limits.body));
             }
             // Never holds the lock while it waits, so that the child can still be killed.
             loop {
@@ -127,7 +125,7 @@ impl Running {
         match timeout(limits.total + GRACE, reading).await {
             Ok(Ok(ended)) => ended,
             Ok(Err(error)) => Err(Failure::Local(format!("curl: {error}"))),
-            Err(_) => Err(Failure::Timeout(Phase::Answer)),
+            Err(_) => Err(Failure::AnswerTimeout),
         }
     }
 }
@@ -164,18 +162,16 @@ impl MemoryFile {
         made.map_err(|error| Failure::Local(format!("no memory file for curl (memfd_create): {error}")))
     }
 
-    fn of(content: Option<&[u8]>) -> Result<Option<Self>, Failure> {
-        content.map(Self::holding).transpose()
-    }
-
-    fn path(&self) -> String {
-        format!("/proc/self/fd/{}", self.0.as_raw_fd())
-    }
-
-    /// The first bytes of it.
     fn start(&self, max: usize) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
         (&self.0).rewind().and_then(|()| (&self.0).take(max as u64).read_to_end(&mut bytes)).map_err(local)?;
         Ok(bytes)
+    }
+}
+
+/// Its path, for curl.
+impl fmt::Display for MemoryFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/proc/self/fd/{}", self.0.as_raw_fd())
     }
 }

@@ -1,9 +1,8 @@
 //! What a run of curl came to: an answer or a typed failure (pure).
 
 use super::config::MARK;
-use crate::report::transport::{CertificateTime, Failure, Phase, Response, seconds};
+use crate::report::transport::{Failure, Response, seconds};
 use crate::text::word;
-use std::time::SystemTime;
 
 /// Bytes of an answer's header lines.
 pub(super) const MAX_HEADERS: usize = 64 * 1024;
@@ -15,8 +14,6 @@ pub(super) struct Run<'a> {
     pub(super) exit: Option<i32>,
     pub(super) stdout: &'a [u8],
     pub(super) stderr: &'a str,
-    /// This node's clock.
-    pub(super) clock: SystemTime,
     /// Name that the certificate has to have.
     pub(super) host: &'a str,
     /// Bytes allowed in the body.
@@ -73,10 +70,10 @@ fn response(mut answer: &[u8], status: u16, max_body: usize) -> Result<Response,
             continue;
         }
         if (300..400).contains(&code) {
-            return Err(Failure::Redirect { status: code });
+            return Err(Failure::Redirect(code));
         }
         if body.len() > max_body {
-            return Err(Failure::TooLarge { max: max_body });
+            return Err(Failure::TooLarge(max_body));
         }
         let retry_after = lines.filter_map(|line| line.split_once(':')).find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
         return Ok(Response { status: code, retry_after: retry_after.and_then(|(_, value)| seconds(value)), body: body.to_vec() });
@@ -89,15 +86,16 @@ fn failure(code: i32, written: &Written, run: &Run<'_>) -> Failure {
     let says = |words: &[&str]| words.iter().any(|w| message.to_ascii_lowercase().contains(w));
     let detail = || word(&message);
     match code {
-        6 => Failure::Resolve { host: run.host.to_owned(), detail: detail() },
+        6 => Failure::Resolve(run.host.to_owned(), detail()),
         7 if says(&["refused"]) => Failure::Refused,
         7 => Failure::Unreachable(detail()),
-        28 => Failure::Timeout(if written.connected { Phase::Answer } else { Phase::Connect }),
+        28 if written.connected => Failure::AnswerTimeout,
+        28 => Failure::ConnectTimeout,
         // 51 is 7.61's for a wrong name.
         51 | 60 => match written.verify {
-            9 | 10 => Failure::CertificateTime(CertificateTime { not_yet: written.verify == 9, clock: run.clock, bound: None }),
+            9 | 10 => Failure::certificate_time(written.verify == 9, None),
             // 1 is what newer curls start with: the name is compared after the chain was found good.
-            0 | 1 if says(&["subject name", "hostname mismatch"]) => Failure::WrongName { expected: word(run.host) },
+            0 | 1 if says(&["subject name", "hostname mismatch"]) => Failure::WrongName(word(run.host)),
             // Issuer not found, self-signed, signature wrong, chain incomplete.
             2 | 7 | 18..=21 => Failure::UnknownCa(detail()),
             _ => Failure::Tls(detail()),
@@ -115,7 +113,7 @@ fn failure(code: i32, written: &Written, run: &Run<'_>) -> Failure {
         }
         35 if !says(&["reset", "ssl_error_syscall", "unexpected eof"]) => Failure::Tls(detail()),
         18 | 35 | 52 | 55 | 56 => Failure::Reset(detail()),
-        63 => Failure::TooLarge { max: run.max_body },
+        63 => Failure::TooLarge(run.max_body),
         1 | 8 | 61 => Failure::Malformed(detail()),
         _ => unknown(code, &message),
     }
@@ -136,7 +134,7 @@ mod tests {
     use super::*;
 
     fn run<'a>(exit: i32, stdout: &'a str, stderr: &'a str) -> Run<'a> {
-        Run { exit: Some(exit), stdout: stdout.as_bytes(), stderr, clock: SystemTime::UNIX_EPOCH, host: "api", max_body: 20 }
+        Run { exit: Some(exit), stdout: stdout.as_bytes(), stderr, host: "api", max_body: 20 }
     }
 
     #[test]
@@ -158,8 +156,8 @@ mod tests {
             (0, "220 mail ESMTP\r\n\nskewguard:000 0 0.1", malformed("no end of the headers")),
             (0, "HTTP/2 200\r\n\r\n\nskewguard:200 0 0.1", malformed("no status line")),
             (0, "HTTP/1.1 2x0 OK\r\n\r\n\nskewguard:200 0 0.1", malformed("no status line")),
-            (0, "HTTP/1.1 200 OK\r\n\r\n123456789012345678901\nskewguard:200 0 0.1", Failure::TooLarge { max: 20 }),
-            (0, "HTTP/1.1 302 Found\r\nLocation: https://e\r\n\r\n\nskewguard:302 0 0.1", Failure::Redirect { status: 302 }),
+            (0, "HTTP/1.1 200 OK\r\n\r\n123456789012345678901\nskewguard:200 0 0.1", Failure::TooLarge(20)),
+            (0, "HTTP/1.1 302 Found\r\nLocation: https://e\r\n\r\n\nskewguard:302 0 0.1", Failure::Redirect(302)),
         ];
         for (exit, stdout, want) in table {
             assert_eq!(read(&run(exit, stdout, "")), Err(want), "{stdout:?}");
@@ -170,15 +168,9 @@ mod tests {
     #[test]
     fn exit_codes_become_the_same_failures_as_with_our_own_tls() {
         let verify = |code: u32| format!("\nskewguard:000 {code} 0.000000");
-        let time = |not_yet| Failure::CertificateTime(CertificateTime { not_yet, clock: SystemTime::UNIX_EPOCH, bound: None });
         let unknown = "curl: (60) SSL certificate problem: unable to get local issuer certificate\nMore details here: https://curl.haxx.se/docs/sslcerts.html\n\ncurl failed to verify the legitimacy of the server and therefore could not\n";
         let table = [
-            (
-                6,
-                verify(0),
-                "curl: (6) Could not resolve host: api",
-                Failure::Resolve { host: "api".into(), detail: "Could not resolve host: api".into() },
-            ),
+            (6, verify(0), "curl: (6) Could not resolve host: api", Failure::Resolve("api".into(), "Could not resolve host: api".into())),
             (7, verify(0), "curl: (7) Failed to connect to api port 1: Connection refused", Failure::Refused),
             (
                 7,
@@ -186,28 +178,26 @@ mod tests {
                 "curl: (7) Failed to connect to api port 1: No route to host",
                 Failure::Unreachable("Failed to connect to api port 1: No route to host".into()),
             ),
-            (28, verify(0), "curl: (28) Connection timed out after 1001 milliseconds", Failure::Timeout(Phase::Connect)),
+            (28, verify(0), "curl: (28) Connection timed out after 1001 milliseconds", Failure::ConnectTimeout),
             (
                 28,
                 "\nskewguard:201 0 0.01".into(),
                 "curl: (28) Operation timed out after 2000 milliseconds with 12 bytes received",
-                Failure::Timeout(Phase::Answer),
+                Failure::AnswerTimeout,
             ),
             (
                 51,
                 verify(0),
                 "curl: (51) SSL: no alternative certificate subject name matches target host name 'api'",
-                Failure::WrongName { expected: "api".into() },
+                Failure::WrongName("api".into()),
             ),
             (
                 60,
                 verify(0),
                 "curl: (60) SSL: no alternative certificate subject name matches target host name 'api'",
-                Failure::WrongName { expected: "api".into() },
+                Failure::WrongName("api".into()),
             ),
             (60, verify(20), unknown, Failure::UnknownCa("SSL certificate problem: unable to get local issuer certificate".into())),
-            (60, verify(10), "curl: (60) SSL certificate problem: certificate has expired", time(false)),
-            (60, verify(9), "curl: (60) SSL certificate problem: certificate is not yet valid", time(true)),
             (
                 60,
                 verify(66),
@@ -241,7 +231,7 @@ mod tests {
                 "curl: (18) transfer closed with 9 bytes remaining to read",
                 Failure::Reset("transfer closed with 9 bytes remaining to read".into()),
             ),
-            (63, verify(0), "curl: (63) Maximum file size exceeded", Failure::TooLarge { max: 20 }),
+            (63, verify(0), "curl: (63) Maximum file size exceeded", Failure::TooLarge(20)),
             (1, verify(0), "curl: (1) Received HTTP/0.9 when not allowed", Failure::Malformed("Received HTTP/0.9 when not allowed".into())),
             (
                 58,
@@ -252,6 +242,13 @@ mod tests {
         ];
         for (exit, stdout, stderr, want) in table {
             assert_eq!(read(&run(exit, &stdout, stderr)).unwrap_err(), want, "{stderr}");
+        }
+        for (code, stderr, said) in [
+            (10, "curl: (60) SSL certificate problem: certificate has expired", "has expired"),
+            (9, "curl: (60) SSL certificate problem: certificate is not yet valid", "is not valid yet"),
+        ] {
+            let Err(Failure::CertificateTime(why)) = read(&run(60, &verify(code), stderr)) else { panic!("{stderr}") };
+            assert!(why.starts_with(&format!("{said}; this node's clock says 2")), "{why}");
         }
     }
 

@@ -1,13 +1,12 @@
 //! reqwest's errors into ours: the cause is somewhere down the chain of sources, and only its type is trusted, never its text.
 
 use super::Unresolved;
-use crate::report::transport::error::of_io;
-use crate::report::transport::{CertificateTime, Failure, Phase};
+use crate::report::transport::Failure;
 use crate::text::word;
 use rustls::AlertDescription as Alert;
 use rustls::CertificateError as Bad;
 use std::error::Error;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 pub(super) fn failure(error: &reqwest::Error) -> Failure {
     // What the kernel or TLS said, however deep; hyper's own view, which may only say that a request was cancelled, comes second.
@@ -15,31 +14,26 @@ pub(super) fn failure(error: &reqwest::Error) -> Failure {
         return found;
     }
     if error.is_timeout() {
-        return Failure::Timeout(if error.is_connect() { Phase::Connect } else { Phase::Answer });
+        return if error.is_connect() { Failure::ConnectTimeout } else { Failure::AnswerTimeout };
     }
     let last = chain(error).last().map(|cause| word(&cause.to_string())).unwrap_or_default();
     if error.is_connect() { Failure::Unreachable(last) } else { Failure::Malformed(last) }
 }
 
 fn chain(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    let mut next: Option<&(dyn Error + 'static)> = Some(error);
-    std::iter::from_fn(move || {
-        let cause = next?;
-        next = cause.source();
-        Some(cause)
-    })
+    std::iter::successors(Some(error as &(dyn Error + 'static)), |error| (*error).source())
 }
 
 fn precise(cause: &(dyn Error + 'static)) -> Option<Failure> {
     if let Some(Unresolved { host, error }) = cause.downcast_ref() {
-        return Some(Failure::Resolve { host: host.clone(), detail: word(&error.to_string()) });
+        return Some(Failure::Resolve(host.clone(), word(&error.to_string())));
     }
     if let Some(error) = cause.downcast_ref::<rustls::Error>() {
         return Some(tls(error));
     }
     let error = cause.downcast_ref::<std::io::Error>()?;
     // What an io::Error wraps is not in its chain of sources.
-    error.get_ref().and_then(|inner| precise(inner)).or_else(|| of_io(error))
+    error.get_ref().and_then(|inner| precise(inner)).or_else(|| Failure::of_io(error))
 }
 
 fn http(cause: &(dyn Error + 'static)) -> Option<Failure> {
@@ -51,10 +45,8 @@ fn http(cause: &(dyn Error + 'static)) -> Option<Failure> {
 }
 
 fn tls(error: &rustls::Error) -> Failure {
-    let now = SystemTime::now();
     let out_of_time = |not_yet, bound: Option<u64>| {
-        let bound = bound.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds)));
-        Failure::CertificateTime(CertificateTime { not_yet, clock: now, bound })
+        Failure::certificate_time(not_yet, bound.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds))))
     };
     match error {
         rustls::Error::InvalidCertificate(bad) => match bad {
@@ -63,8 +55,8 @@ fn tls(error: &rustls::Error) -> Failure {
             Bad::NotValidYet => out_of_time(true, None),
             Bad::NotValidYetContext { not_before, .. } => out_of_time(true, Some(not_before.as_secs())),
             Bad::UnknownIssuer | Bad::BadSignature => Failure::UnknownCa(word(&bad.to_string())),
-            Bad::NotValidForNameContext { expected, .. } => Failure::WrongName { expected: word(&expected.to_str()) },
-            Bad::NotValidForName => Failure::WrongName { expected: "the server's name".to_owned() },
+            Bad::NotValidForNameContext { expected, .. } => Failure::WrongName(word(&expected.to_str())),
+            Bad::NotValidForName => Failure::WrongName("the server's name".to_owned()),
             other => Failure::Tls(word(&other.to_string())),
         },
         // A server tells in an alert what it holds against our certificate (RFC 8446, 6.2).

@@ -4,7 +4,7 @@ mod classify;
 mod config;
 mod provider;
 
-use super::{Failure, Limits, Request, Response, TransportError};
+use super::{Failure, Limits, Request, Response};
 use crate::node::kubeconfig::Kubeconfig;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, RETRY_AFTER};
@@ -16,80 +16,70 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Tls {
     client: Client,
-    server: String,
     /// What requests go to: the server, by the name its certificate must have.
     url: Url,
     limits: Limits,
 }
 
 impl Tls {
-    pub(super) fn new(kubeconfig: &Kubeconfig, limits: Limits) -> Result<Self, TransportError> {
-        build(kubeconfig, limits).map_err(|what| TransportError::at(kubeconfig, Failure::Local(what)))
+    pub(super) fn new(kubeconfig: &Kubeconfig, limits: Limits) -> Result<Self, String> {
+        let mut url = Url::parse(&kubeconfig.server.to_string()).map_err(|error| format!("server: {error}"))?;
+        let mut headers = HeaderMap::new();
+        if let Some(token) = &kubeconfig.token {
+            let value = zeroize::Zeroizing::new([b"Bearer ", token.expose()].concat());
+            let mut value = HeaderValue::from_bytes(&value).map_err(|_| "the token has characters that no header may have".to_owned())?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        let mut resolver = Resolver { host: None };
+        if let Some(name) = &kubeconfig.tls_server_name {
+            // The URL's host is what TLS asks for and checks; where to connect is the resolver's, and the Host header stays the server's.
+            resolver.host = Some(kubeconfig.server.host.clone());
+            headers.insert(HOST, HeaderValue::from_str(&kubeconfig.server.authority()).map_err(|error| format!("server: {error}"))?);
+            url.set_host(Some(name)).map_err(|error| format!("tls-server-name: {error}"))?;
+        }
+        let client = Client::builder()
+            .tls_backend_preconfigured(config::client(kubeconfig)?)
+            .https_only(true)
+            .http1_only()
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .dns_resolver(Arc::new(resolver))
+            .user_agent(super::USER_AGENT)
+            .default_headers(headers)
+            .connect_timeout(limits.connect)
+            .timeout(limits.total)
+            .pool_idle_timeout(Duration::from_secs(30))
+            .build()
+            .map_err(|error| format!("no TLS client: {error}"))?;
+        Ok(Self { client, url, limits })
     }
 
-    pub(super) async fn send(&self, request: &Request) -> Result<Response, TransportError> {
-        self.exchange(request).await.map_err(|failure| TransportError { server: Some(self.server.clone()), failure })
-    }
-
-    async fn exchange(&self, request: &Request) -> Result<Response, Failure> {
-        let url = Url::parse(&format!("{}{}", self.url.as_str().trim_end_matches('/'), request.path))
-            .map_err(|error| Failure::Local(format!("{}: {error}", crate::text::word(&request.path))))?;
-        let method =
-            Method::from_bytes(request.method.as_bytes()).map_err(|error| Failure::Local(format!("{}: {error}", request.method)))?;
+    pub(super) async fn send(&self, request: &Request) -> Result<Response, Failure> {
+        let local = |what: &str, error: &dyn std::fmt::Display| Failure::Local(format!("{}: {error}", crate::text::word(what)));
+        let url = format!("{}{}", self.url.as_str().trim_end_matches('/'), request.path);
+        let url = Url::parse(&url).map_err(|error| local(&request.path, &error))?;
+        let method = Method::from_bytes(request.method.as_bytes()).map_err(|error| local(request.method, &error))?;
         let mut outgoing = self.client.request(method, url).header(ACCEPT, request.accept());
         if !request.body.is_empty() {
-            outgoing = outgoing.header(CONTENT_TYPE, request.content_type).body(request.body.clone());
+            outgoing = outgoing.header(CONTENT_TYPE, request.content_type()).body(request.body.clone());
         }
         let mut incoming = outgoing.send().await.map_err(|error| classify::failure(&error))?;
         let status = incoming.status().as_u16();
         if incoming.status().is_redirection() {
-            return Err(Failure::Redirect { status });
+            return Err(Failure::Redirect(status));
         }
         let retry_after = incoming.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).and_then(super::seconds);
         let mut body = Vec::new();
         while let Some(chunk) = incoming.chunk().await.map_err(|error| classify::failure(&error))? {
             if body.len() + chunk.len() > self.limits.body {
-                return Err(Failure::TooLarge { max: self.limits.body });
+                return Err(Failure::TooLarge(self.limits.body));
             }
             body.extend_from_slice(&chunk);
         }
         Ok(Response { status, retry_after, body })
     }
-}
-
-fn build(kubeconfig: &Kubeconfig, limits: Limits) -> Result<Tls, String> {
-    let server = Url::parse(&kubeconfig.server.to_string()).map_err(|error| format!("server: {error}"))?;
-    let mut headers = HeaderMap::new();
-    if let Some(token) = &kubeconfig.token {
-        let value = zeroize::Zeroizing::new([b"Bearer ", token.expose()].concat());
-        let mut value = HeaderValue::from_bytes(&value).map_err(|_| "the token has characters that no header may have".to_owned())?;
-        value.set_sensitive(true);
-        headers.insert(AUTHORIZATION, value);
-    }
-    let mut url = server;
-    let mut resolver = Resolver { host: None };
-    if let Some(name) = &kubeconfig.tls_server_name {
-        // The URL's host is what TLS asks for and checks; where to connect is the resolver's, and the Host header stays the server's.
-        resolver.host = Some(kubeconfig.server.host.clone());
-        headers.insert(HOST, HeaderValue::from_str(&kubeconfig.server.authority()).map_err(|error| format!("server: {error}"))?);
-        url.set_host(Some(name)).map_err(|error| format!("tls-server-name: {error}"))?;
-    }
-    let client = Client::builder()
-        .tls_backend_preconfigured(config::client(kubeconfig)?)
-        .https_only(true)
-        .http1_only()
-        .no_proxy()
-        .redirect(redirect::Policy::none())
-        .referer(false)
-        .dns_resolver(Arc::new(resolver))
-        .user_agent(super::USER_AGENT)
-        .default_headers(headers)
-        .connect_timeout(limits.connect)
-        .timeout(limits.total)
-        .pool_idle_timeout(Duration::from_secs(30))
-        .build()
-        .map_err(|error| format!("no TLS client: {error}"))?;
-    Ok(Tls { client, server: kubeconfig.server.to_string(), url, limits })
 }
 
 /// Resolves every name to the addresses of one host, if that is given.
@@ -103,10 +93,7 @@ impl Resolve for Resolver {
         Box::pin(async move {
             // Port 0: reqwest puts the URL's own there.
             let found = tokio::net::lookup_host((host.as_str(), 0)).await.map(Iterator::collect::<Vec<_>>);
-            match found {
-                Ok(addresses) => Ok(Box::new(addresses.into_iter()) as Addrs),
-                Err(error) => Err(Box::new(Unresolved { host, error }) as Box<dyn std::error::Error + Send + Sync>),
-            }
+            Ok(Box::new(found.map_err(|error| Unresolved { host, error })?.into_iter()) as Addrs)
         })
     }
 }
