@@ -1,7 +1,7 @@
 //! What hostnamed and rpm-ostree say over D-Bus. Read-only, bounded in time, and never needed.
 
-use super::identity::BootedDeployment;
 use crate::text;
+use serde::Serialize;
 use std::collections::HashMap;
 use std::time::Duration;
 use zbus::{Connection, OwnedObjectPath, OwnedVariant, connection};
@@ -13,6 +13,21 @@ pub const SYSTEM_BUS: &str = "unix:path=/run/dbus/system_bus_socket";
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
+
+/// rpm-ostree's own view of the booted deployment, to hold against the verdict's.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BootedDeployment {
+    /// `version`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// `checksum`, of the commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+    /// `container-image-reference`; only after a rebase to a container image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container_image_reference: Option<String>,
+}
 
 /// One property, as the service has it now.
 async fn property<T>(bus: &Connection, service: &str, path: &str, interface: &str, name: &str) -> Option<T>

@@ -1,12 +1,13 @@
 //! Gathering everything that the decision needs.
 
+use super::image::{self, ALEPH_MAX, OsRelease};
 use super::kubeconfig::KUBELET_KUBECONFIG;
-use super::machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, MAX_POLICY, load_target};
-use super::os_release::{self, OsRelease};
-use super::{FileError, Problem, Record, Root, aleph, cmdline, deployment, policy};
+use super::machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, load_target};
+use super::{FileError, Problem, Record, Root, cmdline, deployment, policy};
+use crate::policy::MAX_BYTES;
 use crate::text;
-use crate::verdict::{BootImage, Deployment, Facts, ImageSource, PolicyInput, Stage, TargetInput};
-use crate::version::ImageVersion;
+use crate::verdict::{Deployment, Facts, PolicyInput, Stage, TargetInput};
+use nix::errno::Errno;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -32,7 +33,7 @@ pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
     let mut notes = Notes::default();
     let line = cmdline::load(root, &mut notes.warnings);
     let line = notes.or_in_doubt(line);
-    let os_release = os_release::load(root, &mut notes.warnings);
+    let os_release = OsRelease::load(root, &mut notes.warnings);
     notes.in_doubt |= line.ostree_is_lost() || os_release.is_lost;
     let r#override = cmdline::override_in_force(root, &line, &mut notes.warnings);
     let ostree = line.ostree.as_deref();
@@ -59,16 +60,18 @@ pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
         Some(path) => policy_in(path)?,
         None => policy::find(root, &mut warnings),
     };
-    let (images, deployment) = match options.aleph {
+    let (boot_image, replaced_by, deployment) = match options.aleph {
         // What this node runs says nothing of one with that image.
-        Some(path) => (Images { boot: Some(aleph_in(path)?), replaced_by: None }, Deployment::default()),
+        Some(path) => {
+            let (path, bytes) = read_own(path, ALEPH_MAX)?;
+            (Some(image::aleph(&path, &bytes)?), None, Deployment::default())
+        }
         None => {
+            let (boot_image, replaced_by) = image::find(root, record.as_ref(), os_release, stage, &mut warnings);
             let ostree = ostree.map(text::word);
-            let deployment = Deployment { ostree, container_image_reference: reference, stage, ..Deployment::default() };
-            (images(root, record.as_ref(), os_release, stage, &mut warnings), deployment)
+            (boot_image, replaced_by, Deployment { ostree, container_image_reference: reference, stage, image: None })
         }
     };
-    let Images { boot: boot_image, replaced_by } = images;
     Ok(Facts { boot_image, replaced_by, target, deployment, policy, r#override, platform: line.platform, warnings })
 }
 
@@ -109,80 +112,25 @@ fn target(root: &Root, warnings: &mut Vec<String>) -> (TargetInput, bool) {
     }
 }
 
-/// The boot image, and what was put in its place before the first boot.
-#[derive(Default)]
-struct Images {
-    boot: Option<BootImage>,
-    replaced_by: Option<BootImage>,
-}
-
-/// The boot image is named by the first source that yields a version; a later one that disagrees adds a warning. Until the rebase, os-release is
-/// that of the boot image, or of what the installation put in its place.
-fn images(root: &Root, record: Option<&Record>, os_release: OsRelease, stage: Stage, warnings: &mut Vec<String>) -> Images {
-    let mut found: Vec<BootImage> = Vec::new();
-    for path in aleph::PATHS {
-        match aleph::load(root, path) {
-            Ok(Some(version)) => {
-                let version = if os_release.is_rhel { version.on_rhel() } else { version };
-                found.push(BootImage { version, source: ImageSource::Aleph, path: path.to_owned() });
-            }
-            Ok(None) => {}
-            Err(error) => warnings.push(error.to_string()),
-        }
-    }
-    if let Some(version) = record.and_then(Record::image) {
-        found.push(BootImage { version, source: ImageSource::Record, path: super::RECORD_PATH.to_owned() });
-    }
-    let path = os_release.path.to_owned();
-    let mut booted = os_release.version.map(|version| BootImage { version, source: ImageSource::OsRelease, path });
-    if stage == Stage::FirstBoot && (found.is_empty() || booted.as_ref().is_some_and(|booted| !booted.version.is_known())) {
-        found.extend(booted.take());
-    }
-    let mut found = found.into_iter();
-    let Some(boot) = found.next() else { return Images::default() };
-    let differs = |other: &BootImage| other.version.text() != boot.version.text();
-    for BootImage { path, version, .. } in found.filter(differs) {
-        warnings.push(format!("{path}: says the boot image is {version}, but {} says {}; the latter is used", boot.path, boot.version));
-    }
-    // A rebase that is done leaves nothing to judge what is booted for.
-    let to_rebase = matches!(stage, Stage::FirstBoot | Stage::Unreadable);
-    let replaced_by = booted.filter(|booted| to_rebase && booted.version.is_known() && differs(booted));
-    if let Some(BootImage { path, version, .. }) = &replaced_by {
-        warnings.push(format!(
-            "{path}: the node runs {version}, which the installation put in place of the boot image, {} by {}; the limits are applied to the former",
-            boot.version, boot.path
-        ));
-    }
-    Images { boot: Some(boot), replaced_by }
-}
-
 /// A policy file of the caller's.
 ///
 /// # Errors
 /// It is missing or unreadable; an invalid policy is a fact, not an error.
 pub fn policy_in(path: &Path) -> Result<PolicyInput, FileError> {
-    let (name, bytes) = read_own(path, MAX_POLICY)?;
+    let (name, bytes) = read_own(path, MAX_BYTES)?;
     Ok(policy::input(&name, &bytes))
-}
-
-fn aleph_in(path: &Path) -> Result<BootImage, FileError> {
-    let (name, bytes) = read_own(path, 1 << 20)?;
-    let version: Option<ImageVersion> =
-        aleph::parse(&bytes).map_err(|error| FileError::content(&name, format_args!("is no aleph: {error}")))?;
-    let version = version.ok_or_else(|| FileError::content(&name, "names no version"))?;
-    Ok(BootImage { version, source: ImageSource::Aleph, path: name })
 }
 
 /// Reads a file that the caller named on the command line, with the same bounds as a node's. `-` and pipes are not files.
 fn read_own(path: &Path, max: u64) -> Result<(String, Vec<u8>), FileError> {
     let name = text::word(&path.to_string_lossy());
-    let absolute = std::path::absolute(path).map_err(|error| FileError::io(&name, error))?;
+    let absolute = std::path::absolute(path).map_err(|error| FileError::new(&name, error))?;
     // A shell's <(command) is a link that only the kernel can follow.
     if std::fs::metadata(&absolute).is_ok_and(|file| file.file_type().is_fifo()) {
-        return Err(FileError { path: name, problem: Problem::NotAFile("FIFO") });
+        return Err(FileError::new(&name, Problem::NotAFile("FIFO")));
     }
-    let root = Root::open(Path::new("/")).map_err(|error| FileError::io("/", error))?;
-    let bytes = root.read(&absolute.to_string_lossy(), max).map_err(|error| FileError { path: name.clone(), ..error })?;
-    let bytes = bytes.ok_or_else(|| FileError::io(&name, nix::errno::Errno::ENOENT))?;
+    let root = Root::open(Path::new("/")).map_err(|error| FileError::new("/", error))?;
+    let bytes = root.read(&absolute.to_string_lossy(), max).map_err(|error| FileError::new(&name, error.problem))?;
+    let bytes = bytes.ok_or_else(|| FileError::new(&name, Errno::ENOENT))?;
     Ok((name, bytes))
 }

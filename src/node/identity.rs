@@ -37,21 +37,6 @@ pub struct Identity {
     pub mac_addresses: Vec<String>,
 }
 
-/// rpm-ostree's own view of the booted deployment, to hold against the verdict's.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BootedDeployment {
-    /// `version`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// `checksum`, of the commit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub checksum: Option<String>,
-    /// `container-image-reference`; only after a rebase to a container image.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub container_image_reference: Option<String>,
-}
-
 impl Identity {
     /// Reads it. hostnamed is asked on `bus`; uname and interfaces only count where `root` is the running system.
     pub async fn read(root: &Root, bus: Option<&str>) -> Self {

@@ -4,18 +4,15 @@
 
 mod certificate;
 mod parse;
-mod secret;
 mod server;
 mod yaml;
 
-pub use certificate::{CertificateError, node_name};
+pub use certificate::node_name;
 pub use parse::parse;
-pub use secret::Secret;
 pub use server::Server;
 
 use super::{FileError, Root};
-use parse::{Content, Document, Field};
-use rustls_pki_types::pem::{PemObject, SectionKind};
+use std::fmt;
 use zeroize::Zeroizing;
 
 /// The bootstrap identity, in the served config of every node.
@@ -86,89 +83,52 @@ pub struct Allow {
     pub insecure: bool,
 }
 
+/// A bearer token or a private key. It has no `Display`, its `Debug` shows a placeholder, and the memory is wiped when it is dropped.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Zeroizing<Vec<u8>>);
+
+impl Secret {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        Self(Zeroizing::new(bytes))
+    }
+
+    /// The bytes themselves, for the one place that puts them on the wire. Never for a message.
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
+}
+
 /// Reads the kubeconfig at `path` and every file that its current context names, all within `root`.
 ///
 /// # Errors
 /// A file is missing or cannot be read, or a field is missing, wrong or not supported. The text names files and fields, never a value.
 pub fn load(root: &Root, path: &str, allow: Allow) -> Result<Kubeconfig, FileError> {
     let text = root.read_text(path, MAX_BYTES)?.ok_or_else(|| FileError::content(path, MISSING))?;
-    let text = Zeroizing::new(text);
-    let document = parse(&text, allow.insecure).map_err(|defect| FileError::content(path, defect))?;
-    let from = Loader { root, path };
-    let ca = match &document.ca {
-        Some(ca) => from.pem(ca, "certificate", is_certificate)?.expose().to_vec(),
-        None => Vec::new(),
+    let read = |file: &str| {
+        let absolute = match path.rsplit_once('/') {
+            Some((dir, _)) if !file.starts_with('/') => format!("{dir}/{file}"),
+            _ => file.to_owned(),
+        };
+        let bytes = root.read(&absolute, MAX_BYTES).map_err(|error| error.problem.to_string())?;
+        bytes.map(Secret::new).ok_or_else(|| MISSING.to_owned())
     };
-    let token = document.token.as_ref().map(|token| from.token(token)).transpose()?;
-    let client = document.client.as_ref().map(|(certificate, key)| from.client(certificate, key.as_ref())).transpose()?;
-    let Document { server, tls_server_name, insecure, .. } = document;
-    Ok(Kubeconfig { path: path.to_owned(), server, ca, tls_server_name, insecure, token, client })
+    parse(path, &Zeroizing::new(text), allow, &read).map_err(|defect| FileError::content(path, defect))
 }
 
-struct Loader<'a> {
-    root: &'a Root,
-    path: &'a str,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Loader<'_> {
-    fn wrong(&self, field: &Field, what: &str) -> FileError {
-        let within = match &field.content {
-            Content::Here(_) => String::new(),
-            Content::InFile(file) => format!("{}: ", crate::text::word(file)),
-        };
-        FileError::content(self.path, format_args!("{}: {within}{what}", field.name))
+    #[test]
+    fn a_secret_never_shows_its_content() {
+        let secret = Secret::new(b"eyJhbGciOi".to_vec());
+        assert_eq!(format!("{secret:?} {:?} {:#?}", Some(&secret), (&secret,)), "[secret] Some([secret]) (\n    [secret],\n)");
+        assert_eq!(secret.expose(), b"eyJhbGciOi");
     }
-
-    fn bytes(&self, field: &Field) -> Result<Secret, FileError> {
-        let file = match &field.content {
-            Content::Here(bytes) => return Ok(bytes.clone()),
-            Content::InFile(file) if file.starts_with('/') => file.clone(),
-            Content::InFile(file) => match self.path.rsplit_once('/') {
-                Some((dir, _)) => format!("{dir}/{file}"),
-                None => file.clone(),
-            },
-        };
-        match self.root.read(&file, MAX_BYTES) {
-            Ok(Some(bytes)) => Ok(Secret::new(bytes)),
-            Ok(None) => Err(self.wrong(field, MISSING)),
-            Err(error) => Err(self.wrong(field, &error.problem.to_string())),
-        }
-    }
-
-    /// A PEM that has at least one block of this kind. Other blocks (`EC PARAMETERS`, a key beside the certificate) are no error.
-    fn pem(&self, field: &Field, kind: &str, is: impl Fn(SectionKind) -> bool) -> Result<Secret, FileError> {
-        let pem = self.bytes(field)?;
-        for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(pem.expose()) {
-            match section {
-                Ok((found, _)) if is(found) => return Ok(pem),
-                Ok(_) => {}
-                Err(_) => return Err(self.wrong(field, "is not valid PEM")),
-            }
-        }
-        Err(self.wrong(field, &format!("holds no {kind} in PEM")))
-    }
-
-    fn token(&self, field: &Field) -> Result<Secret, FileError> {
-        let bytes = self.bytes(field)?;
-        let token = bytes.expose().trim_ascii();
-        // What may stand in an HTTP header; anything else would be another header.
-        if token.is_empty() || !token.iter().all(u8::is_ascii_graphic) {
-            return Err(self.wrong(field, "is empty, or has characters that no bearer token has"));
-        }
-        Ok(Secret::new(token.to_vec()))
-    }
-
-    /// The kubelet keeps certificate and key in one file and names it in both fields.
-    fn client(&self, certificate: &Field, key: Option<&Field>) -> Result<Client, FileError> {
-        let key = key.unwrap_or(certificate);
-        Ok(Client { certificate: self.pem(certificate, "certificate", is_certificate)?, key: self.pem(key, "private key", is_key)? })
-    }
-}
-
-fn is_certificate(kind: SectionKind) -> bool {
-    matches!(kind, SectionKind::Certificate)
-}
-
-fn is_key(kind: SectionKind) -> bool {
-    matches!(kind, SectionKind::PrivateKey | SectionKind::RsaPrivateKey | SectionKind::EcPrivateKey)
 }

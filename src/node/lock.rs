@@ -34,7 +34,7 @@ impl Lock {
                 Ok(()) => return Ok(Self(file)),
                 Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(PAUSE),
                 Err(TryLockError::WouldBlock) => return Err(FileError::content(LOCK_PATH, "is locked by another skewguard")),
-                Err(TryLockError::Error(error)) => return Err(FileError::io(LOCK_PATH, error)),
+                Err(TryLockError::Error(error)) => return Err(FileError::new(LOCK_PATH, error)),
             }
         }
     }

@@ -3,17 +3,14 @@
 use super::{FileError, Root};
 use crate::text;
 use crate::verdict::Target;
-use data_url::Source;
+use contents::Contents;
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-mod data_url;
-
-use data_url::ContentError;
-pub(crate) use data_url::MAX_POLICY;
+mod contents;
 
 /// The target MachineConfig with its Ignition config emptied. Its existence means "first boot not finished".
 pub const ENCAPSULATED_PATH: &str = "/etc/ignition-machine-config-encapsulated.json";
@@ -39,51 +36,46 @@ struct MachineConfig<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Metadata {
-    #[serde(default)]
     name: Option<String>,
-    #[serde(default)]
     annotations: Option<Annotations>,
-    #[serde(default)]
     owner_references: Option<Last<OwnerReference>>,
 }
 
 /// Only the one that is wanted is kept of a map that may be huge.
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Annotations {
-    #[serde(default, rename = "machineconfiguration.openshift.io/release-image-version")]
+    #[serde(rename = "machineconfiguration.openshift.io/release-image-version")]
     release: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct OwnerReference {
-    #[serde(default)]
     kind: Option<String>,
-    #[serde(default)]
     name: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Spec<'a> {
-    #[serde(default, rename = "osImageURL")]
+    #[serde(rename = "osImageURL")]
     os_image_url: Option<String>,
-    #[serde(default, borrow)]
+    #[serde(borrow)]
     config: Option<Config<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Config<'a> {
-    #[serde(default, borrow)]
+    #[serde(borrow)]
     storage: Option<Storage<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Storage<'a> {
-    #[serde(default, borrow)]
+    #[serde(borrow)]
     files: Option<Last<PolicyFile<'a>>>,
 }
 
@@ -92,8 +84,8 @@ struct Storage<'a> {
 struct PolicyFile<'a> {
     #[serde(borrow)]
     path: Cow<'a, str>,
-    #[serde(default, borrow)]
-    contents: Option<Source<'a>>,
+    #[serde(borrow)]
+    contents: Option<Contents<'a>>,
 }
 
 /// The last wanted element of a list of any length; the others are dropped as they are read.
@@ -139,42 +131,28 @@ impl<'de, T: Deserialize<'de> + Wanted> Deserialize<'de> for Last<T> {
     }
 }
 
-/// Reads the target from an encapsulated MachineConfig; empty counts as absent.
-///
-/// # Errors
-/// Not a MachineConfig.
-pub(super) fn parse_target(bytes: &[u8]) -> Result<Target, serde_json::Error> {
-    let config: MachineConfig<'_> = serde_json::from_slice(bytes)?;
-    let given = |value: Option<String>| value.filter(|value| !value.is_empty()).map(|value| text::word(&value));
-    Ok(Target {
-        release: given(config.metadata.annotations.and_then(|annotations| annotations.release)),
-        pool: given(config.metadata.owner_references.and_then(|owners| owners.0).and_then(|owner| owner.name)),
-        machine_config: given(config.metadata.name),
-        os_image_url: given(config.spec.os_image_url),
-    })
-}
-
-/// The bytes of [`crate::policy::POLICY_PATH`] in a whole MachineConfig; `None` where it carries no such file.
-///
-/// # Errors
-/// Not a MachineConfig, or the file's contents cannot be decoded or fail their hash.
-pub(super) fn parse_policy_file(bytes: &[u8]) -> Result<Option<Vec<u8>>, ContentError> {
-    let config: MachineConfig<'_> = serde_json::from_slice(bytes).map_err(|error| ContentError::Json(error.to_string()))?;
-    let storage = config.spec.config.and_then(|config| config.storage);
-    match storage.and_then(|storage| storage.files).and_then(|files| files.0) {
-        None => Ok(None),
-        Some(file) => file.contents.unwrap_or_default().bytes().map(Some),
-    }
-}
-
-/// Loads the target from `path`; `None` where there is no such file.
+/// Loads the target from the encapsulated MachineConfig at `path`; `None` where there is no such file. Empty counts as absent.
 pub(super) fn load_target(root: &Root, path: &str) -> Result<Option<Target>, FileError> {
     let Some(bytes) = root.read(path, MAX)? else { return Ok(None) };
-    parse_target(&bytes).map(Some).map_err(|error| FileError::content(path, format_args!("is no MachineConfig: {error}")))
+    let MachineConfig { metadata, spec } = parse(path, &bytes)?;
+    let given = |value: Option<String>| value.filter(|value| !value.is_empty()).map(|value| text::word(&value));
+    Ok(Some(Target {
+        release: given(metadata.annotations.and_then(|annotations| annotations.release)),
+        pool: given(metadata.owner_references.and_then(|owners| owners.0).and_then(|owner| owner.name)),
+        machine_config: given(metadata.name),
+        os_image_url: given(spec.os_image_url),
+    }))
 }
 
 /// Loads the served policy's bytes; `None` where no MachineConfig was served or it carries no policy.
 pub(super) fn load_policy_file(root: &Root) -> Result<Option<Vec<u8>>, FileError> {
     let Some(bytes) = root.read(SERVED_PATH, MAX)? else { return Ok(None) };
-    parse_policy_file(&bytes).map_err(|error| FileError::content(SERVED_PATH, error))
+    let storage = parse(SERVED_PATH, &bytes)?.spec.config.and_then(|config| config.storage);
+    let file = storage.and_then(|storage| storage.files).and_then(|files| files.0);
+    let policy = file.map(|file| file.contents.unwrap_or_default().policy()).transpose();
+    policy.map_err(|error| FileError::content(SERVED_PATH, error))
+}
+
+fn parse<'a>(path: &str, bytes: &'a [u8]) -> Result<MachineConfig<'a>, FileError> {
+    serde_json::from_slice(bytes).map_err(|error| FileError::content(path, format_args!("is no MachineConfig: {error}")))
 }

@@ -1,19 +1,18 @@
 //! What is read from a node, all of it under a [`Root`].
 
-mod aleph;
 pub mod bus;
 mod cmdline;
 mod deployment;
 mod facts;
 pub mod identity;
+mod image;
 pub mod kubeconfig;
-mod leftover;
 mod lock;
 mod machine_config;
-mod os_release;
 mod policy;
 mod record;
-pub mod root;
+mod root;
+pub(crate) mod write;
 
 pub use facts::{Options, facts, policy_in};
 pub use lock::{LOCK_PATH, Lock};

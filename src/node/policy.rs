@@ -1,8 +1,8 @@
 //! The policy on disk against the policy served.
 
-use super::machine_config::{MAX_POLICY, SERVED_PATH, load_policy_file};
+use super::machine_config::{SERVED_PATH, load_policy_file};
 use super::{FileError, Root};
-use crate::policy::{self, POLICY_PATH};
+use crate::policy::{self, MAX_BYTES, POLICY_PATH};
 use crate::text::hex;
 use crate::verdict::PolicyInput;
 use sha2::{Digest, Sha256};
@@ -18,7 +18,7 @@ pub(super) fn find(root: &Root, warnings: &mut Vec<String>) -> PolicyInput {
         Ok(served) => served,
         Err(error) => return unreadable(SERVED_PATH, error),
     };
-    match (served, root.read(POLICY_PATH, MAX_POLICY)) {
+    match (served, root.read(POLICY_PATH, MAX_BYTES)) {
         (None, Ok(None)) => PolicyInput::Absent,
         (None, Ok(Some(bytes))) => input(POLICY_PATH, &bytes),
         (None, Err(error)) => unreadable(POLICY_PATH, error),

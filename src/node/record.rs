@@ -19,13 +19,13 @@ pub struct Record {
     api_version: String,
     kind: String,
     /// The boot image's version; absent where it was unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The file it was read from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// That boot's `ostree=` kernel argument.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ostree: Option<String>,
     /// Whether os-release said `ID=rhel`, so that a RHEL minor 0 is known to be one.
     #[serde(default)]
@@ -71,10 +71,8 @@ impl Record {
     /// # Errors
     /// It cannot be read or is not a record.
     pub fn load(root: &Root) -> Result<Option<Self>, FileError> {
-        let Some(bytes) = root.read(RECORD_PATH, MAX)? else { return Ok(None) };
-        let record: Self = serde_json::from_slice(&bytes)
-            .map_err(|error| FileError::content(RECORD_PATH, format_args!("is no record of a first run: {error}")))?;
-        Ok(Some(record))
+        let record = root.read(RECORD_PATH, MAX)?.map(|bytes| serde_json::from_slice(&bytes)).transpose();
+        record.map_err(|error| FileError::content(RECORD_PATH, format_args!("is no record of a first run: {error}")))
     }
 
     /// Writes the record, whole or not at all.
@@ -103,7 +101,7 @@ pub fn save_verdict(root: &Root, path: &str, verdict: &Verdict) -> Result<(), Fi
 }
 
 fn json(path: &str, value: &impl Serialize) -> Result<Vec<u8>, FileError> {
-    let mut json = serde_json::to_vec_pretty(value).map_err(|error| FileError::io(path, error))?;
+    let mut json = serde_json::to_vec_pretty(value).map_err(|error| FileError::content(path, error))?;
     json.push(b'\n');
     Ok(json)
 }

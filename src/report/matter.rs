@@ -10,8 +10,8 @@ use super::situation::{self, Observed};
 use super::state::Deliveries;
 use super::transport::Request;
 use crate::node::Root;
-use crate::node::bus::booted_deployment;
-use crate::node::identity::{BootedDeployment, Identity};
+use crate::node::bus::{BootedDeployment, booted_deployment};
+use crate::node::identity::Identity;
 use crate::verdict::Verdict;
 use std::time::SystemTime;
 

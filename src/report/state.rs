@@ -157,7 +157,7 @@ pub fn installation(root: &Root, machine_id: Option<&str>) -> (String, Option<Fi
                 Ok(()) => return (id, None),
                 Err(error) => error,
             },
-            Err(error) => FileError::io(random::SOURCE, error),
+            Err(error) => FileError::new(random::SOURCE, error),
         },
         Err(error) => error,
     };

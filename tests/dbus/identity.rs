@@ -3,8 +3,8 @@
 
 use crate::bus::Bus;
 use skewguard::node::Root;
-use skewguard::node::bus::{booted_deployment, hostname};
-use skewguard::node::identity::{BootedDeployment, Identity};
+use skewguard::node::bus::{BootedDeployment, booted_deployment, hostname};
+use skewguard::node::identity::Identity;
 use skewguard::report::carrier::{Carrier, Credentials};
 use skewguard::report::run::{End, Outside, run};
 use skewguard::report::transport::{Request, Response, TransportError};

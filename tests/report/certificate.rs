@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use skewguard::node::kubeconfig::{CertificateError, node_name};
+use skewguard::node::kubeconfig::node_name;
 
 const KUBELET: &[u8] = include_bytes!("../data/certificates/kubelet.pem");
 const ADMIN: &[u8] = include_bytes!("../data/certificates/admin.pem");
@@ -18,8 +18,7 @@ fn the_kubelet_keeps_its_key_in_the_same_file() {
 
 #[test]
 fn somebody_elses_certificate_names_no_node() {
-    assert_eq!(node_name(ADMIN), Err(CertificateError::NotANode("system:admin".to_owned())));
-    assert_eq!(node_name(ADMIN).unwrap_err().to_string(), "is not a node's: its common name is \"system:admin\", not \"system:node:NAME\"");
+    assert_eq!(node_name(ADMIN).unwrap_err(), "is not a node's: its common name is \"system:admin\", not \"system:node:NAME\"");
 }
 
 /// The certificate with every occurrence of some bytes replaced by others of the same length.
@@ -46,7 +45,7 @@ fn a_name_that_would_leave_its_place_in_a_url_is_none() {
         "worker-0.c1.example.co\n",
     ] {
         let odd = &odd[..node.len().min(odd.len())];
-        assert!(matches!(node_name(&patched(node, odd)), Err(CertificateError::NotANode(_))), "{odd:?}");
+        assert!(node_name(&patched(node, odd)).unwrap_err().starts_with("is not a node's: "), "{odd:?}");
     }
 }
 
@@ -60,11 +59,11 @@ fn what_is_no_certificate_is_an_error() {
         &[b'A'; 100_000],
     ];
     for case in cases {
-        assert_eq!(node_name(case), Err(CertificateError::NoPem));
+        assert_eq!(node_name(case), Err("holds no certificate in PEM".to_owned()));
     }
     for der in ["", "MAA=", "MIA=", "MIQAAAAA", "MIP///8=", "MAYwBAICAAE="] {
         let pem = format!("-----BEGIN CERTIFICATE-----\n{der}\n-----END CERTIFICATE-----\n");
-        assert_eq!(node_name(pem.as_bytes()), Err(CertificateError::NotX509), "{der}");
+        assert_eq!(node_name(pem.as_bytes()), Err("is no X.509 certificate".to_owned()), "{der}");
     }
 }
 

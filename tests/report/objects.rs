@@ -1,6 +1,7 @@
 use crate::sample;
 use serde_json::{Value, json};
-use skewguard::node::identity::{BootedDeployment, Identity};
+use skewguard::node::bus::BootedDeployment;
+use skewguard::node::identity::Identity;
 use skewguard::report::event::{About, Event, Regarding};
 use skewguard::report::inventory::NodePatch;
 use skewguard::report::objects::{BootImageReport, ReportInput, is_reportable};

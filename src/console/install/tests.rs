@@ -1,7 +1,7 @@
 //! Every kind of `/etc/issue`, every step killed or failing.
 
 use super::*;
-use crate::node::root::fault::{self, Fault};
+use crate::node::write::fault::{self, Fault};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

@@ -16,31 +16,17 @@ const OBJECT_IDENTIFIER: u8 = 0x06;
 /// `[0] EXPLICIT`, the version of a TBSCertificate.
 const VERSION: u8 = 0xa0;
 
-/// Why no Node name comes out of a certificate.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CertificateError {
-    /// No certificate in PEM.
-    #[error("holds no certificate in PEM")]
-    NoPem,
-    /// The DER does not have the shape of a certificate.
-    #[error("is no X.509 certificate")]
-    NotX509,
-    /// The subject has no common name of the form `system:node:NAME`.
-    #[error("is not a node's: its common name is {0:?}, not \"system:node:NAME\"")]
-    NotANode(String),
-}
-
 /// The `NAME` of the common name `system:node:NAME` in the first certificate of a PEM file. Keys beside it are skipped.
 ///
 /// # Errors
 /// There is no certificate, or it is not a node's.
-pub fn node_name(pem: &[u8]) -> Result<String, CertificateError> {
-    let der = CertificateDer::from_pem_slice(pem).map_err(|_| CertificateError::NoPem)?;
-    let name = common_name(&der).ok_or(CertificateError::NotX509)?;
+pub fn node_name(pem: &[u8]) -> Result<String, String> {
+    let der = CertificateDer::from_pem_slice(pem).map_err(|_| "holds no certificate in PEM")?;
+    let name = common_name(&der).ok_or("is no X.509 certificate")?;
     match name.strip_prefix("system:node:") {
         // It becomes part of a URL.
         Some(node) if is_dns_name(node) && !node.contains(|c: char| c.is_ascii_uppercase() || c == '_') => Ok(node.to_owned()),
-        _ => Err(CertificateError::NotANode(crate::text::printable(&name, 253))),
+        _ => Err(format!("is not a node's: its common name is {:?}, not \"system:node:NAME\"", crate::text::printable(&name, 253))),
     }
 }
 

@@ -1,69 +1,33 @@
-//! The text of a kubeconfig into what the current context says (pure).
+//! The text of a kubeconfig into what its current context says. The files that it names are read by the caller.
 
-use super::secret::Secret;
 use super::server::{Server, is_dns_name};
-use super::yaml;
+use super::{Allow, Client, Kubeconfig, Secret, yaml};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use rustls_pki_types::pem::{PemObject, SectionKind};
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
-/// What the current context says; files are named, not yet read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
-    /// The API server.
-    pub server: Server,
-    /// The CA certificates.
-    pub ca: Option<Field>,
-    /// `tls-server-name`.
-    pub tls_server_name: Option<String>,
-    /// `insecure-skip-tls-verify`.
-    pub insecure: bool,
-    /// The bearer token.
-    pub token: Option<Field>,
-    /// The client certificate, and its key where that is not in the same PEM.
-    pub client: Option<(Field, Option<Field>)>,
-}
+/// Gives the content of a file that a kubeconfig names.
+type Read<'a> = &'a dyn Fn(&str) -> Result<Secret, String>;
 
-/// A field whose content stands in the kubeconfig or in a file that it names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
-    /// Its name, such as `users[node].user.token`.
-    pub name: String,
-    /// What it says.
-    pub content: Content,
-}
-
-/// What a [`Field`] says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
-    /// This.
-    Here(Secret),
-    /// What this file says; a relative path starts at the kubeconfig's directory.
-    InFile(String),
-}
-
-/// Reads the text of a kubeconfig. `insecure` allows `insecure-skip-tls-verify`.
+/// Reads `text`, the kubeconfig at `path`, and with `read` what it names.
 ///
 /// # Errors
 /// The first defect found, as the field and what is wrong with it. Never a value.
-pub fn parse(text: &str, insecure: bool) -> Result<Document, String> {
+pub fn parse(path: &str, text: &str, allow: Allow, read: Read<'_>) -> Result<Kubeconfig, String> {
     let tree = yaml::read(text)?;
     let top = Section::of("", &tree.0)?;
-    let kind = top.text("kind")?.unwrap_or("Config");
-    if kind != "Config" {
+    if top.text("kind")?.is_some_and(|kind| kind != "Config") {
         return Err(top.wrong("kind", "is not Config: this is no kubeconfig"));
     }
-    let name = top.text("current-context")?.ok_or_else(|| top.wrong("current-context", "is missing or empty"))?;
-    let context = top.named("contexts", "context", name, "current-context")?;
-    let cluster_name = context.text("cluster")?.ok_or_else(|| context.wrong("cluster", "is missing or empty"))?;
-    let user_name = context.text("user")?.ok_or_else(|| context.wrong("user", "is missing or empty"))?;
-    let cluster = top.named("clusters", "cluster", cluster_name, &context.path("cluster"))?;
-    let user = top.named("users", "user", user_name, &context.path("user"))?;
+    let context = top.named("contexts", "context", top.required("current-context")?, "current-context")?;
+    let cluster = top.named("clusters", "cluster", context.required("cluster")?, &context.path("cluster"))?;
+    let user = top.named("users", "user", context.required("user")?, &context.path("user"))?;
 
-    let skip = cluster.flag("insecure-skip-tls-verify")?;
-    let ca = cluster.material("certificate-authority")?;
-    match (skip, insecure, &ca) {
+    let insecure = cluster.flag("insecure-skip-tls-verify")?;
+    let ca = cluster.material("certificate-authority", read)?;
+    match (insecure, allow.insecure, &ca) {
         (true, false, _) => {
             let what =
                 "would send the credentials to any server that answers; remove it and name the CA, or run with --insecure-skip-tls-verify";
@@ -85,19 +49,19 @@ pub fn parse(text: &str, insecure: bool) -> Result<Document, String> {
     if tls_server_name.is_some_and(|name| !is_dns_name(name)) {
         return Err(cluster.wrong("tls-server-name", "is not a DNS name"));
     }
-    let server = cluster.text("server")?.ok_or("is missing or empty").and_then(Server::parse).map_err(|what| cluster.wrong("server", what));
+    let server = Server::parse(cluster.required("server")?).map_err(|what| cluster.wrong("server", what))?;
 
     for field in ["exec", "auth-provider", "username", "password", "as"] {
         if user.has(field) {
             return Err(user.wrong(field, "is not supported: use a token or a client certificate"));
         }
     }
-    let token = match user.text("tokenFile")? {
-        Some(file) => Some(Field { name: user.path("tokenFile"), content: Content::InFile(file.to_owned()) }),
-        None => user.text("token")?.map(|token| Field { name: user.path("token"), content: Content::Here(Secret::new(token.into())) }),
-    };
-    let client = match (user.material("client-certificate")?, user.material("client-key")?) {
-        (Some(certificate), key) => Some((certificate, key)),
+    let token = user.token(read)?;
+    let client = match (user.material("client-certificate", read)?, user.material("client-key", read)?) {
+        // The kubelet keeps certificate and key in one file and names it in both fields.
+        (Some(certificate), key) => {
+            Some(Client { key: key.as_ref().unwrap_or(&certificate).key()?, certificate: certificate.certificate()? })
+        }
         (None, Some(_)) => {
             return Err(user.wrong("client-certificate-data", "is missing, and so is client-certificate, but there is a client key"));
         }
@@ -108,7 +72,37 @@ pub fn parse(text: &str, insecure: bool) -> Result<Document, String> {
             user.wrong("token", "is missing, and so is every other credential (tokenFile, client-certificate, client-certificate-data)")
         );
     }
-    Ok(Document { server: server?, ca, tls_server_name: tls_server_name.map(str::to_owned), insecure: skip, token, client })
+    let ca = ca.map(|ca| ca.certificate()).transpose()?.map(|ca| ca.expose().to_vec()).unwrap_or_default();
+    let tls_server_name = tls_server_name.map(str::to_owned);
+    Ok(Kubeconfig { path: path.to_owned(), server, ca, tls_server_name, insecure, token, client })
+}
+
+/// What a field holds or the file that it names, and how errors call it: `users[node].user.client-key`, and the file.
+struct Material {
+    at: String,
+    content: Secret,
+}
+
+impl Material {
+    fn certificate(&self) -> Result<Secret, String> {
+        self.pem("certificate", |kind| matches!(kind, SectionKind::Certificate))
+    }
+
+    fn key(&self) -> Result<Secret, String> {
+        self.pem("private key", |kind| matches!(kind, SectionKind::PrivateKey | SectionKind::RsaPrivateKey | SectionKind::EcPrivateKey))
+    }
+
+    /// A PEM that has at least one block of this kind. Other blocks (`EC PARAMETERS`, a key beside the certificate) are no error.
+    fn pem(&self, kind: &str, is: impl Fn(SectionKind) -> bool) -> Result<Secret, String> {
+        for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(self.content.expose()) {
+            match section {
+                Ok((found, _)) if is(found) => return Ok(self.content.clone()),
+                Ok(_) => {}
+                Err(_) => return Err(format!("{}: is not valid PEM", self.at)),
+            }
+        }
+        Err(format!("{}: holds no {kind} in PEM", self.at))
+    }
 }
 
 /// A name as errors show it. In a damaged file a name may have swallowed the lines that follow it, a token among them.
@@ -165,8 +159,20 @@ impl<'a> Section<'a> {
         }
     }
 
+    fn required(&self, field: &str) -> Result<&'a str, String> {
+        self.text(field)?.ok_or_else(|| self.wrong(field, "is missing or empty"))
+    }
+
+    /// The file that `field` names.
+    fn file(&self, field: &str, read: Read<'_>) -> Result<Option<Material>, String> {
+        let Some(file) = self.text(field)? else { return Ok(None) };
+        let at = format!("{}: {}", self.path(field), crate::text::word(file));
+        let content = read(file).map_err(|why| format!("{at}: {why}"))?;
+        Ok(Some(Material { at, content }))
+    }
+
     /// `FIELD-data` in base64, which wins, or the file in `FIELD`.
-    fn material(&self, field: &str) -> Result<Option<Field>, String> {
+    fn material(&self, field: &str, read: Read<'_>) -> Result<Option<Material>, String> {
         let data = format!("{field}-data");
         // Base64 may be folded over lines.
         if let Some(Value::String(text)) = self.fields.get(&data)
@@ -175,11 +181,26 @@ impl<'a> Section<'a> {
             let mut unfolded = Zeroizing::new(Vec::with_capacity(text.len()));
             unfolded.extend(text.bytes().filter(|b| !b.is_ascii_whitespace()));
             let bytes = STANDARD.decode(&*unfolded).map_err(|_| self.wrong(&data, "is not base64"))?;
-            return Ok(Some(Field { name: self.path(&data), content: Content::Here(Secret::new(bytes)) }));
+            return Ok(Some(Material { at: self.path(&data), content: Secret::new(bytes) }));
         }
         self.text(&data)?;
-        let file = self.text(field)?;
-        Ok(file.map(|file| Field { name: self.path(field), content: Content::InFile(file.to_owned()) }))
+        self.file(field, read)
+    }
+
+    /// The bearer token: the file in `tokenFile`, which wins, or `token`.
+    fn token(&self, read: Read<'_>) -> Result<Option<Secret>, String> {
+        let here = |token: &str| Material { at: self.path("token"), content: Secret::new(token.into()) };
+        let material = match self.file("tokenFile", read)? {
+            None => self.text("token")?.map(here),
+            file => file,
+        };
+        let Some(Material { at, content }) = material else { return Ok(None) };
+        let token = content.expose().trim_ascii();
+        // What may stand in an HTTP header; anything else would be another header.
+        if token.is_empty() || !token.iter().all(u8::is_ascii_graphic) {
+            return Err(format!("{at}: is empty, or has characters that no bearer token has"));
+        }
+        Ok(Some(Secret::new(token.to_vec())))
     }
 
     /// The entry of `list` with this name, and its inner mapping.

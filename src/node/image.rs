@@ -1,0 +1,127 @@
+//! Which image the node was installed from: what each source says, and which one is believed.
+
+use super::{FileError, RECORD_PATH, Record, Root};
+use crate::verdict::{BootImage, ImageSource, Stage};
+use crate::version::ImageVersion;
+use serde::Deserialize;
+
+/// Where alephs are, in the order they are looked at: coreos-assembler and osbuild, osbuild, bootc. Some are symlinks to others.
+const ALEPHS: [&str; 3] = ["/sysroot/.coreos-aleph-version.json", "/sysroot/.aleph-version.json", "/sysroot/.bootc-aleph.json"];
+
+/// Real alephs have at most a few KiB; labels of a container image may add some.
+pub(super) const ALEPH_MAX: u64 = 1 << 20;
+
+/// In the order of os-release(5).
+const OS_RELEASES: [&str; 2] = ["/etc/os-release", "/usr/lib/os-release"];
+
+const OS_RELEASE_MAX: u64 = 64 << 10;
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Aleph {
+    version: Option<String>,
+    /// Before December 2023.
+    build: Option<String>,
+}
+
+/// What the aleph at `path` says.
+///
+/// # Errors
+/// It is no JSON object, or names no version: bootc writes null when it does not know.
+pub(super) fn aleph(path: &str, bytes: &[u8]) -> Result<BootImage, FileError> {
+    let Aleph { version, build } =
+        serde_json::from_slice(bytes).map_err(|error| FileError::content(path, format_args!("is no aleph: {error}")))?;
+    let version = [version, build].into_iter().flatten().find(|version| !version.trim().is_empty());
+    let version = version.ok_or_else(|| FileError::content(path, "names no version"))?;
+    Ok(BootImage { version: ImageVersion::parse(version.trim()), source: ImageSource::Aleph, path: path.to_owned() })
+}
+
+/// What os-release(5) of the booted deployment says that matters here.
+#[derive(Default)]
+pub(super) struct OsRelease {
+    /// `ID=rhel`: a minor 0 is RHEL's, not CentOS Stream's.
+    is_rhel: bool,
+    /// `OSTREE_VERSION`, else the first word of `VERSION` where it follows a known scheme: on other systems than CoreOS it names a release,
+    /// not an image.
+    image: Option<BootImage>,
+    /// There is one, and none can be read.
+    pub(super) is_lost: bool,
+}
+
+impl OsRelease {
+    /// The first that can be read.
+    pub(super) fn load(root: &Root, warnings: &mut Vec<String>) -> Self {
+        let mut is_lost = false;
+        for path in OS_RELEASES {
+            match root.read_text(path, OS_RELEASE_MAX) {
+                Ok(Some(text)) => return Self::parse(&text, path),
+                Ok(None) => {}
+                Err(error) => {
+                    is_lost = true;
+                    warnings.push(error.to_string());
+                }
+            }
+        }
+        Self { is_lost, ..Self::default() }
+    }
+
+    fn parse(text: &str, path: &str) -> Self {
+        let value = |key: &str| {
+            let raw = text.lines().filter_map(|line| line.trim().strip_prefix(key)?.strip_prefix('=')).next_back()?.trim();
+            let bare = ['"', '\''].iter().find_map(|quote| raw.strip_prefix(*quote)?.strip_suffix(*quote)).unwrap_or(raw);
+            Some(bare.trim()).filter(|value| !value.is_empty())
+        };
+        let is_rhel = value("ID") == Some("rhel");
+        let release = || value("VERSION")?.split_ascii_whitespace().next().map(ImageVersion::parse).filter(ImageVersion::is_known);
+        let version = value("OSTREE_VERSION").map(ImageVersion::parse).or_else(release);
+        let image = version.map(|version| BootImage {
+            version: if is_rhel { version.on_rhel() } else { version },
+            source: ImageSource::OsRelease,
+            path: path.to_owned(),
+        });
+        Self { is_rhel, image, is_lost: false }
+    }
+}
+
+/// The boot image, and what was put in its place before the first boot.
+///
+/// The first source that yields a version names the boot image; a later one that disagrees adds a warning. Until the rebase, os-release is that
+/// of the boot image, or of what the installation put in its place.
+pub(super) fn find(
+    root: &Root,
+    record: Option<&Record>,
+    os_release: OsRelease,
+    stage: Stage,
+    warnings: &mut Vec<String>,
+) -> (Option<BootImage>, Option<BootImage>) {
+    let mut found: Vec<BootImage> = Vec::new();
+    for path in ALEPHS {
+        match root.read(path, ALEPH_MAX).and_then(|bytes| bytes.map(|bytes| aleph(path, &bytes)).transpose()) {
+            Ok(Some(image)) if os_release.is_rhel => found.push(BootImage { version: image.version.on_rhel(), ..image }),
+            Ok(image) => found.extend(image),
+            Err(error) => warnings.push(error.to_string()),
+        }
+    }
+    let recorded = record.and_then(Record::image);
+    found.extend(recorded.map(|version| BootImage { version, source: ImageSource::Record, path: RECORD_PATH.to_owned() }));
+    let mut booted = os_release.image;
+    if stage == Stage::FirstBoot && (found.is_empty() || booted.as_ref().is_some_and(|booted| !booted.version.is_known())) {
+        found.extend(booted.take());
+    }
+    let mut found = found.into_iter();
+    let Some(boot) = found.next() else { return (None, None) };
+    let differs = |other: &BootImage| other.version.text() != boot.version.text();
+    for BootImage { path, version, .. } in found.filter(differs) {
+        warnings.push(format!("{path}: says the boot image is {version}, but {} says {}; the latter is used", boot.path, boot.version));
+    }
+    // A rebase that is done leaves nothing to judge what is booted for.
+    let to_rebase = matches!(stage, Stage::FirstBoot | Stage::Unreadable);
+    let replaced_by = booted.filter(|booted| to_rebase && booted.version.is_known() && differs(booted));
+    if let Some(BootImage { path, version, .. }) = &replaced_by {
+        warnings.push(format!(
+            "{path}: the node runs {version}, which the installation put in place of the boot image, {} by {}; the limits are applied to the former",
+            boot.version, boot.path
+        ));
+    }
+    (Some(boot), replaced_by)
+}

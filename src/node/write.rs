@@ -1,0 +1,338 @@
+//! Changing the files of a node: each file is written as a whole or not at all.
+//!
+//! A file is first written under a temporary name. Whoever writes one holds its lock (flock(2)), which ends with the process, however that
+//! ends. So a temporary file whose lock can be had is nobody's, and is removed. Process numbers would not tell: they are used again, and a
+//! container that writes to the host's files counts its own.
+
+use super::root::{FileError, Found, Problem, Root, assert_regular, split};
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, openat, renameat};
+use nix::sys::stat::{Mode, fchmod, fstat, fstatat, mkdirat};
+use nix::unistd::{UnlinkatFlags, linkat, unlinkat};
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+
+/// Most entries of a directory that are looked at.
+const ENTRIES_MAX: usize = 4096;
+
+/// Most names that are tried for one temporary file.
+const NAMES_MAX: u32 = 16;
+
+/// What begins the end of a temporary file's name, `.NAME.skewguard-PROCESS-N`.
+const SUFFIX: &str = ".skewguard-";
+
+impl Root {
+    /// Writes a file as a whole: a temporary file in the same directory (which keeps its SELinux label), mode, fsync, rename.
+    /// Directories on the way are made with mode 0755. A symlink at `path` itself is replaced, not followed. After a power cut the file is the
+    /// old or the new one: the directory is not synced, a file lost to that is one not yet written. The directory is
+    /// swept, see [`Root::sweep`].
+    ///
+    /// # Errors
+    /// The kernel says no; then the old file is untouched and no temporary file stays behind.
+    pub fn write(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
+        self.replace(path, bytes, mode, File::sync_all)
+    }
+
+    /// [`Root::write`] for what nobody has to wait for: the kernel decides when it reaches the disk, and a power cut before that may leave the
+    /// file empty.
+    pub(crate) fn write_soon(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
+        self.replace(path, bytes, mode, |_| Ok(()))
+    }
+
+    fn replace(&self, path: &str, bytes: &[u8], mode: u32, sync: fn(&File) -> std::io::Result<()>) -> Result<(), FileError> {
+        let (parent, name) = split(path);
+        change(path, || {
+            if matches!(name, "" | "." | "..") {
+                return Err(Errno::EISDIR.into());
+            }
+            let dir = self.make_dirs(parent)?;
+            sweep(&dir);
+            let (temporary, mut file) = create(&dir, name)?;
+            let mut write = || {
+                fchmod(&file, Mode::from_bits_truncate(mode))?;
+                file.write_all(bytes)?;
+                sync(&file)?;
+                Ok(renameat(&dir, temporary.as_c_str(), &dir, name)?)
+            };
+            write().inspect_err(|_| {
+                let _ = unlinkat(&dir, temporary.as_c_str(), UnlinkatFlags::NoRemoveDir);
+            })
+        })
+    }
+
+    /// Opens a file to be locked (flock(2)), which only its owner can open; it is made, empty, where there is none.
+    pub(super) fn open_lock(&self, path: &str) -> Result<File, FileError> {
+        let open = || {
+            let (parent, name) = split(path);
+            let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+            let file = openat(self.make_dirs(parent)?, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?;
+            assert_regular(&fstat(&file)?)?;
+            Ok(File::from(file))
+        };
+        open().map_err(|problem: Problem| FileError::new(path, problem))
+    }
+
+    /// Removes from a directory the temporary files that killed processes left.
+    pub(crate) fn sweep(&self, path: &str) {
+        if let Ok(Found::Directory(dir)) = self.find(path) {
+            sweep(&dir);
+        }
+    }
+
+    /// Makes `to`, which must not exist, another name of the file or symlink `from` (the link itself, not what it points to).
+    pub(crate) fn hard_link(&self, from: &str, to: &str) -> Result<(), FileError> {
+        change(to, || {
+            let ((from_dir, from), (to_dir, to)) = (self.parent(from)?, self.parent(to)?);
+            Ok(linkat(from_dir, from, to_dir, to, AtFlags::empty())?)
+        })
+    }
+
+    /// Renames the file or symlink `from` to `to`, in place of what is there; whether there was a `from`.
+    pub(crate) fn rename(&self, from: &str, to: &str) -> Result<bool, FileError> {
+        change(to, || {
+            let ((from_dir, from), (to_dir, to)) = (self.parent(from)?, self.parent(to)?);
+            was_there(renameat(from_dir, from, to_dir, to))
+        })
+    }
+
+    /// Removes a file or symlink; whether there was one.
+    ///
+    /// # Errors
+    /// The kernel says no.
+    pub fn remove(&self, path: &str) -> Result<bool, FileError> {
+        self.unlink(path, UnlinkatFlags::NoRemoveDir)
+    }
+
+    /// Removes an empty directory; whether there was one.
+    pub(crate) fn remove_dir(&self, path: &str) -> Result<bool, FileError> {
+        self.unlink(path, UnlinkatFlags::RemoveDir)
+    }
+
+    fn unlink(&self, path: &str, flag: UnlinkatFlags) -> Result<bool, FileError> {
+        change(path, || was_there(self.parent(path).and_then(|(dir, name)| unlinkat(dir, name, flag))))
+    }
+
+    fn make_dirs(&self, path: &str) -> Result<OwnedFd, Errno> {
+        if let found @ (Found::Directory(_) | Found::Entry(..)) = self.find(path)? {
+            return found.into_directory();
+        }
+        let (parent, name) = split(path);
+        match mkdirat(self.make_dirs(parent)?, name, Mode::from_bits_truncate(0o755)) {
+            Ok(()) | Err(Errno::EEXIST) => self.find(path)?.into_directory(),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether there was what was to be changed. Below a file there is nothing.
+fn was_there(done: Result<(), Errno>) -> Result<bool, Problem> {
+    match done {
+        Ok(()) => Ok(true),
+        Err(Errno::ENOENT | Errno::ENOTDIR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A change of a file or directory; where tests let it fail.
+fn change<T>(path: &str, make: impl FnOnce() -> Result<T, Problem>) -> Result<T, FileError> {
+    #[cfg(test)]
+    let make = || fault::change(make);
+    make().map_err(|problem| FileError::new(path, problem))
+}
+
+/// Creates the temporary file for `name` in the same directory, locked for as long as it is open.
+fn create(dir: &OwnedFd, name: &str) -> std::io::Result<(CString, File)> {
+    let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    for n in 0..NAMES_MAX {
+        let temporary = CString::new(format!(".{name}{SUFFIX}{}-{n}", std::process::id()))?;
+        let file = match openat(dir, temporary.as_c_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR) {
+            Ok(fd) => File::from(fd),
+            // A process of another PID namespace writes it.
+            Err(Errno::EEXIST) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        // Where locks cannot be had no file is ever swept.
+        let _ = file.lock();
+        // A sweep may have come between the two.
+        if is_at(&file, dir, &temporary) {
+            return Ok((temporary, file));
+        }
+    }
+    Err(Errno::EEXIST.into())
+}
+
+/// Removes from `dir` the temporary files that nobody writes any more. What cannot be looked at or removed is in nobody's way.
+fn sweep(dir: &OwnedFd) {
+    let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC;
+    let Ok(mut entries) = Dir::openat(dir, ".", flags | OFlag::O_DIRECTORY, Mode::empty()) else { return };
+    for entry in entries.iter().flatten().take(ENTRIES_MAX) {
+        let name = entry.file_name();
+        if !is_temporary(name) {
+            continue;
+        }
+        let Ok(fd) = openat(dir, name, flags | OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW, Mode::empty()) else { continue };
+        let file = File::from(fd);
+        // Only the one who has the lock may rename or remove the file, so what is checked under it stays true.
+        if file.try_lock().is_ok() && is_at(&file, dir, name) {
+            let _ = unlinkat(dir, name, UnlinkatFlags::NoRemoveDir);
+        }
+    }
+}
+
+/// Whether this is the name of a temporary file of ours.
+fn is_temporary(name: &CStr) -> bool {
+    let numbers = name.to_str().ok().and_then(|name| Some(name.strip_prefix('.')?.rsplit_once(SUFFIX)?.1));
+    numbers.is_some_and(|numbers| {
+        numbers.starts_with(|c: char| c.is_ascii_digit()) && numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+    })
+}
+
+/// Whether `name` still is this file.
+fn is_at(file: &File, dir: &OwnedFd, name: &CStr) -> bool {
+    match (fstat(file), fstatat(dir, name, AtFlags::AT_SYMLINK_NOFOLLOW)) {
+        (Ok(file), Ok(name)) => (file.st_dev, file.st_ino) == (name.st_dev, name.st_ino),
+        _ => false,
+    }
+}
+
+/// Faults in the changes that a test makes.
+#[cfg(test)]
+pub(crate) mod fault {
+    use super::Problem;
+    use nix::errno::Errno;
+    use std::cell::Cell;
+
+    /// The fault to come.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct Fault {
+        /// How many changes work before.
+        pub(crate) left: usize,
+        /// The change happens, and is said to have failed.
+        pub(crate) done: bool,
+        /// Only that one fails, as without space; else everything after it does too, as after a kill.
+        pub(crate) once: bool,
+    }
+
+    thread_local! {
+        static NEXT: Cell<Option<Fault>> = const { Cell::new(None) };
+        static MET: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// Runs `work` under a fault; what it gives, and whether it met the fault.
+    pub(crate) fn during<T>(fault: Fault, work: impl FnOnce() -> T) -> (T, bool) {
+        NEXT.set(Some(fault));
+        MET.set(false);
+        let given = work();
+        NEXT.set(None);
+        (given, MET.get())
+    }
+
+    pub(super) fn change<T>(make: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
+        let Some(fault) = NEXT.get() else { return make() };
+        if MET.get() {
+            return if fault.once { make() } else { Err(Errno::ENOSPC.into()) };
+        }
+        if fault.left > 0 {
+            NEXT.set(Some(Fault { left: fault.left - 1, ..fault }));
+            return make();
+        }
+        MET.set(true);
+        if fault.done {
+            make()?;
+        }
+        Err(Errno::ENOSPC.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::Root;
+    use std::fs;
+
+    fn names(dir: &std::path::Path) -> Vec<String> {
+        let entries = fs::read_dir(dir).expect("listed");
+        let mut names: Vec<String> = entries.map(|e| e.expect("entry").file_name().into_string().expect("UTF-8")).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn only_temporary_files_are_known() {
+        let known = |file: &str| is_temporary(&CString::new(file).expect("a name"));
+        // The second is of agents without a counter.
+        for ours in [".issue.skewguard-17-0", ".issue.skewguard-17", ".skewguard.skewguard-1-2"] {
+            assert!(known(ours), "{ours}");
+        }
+        for other in [
+            "issue.skewguard-17",
+            ".issue.skewguard-saved",
+            ".issue.skewguard-",
+            ".issue.skewguard-+1",
+            ".issue.skewguard--1",
+            ".issue",
+            ".",
+        ] {
+            assert!(!known(other), "{other}");
+        }
+    }
+
+    /// Whatever process number is in its name: one that was used again, that of this process, or one that is not of this PID namespace.
+    #[test]
+    fn what_nobody_writes_is_swept_and_what_somebody_writes_is_not() {
+        type Change = fn(&Root);
+        let changes: [Change; 2] = [|root| root.write("/issue", b"new", 0o644).expect("written"), |root| root.sweep("/")];
+        for change in changes {
+            let dir = tempfile::tempdir().expect("temporary directory");
+            let (own, unused) = (format!(".issue.skewguard-{}-0", std::process::id()), ".motd.skewguard-4194304-0");
+            for name in [&own, ".issue.skewguard-1", unused, "issue.skewguard-saved", ".issue.skewguard-1-7"] {
+                fs::write(dir.path().join(name), "half").expect("written");
+            }
+            // What another process writes at this moment, as this one sees it.
+            let writing = File::open(dir.path().join(".issue.skewguard-1-7")).expect("opened");
+            writing.lock().expect("locked");
+
+            let root = Root::open(dir.path()).expect("opened");
+            change(&root);
+            let left: Vec<String> = names(dir.path()).into_iter().filter(|name| name.contains("skewguard")).collect();
+            assert_eq!(left, [".issue.skewguard-1-7", "issue.skewguard-saved"]);
+            drop(writing);
+            root.write("/issue", b"newer", 0o644).expect("written");
+            assert_eq!(names(dir.path()).iter().filter(|name| name.contains("skewguard-1")).count(), 0);
+        }
+    }
+
+    /// Two PID namespaces count alike.
+    #[test]
+    fn a_name_that_is_taken_is_left_to_whoever_has_it() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let fd = OwnedFd::from(File::open(dir.path()).expect("opened"));
+        let (first, _first) = create(&fd, "issue").expect("created");
+        let (second, _second) = create(&fd, "issue").expect("created");
+        assert_ne!(first, second);
+        sweep(&fd);
+        assert_eq!(names(dir.path()).len(), 2);
+    }
+
+    #[test]
+    fn writers_of_the_same_file_do_not_disturb_each_other() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        std::thread::scope(|scope| {
+            for byte in [b"a", b"b", b"c"] {
+                let path = dir.path();
+                scope.spawn(move || {
+                    let root = Root::open(path).expect("opened");
+                    for _ in 0..300 {
+                        root.write_soon("/file", &byte.repeat(4096), 0o644).expect("written");
+                    }
+                });
+            }
+        });
+        let text = fs::read(dir.path().join("file")).expect("there");
+        assert!(text.len() == 4096 && text.windows(2).all(|pair| pair[0] == pair[1]));
+        assert_eq!(names(dir.path()), ["file"]);
+    }
+}
