@@ -2,6 +2,8 @@
 //!
 //! Facts in (`node`), decision in the middle ([`version`], [`policy`], [`verdict`]), effects out. `docs/architecture.md` draws it.
 
+#[cfg(feature = "author")]
+pub mod audit;
 mod child;
 pub mod cli;
 pub mod console;

@@ -19,6 +19,9 @@ _skewguard() {
             skewguard,allow)
                 cmd="skewguard__subcmd__allow"
                 ;;
+            skewguard,audit)
+                cmd="skewguard__subcmd__audit"
+                ;;
             skewguard,check)
                 cmd="skewguard__subcmd__check"
                 ;;
@@ -42,6 +45,9 @@ _skewguard() {
                 ;;
             skewguard__subcmd__help,allow)
                 cmd="skewguard__subcmd__help__subcmd__allow"
+                ;;
+            skewguard__subcmd__help,audit)
+                cmd="skewguard__subcmd__help__subcmd__audit"
                 ;;
             skewguard__subcmd__help,check)
                 cmd="skewguard__subcmd__help__subcmd__check"
@@ -125,7 +131,7 @@ _skewguard() {
 
     case "${cmd}" in
         skewguard)
-            opts="-h -V --help --version check enforce allow report inspect policy render help"
+            opts="-h -V --help --version check enforce allow report inspect policy audit render help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -147,6 +153,36 @@ _skewguard() {
             case "${prev}" in
                 --root)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        skewguard__subcmd__audit)
+            opts="-h --policy --target --from --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -205,7 +241,7 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__help)
-            opts="check enforce allow report inspect policy render help"
+            opts="check enforce allow report inspect policy audit render help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -219,6 +255,20 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__help__subcmd__allow)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        skewguard__subcmd__help__subcmd__audit)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

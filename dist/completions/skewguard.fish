@@ -32,6 +32,7 @@ complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "allow" -d 'Let 
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "report" -d 'Tell the cluster about this node\'s boot image; skewguard-report.service runs this'
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "inspect" -d 'Decode boot image version strings'
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "policy" -d 'Write, check and describe skew policies'
+complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "audit" -d 'Say which sets of machines of a cluster a policy would refuse, before it enforces'
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "render" -d 'Print what to apply to a cluster, or to give to Ignition'
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l root -d 'Directory that stands for the node\'s `/`; symlinks are followed inside it only' -r -F
@@ -70,6 +71,12 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_s
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "lint" -d 'Find every mistake of a policy, with its line and its remedy'
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Print the JSON Schema (2020-12) of a policy'
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l policy -d 'The policy to try; it is judged as if its mode were Enforce' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l target -d 'Release to ask about, such as the one to upgrade to. Default: the cluster\'s own' -r
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l from -d 'What `oc get -o json` printed, or must-gather\'s like it; - is standard input' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l output -d 'Text for a person, or one JSON object; its fields are only ever added' -r -f -a "text\t'For a person'
+json\t'For a script; fields are only ever added'"
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "machineconfig" -d 'One MachineConfig for a pool: policy, units and binary (YAML)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "ignition" -d 'An Ignition config with policy, units and binary (JSON)'
@@ -105,11 +112,12 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_s
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "pointer" -d 'The addition to a MachineSet\'s user data that fetches the full binary at first boot (JSON)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "manifests" -d 'What the cluster needs beside the MachineConfig (YAML)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "check" -d 'Decide about this node, or about a node\'s root tree, and print the verdict'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "enforce" -d 'Decide about this node, and hold it back if it is refused; skewguard.service runs this'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "allow" -d 'Let this refused node through, for this boot'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "report" -d 'Tell the cluster about this node\'s boot image; skewguard-report.service runs this'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "inspect" -d 'Decode boot image version strings'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "policy" -d 'Write, check and describe skew policies'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "render" -d 'Print what to apply to a cluster, or to give to Ignition'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy render help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "check" -d 'Decide about this node, or about a node\'s root tree, and print the verdict'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "enforce" -d 'Decide about this node, and hold it back if it is refused; skewguard.service runs this'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "allow" -d 'Let this refused node through, for this boot'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "report" -d 'Tell the cluster about this node\'s boot image; skewguard-report.service runs this'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "inspect" -d 'Decode boot image version strings'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "policy" -d 'Write, check and describe skew policies'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "audit" -d 'Say which sets of machines of a cluster a policy would refuse, before it enforces'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "render" -d 'Print what to apply to a cluster, or to give to Ignition'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

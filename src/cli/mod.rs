@@ -1,6 +1,8 @@
 //! The command line: one file per command, wired to the library here and nowhere else.
 
 mod allow;
+#[cfg(feature = "author")]
+mod audit;
 mod check;
 mod enforce;
 mod inspect;
@@ -79,7 +81,7 @@ On a node that was refused: read /etc/issue, then `skewguard check` for the whol
 #[cfg(feature = "author")]
 const AFTER_HELP: &str = after_help!("");
 #[cfg(not(feature = "author"))]
-const AFTER_HELP: &str = after_help!("\n\nThis build is for nodes: `policy` and `render` are commands of the full one.");
+const AFTER_HELP: &str = after_help!("\n\nThis build is for nodes: `audit`, `policy` and `render` are commands of the full one.");
 
 // Deferred: a run builds the arguments of its own command only. That is most of what the parser costs, in time and in stack.
 #[derive(Debug, Subcommand)]
@@ -118,6 +120,13 @@ enum Command {
     /// /etc/skewguard/policy.json in a MachineConfig.
     #[cfg(feature = "author")]
     Policy(policy::Args),
+    /// Say which sets of machines of a cluster a policy would refuse, before it enforces
+    ///
+    /// For each MachineSet, ControlPlaneMachineSet and pool: which boot image its next node gets, how the version of that is known, what the policy
+    /// says to it, and what to change. Then the oldest boot image that is still in use, and how to tell the Machine Config Operator of it. A version
+    /// that no object says is unknown and never guessed. Nothing is changed.
+    #[cfg(feature = "author")]
+    Audit(audit::Args),
     /// Print what to apply to a cluster, or to give to Ignition
     ///
     /// One MachineConfig with policy, units and binary is the whole of it for most clusters. The others are for binaries that do not fit,
@@ -159,6 +168,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
         Command::Inspect(args) => inspect::run(args, io),
         #[cfg(feature = "author")]
         Command::Policy(args) => policy::run(args, io),
+        #[cfg(feature = "author")]
+        Command::Audit(args) => audit::run(args, io),
         #[cfg(feature = "author")]
         Command::Render(args) => render::run(args, io),
     };

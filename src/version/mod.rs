@@ -83,6 +83,17 @@ impl ImageVersion {
         decode::decode(text)
     }
 
+    /// `412.86.20230503`: how the Azure marketplace writes `412.86.202305030036-0`, without the time of day and the build, and at times with two digits
+    /// of its own behind the date.
+    #[cfg(feature = "author")]
+    pub(crate) fn of_marketplace(text: &str) -> Option<Self> {
+        let (front, stamp) = text.rsplit_once('.')?;
+        let date = stamp.get(..8).filter(|_| matches!(stamp.len(), 8 | 10))?;
+        // A 12-digit stamp: with an 8-digit one 4.10 would be read as 4.1.
+        let version = Self::parse(&format!("{front}.{date}0000-0"));
+        (version.scheme == Scheme::Legacy).then(|| Self { text: text.to_owned(), time: None, build: None, ..version })
+    }
+
     /// The string as it was read, made printable.
     pub fn text(&self) -> &str {
         &self.text

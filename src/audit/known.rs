@@ -1,0 +1,175 @@
+//! What is known of an image's version, and by what (pure).
+//!
+//! In this order: joined nodes that were made from the same image, reports of refused ones, the images of the cluster's own release, and the version in
+//! the image's name.
+
+use super::KnownBy;
+use super::image::{self, Image, Spec};
+use super::objects::{BootImageReport, Machine, MachineSpec, Node, Objects, OwnImage, Text, given};
+use crate::version::ImageVersion;
+use std::collections::BTreeMap;
+
+/// A version, and how it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) version: ImageVersion,
+    pub(super) by: KnownBy,
+    pub(super) from: String,
+}
+
+/// A Machine, and what it was made from.
+#[derive(Debug)]
+pub(super) struct Made<'a> {
+    pub(super) machine: &'a Machine,
+    /// The API group of the Machine.
+    pub(super) group: &'static str,
+    pub(super) image: Image,
+}
+
+/// The objects, so that they can be asked.
+#[derive(Debug)]
+pub(super) struct Knowledge<'a> {
+    objects: &'a Objects,
+    nodes: BTreeMap<&'a str, &'a Node>,
+    pub(super) machines: Vec<Made<'a>>,
+    /// Places in `machines`, by what they were made from.
+    by_image: BTreeMap<(&'static str, String), Vec<usize>>,
+    /// Places in `reports`, by host name, address and product UUID.
+    by_identity: BTreeMap<String, Vec<usize>>,
+}
+
+impl<'a> Knowledge<'a> {
+    pub(super) fn new(objects: &'a Objects) -> Self {
+        let nodes = objects.nodes.iter().map(|node| (&*node.metadata.name, node)).collect();
+        let of_machine_api = objects.machines.iter().map(|machine| (machine, "machine.openshift.io"));
+        let of_cluster_api = objects.cluster_api_machines.iter().map(|machine| (machine, "cluster.x-k8s.io"));
+        let made = |(machine, group): (&'a Machine, &'static str)| {
+            let image = image_of(objects, &machine.metadata.namespace, &machine.spec);
+            Made { machine, group, image }
+        };
+        let machines: Vec<Made<'a>> = of_machine_api.chain(of_cluster_api).map(made).collect();
+        let mut by_image: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (at, made) in machines.iter().enumerate() {
+            if let Some((platform, value)) = made.image.key() {
+                by_image.entry((platform, value.to_owned())).or_default().push(at);
+            }
+        }
+        let mut by_identity: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (at, BootImageReport { report, .. }) in objects.reports.iter().enumerate() {
+            let names = [given(&report.node.hostname), given(&report.node.product_uuid)].into_iter().flatten();
+            for name in names.chain(report.node.addresses.iter().map(|address| &**address)) {
+                by_identity.entry(name.to_ascii_lowercase()).or_default().push(at);
+            }
+        }
+        Self { objects, nodes, machines, by_image, by_identity }
+    }
+
+    /// The node of a Machine.
+    pub(super) fn node_of(&self, machine: &Machine) -> Option<&'a Node> {
+        self.nodes.get(&*machine.status.node_ref.as_ref()?.name).copied()
+    }
+
+    /// What is known of an image.
+    pub(super) fn of_image(&self, image: &Image, architecture: Option<&str>, notes: &mut Vec<String>) -> Option<Known> {
+        self.by_nodes(image, notes).or_else(|| self.by_reports(image)).or_else(|| self.by_config_map(image, architecture)).or_else(|| {
+            let version = image::version_in(image)?;
+            Some(Known { version, by: KnownBy::ImageName, from: "the image's name".to_owned() })
+        })
+    }
+
+    fn same_image(&self, image: &Image) -> impl Iterator<Item = &Machine> {
+        let key = image.key().map(|(platform, value)| (platform, value.to_owned()));
+        let places = key.and_then(|key| self.by_image.get(&key)).into_iter().flatten();
+        places.filter_map(|at| self.machines.get(*at)).map(|made| made.machine)
+    }
+
+    fn by_nodes(&self, image: &Image, notes: &mut Vec<String>) -> Option<Known> {
+        of_newest(self.same_image(image).filter_map(|machine| self.node_of(machine)), notes)
+    }
+
+    fn by_reports(&self, image: &Image) -> Option<Known> {
+        let reports = self.same_image(image).filter_map(|machine| self.report_of(machine));
+        let newest = reports.max_by(|a, b| a.metadata.creation_timestamp.cmp(&b.metadata.creation_timestamp))?;
+        let version = newest.report.boot_image.as_ref().and_then(|image| given(&image.version))?;
+        let from = format!("BootImageReport {}, a claim of the node's", &*newest.metadata.name);
+        Some(Known { version: ImageVersion::parse(version), by: KnownBy::Report, from })
+    }
+
+    /// The report that this Machine's node made before it could join, where there is but one version to be had.
+    fn report_of(&self, machine: &Machine) -> Option<&'a BootImageReport> {
+        let addresses = machine.status.addresses.iter().flatten().map(|address| &*address.address);
+        // `vsphere://4237-...`, `openstack:///8e1f-...`: on these the last part is the product UUID.
+        let uuid = given(&machine.spec.provider_id).and_then(|id| id.rsplit('/').next());
+        let names = addresses.chain(uuid).chain([&*machine.metadata.name]);
+        let places = names.filter_map(|name| self.by_identity.get(&name.to_ascii_lowercase())).flatten();
+        let reports: Vec<&BootImageReport> = places.filter_map(|at| self.objects.reports.get(*at)).collect();
+        let version = |report: &BootImageReport| report.report.boot_image.as_ref().and_then(|image| image.version.clone());
+        let (first, others) = reports.split_first()?;
+        others.iter().all(|other| version(other) == version(first)).then_some(*first)
+    }
+
+    fn by_config_map(&self, image: &Image, architecture: Option<&str>) -> Option<Known> {
+        let value = image.value.as_deref()?;
+        let own = self.own_images(image, architecture).find(|own| own.image.as_deref().is_some_and(|own| value.ends_with(own)))?;
+        let place = own.region.as_ref().map(|region| format!(" {}", &**region)).unwrap_or_default();
+        let from = format!("ConfigMap coreos-bootimages, {}{place}", &*own.architecture);
+        Some(Known { version: ImageVersion::parse(&own.release), by: KnownBy::ConfigMap, from })
+    }
+
+    /// The images of the cluster's own release that would do in place of this one.
+    pub(super) fn own_images(&self, image: &Image, architecture: Option<&str>) -> impl Iterator<Item = &'a OwnImage> {
+        let (platform, region) = (image.platform, image.region.clone());
+        let architecture = architecture.map(str::to_owned);
+        self.objects.own_images.iter().filter(move |own| {
+            Some(own.platform) == platform
+                && architecture.as_deref().is_none_or(|architecture| architecture == &*own.architecture)
+                && (own.region.is_none() || region.is_none() || own.region.as_deref() == region.as_deref())
+        })
+    }
+
+    /// The version of every node, and its name.
+    pub(super) fn versions(&self) -> impl Iterator<Item = (&'a str, Option<ImageVersion>)> {
+        self.objects.nodes.iter().map(|node| (&*node.metadata.name, version_of(node)))
+    }
+}
+
+/// What the newest of these nodes says. An image field may have been given another image since the older ones were made.
+pub(super) fn of_newest<'a>(nodes: impl Iterator<Item = &'a Node>, notes: &mut Vec<String>) -> Option<Known> {
+    let mut told: Vec<(&Node, ImageVersion)> = nodes.filter_map(|node| Some((node, version_of(node)?))).collect();
+    told.sort_by(|(a, _), (b, _)| {
+        (&a.metadata.creation_timestamp, &a.metadata.name).cmp(&(&b.metadata.creation_timestamp, &b.metadata.name))
+    });
+    let (newest, version) = told.pop()?;
+    let same = told.iter().filter(|(_, other)| *other == version).count();
+    if same < told.len() {
+        notes.push(format!("of the nodes made from it, {} have another version: what the field names was replaced", told.len() - same));
+    }
+    let more = if same > 0 { format!(" and {same} more") } else { String::new() };
+    Some(Known { version, by: KnownBy::Node, from: format!("Node {}{more}", &*newest.metadata.name) })
+}
+
+/// What a node says it was installed from.
+pub(super) fn version_of(node: &Node) -> Option<ImageVersion> {
+    let metadata = &node.metadata;
+    let label = given(&metadata.labels.boot_image).filter(|label| *label != "unknown");
+    given(&metadata.annotations.boot_image).or(label).map(ImageVersion::parse)
+}
+
+/// What a Machine, or the template of one, is made from.
+pub(super) fn image_of(objects: &Objects, namespace: &Text, spec: &MachineSpec) -> Image {
+    if let Some(spec) = &spec.provider_spec.value {
+        return image::of_spec(spec);
+    }
+    let Some(reference) = &spec.infrastructure_ref else {
+        return Image { why_not: Some("the template names no image"), ..Image::default() };
+    };
+    let key = (reference.kind.clone(), namespace.clone(), reference.name.clone());
+    let pool = given(&spec.bootstrap.data_secret_name).and_then(image::pool);
+    match objects.infrastructure.get(&key) {
+        Some(infrastructure) => Image { pool, ..image::of_spec(infrastructure) },
+        None => {
+            let of_kind = image::of_spec(&Spec::default().of_kind(reference.kind.clone()));
+            Image { pool, field: None, why_not: Some("the infrastructure template that it refers to was not read"), ..of_kind }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The oldest boot image in use, and what the Machine Config Operator takes for it (pure).
+
+use super::objects::{Skew, given};
+use super::sets::some_of;
+use super::{ClusterSkew, Oldest};
+use crate::verdict::BootImageStatus;
+use crate::version::{ImageVersion, Release, compare_images};
+use std::cmp::Ordering;
+
+/// The oldest of the versions that these sets and nodes are known to have.
+pub(super) fn oldest(users: Vec<(String, Option<ImageVersion>)>) -> Option<(ImageVersion, Oldest)> {
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        users.into_iter().partition(|(_, version)| version.as_ref().is_some_and(|version| version.rhel().is_some()));
+    let oldest = known.iter().filter_map(|(_, version)| version.as_ref()).min()?.clone();
+    let users: Vec<&str> = known.iter().filter(|(_, version)| version.as_ref() == Some(&oldest)).map(|(name, _)| name.as_str()).collect();
+    let (used_by, command) = (some_of(&users), command(&oldest));
+    Some((oldest.clone(), Oldest { boot_image: BootImageStatus::from(&oldest), used_by, command, unknown: unknown.len() }))
+}
+
+/// What sets the Manual mode. `rhcosVersion` takes `^[0-9]+\.[0-9]+\.([0-9]{8}|[0-9]{12})-[0-9]+$` of 14 to 21 characters, `ocpVersion` x.y.z
+/// (openshift/api, `operator/v1`, `ClusterBootImageManual`).
+fn command(version: &ImageVersion) -> Option<String> {
+    let manual = if fits_rhcos_version(version.text()) {
+        format!(r#"{{"mode":"RHCOSVersion","rhcosVersion":"{version}"}}"#)
+    } else {
+        format!(r#"{{"mode":"OCPVersion","ocpVersion":"{}.0"}}"#, version.ocp()?)
+    };
+    let patch = format!(r#"{{"spec":{{"bootImageSkewEnforcement":{{"mode":"Manual","manual":{manual}}}}}}}"#);
+    Some(format!("oc patch machineconfiguration cluster --type merge -p '{patch}'"))
+}
+
+fn fits_rhcos_version(text: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = || {
+        let (numbers, build) = text.split_once('-')?;
+        let (major, rest) = numbers.split_once('.')?;
+        let (minor, stamp) = rest.split_once('.')?;
+        Some([major, minor, stamp, build])
+    };
+    let fits =
+        |[major, minor, stamp, build]: [&str; 4]| [major, minor, stamp, build].into_iter().all(digits) && matches!(stamp.len(), 8 | 12);
+    parts().is_some_and(fits) && (14..=21).contains(&text.len())
+}
+
+/// What the cluster says of itself, against what was found.
+pub(super) fn cluster(skew: &Skew, found: Option<&ImageVersion>) -> ClusterSkew {
+    let versions = skew.manual.as_ref().or(skew.automatic.as_ref()).cloned().unwrap_or_default();
+    let (rhcos, ocp) = (given(&versions.rhcos_version), given(&versions.ocp_version));
+    let older_in_use = found.and_then(|found| match (rhcos, ocp.and_then(|ocp| ocp.parse::<Release>().ok())) {
+        (Some(rhcos), _) => Some(compare_images(found, &ImageVersion::parse(rhcos))? == Ordering::Less),
+        (None, Some(said)) => Some(found.ocp()?.counted() < said.minor.counted()),
+        (None, None) => None,
+    });
+    ClusterSkew {
+        mode: given(&skew.mode).unwrap_or("unknown").to_owned(),
+        rhcos_version: rhcos.map(str::to_owned),
+        ocp_version: ocp.map(str::to_owned),
+        older_in_use,
+    }
+}

@@ -1,0 +1,95 @@
+//! Files that are cut off, huge, of other types, or written to deceive who reads the result.
+
+use super::{POLICY, audit, audit_text, fixture};
+use serde_json::{Value, json};
+use skewguard::cli::Exit;
+
+#[test]
+fn a_file_that_is_cut_off_is_named_and_never_called_good() {
+    let whole = fixture("openstack.json");
+    for end in (0..whole.len() - 2).step_by(211) {
+        let (out, err, exit) = audit_text(&whole[..end], &[]);
+        assert_eq!(exit, Exit::Failed, "{end}");
+        assert!(format!("{out}{err}").contains("objects.json: is "), "{end}: {out}{err}");
+    }
+}
+
+#[test]
+fn what_is_no_list_of_objects_is_said_to_be_none() {
+    for (text, why) in [
+        ("", "is empty"),
+        ("apiVersion: v1\nkind: List\n", "is not a JSON object of the cluster"),
+        ("17", "is not a JSON object of the cluster"),
+        (&"[".repeat(100_000), "is not a JSON object of the cluster"),
+        (&format!("{{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[{}{{}}]}}", "{},".repeat(200_000)), "more than 200000 objects"),
+    ] {
+        let (out, err, exit) = audit_text(text, &[]);
+        assert_eq!((out.as_str(), exit), ("", Exit::Failed));
+        assert!(err.starts_with("skewguard: objects.json: ") && err.contains(why), "{err}");
+        assert!(err.ends_with("there is nothing to audit: no set of machines, no machine and no node was read\n"), "{err}");
+    }
+    let (_, err, exit) = audit(&["--policy", POLICY, "--from", "/nonexistent.json"]);
+    assert!(exit == Exit::Failed && err.contains("/nonexistent.json: No such file or directory"), "{err}");
+}
+
+#[test]
+fn a_policy_that_is_none_is_an_error() {
+    let (_, err, exit) = audit(&["--policy", "tests/data/audit/aws.json", "--from", "tests/data/audit/aws.json"]);
+    assert!(exit == Exit::Failed && err.contains("policy lint"), "{err}");
+}
+
+/// Wherever a value is replaced by one of another type: no crash, and a set is never lost without a word.
+#[test]
+fn any_value_may_be_of_another_type() {
+    fn places(value: &Value, at: String, all: &mut Vec<String>) {
+        match value {
+            Value::Object(fields) => {
+                fields.iter().for_each(|(name, value)| places(value, format!("{at}/{}", name.replace('/', "~1")), all))
+            }
+            Value::Array(items) => items.iter().enumerate().for_each(|(n, value)| places(value, format!("{at}/{n}"), all)),
+            _ => {}
+        }
+        all.push(at);
+    }
+    for name in ["vsphere.json", "hypershift.json"] {
+        let whole: Value = serde_json::from_str(&fixture(name)).unwrap();
+        let mut all = Vec::new();
+        places(&whole["items"], "/items".to_owned(), &mut all);
+        for place in
+            all.iter().filter(|place| place.matches('/').count() > 2 && !place.ends_with("/kind") && !place.ends_with("/apiVersion"))
+        {
+            let value = whole.pointer(place).unwrap();
+            let mut broken = whole.clone();
+            *broken.pointer_mut(place).unwrap() = if value.is_string() { json!({ "x": [17] }) } else { json!("x") };
+            let (out, err, exit) = audit_text(&broken.to_string(), &["--output", "json"]);
+            let audit: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{place}: {err}"));
+            let left_out = audit["unread"].as_array().unwrap().iter().any(|unread| unread["hidesSets"] == true);
+            assert!(!(left_out && exit == Exit::Done), "{place}");
+        }
+    }
+}
+
+#[test]
+fn names_and_images_cannot_move_a_cursor() {
+    let hostile = "a\u{1b}[2J\u{202e}b\r\n\u{9b}31mc\\S";
+    let mut whole: Value = serde_json::from_str(&fixture("vsphere.json")).unwrap();
+    fn poison(value: &mut Value, hostile: &str) {
+        match value {
+            Value::Object(fields) => {
+                fields.iter_mut().filter(|(name, _)| *name != "kind" && *name != "apiVersion").for_each(|(_, value)| poison(value, hostile))
+            }
+            Value::Array(items) => items.iter_mut().for_each(|value| poison(value, hostile)),
+            Value::String(text) => text.push_str(hostile),
+            _ => {}
+        }
+    }
+    poison(&mut whole["items"], hostile);
+    for form in ["text", "json"] {
+        let (out, err, _) = audit_text(&whole.to_string(), &["--output", form]);
+        assert!(out.contains("u{1b}"), "{out}");
+        assert!(format!("{out}{err}").bytes().all(|byte| matches!(byte, b'\n' | b' '..=b'~')), "{out}");
+    }
+    let long = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n".repeat(1 << 20) } });
+    let (out, _, _) = audit_text(&long.to_string(), &["--output", "json"]);
+    assert!(out.len() < 4096, "{}", out.len());
+}

@@ -1,0 +1,130 @@
+//! Every platform: what a person reads and what a script reads, word for word.
+
+use super::{POLICY, audit, audit_text, fixture};
+use serde_json::{Value, json};
+use skewguard::cli::Exit;
+use std::path::Path;
+
+fn expect(name: &str, found: &str) {
+    let file = Path::new("tests/audit/expected").join(name);
+    if std::env::var_os("SKEWGUARD_BLESS").is_some() {
+        std::fs::write(&file, found).unwrap();
+    }
+    let wanted = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(found, wanted, "{}; SKEWGUARD_BLESS=1 writes it again", file.display());
+}
+
+#[test]
+fn every_platform_word_for_word() {
+    for (name, exit) in [
+        ("aws", Exit::Refused),
+        ("azure", Exit::Refused),
+        ("gcp", Exit::Refused),
+        ("vsphere", Exit::Refused),
+        ("openstack", Exit::Done),
+        ("nutanix", Exit::Refused),
+        ("ibm", Exit::Refused),
+        ("metal", Exit::Refused),
+        ("single-node", Exit::Done),
+        ("cluster-api", Exit::Refused),
+        ("hypershift", Exit::Refused),
+    ] {
+        let from = format!("tests/data/audit/{name}.json");
+        let (text, err, found) = audit(&["--policy", POLICY, "--from", &from]);
+        assert_eq!((err.as_str(), found), ("", exit), "{name}");
+        expect(&format!("{name}.txt"), &text);
+        for line in text.lines() {
+            assert!(line.chars().count() <= 100, "{name}: {line}");
+        }
+        let (json, _, found) = audit(&["--policy", POLICY, "--output", "json", "--from", &from]);
+        assert_eq!(found, exit, "{name}");
+        expect(&format!("{name}.json"), &json);
+    }
+}
+
+fn json(from: &str, more: &[&str]) -> Value {
+    let (out, _, _) = audit(&[&["--policy", POLICY, "--output", "json", "--from", from], more].concat());
+    serde_json::from_str(&out).unwrap()
+}
+
+/// Several files count as one cluster, in any order; also several documents in one, and lists as the API server has them.
+#[test]
+fn files_are_put_together() {
+    let whole: Value = serde_json::from_str(&fixture("aws.json")).unwrap();
+    let mut text = String::new();
+    for item in whole["items"].as_array().unwrap().iter().rev() {
+        text += &match item["kind"].as_str().unwrap() {
+            "Node" => json!({ "kind": "NodeList", "apiVersion": "v1", "metadata": {}, "items": [without_kind(item)] }).to_string(),
+            _ => item.to_string(),
+        };
+        text.push('\n');
+    }
+    let (out, _, exit) = audit_text(&text, &["--output", "json"]);
+    let mut found: Value = serde_json::from_str(&out).unwrap();
+    let mut wanted = json("tests/data/audit/aws.json", &[]);
+    // Which of the users are named first goes by the order of the files.
+    for audit in [&mut found, &mut wanted] {
+        audit["oldest"]["usedBy"].take();
+    }
+    assert_eq!((found, exit), (wanted, Exit::Refused));
+}
+
+fn without_kind(item: &Value) -> Value {
+    let mut item = item.clone();
+    item.as_object_mut().unwrap().retain(|field, _| field != "kind" && field != "apiVersion");
+    item
+}
+
+/// A policy for the release to upgrade to is asked about that release.
+#[test]
+fn the_target_chooses_the_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let policy = dir.path().join("policy.json");
+    let limits = json!([{ "minimumOCPVersion": "4.12.0" }, { "release": "4.22", "minimumRHCOSVersion": "9.6" }]);
+    let text = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce", "limits": limits });
+    std::fs::write(&policy, text.to_string()).unwrap();
+    let refused = |target: &[&str]| {
+        let args = ["--policy", policy.to_str().unwrap(), "--output", "json", "--from", "tests/data/audit/aws.json"];
+        let (out, _, _) = audit(&[&args, target].concat());
+        let audit: Value = serde_json::from_str(&out).unwrap();
+        (audit["release"].as_str().unwrap().to_owned(), audit["summary"]["wouldBeRefused"].as_u64().unwrap())
+    };
+    assert_eq!(refused(&[]), ("4.21.3".to_owned(), 1));
+    assert_eq!(refused(&["--target", "4.22"]), ("4.22.0".to_owned(), 3));
+    let (_, err, exit) = audit(&["--policy", POLICY, "--target", "next", "--from", "x"]);
+    assert!(exit == Exit::Usage && err.contains("not an OCP release"), "{err}");
+}
+
+/// `onUndetermined: Refuse` would hold back what is not known.
+#[test]
+fn what_is_unknown_would_be_refused_where_the_policy_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let policy = dir.path().join("policy.json");
+    let mut text: Value = serde_json::from_str(&fixture("policy.json")).unwrap();
+    text["onUndetermined"] = json!("Refuse");
+    std::fs::write(&policy, text.to_string()).unwrap();
+    let (out, _, _) = audit(&["--policy", policy.to_str().unwrap(), "--output", "json", "--from", "tests/data/audit/aws.json"]);
+    let audit: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(audit["summary"], json!({ "sets": 7, "wouldBeRefused": 4, "wouldBeAllowed": 3, "undetermined": 0 }));
+}
+
+/// What the Manual mode's fields take (openshift/api, `ClusterBootImageManual`).
+#[test]
+fn the_command_fits_the_version() {
+    for (version, wanted) in [
+        ("412.86.202301311551-0", Some(r#"{"mode":"RHCOSVersion","rhcosVersion":"412.86.202301311551-0"}"#)),
+        ("9.6.20250523-0", Some(r#"{"mode":"RHCOSVersion","rhcosVersion":"9.6.20250523-0"}"#)),
+        ("42.80.20191002.0", Some(r#"{"mode":"OCPVersion","ocpVersion":"4.2.0"}"#)),
+        ("410.8.20190520.0", Some(r#"{"mode":"OCPVersion","ocpVersion":"4.1.0"}"#)),
+        // Fedora CoreOS has no place in the order of RHEL.
+        ("39.20231101.3.0", None),
+    ] {
+        let node =
+            json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n", "labels": { "skewguard.dev/boot-image": version } } });
+        let (out, _, _) = audit_text(&node.to_string(), &["--output", "json"]);
+        let audit: Value = serde_json::from_str(&out).unwrap();
+        let patch = wanted.map(|manual| format!(r#"{{"spec":{{"bootImageSkewEnforcement":{{"mode":"Manual","manual":{manual}}}}}}}"#));
+        let command = patch.map(|patch| format!("oc patch machineconfiguration cluster --type merge -p '{patch}'"));
+        assert_eq!(audit["oldest"]["command"].as_str(), command.as_deref(), "{version}");
+    }
+}
