@@ -10,9 +10,10 @@ pub struct Manifests {
 }
 
 /// `dist/manifests/base`, in the order in which a fresh cluster can take them.
-const BASE: [&str; 4] = [
+const BASE: [&str; 5] = [
     include_str!("../../dist/manifests/base/namespace.yaml"),
     include_str!("../../dist/manifests/base/crd.yaml"),
+    include_str!("../../dist/manifests/base/quota.yaml"),
     include_str!("../../dist/manifests/base/role.yaml"),
     include_str!("../../dist/manifests/base/reader.yaml"),
 ];

@@ -87,19 +87,25 @@ pub fn label_value(text: &str) -> String {
     if value.is_empty() { "unknown".to_owned() } else { value.to_owned() }
 }
 
-/// `text` with nothing but printable ASCII, at most `max` bytes, a cut marked with `...`. Unlike [`crate::text::printable`] it leaves
-/// backslashes alone: the text went through that already, or is JSON's to escape.
+/// `text` with nothing but printable ASCII, at most `max` bytes in JSON (where a quote and a backslash are two), a cut marked with `...`.
+/// Unlike [`crate::text::printable`] it leaves backslashes alone: the text went through that already, or is JSON's to escape.
 pub fn clean(text: &str, max: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max));
+    let (mut size, mut fits) = (0, 0);
     for c in text.chars() {
+        let start = out.len();
         match c {
             ' '..='~' => out.push(c),
             _ => out.extend(c.escape_default()),
         }
-        if out.len() > max {
-            out.truncate(max.saturating_sub(3));
+        size += out.bytes().skip(start).map(|byte| if matches!(byte, b'"' | b'\\') { 2 } else { 1 }).sum::<usize>();
+        if size > max {
+            out.truncate(fits);
             out.push_str("...");
             break;
+        }
+        if size + 3 <= max {
+            fits = out.len();
         }
     }
     out

@@ -1,6 +1,7 @@
 //! The `BootImageReport` a node that never joined leaves in the cluster (pure).
 //!
-//! The shape is that of the CustomResourceDefinition in `dist/manifests/base/crd.yaml`; each bound here is a bound there. `scope`, `impact`
+//! The shape is that of the CustomResourceDefinition in `dist/manifests/base/crd.yaml`; each bound here is a bound there, and all of it together
+//! stays below what the admission policy takes. `scope`, `impact`
 //! and `remediation` are named and worded as in OpenShift's update insights (enhancements, `update/update-status-api.md`).
 
 use super::clock;
@@ -24,6 +25,12 @@ pub const TEXT_MAX: usize = 1024;
 
 /// Most entries of any list.
 pub const LIST_MAX: usize = 16;
+
+/// Longest list of findings, in bytes of JSON.
+const FINDINGS_BYTES_MAX: usize = 4096;
+
+/// Longest of the other lists: only text that somebody made long comes near it.
+const LIST_BYTES_MAX: usize = 2048;
 
 /// What a report is made from. The clock and the random installation id come from outside.
 #[derive(Debug, Clone, Copy)]
@@ -137,7 +144,7 @@ struct Remediation {
     reference: Option<String>,
 }
 
-/// What the CRD keeps without knowing it, so that an older CRD does not prune a newer agent's fields.
+/// Further facts. What a CRD does not know it drops; a field that older CRDs are to keep goes into their `details.more`, as name and value.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Details {
@@ -184,9 +191,9 @@ impl BootImageReport {
                 limit_release: words(&policy.limit_release),
             }),
             r#override: verdict.r#override,
-            findings: verdict.findings.iter().take(LIST_MAX).map(finding).collect(),
-            warnings: verdict.warnings.iter().take(LIST_MAX).map(|warning| text(warning)).collect(),
-            node: source.identity.bounded(),
+            findings: list(LIST_MAX, FINDINGS_BYTES_MAX, verdict.findings.iter().map(finding)),
+            warnings: list(LIST_MAX, LIST_BYTES_MAX, verdict.warnings.iter().map(|warning| text(warning))),
+            node: node(source.identity),
             scope: scope(verdict),
             impact: impact(verdict),
             remediation: Remediation {
@@ -201,8 +208,14 @@ impl BootImageReport {
                     stage: verdict.deployment.stage,
                 },
                 gate_error: gate.and_then(|gate| gate.error.as_deref()).map(text),
-                held_units: gate.map(|gate| gate.units.iter().take(2 * LIST_MAX).map(|unit| word(unit)).collect()).unwrap_or_default(),
-                rpm_ostree: source.rpm_ostree.cloned(),
+                held_units: gate
+                    .map(|gate| list(2 * LIST_MAX, LIST_BYTES_MAX, gate.units.iter().map(|unit| word(unit))))
+                    .unwrap_or_default(),
+                rpm_ostree: source.rpm_ostree.map(|booted| BootedDeployment {
+                    version: words(&booted.version),
+                    checksum: words(&booted.checksum),
+                    container_image_reference: words(&booted.container_image_reference),
+                }),
             },
         };
         let metadata = Metadata::new(report_name(host, source.installation, verdict));
@@ -225,6 +238,28 @@ fn words(text: &Option<String>) -> Option<String> {
 
 fn text(text: &str) -> String {
     clean(text, TEXT_MAX)
+}
+
+/// The first `most` items, as long as they fit.
+fn list<T: Serialize>(most: usize, bytes: usize, items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut left = bytes;
+    let mut fits = |item: &T| {
+        let size = serde_json::to_string(item).map_or(usize::MAX, |json| json.len());
+        left.checked_sub(size).is_some_and(|rest| {
+            left = rest;
+            true
+        })
+    };
+    items.take(most).take_while(|item| fits(item)).collect()
+}
+
+fn node(identity: &Identity) -> Identity {
+    let node = identity.bounded();
+    Identity {
+        addresses: list(LIST_MAX, LIST_BYTES_MAX, node.addresses.into_iter()),
+        mac_addresses: list(LIST_MAX, LIST_BYTES_MAX, node.mac_addresses.into_iter()),
+        ..node
+    }
 }
 
 /// The boot image, every text of it bounded.

@@ -35,6 +35,14 @@ impl Cluster {
         }
     }
 
+    /// Whether it serves ValidatingAdmissionPolicies, as Kubernetes does from 1.30 on.
+    pub(crate) fn has_admission_policies(&self) -> bool {
+        match self {
+            Self::Test(_) => true,
+            Self::Real(real) => real.has_admission_policies(),
+        }
+    }
+
     /// Lets a node join, and gives its name in the cluster.
     pub(crate) fn join(&self, node: &Node) -> String {
         match self {

@@ -10,6 +10,7 @@
 
 #[path = "../support/apiserver/mod.rs"]
 mod apiserver;
+mod attack;
 mod broken_servers;
 mod cluster;
 mod faults;

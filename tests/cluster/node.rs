@@ -57,9 +57,21 @@ impl Node {
 
     /// `skewguard report --once`: what it said, and its exit status.
     pub(crate) fn report(&self) -> (String, i32) {
-        let output = self.run(&["--once"]);
-        assert!(output.stdout.is_empty(), "{:?}", output.stdout);
-        (String::from_utf8(output.stderr).unwrap(), output.status.code().unwrap_or(-1))
+        outcome(self.run(&["--once"]))
+    }
+
+    /// The same with at most so many bytes of memory for data.
+    pub(crate) fn report_within(&self, bytes: u64) -> (String, i32) {
+        let command = self.command();
+        let mut limited = Command::new("prlimit");
+        limited.arg(format!("--data={bytes}")).arg(command.get_program()).args(command.get_args()).arg("--once");
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => limited.env(name, value),
+                None => limited.env_remove(name),
+            };
+        }
+        outcome(limited.output().unwrap_or_else(|error| panic!("prlimit: {error}; install the Debian package util-linux")))
     }
 
     fn run(&self, more: &[&str]) -> Output {
@@ -77,6 +89,12 @@ impl Node {
         command.args(["report", "--root"]).arg(self.dir.path()).env_remove("JOURNAL_STREAM");
         command
     }
+}
+
+/// What a run said, and its exit status.
+fn outcome(output: Output) -> (String, i32) {
+    assert!(output.stdout.is_empty(), "{:?}", output.stdout);
+    (String::from_utf8(output.stderr).unwrap(), output.status.code().unwrap_or(-1))
 }
 
 /// What `check` decides about a sample tree.

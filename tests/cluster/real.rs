@@ -166,6 +166,10 @@ impl Real {
         panic!("{path}: no certificate half a minute after the approval");
     }
 
+    pub(crate) fn has_admission_policies(&self) -> bool {
+        self.send("GET", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/skewguard-reports", &Value::Null).0 == 200
+    }
+
     pub(crate) fn objects(&self, plural: &str) -> Vec<Value> {
         let path = if plural == "events" { EVENTS } else { REPORTS };
         let objects = self.send("GET", path, &Value::Null).1["items"].as_array().cloned().unwrap_or_default();

@@ -1,5 +1,6 @@
 //! What has to work on every cluster.
 
+use crate::attack;
 use crate::cluster::Cluster;
 use crate::node::{Node, Over, transports, verdict};
 use serde_json::Value;
@@ -22,6 +23,11 @@ fn the_suite() {
         a_refused_node_is_seen(&cluster, over);
         a_lost_state_makes_no_second_report(&cluster, over);
         a_run_without_a_verdict_is_seen(&cluster, over);
+    }
+    attack::the_schema_holds_every_string_and_list(&cluster, &host("bounds"));
+    attack::what_the_schema_does_not_know_is_dropped(&cluster, &host("unknown"));
+    if cluster.has_admission_policies() {
+        attack::the_policies_hold_what_a_schema_cannot(&cluster, &host("policies"));
     }
     // The test server has one Node, and the order shows that the second patch is the second node's.
     for (over, tree) in transports().into_iter().zip(["rhcos-4.18-allowed", "rhel-10.2-bootc-allowed"]) {
@@ -46,7 +52,6 @@ fn a_refused_node_is_seen(cluster: &Cluster, over: Over) {
     assert_eq!(report["bootImage"]["version"], verdict.boot_image.unwrap().version);
     assert_eq!(report["node"]["hostname"], *host);
     assert_eq!(report["node"]["machineID"], "0123456789abcdef0123456789abcdef");
-    // Kept, though the CRD does not list it.
     assert_eq!(report["details"]["deployment"]["ostree"], *verdict.deployment.ostree.unwrap());
 
     let events = cluster.objects("events", &host);

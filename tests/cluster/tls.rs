@@ -15,7 +15,7 @@ fn a_request_arrives_whole_and_as_the_bootstrap_identity() {
         let response = send(choice, &bootstrap(&server), &request).unwrap();
         assert_eq!((response.status, response.retry_after), (201, None), "{choice:?}");
         let created: serde_json::Value = serde_json::from_slice(&response.body).unwrap();
-        assert_eq!(created["metadata"]["name"], format!("event-{n}"));
+        assert_eq!(created["metadata"]["name"], format!("event-{n}-0123456789abcdef.1"));
         let seen = server.seen().pop().unwrap();
         assert_eq!((seen.user.as_str(), seen.method.as_str(), seen.path), (BOOTSTRAP_USER, "POST", request.path), "{choice:?}");
         assert_eq!(seen.body, serde_json::from_slice::<serde_json::Value>(&request.body).unwrap(), "{choice:?}");

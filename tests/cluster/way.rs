@@ -50,14 +50,14 @@ pub(crate) fn failure(choice: Choice, kubeconfig: &Kubeconfig, request: &Request
     answer.map(|response| response.status).expect_err(&format!("over {choice:?}")).failure
 }
 
-/// An Event that an API server takes.
+/// An Event that the cluster takes of a node; its name begins with this one.
 pub(crate) fn event(name: &str) -> Request {
     let body = json!({
         "apiVersion": "events.k8s.io/v1", "kind": "Event",
-        "metadata": { "name": name, "namespace": "skewguard" },
+        "metadata": { "name": format!("{name}-0123456789abcdef.1"), "namespace": "skewguard" },
         "eventTime": "2026-01-02T03:04:05.678901Z",
         "reportingController": "skewguard.dev/agent", "reportingInstance": "worker-0",
-        "action": "Refuse", "reason": "BelowMinimumOCPVersion", "type": "Warning", "note": "quotes \" and \\ and \u{fc}",
+        "action": "Refuse", "reason": "BelowMinimumOCPVersion", "type": "Warning", "note": "quotes \" and \\ and ~",
         "regarding": { "apiVersion": "v1", "kind": "Namespace", "name": "skewguard", "namespace": "skewguard" },
     });
     Request { method: "POST", path: "/apis/events.k8s.io/v1/namespaces/skewguard/events".to_owned(), body: body.to_string().into_bytes() }

@@ -2,6 +2,9 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
+#[path = "../support/apiserver/admission.rs"]
+#[allow(dead_code, unreachable_pub)] // It is the test API server's, which uses all of it.
+mod admission;
 mod answers;
 mod certificate;
 mod delivery;

@@ -1,5 +1,6 @@
 //! dist/manifests: complete, valid against the cluster's OpenAPI documents, and letting through what nodes send and nothing else.
 
+use crate::admission::{self, Admission};
 use crate::sample;
 use crate::schema::{Crd, Schema};
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use skewguard::render::manifests::Manifests;
 use skewguard::report::event::{About, Event, Regarding};
 use skewguard::report::objects::{BootImageReport, ReportInput};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::UNIX_EPOCH;
 
 const BOOTSTRAP: &str = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
@@ -122,11 +124,12 @@ fn the_pruning_job_is_let_in_and_may_do_what_it_does() {
     let context = &containers[0]["securityContext"];
     assert_eq!((&context["allowPrivilegeEscalation"], &context["capabilities"]), (&json!(false), &json!({ "drop": ["ALL"] })));
     assert!(context.get("privileged").is_none() && containers[0].get("ports").is_none());
+    assert_eq!(containers[0]["resources"]["limits"], json!({ "memory": "512Mi" }));
     let role = find(&all, "Role", "skewguard-prune");
-    // `oc delete` gets each object to see that it is gone.
+    // `oc patch` gets each object first.
     assert_eq!(
         role["rules"],
-        json!([{ "apiGroups": ["skewguard.dev"], "resources": ["bootimagereports"], "verbs": ["get", "list", "delete"] }])
+        json!([{ "apiGroups": ["skewguard.dev"], "resources": ["bootimagereports"], "verbs": ["get", "list", "delete", "patch"] }])
     );
     let account = json!([{ "kind": "ServiceAccount", "name": pod["serviceAccountName"], "namespace": "skewguard" }]);
     assert_eq!(find(&all, "RoleBinding", "skewguard-prune")["subjects"], account);
@@ -137,18 +140,22 @@ fn the_pruning_job_is_let_in_and_may_do_what_it_does() {
 fn the_crd_is_structural_and_every_length_is_bounded() {
     fn walk(at: &str, schema: &Value, seen: &mut usize) {
         let kind = schema["type"].as_str().unwrap_or_else(|| panic!("{at}: no type"));
+        assert!(schema["description"].is_string() || at.ends_with("[]"), "{at}: nothing for `oc explain`");
         assert!(schema.get("enum").is_none(), "{at}: a closed enum locks later agents out");
         *seen += 1;
         match kind {
-            "string" => assert!(schema.get("maxLength").is_some() || schema["format"] == "date-time", "{at}: no maxLength"),
+            "string" => {
+                assert!(schema["maxLength"].is_u64(), "{at}: no maxLength");
+                assert_eq!(schema["pattern"], "^[ -~]*$", "{at}: `oc get` prints it as it is");
+            }
             "array" => {
                 assert!(schema.get("maxItems").is_some(), "{at}: no maxItems");
                 walk(&format!("{at}[]"), &schema["items"], seen);
             }
             "object" => {
-                let keeps = schema["x-kubernetes-preserve-unknown-fields"] == true;
-                assert!(schema["properties"].is_object() || keeps, "{at}: neither properties nor preserve-unknown-fields");
-                assert_eq!(keeps, at == ".report.details", "{at}");
+                // The length of a map's keys cannot be bounded.
+                let open = ["x-kubernetes-preserve-unknown-fields", "additionalProperties"].map(|key| schema.get(key).is_some());
+                assert!(schema["properties"].is_object() && open == [false; 2], "{at}: takes what it does not know");
                 for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
                     walk(&format!("{at}.{name}"), schema, seen);
                 }
@@ -187,36 +194,13 @@ fn a_report_never_changes() {
 }
 
 fn cel(expression: &str, variables: &[(&str, &Value)]) -> Result<bool, String> {
-    let program = cel::Program::compile(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
-    let mut context = cel::Context::default();
-    for (name, value) in variables {
-        context.add_variable(*name, *value).unwrap();
-    }
-    match program.execute(&context) {
-        Ok(cel::Value::Bool(value)) => Ok(value),
-        Ok(other) => Err(format!("{expression}: {other:?} is no bool")),
-        Err(error) => Err(format!("{expression}: {error}")),
-    }
+    admission::holds(&cel::Program::compile(expression).unwrap_or_else(|error| panic!("{expression}: {error}")), variables)
 }
 
-/// Runs one policy as an API server does: conditions, then validations; the messages of those that fail. An error counts as a failure
-/// (`failurePolicy: Fail`).
+/// The messages of one policy against a request.
 fn denied(policy: &str, user: &str, operation: &str, object: &Value) -> Vec<String> {
-    let all = rendered(false, false);
-    let spec = &find(&all, "ValidatingAdmissionPolicy", policy)["spec"];
-    assert_eq!(spec["failurePolicy"], "Fail");
-    let binding = find(&all, "ValidatingAdmissionPolicyBinding", policy);
-    assert_eq!(binding["spec"], json!({ "policyName": policy, "validationActions": ["Deny"] }));
-    let request = json!({ "operation": operation, "userInfo": { "username": user } });
-    let variables = [("request", &request), ("object", object)];
-    let holds = |expression: &Value| cel(expression.as_str().unwrap(), &variables);
-    let conditions = spec["matchConditions"].as_array().unwrap();
-    if !conditions.iter().all(|condition| holds(&condition["expression"]).unwrap()) {
-        return Vec::new();
-    }
-    let validations = spec["validations"].as_array().unwrap();
-    let failed = validations.iter().filter(|validation| holds(&validation["expression"]) != Ok(true));
-    failed.map(|validation| validation["message"].as_str().unwrap().to_owned()).collect()
+    static ADMISSION: LazyLock<Admission> = LazyLock::new(|| Admission::new(&rendered(false, false)));
+    ADMISSION.denials_of(policy, operation, user, object)
 }
 
 fn sample_report() -> Value {
@@ -274,8 +258,7 @@ fn the_policies_stop_what_nodes_do_not_send() {
         object
     };
     let report = sample_report();
-    let many = json!(vec!["x"; 17]);
-    let fields: Value = (0..17).map(|n| (format!("f{n}"), Value::from(n))).collect::<serde_json::Map<_, _>>().into();
+    let managed = |size: usize| json!([{ "manager": "x".repeat(size) }]);
     for (object, message) in [
         (set(&report, "/metadata/name", json!("anything")), "a report is named after the host, a dash and 16 hex digits"),
         (
@@ -285,9 +268,8 @@ fn the_policies_stop_what_nodes_do_not_send() {
         (set(&report, "/metadata/generateName", json!("a-0123456789abcdef")), "a report has a name and no other metadata"),
         (set(&report, "/metadata/finalizers", json!(["example.com/stay"])), "a report has a name and no other metadata"),
         (set(&report, "/metadata/ownerReferences", json!([])), "a report has a name and no other metadata"),
-        (set(&report, "/report/details", fields), "a report's details have at most 16 fields"),
-        (set(&report, "/report/warnings", many.clone()), "a report has at most 16 warnings"),
-        (set(&report, "/report/findings", many), "a report has at most 16 findings"),
+        (set(&report, "/metadata/managedFields", managed(16_384)), "a report's managedFields have at most 16384 characters"),
+        (set(&report, "/report/warnings", json!(vec!["x".repeat(1024); 39])), "a report has at most 40960 characters"),
     ] {
         assert_eq!(denied("skewguard-reports", BOOTSTRAP, "CREATE", &object), [message]);
         assert_eq!(denied("skewguard-reports", "system:admin", "CREATE", &object), [""; 0], "only the bootstrap identity is held");
@@ -296,9 +278,19 @@ fn the_policies_stop_what_nodes_do_not_send() {
 
     let event = sample_event(About::NoVerdict { held: false }, Regarding::namespace(), &Identity::default());
     let about = "an Event is about a BootImageReport or the namespace skewguard";
-    let named = "what an Event is about is named by kind, namespace, name and uid";
+    let named = "what an Event is about is named by apiVersion, kind, namespace, name and uid";
+    let printable = "note (at most 1024 characters), reason, action and reportingInstance (128) are printable ASCII";
+    let of_report = set(&set(&event, "/regarding/kind", json!("BootImageReport")), "/regarding/name", json!("a-0123456789abcdef"));
     for (object, message) in [
-        (set(&event, "/regarding/name", json!("x".repeat(254))), named),
+        (set(&of_report, "/regarding/name", json!("x".repeat(81))), named),
+        (set(&of_report, "/regarding/name", json!("x\u{9b}")), named),
+        (set(&event, "/regarding/apiVersion", json!("x".repeat(1_000_000))), named),
+        (set(&event, "/regarding/apiVersion", json!("v1\u{7}")), named),
+        (set(&event, "/regarding/uid", json!("\u{202e}")), named),
+        (set(&event, "/regarding/name", json!("kube-system")), about),
+        (set(&event, "/metadata/managedFields", managed(4096)), "an Event's managedFields have at most 4096 characters"),
+        (set(&event, "/reason", json!("\u{8}")), printable),
+        (set(&event, "/reportingInstance", json!("\u{9b}")), printable),
         (set(&event, "/regarding/uid", json!("x".repeat(129))), named),
         (set(&event, "/regarding/fieldPath", json!("x")), named),
         (set(&event, "/metadata/name", json!("anything")), "an Event is named after the report and a number"),
@@ -307,7 +299,7 @@ fn the_policies_stop_what_nodes_do_not_send() {
         (set(&event, "/regarding/kind", json!("Pod")), about),
         (set(&event, "/regarding/namespace", json!("default")), about),
         (set(&event, "/regarding/kind", Value::Null), about),
-        (set(&event, "/note", json!("x".repeat(1025))), "a note has at most 1024 characters"),
+        (set(&event, "/note", json!("x".repeat(1025))), printable),
         (set(&event, "/series", json!({ "count": 2 })), "an Event is about one object, and no series"),
     ] {
         assert_eq!(denied("skewguard-events", BOOTSTRAP, "CREATE", &object), [message]);
@@ -315,16 +307,18 @@ fn the_policies_stop_what_nodes_do_not_send() {
         assert_eq!(core.len(), 1, "{core:?}");
     }
     let core = as_core(event.clone());
-    for (pointer, value) in [
-        ("/reason", json!("x".repeat(129))),
-        ("/action", json!("x".repeat(129))),
-        ("/reportingInstance", json!("x".repeat(129))),
-        ("/source", json!({ "host": "x" })),
-        ("/source", json!({ "component": "x" })),
-    ] {
-        let message = "reason, action and reportingInstance have at most 128 characters, and there is no source";
+    for (pointer, value) in
+        [("/reason", json!("x".repeat(129))), ("/action", json!("x".repeat(129))), ("/reportingInstance", json!("x".repeat(129)))]
+    {
+        let message = "message (at most 1024 characters), reason, action and reportingInstance (128) are printable ASCII";
         assert_eq!(denied("skewguard-core-events", BOOTSTRAP, "CREATE", &set(&core, pointer, value)), [message], "{pointer}");
     }
+    for source in [json!({ "host": "x" }), json!({ "component": "x" })] {
+        let denied = denied("skewguard-core-events", BOOTSTRAP, "CREATE", &set(&core, "/source", source));
+        assert_eq!(denied, ["a node's Event has no source"]);
+    }
+    let denied_type = denied("skewguard-core-events", BOOTSTRAP, "CREATE", &set(&core, "/type", json!("x".repeat(1000))));
+    assert_eq!(denied_type, ["type is Normal or Warning"]);
     // As an API server has it of every Event.
     assert_eq!(denied("skewguard-core-events", BOOTSTRAP, "CREATE", &set(&core, "/source", json!({}))), [""; 0]);
     assert_eq!(denied("skewguard-events", BOOTSTRAP, "UPDATE", &event), ["a node's Event is made once and never changed"]);
@@ -343,7 +337,50 @@ fn the_policies_select_the_resources_they_are_for() {
         let rule = &constraints["resourceRules"][0];
         assert_eq!((&rule["apiGroups"], &rule["resources"][0]), (&json!([group]), &json!(resource)));
         assert_eq!(rule["operations"], json!(["CREATE", "UPDATE"]));
+        // What the API server would put there: in a list that is replaced whole it would be a difference at every `oc apply`.
+        let defaults = (&constraints["matchPolicy"], &constraints["objectSelector"], &rule["scope"]);
+        assert_eq!(defaults, (&json!("Equivalent"), &json!({}), &json!("*")));
     }
+}
+
+/// Go's regular expressions repeat at most a thousand times.
+#[test]
+fn every_pattern_is_one_that_the_api_server_compiles() {
+    for document in rendered(false, false) {
+        for count in document.to_string().split(['{', ',', '}']).filter_map(|piece| piece.parse::<u64>().ok()) {
+            assert!(count <= 1000 || !document["kind"].as_str().unwrap().starts_with("Validating"), "{count}");
+        }
+    }
+}
+
+/// The default table of an ordinary refusal, in 120 columns.
+#[test]
+fn a_list_of_reports_fits_a_terminal() {
+    let base = rendered(true, false);
+    let crd = find(&base, "CustomResourceDefinition", "bootimagereports.skewguard.dev");
+    let columns = crd["spec"]["versions"][0]["additionalPrinterColumns"].as_array().unwrap().clone();
+    let report = json!({
+        "metadata": { "creationTimestamp": "30d" },
+        "report": {
+            "action": "Proceed", "reason": "BelowMinimumRHCOSVersion", "bootImage": { "version": "411.86.202308081056-0" },
+            "target": { "pool": "worker" }
+        }
+    });
+    let name = "ip-10-0-141-23.ec2.internal-a17216e094f6e4ff";
+    let width = columns.iter().filter(|column| column["priority"] != 1).map(|column| {
+        let cell = report.pointer(&column["jsonPath"].as_str().unwrap().replace('.', "/")).unwrap().as_str().unwrap();
+        3 + cell.len().max(column["name"].as_str().unwrap().len())
+    });
+    assert!(name.len() + width.sum::<usize>() <= 120);
+    assert!(columns.iter().all(|column| column["priority"] == 1 || column["name"] != "Host"), "the name says it");
+}
+
+/// Quantities have one form that the API server gives back; another one would be a difference at every `oc apply`.
+#[test]
+fn the_number_of_reports_is_bounded() {
+    let base = rendered(true, false);
+    let hard = &find(&base, "ResourceQuota", "skewguard-reports")["spec"]["hard"];
+    assert_eq!(*hard, json!({ "count/bootimagereports.skewguard.dev": "10k" }));
 }
 
 #[test]

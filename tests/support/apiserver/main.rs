@@ -45,7 +45,7 @@ struct Args {
     /// The Roles are not installed: every request of the bootstrap identity is a 403.
     #[arg(long)]
     no_grant: bool,
-    /// The directory with crd.yaml and role.yaml, instead of dist/manifests/base.
+    /// The directory with crd.yaml, role.yaml and quota.yaml, instead of dist/manifests/base.
     #[arg(long)]
     manifests: Option<PathBuf>,
     /// Server certificate: good, expired, not-yet-valid, wrong-name, unknown-ca, wrong-key.

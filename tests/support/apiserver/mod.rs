@@ -1,10 +1,12 @@
 //! A test API server: real TLS, real routes, every body checked against the cluster's own schemas, and faults on demand.
 //!
 //! It knows exactly what an agent on a node needs and refuses everything else: creating BootImageReports and Events, and patching Nodes. It
-//! grants what the manifests in dist/manifests grant. The admin's token may also list, delete, and create Namespaces.
+//! grants what the manifests in dist/manifests grant, and enforces their schema, admission policies and quota. The admin's token may also list,
+//! delete, and create Namespaces.
 
 #![allow(dead_code, unused_imports, unreachable_pub)] // Each test target uses its own part of it.
 
+pub mod admission;
 mod connection;
 mod fault;
 mod identity;

@@ -1,14 +1,19 @@
 //! The objects of the cluster, and what an API server checks of them beyond their schema.
 
+use super::admission::Admission;
 use super::schema::{Crd, Schema};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The namespace that the manifests make.
 pub const NAMESPACE: &str = "skewguard";
 
 pub struct Cluster {
     pub crd: Option<Crd>,
+    admission: Admission,
+    /// How many reports there may be (`count/bootimagereports.skewguard.dev` of the ResourceQuota).
+    quota: Option<usize>,
     event: Schema,
     meta: Schema,
     /// By plural, then by namespace and name.
@@ -21,7 +26,9 @@ pub struct Cluster {
 pub struct Refusal(pub u16, pub &'static str, pub String);
 
 impl Cluster {
-    pub fn new(crd: Option<Crd>, node: &str) -> Self {
+    /// A cluster with the CRD, the quota and the admission policies of these manifests.
+    pub fn new(manifests: &Path, has_crd: bool, node: &str) -> Self {
+        let crd = has_crd.then(|| Crd::read(&manifests.join("crd.yaml")));
         // As large as a Node gets: annotations up to their limit, and what the kubelet puts into its status.
         let annotations = json!({ "operator.example.com/state": "x".repeat(250 * 1024) });
         let images: Vec<Value> = (0..4000).map(|n| json!({ "names": ["x".repeat(200)], "sizeBytes": n })).collect();
@@ -33,6 +40,8 @@ impl Cluster {
         let nodes = BTreeMap::from([((String::new(), node["metadata"]["name"].as_str().unwrap().to_owned()), node)]);
         Self {
             crd,
+            admission: Admission::read(&manifests.join("../admission")),
+            quota: quota(&manifests.join("quota.yaml")),
             event: Schema::of_kind("apis_events.k8s.io_v1", "io.k8s.api.events.v1.Event"),
             meta: Schema::of_kind("apis_events.k8s.io_v1", "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"),
             stored: BTreeMap::from([("nodes".to_owned(), nodes)]),
@@ -41,7 +50,7 @@ impl Cluster {
     }
 
     /// Checks and stores a new object; returns it as stored, and remarks for the log.
-    pub fn create(&mut self, resource: &str, namespace: &str, mut object: Value) -> Result<(Value, Vec<String>), Refusal> {
+    pub fn create(&mut self, user: &str, resource: &str, namespace: &str, mut object: Value) -> Result<(Value, Vec<String>), Refusal> {
         let mut remarks = Vec::new();
         let (api_version, kind) = match &self.crd {
             Some(crd) if crd.plural == resource => (format!("{}/{}", crd.group, crd.version), crd.kind.clone()),
@@ -74,15 +83,55 @@ impl Cluster {
         if !errors.is_empty() {
             return Err(Refusal(422, "Invalid", format!("{kind} is invalid: {}", errors.join("; "))));
         }
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        own_fields(&mut object);
+        if let Some(denial) = self.admission.denials(group, resource, "CREATE", user, &object).first() {
+            let policy = format!("ValidatingAdmissionPolicy denied request: {denial}");
+            return Err(Refusal(422, "Invalid", format!("{resource}.{group} \"{name}\" is forbidden: {policy}")));
+        }
+        let used = self.stored.get(resource).map_or(0, BTreeMap::len);
+        if let Some(limit) = self.quota.filter(|limit| group == "skewguard.dev" && used >= *limit) {
+            let count = "count/bootimagereports.skewguard.dev";
+            let quota = format!("exceeded quota: skewguard-reports, requested: {count}=1, used: {count}={used}, limited: {count}={limit}");
+            return Err(Refusal(403, "Forbidden", format!("{resource}.{group} \"{name}\" is forbidden: {quota}")));
+        }
         let of_kind = self.stored.entry(resource.to_owned()).or_default();
         if of_kind.contains_key(&(namespace.to_owned(), name.clone())) {
             return Err(Refusal(409, "AlreadyExists", format!("{resource} \"{name}\" already exists")));
         }
         object["metadata"]["namespace"] = json!(namespace);
+        object["metadata"]["creationTimestamp"] = json!(CREATED);
         object["metadata"]["uid"] = json!(format!("00000000-0000-4000-8000-{:012}", of_kind.len()));
         object["metadata"]["resourceVersion"] = json!((of_kind.len() + 1).to_string());
         of_kind.insert((namespace.to_owned(), name), object.clone());
         Ok((object, remarks))
+    }
+
+    /// Takes an object away; with finalizers it is only marked, and stays.
+    pub fn delete(&mut self, resource: &str, key: &(String, String)) -> Option<Value> {
+        let objects = self.stored.get_mut(resource)?;
+        let object = objects.get_mut(key)?;
+        if object["metadata"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty()) {
+            object["metadata"]["deletionTimestamp"] = json!(CREATED);
+            return Some(object.clone());
+        }
+        objects.remove(key)
+    }
+
+    /// A merge patch of a report's finalizers; one that is being deleted goes with the last of them.
+    pub fn patch_finalizers(&mut self, resource: &str, key: &(String, String), patch: &Value) -> Result<Value, Refusal> {
+        let missing = || Refusal(404, "NotFound", format!("{resource} \"{}\" not found", key.1));
+        let objects = self.stored.get_mut(resource).ok_or_else(missing)?;
+        let object = objects.get_mut(key).ok_or_else(missing)?;
+        if *patch != json!({ "metadata": { "finalizers": null } }) {
+            return Err(Refusal(422, "Invalid", format!("a patch of {patch} is not expected here")));
+        }
+        object["metadata"].as_object_mut().unwrap().remove("finalizers");
+        let object = object.clone();
+        if object["metadata"].get("deletionTimestamp").is_some() {
+            objects.remove(key);
+        }
+        Ok(object)
     }
 
     /// Merges labels and annotations into a Node.
@@ -127,6 +176,38 @@ impl Cluster {
         }
         errors
     }
+}
+
+/// When everything was made.
+const CREATED: &str = "2026-01-02T03:04:05Z";
+
+/// The limit in the manifest of the quota, in the two forms that such a count has.
+fn quota(file: &Path) -> Option<usize> {
+    let manifest: Value = serde_saphyr::from_str(&std::fs::read_to_string(file).ok()?).unwrap();
+    let hard = &manifest["spec"]["hard"]["count/bootimagereports.skewguard.dev"];
+    let text = hard.as_str().map_or_else(|| hard.to_string(), str::to_owned);
+    Some(text.strip_suffix('k').map_or_else(|| text.parse().unwrap(), |thousands| 1000 * thousands.parse::<usize>().unwrap()))
+}
+
+/// Adds what an API server notes about the fields of a request, behind what the request itself brought.
+fn own_fields(object: &mut Value) {
+    let mut fields = object.clone();
+    for known in ["apiVersion", "kind", "metadata"] {
+        fields.as_object_mut().unwrap().remove(known);
+    }
+    let own = json!({
+        "apiVersion": object["apiVersion"], "fieldsType": "FieldsV1", "fieldsV1": field_set(&fields), "manager": "skewguard",
+        "operation": "Update", "time": CREATED,
+    });
+    let mut entries = object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+    entries.push(own);
+    object["metadata"]["managedFields"] = entries.into();
+}
+
+/// As `fieldsV1` has it: a key for each field, nothing for each value and each atomic list.
+fn field_set(value: &Value) -> Value {
+    let fields = value.as_object().into_iter().flatten().map(|(name, value)| (format!("f:{name}"), field_set(value)));
+    fields.collect::<Map<_, _>>().into()
 }
 
 /// `Store.Create` of k8s.io/apiserver/pkg/registry/generic/registry, and the admission plugin NamespaceLifecycle.

@@ -3,6 +3,7 @@
 use super::identity;
 use super::objects::{Cluster, Refusal};
 use super::rbac::{Action, Rbac};
+use super::schema::Crd;
 use serde_json::{Value, json};
 
 /// A request, read whole.
@@ -74,6 +75,9 @@ pub fn status_object(code: u16, reason: &str, message: &str) -> Value {
 fn act(cluster: &mut Cluster, rbac: &Rbac, user: &str, asked: &Asked) -> Result<(u16, Value, Vec<String>), Refusal> {
     let path = asked.uri.split('?').next().unwrap_or_default();
     let no_path = || Refusal(404, "NotFound", NO_PATH.to_owned());
+    if let Some(discovered) = cluster.crd.as_ref().and_then(|crd| discovery(crd, path)) {
+        return Ok((200, discovered, Vec::new()));
+    }
     let target = take_apart(path).ok_or_else(no_path)?;
     let verb = match (asked.method.as_str(), target.name) {
         ("GET", None) => "list",
@@ -108,23 +112,54 @@ fn act(cluster: &mut Cluster, rbac: &Rbac, user: &str, asked: &Asked) -> Result<
     let missing = || Refusal(404, "NotFound", format!("{resource} \"{}\" not found", key.1));
     match verb {
         "list" => {
-            let items: Vec<Value> = of_kind(cluster).into_iter().filter(|((ns, _), _)| ns == namespace).map(|(_, object)| object).collect();
-            Ok((200, json!({ "kind": "List", "apiVersion": "v1", "metadata": {}, "items": items }), Vec::new()))
+            let all = cluster.stored.get(resource).into_iter().flatten().filter(|((ns, _), _)| ns == namespace);
+            let number = |parameter: &str| query(&asked.uri, parameter).and_then(|value| value.parse::<usize>().ok());
+            let (limit, skip) = (number("limit").unwrap_or(usize::MAX), number("continue").unwrap_or(0));
+            let items: Vec<&Value> = all.clone().map(|(_, object)| object).skip(skip).take(limit).collect();
+            // The token of a real one knows the state of the first page; here a page more is read again after a deletion.
+            let more = (all.count() > skip.saturating_add(items.len())).then(|| (skip + items.len()).to_string());
+            let metadata = json!({ "continue": more.unwrap_or_default(), "resourceVersion": "1" });
+            Ok((200, json!({ "kind": "List", "apiVersion": "v1", "metadata": metadata, "items": items }), Vec::new()))
         }
         "get" => of_kind(cluster).remove(&key).map(|object| (200, object, Vec::new())).ok_or_else(missing),
-        "delete" => {
-            let removed = cluster.stored.get_mut(resource).and_then(|objects| objects.remove(&key));
-            removed.map(|object| (200, object, Vec::new())).ok_or_else(missing)
-        }
+        "delete" => cluster.delete(resource, &key).map(|object| (200, object, Vec::new())).ok_or_else(missing),
         "create" => {
             let object = body(asked, &["application/json"])?;
-            cluster.create(resource, namespace, object).map(|(object, remarks)| (201, object, remarks))
+            cluster.create(user, resource, namespace, object).map(|(object, remarks)| (201, object, remarks))
         }
         _ => {
             let patch = body(asked, &["application/merge-patch+json", "application/strategic-merge-patch+json"])?;
-            cluster.patch_node(name.unwrap_or_default(), &patch).map(|node| (200, node, Vec::new()))
+            let patched = match resource {
+                "nodes" => cluster.patch_node(name.unwrap_or_default(), &patch),
+                _ => cluster.patch_finalizers(resource, &key, &patch),
+            };
+            patched.map(|object| (200, object, Vec::new()))
         }
     }
+}
+
+/// What kubectl asks first: the groups, and the resources of each.
+fn discovery(crd: &Crd, path: &str) -> Option<Value> {
+    let version = format!("{}/{}", crd.group, crd.version);
+    let preferred = json!({ "groupVersion": version, "version": crd.version });
+    let verbs = ["create", "delete", "get", "list", "patch"];
+    let resource = json!({ "name": crd.plural, "singularName": "bootimagereport", "namespaced": true, "kind": crd.kind, "verbs": verbs });
+    let resources =
+        |version: &str, resources: &[Value]| json!({ "kind": "APIResourceList", "groupVersion": version, "resources": resources });
+    match path {
+        "/api" => Some(json!({ "kind": "APIVersions", "versions": ["v1"] })),
+        "/api/v1" => Some(resources("v1", &[])),
+        "/apis" => {
+            let group = json!({ "name": crd.group, "versions": [preferred], "preferredVersion": preferred });
+            Some(json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": [group] }))
+        }
+        _ => (path.strip_prefix("/apis/") == Some(&version)).then(|| resources(&version, &[resource])),
+    }
+}
+
+/// One parameter of a query.
+fn query<'a>(uri: &'a str, name: &str) -> Option<&'a str> {
+    uri.split_once('?')?.1.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
 
 fn body(asked: &Asked, content_types: &[&str]) -> Result<Value, Refusal> {

@@ -5,7 +5,6 @@ use super::objects::Cluster;
 use super::pki::{Key, Pair, Pki, Validity};
 use super::rbac::Rbac;
 use super::route::{Answer, Asked, answer};
-use super::schema::Crd;
 use super::{connection, identity};
 use serde::Serialize;
 use serde_json::Value;
@@ -54,7 +53,7 @@ pub struct Options {
     pub refuse_for: Duration,
     /// Where requests are logged, one JSON line each.
     pub log: Option<PathBuf>,
-    /// The directory with crd.yaml and role.yaml.
+    /// The directory with crd.yaml, role.yaml and quota.yaml; the admission policies are in `admission` beside it.
     pub manifests: PathBuf,
 }
 
@@ -163,9 +162,8 @@ impl ApiServer {
         let mut names = vec![options.public.clone()];
         names.extend(options.names.clone());
         let tls = acceptor(&pki, &pki.server(&names, options.key, options.validity), options.tls);
-        let crd = options.crd.then(|| Crd::read(&options.manifests.join("crd.yaml")));
         let shared = Arc::new(Shared {
-            cluster: Mutex::new(Cluster::new(crd, &options.node)),
+            cluster: Mutex::new(Cluster::new(&options.manifests, options.crd, &options.node)),
             rbac: Rbac::read(&options.manifests.join("role.yaml"), options.granted),
             faults: Mutex::new(options.faults.clone().into()),
             rate: options.rate,
