@@ -1,17 +1,18 @@
 //! `skewguard render`: what to apply to a cluster or give to Ignition. Reads files, prints, changes nothing.
 
 use super::{Exit, Failure, Io};
-use crate::policy::{self, LintFinding, Policy, Severity};
+use crate::policy::{self, Severity};
 use crate::render::binary::{Binary, Compression, MAX_BINARY};
 use crate::render::ignition::Spec;
-use crate::render::machineconfig::{MachineConfig, RoleError, config, header, role, warning};
-use crate::render::manifests::Manifests;
+use crate::render::json;
+use crate::render::machineconfig::{MachineConfig, config, header, role, warning};
+use crate::render::manifests::{Manifests, node_disruption_policy};
 use crate::render::pointer::{AWS_USER_DATA_MAX, MAX_USER_DATA, Pointer};
 use crate::render::size::{ISO_IGNITION_MAX, MAX_RENDERED, figure, rest_of_rendered};
-use crate::render::{disruption, document};
 use crate::text;
 use clap::Subcommand;
 use sha2::{Digest, Sha256};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,7 @@ From nothing to a pool that warns:
     oc apply --server-side -f -")]
 struct MachineConfigArgs {
     /// The pool: worker, master, or a custom one.
-    #[arg(long, value_name = "POOL", default_value = "worker", value_parser = parse_role)]
+    #[arg(long, value_name = "POOL", default_value = "worker", value_parser = role)]
     role: String,
     #[command(flatten)]
     content: Content,
@@ -154,18 +155,26 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 }
 
 fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let policy = policy_file(&args.content.policy, io)?;
+    let (policy, about_policy) = policy(&args.content.policy, io)?;
     let binary = binary(&args.content)?;
-    let named = |path: &Path| text::word(&path.to_string_lossy());
     let rest = match &args.rendered {
-        Some(path) => Some(rest_of_rendered(&read(path, MAX_RENDERED)?).map_err(|error| format!("{}: {error}", named(path)))?),
+        Some(path) => Some(rest_of_rendered(&read(path, MAX_RENDERED)?).map_err(about(path))?),
         None => None,
     };
-    let object = MachineConfig::new(&args.role, &policy.bytes, binary.as_ref());
+    let object = MachineConfig::new(&args.role, &policy, binary.as_ref());
     let sizes = object.sizes(binary.as_ref(), rest.as_deref());
     sizes.check()?;
 
-    let mut facts = vec![policy.line(), binary_line(binary.as_ref())];
+    let about_binary = match &binary {
+        Some(Binary { arch, packed, unpacked, .. }) => format!(
+            "Binary: for {}, {} bytes packed, {} unpacked. Nodes of another architecture go on without it.",
+            arch.name(),
+            figure(packed.len()),
+            figure(*unpacked),
+        ),
+        None => "Binary: none, from the nodes' boot image or their user data.".to_owned(),
+    };
+    let mut facts = vec![about_policy, about_binary];
     facts.extend(sizes.table());
     if rest.is_none() && binary.is_some() {
         facts.push("Check with --rendered that it fits beside the rest of the pool's config, 200 to 300 KiB as a rule.".to_owned());
@@ -179,7 +188,7 @@ fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Fail
 }
 
 fn ignition(args: &IgnitionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let policy = policy_file(&args.content.policy, io)?;
+    let (policy, _) = policy(&args.content.policy, io)?;
     let binary = binary(&args.content)?;
     if let Some(packed) = binary.as_ref().map(|binary| binary.packed.len()).filter(|&packed| packed > ISO_IGNITION_MAX) {
         writeln!(
@@ -190,104 +199,76 @@ fn ignition(args: &IgnitionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
             figure(packed)
         )?;
     }
-    writeln!(io.out, "{}", document::json(&config(args.spec, &policy.bytes, binary.as_ref())))?;
+    writeln!(io.out, "{}", json(&config(args.spec, &policy, binary.as_ref())))?;
     Ok(Exit::Done)
 }
 
 fn pointer(args: &PointerArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let pointer = Pointer::new(&args.url, &args.sha512)?;
     let printed = match &args.user_data {
-        Some(path) => {
-            pointer.merged(&read(path, MAX_USER_DATA)?).map_err(|error| format!("{}: {error}", text::word(&path.to_string_lossy())))?
-        }
-        None => document::json(&pointer.config(args.spec.unwrap_or(Spec::OLDEST_3.max(pointer.url().oldest_spec())))?),
+        Some(path) => pointer.merged(&read(path, MAX_USER_DATA)?).map_err(about(path))?,
+        None => json(&pointer.config(args.spec.unwrap_or(Spec::OLDEST_3.max(pointer.url.oldest_spec())))?),
     };
-    writeln!(
-        io.err,
-        "skewguard: warning: Ignition waits in the initramfs until {} answers, and fails if it gives anything but that SHA-512: such a node \
-         does not boot at all. Keep the URL up as long as a MachineSet names it.",
-        pointer.url()
-    )?;
-    if pointer.url().has_credentials() {
-        writeln!(
-            io.err,
-            "skewguard: warning: the URL has credentials in it: whoever reads the user data has them, and Ignition writes them to the node's \
-             journal."
-        )?;
+    let mut warnings = vec![format!(
+        "Ignition waits in the initramfs until {} answers, and fails if it gives anything but that SHA-512: such a node does not boot at all. \
+         Keep the URL up as long as a MachineSet names it.",
+        pointer.url
+    )];
+    if pointer.url.has_credentials() {
+        let who = "whoever reads the user data has them, and Ignition writes them to the node's journal";
+        warnings.push(format!("the URL has credentials in it: {who}."));
     }
     if args.user_data.is_some() && printed.len() > AWS_USER_DATA_MAX {
-        writeln!(
-            io.err,
-            "skewguard: warning: the user data has {} bytes; AWS takes at most {}.",
-            figure(printed.len()),
-            figure(AWS_USER_DATA_MAX)
-        )?;
+        let [bytes, max] = [printed.len(), AWS_USER_DATA_MAX].map(figure);
+        warnings.push(format!("the user data has {bytes} bytes; AWS takes at most {max}."));
+    }
+    for warning in warnings {
+        writeln!(io.err, "skewguard: warning: {warning}")?;
     }
     writeln!(io.out, "{printed}")?;
     Ok(Exit::Done)
 }
 
 fn manifests(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    if args.node_disruption_policy {
-        write!(io.out, "{}", disruption::node_disruption_policy())?;
-        return Ok(Exit::Done);
-    }
-    write!(io.out, "{}", Manifests { base_only: args.base, prune: args.prune }.to_yaml())?;
+    let yaml = if args.node_disruption_policy {
+        node_disruption_policy()
+    } else {
+        Manifests { base_only: args.base, prune: args.prune }.to_yaml()
+    };
+    write!(io.out, "{yaml}")?;
     Ok(Exit::Done)
 }
 
-fn parse_role(text: &str) -> Result<String, RoleError> {
-    role(text)
-}
-
-/// A policy that was checked.
-struct PolicyFile {
-    bytes: Vec<u8>,
-    policy: Policy,
-}
-
-impl PolicyFile {
-    fn line(&self) -> String {
-        let digest: String = Sha256::digest(&self.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        let limits = self.policy.limits.len();
-        let noun = if limits == 1 { "limit" } else { "limits" };
-        format!("Policy: mode {}, {limits} {noun}, sha256:{digest}.", self.policy.mode_text)
-    }
-}
-
-/// Reads a policy; one with mistakes is refused here, before it can reach a node.
-fn policy_file(path: &Path, io: &mut Io<'_>) -> Result<PolicyFile, Failure> {
+/// Reads a policy, and says in a line what it is. One with mistakes is refused here, before it can reach a node.
+fn policy(path: &Path, io: &mut Io<'_>) -> Result<(Vec<u8>, String), Failure> {
     let name = text::word(&path.to_string_lossy());
     let bytes = read(path, policy::MAX_BYTES)?;
     let report = policy::lint(&bytes);
     let mut errors = String::new();
-    for LintFinding { severity, path, line, column, message, help, .. } in &report.findings {
-        let colon = if path.is_empty() { "" } else { ": " };
-        let finding = format!("{name}:{line}:{column}: {severity}: {path}{colon}{message}\n  help: {help}\n");
-        match severity {
-            Severity::Error => errors.push_str(&finding),
-            Severity::Warning => write!(io.err, "{finding}")?,
+    for finding in &report.findings {
+        match finding.severity {
+            Severity::Error => errors.push_str(&finding.shown(&name)),
+            Severity::Warning => write!(io.err, "{}", finding.shown(&name))?,
         }
     }
     if report.errors > 0 {
         return Err(format!("{name} is not a policy to put on nodes (`skewguard policy lint` checks it)\n{}", errors.trim_end()).into());
     }
-    let policy = policy::parse(&bytes).map_err(|error| format!("{name}: {error}"))?;
-    Ok(PolicyFile { bytes, policy })
+    let policy = policy::parse(&bytes).map_err(about(path))?;
+    let limits = policy.limits.len();
+    let noun = if limits == 1 { "limit" } else { "limits" };
+    let line = format!("Policy: mode {}, {limits} {noun}, sha256:{}.", policy.mode_text, text::hex(&Sha256::digest(&bytes)));
+    Ok((bytes, line))
 }
 
 fn binary(content: &Content) -> Result<Option<Binary>, Failure> {
     if content.policy_only {
         return Ok(None);
     }
-    let path = match &content.binary {
-        Some(path) => path.clone(),
-        None => embed_build().ok_or("there is no embed build beside this program; name one with --binary, or use --policy-only")?,
-    };
-    Ok(Some(
-        Binary::new(&read(&path, MAX_BINARY)?, content.compression)
-            .map_err(|error| format!("{}: {error}", text::word(&path.to_string_lossy())))?,
-    ))
+    let path = content.binary.clone().or_else(embed_build);
+    let path = path.ok_or("there is no embed build beside this program; name one with --binary, or use --policy-only")?;
+    let binary = Binary::new(&read(&path, MAX_BINARY)?, content.compression).map_err(about(&path))?;
+    Ok(Some(binary))
 }
 
 /// This program where it is an embed build, or else the one that is installed with it.
@@ -302,26 +283,18 @@ fn embed_build() -> Option<PathBuf> {
     beside.into_iter().chain([package]).find(|path| path.is_file())
 }
 
-fn binary_line(binary: Option<&Binary>) -> String {
-    match binary {
-        Some(Binary { arch, packed, unpacked, .. }) => format!(
-            "Binary: for {}, {} bytes packed, {} unpacked. Nodes of another architecture go on without it.",
-            arch.name(),
-            figure(packed.len()),
-            figure(*unpacked),
-        ),
-        None => "Binary: none, from the nodes' boot image or their user data.".to_owned(),
-    }
-}
-
 /// Reads a file of at most `max` bytes.
 fn read(path: &Path, max: u64) -> Result<Vec<u8>, Failure> {
-    let name = text::word(&path.to_string_lossy());
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
-    file.take(max + 1).read_to_end(&mut bytes).map_err(|error| format!("{name}: {error}"))?;
+    File::open(path).and_then(|file| file.take(max + 1).read_to_end(&mut bytes)).map_err(about(path))?;
     if bytes.len() as u64 > max {
-        return Err(format!("{name}: is larger than {} bytes", figure(usize::try_from(max)?)).into());
+        return Err(about(path)(format!("is larger than {} bytes", figure(usize::try_from(max)?))).into());
     }
     Ok(bytes)
+}
+
+/// Puts the file's name before an error.
+fn about<E: Display>(path: &Path) -> impl Fn(E) -> String {
+    let name = text::word(&path.to_string_lossy());
+    move |error| format!("{name}: {error}")
 }

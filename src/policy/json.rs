@@ -21,9 +21,6 @@ pub(super) struct Located<'a> {
 
 impl<'a> Located<'a> {
     /// The whole of a text.
-    ///
-    /// # Errors
-    /// It is not JSON.
     pub(super) fn whole(bytes: &'a [u8]) -> Result<Self, serde_json::Error> {
         let raw: &RawValue = serde_json::from_slice(bytes)?;
         // Beside the value there is only space.
@@ -40,15 +37,8 @@ impl<'a> Located<'a> {
         (self.raw.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
     }
 
-    /// Line and column in the text.
     pub(super) fn line_and_column(&self) -> (usize, usize) {
         line_and_column(self.text, self.offset())
-    }
-
-    /// The value as written.
-    #[cfg(feature = "author")]
-    pub(super) fn raw(&self) -> &'a str {
-        self.raw
     }
 
     /// The value, short and printable. Numbers as they are written: 4.20 must not be shown as 4.2.
@@ -65,98 +55,91 @@ impl<'a> Located<'a> {
         serde_json::from_str(self.raw).ok()
     }
 
+    pub(super) fn string(&self) -> Option<String> {
+        self.read()
+    }
+
+    /// The items of an array.
+    pub(super) fn items(&self) -> Option<impl ExactSizeIterator<Item = Located<'a>> + use<'a>> {
+        let items: Vec<&'a RawValue> = serde_json::from_str(self.raw).ok()?;
+        let array = self.clone();
+        Some(items.into_iter().enumerate().map(move |(n, item)| array.at(item, format!("{}[{n}]", array.path))))
+    }
+
     /// Takes an object with the fields `names` apart.
-    ///
-    /// # Errors
-    /// It is no object.
     pub(super) fn object(&self, names: &'static [&'static str]) -> Result<Object<'a>, serde_json::Error> {
         let Members(members) = serde_json::from_str(self.raw)?;
-        let mut object = Object { at: self.clone(), names, known: vec![None; names.len()], unknown: Vec::new(), twice: Vec::new() };
-        for member in members {
-            let name: String = serde_json::from_str(member.0.get())?;
-            let slot = names.iter().position(|known| *known == name).and_then(|n| object.known.get_mut(n));
-            match slot {
-                None => object.unknown.push(member),
-                Some(slot @ None) => *slot = Some(member),
-                Some(Some(_)) => object.twice.push(member),
+        let mut object = Object { at: self.clone(), names, known: Vec::new(), unknown: Vec::new(), twice: Vec::new() };
+        for (key, value) in members {
+            let name: String = serde_json::from_str(key.get())?;
+            match names.iter().find(|known| **known == name) {
+                None => object.unknown.push(key),
+                Some(name) if object.known.iter().any(|(known, ..)| known == name) => object.twice.push(key),
+                Some(name) => object.known.push((*name, key, value)),
             }
         }
         Ok(object)
     }
-
-    /// The items of an array.
-    pub(super) fn items(&self) -> Option<Items<'a>> {
-        Some(Items { at: self.clone(), list: serde_json::from_str(self.raw).ok()? })
-    }
 }
 
-/// A field of an object.
-pub(super) struct Member<'a> {
-    pub(super) name: String,
-    /// Where the name is.
-    pub(super) key: Located<'a>,
-    pub(super) value: Located<'a>,
-}
-
-/// Name and value of a field, as written.
-type RawMember<'a> = (&'a RawValue, &'a RawValue);
-
-/// An object, taken apart. Of a field that is given twice the first counts.
+/// An object, taken apart. Of a field that is given twice the first counts; one that is null counts as absent.
 pub(super) struct Object<'a> {
     pub(super) at: Located<'a>,
     /// The fields that it may have.
     pub(super) names: &'static [&'static str],
-    /// In the order of `names`.
-    known: Vec<Option<RawMember<'a>>>,
-    unknown: Vec<RawMember<'a>>,
-    twice: Vec<RawMember<'a>>,
+    /// Name, key and value.
+    known: Vec<(&'static str, &'a RawValue, &'a RawValue)>,
+    unknown: Vec<&'a RawValue>,
+    twice: Vec<&'a RawValue>,
+}
+
+/// A field that is there, and its value where that is understood.
+pub(super) struct Field<'a, T> {
+    pub(super) at: Located<'a>,
+    pub(super) value: Option<T>,
 }
 
 impl<'a> Object<'a> {
-    fn member(&self, (key, value): RawMember<'a>) -> Member<'a> {
-        let name: String = serde_json::from_str(key.get()).unwrap_or_default();
-        let shown = text::printable(&name, 60);
-        let path = if self.at.path.is_empty() { shown } else { format!("{}.{shown}", self.at.path) };
-        Member { name, key: self.at.at(key, path.clone()), value: self.at.at(value, path) }
+    /// `raw` as the field of that name.
+    fn member(&self, name: &str, raw: &'a RawValue) -> Located<'a> {
+        let dot = if self.at.path.is_empty() { "" } else { "." };
+        self.at.at(raw, format!("{}{dot}{}", self.at.path, text::printable(name, 60)))
     }
 
-    /// The field `name` where it is there and not null.
+    fn key(&self, key: &'a RawValue) -> Located<'a> {
+        self.member(&serde_json::from_str::<String>(key.get()).unwrap_or_default(), key)
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<Located<'a>> {
         debug_assert!(self.names.contains(&name), "{name} is no field of {:?}", self.names);
-        let member = self.names.iter().zip(&self.known).find_map(|(known, member)| (*known == name).then_some(*member)?)?;
-        (member.1.get() != "null").then(|| self.member(member).value)
+        let (_, _, value) = self.known.iter().find(|(known, ..)| *known == name)?;
+        (value.get() != "null").then(|| self.member(name, value))
     }
 
-    /// Fields that are null, which count as absent.
+    pub(super) fn field<T>(&self, name: &str, read: impl FnOnce(&Located<'a>) -> Option<T>) -> Option<Field<'a, T>> {
+        let at = self.get(name)?;
+        Some(Field { value: read(&at), at })
+    }
+
+    /// A field that is a word with a meaning.
+    pub(super) fn word<T>(&self, name: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Field<'a, T>> {
+        self.field(name, |at| read(&at.string()?))
+    }
+
+    /// The keys of fields that are null.
     #[cfg(feature = "author")]
-    pub(super) fn nulls(&self) -> impl Iterator<Item = Member<'a>> {
-        self.known.iter().flatten().filter(|(_, value)| value.get() == "null").map(|member| self.member(*member))
+    pub(super) fn nulls(&self) -> impl Iterator<Item = Located<'a>> {
+        self.known.iter().filter(|(.., value)| value.get() == "null").map(|(name, key, _)| self.member(name, key))
     }
 
-    /// Fields that are none of `names`.
-    pub(super) fn unknown(&self) -> impl Iterator<Item = Member<'a>> {
-        self.unknown.iter().map(|member| self.member(*member))
+    /// The keys of fields that are none of `names`.
+    pub(super) fn unknown(&self) -> impl Iterator<Item = Located<'a>> {
+        self.unknown.iter().map(|key| self.key(key))
     }
 
-    /// Fields that were there before.
-    pub(super) fn twice(&self) -> impl Iterator<Item = Member<'a>> {
-        self.twice.iter().map(|member| self.member(*member))
-    }
-}
-
-/// The items of an array.
-pub(super) struct Items<'a> {
-    at: Located<'a>,
-    list: Vec<&'a RawValue>,
-}
-
-impl<'a> Items<'a> {
-    pub(super) fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = Located<'a>> {
-        self.list.iter().enumerate().map(|(n, item)| self.at.at(item, format!("{}[{n}]", self.at.path)))
+    /// The keys of fields that were there before.
+    pub(super) fn twice(&self) -> impl Iterator<Item = Located<'a>> {
+        self.twice.iter().map(|key| self.key(key))
     }
 }
 
@@ -167,6 +150,7 @@ pub(super) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (before.bytes().filter(|b| *b == b'\n').count() + 1, line.chars().count() + 1)
 }
 
+/// Keys and values in the order of the text; a map of serde's would keep one of each key.
 struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -180,18 +164,14 @@ impl<'de> Deserialize<'de> for Members<'de> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
+                std::iter::from_fn(|| map.next_entry().transpose()).collect::<Result<_, _>>().map(Members)
             }
         }
         deserializer.deserialize_map(InOrder)
     }
 }
 
-#[cfg(all(test, feature = "author"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -201,23 +181,20 @@ mod tests {
         let whole = Located::whole(text.as_bytes()).unwrap();
         let object = whole.object(&["a"]).unwrap();
         let a = object.get("a").unwrap();
-        let [one, two] = &a.items().unwrap().iter().collect::<Vec<_>>()[..] else { panic!() };
+        let [one, two] = &a.items().unwrap().collect::<Vec<_>>()[..] else { panic!() };
         let inner = two.object(&["b", "c"]).unwrap();
-        let ([again], [c], [d]) =
-            (&inner.twice().collect::<Vec<_>>()[..], &inner.nulls().collect::<Vec<_>>()[..], &inner.unknown().collect::<Vec<_>>()[..])
-        else {
-            panic!()
-        };
-        assert_eq!((again.name.as_str(), c.name.as_str(), d.name.as_str()), ("b", "c", "d"));
-        let b = inner.get("b").unwrap();
-        assert_eq!((b.read::<String>().as_deref(), inner.get("c").is_none()), (Some("é é"), true));
         let at = |place: &Located<'_>| (line_and_column(text, place.offset()), place.path.clone());
+        let all = |keys: &mut dyn Iterator<Item = Located<'_>>| keys.map(|key| at(&key)).collect::<Vec<_>>();
+        assert_eq!(all(&mut inner.twice()), [((2, 26), "a[1].b".to_owned())]);
+        assert_eq!(all(&mut inner.unknown()), [((2, 48), "a[1].d".to_owned())]);
+        #[cfg(feature = "author")]
+        assert_eq!(all(&mut inner.nulls()), [((2, 37), "a[1].c".to_owned())]);
+        let b = inner.get("b").unwrap();
+        assert_eq!((b.string().as_deref(), inner.get("c").is_none()), (Some("é é"), true));
         assert_eq!(at(&whole), ((1, 1), String::new()));
         assert_eq!(at(&a), ((1, 9), "a".to_owned()));
         assert_eq!(at(one), ((1, 11), "a[0]".to_owned()));
         assert_eq!(at(&b), ((2, 14), "a[1].b".to_owned()));
-        assert_eq!(at(&again.key), ((2, 26), "a[1].b".to_owned()));
-        assert_eq!(at(&again.value), ((2, 31), "a[1].b".to_owned()));
     }
 
     #[test]
@@ -231,6 +208,6 @@ mod tests {
     fn depth_beyond_that_of_a_policy_is_not_read() {
         let deep = format!("{{\"limits\":{}1{}}}", "[".repeat(200_000), "]".repeat(200_000));
         let object = Located::whole(deep.as_bytes()).unwrap().object(&["limits"]).unwrap();
-        assert_eq!(object.get("limits").unwrap().raw().len(), 400_001);
+        assert_eq!(object.get("limits").unwrap().raw.len(), 400_001);
     }
 }

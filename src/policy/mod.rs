@@ -1,7 +1,7 @@
 //! The skew policy: its schema, its reading and the choice of the limit (pure).
 
 mod choose;
-mod draft;
+mod fields;
 mod json;
 #[cfg(feature = "author")]
 mod lint;
@@ -11,21 +11,28 @@ mod starter;
 
 pub use choose::choose;
 #[cfg(feature = "author")]
-pub use lint::{LintFinding, LintReport, Mistake, Severity, lint};
+pub use lint::{LintFinding, LintReport, Severity, lint};
 pub use parse::{PolicyError, parse};
 #[cfg(feature = "author")]
 pub use starter::{SCHEMA, STARTER, reference};
 
+use crate::API_VERSION;
 use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion};
 
 /// Where the policy is delivered on a node.
 pub const POLICY_PATH: &str = "/etc/skewguard/policy.json";
 
 /// The largest policy that is read, in bytes.
-pub const MAX_BYTES: u64 = 256 << 10;
+pub(crate) const MAX_BYTES: u64 = 256 << 10;
 
 /// The most limits that are read.
-pub const MAX_LIMITS: usize = 1000;
+pub(crate) const MAX_LIMITS: usize = 1000;
+
+/// Whether this is a version of our API group, if perhaps another than [`API_VERSION`].
+pub(crate) fn is_our_group(api_version: &str) -> bool {
+    let group = |api_version: &str| api_version.split_once('/').map(|(group, _)| group.to_owned());
+    group(api_version) == group(API_VERSION)
+}
 
 /// What a decided refusal does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,54 +1,22 @@
 //! From JSON to [`Policy`], as forward compatible as the format promises.
 
-use super::draft::{DeniedDraft, Field, HelpDraft, KIND, LimitDraft, PolicyDraft};
-use super::json::{Items, Located, Object};
-use super::{DeniedVersion, DeniedVersions, Limit, MAX_LIMITS, Mode, OnUndetermined, Policy, Setting};
-use crate::API_VERSION;
-use crate::text;
+use super::fields::{DENIED, HELP, KIND, LIMIT, POLICY, limit_release, minimum_ocp, rhcos_bound};
+use super::json::{Field, Located, Object};
+use super::{DeniedVersion, DeniedVersions, Limit, MAX_LIMITS, Mode, OnUndetermined, Policy, Setting, is_our_group};
+use crate::{API_VERSION, text};
 
 /// At most this many warnings are kept: they go into the verdict, onto the journal and into an object of the cluster.
 const MAX_WARNINGS: usize = 24;
 
-/// Why a policy is not valid.
+/// Why a policy is not valid. Printable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PolicyError {
-    /// Not a JSON object, or one that names a field twice.
-    #[error("{0}")]
-    Json(String),
-    /// A required field is absent, or null.
-    #[error("the required field {field} is missing")]
-    Missing {
-        /// Which one.
-        field: &'static str,
-    },
-    /// A required field has another type.
-    #[error("{field} must be {want}, not {found}")]
-    Type {
-        /// Which one.
-        field: &'static str,
-        /// What it must be.
-        want: &'static str,
-        /// What was found, printable.
-        found: String,
-    },
-    /// More limits than are read. To leave some out would be to judge nodes by another's.
-    #[error("there are {found} limits; at most {MAX_LIMITS} are read")]
-    TooManyLimits {
-        /// How many there are.
-        found: usize,
-    },
-    /// Another API group.
-    #[error("apiVersion is {found:?}; this is a policy only if it is {API_VERSION:?}")]
-    Group {
-        /// What was found, printable.
-        found: String,
-    },
-    /// Another kind.
-    #[error("kind is {found:?}; this is a policy only if it is {KIND:?}")]
-    Kind {
-        /// What was found, printable.
-        found: String,
-    },
+#[error("{0}")]
+pub struct PolicyError(String);
+
+impl From<serde_json::Error> for PolicyError {
+    fn from(error: serde_json::Error) -> Self {
+        Self(text::word(&error.to_string()))
+    }
 }
 
 /// Reads a policy.
@@ -59,21 +27,22 @@ pub enum PolicyError {
 /// Not a JSON object, a required field missing or of the wrong type, another API group or kind. Written for another version of our group,
 /// a policy may lack what this version requires.
 pub fn parse(bytes: &[u8]) -> Result<Policy, PolicyError> {
-    let json = |error: serde_json::Error| PolicyError::Json(text::word(&error.to_string()));
-    let draft = PolicyDraft::read(&Located::whole(bytes).map_err(json)?).map_err(json)?;
-    if let Some(twice) = draft.object.twice().next() {
-        let (line, column) = twice.key.line_and_column();
-        return Err(PolicyError::Json(format!("duplicate field `{}` at line {line} column {column}", twice.name)));
+    let policy = Located::whole(bytes)?.object(POLICY)?;
+    if let Some(twice) = policy.twice().next() {
+        let (line, column) = twice.line_and_column();
+        return Err(PolicyError(format!("duplicate field `{}` at line {line} column {column}", twice.path)));
     }
     // The header first, so that somebody else's object is called that and not a policy with missing fields.
-    let api_version = required("apiVersion", "a string", draft.api_version)?;
-    let group = |api_version: &str| api_version.split_once('/').map(|(group, _)| group.to_owned());
-    if group(&api_version) != group(API_VERSION) {
-        return Err(PolicyError::Group { found: text::word(&api_version) });
+    let api_version = required(&policy, "apiVersion", "a string", Located::string)?;
+    let not_a_policy = |field: &str, found: &str, wanted: &str| {
+        Err(PolicyError(format!("{field} is {:?}; this is a policy only if it is {wanted:?}", text::word(found))))
+    };
+    if !is_our_group(&api_version) {
+        return not_a_policy("apiVersion", &api_version, API_VERSION);
     }
-    let kind = required("kind", "a string", draft.kind)?;
+    let kind = required(&policy, "kind", "a string", Located::string)?;
     if kind != KIND {
-        return Err(PolicyError::Kind { found: text::word(&kind) });
+        return not_a_policy("kind", &kind, KIND);
     }
 
     let mut warnings = Warnings::default();
@@ -82,40 +51,20 @@ pub fn parse(bytes: &[u8]) -> Result<Policy, PolicyError> {
         let api_version = text::printable(&api_version, 60);
         warnings.add(format!("the policy is written for {api_version}; read as far as understood, and it never blocks"));
     }
-    let limits = match required("limits", "an array", draft.limits) {
+    let limits = match required(&policy, "limits", "an array", Located::items) {
         Err(_) if other_version => None,
         limits => Some(limits?),
     };
-    if let Some(found) = limits.as_ref().map(Items::len).filter(|found| *found > MAX_LIMITS) {
-        return Err(PolicyError::TooManyLimits { found });
+    // To leave some out would be to judge nodes by another's.
+    if let Some(found) = limits.as_ref().map(ExactSizeIterator::len).filter(|found| *found > MAX_LIMITS) {
+        return Err(PolicyError(format!("there are {found} limits; at most {MAX_LIMITS} are read")));
     }
-    let (mode, mode_text) = match draft.mode {
-        None if !other_version => return Err(PolicyError::Missing { field: "mode" }),
-        written => mode(written, &mut warnings),
+    let mode_text = match policy.get("mode") {
+        Some(at) => at.string().map_or_else(|| at.shown(), |word| text::printable(&word, 60)),
+        None if other_version => "Warn".to_owned(),
+        None => return Err(missing("mode")),
     };
-    let on_undetermined = draft.on_undetermined.map_or(OnUndetermined::Proceed, |field| {
-        field.value.unwrap_or_else(|| {
-            warnings.add(format!("unknown onUndetermined {} acts as \"Proceed\"", field.at.shown()));
-            OnUndetermined::Proceed
-        })
-    });
-    warnings.unknown_fields(&draft.object);
-    let (help_text, help_url) = help(draft.help, &mut warnings);
-    let limits = limits.iter().flat_map(Items::iter).filter_map(|limit| read_limit(&limit, &mut warnings)).collect();
-    let warnings = warnings.done();
-    Ok(Policy { mode, mode_text, on_undetermined, limits, help_text, help_url, other_version, warnings })
-}
-
-fn required<T>(name: &'static str, want: &'static str, field: Option<Field<'_, T>>) -> Result<T, PolicyError> {
-    let Field { at, value } = field.ok_or(PolicyError::Missing { field: name })?;
-    value.ok_or_else(|| PolicyError::Type { field: name, want, found: at.shown() })
-}
-
-/// The mode, and as it is written.
-fn mode(written: Option<Field<'_, String>>, warnings: &mut Warnings) -> (Mode, String) {
-    let Some(Field { at, value }) = written else { return (Mode::Warn, "Warn".to_owned()) };
-    let word = value.map_or_else(|| at.shown(), |word| text::printable(&word, 60));
-    let mode = match word.as_str() {
+    let mode = match mode_text.as_str() {
         "Enforce" => Mode::Enforce,
         "Warn" => Mode::Warn,
         "None" => Mode::None,
@@ -124,40 +73,69 @@ fn mode(written: Option<Field<'_, String>>, warnings: &mut Warnings) -> (Mode, S
             Mode::Warn
         }
     };
-    (mode, word)
+    let on_undetermined = match policy.get("onUndetermined").map(|at| (at.string(), at)) {
+        Some((Some(word), _)) if word == "Refuse" => OnUndetermined::Refuse,
+        Some((word, at)) if word.as_deref() != Some("Proceed") => {
+            warnings.add(format!("unknown onUndetermined {} acts as \"Proceed\"", at.shown()));
+            OnUndetermined::Proceed
+        }
+        _ => OnUndetermined::Proceed,
+    };
+    warnings.unknown_fields(&policy);
+    // What is wrong with the help must not cost the policy its limits.
+    let help = policy.field("help", |at| object(at, HELP).ok());
+    let help = help.and_then(|help| warnings.understood(help, "it is not shown"));
+    if let Some(help) = &help {
+        warnings.unknown_fields(help);
+    }
+    let mut line =
+        |name| warnings.understood(help.as_ref()?.field(name, Located::string)?, "it is not shown").map(|line| text::word(&line));
+    let (help_text, help_url) = (line("text"), line("url"));
+    let limits = limits.into_iter().flatten().filter_map(|at| limit(&at, &mut warnings)).collect();
+    Ok(Policy { mode, mode_text, on_undetermined, limits, help_text, help_url, other_version, warnings: warnings.done() })
 }
 
-/// Text and URL. What is wrong with them must not cost the policy its limits.
-fn help(written: Option<Field<'_, HelpDraft<'_>>>, warnings: &mut Warnings) -> (Option<String>, Option<String>) {
-    let help = written.map(|field| Field { value: field.value.filter(|help| help.object.twice().next().is_none()), ..field });
-    let Some(help) = help.and_then(|help| warnings.understood(help, "it is not shown")) else { return (None, None) };
-    warnings.unknown_fields(&help.object);
-    let mut line = |field: Option<_>| warnings.understood(field?, "it is not shown").map(|line: String| text::word(&line));
-    (line(help.text), line(help.url))
+fn missing(field: &str) -> PolicyError {
+    PolicyError(format!("the required field {field} is missing"))
+}
+
+fn required<'a, T>(object: &Object<'a>, name: &str, want: &str, read: impl FnOnce(&Located<'a>) -> Option<T>) -> Result<T, PolicyError> {
+    let Field { at, value } = object.field(name, read).ok_or_else(|| missing(name))?;
+    value.ok_or_else(|| PolicyError(format!("{name} must be {want}, not {}", at.shown())))
+}
+
+/// Takes an object apart. One that gives a field twice is not understood.
+fn object<'a>(at: &Located<'a>, names: &'static [&'static str]) -> Result<Object<'a>, String> {
+    let object = at.object(names).map_err(|error| error.to_string())?;
+    let twice = object.twice().next();
+    twice.map_or(Ok(object), |key| Err(format!("duplicate field `{}`", key.string().unwrap_or_default())))
 }
 
 /// Reads one limit; `None` where it cannot be said which nodes it is for, because then it must not be applied to any.
-fn read_limit(at: &Located<'_>, warnings: &mut Warnings) -> Option<Limit> {
-    let draft = match LimitDraft::read(at) {
-        Ok(draft) => draft,
-        Err(error) => return warnings.unused(at, &error.to_string()),
+fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Option<Limit> {
+    let limit = match object(at, LIMIT) {
+        Ok(limit) => limit,
+        Err(why) => {
+            // The position would be one within the limit.
+            let why = why.split_once(" at line ").map_or(why.as_str(), |(why, _)| why);
+            warnings.add(format!("{} is not understood ({}); it is not used", at.path, text::printable(why, 60)));
+            return None;
+        }
     };
-    if let Some(twice) = draft.object.twice().next() {
-        return warnings.unused(at, &format!("duplicate field `{}`", twice.name));
-    }
-    warnings.unknown_fields(&draft.object);
-    let release = selector(draft.release, warnings)?;
-    let pools = selector(draft.pools, warnings)?;
+    warnings.unknown_fields(&limit);
+    let release = selector(limit.word("release", limit_release), warnings)?;
+    let pools = selector(limit.field("pools", Located::read::<Vec<String>>), warnings)?;
     Some(Limit {
         release,
         pools: pools.map(|pools| pools.iter().map(|pool| text::word(pool)).collect()),
-        minimum_ocp: setting(draft.minimum_ocp, warnings),
-        minimum_rhcos: setting(draft.minimum_rhcos, warnings),
-        maximum_rhcos: setting(draft.maximum_rhcos, warnings),
-        maximum_releases_behind: setting(draft.maximum_releases_behind, warnings),
-        rhel_majors: setting(draft.rhel_majors, warnings),
-        denied_versions: setting(draft.denied_versions, warnings).map(|setting| match setting {
-            Setting::Known(entries) => Setting::Known(denied_versions(&entries, warnings)),
+        minimum_ocp: setting(limit.word("minimumOCPVersion", minimum_ocp), warnings),
+        minimum_rhcos: setting(limit.word("minimumRHCOSVersion", rhcos_bound), warnings),
+        maximum_rhcos: setting(limit.word("maximumRHCOSVersion", rhcos_bound), warnings),
+        maximum_releases_behind: setting(limit.field("maximumReleasesBehind", Located::read), warnings),
+        // An empty list would refuse every image; nobody means that.
+        rhel_majors: setting(limit.field("rhelMajors", |at| at.read().filter(|majors: &Vec<u16>| !majors.is_empty())), warnings),
+        denied_versions: setting(limit.field("deniedVersions", Located::items), warnings).map(|setting| match setting {
+            Setting::Known(entries) => Setting::Known(denied(entries, warnings)),
             Setting::Unknown(shape) => Setting::Unknown(shape),
         }),
     })
@@ -175,21 +153,24 @@ fn setting<T>(field: Option<Field<'_, T>>, warnings: &mut Warnings) -> Option<Se
     Some(warnings.understood(field, "the rule is not evaluated").map_or(Setting::Unknown(shape), Setting::Known))
 }
 
-fn denied_versions(items: &Items<'_>, warnings: &mut Warnings) -> DeniedVersions {
+fn denied<'a>(items: impl Iterator<Item = Located<'a>>, warnings: &mut Warnings) -> DeniedVersions {
     let mut denied = DeniedVersions::default();
-    for item in items.iter() {
-        match DeniedDraft::read(&item) {
-            Ok(DeniedDraft { object, version: Some(Field { value: Some(version), .. }), reason })
-                if object.twice().next().is_none() && reason.as_ref().is_none_or(|reason| reason.value.is_some()) =>
-            {
-                warnings.unknown_fields(&object);
-                let reason = reason.and_then(|reason| reason.value).map(|reason| text::word(&reason));
-                denied.entries.push(DeniedVersion { version: text::word(&version), reason });
-            }
-            _ => {
-                warnings.understood::<()>(Field { at: item, value: None }, "it denies nothing");
-                denied.not_understood += 1;
-            }
+    for at in items {
+        let read = |entry: &Object<'_>| {
+            let reason = match entry.field("reason", Located::string) {
+                Some(reason) => Some(text::word(&reason.value?)),
+                None => None,
+            };
+            Some(DeniedVersion { version: text::word(&entry.get("version")?.string()?), reason })
+        };
+        let entry = object(&at, DENIED).ok();
+        let value = entry.as_ref().and_then(read);
+        if let (Some(entry), Some(_)) = (&entry, &value) {
+            warnings.unknown_fields(entry);
+        }
+        match warnings.understood(Field { at, value }, "it denies nothing") {
+            Some(entry) => denied.entries.push(entry),
+            None => denied.not_understood += 1,
         }
     }
     denied
@@ -218,16 +199,9 @@ impl Warnings {
         value
     }
 
-    fn unused(&mut self, limit: &Located<'_>, why: &str) -> Option<Limit> {
-        // The position would be one within the limit.
-        let why = why.split_once(" at line ").map_or(why, |(why, _)| why);
-        self.add(format!("{} is not understood ({}); it is not used", limit.path, text::printable(why, 60)));
-        None
-    }
-
     fn unknown_fields(&mut self, object: &Object<'_>) {
-        for member in object.unknown() {
-            self.add(format!("unknown policy field {} is ignored", member.value.path));
+        for key in object.unknown() {
+            self.add(format!("unknown policy field {} is ignored", key.path));
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a policy's author starts from: a first policy, the JSON Schema, and the reference of the fields that is made from it.
 
-use super::draft;
+use super::fields;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,13 +12,13 @@ pub const STARTER: &str = include_str!("init.json");
 pub const SCHEMA: &str = include_str!("schema.json");
 
 /// The part of the schema that the reference is made of.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Object {
-    #[serde(default)]
     required: Vec<String>,
     properties: BTreeMap<String, Property>,
-    #[serde(rename = "$defs", default)]
-    definitions: BTreeMap<String, serde_json::Value>,
+    #[serde(rename = "$defs")]
+    definitions: BTreeMap<String, Object>,
 }
 
 #[derive(Deserialize)]
@@ -26,27 +26,24 @@ struct Property {
     description: String,
 }
 
-/// Markdown that names every field, its place and its meaning.
-///
-/// # Errors
-/// None that a user can cause: the schema is part of the program.
+/// Markdown that names every field, its place and its meaning. No user can cause the error: the schema is part of the program.
 pub fn reference() -> Result<String, serde_json::Error> {
     let policy: Object = serde_json::from_str(SCHEMA)?;
-    let definition = |name: &str| serde_json::from_value(policy.definitions.get(name).cloned().unwrap_or_default());
-    let (limit, denied, help): (Object, Object, Object) = (definition("limit")?, definition("deniedVersion")?, definition("help")?);
     let mut out = String::from(REFERENCE);
-    let mut list = |title: &str, names: &[&str], object: &Object| {
+    for (title, names, definition) in [
+        ("The policy", fields::POLICY, None),
+        ("An entry of `limits`", fields::LIMIT, Some("limit")),
+        ("An entry of `deniedVersions`", fields::DENIED, Some("deniedVersion")),
+        ("`help`", fields::HELP, Some("help")),
+    ] {
+        let object = definition.and_then(|name| policy.definitions.get(name)).unwrap_or(&policy);
         let _ = write!(out, "\n## {title}\n\n");
         for name in names {
             let required = if object.required.iter().any(|required| required == name) { " (required)" } else { "" };
             let description = object.properties.get(*name).map_or("", |property| property.description.as_str());
             let _ = writeln!(out, "- `{name}`{required}: {description}");
         }
-    };
-    list("The policy", draft::POLICY, &policy);
-    list("An entry of `limits`", draft::LIMIT, &limit);
-    list("An entry of `deniedVersions`", draft::DENIED, &denied);
-    list("`help`", draft::HELP, &help);
+    }
     Ok(out)
 }
 
@@ -68,14 +65,27 @@ nearest lower x.y; else one without `release`. Where several are equally close, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn the_reference_describes_every_field() {
         let reference = reference().unwrap();
-        for name in [draft::POLICY, draft::LIMIT, draft::DENIED, draft::HELP].into_iter().flatten() {
+        for name in [fields::POLICY, fields::LIMIT, fields::DENIED, fields::HELP].into_iter().flatten() {
             let line = reference.lines().find(|line| line.starts_with(&format!("- `{name}`"))).unwrap();
             let (_, description) = line.split_once(": ").unwrap();
             assert!(description.len() > 10 || *name == "reason", "{line}");
+        }
+    }
+
+    #[test]
+    fn the_schema_has_the_fields_that_are_read() {
+        let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
+        for (pointer, names) in
+            [("", fields::POLICY), ("/$defs/limit", fields::LIMIT), ("/$defs/help", fields::HELP), ("/$defs/deniedVersion", fields::DENIED)]
+        {
+            let properties = schema.pointer(&format!("{pointer}/properties")).unwrap().as_object().unwrap();
+            let properties: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
+            assert_eq!(properties, names.iter().copied().collect(), "schema {pointer}");
         }
     }
 }

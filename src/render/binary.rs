@@ -9,26 +9,26 @@ use lzma_rust2::{CheckType, FilterType, LzmaOptions, XzOptions, XzReader, XzWrit
 use std::io::{ErrorKind, Read as _, Write as _};
 
 /// Largest binary that is read, in bytes; the full build has about 3 MB. The unit that unpacks on the node makes no larger one either.
-pub const MAX_BINARY: u64 = 32 << 20;
+pub(crate) const MAX_BINARY: u64 = 32 << 20;
 /// Memory that unpacking may take, here and on the node, in MiB. What is packed here takes 2.
 pub(super) const MAX_MEMORY: u32 = 64;
 
-/// An architecture that OpenShift nodes have and skewguard is built for.
+const NOT_ELF: &str =
+    "is not a program (64-bit ELF, or that packed with xz or gzip); give what `dist/build` made, target/dist/skewguard-embed";
+const DAMAGED: &str = "is packed, and damaged";
+
+/// An architecture that OpenShift nodes have and skewguard is built for, as `uname -m` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Arch {
-    /// x86_64.
     X86_64,
-    /// aarch64.
     Aarch64,
-    /// 64-bit Power, little-endian.
     Ppc64le,
-    /// IBM Z.
     S390x,
 }
 
 impl Arch {
-    /// As `uname -m` names it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Arch::X86_64 => "x86_64",
             Arch::Aarch64 => "aarch64",
@@ -38,7 +38,7 @@ impl Arch {
     }
 
     /// As `ConditionArchitecture=` names it (systemd.unit(5)).
-    pub fn systemd(self) -> &'static str {
+    pub(super) fn systemd(self) -> &'static str {
         match self {
             Arch::X86_64 => "x86-64",
             Arch::Aarch64 => "arm64",
@@ -57,84 +57,62 @@ pub enum Compression {
     Gzip,
 }
 
-/// Why a file is not a binary that can be delivered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BinaryError {
-    /// Not an ELF executable, nor one that is packed.
-    #[error("is not a program (64-bit ELF, or that packed with xz or gzip); give what `dist/build` made, target/dist/skewguard-embed")]
-    NotElf,
-    /// For a machine that is not supported.
-    #[error("is a program for another machine (ELF machine {0}); skewguard is built for x86_64, aarch64, ppc64le and s390x")]
-    Machine(u16),
-    /// Needs a loader or libraries of the node.
-    #[error("is linked dynamically and would not start on every boot image; give what `dist/build` made, target/dist/skewguard-embed")]
-    Dynamic,
-    /// The packed form is broken.
-    #[error("is packed, and damaged")]
-    Damaged,
-    /// It unpacks to more than [`MAX_BINARY`].
-    #[error("is packed, and has more than {MAX_BINARY} bytes unpacked")]
-    TooLarge,
-    /// Its dictionary is larger than [`MAX_MEMORY`].
-    #[error("is packed with xz, and takes more than {MAX_MEMORY} MiB of memory to unpack")]
-    Memory,
-    /// A packed file was packed again.
-    #[error("is packed twice; unpack it once")]
-    Twice,
-}
-
 /// A static binary, packed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Binary {
-    /// What it runs on.
-    pub arch: Arch,
-    /// How it is packed.
-    pub compression: Compression,
+pub(crate) struct Binary {
+    pub(crate) arch: Arch,
+    pub(crate) compression: Compression,
     /// The `.xz` or `.gz` file.
-    pub packed: Vec<u8>,
+    pub(crate) packed: Vec<u8>,
     /// Size when unpacked, in bytes.
-    pub unpacked: usize,
+    pub(crate) unpacked: usize,
 }
 
 impl Binary {
     /// Takes the bytes of a program, packed or not, and packs it. The result depends on the program only: no name, no time of day.
-    pub fn new(bytes: &[u8], compression: Compression) -> Result<Self, BinaryError> {
+    pub(crate) fn new(bytes: &[u8], compression: Compression) -> Result<Self, String> {
         let unpacked = unpack(bytes)?;
         let program = unpacked.as_deref().unwrap_or(bytes);
         if unpacked.is_some() && compression_of(program).is_some() {
-            return Err(BinaryError::Twice);
+            return Err("is packed twice; unpack it once".to_owned());
         }
         let arch = static_elf(program)?;
         let packed = match compression {
             Compression::Gzip => gzip::pack(program),
             // It fails where memory is written to, and there is no such failure.
-            Compression::Xz => xz(program, arch).map_err(|_| BinaryError::Damaged)?,
+            Compression::Xz => xz(program, arch).map_err(|_| DAMAGED)?,
         };
         Ok(Self { arch, compression, packed, unpacked: program.len() })
     }
 }
 
 fn compression_of(bytes: &[u8]) -> Option<Compression> {
-    [(Compression::Xz, &b"\xfd7zXZ\0"[..]), (Compression::Gzip, b"\x1f\x8b")]
-        .into_iter()
-        .find_map(|(compression, magic)| bytes.starts_with(magic).then_some(compression))
+    match bytes {
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Compression::Xz),
+        [0x1f, 0x8b, ..] => Some(Compression::Gzip),
+        _ => None,
+    }
 }
 
 /// What a packed file has in it; `None` for one that is not packed.
-fn unpack(bytes: &[u8]) -> Result<Option<Vec<u8>>, BinaryError> {
-    let Some(compression) = compression_of(bytes) else { return Ok(None) };
-    if compression == Compression::Gzip {
-        return gzip::unpack(bytes, MAX_BINARY).map(Some).map_err(|error| match error {
-            Unpack::Broken => BinaryError::Damaged,
-            Unpack::TooLarge => BinaryError::TooLarge,
-        });
+fn unpack(bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    let too_large = || format!("is packed, and has more than {MAX_BINARY} bytes unpacked");
+    match compression_of(bytes) {
+        None => Ok(None),
+        Some(Compression::Gzip) => gzip::unpack(bytes, MAX_BINARY).map(Some).map_err(|error| match error {
+            Unpack::Broken => DAMAGED.to_owned(),
+            Unpack::TooLarge => too_large(),
+        }),
+        Some(Compression::Xz) => {
+            let mut program = vec![];
+            let read = XzReader::new_mem_limit(bytes, false, MAX_MEMORY << 10).take(MAX_BINARY + 1).read_to_end(&mut program);
+            read.map_err(|error| match error.kind() {
+                ErrorKind::OutOfMemory => format!("is packed with xz, and takes more than {MAX_MEMORY} MiB of memory to unpack"),
+                _ => DAMAGED.to_owned(),
+            })?;
+            if program.len() as u64 > MAX_BINARY { Err(too_large()) } else { Ok(Some(program)) }
+        }
     }
-    let mut program = vec![];
-    XzReader::new_mem_limit(bytes, false, MAX_MEMORY << 10)
-        .take(MAX_BINARY + 1)
-        .read_to_end(&mut program)
-        .map_err(|error| if error.kind() == ErrorKind::OutOfMemory { BinaryError::Memory } else { BinaryError::Damaged })?;
-    if program.len() as u64 > MAX_BINARY { Err(BinaryError::TooLarge) } else { Ok(Some(program)) }
 }
 
 /// Packed with what xz 5.2 (RHEL 8 and 9) knows: of the filters for branches only that of x86_64, since the one for aarch64 came with 5.4.
@@ -163,20 +141,24 @@ fn xz(program: &[u8], arch: Arch) -> std::io::Result<Vec<u8>> {
 }
 
 /// The architecture of a static 64-bit ELF executable (elf(5)).
-fn static_elf(bytes: &[u8]) -> Result<Arch, BinaryError> {
-    let file = ElfBytes::<AnyEndian>::minimal_parse(bytes).map_err(|_| BinaryError::NotElf)?;
+fn static_elf(bytes: &[u8]) -> Result<Arch, String> {
+    let file = ElfBytes::<AnyEndian>::minimal_parse(bytes).map_err(|_| NOT_ELF)?;
     let arch = match (file.ehdr.class, file.ehdr.endianness, file.ehdr.e_machine) {
         (Class::ELF64, AnyEndian::Little, EM_X86_64) => Arch::X86_64,
         (Class::ELF64, AnyEndian::Little, EM_AARCH64) => Arch::Aarch64,
         (Class::ELF64, AnyEndian::Little, EM_PPC64) => Arch::Ppc64le,
         (Class::ELF64, AnyEndian::Big, EM_S390) => Arch::S390x,
-        (_, _, machine) => return Err(BinaryError::Machine(machine)),
+        (_, _, machine) => {
+            let ours = "skewguard is built for x86_64, aarch64, ppc64le and s390x";
+            return Err(format!("is a program for another machine (ELF machine {machine}); {ours}"));
+        }
     };
-    let segments = file.segments().filter(|_| matches!(file.ehdr.e_type, ET_EXEC | ET_DYN)).ok_or(BinaryError::NotElf)?;
+    let segments = file.segments().filter(|_| matches!(file.ehdr.e_type, ET_EXEC | ET_DYN)).ok_or(NOT_ELF)?;
     // A library has no interpreter, but needs others like it.
-    let mut dynamic = file.dynamic().map_err(|_| BinaryError::NotElf)?.into_iter().flat_map(|table| table.iter());
+    let mut dynamic = file.dynamic().map_err(|_| NOT_ELF)?.into_iter().flat_map(|table| table.iter());
     if segments.iter().any(|segment| segment.p_type == PT_INTERP) || dynamic.any(|entry| entry.d_tag == DT_NEEDED) {
-        return Err(BinaryError::Dynamic);
+        let static_one = "give what `dist/build` made, target/dist/skewguard-embed";
+        return Err(format!("is linked dynamically and would not start on every boot image; {static_one}"));
     }
     Ok(arch)
 }
@@ -257,25 +239,29 @@ mod tests {
     #[test]
     fn refuses_what_would_not_run() {
         let refused = |bytes: &[u8]| Binary::new(bytes, Compression::Gzip).unwrap_err();
-        assert_eq!(refused(b""), BinaryError::NotElf);
-        assert_eq!(refused(b"#!/bin/sh\n"), BinaryError::NotElf);
-        assert_eq!(refused(&program(62, 1)[..66]), BinaryError::NotElf);
-        assert_eq!(refused(&program(62, 3)), BinaryError::Dynamic);
-        assert_eq!(refused(&program(243, 1)), BinaryError::Machine(243));
-        assert_eq!(refused(&big_endian(21)), BinaryError::Machine(21), "Power with its largest byte first");
+        assert_eq!(refused(b""), NOT_ELF);
+        assert_eq!(refused(b"#!/bin/sh\n"), NOT_ELF);
+        assert_eq!(refused(&program(62, 1)[..66]), NOT_ELF);
+        assert!(refused(&program(62, 3)).starts_with("is linked dynamically and would not start on every boot image; "));
+        assert_eq!(
+            refused(&program(243, 1)),
+            "is a program for another machine (ELF machine 243); skewguard is built for x86_64, aarch64, ppc64le and s390x"
+        );
+        assert!(refused(&big_endian(21)).contains("(ELF machine 21)"), "Power with its largest byte first");
         let mut small = program(62, 1);
         small[4] = 1;
-        assert!(matches!(refused(&small), BinaryError::NotElf | BinaryError::Machine(_)), "of 32 bits");
+        let said = refused(&small);
+        assert!(said == NOT_ELF || said.starts_with("is a program for another machine"), "of 32 bits: {said}");
         let mut library = program(62, 2);
         (library[72], library[96]) = (120, 32);
-        assert_eq!(refused(&library), BinaryError::NotElf, "its dynamic section is not in it");
+        assert_eq!(refused(&library), NOT_ELF, "its dynamic section is not in it");
         library.resize(120 + 32, 0);
         assert!(Binary::new(&library, Compression::Gzip).is_ok(), "one that needs nothing is static and position-independent");
         library[120] = 1;
-        assert_eq!(refused(&library), BinaryError::Dynamic);
+        assert!(refused(&library).starts_with("is linked dynamically"));
         let mut far = program(62, 1);
         far[32..40].copy_from_slice(&u64::MAX.to_le_bytes());
-        assert_eq!(refused(&far), BinaryError::NotElf);
+        assert_eq!(refused(&far), NOT_ELF);
     }
 
     #[test]
@@ -284,21 +270,21 @@ mod tests {
         let elf = [program(62, 1), vec![9; 5000]].concat();
         for compression in [Compression::Xz, Compression::Gzip] {
             let packed = Binary::new(&elf, compression).unwrap().packed;
-            assert_eq!(refused(&packed[..packed.len() - 20]), BinaryError::Damaged);
+            assert_eq!(refused(&packed[..packed.len() - 20]), DAMAGED);
             let mut changed = packed.clone();
             changed[packed.len() / 2] ^= 0x10;
-            assert_eq!(refused(&changed), BinaryError::Damaged, "{compression:?}");
+            assert_eq!(refused(&changed), DAMAGED, "{compression:?}");
             for again in [gzip::pack(&packed), xz(&packed, Arch::X86_64).unwrap()] {
-                assert_eq!(refused(&again), BinaryError::Twice);
+                assert_eq!(refused(&again), "is packed twice; unpack it once");
             }
         }
         let zeros = vec![0; 33 << 20];
         let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::best());
         encoder.write_all(&zeros).unwrap();
-        assert_eq!(refused(&encoder.finish().unwrap()), BinaryError::TooLarge);
+        assert_eq!(refused(&encoder.finish().unwrap()), "is packed, and has more than 33554432 bytes unpacked");
         let mut encoder = xz2::write::XzEncoder::new(vec![], 0);
         encoder.write_all(&zeros).unwrap();
-        assert_eq!(refused(&encoder.finish().unwrap()), BinaryError::TooLarge);
+        assert_eq!(refused(&encoder.finish().unwrap()), "is packed, and has more than 33554432 bytes unpacked");
         // A dictionary of 1 GiB in the block header, which has a checksum of its own.
         let mut greedy = xz(&elf, Arch::X86_64).unwrap();
         let end = 12 + (usize::from(greedy[12]) + 1) * 4 - 4;
@@ -306,6 +292,6 @@ mod tests {
         let mut sum = flate2::Crc::new();
         sum.update(&greedy[12..end]);
         greedy[end..end + 4].copy_from_slice(&sum.sum().to_le_bytes());
-        assert_eq!(refused(&greedy), BinaryError::Memory);
+        assert_eq!(refused(&greedy), "is packed with xz, and takes more than 64 MiB of memory to unpack");
     }
 }

@@ -15,7 +15,7 @@ use std::str::FromStr;
 
 /// A version of the Ignition config specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Spec {
+pub(crate) enum Spec {
     /// RHCOS 4.1 to 4.5.
     V2_2,
     /// 3.x.0; RHCOS 4.6 and later.
@@ -24,10 +24,10 @@ pub enum Spec {
 
 impl Spec {
     /// The oldest 3.x spec; it expresses everything that is rendered here.
-    pub const OLDEST_3: Spec = Spec::V3(0);
+    pub(crate) const OLDEST_3: Spec = Spec::V3(0);
 
     /// Every spec that can be asked for, oldest first.
-    pub const ALL: [Spec; 7] = [Spec::V2_2, Spec::V3(0), Spec::V3(1), Spec::V3(2), Spec::V3(3), Spec::V3(4), Spec::V3(5)];
+    const ALL: [Spec; 7] = [Spec::V2_2, Spec::V3(0), Spec::V3(1), Spec::V3(2), Spec::V3(3), Spec::V3(4), Spec::V3(5)];
 }
 
 impl fmt::Display for Spec {
@@ -39,16 +39,12 @@ impl fmt::Display for Spec {
     }
 }
 
-/// Not a spec that can be rendered.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no such Ignition spec here; known are 2.2.0 and 3.0.0 to 3.5.0")]
-pub struct UnknownSpec;
-
 impl FromStr for Spec {
-    type Err = UnknownSpec;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, UnknownSpec> {
-        Spec::ALL.into_iter().find(|spec| spec.to_string() == text).ok_or(UnknownSpec)
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let spec = Spec::ALL.into_iter().find(|spec| spec.to_string() == text);
+        spec.ok_or("no such Ignition spec here; known are 2.2.0 and 3.0.0 to 3.5.0")
     }
 }
 
@@ -59,45 +55,32 @@ impl Serialize for Spec {
 }
 
 /// A config.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Config {
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Config {
     ignition: Ignition,
-    #[serde(skip_serializing_if = "Storage::is_empty")]
     storage: Storage,
-    #[serde(skip_serializing_if = "Systemd::is_empty")]
-    systemd: Systemd,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    systemd: Option<Systemd>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 struct Ignition {
     version: Spec,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 struct Storage {
     files: Vec<File>,
 }
 
-impl Storage {
-    fn is_empty(&self) -> bool {
-        self.files.is_empty()
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 struct Systemd {
     units: Vec<Unit>,
 }
 
-impl Systemd {
-    fn is_empty(&self) -> bool {
-        self.units.is_empty()
-    }
-}
-
 /// A file that Ignition writes, owned by root.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct File {
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct File {
     /// Required in spec 2.2.0, unknown later.
     #[serde(skip_serializing_if = "Option::is_none")]
     filesystem: Option<&'static str>,
@@ -108,67 +91,63 @@ pub struct File {
     contents: Contents,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 struct Contents {
     source: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     verification: Option<Verification>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 struct Verification {
     hash: String,
 }
 
 impl File {
     /// One whose bytes are in the config, as a data URL that every Ignition and every Machine Config Operator reads (RFC 2397).
-    pub fn inline(path: &'static str, mode: u32, bytes: &[u8]) -> Self {
-        let contents = Contents { source: format!("data:;base64,{}", STANDARD.encode(bytes)), verification: None };
-        Self { filesystem: None, path, mode, overwrite: true, contents }
+    pub(super) fn inline(path: &'static str, mode: u32, bytes: &[u8]) -> Self {
+        Self::new(path, mode, format!("data:;base64,{}", STANDARD.encode(bytes)), None)
     }
 
     /// One that Ignition fetches from a URL. It must have this SHA-512, in lower-case hexadecimal.
-    pub fn fetched(path: &'static str, mode: u32, url: &str, sha512: &str) -> Self {
-        let contents = Contents { source: url.to_owned(), verification: Some(Verification { hash: format!("sha512-{sha512}") }) };
-        Self { filesystem: None, path, mode, overwrite: true, contents }
+    pub(super) fn fetched(path: &'static str, mode: u32, url: &str, sha512: &str) -> Self {
+        Self::new(path, mode, url.to_owned(), Some(Verification { hash: format!("sha512-{sha512}") }))
+    }
+
+    fn new(path: &'static str, mode: u32, source: String, verification: Option<Verification>) -> Self {
+        Self { filesystem: None, path, mode, overwrite: true, contents: Contents { source, verification } }
     }
 }
 
 /// A systemd unit that Ignition writes to /etc/systemd/system and enables.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Unit {
     /// File name of the unit.
     pub name: &'static str,
-    enabled: bool,
+    pub(super) enabled: bool,
     /// The unit file.
     pub contents: String,
 }
 
-impl Unit {
-    /// An enabled unit.
-    pub fn new(name: &'static str, contents: String) -> Self {
-        Self { name, enabled: true, contents }
-    }
-}
-
 impl Config {
     /// A config of this spec that puts these files and units on a node.
-    pub fn new(version: Spec, mut files: Vec<File>, units: Vec<Unit>) -> Self {
+    pub(super) fn new(version: Spec, mut files: Vec<File>, units: Vec<Unit>) -> Self {
         for file in &mut files {
             file.filesystem = (version == Spec::V2_2).then_some("root");
         }
-        Self { ignition: Ignition { version }, storage: Storage { files }, systemd: Systemd { units } }
+        let systemd = (!units.is_empty()).then_some(Systemd { units });
+        Self { ignition: Ignition { version }, storage: Storage { files }, systemd }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::document;
+    use crate::render::json;
 
-    fn json(spec: Spec) -> String {
+    fn config(spec: Spec) -> String {
         let files = vec![File::inline("/etc/a", 0o644, b"hi\n"), File::fetched("/b", 0o755, "https://h/b", "ab")];
-        document::json(&Config::new(spec, files, vec![Unit::new("a.service", "[Unit]\n".into())]))
+        json(&Config::new(spec, files, vec![Unit { name: "a.service", enabled: true, contents: "[Unit]\n".into() }]))
     }
 
     #[test]
@@ -178,8 +157,8 @@ mod tests {
                 r#""storage":{{"files":[{{{file}"path":"/etc/a","mode":420,"overwrite":true,"contents":{{"source":"data:;base64,aGkK"}}}},{{{file}"path":"/b","mode":493,"overwrite":true,"contents":{{"source":"https://h/b","verification":{{"hash":"sha512-ab"}}}}}}]}},"systemd":{{"units":[{{"name":"a.service","enabled":true,"contents":"[Unit]\n"}}]}}}}"#
             )
         };
-        assert_eq!(json(Spec::V2_2), format!(r#"{{"ignition":{{"version":"2.2.0"}},{}"#, tail(r#""filesystem":"root","#)));
-        assert_eq!(json(Spec::V3(4)), format!(r#"{{"ignition":{{"version":"3.4.0"}},{}"#, tail("")));
+        assert_eq!(config(Spec::V2_2), format!(r#"{{"ignition":{{"version":"2.2.0"}},{}"#, tail(r#""filesystem":"root","#)));
+        assert_eq!(config(Spec::V3(4)), format!(r#"{{"ignition":{{"version":"3.4.0"}},{}"#, tail("")));
     }
 
     #[test]
@@ -188,7 +167,7 @@ mod tests {
             assert_eq!(spec.to_string().parse(), Ok(spec));
         }
         for other in ["", "3", "3.0", "3.6.0", "2.3.0", "3.0.0-experimental", "03.0.0"] {
-            assert_eq!(other.parse::<Spec>(), Err(UnknownSpec), "{other}");
+            assert!(other.parse::<Spec>().is_err(), "{other}");
         }
     }
 }

@@ -3,13 +3,13 @@
 use super::binary::Binary;
 use super::ignition::{Config, File, Spec};
 use super::size::Sizes;
-use super::{document, units};
+use super::units;
 use crate::policy::POLICY_PATH;
 use crate::text::wrap;
 use serde::Serialize;
 
 /// What is delivered: a policy, and with a binary the agent that acts on it.
-pub fn config(spec: Spec, policy: &[u8], binary: Option<&Binary>) -> Config {
+pub(crate) fn config(spec: Spec, policy: &[u8], binary: Option<&Binary>) -> Config {
     let mut files = vec![File::inline(POLICY_PATH, 0o644, policy)];
     let mut units = vec![];
     if let Some(Binary { arch, compression, packed, .. }) = binary {
@@ -22,7 +22,7 @@ pub fn config(spec: Spec, policy: &[u8], binary: Option<&Binary>) -> Config {
 /// A MachineConfig for one pool.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct MachineConfig {
+pub(crate) struct MachineConfig {
     api_version: &'static str,
     kind: &'static str,
     metadata: Metadata,
@@ -46,20 +46,17 @@ struct MachineConfigSpec {
     config: Config,
 }
 
-/// Not the name of a role.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("is not the name of a machine config pool: lower-case letters, digits, '-' and '.', at most 63, as in `oc get machineconfigpool`")]
-pub struct RoleError;
-
 /// Checks a role: a label value that can be part of an object's name (RFC 1123 subdomain).
-pub fn role(text: &str) -> Result<String, RoleError> {
+pub(crate) fn role(text: &str) -> Result<String, &'static str> {
     let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let fits = (1..=63).contains(&text.len())
         && text.chars().all(|c| edge(c) || c == '-' || c == '.')
         && text.starts_with(edge)
         && text.ends_with(edge)
         && !text.contains("..");
-    if fits { Ok(text.to_owned()) } else { Err(RoleError) }
+    fits.then(|| text.to_owned()).ok_or(
+        "is not the name of a machine config pool: lower-case letters, digits, '-' and '.', at most 63, as in `oc get machineconfigpool`",
+    )
 }
 
 impl MachineConfig {
@@ -67,7 +64,7 @@ impl MachineConfig {
     ///
     /// Spec 3.0.0 is the oldest that expresses it and every Machine Config Operator since 4.6 reads it; to a boot image with Ignition 0.x the
     /// Machine Config Server serves it translated to 2.2.0.
-    pub fn new(role: &str, policy: &[u8], binary: Option<&Binary>) -> Self {
+    pub(crate) fn new(role: &str, policy: &[u8], binary: Option<&Binary>) -> Self {
         Self {
             api_version: "machineconfiguration.openshift.io/v1",
             kind: "MachineConfig",
@@ -76,19 +73,18 @@ impl MachineConfig {
         }
     }
 
-    /// As YAML.
-    pub fn to_yaml(&self) -> String {
-        document::yaml(self)
+    pub(crate) fn to_yaml(&self) -> String {
+        super::yaml(self)
     }
 
     /// How large it is, alone or beside the rest of the `rendered` one that it becomes part of.
-    pub fn sizes(&self, binary: Option<&Binary>, rendered: Option<&str>) -> Sizes {
-        Sizes::new(&document::json(self), &self.to_yaml(), binary, rendered)
+    pub(crate) fn sizes(&self, binary: Option<&Binary>, rendered: Option<&str>) -> Sizes {
+        Sizes::new(&super::json(self), &self.to_yaml(), binary, rendered)
     }
 }
 
 /// What a person should know about a pool before applying a MachineConfig to it.
-pub fn warning(role: &str) -> Option<String> {
+pub(crate) fn warning(role: &str) -> Option<String> {
     match role {
         "worker" | "arbiter" => None,
         "master" => Some(
@@ -103,7 +99,7 @@ pub fn warning(role: &str) -> Option<String> {
 }
 
 /// The comment at the head of the YAML.
-pub fn header(facts: &[String]) -> String {
+pub(crate) fn header(facts: &[String]) -> String {
     let mut out = String::from(
         "# Apply it with `oc apply --server-side -f -`, or `oc create -f -`. Plain `oc apply` keeps a copy of the object in an annotation, which
 # is limited to 262,144 bytes, and fails where the binary is in it.
@@ -134,7 +130,7 @@ mod tests {
             assert_eq!(role(good), Ok(good.to_owned()));
         }
         for bad in ["", "Worker", "-a", "a-", "a..b", "a b", "a/b", "a\nb", &"a".repeat(64)] {
-            assert_eq!(role(bad), Err(RoleError), "{bad:?}");
+            assert!(role(bad).is_err(), "{bad:?}");
         }
     }
 

@@ -1,12 +1,26 @@
 //! What to apply to a cluster or give to Ignition, as text (pure): MachineConfig, Ignition config, pointer, manifests.
 
 pub mod binary;
-pub mod disruption;
-pub mod document;
-pub mod ignition;
-pub mod machineconfig;
+pub(crate) mod ignition;
+pub(crate) mod machineconfig;
 pub mod manifests;
-pub mod pointer;
-pub mod size;
+pub(crate) mod pointer;
+pub(crate) mod size;
 pub mod units;
 mod url;
+
+use serde::Serialize;
+
+/// As YAML, for people, with a line end.
+fn yaml(document: &impl Serialize) -> String {
+    let mut out = String::new();
+    let options = serde_saphyr::ser_options! { compact_list_indent: false, folded_wrap_chars: usize::MAX };
+    // Strings, numbers, lists and structs always serialise; so below.
+    let _ = serde_saphyr::to_fmt_writer_with_options(&mut out, document, options);
+    out
+}
+
+/// As compact JSON: for Ignition, and as an API server keeps it.
+pub(crate) fn json(document: &impl Serialize) -> String {
+    serde_json::to_string(document).unwrap_or_default()
+}

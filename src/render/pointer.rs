@@ -6,130 +6,100 @@
 use super::ignition::{Config, File, Spec};
 use super::size::drop_entries;
 use super::units;
-use super::url::{FetchUrl, UrlError};
+use super::url::FetchUrl;
 use crate::text;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
+use std::fmt;
 
 /// Largest user data that is read, in bytes.
-pub const MAX_USER_DATA: u64 = 1 << 20;
+pub(crate) const MAX_USER_DATA: u64 = 1 << 20;
 /// What AWS takes as user data, the least of all platforms, in bytes.
-pub const AWS_USER_DATA_MAX: usize = 16_384;
+pub(crate) const AWS_USER_DATA_MAX: usize = 16_384;
 
-/// Why a pointer cannot be rendered.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PointerError {
-    /// Not a URL that Ignition fetches.
-    #[error("--url is not one that Ignition fetches: {0}")]
-    Url(#[from] UrlError),
-    /// Not a hash.
-    #[error("--sha512 is not a SHA-512, 128 hexadecimal digits; get it with: sha512sum skewguard")]
-    Hash,
-    /// The user data is not an Ignition config.
-    #[error(
-        "is not an Ignition config ({0}); write it with: oc extract -n openshift-machine-api secret/worker-user-data --keys=userData --to=-"
-    )]
-    UserData(String),
-    /// The user data is not what Ignition applies in the end.
-    #[error("is replaced by another config (ignition.config.replace), and with it whatever is added here; add it to that one")]
-    Replaced,
-    /// The user data is of a spec that is not known.
-    #[error("has Ignition spec {0:?}; known are 2.2.0 and 3.x.0")]
-    UserDataSpec(String),
+const REPLACED: &str = "is replaced by another config (ignition.config.replace), and with it whatever is added here; add it to that one";
+const HASH: &str = "--sha512 is not a SHA-512, 128 hexadecimal digits; get it with: sha512sum skewguard";
+
+fn not_ignition(why: impl fmt::Display) -> String {
+    let remedy = "oc extract -n openshift-machine-api secret/worker-user-data --keys=userData --to=-";
+    format!("is not an Ignition config ({why}); write it with: {remedy}")
+}
+
+fn not_fetched(why: &str) -> String {
+    format!("--url is not one that Ignition fetches: {why}")
 }
 
 /// A binary to fetch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pointer {
-    url: FetchUrl,
+#[derive(Debug, Clone)]
+pub(crate) struct Pointer {
+    pub(crate) url: FetchUrl,
     sha512: String,
 }
 
 impl Pointer {
     /// Checks the URL and the hash; `sha512-` before the digits is fine.
-    pub fn new(url: &str, sha512: &str) -> Result<Self, PointerError> {
-        Ok(Self { url: FetchUrl::parse(url)?, sha512: hash(sha512)? })
-    }
-
-    /// What it fetches.
-    pub fn url(&self) -> &FetchUrl {
-        &self.url
+    pub(crate) fn new(url: &str, sha512: &str) -> Result<Self, String> {
+        let url = FetchUrl::parse(url).map_err(|why| not_fetched(&why))?;
+        let digits = sha512.strip_prefix("sha512-").unwrap_or(sha512);
+        if digits.len() != 128 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(HASH.to_owned());
+        }
+        Ok(Self { url, sha512: digits.to_ascii_lowercase() })
     }
 
     /// The addition, as a config of its own in this spec.
-    pub fn config(&self, spec: Spec) -> Result<Config, PointerError> {
+    pub(crate) fn config(&self, spec: Spec) -> Result<Config, String> {
         if spec < self.url.oldest_spec() {
-            return Err(UrlError::Spec.into());
+            return Err(not_fetched("gs came with spec 3.2.0"));
         }
         let file = File::fetched(units::FETCHED_PATH, 0o755, self.url.as_str(), &self.sha512);
         Ok(Config::new(spec, vec![file], units::for_fetched()))
     }
 
     /// User data as it is, with the addition, in its own spec. Doing it again gives the same.
-    pub fn merged(&self, user_data: &[u8]) -> Result<String, PointerError> {
-        let mut whole: Value = serde_json::from_slice(user_data).map_err(|error| PointerError::UserData(error.to_string()))?;
+    pub(crate) fn merged(&self, user_data: &[u8]) -> Result<String, String> {
+        let mut whole: Value = serde_json::from_slice(user_data).map_err(not_ignition)?;
         let config = self.config(spec_of(&whole)?)?;
         if whole.pointer("/ignition/config/replace/source").is_some_and(|source| !source.is_null()) {
-            return Err(PointerError::Replaced);
+            return Err(REPLACED.to_owned());
         }
-        let ours: Value = serde_json::to_value(config).map_err(|error| PointerError::UserData(error.to_string()))?;
+        let ours = serde_json::to_value(config).map_err(not_ignition)?;
         drop_entries(&mut whole, "/storage/files", "path", &[units::FETCHED_PATH]);
         drop_entries(&mut whole, "/systemd/units", "name", &[units::SERVICE, units::REPORT_SERVICE]);
         for (section, list) in [("storage", "files"), ("systemd", "units")] {
-            let added = ours.get(section).and_then(|section| section.get(list)).and_then(Value::as_array).cloned().unwrap_or_default();
-            append(&mut whole, section, list, added)?;
+            let added = ours.pointer(&format!("/{section}/{list}")).and_then(Value::as_array).cloned().unwrap_or_default();
+            let entries = child(&mut whole, section, json!({})).and_then(|section| child(section, list, json!([])));
+            let entries = entries.and_then(Value::as_array_mut).ok_or_else(|| not_ignition(format!("{section}.{list} is not a list")))?;
+            entries.extend(added);
         }
         Ok(whole.to_string())
     }
 }
 
-fn hash(text: &str) -> Result<String, PointerError> {
-    let digits = text.strip_prefix("sha512-").unwrap_or(text);
-    if digits.len() != 128 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(PointerError::Hash);
+/// The field of an object, `empty` where it is absent or null; `None` where there is no object.
+fn child<'a>(parent: &'a mut Value, name: &str, empty: Value) -> Option<&'a mut Value> {
+    let field = parent.as_object_mut()?.entry(name).or_insert(Value::Null);
+    if field.is_null() {
+        *field = empty;
     }
-    Ok(digits.to_ascii_lowercase())
+    Some(field)
 }
 
 /// The spec of user data. Later 3.x specs have the same fields.
-fn spec_of(user_data: &Value) -> Result<Spec, PointerError> {
-    let version = user_data
-        .pointer("/ignition/version")
-        .and_then(Value::as_str)
-        .ok_or_else(|| PointerError::UserData("it has no ignition.version".to_owned()))?;
-    if version == "2.2.0" {
-        return Ok(Spec::V2_2);
-    }
-    version
-        .strip_prefix("3.")
-        .and_then(|rest| rest.strip_suffix(".0"))
-        .and_then(|minor| minor.parse().ok())
-        .map(Spec::V3)
-        .ok_or_else(|| PointerError::UserDataSpec(text::word(version)))
-}
-
-/// Appends to a list of a section, either of which may be absent or null.
-fn append(whole: &mut Value, section: &'static str, list: &'static str, added: Vec<Value>) -> Result<(), PointerError> {
-    let wrong = || PointerError::UserData(format!("{section}.{list} is not a list"));
-    let object = whole.as_object_mut().ok_or_else(wrong)?;
-    let section = object.entry(section).and_modify(null_to(Value::Object(Map::new()))).or_insert_with(|| Value::Object(Map::new()));
-    let object = section.as_object_mut().ok_or_else(wrong)?;
-    let entries = object.entry(list).and_modify(null_to(Value::Array(vec![]))).or_insert_with(|| Value::Array(vec![]));
-    entries.as_array_mut().ok_or_else(wrong)?.extend(added);
-    Ok(())
-}
-
-fn null_to(empty: Value) -> impl FnOnce(&mut Value) {
-    |value| {
-        if value.is_null() {
-            *value = empty;
-        }
+fn spec_of(user_data: &Value) -> Result<Spec, String> {
+    let version = user_data.pointer("/ignition/version").and_then(Value::as_str);
+    let version = version.ok_or_else(|| not_ignition("it has no ignition.version"))?;
+    let minor = version.strip_prefix("3.").and_then(|rest| rest.strip_suffix(".0")).and_then(|minor| minor.parse().ok());
+    match minor {
+        Some(minor) => Ok(Spec::V3(minor)),
+        None if version == "2.2.0" => Ok(Spec::V2_2),
+        None => Err(format!("has Ignition spec {:?}; known are 2.2.0 and 3.x.0", text::word(version))),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::document;
+    use crate::render::json;
 
     const USER_DATA: &str = r#"{"ignition":{"config":{"merge":[{"source":"https://api-int.c.example.com:22623/config/worker"}]},"security":{"tls":{"certificateAuthorities":[{"source":"data:,ca"}]}},"version":"3.2.0"}}"#;
 
@@ -139,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_addition_fetches_with_a_sha512_in_lower_case() {
-        let value: Value = serde_json::from_str(&document::json(&pointer().config(Spec::V3(0)).unwrap())).unwrap();
+        let value: Value = serde_json::from_str(&json(&pointer().config(Spec::V3(0)).unwrap())).unwrap();
         assert_eq!(
             value["storage"]["files"][0].to_string(),
             format!(
@@ -176,14 +146,15 @@ mod tests {
         assert!(pointer().merged(br#"{"ignition":{"version":"3.6.0"}}"#).unwrap().contains(r#""version":"3.6.0""#));
         for bad in ["2.3.0", "4.0.0", "3.1.0-experimental", "x\u{1b}"] {
             let json = serde_json::json!({"ignition": {"version": bad}}).to_string();
-            assert_eq!(pointer().merged(json.as_bytes()), Err(PointerError::UserDataSpec(text::word(bad))));
+            let want = format!("has Ignition spec {:?}; known are 2.2.0 and 3.x.0", text::word(bad));
+            assert_eq!(pointer().merged(json.as_bytes()), Err(want));
         }
     }
 
     #[test]
     fn refuses_user_data_that_is_replaced() {
         let with = |source: &str| format!(r#"{{"ignition":{{"version":"3.1.0","config":{{"replace":{{"source":{source}}}}}}}}}"#);
-        assert_eq!(pointer().merged(with(r#""https://h/other""#).as_bytes()), Err(PointerError::Replaced));
+        assert_eq!(pointer().merged(with(r#""https://h/other""#).as_bytes()), Err(REPLACED.to_owned()));
         // As some tools write the field where it is not used.
         assert!(pointer().merged(with("null").as_bytes()).is_ok());
     }
@@ -197,19 +168,21 @@ mod tests {
             r#"{"ignition":{"version":"3.0.0"},"storage":[]}"#,
             r#"{"ignition":{"version":"3.0.0"},"systemd":{"units":{}}}"#,
         ] {
-            assert!(matches!(pointer().merged(bad.as_bytes()), Err(PointerError::UserData(_))), "{bad}");
+            let said = pointer().merged(bad.as_bytes()).unwrap_err();
+            assert!(said.starts_with("is not an Ignition config ("), "{bad}: {said}");
         }
     }
 
     #[test]
     fn refuses_what_ignition_cannot_fetch() {
         let hash = "0".repeat(128);
-        assert_eq!(Pointer::new("ftp://h/x", &hash), Err(UrlError::Scheme.into()));
+        let schemes = "--url is not one that Ignition fetches: it takes https, http, s3, tftp and, from spec 3.2.0, gs";
+        assert_eq!(Pointer::new("ftp://h/x", &hash).unwrap_err(), schemes);
         for bad in ["", "sha256-00", &"0".repeat(127), &"g".repeat(128)] {
-            assert_eq!(Pointer::new("https://h/x", bad), Err(PointerError::Hash), "{bad}");
+            assert_eq!(Pointer::new("https://h/x", bad).unwrap_err(), HASH, "{bad}");
         }
         let gs = Pointer::new("gs://bucket/x", &hash).unwrap();
-        assert_eq!(gs.config(Spec::V3(1)), Err(UrlError::Spec.into()));
+        assert_eq!(gs.config(Spec::V3(1)).unwrap_err(), "--url is not one that Ignition fetches: gs came with spec 3.2.0");
         assert!(gs.config(Spec::V3(2)).is_ok());
     }
 }

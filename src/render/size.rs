@@ -8,7 +8,6 @@ use super::units;
 use crate::gzip;
 use crate::policy::POLICY_PATH;
 use serde_json::Value;
-use std::fmt;
 
 /// The largest object that etcd takes, in bytes.
 const OBJECT_MAX: usize = 1_572_864;
@@ -20,13 +19,13 @@ const CONFIG_MAP_MAX: usize = 1_048_576;
 const EMBED_MAX: usize = 500_000;
 /// Room for Ignition configs in a live ISO, packed, in bytes: the embed area that coreos-assembler reserves and `coreos-installer iso` fills
 /// ("ISO-embedded Ignition configuration" of coreos-installer's documentation).
-pub const ISO_IGNITION_MAX: usize = 262_144;
+pub(crate) const ISO_IGNITION_MAX: usize = 262_144;
 /// Largest rendered MachineConfig that is read, in bytes.
-pub const MAX_RENDERED: u64 = 16 << 20;
+pub(crate) const MAX_RENDERED: u64 = 16 << 20;
 
 /// What counts towards the size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sizes {
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes {
     /// The MachineConfig, as JSON.
     object: usize,
     /// As YAML: a file among an installation's manifests, a text in a ConfigMap.
@@ -68,46 +67,33 @@ impl Sizes {
     /// The Machine Config Operator stores the pool's rendered MachineConfig as it is; its build controller packs it (`compressAndEncode`), as
     /// HyperShift does with a NodePool's whole config. What a person hands to the Assisted Service or to HyperShift is this file.
     fn carriers(&self) -> [Carrier; 4] {
-        let (pool, build) = match self.rest {
-            Some(_) => ("the pool's rendered MachineConfig", "the same, packed, in a ConfigMap"),
-            None => ("this MachineConfig, without the rest of the pool's", "the same, packed, in a ConfigMap"),
+        let pool = match self.rest {
+            Some(_) => "the pool's rendered MachineConfig",
+            None => "this MachineConfig, without the rest of the pool's",
         };
+        let hypershift = "the larger of this file and the NodePool's whole config, packed";
         [
-            Carrier { name: "Machine Config Operator", bytes: self.largest(), limit: OBJECT_LIMIT, what: pool },
-            Carrier { name: "On-cluster layering", bytes: self.packed, limit: CONFIG_MAP_MAX, what: build },
-            Carrier {
-                name: "Assisted and agent-based installs",
-                bytes: self.file,
-                limit: CONFIG_MAP_MAX,
-                what: "this file, among their manifests",
-            },
-            Carrier {
-                name: "HyperShift",
-                bytes: self.file.max(self.packed),
-                limit: CONFIG_MAP_MAX,
-                what: "the larger of this file and the NodePool's whole config, packed",
-            },
+            ("Machine Config Operator", self.largest(), OBJECT_LIMIT, pool),
+            ("On-cluster layering", self.packed, CONFIG_MAP_MAX, "the same, packed, in a ConfigMap"),
+            ("Assisted and agent-based installs", self.file, CONFIG_MAP_MAX, "this file, among their manifests"),
+            ("HyperShift", self.file.max(self.packed), CONFIG_MAP_MAX, hypershift),
         ]
-    }
-
-    /// Fails where it does not fit into the cluster.
-    pub fn check(&self) -> Result<(), TooLarge> {
-        if self.largest() > OBJECT_LIMIT { Err(TooLarge(*self)) } else { Ok(()) }
+        .map(|(name, bytes, limit, what)| Carrier { name, bytes, limit, what })
     }
 
     /// For each carrier whether it fits, a line each.
-    pub fn table(&self) -> Vec<String> {
-        let line = |Carrier { name, bytes, limit, what }: &Carrier| {
+    pub(crate) fn table(&self) -> Vec<String> {
+        let line = |Carrier { name, bytes, limit, what }| {
             let fits = if bytes <= limit { "fits" } else { "DOES NOT FIT" };
-            format!("{name}: {fits}, {} of {} bytes ({what}).", figure(*bytes), figure(*limit))
+            format!("{name}: {fits}, {} of {} bytes ({what}).", figure(bytes), figure(limit))
         };
-        self.carriers().iter().map(line).collect()
+        self.carriers().map(line).into()
     }
 
     /// The carriers that it does not fit, as a sentence.
-    pub fn warning(&self) -> Option<String> {
-        let carriers = self.carriers();
-        let full: Vec<&str> = carriers.iter().filter(|carrier| carrier.bytes > carrier.limit).map(|carrier| carrier.name).collect();
+    pub(crate) fn warning(&self) -> Option<String> {
+        let full: Vec<&str> =
+            self.carriers().into_iter().filter(|carrier| carrier.bytes > carrier.limit).map(|carrier| carrier.name).collect();
         (!full.is_empty()).then(|| {
             format!(
                 "too large for: {}. There, use a boot image that contains skewguard or, where MachineSets make the nodes, `skewguard render \
@@ -116,42 +102,41 @@ impl Sizes {
             )
         })
     }
-}
 
-/// It does not fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub struct TooLarge(Sizes);
-
-impl fmt::Display for TooLarge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes = self.0;
-        writeln!(
-            f,
-            "too large: {} of the {} bytes that etcd takes in one object ({} %); the limit is 80 %, {} bytes, where the Machine Config Operator warns",
-            figure(sizes.largest()),
-            figure(OBJECT_MAX),
-            (sizes.largest() * 100).div_ceil(OBJECT_MAX),
-            figure(OBJECT_LIMIT)
-        )?;
-        writeln!(
-            f,
-            "  {:>11} bytes  this MachineConfig, of which {} are the packed binary in base64",
-            figure(sizes.object),
-            figure(base64(sizes.binary))
-        )?;
-        if let Some(rest) = sizes.rest {
-            writeln!(f, "  {:>11} bytes  everything else in the pool's rendered MachineConfig", figure(rest))?;
+    /// The error says what takes the room, and what to do instead.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let largest = self.largest();
+        if largest <= OBJECT_LIMIT {
+            return Ok(());
         }
-        f.write_str("Instead:\n")?;
-        if sizes.compression == Some(Compression::Gzip) {
-            f.write_str("  - leave --compression gzip out, where the boot images have xz: a fifth smaller\n")?;
-        } else if sizes.binary > EMBED_MAX {
-            f.write_str("  - give the embed build (--binary target/dist/skewguard-embed): no TLS of its own, about half the size\n")?;
-        }
-        f.write_str(
-            "\x20 - `skewguard render pointer` lets Ignition fetch the binary, and --policy-only here leaves it out\n\
-             \x20 - put skewguard into the boot image, and use --policy-only here (docs/install.md)",
-        )
+        let [took, max, limit] = [largest, OBJECT_MAX, OBJECT_LIMIT].map(figure);
+        let percent = (largest * 100).div_ceil(OBJECT_MAX);
+        let mut lines = vec![
+            format!(
+                "too large: {took} of the {max} bytes that etcd takes in one object ({percent} %); the limit is 80 %, {limit} bytes, where the \
+                 Machine Config Operator warns"
+            ),
+            format!(
+                "  {:>11} bytes  this MachineConfig, of which {} are the packed binary in base64",
+                figure(self.object),
+                figure(base64(self.binary))
+            ),
+        ];
+        lines.extend(self.rest.map(|rest| format!("  {:>11} bytes  everything else in the pool's rendered MachineConfig", figure(rest))));
+        let instead = [
+            "Instead:",
+            match self.compression {
+                Some(Compression::Gzip) => "  - leave --compression gzip out, where the boot images have xz: a fifth smaller",
+                _ if self.binary > EMBED_MAX => {
+                    "  - give the embed build (--binary target/dist/skewguard-embed): no TLS of its own, about half the size"
+                }
+                _ => "",
+            },
+            "  - `skewguard render pointer` lets Ignition fetch the binary, and --policy-only here leaves it out",
+            "  - put skewguard into the boot image, and use --policy-only here (docs/install.md)",
+        ];
+        lines.extend(instead.into_iter().filter(|line| !line.is_empty()).map(str::to_owned));
+        Err(lines.join("\n"))
     }
 }
 
@@ -160,7 +145,7 @@ fn base64(bytes: usize) -> usize {
 }
 
 /// 1258291 as 1,258,291.
-pub fn figure(number: usize) -> String {
+pub(crate) fn figure(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (n, digit) in digits.chars().enumerate() {
@@ -172,25 +157,15 @@ pub fn figure(number: usize) -> String {
     out
 }
 
-/// Why a file is not a rendered MachineConfig.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RenderedError {
-    /// Not JSON.
-    #[error("is not JSON ({0}); write it with: oc get machineconfig rendered-... -o json")]
-    Json(String),
-    /// Some other object, or one of the MachineConfigs that a rendered one is made of.
-    #[error("is not a rendered MachineConfig; write it with: oc get machineconfig rendered-... -o json")]
-    Kind,
-}
-
 /// A rendered MachineConfig (the Machine Config Operator names it `rendered-POOL-HASH`) as JSON, without the files and units that skewguard
 /// delivers (an earlier render of ours).
-pub fn rest_of_rendered(json: &[u8]) -> Result<String, RenderedError> {
-    let mut object: Value = serde_json::from_slice(json).map_err(|error| RenderedError::Json(error.to_string()))?;
+pub(crate) fn rest_of_rendered(json: &[u8]) -> Result<String, String> {
+    const REMEDY: &str = "write it with: oc get machineconfig rendered-... -o json";
+    let mut object: Value = serde_json::from_slice(json).map_err(|error| format!("is not JSON ({error}); {REMEDY}"))?;
     let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let rendered = text("/kind") == "MachineConfig" && text("/metadata/name").starts_with("rendered-");
     if !rendered || !object.pointer("/spec/config").is_some_and(Value::is_object) {
-        return Err(RenderedError::Kind);
+        return Err(format!("is not a rendered MachineConfig; {REMEDY}"));
     }
     let [xz, gzip] = units::PACKED_PATHS;
     drop_entries(&mut object, "/spec/config/storage/files", "path", &[POLICY_PATH, xz, gzip]);
@@ -235,12 +210,17 @@ mod tests {
 
     #[test]
     fn what_is_no_rendered_machine_config_says_how_to_get_one() {
-        assert!(matches!(rest_of_rendered(b""), Err(RenderedError::Json(_))));
-        assert_eq!(rest_of_rendered(b"{}"), Err(RenderedError::Kind));
-        assert_eq!(rest_of_rendered(br#"{"kind":"List","items":[]}"#), Err(RenderedError::Kind));
-        assert_eq!(rest_of_rendered(br#"{"kind":"MachineConfig","metadata":{"name":"rendered-a-0"}}"#), Err(RenderedError::Kind));
+        const NONE: &str = "is not a rendered MachineConfig; write it with: oc get machineconfig rendered-... -o json";
+        let refused = |json: &[u8]| rest_of_rendered(json).unwrap_err();
+        assert_eq!(
+            refused(b""),
+            "is not JSON (EOF while parsing a value at line 1 column 0); write it with: oc get machineconfig rendered-... -o json"
+        );
+        assert_eq!(refused(b"{}"), NONE);
+        assert_eq!(refused(br#"{"kind":"List","items":[]}"#), NONE);
+        assert_eq!(refused(br#"{"kind":"MachineConfig","metadata":{"name":"rendered-a-0"}}"#), NONE);
         let one = br#"{"kind":"MachineConfig","metadata":{"name":"00-worker"},"spec":{"config":{}}}"#;
-        assert_eq!(rest_of_rendered(one), Err(RenderedError::Kind), "a part of it is not the whole");
+        assert_eq!(refused(one), NONE, "a part of it is not the whole");
     }
 
     const SIZES: Sizes = Sizes {
@@ -255,7 +235,7 @@ mod tests {
     #[test]
     fn the_refusal_word_for_word() {
         assert_eq!(
-            SIZES.check().unwrap_err().to_string(),
+            SIZES.check().unwrap_err(),
             "too large: 1,300,000 of the 1,572,864 bytes that etcd takes in one object (83 %); the limit is 80 %, 1,258,291 bytes, where the Machine Config Operator warns
     1,000,000 bytes  this MachineConfig, of which 666,668 are the packed binary in base64
       300,000 bytes  everything else in the pool's rendered MachineConfig
@@ -264,7 +244,7 @@ Instead:
   - `skewguard render pointer` lets Ignition fetch the binary, and --policy-only here leaves it out
   - put skewguard into the boot image, and use --policy-only here (docs/install.md)"
         );
-        let refusal = |sizes: Sizes| sizes.check().unwrap_err().to_string();
+        let refusal = |sizes: Sizes| sizes.check().unwrap_err();
         let embed = refusal(Sizes { binary: EMBED_MAX, ..SIZES });
         assert!(embed.contains("Instead:\n  - `skewguard render pointer`"), "it is the embed build: {embed}");
         let gzip = refusal(Sizes { compression: Some(Compression::Gzip), ..SIZES });

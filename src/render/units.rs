@@ -5,32 +5,30 @@
 
 use super::binary::{Arch, Compression, MAX_BINARY, MAX_MEMORY};
 use super::ignition::Unit;
+use crate::IMAGE_PATH;
+pub use crate::{FETCHED_PATH, PACKED_PATHS, UNPACKED_PATH};
 
 /// The gate.
 pub const SERVICE: &str = "skewguard.service";
 /// The report to the cluster.
 pub const REPORT_SERVICE: &str = "skewguard-report.service";
 /// Unpacks the binary that a MachineConfig carries, for the gate; only ever delivered, never part of a boot image.
-pub const UNPACK_SERVICE: &str = "skewguard-unpack.service";
+pub(super) const UNPACK_SERVICE: &str = "skewguard-unpack.service";
 /// The same on later boots, for the report.
-pub const UNPACK_LATER_SERVICE: &str = "skewguard-unpack-later.service";
+pub(super) const UNPACK_LATER_SERVICE: &str = "skewguard-unpack-later.service";
 
 /// As long as this file is there the first boot is not over.
 const ENCAPSULATED_PATH: &str = "/etc/ignition-machine-config-encapsulated.json";
 
 /// What a MachineConfig with a binary delivers.
-pub const DELIVERED: [&str; 4] = [UNPACK_SERVICE, UNPACK_LATER_SERVICE, SERVICE, REPORT_SERVICE];
-
-pub use crate::{FETCHED_PATH, PACKED_PATHS, UNPACKED_PATH};
-
-use crate::IMAGE_PATH;
+pub(super) const DELIVERED: [&str; 4] = [UNPACK_SERVICE, UNPACK_LATER_SERVICE, SERVICE, REPORT_SERVICE];
 
 const SERVICE_TEXT: &str = include_str!("../../systemd/skewguard.service");
 const REPORT_TEXT: &str = include_str!("../../systemd/skewguard-report.service");
 
 impl Compression {
     /// Where a binary that is packed so is written.
-    pub fn path(self) -> &'static str {
+    pub(super) fn path(self) -> &'static str {
         let [xz, gzip] = PACKED_PATHS;
         match self {
             Compression::Xz => xz,
@@ -55,18 +53,22 @@ pub fn for_packed(arch: Arch, compression: Compression) -> Vec<Unit> {
     // that a condition skips counts as done for what requires it, and a refusal must not end so. It bears a missing program by itself.
     let unpacked = format!("{wants_either}ConditionFileIsExecutable={UNPACKED_PATH}\n");
     vec![
-        Unit::new(UNPACK_SERVICE, unpack(arch, compression, When::FirstBoot)),
-        Unit::new(UNPACK_LATER_SERVICE, unpack(arch, compression, When::Later)),
-        Unit::new(SERVICE, adapt(SERVICE_TEXT, UNPACKED_PATH, &wants)),
-        Unit::new(REPORT_SERVICE, adapt(REPORT_TEXT, UNPACKED_PATH, &unpacked)),
+        unit(UNPACK_SERVICE, unpack(arch, compression, When::FirstBoot)),
+        unit(UNPACK_LATER_SERVICE, unpack(arch, compression, When::Later)),
+        unit(SERVICE, adapt(SERVICE_TEXT, UNPACKED_PATH, &wants)),
+        unit(REPORT_SERVICE, adapt(REPORT_TEXT, UNPACKED_PATH, &unpacked)),
     ]
 }
 
 /// The gate and the report, running the binary that Ignition fetched. Without comments: user data has 16 KiB on AWS.
 pub fn for_fetched() -> Vec<Unit> {
     [(SERVICE, SERVICE_TEXT), (REPORT_SERVICE, REPORT_TEXT)]
-        .map(|(name, text)| Unit::new(name, without_comments(&adapt(text, FETCHED_PATH, ""))))
+        .map(|(name, text)| unit(name, without_comments(&adapt(text, FETCHED_PATH, ""))))
         .into()
+}
+
+fn unit(name: &'static str, contents: String) -> Unit {
+    Unit { name, enabled: true, contents }
 }
 
 /// Another path of the binary, and more lines in `[Unit]`.

@@ -4,54 +4,37 @@
 //! RFC 3986 does not allow is refused here, which is a little more than what Go refuses.
 
 use super::ignition::Spec;
-use fluent_uri::{ParseError, Uri};
+use fluent_uri::Uri;
 use std::fmt;
 
-/// Why a text is not a URL that Ignition fetches. It does not repeat the text, which may hold a password.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum UrlError {
-    /// Not a URI of RFC 3986.
-    #[error("{0}; what is not allowed there has to be percent-encoded")]
-    Syntax(ParseError),
-    /// No scheme, or another one ("Configuration Specification v2.2.0" to "v3.5.0" of coreos/ignition, `source`).
-    #[error("it takes https, http, s3, tftp and, from spec 3.2.0, gs")]
-    Scheme,
-    /// The scheme came with a later spec than the one asked for.
-    #[error("gs came with spec 3.2.0")]
-    Spec,
-    /// No host, one that is none, or a port that is none.
-    #[error("its host or port is none")]
-    Authority,
-    /// A bucket or server without the name of a file.
-    #[error("it names no file")]
-    File,
-}
+const SCHEMES: &str = "it takes https, http, s3, tftp and, from spec 3.2.0, gs";
+const AUTHORITY: &str = "its host or port is none";
+const NO_FILE: &str = "it names no file";
 
 /// A URL that Ignition fetches.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FetchUrl(Uri<String>);
+#[derive(Debug, Clone)]
+pub(crate) struct FetchUrl(Uri<String>);
 
 impl FetchUrl {
-    pub(super) fn parse(text: &str) -> Result<Self, UrlError> {
+    /// The error does not repeat the text, which may hold a password.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         if !text.contains("://") {
-            return Err(UrlError::Scheme);
+            return Err(SCHEMES.to_owned());
         }
-        let url = Uri::parse(text).map_err(UrlError::Syntax)?;
+        let url = Uri::parse(text).map_err(|error| format!("{error}; what is not allowed there has to be percent-encoded"))?;
         let scheme = url.scheme().as_str();
-        if !["https", "http", "s3", "tftp", "gs"].contains(&scheme) {
-            return Err(UrlError::Scheme);
-        }
-        let authority = url.authority().ok_or(UrlError::Scheme)?;
+        // "Configuration Specification v2.2.0" to "v3.5.0" of coreos/ignition, `source`.
+        let authority = url.authority().filter(|_| ["https", "http", "s3", "tftp", "gs"].contains(&scheme)).ok_or(SCHEMES)?;
         let host = authority.host();
         // The parser has read what is in brackets. Of other names RFC 3986 allows more than there are.
         let named =
             host.starts_with('[') || !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
         let port = authority.port_to_u16().map(|port| port.map_or(!authority.has_port(), |port| port > 0));
         if !named || host.starts_with("[v") || port != Ok(true) {
-            return Err(UrlError::Authority);
+            return Err(AUTHORITY.to_owned());
         }
         if !scheme.starts_with("http") && url.path().as_str().len() < 2 {
-            return Err(UrlError::File);
+            return Err(NO_FILE.to_owned());
         }
         Ok(Self(url.to_owned()))
     }
@@ -60,13 +43,13 @@ impl FetchUrl {
         self.0.as_str()
     }
 
-    /// The oldest spec that fetches it: gs came with 3.2.0.
-    pub fn oldest_spec(&self) -> Spec {
+    /// The oldest spec that fetches it.
+    pub(crate) fn oldest_spec(&self) -> Spec {
         if self.0.scheme().as_str() == "gs" { Spec::V3(2) } else { Spec::V2_2 }
     }
 
     /// Whether a name or a password is in it.
-    pub fn has_credentials(&self) -> bool {
+    pub(crate) fn has_credentials(&self) -> bool {
         self.0.authority().is_some_and(|authority| authority.has_userinfo())
     }
 }
@@ -74,11 +57,9 @@ impl FetchUrl {
 /// What may be shown of it: not the credentials, and not the query, which may hold a signature.
 impl fmt::Display for FetchUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://", self.0.scheme())?;
-        if let Some(authority) = self.0.authority() {
-            f.write_str(authority.host())?;
-            authority.port().map_or(Ok(()), |port| write!(f, ":{port}"))?;
-        }
+        let (host, port) = self.0.authority().map_or(("", None), |authority| (authority.host(), authority.port()));
+        write!(f, "{}://{host}", self.0.scheme())?;
+        port.map_or(Ok(()), |port| write!(f, ":{port}"))?;
         f.write_str(self.0.path().as_str())
     }
 }
@@ -122,29 +103,30 @@ mod tests {
             "https://[h]/x",
             "https://a:b:80/x",
         ] {
-            assert!(matches!(FetchUrl::parse(bad), Err(UrlError::Syntax(_))), "{bad}");
+            let said = FetchUrl::parse(bad).unwrap_err();
+            assert!(said.ends_with("; what is not allowed there has to be percent-encoded"), "{bad}: {said}");
         }
         for (bad, error) in [
-            ("", UrlError::Scheme),
-            ("skewguard", UrlError::Scheme),
-            ("HTTPS//h", UrlError::Scheme),
-            ("ftp://h/x", UrlError::Scheme),
-            ("file:///x", UrlError::Scheme),
-            ("https:x", UrlError::Scheme),
-            ("https://", UrlError::Authority),
-            ("https:///x", UrlError::Authority),
-            ("https://?x", UrlError::Authority),
-            ("https://@/x", UrlError::Authority),
-            ("https://:80/x", UrlError::Authority),
-            ("https://h:/x", UrlError::Authority),
-            ("https://h:0/x", UrlError::Authority),
-            ("https://h:65536/x", UrlError::Authority),
-            ("https://[v1.a]/x", UrlError::Authority),
-            ("https://h%41/x", UrlError::Authority),
-            ("s3://bucket", UrlError::File),
-            ("gs://bucket/", UrlError::File),
+            ("", SCHEMES),
+            ("skewguard", SCHEMES),
+            ("HTTPS//h", SCHEMES),
+            ("ftp://h/x", SCHEMES),
+            ("file:///x", SCHEMES),
+            ("https:x", SCHEMES),
+            ("https://", AUTHORITY),
+            ("https:///x", AUTHORITY),
+            ("https://?x", AUTHORITY),
+            ("https://@/x", AUTHORITY),
+            ("https://:80/x", AUTHORITY),
+            ("https://h:/x", AUTHORITY),
+            ("https://h:0/x", AUTHORITY),
+            ("https://h:65536/x", AUTHORITY),
+            ("https://[v1.a]/x", AUTHORITY),
+            ("https://h%41/x", AUTHORITY),
+            ("s3://bucket", NO_FILE),
+            ("gs://bucket/", NO_FILE),
         ] {
-            assert_eq!(FetchUrl::parse(bad), Err(error), "{bad}");
+            assert_eq!(FetchUrl::parse(bad).unwrap_err(), error, "{bad}");
         }
     }
 
@@ -157,7 +139,7 @@ mod tests {
         }
         let credentials = |url| FetchUrl::parse(url).unwrap().has_credentials();
         assert!(credentials("https://user@h/x") && !credentials("https://h/user@x"));
-        let error = FetchUrl::parse("https://me:s3cret@h/a b").unwrap_err().to_string();
+        let error = FetchUrl::parse("https://me:s3cret@h/a b").unwrap_err();
         assert_eq!(error, "unexpected character at index 21; what is not allowed there has to be percent-encoded");
     }
 }

@@ -37,15 +37,14 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
     for path in &args.files {
         let name = if path == Path::new("-") { "<stdin>".to_owned() } else { text::word(&path.to_string_lossy()) };
-        let bytes = match read(path) {
-            Ok(bytes) => bytes,
+        let report = match read(path) {
+            Ok(bytes) => lint(&bytes),
             Err(error) => {
                 writeln!(io.err, "skewguard: {name}: {error}")?;
                 exit = Exit::Failed;
                 continue;
             }
         };
-        let report = lint(&bytes);
         match args.output {
             TextOrJson::Text => show(&name, &report, io.out)?,
             TextOrJson::Json => writeln!(io.out, "{}", json(&name, &report)?)?,
@@ -69,36 +68,31 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 fn show(name: &str, report: &LintReport, out: &mut dyn Write) -> io::Result<()> {
-    for LintFinding { severity, path, line, column, message, help, .. } in &report.findings {
-        let colon = if path.is_empty() { "" } else { ": " };
-        writeln!(out, "{name}:{line}:{column}: {severity}: {path}{colon}{message}\n  help: {help}")?;
+    for finding in &report.findings {
+        write!(out, "{}", finding.shown(name))?;
     }
     let all = report.errors + report.warnings;
     if all > report.findings.len() {
         writeln!(out, "{name}: the first {} are shown", report.findings.len())?;
     }
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     match all {
         0 => writeln!(out, "{name}: no mistakes found"),
         _ => writeln!(out, "{name}: {}, {}", count(report.errors, "error"), count(report.warnings, "warning")),
     }
 }
 
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PolicyLint<'a> {
-    api_version: &'a str,
-    kind: &'a str,
-    file: &'a str,
-    errors: usize,
-    warnings: usize,
-    findings: &'a [LintFinding],
-}
-
 fn json(file: &str, report: &LintReport) -> serde_json::Result<String> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct PolicyLint<'a> {
+        api_version: &'a str,
+        kind: &'a str,
+        file: &'a str,
+        errors: usize,
+        warnings: usize,
+        findings: &'a [LintFinding],
+    }
     let LintReport { findings, errors, warnings } = report;
     let (errors, warnings) = (*errors, *warnings);
     serde_json::to_string(&PolicyLint { api_version: API_VERSION, kind: "PolicyLint", file, errors, warnings, findings })

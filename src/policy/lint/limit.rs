@@ -1,10 +1,10 @@
 //! One limit: whom it is for, and its rules, each by itself and against the others of the same limit.
 
-use super::{Lint, Mistake, denied};
-use crate::policy::draft::{self, Field, LimitDraft, RHEL_MAJORS};
-use crate::policy::json::Located;
+use super::{Lint, denied};
+use crate::policy::fields::{self, RHEL_MAJORS};
+use crate::policy::json::{Field, Located, Object};
 use crate::policy::{LimitRelease, MinimumOcp, RhcosBound};
-use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, compare_images, compare_rhel};
+use crate::version::{ImageVersion, OcpMinor, RhelVersion, compare_images, compare_rhel};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
@@ -23,70 +23,76 @@ const LAST_MAJOR: u16 = 10;
 /// Last minor of a RHEL major (Red Hat Enterprise Linux Life Cycle): 8.10, 9.10, 10.10.
 const LAST_MINOR: u16 = 10;
 
-/// Checks one limit; `None` where it is none.
-pub(super) fn limit<'a>(lint: &mut Lint, at: &Located<'a>) -> Option<LimitDraft<'a>> {
-    let Ok(draft) = LimitDraft::read(at) else {
-        lint.wrong_type(at, "an object", "write { ... }");
+/// Whom a limit is for.
+pub(super) struct Audience<'a> {
+    pub(super) limit: Located<'a>,
+    pub(super) release: Option<LimitRelease>,
+    pub(super) pools: Option<Vec<String>>,
+}
+
+/// Checks one limit; `None` where it cannot be said whom it is for.
+pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<Audience<'a>> {
+    let Ok(object) = at.object(fields::LIMIT) else {
+        lint.wrong_type(&at, "an object", "write { ... }");
         return None;
     };
-    let misspelt = !lint.fields(&draft.object).is_empty();
-    if let Some(field) = &draft.release {
-        release(lint, field);
+    let misspelt = !lint.fields(&object).is_empty();
+    let release = object.word("release", fields::limit_release);
+    if let Some(field) = &release {
+        self::release(lint, field);
     }
-    if let Some(field) = &draft.pools {
-        pools(lint, &field.at);
+    let pools = object.field("pools", Located::read::<Vec<String>>);
+    if let Some(field) = &pools {
+        self::pools(lint, &field.at);
     }
-    rules(lint, &draft, misspelt);
-    Some(draft)
+    let for_release = release.as_ref().and_then(|release| release.value);
+    let for_pools = pools.as_ref().map(|pools| pools.value.as_ref().map_or(0, Vec::len));
+    rules(lint, &object, misspelt, for_release, for_pools.is_none_or(|pools| pools > 1));
+    let understood = release.is_none_or(|release| release.value.is_some()) && pools.as_ref().is_none_or(|pools| pools.value.is_some());
+    understood.then(|| Audience { limit: at, release: for_release, pools: pools.and_then(|pools| pools.value) })
 }
 
-fn release(lint: &mut Lint, Field { at: value, value: release }: &Field<'_, LimitRelease>) {
-    const HELP: &str = "write x.y, such as \"4.21\", or x.y.z for that one release; leave it out for any";
-    let Some(release) = *release else {
-        if value.read::<String>().is_none() {
-            return lint.wrong_type(value, "a string", quote(value, HELP));
-        }
-        return lint.error(
-            value,
-            Mistake::VersionNotUnderstood,
-            format!("{} is no OCP release: the limit is not used", value.shown()),
-            HELP,
-        );
-    };
+fn minor(release: LimitRelease) -> OcpMinor {
     match release {
-        LimitRelease::Minor(OcpMinor { major, .. }) | LimitRelease::Exact(Release { minor: OcpMinor { major, .. }, .. })
-            if major >= NO_OCP_MAJOR =>
-        {
-            let message = format!("{} looks like a RHEL release: no OCP target matches it", value.shown());
-            lint.error(value, Mistake::NeverMatches, message, "write the OCP release of the cluster, such as \"4.21\"");
-        }
-        LimitRelease::Exact(exact) if exact.minor < FIRST_NAMED => {
-            let message = format!("clusters before OCP {FIRST_NAMED} do not tell their nodes their release: {exact} never matches");
-            lint.error(value, Mistake::NeverMatches, message, "leave release out");
-        }
-        LimitRelease::Exact(exact) if exact.patch == 0 => {
-            let message = format!("{exact} is that one release with its pre-releases, not all of {}", exact.minor);
-            lint.warning(value, Mistake::ExactRelease, message, format!("write \"{}\" if that is meant", exact.minor));
-        }
-        _ => {}
+        LimitRelease::Minor(minor) => minor,
+        LimitRelease::Exact(exact) => exact.minor,
     }
 }
 
-fn pools(lint: &mut Lint, value: &Located<'_>) {
+fn release(lint: &mut Lint, Field { at, value }: &Field<'_, LimitRelease>) {
+    const HELP: &str = "write x.y, such as \"4.21\", or x.y.z for that one release; leave it out for any";
+    let Some(release) = *value else {
+        return not_a_version(lint, at, HELP, |_| ("is no OCP release: the limit is not used".to_owned(), HELP.to_owned()));
+    };
+    if minor(release).major >= NO_OCP_MAJOR {
+        let message = format!("{} looks like a RHEL release: no OCP target matches it", at.shown());
+        return lint.error(at, "NeverMatches", message, "write the OCP release of the cluster, such as \"4.21\"");
+    }
+    let LimitRelease::Exact(exact) = release else { return };
+    if exact.minor < FIRST_NAMED {
+        let message = format!("clusters before OCP {FIRST_NAMED} do not tell their nodes their release: {exact} never matches");
+        lint.error(at, "NeverMatches", message, "leave release out");
+    } else if exact.patch == 0 {
+        let message = format!("{exact} is that one release with its pre-releases, not all of {}", exact.minor);
+        lint.warning(at, "ExactRelease", message, format!("write \"{}\" if that is meant", exact.minor));
+    }
+}
+
+fn pools(lint: &mut Lint, at: &Located<'_>) {
     const HELP: &str = "write the names of MachineConfigPools, such as [\"worker\"]; leave it out for any";
-    let Some(items) = value.items() else {
-        return lint.wrong_type(value, "an array of strings", HELP);
+    let Some(items) = at.items() else {
+        return lint.wrong_type(at, "an array of strings", HELP);
     };
     if items.len() == 0 {
-        lint.error(value, Mistake::NeverMatches, "is empty: the limit is for no node", HELP);
+        lint.error(at, "NeverMatches", "is empty: the limit is for no node", HELP);
     }
     let mut seen = HashSet::new();
-    for item in items.iter() {
-        let Some(pool) = item.read::<String>() else {
+    for item in items {
+        let Some(pool) = item.string() else {
             return lint.wrong_type(&item, "a string", HELP);
         };
         if !seen.insert(pool.clone()) {
-            lint.warning(&item, Mistake::NoEffect, format!("{} is named twice", item.shown()), "remove it");
+            lint.warning(&item, "NoEffect", format!("{} is named twice", item.shown()), "remove it");
         } else {
             pool_name(lint, &item, &pool);
         }
@@ -95,195 +101,182 @@ fn pools(lint: &mut Lint, value: &Located<'_>) {
 
 fn pool_name(lint: &mut Lint, at: &Located<'_>, pool: &str) {
     // metadata.name of a MachineConfigPool: a DNS subdomain name.
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
     let ends = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let valid = pool.len() <= 253 && pool.chars().all(inner) && pool.starts_with(ends) && pool.ends_with(ends);
-    let well_known = ["worker", "master", "arbiter"];
-    if !valid {
+    let inner = |c: char| ends(c) || c == '-' || c == '.';
+    if !(pool.len() <= 253 && pool.chars().all(inner) && pool.starts_with(ends) && pool.ends_with(ends)) {
         let message = format!("{} cannot be the name of a MachineConfigPool", at.shown());
-        lint.error(at, Mistake::NeverMatches, message, "pools are named in lower case; see `oc get machineconfigpools`");
-    } else if !well_known.contains(&pool) {
+        lint.error(at, "NeverMatches", message, "pools are named in lower case; see `oc get machineconfigpools`");
+    } else if !["worker", "master", "arbiter"].contains(&pool) {
         let message = format!("the nodes of custom pool {} boot with /config/worker and match \"worker\"", at.shown());
         let help = "keep it only if the pool's user-data names the pool (/config/POOL); else write \"worker\"";
-        lint.warning(at, Mistake::CustomPool, message, help);
+        lint.warning(at, "CustomPool", message, help);
     }
 }
 
-fn rules(lint: &mut Lint, draft: &LimitDraft<'_>, misspelt: bool) {
-    let at = &draft.object.at;
-    let present: Vec<&str> = draft::LIMIT.iter().copied().skip(2).filter(|rule| draft.object.get(rule).is_some()).collect();
+fn rules(lint: &mut Lint, object: &Object<'_>, misspelt: bool, release: Option<LimitRelease>, several_pools: bool) {
+    let present: Vec<&str> = fields::LIMIT.iter().copied().skip(2).filter(|rule| object.get(rule).is_some()).collect();
     if present.is_empty() {
         if misspelt {
             return;
         }
         let message = "the limit sets no rule: its nodes stay undetermined";
         let help = "add a rule, or remove the limit; \"deniedVersions\": [] allows every version that is understood";
-        return lint.error(at, Mistake::NoRules, message, help);
+        return lint.error(&object.at, "NoRules", message, help);
     }
-    if let Some(field) = &draft.minimum_ocp {
-        minimum_ocp(lint, field, draft.release.as_ref().and_then(|release| release.value));
+    if let Some(field) = object.word("minimumOCPVersion", fields::minimum_ocp) {
+        minimum_ocp(lint, &field, release);
     }
-    for (field, for_ocp) in [(&draft.minimum_rhcos, "minimumOCPVersion"), (&draft.maximum_rhcos, "maximumReleasesBehind")] {
+    let minimum = object.word("minimumRHCOSVersion", fields::rhcos_bound);
+    let maximum = object.word("maximumRHCOSVersion", fields::rhcos_bound);
+    for (field, for_ocp) in [(&minimum, "minimumOCPVersion"), (&maximum, "maximumReleasesBehind")] {
         if let Some(field) = field {
             bound(lint, field, for_ocp);
         }
     }
-    if let Some(Field { at, value: None }) = &draft.maximum_releases_behind {
-        lint.wrong_type(at, "a whole number from 0 to 65535", "write how many OCP minors an image may be behind, such as 8");
+    if let Some(Field { at, value: None }) = object.field("maximumReleasesBehind", Located::read::<u16>) {
+        lint.wrong_type(&at, "a whole number from 0 to 65535", "write how many OCP minors an image may be behind, such as 8");
     }
-    let majors = draft.rhel_majors.as_ref().and_then(|field| rhel_majors(lint, &field.at, draft));
-    if let Some(field) = &draft.denied_versions {
+    let understood = |field: &Option<Field<'_, RhcosBound>>| field.as_ref().and_then(|field| field.value.clone());
+    let (low, high) = (understood(&minimum), understood(&maximum));
+    if let Some(at) = object.get("rhelMajors") {
+        let majors = rhel_majors(lint, &at, several_pools);
+        majors_in_bounds(lint, &at, &majors, low.as_ref(), high.as_ref());
+    }
+    if let Some(field) = object.field("deniedVersions", Located::items) {
         denied::list(lint, field, present.len() == 1);
     }
-    let bound = |field: &Option<Field<'_, RhcosBound>>| field.as_ref().and_then(|field| field.value.clone());
-    let (minimum, maximum) = (bound(&draft.minimum_rhcos), bound(&draft.maximum_rhcos));
-    if let (Some(low), Some(high)) = (&draft.minimum_rhcos, &draft.maximum_rhcos)
-        && let (Some(minimum), Some(maximum)) = (&minimum, &maximum)
-        && compare_bounds(minimum, maximum) == Some(Ordering::Greater)
+    if let (Some(minimum), Some(maximum), Some(low), Some(high)) = (&minimum, &maximum, &low, &high)
+        && compare_bounds(low, high) == Some(Ordering::Greater)
     {
-        let message = format!("the minimum {} is above the maximum {}: every image is refused", low.at.shown(), high.at.shown());
-        lint.error(&low.at, Mistake::MinimumAboveMaximum, message, "exchange them, or remove one");
-    }
-    if let (Some(majors), Some(field)) = (&majors, &draft.rhel_majors) {
-        majors_in_bounds(lint, &field.at, majors, minimum.as_ref(), maximum.as_ref());
+        let message = format!("the minimum {} is above the maximum {}: every image is refused", minimum.at.shown(), maximum.at.shown());
+        lint.error(&minimum.at, "MinimumAboveMaximum", message, "exchange them, or remove one");
     }
     if present.iter().all(|rule| ["minimumOCPVersion", "maximumReleasesBehind"].contains(rule)) {
         const HELP: &str = "add minimumRHCOSVersion, such as \"9.2\"";
         let rules = present.join(" and ");
         let message = format!("images from OCP {FIRST_UNNAMED} on do not name their OCP release: {rules} cannot judge them");
         if lint.refuses_undetermined {
-            lint.error(at, Mistake::OnlyOcpRules, format!("{message}, and onUndetermined refuses them all"), HELP);
+            lint.error(&object.at, "OnlyOCPRules", format!("{message}, and onUndetermined refuses them all"), HELP);
         } else {
-            lint.warning(at, Mistake::OnlyOcpRules, message, HELP);
+            lint.warning(&object.at, "OnlyOCPRules", message, HELP);
         }
     }
 }
 
-fn minimum_ocp(lint: &mut Lint, Field { at: value, value: minimum }: &Field<'_, MinimumOcp>, release: Option<LimitRelease>) {
+fn minimum_ocp(lint: &mut Lint, Field { at, value }: &Field<'_, MinimumOcp>, release: Option<LimitRelease>) {
     const HELP: &str = "write an OCP release, such as \"4.13.0\"";
-    let Some(MinimumOcp(minimum)) = *minimum else {
-        let Some(written) = value.read::<String>() else {
-            return lint.wrong_type(value, "a string", quote(value, HELP));
-        };
-        let help = if draft::rhcos_bound(&written).is_some() { "this is an RHCOS version: write it as minimumRHCOSVersion" } else { HELP };
-        let message = format!("{} is no OCP release: the rule is not evaluated", value.shown());
-        return lint.error(value, Mistake::VersionNotUnderstood, message, help);
-    };
-    let of_release = match release {
-        Some(LimitRelease::Minor(minor)) => Some(minor),
-        Some(LimitRelease::Exact(exact)) => Some(exact.minor),
-        None => None,
+    let Some(MinimumOcp(minimum)) = *value else {
+        return not_a_version(lint, at, HELP, |written| {
+            let is_rhcos = fields::rhcos_bound(written).is_some();
+            let help = if is_rhcos { "this is an RHCOS version: write it as minimumRHCOSVersion" } else { HELP };
+            ("is no OCP release: the rule is not evaluated".to_owned(), help.to_owned())
+        });
     };
     if minimum.minor.major >= NO_OCP_MAJOR {
-        let message = format!("{} looks like a RHEL release: every image is below it", value.shown());
-        lint.error(value, Mistake::ImplausibleVersion, message, "write it as minimumRHCOSVersion");
-    } else if let Some(target) = of_release.filter(|target| target.counted() < minimum.minor.counted()) {
+        let message = format!("{} looks like a RHEL release: every image is below it", at.shown());
+        lint.error(at, "ImplausibleVersion", message, "write it as minimumRHCOSVersion");
+    } else if let Some(target) = release.map(minor).filter(|target| target.counted() < minimum.minor.counted()) {
         let message = format!("the minimum {minimum} is newer than {target}, which the limit is for: its own images are refused");
-        lint.error(value, Mistake::MinimumAboveRelease, message, "lower the minimum, or raise release");
+        lint.error(at, "MinimumAboveRelease", message, "lower the minimum, or raise release");
     } else if minimum.minor.major < 4 {
-        let message = format!("every boot image is newer than {minimum}");
-        lint.warning(value, Mistake::NoEffect, message, HELP);
+        lint.warning(at, "NoEffect", format!("every boot image is newer than {minimum}"), HELP);
     } else if minimum.minor > FIRST_UNNAMED {
         let message =
             format!("images from OCP {FIRST_UNNAMED} on do not name their OCP release: {minimum} refuses what {FIRST_UNNAMED}.0 refuses");
-        lint.warning(value, Mistake::NoEffect, message, "tell newer images apart with minimumRHCOSVersion");
+        lint.warning(at, "NoEffect", message, "tell newer images apart with minimumRHCOSVersion");
     } else if minimum.patch > 0 {
         let message = format!("images do not name their patch release: {minimum} refuses what {}.0 refuses", minimum.minor);
         let help = format!("write \"{}.0\"; for one build, use minimumRHCOSVersion with a whole version", minimum.minor);
-        lint.warning(value, Mistake::NoEffect, message, help);
+        lint.warning(at, "NoEffect", message, help);
     }
 }
 
 /// `minimumRHCOSVersion` or `maximumRHCOSVersion`. `for_ocp` is the rule for those who think in OCP releases.
-fn bound(lint: &mut Lint, Field { at: value, value: bound }: &Field<'_, RhcosBound>, for_ocp: &str) {
+fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: &str) {
     const HELP: &str = "write RHEL major.minor, such as \"9.2\", or a whole version, such as \"418.94.202511191518-0\"";
-    let Some(bound) = bound else {
-        let Some(written) = value.read::<String>() else {
-            return lint.wrong_type(value, "a string", quote(value, HELP));
-        };
-        let image = ImageVersion::parse(&written);
-        let major = draft::minimum_ocp(&written).map(|MinimumOcp(release)| release.minor.major);
-        let (what, help) = if image.is_known() {
-            ("names no RHEL release", HELP.to_owned())
-        } else if major.is_some_and(|major| major < NO_OCP_MAJOR) {
-            ("is an OCP release, not one of RHEL", format!("write RHEL major.minor, such as \"9.2\", or use {for_ocp}"))
-        } else if !written.is_empty() && written.bytes().all(|b| b.is_ascii_digit()) {
-            ("has no minor", HELP.to_owned())
-        } else {
-            ("follows no known scheme", HELP.to_owned())
-        };
-        let message = format!("{} {what}: the rule is not evaluated", value.shown());
-        return lint.error(value, Mistake::VersionNotUnderstood, message, help);
-    };
-    if let RhcosBound::Image(image) = bound
-        && let Some(RhelVersion { major, minor: None }) = image.rhel()
-    {
-        let message = format!("{image} does not say its RHEL minor: images of RHEL {major} cannot be compared with it");
-        lint.warning(value, Mistake::NoEffect, message, format!("write RHEL major.minor, such as \"{major}.2\""));
-    }
-    if let RhcosBound::Rhel(rhel) = bound {
-        plausible(lint, value, *rhel);
-    }
-}
-
-/// 9.20 is not 9.2: as a minimum it refuses every image of RHEL 9.
-fn plausible(lint: &mut Lint, value: &Located<'_>, rhel: RhelVersion) {
-    if rhel.minor.is_some_and(|minor| minor > LAST_MINOR) {
-        let message = format!("there is no RHEL {rhel}: the last minor of a major is {LAST_MINOR}");
-        lint.error(value, Mistake::ImplausibleVersion, message, "write RHEL major.minor, such as \"9.2\"");
-    } else if rhel.major > LAST_MAJOR {
-        let message = format!("there are no boot images of RHEL {} that this version of skewguard knows of", rhel.major);
-        lint.warning(value, Mistake::ImplausibleVersion, message, "write RHEL major.minor, such as \"9.2\"");
+    const PLAUSIBLE: &str = "write RHEL major.minor, such as \"9.2\"";
+    match value {
+        None => not_a_version(lint, at, HELP, |written| {
+            let ocp = fields::minimum_ocp(written).filter(|MinimumOcp(release)| release.minor.major < NO_OCP_MAJOR);
+            let (what, help) = if ImageVersion::parse(written).is_known() {
+                ("names no RHEL release", HELP.to_owned())
+            } else if ocp.is_some() {
+                ("is an OCP release, not one of RHEL", format!("{PLAUSIBLE}, or use {for_ocp}"))
+            } else if !written.is_empty() && written.bytes().all(|b| b.is_ascii_digit()) {
+                ("has no minor", HELP.to_owned())
+            } else {
+                ("follows no known scheme", HELP.to_owned())
+            };
+            (format!("{what}: the rule is not evaluated"), help)
+        }),
+        Some(RhcosBound::Image(image)) => {
+            if let Some(RhelVersion { major, minor: None }) = image.rhel() {
+                let message = format!("{image} does not say its RHEL minor: images of RHEL {major} cannot be compared with it");
+                lint.warning(at, "NoEffect", message, format!("write RHEL major.minor, such as \"{major}.2\""));
+            }
+        }
+        // 9.20 is not 9.2: as a minimum it refuses every image of RHEL 9.
+        Some(RhcosBound::Rhel(rhel)) if rhel.minor.is_some_and(|minor| minor > LAST_MINOR) => {
+            let message = format!("there is no RHEL {rhel}: the last minor of a major is {LAST_MINOR}");
+            lint.error(at, "ImplausibleVersion", message, PLAUSIBLE);
+        }
+        Some(RhcosBound::Rhel(rhel)) if rhel.major > LAST_MAJOR => {
+            let message = format!("there are no boot images of RHEL {} that this version of skewguard knows of", rhel.major);
+            lint.warning(at, "ImplausibleVersion", message, PLAUSIBLE);
+        }
+        Some(RhcosBound::Rhel(_)) => {}
     }
 }
 
-fn rhel_majors(lint: &mut Lint, value: &Located<'_>, draft: &LimitDraft<'_>) -> Option<Vec<u16>> {
+/// Those of the majors that there are.
+fn rhel_majors(lint: &mut Lint, at: &Located<'_>, several_pools: bool) -> Vec<u16> {
     const HELP: &str = "write the RHEL majors that are allowed, such as [9, 10]";
-    let Some(items) = value.items() else {
-        lint.wrong_type(value, "an array of whole numbers", HELP);
-        return None;
+    let Some(items) = at.items() else {
+        lint.wrong_type(at, "an array of whole numbers", HELP);
+        return Vec::new();
     };
     if items.len() == 0 {
-        lint.error(value, Mistake::NeverMatches, "is empty: the rule is not evaluated", "name the majors, or leave it out");
+        lint.error(at, "NeverMatches", "is empty: the rule is not evaluated", "name the majors, or leave it out");
     }
     let mut majors = Vec::new();
-    let mut plausible = Vec::new();
-    for item in items.iter() {
+    for item in items {
         let Some(major) = item.read::<u16>() else {
             lint.wrong_type(&item, "a whole number", HELP);
-            return None;
+            return Vec::new();
         };
         if majors.contains(&major) {
-            lint.warning(&item, Mistake::NoEffect, format!("{major} is named twice"), "remove it");
+            lint.warning(&item, "NoEffect", format!("{major} is named twice"), "remove it");
         } else if !RHEL_MAJORS.contains(&major) {
-            lint.error(&item, Mistake::NeverMatches, format!("there is no RHEL {major}"), HELP);
-        } else {
-            plausible.push(major);
+            lint.error(&item, "NeverMatches", format!("there is no RHEL {major}"), HELP);
         }
         majors.push(major);
     }
-    let several_pools = draft.pools.as_ref().is_none_or(|pools| pools.value.as_ref().is_some_and(|pools| pools.len() > 1));
     if let [major] = majors.as_slice()
         && several_pools
     {
         let message = format!("every pool of this limit is held to RHEL {major}, but from OCP 4.22 on pools can run different majors");
-        lint.warning(value, Mistake::OneRhelMajor, message, "write a limit for each pool, or name every major that is in use");
+        lint.warning(at, "OneRHELMajor", message, "write a limit for each pool, or name every major that is in use");
     }
-    (!plausible.is_empty()).then_some(plausible)
+    let mut seen = HashSet::new();
+    majors.retain(|major| RHEL_MAJORS.contains(major) && seen.insert(*major));
+    majors
 }
 
 /// What is left of the majors between minimum and maximum.
-fn majors_in_bounds(lint: &mut Lint, value: &Located<'_>, majors: &[u16], minimum: Option<&RhcosBound>, maximum: Option<&RhcosBound>) {
+fn majors_in_bounds(lint: &mut Lint, at: &Located<'_>, majors: &[u16], minimum: Option<&RhcosBound>, maximum: Option<&RhcosBound>) {
     let low = minimum.and_then(rhel).map_or(0, |rhel| rhel.major);
     let high = maximum.and_then(rhel).map_or(u16::MAX, |rhel| rhel.major);
     let outside: Vec<String> = majors.iter().filter(|major| !(low..=high).contains(*major)).map(|major| format!("RHEL {major}")).collect();
     let bounds = "minimumRHCOSVersion and maximumRHCOSVersion";
-    if outside.len() == majors.len() && low <= high {
+    if outside.is_empty() || low > high {
+        return;
+    }
+    if outside.len() == majors.len() {
         let message = format!("no RHEL of rhelMajors is within {bounds}: every image is refused");
-        lint.error(value, Mistake::NothingCanPass, message, "make them agree");
-    } else if !outside.is_empty() && low <= high {
+        lint.error(at, "NothingCanPass", message, "make them agree");
+    } else {
         let message = format!("{} is outside of {bounds} and refused anyway", outside.join(" and "));
-        lint.warning(value, Mistake::NoEffect, message, "remove it, or move the bounds");
+        lint.warning(at, "NoEffect", message, "remove it, or move the bounds");
     }
 }
 
@@ -302,11 +295,18 @@ fn compare_bounds(minimum: &RhcosBound, maximum: &RhcosBound) -> Option<Ordering
     }
 }
 
-/// The remedy for a number where a string belongs: the digits as written, because 4.20 is 4.2 to most programs.
-fn quote(value: &Located<'_>, otherwise: &str) -> String {
-    if value.raw().starts_with(|c: char| c.is_ascii_digit()) {
-        format!("put it in quotes: \"{}\"", value.shown())
-    } else {
-        otherwise.to_owned()
+/// A version that cannot be read: `explain` says what is wrong with a string, and the remedy; `form` is the remedy for another type.
+fn not_a_version(lint: &mut Lint, at: &Located<'_>, form: &str, explain: impl FnOnce(&str) -> (String, String)) {
+    let shown = at.shown();
+    match at.string() {
+        Some(written) => {
+            let (what, help) = explain(&written);
+            lint.error(at, "VersionNotUnderstood", format!("{shown} {what}"), help);
+        }
+        // The digits as written, because 4.20 is 4.2 to most programs.
+        None if shown.starts_with(|c: char| c.is_ascii_digit()) => {
+            lint.wrong_type(at, "a string", format!("put it in quotes: \"{shown}\""));
+        }
+        None => lint.wrong_type(at, "a string", form),
     }
 }

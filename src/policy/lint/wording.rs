@@ -1,28 +1,29 @@
 //! Words that are not known, what they were meant to be, and text for people.
 
-use super::{Lint, Mistake};
-use crate::policy::draft;
-use crate::policy::json::{Located, Member};
+use super::Lint;
+use crate::policy::fields;
+use crate::policy::json::Located;
 use crate::text;
 
 /// All fields, each list with where it stands.
 const FIELDS: [(&[&str], &str); 4] = [
-    (draft::POLICY, "the policy itself"),
-    (draft::LIMIT, "an entry of limits"),
-    (draft::HELP, "help"),
-    (draft::DENIED, "an entry of deniedVersions"),
+    (fields::POLICY, "the policy itself"),
+    (fields::LIMIT, "an entry of limits"),
+    (fields::HELP, "help"),
+    (fields::DENIED, "an entry of deniedVersions"),
 ];
 
 /// A field that is not read: a typo, one that belongs elsewhere, or one that another version may know. Returns what it was meant to be.
-pub(super) fn unknown_field(lint: &mut Lint, member: &Member<'_>, names: &[&'static str]) -> Option<&'static str> {
-    let meant = nearest(&member.name, names);
+pub(super) fn unknown_field(lint: &mut Lint, key: &Located<'_>, names: &[&'static str]) -> Option<&'static str> {
+    let name = key.string().unwrap_or_default();
+    let meant = nearest(&name, names);
     if let Some(meant) = meant {
-        lint.error(&member.key, Mistake::UnknownField, "there is no such field", format!("did you mean {meant}?"));
-    } else if let Some((_, place)) = FIELDS.iter().find(|(fields, _)| fields.contains(&member.name.as_str())) {
-        lint.error(&member.key, Mistake::UnknownField, "is not read here", format!("it is a field of {place}"));
+        lint.error(key, "UnknownField", "there is no such field", format!("did you mean {meant}?"));
+    } else if let Some((_, place)) = FIELDS.iter().find(|(fields, _)| fields.contains(&name.as_str())) {
+        lint.error(key, "UnknownField", "is not read here", format!("it is a field of {place}"));
     } else {
         let help = format!("remove it; the fields here are {}", names.join(", "));
-        lint.warning(&member.key, Mistake::UnknownField, "there is no such field; it is ignored", help);
+        lint.warning(key, "UnknownField", "there is no such field; it is ignored", help);
     }
     meant
 }
@@ -30,11 +31,11 @@ pub(super) fn unknown_field(lint: &mut Lint, member: &Member<'_>, names: &[&'sta
 /// A value that must be one of some words. `acts_as` is what another one does.
 pub(super) fn one_of(lint: &mut Lint, value: &Located<'_>, words: &[&'static str], acts_as: &str) {
     let list = format!("write \"{}\"", words.join("\" or \""));
-    match value.read::<String>() {
+    match value.string() {
         Some(word) if words.contains(&word.as_str()) => {}
         Some(word) => {
             let help = nearest(&word, words).map_or(list, |meant| format!("did you mean \"{meant}\"?"));
-            lint.error(value, Mistake::UnknownValue, format!("{} is unknown; it acts as \"{acts_as}\"", value.shown()), help);
+            lint.error(value, "UnknownValue", format!("{} is unknown; it acts as \"{acts_as}\"", value.shown()), help);
         }
         None => lint.wrong_type(value, "a string", list),
     }
@@ -42,17 +43,17 @@ pub(super) fn one_of(lint: &mut Lint, value: &Located<'_>, words: &[&'static str
 
 /// Text that a console shows.
 pub(super) fn plain_text(lint: &mut Lint, value: &Located<'_>) {
-    let Some(written) = value.read::<String>() else {
+    let Some(written) = value.string() else {
         return lint.wrong_type(value, "a string", "put it in double quotes");
     };
     if written.chars().any(|c| c == '\\' || !matches!(c, ' '..='~')) {
         let shown = text::printable(&written, 60);
         let message = format!("consoles show plain ASCII only; it will read \"{shown}\"");
-        lint.warning(value, Mistake::NotPlainText, message, "use printable ASCII characters on one line, without backslashes");
+        lint.warning(value, "NotPlainText", message, "use printable ASCII characters on one line, without backslashes");
     }
     if written.chars().count() > text::WORD_MAX {
         let message = format!("only the first {} characters are kept", text::WORD_MAX);
-        lint.warning(value, Mistake::NotPlainText, message, "shorten it");
+        lint.warning(value, "NotPlainText", message, "shorten it");
     }
 }
 
@@ -77,7 +78,7 @@ pub(super) fn nearest(word: &str, names: &[&'static str]) -> Option<&'static str
 #[cfg(test)]
 mod tests {
     use super::nearest;
-    use crate::policy::draft;
+    use crate::policy::fields;
 
     #[test]
     fn typos_are_recognised_and_opposites_are_not_confused() {
@@ -97,10 +98,10 @@ mod tests {
             ("name", None),
             ("", None),
         ] {
-            assert_eq!(nearest(word, draft::LIMIT), meant, "{word}");
+            assert_eq!(nearest(word, fields::LIMIT), meant, "{word}");
         }
-        assert_eq!(nearest("api_version", draft::POLICY), Some("apiVersion"));
-        assert_eq!(nearest("metadata", draft::POLICY), None);
-        assert_eq!(nearest(&"x".repeat(100_000), draft::POLICY), None);
+        assert_eq!(nearest("api_version", fields::POLICY), Some("apiVersion"));
+        assert_eq!(nearest("metadata", fields::POLICY), None);
+        assert_eq!(nearest(&"x".repeat(100_000), fields::POLICY), None);
     }
 }
