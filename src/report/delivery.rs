@@ -20,7 +20,7 @@ const QUICK_FLOOR: Duration = Duration::from_secs(1);
 
 /// So many 403s in a row are taken for those of an API server that is just starting: until it has read the Roles, which takes up to two seconds,
 /// it forbids everything.
-pub const FORBIDDEN_AT_START: u32 = 3;
+const FORBIDDEN_AT_START: u32 = 3;
 
 /// How long the Event waits for the report it is about; then it is about the namespace.
 const EVENT_GRACE: Duration = Duration::from_secs(30);
@@ -32,9 +32,10 @@ pub const BURST: usize = 3;
 pub const BURST_WINDOW: Duration = Duration::from_secs(60);
 
 /// Where a channel stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Standing {
     /// There is nothing to send, or not yet.
+    #[default]
     Idle,
     /// To be sent at that time.
     Due(Duration),
@@ -46,7 +47,7 @@ pub enum Standing {
     Skipped,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Track {
     standing: Standing,
     /// Failures in a row.
@@ -58,18 +59,20 @@ struct Track {
 }
 
 impl Track {
-    const IDLE: Self = Self { standing: Standing::Idle, failures: 0, forbidden: 0, sent: [None; BURST] };
-
     /// Makes it due at `at`, or later where the burst is used up.
     fn schedule(&mut self, at: Duration) {
         let [oldest, ..] = self.sent;
         let earliest = oldest.map_or(Duration::ZERO, |oldest| oldest + BURST_WINDOW);
         self.standing = Standing::Due(at.max(earliest));
     }
+
+    fn due(&self) -> Option<Duration> {
+        if let Standing::Due(at) = self.standing { Some(at) } else { None }
+    }
 }
 
-/// The three channels.
-#[derive(Debug, Clone)]
+/// The three channels. At first there is nothing to send.
+#[derive(Debug, Clone, Default)]
 pub struct Delivery {
     report: Track,
     event: Track,
@@ -78,27 +81,12 @@ pub struct Delivery {
     event_waits: bool,
 }
 
-impl Default for Delivery {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Delivery {
-    /// Nothing to send.
-    pub fn new() -> Self {
-        Self { report: Track::IDLE, event: Track::IDLE, node: Track::IDLE, event_waits: false }
+    fn tracks(&self) -> [&Track; 3] {
+        [&self.report, &self.event, &self.node]
     }
 
-    fn track(&self, channel: Channel) -> &Track {
-        match channel {
-            Channel::Report => &self.report,
-            Channel::Event => &self.event,
-            Channel::Node => &self.node,
-        }
-    }
-
-    fn track_mut(&mut self, channel: Channel) -> &mut Track {
+    fn track(&mut self, channel: Channel) -> &mut Track {
         match channel {
             Channel::Report => &mut self.report,
             Channel::Event => &mut self.event,
@@ -108,7 +96,11 @@ impl Delivery {
 
     /// Where the channel stands.
     pub fn standing(&self, channel: Channel) -> Standing {
-        self.track(channel).standing
+        match channel {
+            Channel::Report => self.report.standing,
+            Channel::Event => self.event.standing,
+            Channel::Node => self.node.standing,
+        }
     }
 
     /// There is something to send on the channel from `at` on. The Event waits a little for a report that is under way.
@@ -116,54 +108,53 @@ impl Delivery {
         let report_pending = matches!(self.report.standing, Standing::Due(_) | Standing::InFlight) && self.report.failures == 0;
         self.event_waits |= channel == Channel::Event && report_pending;
         let grace = if channel == Channel::Event && report_pending { EVENT_GRACE } else { Duration::ZERO };
-        self.track_mut(channel).schedule(at + grace);
+        self.track(channel).schedule(at + grace);
     }
 
     /// It was delivered at an earlier boot.
-    pub fn delivered_before(&mut self, channel: Channel) {
-        self.track_mut(channel).standing = Standing::Delivered;
+    pub(super) fn delivered_before(&mut self, channel: Channel) {
+        self.track(channel).standing = Standing::Delivered;
     }
 
     /// Nothing more is to be sent on the channel; an outstanding answer changes that no more.
     pub fn stop(&mut self, channel: Channel) {
-        self.track_mut(channel).standing = Standing::Idle;
+        self.track(channel).standing = Standing::Idle;
     }
 
     /// The channels to send on now. Each stays in flight until [`Delivery::answered`].
     pub fn due(&mut self, now: Duration) -> Vec<Channel> {
-        let channels = [Channel::Report, Channel::Event, Channel::Node];
-        let due: Vec<Channel> = channels.into_iter().filter(|c| matches!(self.standing(*c), Standing::Due(at) if at <= now)).collect();
-        for channel in &due {
-            let track = self.track_mut(*channel);
-            track.standing = Standing::InFlight;
-            track.sent.rotate_left(1);
-            if let Some(last) = track.sent.last_mut() {
-                *last = Some(now);
+        let mut due = vec![Channel::Report, Channel::Event, Channel::Node];
+        due.retain(|channel| {
+            let track = self.track(*channel);
+            let is_due = track.due().is_some_and(|at| at <= now);
+            if is_due {
+                track.standing = Standing::InFlight;
+                let [_, second, third] = track.sent;
+                track.sent = [second, third, Some(now)];
             }
-        }
+            is_due
+        });
         due
     }
 
     /// When the next channel is due; `None` where none will be.
     pub fn next(&self) -> Option<Duration> {
-        let due = |track: &Track| if let Standing::Due(at) = track.standing { Some(at) } else { None };
-        [&self.report, &self.event, &self.node].into_iter().filter_map(due).min()
+        self.tracks().into_iter().filter_map(Track::due).min()
     }
 
     /// Whether a channel that nothing was sent on yet is due before `by`.
-    pub fn is_first_try_due(&self, by: Duration) -> bool {
-        let due = |track: &&Track| matches!(track.standing, Standing::Due(at) if at <= by) && track.sent.iter().all(Option::is_none);
-        [&self.report, &self.event, &self.node].iter().any(due)
+    pub(super) fn is_first_try_due(&self, by: Duration) -> bool {
+        self.tracks().iter().any(|track| track.due().is_some_and(|at| at <= by) && track.sent.iter().all(Option::is_none))
     }
 
     /// Whether the last answer on some channel was no delivery.
-    pub fn is_failing(&self) -> bool {
-        [&self.report, &self.event, &self.node].iter().any(|track| track.failures > 0)
+    pub(super) fn is_failing(&self) -> bool {
+        self.tracks().iter().any(|track| track.failures > 0)
     }
 
     /// Whether an answer is outstanding.
-    pub fn in_flight(&self) -> bool {
-        [&self.report, &self.event, &self.node].iter().any(|track| track.standing == Standing::InFlight)
+    pub(super) fn in_flight(&self) -> bool {
+        self.tracks().iter().any(|track| track.standing == Standing::InFlight)
     }
 
     /// An answer came. `chance` is random in 0.0..1.0; `repeat` says whether the node is still refused, so that a new Event is due in two
@@ -173,40 +164,41 @@ impl Delivery {
             // Whatever became of the report, the Event need not wait for it.
             self.event.schedule(now);
         }
-        let track = self.track_mut(channel);
+        let track = self.track(channel);
         if track.standing != Standing::InFlight {
             return false;
         }
+        let Answer::Failed { retry, .. } = answer else {
+            (track.failures, track.forbidden) = (0, 0);
+            if channel == Channel::Event && repeat {
+                track.schedule(now + Duration::from_secs(EVENT_INTERVAL));
+            } else {
+                track.standing = Standing::Delivered;
+            }
+            return false;
+        };
         let (failures, forbidden) = (track.failures, track.forbidden);
-        track.failures = failures.saturating_add(1);
-        track.forbidden = 0;
-        let (wait, mended_by_a_person) = match answer {
-            Answer::Delivered { .. } => {
-                track.failures = 0;
-                if channel == Channel::Event && repeat {
-                    track.schedule(now + Duration::from_secs(EVENT_INTERVAL));
-                } else {
-                    track.standing = Standing::Delivered;
-                }
-                return false;
-            }
-            Answer::Failed { retry: Retry::NextBoot, .. } => {
-                track.standing = Standing::Skipped;
-                return true;
-            }
-            Answer::Failed { retry: Retry::SlowlyIfRepeated, .. } => {
+        (track.failures, track.forbidden) = (failures.saturating_add(1), 0);
+        let quickly = |failures| QUICK_FLOOR + jitter(QUICK, failures, chance);
+        let slowly = |failures| SLOW_FLOOR + jitter(SLOW, failures, chance);
+        let (wait, mended_by_a_person) = match *retry {
+            Retry::Backoff => (quickly(failures), false),
+            Retry::After(time) => (time + jitter(QUICK, failures, chance), false),
+            Retry::Slowly => (slowly(failures), true),
+            Retry::SlowlyIfRepeated => {
                 track.forbidden = forbidden.saturating_add(1);
                 if forbidden < FORBIDDEN_AT_START {
                     // Not counted among the failures: the wait for a server that comes back is not the wait for a Role.
                     track.failures = failures.max(1);
-                    (QUICK_FLOOR + jitter(QUICK, forbidden, chance), false)
+                    (quickly(forbidden), false)
                 } else {
-                    (SLOW_FLOOR + jitter(SLOW, forbidden - FORBIDDEN_AT_START, chance), true)
+                    (slowly(forbidden - FORBIDDEN_AT_START), true)
                 }
             }
-            Answer::Failed { retry: Retry::Slowly, .. } => (SLOW_FLOOR + jitter(SLOW, failures, chance), true),
-            Answer::Failed { retry: Retry::After(time), .. } => (*time + jitter(QUICK, failures, chance), false),
-            Answer::Failed { retry: Retry::Backoff, .. } => (QUICK_FLOOR + jitter(QUICK, failures, chance), false),
+            Retry::NextBoot => {
+                track.standing = Standing::Skipped;
+                return true;
+            }
         };
         track.schedule(now + wait);
         mended_by_a_person

@@ -8,10 +8,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Label with the boot image version, for `oc get nodes -L`.
-pub const LABEL: &str = "skewguard.dev/boot-image";
+pub(crate) const LABEL: &str = "skewguard.dev/boot-image";
 
 /// Annotation with the verdict as JSON; it keeps the version whole.
-pub const ANNOTATION: &str = "skewguard.dev/boot-image-verdict";
+pub(crate) const ANNOTATION: &str = "skewguard.dev/boot-image-verdict";
 
 /// The patch that a joined node applies to its own Node.
 #[derive(Debug, Clone, Serialize)]

@@ -128,7 +128,7 @@ impl<'a> Matter<'a> {
                     verdict => About::Verdict(verdict.as_ref()?),
                 };
                 let regarding = match delivered.known_report(&self.name) {
-                    Some(_) => Regarding::report(&self.name, delivered.report_uid(&self.name)),
+                    Some(report) => Regarding::report(&self.name, report.uid.as_deref()),
                     None => Regarding::namespace(),
                 };
                 Some((Credentials::Bootstrap, Event::new(about, &self.name, regarding, &self.identity, now).request()))

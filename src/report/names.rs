@@ -12,7 +12,7 @@ const HOST_MAX: usize = 63;
 const LABEL_MAX: usize = 63;
 
 /// How long an Event lives before a new one is due, in seconds. OpenShift keeps Events for three hours.
-pub const EVENT_INTERVAL: u64 = 2 * 60 * 60;
+pub(crate) const EVENT_INTERVAL: u64 = 2 * 60 * 60;
 
 /// What makes two verdicts of one node the same report. Warnings and messages may differ from boot to boot without news for anybody.
 #[derive(Serialize)]
@@ -57,7 +57,7 @@ pub fn event_name(report: &str, unix: u64) -> String {
 }
 
 /// The first 16 hex digits of the SHA-256 of the parts.
-pub fn hex16(parts: &[&str]) -> String {
+pub(crate) fn hex16(parts: &[&str]) -> String {
     let mut sha = Sha256::new();
     for part in parts {
         sha.update(part.as_bytes());

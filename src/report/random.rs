@@ -3,13 +3,8 @@
 use std::fs::File;
 use std::io::{Error, Read};
 
-/// Where the kernel gives it.
 pub(super) const SOURCE: &str = "/dev/urandom";
 
-/// Random bytes.
-///
-/// # Errors
-/// The kernel says no.
 pub(super) fn bytes<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     File::open(SOURCE)?.read_exact(&mut bytes)?;

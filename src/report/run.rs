@@ -11,9 +11,9 @@ use super::state::{Deliveries, installation};
 use super::transport::{Response, TransportError};
 use super::watch::{Level, News, Watcher};
 use super::{clock, situation};
-use crate::node::Root;
 use crate::node::identity::Identity;
 use crate::node::kubeconfig::KUBELET_KUBECONFIG;
+use crate::node::{FileError, Root};
 use std::time::{Duration, SystemTime};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -88,7 +88,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             outside.watcher.line(Level::Warning, &format!("{problem}; the machine id is used instead"));
         }
         let matter = Matter::new(outside.root, std::mem::take(&mut outside.identity), installation);
-        Self { outside, started: Instant::now(), delivery: Delivery::new(), delivered, matter, news: News::new(), nameless: None }
+        Self { outside, started: Instant::now(), delivery: Delivery::default(), delivered, matter, news: News::new(), nameless: None }
     }
 
     fn now(&self) -> Duration {
@@ -106,15 +106,10 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
 
     /// Finds out what there is to tell, and what of it the cluster has already.
     fn plan(&mut self) {
-        let mut notes = Vec::new();
-        let situation = situation::read(self.outside.root, &mut notes);
-        for note in notes {
-            self.outside.watcher.line(Level::Warning, &note);
-        }
-        match situation {
+        match situation::read(self.outside.root) {
             Situation::Verdict(observed) => self.adopt(*observed),
-            Situation::NoVerdict { damaged } => self.plan_no_verdict(damaged.map(|error| error.to_string())),
-            Situation::NeverRan => {}
+            Situation::NoVerdict(damaged) => self.plan_no_verdict(damaged),
+            Situation::NeverRan(damaged) => damaged.into_iter().for_each(|error| self.warn(&error.to_string())),
         }
         self.look_for_join();
     }
@@ -133,7 +128,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
     fn plan_report(&mut self) {
         let soon = self.soon();
         if let Some(known) = self.delivered.known_report(&self.matter.name) {
-            self.matter.name = known.to_owned();
+            self.matter.name = known.name.clone();
             self.delivery.delivered_before(Channel::Report);
         } else {
             self.delivery.want(Channel::Report, soon);
@@ -158,12 +153,12 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
     }
 
-    fn plan_no_verdict(&mut self, damaged: Option<String>) {
-        let why = damaged.map(|damaged| format!(" ({damaged})")).unwrap_or_default();
+    fn plan_no_verdict(&mut self, damaged: Option<FileError>) {
+        let why = damaged.map(|error| format!(" ({error})")).unwrap_or_default();
         let line = format!("{NO_VERDICT}: {}{why}. See journalctl -b -u skewguard.service", no_verdict(self.is_held()));
         self.outside.watcher.line(Level::Error, &line);
         self.matter.adopt_no_verdict();
-        if self.delivered.was_no_verdict_told(&situation::boot_id(self.outside.root)) {
+        if self.delivered.no_verdict_boot == Some(situation::boot_id(self.outside.root)) {
             self.delivery.delivered_before(Channel::Event);
         } else {
             self.delivery.want(Channel::Event, self.soon());
@@ -179,7 +174,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             Ok(node) => node,
             Err(why) if self.nameless.as_ref() == Some(&why) => return,
             Err(why) => {
-                self.outside.watcher.line(Level::Warning, &format!("{} not delivered: {why}", Channel::Node.as_str()));
+                self.warn(&format!("{} not delivered: {why}", Channel::Node.as_str()));
                 self.nameless = Some(why);
                 return;
             }
@@ -188,7 +183,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
             self.matter.inventory = situation::decide_now(self.outside.root);
         }
         let Some(digest) = self.matter.label_digest(&node) else { return };
-        if self.delivered.has_node_patch(&digest) {
+        if self.delivered.node_patch == Some(digest) {
             self.delivery.delivered_before(Channel::Node);
         } else {
             self.delivery.want(Channel::Node, self.now());
@@ -276,29 +271,27 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         let answer = Answer::read(channel, result);
         let repeat = !self.matter.no_verdict && self.is_held();
         let mended_by_a_person = self.delivery.answered(channel, self.now(), &answer, (self.outside.chance)(), repeat);
-        if self.outside.once && matches!(answer, Answer::Failed { .. }) {
-            self.delivery.stop(channel);
-        }
         match &answer {
             Answer::Delivered { uid, already } => {
                 self.keep(channel, name, uid.as_deref());
                 let how = if *already { "was delivered before" } else { "delivered" };
                 self.outside.watcher.line(Level::Info, &format!("{} {how}: {name}", channel.as_str()));
             }
-            Answer::Failed { why, .. } => {
+            Answer::Failed { retry, why, brief } => {
+                if self.outside.once {
+                    self.delivery.stop(channel);
+                }
                 let next = match self.delivery.standing(channel) {
                     Standing::Due(at) => format!("; next try in {} s", at.saturating_sub(self.now()).as_secs()),
                     _ => String::new(),
                 };
-                self.outside.watcher.line(Level::Warning, &format!("{} not delivered: {why}{next}", channel.as_str()));
+                self.warn(&format!("{} not delivered: {why}{next}", channel.as_str()));
+                // The latest answer counts: after a Role that was missing, a server that is away is all that is known.
+                if channel != Channel::Node {
+                    let only_try = self.outside.once && *retry == Retry::SlowlyIfRepeated;
+                    self.news.obstacle = (mended_by_a_person || only_try).then(|| brief.clone());
+                }
             }
-        }
-        // The latest answer counts: after a Role that was missing, a server that is away is all that is known.
-        if let Answer::Failed { retry, brief, .. } = &answer
-            && channel != Channel::Node
-        {
-            let only_try = self.outside.once && *retry == Retry::SlowlyIfRepeated;
-            self.news.obstacle = (mended_by_a_person || only_try).then(|| brief.clone());
         }
         self.tell_console();
     }
@@ -307,17 +300,17 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
     fn keep(&mut self, channel: Channel, name: &str, uid: Option<&str>) {
         match channel {
             Channel::Report => self.delivered.report_delivered(name, uid),
-            Channel::Event if self.matter.no_verdict => self.delivered.no_verdict_told(&situation::boot_id(self.outside.root)),
+            Channel::Event if self.matter.no_verdict => self.delivered.no_verdict_boot = Some(situation::boot_id(self.outside.root)),
             Channel::Event => self.delivered.event_delivered(name, self.unix()),
-            Channel::Node => {
-                if let Some(digest) = self.matter.label_digest(name) {
-                    self.delivered.node_patched(&digest);
-                }
-            }
+            Channel::Node => self.delivered.node_patch = self.matter.label_digest(name),
         }
         if let Err(error) = self.delivered.save(self.outside.root) {
-            self.outside.watcher.line(Level::Warning, &format!("{error}; the next boot will ask the cluster again"));
+            self.warn(&format!("{error}; the next boot will ask the cluster again"));
         }
+    }
+
+    fn warn(&mut self, line: &str) {
+        self.outside.watcher.line(Level::Warning, line);
     }
 
     fn tell_console(&mut self) {

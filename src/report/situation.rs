@@ -24,30 +24,24 @@ pub struct Observed {
 pub enum Situation {
     /// A verdict: this boot's, or an earlier one's on a boot that needed none.
     Verdict(Box<Observed>),
-    /// `skewguard.service` should have left one on this boot and did not.
-    NoVerdict {
-        /// The verdict file is there, but cannot be read.
-        damaged: Option<FileError>,
-    },
-    /// The service never ran on this node: it was installed after the node had joined.
-    NeverRan,
+    /// `skewguard.service` should have left one on this boot and did not, or one that cannot be read.
+    NoVerdict(Option<FileError>),
+    /// The service never ran on this node: it was installed after the node had joined. Or what it left cannot be read.
+    NeverRan(Option<FileError>),
 }
 
-/// Reads the situation; `notes` gets what was odd.
-pub fn read(root: &Root, notes: &mut Vec<String>) -> Situation {
+/// Reads the situation.
+pub fn read(root: &Root) -> Situation {
     match load(root, RUN_VERDICT_PATH) {
         Ok(Some(observed)) => return Situation::Verdict(Box::new(observed)),
-        Ok(None) if was_first_boot(root) => return Situation::NoVerdict { damaged: None },
+        Ok(None) if was_first_boot(root) => return Situation::NoVerdict(None),
         Ok(None) => {}
-        Err(error) => return Situation::NoVerdict { damaged: Some(error) },
+        Err(error) => return Situation::NoVerdict(Some(error)),
     }
     match load(root, KEPT_VERDICT_PATH) {
         Ok(Some(observed)) => Situation::Verdict(Box::new(observed)),
-        Ok(None) => Situation::NeverRan,
-        Err(error) => {
-            notes.push(error.to_string());
-            Situation::NeverRan
-        }
+        Ok(None) => Situation::NeverRan(None),
+        Err(error) => Situation::NeverRan(Some(error)),
     }
 }
 
@@ -57,18 +51,18 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
 }
 
 /// Whether the node is held back at this moment.
-pub fn is_held(root: &Root) -> bool {
+pub(super) fn is_held(root: &Root) -> bool {
     root.exists(STAMP_PATH).unwrap_or(false)
 }
 
 /// This boot's verdict, where there is one that can be read.
-pub fn this_boots(root: &Root) -> Option<Observed> {
+pub(super) fn this_boots(root: &Root) -> Option<Observed> {
     load(root, RUN_VERDICT_PATH).ok().flatten()
 }
 
 /// The verdict as it is to be told: of a node that was held and is not any more, that it goes on. (`skewguard allow` takes the stamp away
 /// first; the verdict that says so is written by the next run of `skewguard.service`.)
-pub fn as_it_is_now(root: &Root, verdict: &Verdict) -> Verdict {
+pub(super) fn as_it_is_now(root: &Root, verdict: &Verdict) -> Verdict {
     let mut verdict = verdict.clone();
     if let Some(gate) = verdict.gate.as_mut().filter(|gate| gate.held && !is_held(root)) {
         gate.held = false;
@@ -81,7 +75,7 @@ fn load(root: &Root, path: &str) -> Result<Option<Observed>, FileError> {
     let Some(bytes) = root.read(path, VERDICT_MAX)? else { return Ok(None) };
     let verdict: Verdict =
         serde_json::from_slice(&bytes).map_err(|error| FileError::content(path, format_args!("is no verdict: {error}")))?;
-    if verdict.api_version.split_once('/').map(|(group, _)| group) != crate::API_VERSION.split_once('/').map(|(group, _)| group) {
+    if !crate::policy::is_our_group(&verdict.api_version) {
         return Err(FileError::content(path, "is not of the API group skewguard.dev"));
     }
     let at = root.changed(path)?.unwrap_or_else(SystemTime::now);
@@ -111,7 +105,7 @@ fn boot_time(root: &Root) -> Option<SystemTime> {
 }
 
 /// This boot's id (proc_sys_kernel(5)), `unknown` where it cannot be read.
-pub fn boot_id(root: &Root) -> String {
+pub(super) fn boot_id(root: &Root) -> String {
     let id = root.read_text("/proc/sys/kernel/random/boot_id", 256).ok().flatten().unwrap_or_default();
     let id = id.trim();
     if id.is_empty() { "unknown".to_owned() } else { super::names::clean(id, 64) }

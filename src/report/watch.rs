@@ -26,10 +26,10 @@ pub enum Level {
     Error,
 }
 
-/// What the console was told last.
 pub(super) struct News {
     /// Why the cluster cannot be told, as far as a person has to mend it.
     pub(super) obstacle: Option<String>,
+    /// What the console was told last: what the cluster knows, and the node's address.
     said: (ClusterKnows, Option<String>),
 }
 

@@ -12,7 +12,7 @@ fn failed(retry: Retry) -> Answer {
 
 /// A delivery with one request of `channel` in flight.
 fn in_flight(channel: Channel) -> Delivery {
-    let mut delivery = Delivery::new();
+    let mut delivery = Delivery::default();
     delivery.want(channel, S(0));
     assert_eq!(delivery.due(S(0)), [channel]);
     delivery
@@ -41,7 +41,7 @@ fn delivered_is_the_end_except_for_the_event_of_a_refused_node() {
 
 #[test]
 fn one_channels_failure_never_stops_another() {
-    let mut delivery = Delivery::new();
+    let mut delivery = Delivery::default();
     delivery.want(Channel::Report, S(0));
     delivery.want(Channel::Event, S(0));
     delivery.want(Channel::Node, S(0));
@@ -57,7 +57,7 @@ fn one_channels_failure_never_stops_another() {
 
 #[test]
 fn the_event_does_not_wait_for_a_report_that_hangs() {
-    let mut delivery = Delivery::new();
+    let mut delivery = Delivery::default();
     delivery.want(Channel::Report, S(0));
     delivery.want(Channel::Event, S(0));
     assert_eq!(delivery.due(S(0)), [Channel::Report]);
@@ -70,7 +70,7 @@ fn the_event_does_not_wait_for_a_report_that_hangs() {
 
 #[test]
 fn a_report_tried_again_does_not_hurry_an_event_that_backs_off() {
-    let mut delivery = Delivery::new();
+    let mut delivery = Delivery::default();
     delivery.want(Channel::Report, S(0));
     delivery.want(Channel::Event, S(0));
     delivery.due(S(0));
@@ -165,7 +165,7 @@ proptest! {
     fn requests_are_bounded_in_any_minute(
         answers in proptest::collection::vec((retries(), -0.5_f64..1.5, 0_u64..40), 1..60),
     ) {
-        let mut delivery = Delivery::new();
+        let mut delivery = Delivery::default();
         let mut now = S(0);
         let mut sent: Vec<Duration> = Vec::new();
         delivery.want(Channel::Event, now);

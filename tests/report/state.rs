@@ -17,15 +17,14 @@ fn what_was_delivered_is_known_at_the_next_boot() {
     assert!(state.known_report("a-1").is_none());
     state.report_delivered("a-1", Some("uid-1"));
     state.event_delivered("a-1", 1_772_323_200);
-    state.node_patched("digest");
-    state.no_verdict_told("boot-1");
+    state.node_patch = Some("digest".to_owned());
+    state.no_verdict_boot = Some("boot-1".to_owned());
     state.save(&root).unwrap();
     let state = Deliveries::load(&root).unwrap();
     assert!(state.known_report("a-1").is_some() && state.known_report("a-2").is_none());
-    assert_eq!(state.report_uid("a-1"), Some("uid-1"));
+    assert_eq!(state.known_report("a-1").unwrap().uid.as_deref(), Some("uid-1"));
     assert_eq!((state.last_event("a-1"), state.last_event("a-2")), (Some(1_772_323_200), None));
-    assert!(state.has_node_patch("digest") && !state.has_node_patch("other"));
-    assert!(state.was_no_verdict_told("boot-1") && !state.was_no_verdict_told("boot-2"));
+    assert_eq!((state.node_patch.as_deref(), state.no_verdict_boot.as_deref()), (Some("digest"), Some("boot-1")));
 }
 
 #[test]
