@@ -3,7 +3,7 @@
 //! `MESSAGE_ID`s, fields and priorities are a stable interface: `docs/journal.md` lists them and `dist/skewguard.catalog` explains them to
 //! `journalctl -x`. A journald that is missing, deaf or stuck costs the node at most [`LIMIT`] and the entry, never the job.
 
-use crate::verdict::{Action, Outcome, OverrideWord, Reason, Verdict};
+use crate::verdict::{Outcome, Verdict};
 use std::io::{Error, ErrorKind, Write};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -30,48 +30,13 @@ pub fn message_id(verdict: Outcome) -> &'static str {
     }
 }
 
-/// An entry, in journald's terms. A field that is `None` is not sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
-    level: Level,
-    message_id: &'static str,
-    message: String,
-    verdict: Outcome,
-    action: Action,
-    reason: Reason,
-    boot_image: Option<String>,
-    rhel: Option<String>,
-    ocp: Option<String>,
-    release: Option<String>,
-    pool: Option<String>,
-    policy_digest: Option<String>,
-    r#override: Option<OverrideWord>,
-}
-
-impl From<&Verdict> for Entry {
-    fn from(verdict: &Verdict) -> Self {
-        let image = verdict.boot_image.as_ref();
-        Self {
-            level: match verdict.verdict {
-                Outcome::Refused => Level::ERROR,
-                Outcome::Undetermined if verdict.blocks() => Level::ERROR,
-                Outcome::Undetermined | Outcome::Other(_) => Level::WARN,
-                // The layer maps this to NOTICE (5).
-                Outcome::Disabled | Outcome::NoPolicy | Outcome::Allowed => Level::INFO,
-            },
-            message_id: message_id(verdict.verdict),
-            message: message(verdict),
-            verdict: verdict.verdict,
-            action: verdict.action,
-            reason: verdict.reason,
-            boot_image: image.map(|image| image.version.clone()),
-            rhel: image.and_then(|image| image.rhel_version.clone()),
-            ocp: image.and_then(|image| image.ocp_version.clone()),
-            release: verdict.target.release.clone(),
-            pool: verdict.target.pool.clone(),
-            policy_digest: verdict.policy.as_ref().and_then(|policy| policy.digest.clone()),
-            r#override: verdict.r#override.map(|given| given.value),
-        }
+fn level(verdict: &Verdict) -> Level {
+    match verdict.verdict {
+        Outcome::Refused => Level::ERROR,
+        Outcome::Undetermined if verdict.blocks() => Level::ERROR,
+        Outcome::Undetermined | Outcome::Other(_) => Level::WARN,
+        // The layer maps this to NOTICE (5).
+        Outcome::Disabled | Outcome::NoPolicy | Outcome::Allowed => Level::INFO,
     }
 }
 
@@ -100,8 +65,7 @@ pub fn message(verdict: &Verdict) -> String {
 /// Sends the verdict to the journal; where there is none (and where `live` is false: the root is not the running system's) it is written
 /// to `err` as plain lines. Never fails: nothing a journal does may change what happens to the node.
 pub fn record(verdict: &Verdict, live: bool, err: &mut dyn Write) {
-    let sent = if live { send(Entry::from(verdict)) } else { Err(ErrorKind::NotFound.into()) };
-    if sent.is_err() {
+    if !live || send(verdict.clone()).is_err() {
         let _ = write_plain(verdict, err);
     }
 }
@@ -117,52 +81,49 @@ pub fn write_plain(verdict: &Verdict, err: &mut dyn Write) -> Result<(), Error> 
     Ok(())
 }
 
-/// Sends one entry to journald.
+/// Sends one entry to journald. A field that is `None` is not sent.
 ///
 /// # Errors
-/// There is no journald (`NotFound`, `ConnectionRefused`), or it did not take the entry within a second (`TimedOut`).
-fn send(entry: Entry) -> Result<(), Error> {
+/// There is no journald (`NotFound`, `ConnectionRefused`), or it did not take the entry within [`LIMIT`] (`TimedOut`).
+fn send(verdict: Verdict) -> Result<(), Error> {
     let (done, waiting) = mpsc::channel();
     // A thread that hangs is left behind; it ends with the process.
     std::thread::Builder::new().name("journal".to_owned()).spawn(move || {
-        let _ = done.send(send_blocking(&entry));
+        let layer = tracing_journald::layer().map(|layer| layer.with_field_prefix(None).with_syslog_identifier(IDENTIFIER.to_owned()));
+        let sent = layer.map(|layer| tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || emit(&verdict)));
+        let _ = done.send(sent);
     })?;
     waiting.recv_timeout(LIMIT).unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
 }
 
-fn send_blocking(entry: &Entry) -> Result<(), Error> {
-    let layer = tracing_journald::layer()?.with_field_prefix(None).with_syslog_identifier(IDENTIFIER.to_owned());
-    tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || emit(entry));
-    Ok(())
-}
-
-fn emit(entry: &Entry) {
+fn emit(verdict: &Verdict) {
+    let image = verdict.boot_image.as_ref();
     // The level of an event is a constant.
     macro_rules! at {
         ($level:expr) => {
             tracing::event!(
                 target: "skewguard",
                 $level,
-                MESSAGE_ID = entry.message_id,
+                MESSAGE_ID = message_id(verdict.verdict),
                 // journald reads the sender's unit from /proc, which is too late for a process that has ended: by this field
                 // `journalctl -u skewguard` finds the entry all the same (systemd.journal-fields(7)).
                 OBJECT_SYSTEMD_UNIT = "skewguard.service",
-                SKEWGUARD_VERDICT = entry.verdict.as_str(),
-                SKEWGUARD_ACTION = entry.action.as_str(),
-                SKEWGUARD_REASON = entry.reason.as_str(),
-                SKEWGUARD_BOOT_IMAGE = entry.boot_image.as_deref(),
-                SKEWGUARD_RHEL = entry.rhel.as_deref(),
-                SKEWGUARD_OCP = entry.ocp.as_deref(),
-                SKEWGUARD_RELEASE = entry.release.as_deref(),
-                SKEWGUARD_POOL = entry.pool.as_deref(),
-                SKEWGUARD_POLICY_DIGEST = entry.policy_digest.as_deref(),
-                SKEWGUARD_OVERRIDE = entry.r#override.as_ref().map(OverrideWord::as_str),
+                SKEWGUARD_VERDICT = verdict.verdict.as_str(),
+                SKEWGUARD_ACTION = verdict.action.as_str(),
+                SKEWGUARD_REASON = verdict.reason.as_str(),
+                SKEWGUARD_BOOT_IMAGE = image.map(|image| image.version.as_str()),
+                SKEWGUARD_RHEL = image.and_then(|image| image.rhel_version.as_deref()),
+                SKEWGUARD_OCP = image.and_then(|image| image.ocp_version.as_deref()),
+                SKEWGUARD_RELEASE = verdict.target.release.as_deref(),
+                SKEWGUARD_POOL = verdict.target.pool.as_deref(),
+                SKEWGUARD_POLICY_DIGEST = verdict.policy.as_ref().and_then(|policy| policy.digest.as_deref()),
+                SKEWGUARD_OVERRIDE = verdict.r#override.as_ref().map(|given| given.value.as_str()),
                 "{}",
-                entry.message
+                message(verdict)
             )
         };
     }
-    match entry.level {
+    match level(verdict) {
         Level::ERROR => at!(Level::ERROR),
         Level::WARN => at!(Level::WARN),
         _ => at!(Level::INFO),

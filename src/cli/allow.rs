@@ -1,8 +1,9 @@
 //! `skewguard allow`: let a refused node through.
 
 use super::{Exit, Failure, Io};
+use crate::console;
 use crate::gate::{self, GateError, Systemd};
-use crate::node::{LOCK_PATH, Lock, Root};
+use crate::node::{LOCK_PATH, Lock};
 use nix::unistd::geteuid;
 use std::path::PathBuf;
 
@@ -16,7 +17,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let root = Root::open(&args.root).map_err(|error| format!("--root {}: {error}", args.root.display()))?;
+    let root = super::open(&args.root)?;
     let systemd = root.is_live().then(Systemd::system);
     if systemd.is_some() && !geteuid().is_root() {
         return Err("only root can let a node through; run it with sudo".into());
@@ -27,7 +28,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         writeln!(io.out, "This node is not refused: there is nothing to let through.")?;
         return Ok(Exit::Done);
     }
-    super::take_message_away(&root, io);
+    super::change_message(&root, console::restore(&root), io);
     if let Some(systemd) = &systemd {
         gate::resume(systemd).map_err(explain)?;
     }

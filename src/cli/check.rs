@@ -3,8 +3,8 @@
 mod text;
 
 use super::{Exit, Failure, Io};
-use crate::console::message;
-use crate::node::{Options, Root, facts};
+use crate::console::{Context, message};
+use crate::node::{Options, facts};
 use crate::verdict::decide;
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -44,16 +44,16 @@ enum Output {
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let root = Root::open(&args.root).map_err(|error| format!("--root {}: {error}", args.root.display()))?;
+    let root = super::open(&args.root)?;
     let options = Options { policy: args.policy.as_deref(), aleph: args.aleph.as_deref() };
     let verdict = decide(&facts(&root, options)?);
     match args.output {
         Output::Text => io.out.write_all(text::render(&verdict).as_bytes())?,
         Output::Json => writeln!(io.out, "{}", serde_json::to_string_pretty(&verdict)?)?,
         Output::Issue => {
-            io.out.write_all(message::issue(&verdict, &message::Context::load(&root, &verdict)).as_bytes())?;
+            io.out.write_all(message::issue(&verdict, &Context::load(&root, &verdict)).as_bytes())?;
             if !message::is_shown(&verdict) {
-                writeln!(io.err, "skewguard: {} ({}): nothing would be shown on the console", verdict.verdict, verdict.reason)?;
+                io.say(format_args!("{} ({}): nothing would be shown on the console", verdict.verdict, verdict.reason));
             }
         }
     }

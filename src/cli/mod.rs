@@ -13,36 +13,32 @@ mod render;
 mod report;
 mod version;
 
-use crate::console::{self, live};
-use crate::node::{Lock, Root};
+use crate::console::live;
+use crate::node::{FileError, Lock, Root};
 use clap::{Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// What a command comes to; the numbers are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Proceed, or done: 0.
-    Done,
-    /// It could not be done: 1.
-    Failed,
-    /// Wrong usage: 2.
-    Usage,
-    /// Refused, the action is Block: 3.
-    Refused,
+    /// Proceed, or done.
+    Done = 0,
+    /// It could not be done.
+    Failed = 1,
+    /// Wrong usage.
+    Usage = 2,
+    /// Refused, the action is Block.
+    Refused = 3,
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        match exit {
-            Exit::Done => 0,
-            Exit::Failed => 1,
-            Exit::Usage => 2,
-            Exit::Refused => 3,
-        }
-        .into()
+        (exit as u8).into()
     }
 }
 
@@ -55,6 +51,20 @@ pub struct Io<'a> {
     pub out: &'a mut dyn Write,
     /// Everything else.
     pub err: &'a mut dyn Write,
+}
+
+impl Io<'_> {
+    /// One line on stderr; where it is closed, nobody is to be told.
+    fn say(&mut self, what: impl Display) {
+        let _ = writeln!(self.err, "skewguard: {what}");
+    }
+
+    /// Says what failed, and goes on.
+    fn note<E: Display>(&mut self, done: Result<(), E>) {
+        if let Err(error) = done {
+            self.say(error);
+        }
+    }
 }
 
 /// Refuses, at the first boot of an OpenShift node, a boot image that is too old for its cluster, and says why.
@@ -175,25 +185,25 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
     };
     done.unwrap_or_else(|failure| {
         if !is_broken_pipe(failure.as_ref()) {
-            let _ = writeln!(io.err, "skewguard: {failure}");
+            io.say(failure);
         }
         Exit::Failed
     })
 }
 
-/// The lock over what `enforce`, `allow` and `report` do to a node. That it cannot be had is said, and keeps neither the boot nor its admin.
-fn lock(root: &Root, patience: Duration, io: &mut Io<'_>) -> Option<Lock> {
-    Lock::take(root, patience).map_err(|error| writeln!(io.err, "skewguard: {error}; going on without the lock")).ok()
+/// The directory of `--root`, which stands for the node's `/`.
+fn open(root: &Path) -> Result<Root, String> {
+    Root::open(root).map_err(|error| format!("--root {}: {error}", root.display()))
 }
 
-/// Takes the message off the console, which is no reason to stop at where it fails.
-fn take_message_away(root: &Root, io: &mut Io<'_>) {
-    let done = console::restore(root)
-        .map_err(|error| error.to_string())
-        .and_then(|restored| if restored && root.is_live() { live::reload_prompts().map_err(|error| error.to_string()) } else { Ok(()) });
-    if let Err(error) = done {
-        let _ = writeln!(io.err, "skewguard: the message on the console: {error}");
-    }
+/// The lock over what `enforce`, `allow` and `report` do to a node. That it cannot be had is said, and keeps neither the boot nor its admin.
+fn lock(root: &Root, patience: Duration, io: &mut Io<'_>) -> Option<Lock> {
+    Lock::take(root, patience).map_err(|error| io.say(format_args!("{error}; going on without the lock"))).ok()
+}
+
+/// Takes what came of a change of the message on the console; that it failed is no reason to stop.
+fn change_message(root: &Root, changed: Result<bool, FileError>, io: &mut Io<'_>) {
+    io.note(live::show_change(root, changed).map_err(|error| format!("the message on the console: {error}")));
 }
 
 /// `skewguard check | head -1` is no failure worth a line.

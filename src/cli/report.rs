@@ -1,7 +1,7 @@
 //! `skewguard report`: tell the cluster; what `skewguard-report.service` runs.
 
 use super::{Exit, Failure, Io};
-use crate::console::{self, Change, Context, live, message};
+use crate::console::{self, Context, live, message};
 use crate::gate;
 use crate::node::bus::SYSTEM_BUS;
 use crate::node::identity::Identity;
@@ -36,7 +36,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let root = Root::open(&args.root).map_err(|error| format!("--root {}: {error}", args.root.display()))?;
+    let root = super::open(&args.root)?;
     let slash = Root::open(Path::new("/"))?;
     let kubeconfig = args.kubeconfig.as_deref().map(std::path::absolute).transpose()?;
     let kubeconfig = match &kubeconfig {
@@ -44,10 +44,9 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         None => None,
     };
     let allow = Allow { insecure: args.insecure_skip_tls_verify };
-    let live = root.is_live();
     // A message of a first boot that ended without taking it away, as by a power cut. skewguard.service leaves it: the kubelet waits for that.
     if root.exists(ENCAPSULATED_PATH).is_ok_and(|first_boot| !first_boot) && !gate::is_refused(&root) {
-        super::take_message_away(&root, io);
+        super::change_message(&root, console::restore(&root), io);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let end = runtime.block_on(async {
@@ -55,9 +54,9 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             root: &root,
             identity: Identity::read(&root, None).await,
             refresh: &|identity| identity.complete(&root),
-            bus: live.then_some(SYSTEM_BUS),
+            bus: root.is_live().then_some(SYSTEM_BUS),
             carrier: Network { root: &root, kubeconfig, allow, limits: Limits::default() },
-            watcher: Console { root: &root, live, err: io.err, journal: std::env::var_os("JOURNAL_STREAM").is_some() },
+            watcher: Console { root: &root, err: io.err, journal: std::env::var_os("JOURNAL_STREAM").is_some() },
             now: &SystemTime::now,
             chance: &chance,
             once: args.once,
@@ -73,7 +72,6 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 /// Lines to stderr, which is the journal in the service; the message on the console follows what the cluster knows.
 struct Console<'a> {
     root: &'a Root,
-    live: bool,
     err: &'a mut dyn Write,
     /// stderr is the journal (systemd.exec(5), `$JOURNAL_STREAM`), which takes a priority from the line (sd-daemon(3)).
     journal: bool,
@@ -98,21 +96,14 @@ impl Watcher for Console<'_> {
         // `enforce` or `allow` may be about to change what is said here.
         let Ok(_lock) = Lock::take(self.root, Lock::BOOT) else { return false };
         let context = Context { address: address.map(str::to_owned), cluster: knows.clone(), ..Context::load(self.root, verdict) };
-        let done = console::refresh(self.root, verdict, &context).map_err(|error| error.to_string()).and_then(|change| match change {
-            Change::Shown | Change::Restored if self.live => live::reload_prompts().map_err(|error| error.to_string()),
-            Change::Shown | Change::Restored | Change::Nothing => Ok(()),
-        });
-        if let Err(error) = done {
+        if let Err(error) = live::show_change(self.root, console::refresh(self.root, verdict, &context)) {
             self.line(Level::Warning, &format!("the message on the console: {error}"));
         }
         true
     }
 
     fn remediation(&self, verdict: &Verdict) -> String {
-        let help = verdict.policy.as_ref().and_then(|policy| policy.help_text.as_deref());
-        match help {
-            Some(help) => format!("{} {help}", message::remedy(verdict)),
-            None => message::remedy(verdict),
-        }
+        let help = verdict.policy.as_ref().and_then(|policy| policy.help_text.clone());
+        [message::remedy(verdict)].into_iter().chain(help).collect::<Vec<_>>().join(" ")
     }
 }

@@ -10,7 +10,8 @@
 //! Order of showing: motd, state, hard link, new file (renamed into place). Order of taking away: rename (or rewrite), hard link, state, motd.
 //! After a kill between any two of these `/etc/issue` is whole, and either direction can be taken again from the start.
 
-use super::message::{self, Context};
+use super::known::Context;
+use super::message::{self, Case};
 use crate::node::{FileError, Problem, Root, STAMP_PATH};
 use crate::text::hex;
 use crate::verdict::Verdict;
@@ -41,32 +42,19 @@ const AROUND_MAX: u64 = 64 * 1024;
 /// Largest [`STATE`] that is read, in bytes; older agents kept their messages in it.
 const STATE_MAX: u64 = 64 * 1024;
 
-/// What came of [`update`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    /// The message stands.
-    Shown,
-    /// The message is gone and everything is as it was.
-    Restored,
-    /// There was nothing to show and nothing to restore.
-    Nothing,
-}
-
 /// Whether a message still stands, from this boot or an earlier one. A file that cannot be looked at counts as none.
 pub fn pending_restore(root: &Root) -> bool {
     [MOTD, BESIDE, STATE, ASIDE].into_iter().any(|path| is_there(root, path))
 }
 
-/// Shows the message where the verdict has one, and else restores what was there before.
+/// Shows the message where the verdict has one, and else restores what was there before; whether anything was to be done.
 ///
 /// # Errors
 /// The kernel says no (read-only `/etc`, no space, no permission). Then `/etc/issue` is what it was, whole.
-pub fn update(root: &Root, verdict: &Verdict, context: &Context) -> Result<Change, FileError> {
-    if message::is_shown(verdict) {
-        show(root, message::is_held(verdict), &message::issue(verdict, context), &message::motd(verdict, context))?;
-        return Ok(Change::Shown);
-    }
-    Ok(if restore(root)? { Change::Restored } else { Change::Nothing })
+pub fn update(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool, FileError> {
+    let Some(case) = message::case(verdict) else { return restore(root) };
+    show(root, case == Case::Refused, &message::issue(verdict, context), &message::motd(verdict, context))?;
+    Ok(true)
 }
 
 /// Says anew what a message that stands says, as when the cluster was told; does nothing where none stands. Of a node that was let through
@@ -74,12 +62,12 @@ pub fn update(root: &Root, verdict: &Verdict, context: &Context) -> Result<Chang
 ///
 /// # Errors
 /// As [`update`].
-pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<Change, FileError> {
+pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool, FileError> {
     if verdict.gate.as_ref().is_some_and(|gate| gate.held) && !root.exists(STAMP_PATH)? {
-        return Ok(if restore(root)? { Change::Restored } else { Change::Nothing });
+        return restore(root);
     }
     if !pending_restore(root) {
-        return Ok(Change::Nothing);
+        return Ok(false);
     }
     // Where it cannot be kept, whoever writes the message next says less.
     let _ = context.save(root, verdict);
@@ -206,17 +194,14 @@ fn strip(text: &[u8]) -> Option<(usize, Vec<u8>)> {
     let mut rest = Vec::with_capacity(text.len());
     let mut first = None;
     let mut left = text;
-    while let Some(line) = left.split_inclusive(|byte| *byte == b'\n').next() {
-        let (taken, kept) = match message_length(left) {
-            Some(length) => {
-                first.get_or_insert(rest.len());
-                (length, 0)
-            }
-            None => (line.len(), line.len()),
-        };
-        let (here, after) = left.split_at(taken);
-        rest.extend_from_slice(here.get(..kept).unwrap_or_default());
-        left = after;
+    while let Some(line) = lines(left).next() {
+        let length = message_length(left);
+        if length.is_some() {
+            first.get_or_insert(rest.len());
+        } else {
+            rest.extend_from_slice(line);
+        }
+        left = left.split_at(length.unwrap_or(line.len())).1;
     }
     first.map(|at| (at, rest))
 }
@@ -228,7 +213,7 @@ fn message_length(text: &[u8]) -> Option<usize> {
     }
     let mut length = 0;
     let mut ends = false;
-    for line in text.split_inclusive(|byte| *byte == b'\n').take(message::LINES_MAX) {
+    for line in lines(text).take(message::LINES_MAX) {
         length += line.len();
         ends |= line.starts_with(b"Cluster ");
         if ends && line == b"\n" {
@@ -236,6 +221,13 @@ fn message_length(text: &[u8]) -> Option<usize> {
         }
     }
     None
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = text.split_inclusive(|byte| *byte == b'\n');
+    #[cfg(test)]
+    let lines = lines.inspect(|_| tests::count_line());
+    lines
 }
 
 fn digest(bytes: &[u8]) -> String {

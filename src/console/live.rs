@@ -1,7 +1,9 @@
 //! The console of the running system: its login prompts, `/dev/console` and the kernel log. Nothing here may hold up a boot.
 
-use super::message::{self, Context};
+use super::known::Context;
+use super::message;
 use crate::child;
+use crate::node::{FileError, Root};
 use crate::verdict::Verdict;
 use nix::fcntl::OFlag;
 use std::fs::{File, OpenOptions};
@@ -19,6 +21,11 @@ const RELOAD_MAX: Duration = Duration::from_secs(2);
 
 /// The file that waiting agettys watch.
 const RELOAD_FILE: &str = "/run/agetty.reload";
+
+/// Takes what came of a change of the message, and where it did change, has the login prompts of the running system show it.
+pub(crate) fn show_change(root: &Root, changed: Result<bool, FileError>) -> Result<(), Box<dyn std::error::Error>> {
+    if changed? && root.is_live() { Ok(reload_prompts()?) } else { Ok(()) }
+}
 
 /// Makes waiting login prompts print `/etc/issue` anew (agetty(8), `--reload`, since util-linux 2.26). Where the file that they watch is not
 /// there none waits; made by us, it would have an SELinux type that they may not watch.
@@ -48,18 +55,12 @@ pub(crate) fn announce(verdict: &Verdict, context: &Context) {
 }
 
 /// The short form with the line ends of a terminal that may be in raw mode.
-///
-/// # Errors
-/// The writer's.
 fn write_console(console: &mut dyn Write, verdict: &Verdict, context: &Context) -> Result<(), Error> {
     let text = message::short(verdict, context);
     console.write_all(format!("\r\n{}", text.replace('\n', "\r\n")).as_bytes())
 }
 
 /// One record, in one write as kmsg wants it: `<priority>text`. 3 is an error, 4 a warning (syslog(2)).
-///
-/// # Errors
-/// The writer's.
 fn write_kernel_log(kmsg: &mut dyn Write, verdict: &Verdict) -> Result<(), Error> {
     let priority = if verdict.blocks() { 3 } else { 4 };
     kmsg.write_all(format!("<{priority}>{}\n", message::kernel_log(verdict)).as_bytes())

@@ -3,38 +3,21 @@
 //! All of them hold on a terminal of 80x24, are plain ASCII, and never let text from a file or the network move a cursor or start an
 //! agetty escape.
 
+use super::known::Context;
 pub(super) use super::page::LINES as LINES_MAX;
 use super::page::{Page, Printer, TEXT, ascii};
 use super::platform::{Fix, Wanted, fix, installed_over, without_ssh};
-use crate::IMAGE_PATH;
 use crate::policy::POLICY_PATH;
 use crate::text::cut;
 use crate::verdict::{Action, ClusterKnows, Finding, Judged, LetThrough, Outcome, OverrideSource, Reason, Verdict};
 use crate::version::Scheme;
-
-/// What a message says beside the verdict.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Context {
-    /// The node's address for `ssh`. `None` where it is not known yet: the login prompt then has agetty's `\4` and `\6`, which follow the network.
-    pub address: Option<String>,
-    /// The full path of this program on the node.
-    pub program: String,
-    /// Whether the cluster knows.
-    pub cluster: ClusterKnows,
-}
-
-impl Default for Context {
-    fn default() -> Self {
-        Self { address: None, program: IMAGE_PATH.to_owned(), cluster: ClusterKnows::NotYet }
-    }
-}
 
 /// Longest path of this program that fits on the line behind an address; one found through `$PATH` is better than a cut one.
 const PROGRAM_MAX: usize = 28;
 
 /// What is to be said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Case {
+pub(super) enum Case {
     /// The node is held back.
     Refused,
     /// It was to be held back, but could not be.
@@ -43,7 +26,8 @@ enum Case {
     Warned,
 }
 
-fn case(verdict: &Verdict) -> Option<Case> {
+/// What the verdict has to say on the console; `None` where it has nothing, and what was shown before is taken away.
+pub(super) fn case(verdict: &Verdict) -> Option<Case> {
     match (verdict.verdict, verdict.action) {
         (_, Action::Block) => match &verdict.gate {
             Some(gate) if !gate.held => Some(Case::NotHeld),
@@ -60,14 +44,9 @@ fn case(verdict: &Verdict) -> Option<Case> {
     }
 }
 
-/// Whether the verdict is one for the console. Where it is not, the texts are empty and whatever was shown before is taken away.
+/// Whether the verdict is one for the console. Where it is not, all texts are empty.
 pub fn is_shown(verdict: &Verdict) -> bool {
     case(verdict).is_some()
-}
-
-/// Whether the verdict is one that holds the node back.
-pub(super) fn is_held(verdict: &Verdict) -> bool {
-    case(verdict) == Some(Case::Refused)
 }
 
 /// The message for the top of `/etc/issue`, with an empty line at its end; empty where there is nothing to say.
@@ -215,13 +194,14 @@ fn mode(verdict: &Verdict) -> Option<&str> {
 
 fn found(verdict: &Verdict) -> String {
     let Some(image) = verdict.judged_image() else { return "nothing: no file on this node names its boot image".to_owned() };
-    let known =
-        [image.rhel_version.as_ref().map(|rhel| format!("RHEL {rhel}")), image.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"))];
-    let known: Vec<String> = known.into_iter().flatten().collect();
     let known = match image.scheme {
         Scheme::Unknown => "not understood".to_owned(),
         Scheme::Fcos => "Fedora CoreOS".to_owned(),
-        Scheme::Legacy | Scheme::RhelVersioned | Scheme::Other(_) => known.join(", "),
+        Scheme::Legacy | Scheme::RhelVersioned | Scheme::Other(_) => {
+            let known = [("RHEL", &image.rhel_version), ("OCP", &image.ocp_version)];
+            let known = known.into_iter().filter_map(|(name, version)| Some(format!("{name} {}", version.as_ref()?)));
+            known.collect::<Vec<_>>().join(", ")
+        }
     };
     format!("{} {} ({})", subject(verdict), cut(&image.version, 34), cut(&known, 22))
 }
@@ -288,27 +268,26 @@ fn wanted_major(finding: &Finding) -> Wanted {
 
 fn let_in(page: &mut Page, context: &Context, printer: Printer) {
     let command = allow(context);
-    let or_boot = format!("{command} (or boot with skewguard=off)");
-    match (printer, &context.address) {
-        (Printer::Plain, _) => page.item("Let in", &command, 1),
+    let (first, second) = match (printer, &context.address) {
+        (Printer::Plain, _) => (Some(command), None),
         // agetty has no escape for "whichever there is". It fills in what it finds, and draws the prompt again when an address comes or goes.
         (Printer::Agetty, None) => {
             page.item_of_escapes("Let in", r"ssh core@\4 or \6");
-            page.item("", &or_boot, 1);
-            return;
+            (None, Some(command))
         }
-        (Printer::Agetty, Some(address)) => {
-            let whole = format!("ssh core@{address}, then: {command}");
+        (Printer::Agetty, Some(address)) => match format!("ssh core@{address}, then: {command}") {
+            whole if whole.len() <= TEXT => (Some(whole), None),
             // IPv6 addresses are long, and half a command is none.
-            if whole.len() > TEXT {
-                page.item("Let in", &format!("ssh core@{address}, then:"), 1);
-                page.item("", &or_boot, 1);
-                return;
-            }
-            page.item("Let in", &whole, 1);
-        }
+            _ => (Some(format!("ssh core@{address}, then:")), Some(command)),
+        },
+    };
+    if let Some(first) = first {
+        page.item("Let in", &first, 1);
     }
-    page.item("", without_ssh(std::env::consts::ARCH), 1);
+    match second {
+        Some(command) => page.item("", &format!("{command} (or boot with skewguard=off)"), 1),
+        None => page.item("", without_ssh(std::env::consts::ARCH), 1),
+    }
 }
 
 fn allow(context: &Context) -> String {
@@ -317,11 +296,9 @@ fn allow(context: &Context) -> String {
 }
 
 fn more(page: &mut Page, verdict: &Verdict) {
-    let help = verdict.policy.as_ref().map(|policy| (policy.help_text.as_deref(), policy.help_url.as_deref()));
     page.item("More", "journalctl -u skewguard, /run/skewguard/verdict.json", 1);
-    let (text, url) = help.unwrap_or_default();
-    let help: Vec<&str> = [text, url].into_iter().flatten().collect();
-    page.item("", &help.join(" "), 2);
+    let help = verdict.policy.iter().flat_map(|policy| [&policy.help_text, &policy.help_url]).flatten();
+    page.item("", &help.map(String::as_str).collect::<Vec<_>>().join(" "), 2);
 }
 
 fn cluster(knows: &ClusterKnows) -> String {

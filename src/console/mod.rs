@@ -11,5 +11,5 @@ pub mod install;
 pub mod live;
 pub mod message;
 
-pub use install::{Change, pending_restore, refresh, restore, update};
-pub use message::Context;
+pub use install::{pending_restore, refresh, restore, update};
+pub use known::Context;

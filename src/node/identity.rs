@@ -76,31 +76,21 @@ impl Identity {
             hostname: line("/etc/hostname"),
             machine_id: line("/etc/machine-id").filter(|id| id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit())),
             product_uuid: line("/sys/class/dmi/id/product_uuid"),
-            platform: cmdline::load(root, &mut Vec::new()).ok().and_then(|line| line.platform),
+            platform: cmdline::load(root, &mut Vec::new()).ok().and_then(|line| line.platform).as_deref().map(bounded),
             addresses: Vec::new(),
             mac_addresses: Vec::new(),
-        }
-    }
-
-    /// A copy that keeps the bounds of a report, whatever was put into it.
-    #[must_use]
-    pub fn bounded(&self) -> Self {
-        let cut = |text: &String| text.chars().filter(|c| matches!(c, ' '..='~')).take(NAME_MAX).collect::<String>();
-        let list = |list: &[String]| list.iter().take(ADDRESSES_MAX).map(cut).collect();
-        Self {
-            hostname: self.hostname.as_ref().map(cut),
-            machine_id: self.machine_id.as_ref().map(cut),
-            product_uuid: self.product_uuid.as_ref().map(cut),
-            platform: self.platform.as_ref().map(cut),
-            addresses: list(&self.addresses),
-            mac_addresses: list(&self.mac_addresses),
         }
     }
 }
 
 fn name_of(name: &str) -> Option<String> {
     let name = name.trim();
-    (!name.is_empty()).then(|| text::printable(name, NAME_MAX))
+    (!name.is_empty()).then(|| bounded(&text::word(name)))
+}
+
+/// As long as a report allows, escapes included.
+fn bounded(printable: &str) -> String {
+    printable.chars().take(NAME_MAX).collect()
 }
 
 /// Addresses and hardware addresses of the interfaces that are up.

@@ -93,9 +93,7 @@ mod tests {
                 "fifo" => nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap(),
                 _ => std::os::unix::fs::symlink("/etc/passwd", &path).unwrap(),
             }
-            let began = Instant::now();
-            assert!(Lock::take(&root, Lock::BOOT).is_err(), "{what}");
-            assert!(began.elapsed() < Lock::BOOT, "{what}");
+            assert!(Lock::take(&root, Duration::from_secs(100_000)).is_err(), "{what}");
         }
     }
 }

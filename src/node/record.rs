@@ -1,7 +1,7 @@
 //! What skewguard keeps on a node: the record of its first run (the boot image, before anything was rebased), and the verdicts.
 
 use super::{FileError, Root};
-use crate::verdict::Verdict;
+use crate::verdict::{BootImage, Verdict};
 use crate::version::ImageVersion;
 use crate::{API_VERSION, text};
 use serde::{Deserialize, Serialize};
@@ -34,14 +34,14 @@ pub struct Record {
 
 impl Record {
     /// A record of a first run.
-    pub fn new(version: Option<&ImageVersion>, path: Option<&str>, ostree: Option<&str>) -> Self {
+    pub fn new(image: Option<&BootImage>, ostree: Option<&str>) -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),
-            version: version.map(|version| version.text().to_owned()),
-            path: path.map(str::to_owned),
+            version: image.map(|image| image.version.text().to_owned()),
+            path: image.map(|image| image.path.clone()),
             ostree: ostree.map(text::word),
-            rhel: version.and_then(ImageVersion::rhel).is_some_and(|rhel| rhel.minor == Some(0)),
+            rhel: image.and_then(|image| image.version.rhel()).is_some_and(|rhel| rhel.minor == Some(0)),
         }
     }
 

@@ -193,7 +193,7 @@ impl BootImageReport {
             r#override: verdict.r#override,
             findings: list(LIST_MAX, FINDINGS_BYTES_MAX, verdict.findings.iter().map(finding)),
             warnings: list(LIST_MAX, LIST_BYTES_MAX, verdict.warnings.iter().map(|warning| text(warning))),
-            node: node(source.identity),
+            node: source.identity.clone(),
             scope: scope(verdict),
             impact: impact(verdict),
             remediation: Remediation {
@@ -251,15 +251,6 @@ fn list<T: Serialize>(most: usize, bytes: usize, items: impl Iterator<Item = T>)
         })
     };
     items.take(most).take_while(|item| fits(item)).collect()
-}
-
-fn node(identity: &Identity) -> Identity {
-    let node = identity.bounded();
-    Identity {
-        addresses: list(LIST_MAX, LIST_BYTES_MAX, node.addresses.into_iter()),
-        mac_addresses: list(LIST_MAX, LIST_BYTES_MAX, node.mac_addresses.into_iter()),
-        ..node
-    }
 }
 
 /// The boot image, every text of it bounded.

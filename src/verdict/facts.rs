@@ -22,16 +22,16 @@ pub struct BootImage {
 #[serde(rename_all = "camelCase")]
 pub struct Target {
     /// OCP release, from the annotation `machineconfiguration.openshift.io/release-image-version`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<String>,
     /// MachineConfigPool, from `metadata.ownerReferences`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
     /// `metadata.name`, `rendered-worker-…`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_config: Option<String>,
     /// `spec.osImageURL`.
-    #[serde(default, rename = "osImageURL", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "osImageURL", skip_serializing_if = "Option::is_none")]
     pub os_image_url: Option<String>,
 }
 
@@ -52,13 +52,13 @@ pub enum TargetInput {
 #[serde(rename_all = "camelCase")]
 pub struct Deployment {
     /// The `ostree=` kernel argument.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ostree: Option<String>,
     /// `container-image-reference` from the deployment's origin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub container_image_reference: Option<String>,
     /// What it is by its own os-release, where that is not the boot image: what was put in place of that before the first boot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<BootImageStatus>,
     /// How it stands to the boot image.
     #[serde(flatten)]

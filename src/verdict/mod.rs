@@ -130,7 +130,7 @@ pub struct Finding {
     /// How it came out.
     pub result: RuleResult,
     /// What the boot image, or the booted deployment where that is judged, has; absent where unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub have: Option<String>,
     /// What the policy wants.
     pub want: String,
@@ -147,22 +147,22 @@ pub struct BootImageStatus {
     /// Its scheme.
     pub scheme: Scheme,
     /// RHEL `major.minor`, or only the major where that is all that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rhel_version: Option<String>,
     /// OCP `x.y`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ocp_version: Option<String>,
     /// `YYYY-MM-DD`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub build_date: Option<String>,
     /// The number of the build on that date or stamp.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub build_number: Option<u32>,
     /// Where it was read; absent in `inspect`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<ImageSource>,
     /// The file it was read from; absent in `inspect`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
 
@@ -194,19 +194,19 @@ pub struct PolicyStatus {
     /// The file, or the served config that carried it.
     pub path: String,
     /// `sha256:` and the hex digest of the policy's bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// The mode as the policy says it; absent where it could not be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     /// The release of the chosen limit; absent for a limit without release, and where none was chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_release: Option<String>,
     /// Whom to ask, from the policy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub help_text: Option<String>,
     /// Where to read more, from the policy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub help_url: Option<String>,
 }
 
@@ -220,7 +220,7 @@ pub struct GateStatus {
     #[serde(default)]
     pub units: Vec<String>,
     /// Why the node could not be held, or what of it is in doubt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
@@ -241,13 +241,13 @@ pub struct Verdict {
     /// Why, as one line for a person.
     pub message: String,
     /// Why a refusal does not block; absent where it does, and of other verdicts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub let_through: Option<LetThrough>,
     /// Every rule of the chosen limit, in the order of their rank.
     #[serde(default)]
     pub findings: Vec<Finding>,
     /// The boot image; absent where no source names it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub boot_image: Option<BootImageStatus>,
     /// What the findings are about.
     #[serde(default)]
@@ -256,7 +256,7 @@ pub struct Verdict {
     #[serde(default)]
     pub target: Target,
     /// The policy; absent where none was delivered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyStatus>,
     /// The override in force; `null` without one.
     #[serde(default)]
@@ -268,10 +268,10 @@ pub struct Verdict {
     #[serde(default)]
     pub deployment: Deployment,
     /// `ignition.platform.id` from the kernel command line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
     /// What the gate did; only after `enforce` had something to refuse.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateStatus>,
 }
 

@@ -4,7 +4,7 @@ use crate::{Node, REFUSED};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn a_node_that_was_let_through_stays_so_whatever_ran_beside_it() {
@@ -41,12 +41,11 @@ fn whoever_keeps_the_lock_does_not_keep_the_boot() {
     while !is_locked(&node.path("run/skewguard/lock")) {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let began = Instant::now();
     let output = node.run("enforce");
     assert_eq!(output.status.code(), Some(3));
     let note = "skewguard: /run/skewguard/lock: is locked by another skewguard; going on without the lock\n";
     assert!(crate::stderr(&output).starts_with(note), "{output:?}");
-    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(keeper.try_wait().expect("asked").is_none(), "the lock was kept all the while");
     // A person waits until a boot's decision has come to its end.
     let allow = node.program("allow").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("skewguard starts");
     std::thread::sleep(Duration::from_secs(4));

@@ -100,7 +100,8 @@ fn text() -> impl Strategy<Value = String> {
         "[\u{0}-\u{1f}\u{7f}-\u{9f}\u{202e}\\\\]{0,40}",
         Just("x".repeat(100_000)),
         Just("\"".repeat(5000)),
-        Just("\u{1b}".repeat(5000))
+        Just("\u{1b}".repeat(5000)),
+        Just("\u{1b}".repeat(400))
     ]
 }
 
@@ -129,10 +130,16 @@ proptest! {
             rule: Reason::DeniedVersion, result: RuleResult::Fail, have: text(1), want: texts[2].clone(), message: texts[3].clone(),
         };
         verdict.findings = vec![finding; lists];
-        let identity = Identity {
-            hostname: text(0), machine_id: text(1), product_uuid: text(2), platform: text(3),
-            addresses: vec![texts[4].clone(); lists], mac_addresses: vec![texts[5].clone(); lists],
-        };
+        // An identity is made printable and bounded where it is read.
+        let node = tempfile::tempdir().unwrap();
+        let platform = format!("ignition.platform.id={}", texts[3]);
+        let files = [("etc/hostname", &texts[0]), ("etc/machine-id", &texts[1]), ("sys/class/dmi/id/product_uuid", &texts[2]), ("proc/cmdline", &platform)];
+        for (path, content) in files {
+            let path = node.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, content).unwrap();
+        }
+        let identity = Identity::from_files(&skewguard::node::Root::open(node.path()).unwrap());
         check(&verdict, &identity, seconds);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::world::{Powers, alone};
 use crate::{allowed, refused};
-use skewguard::console::{self, Change, Context};
+use skewguard::console::{self, Context};
 use skewguard::node::Root;
 use std::fs;
 use std::path::Path;
@@ -39,12 +39,12 @@ fn a_read_only_etc_is_an_error_and_nothing_changes() {
 
         // Once it can be written again, a later boot shows or cleans up.
         sh(&format!("mount -o remount,bind,rw {world}/etc"));
-        assert_eq!(console::update(&root, &refused(), &Context::default()).expect("writable"), Change::Shown);
+        assert!(console::update(&root, &refused(), &Context::default()).expect("writable"));
         sh(&format!("mount -o remount,bind,ro {world}/etc"));
         console::update(&root, &allowed(), &Context::default()).expect_err("/etc is read-only");
         assert!(console::pending_restore(&root), "it is still to be restored");
         sh(&format!("mount -o remount,bind,rw {world}/etc"));
-        assert_eq!(console::update(&root, &allowed(), &Context::default()).expect("writable"), Change::Restored);
+        assert!(console::update(&root, &allowed(), &Context::default()).expect("writable"));
         assert_eq!(listing(&format!("{world}/etc")), before);
     });
 }
@@ -61,7 +61,7 @@ fn a_full_disk_at_any_point_leaves_the_old_file_or_the_new_one() {
             sh(&format!("cat /dev/zero > {world}/filler || :; truncate -s -$(({free} * 4096)) {world}/filler"));
             match console::update(&root, &refused(), &Context::default()) {
                 Ok(change) => {
-                    assert_eq!(change, Change::Shown);
+                    assert!(change && console::pending_restore(&root));
                     shown += 1;
                 }
                 Err(error) => {
@@ -124,9 +124,9 @@ fn an_unreadable_issue_is_kept_and_not_repeated() {
     alone("files::an_unreadable_issue_is_kept_and_not_repeated", &script, Powers::None, |world| {
         let root = Root::open(Path::new(world)).expect("the tree");
         assert!(fs::read(format!("{world}/etc/issue")).is_err(), "the test needs a file that it cannot read");
-        assert_eq!(console::update(&root, &refused(), &Context::default()).expect("shown"), Change::Shown);
+        assert!(console::update(&root, &refused(), &Context::default()).expect("shown"));
         assert!(fs::read_to_string(format!("{world}/etc/issue")).expect("ours").ends_with("skewguard-report)\n\n"));
-        assert_eq!(console::update(&root, &allowed(), &Context::default()).expect("restored"), Change::Restored);
+        assert!(console::update(&root, &allowed(), &Context::default()).expect("restored"));
         sh(&format!("chmod 600 {world}/etc/issue"));
         assert_eq!(fs::read_to_string(format!("{world}/etc/issue")).expect("readable now"), "secret\n");
     });

@@ -12,16 +12,14 @@ pub(super) fn render(verdict: &Verdict) -> String {
     };
     line("action", action(verdict));
     line("reason", verdict.reason.to_string());
-    match &verdict.boot_image {
-        Some(image) => {
-            line("boot image", format!("{} ({})", image.version, known(image)));
+    if verdict.boot_image.is_none() {
+        line("boot image", "unknown: no source on this node names it".to_owned());
+    }
+    for (name, what, image) in [("boot image", "", &verdict.boot_image), ("judged", "the booted deployment, ", &verdict.deployment.image)] {
+        if let Some(image) = image {
+            line(name, format!("{what}{} ({})", image.version, known(image)));
             line("", format!("read from {}", image.path.as_deref().unwrap_or("an unknown place")));
         }
-        None => line("boot image", "unknown: no source on this node names it".to_owned()),
-    }
-    if let Some(image) = &verdict.deployment.image {
-        line("judged", format!("the booted deployment, {} ({})", image.version, known(image)));
-        line("", format!("read from {}", image.path.as_deref().unwrap_or("an unknown place")));
     }
     let unknown = || "unknown".to_owned();
     let target = &verdict.target;
