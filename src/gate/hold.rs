@@ -219,8 +219,8 @@ async fn are_down(manager: &Manager<'_>, units: &[String]) -> Result<(), GateErr
     Ok(())
 }
 
-/// Does `work` on one connection to systemd after the other, until one of them answers: the bus, a new one, systemctl, and then
-/// again, for a systemd that executes itself anew has neither for a moment. What systemd refuses is asked once on each way.
+/// Does `work` on one connection to systemd after the other, until one of them answers: the bus, systemctl, and then
+/// both again, for a systemd that executes itself anew has neither for a moment. What systemd refuses is asked once on each way.
 async fn on_any_connection<T>(
     systemd: &Systemd,
     deadline: Instant,
@@ -230,7 +230,7 @@ async fn on_any_connection<T>(
     let mut pauses = PAUSES.into_iter();
     loop {
         let (mut refused, mut may_pass) = (None, false);
-        for route in [Route::Bus, Route::Bus, Route::Systemctl] {
+        for route in [Route::Bus, Route::Systemctl] {
             let error = match Manager::connect(systemd, route, deadline).await {
                 Ok(manager) => match work(&manager).await {
                     Err(error) => error,

@@ -31,12 +31,13 @@ pub struct Systemd {
     /// `systemctl`, which as root speaks to systemd over a socket of its own, `/run/systemd/private`: no bus is needed between the two. (systemd
     /// answers there under a name that zbus takes for no sender's.)
     pub systemctl: PathBuf,
-    /// Longest wait for one answer.
+    /// Longest wait for one answer on the bus.
     pub answer: Duration,
-    /// Longest wait for a reload, which runs every generator: on an overcommitted host that takes many seconds.
+    /// Longest wait there for a reload, which runs every generator: on an overcommitted host that takes many seconds.
     pub reload: Duration,
-    /// Longest wait for everything: the unit has 30 seconds in all, and the message still has to be written after this. Generous, because only
-    /// a node to refuse waits for it.
+    /// Longest wait for everything: the unit has 50 seconds in all, and the message still has to be written after this. Generous, because only
+    /// a node to refuse waits for it. And longer than systemd 239 is silent after a reload where the bus hangs: it asks the bus for all names,
+    /// and answers nobody until that has come to nothing, after 25 seconds (`manager_dispatch_sync_bus_names`, `BUS_DEFAULT_TIMEOUT`).
     pub whole: Duration,
 }
 
@@ -48,7 +49,7 @@ impl Systemd {
             systemctl: PathBuf::from("/usr/bin/systemctl"),
             answer: Duration::from_secs(4),
             reload: Duration::from_secs(10),
-            whole: Duration::from_secs(22),
+            whole: Duration::from_secs(40),
         }
     }
 }
@@ -161,15 +162,14 @@ impl<'a> Manager<'a> {
 
     /// Has the manager start or stop `unit`, which only queues it.
     async fn queue(&self, method: &str, command: &str, unit: &str) -> Result<(), SystemdError> {
-        let Some(bus) = &self.bus else { return self.systemctl(&["--no-block", command, "--", unit], self.systemd.answer).map(drop) };
+        let Some(bus) = &self.bus else { return self.systemctl(&["--no-block", command, "--", unit]).map(drop) };
         let to = (MANAGER_PATH, MANAGER, method);
         self.call::<_, OwnedObjectPath>(bus, to, &(unit, "replace"), method, self.systemd.answer).await.map(drop)
     }
 
-    /// What systemctl prints.
-    fn systemctl(&self, args: &[&str], most: Duration) -> Result<String, SystemdError> {
-        let until = self.deadline.min(Instant::now() + most).into_std();
-        child::run(Command::new(&self.systemd.systemctl).args(args), until).map_err(|error| {
+    /// What systemctl prints. Nobody stands between it and systemd, so one that waits has all the time there is: asking anew would not be faster.
+    fn systemctl(&self, args: &[&str]) -> Result<String, SystemdError> {
+        child::run(Command::new(&self.systemd.systemctl).args(args), self.deadline.into_std()).map_err(|error| {
             let what = args.join(" ");
             match error.kind() {
                 ErrorKind::TimedOut => SystemdError::Timeout { what },
@@ -181,7 +181,7 @@ impl<'a> Manager<'a> {
     /// How `unit` stands, in one question; it is loaded if it was not.
     pub(super) async fn state(&self, unit: &str) -> Result<UnitState, SystemdError> {
         let Some(bus) = &self.bus else {
-            return Ok(state_in(&self.systemctl(&["show", ASKED, "--", unit], self.systemd.answer)?));
+            return Ok(state_in(&self.systemctl(&["show", ASKED, "--", unit])?));
         };
         let what = format!("properties of {unit}");
         let (path, most) = (object_path(unit), self.systemd.answer);
@@ -206,7 +206,7 @@ impl<'a> Manager<'a> {
     pub(super) async fn reload(&self) -> Result<(), SystemdError> {
         match &self.bus {
             Some(bus) => self.call(bus, (MANAGER_PATH, MANAGER, "Reload"), &(), "Reload", self.systemd.reload).await,
-            None => self.systemctl(&["daemon-reload"], self.systemd.reload).map(drop),
+            None => self.systemctl(&["daemon-reload"]).map(drop),
         }
     }
 
@@ -222,7 +222,7 @@ impl<'a> Manager<'a> {
                 let to = (MANAGER_PATH, MANAGER, "ResetFailedUnit");
                 self.call::<_, ()>(bus, to, &(unit,), "ResetFailedUnit", self.systemd.answer).await
             }
-            None => self.systemctl(&["reset-failed", "--", unit], self.systemd.answer).map(drop),
+            None => self.systemctl(&["reset-failed", "--", unit]).map(drop),
         };
         match done {
             Err(SystemdError::Refused { why, .. }) if why.starts_with("org.freedesktop.systemd1.NoSuchUnit") => Ok(()),

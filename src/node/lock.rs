@@ -15,11 +15,11 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub struct Lock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
 
 impl Lock {
-    /// How long a boot waits for another process of ours: `skewguard.service` has 30 seconds in all, and a hold may take most of them.
+    /// How long a boot waits for another process of ours: `skewguard.service` has 50 seconds in all, and a hold may take most of them.
     pub const BOOT: Duration = Duration::from_secs(3);
 
     /// How long a person waits: longer than `skewguard.service` may take.
-    pub const PERSON: Duration = Duration::from_secs(35);
+    pub const PERSON: Duration = Duration::from_secs(55);
 
     /// Takes the lock, and waits as long as `patience` for another process to give it back.
     ///

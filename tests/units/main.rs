@@ -180,7 +180,7 @@ fn the_conditions_and_the_decision_are_about_the_files_that_the_code_writes() {
     assert_eq!(values(&own, "ConditionPathExists"), conditions);
     assert_eq!(
         values(&own, "ExecStart"),
-        ["-/usr/bin/timeout -v -k 2 30 /usr/bin/skewguard enforce".to_owned(), format!("+/usr/bin/test ! -e {STAMP_PATH}")]
+        ["-/usr/bin/timeout -v -k 2 50 /usr/bin/skewguard enforce".to_owned(), format!("+/usr/bin/test ! -e {STAMP_PATH}")]
     );
 }
 
