@@ -1,6 +1,6 @@
 """Every verdict, on a node that really boots."""
 
-from ..looks import ALLOWING, goes_on, journal_entry, policy, refused, silent
+from ..looks import ALLOWING, ISSUE_LINK, goes_on, journal_entry, policy, refused, silent
 from ..scenario import scenario
 from ..stand_in import BOOT, NEXT, TARGET
 
@@ -102,6 +102,26 @@ def warn(world):
     journal_entry(world.expect, second, "Refused", "Proceed", "BelowMinimumOCPVersion", before=True, **FACTS)
     world.expect.contains(first.console.text(), [
         "skewguard: WARNING: THE BOOT IMAGE OF THIS NODE IS TOO OLD FOR THIS CLUSTER", OLD], "the console")
+
+
+@scenario("warn-joins-at-once", "mode Warn and nothing to rebase: the kubelet starts in this boot, on an untouched /etc/issue")
+def warn_at_once(world):
+    nothing_to_do = ("[Service]\nExecStart=\nExecStart=/usr/libexec/stand-in rebase-not-needed\n"
+                     "ExecStart=/usr/bin/rm /etc/ignition-machine-config-encapsulated.json\n")
+    node = world.node(policy=policy(mode="Warn"), files={
+        "/etc/systemd/system/machine-config-daemon-firstboot.service.d/50-nothing-to-do.conf": nothing_to_do})
+    boot = node.boot().settle()
+    expect = world.expect
+    expect.contains(" ".join(boot.ran()), ["rebase-not-needed", "crio.service", "kubelet.service"], "what ran")
+    expect.equal(boot.failed(), [], "systemctl --failed")
+    # A MachineConfig may own it, and its daemon compares it as soon as the kubelet runs.
+    expect.equal(boot.shell("readlink /etc/issue || true").strip(), ISSUE_LINK, "/etc/issue as it was, a link")
+    expect.contains(boot.console.text(), ["WARNING: THE BOOT IMAGE OF THIS NODE IS TOO OLD FOR THIS CLUSTER", OLD], "the console")
+    boot.power_off()
+    second = node.boot().settle()
+    expect.equal(second.shell("ls /etc/issue.d/skewguard.issue /etc/motd.d/skewguard 2>/dev/null || true").strip(), "",
+                 "messages in the next boot")
+    silent(expect, second)
 
 
 @scenario("no-policy", "no policy delivered: nothing is decided, nothing is shown")

@@ -4,8 +4,10 @@ As in s20_gate.py, every node here has a boot image that its policy refuses.
 """
 
 import shutil
+import time
 
 from ..looks import HELD_B, goes_on, policy, refused
+from ..nspawn import BootError
 from ..scenario import scenario
 from ..stand_in import EACH
 from .s20_gate import AGENT, REAL, cannot_hold, script, unsandboxed
@@ -63,3 +65,16 @@ def late_var(world):
         boot.shell("mount -t tmpfs late /var/lib && mkdir -p /var/lib/kubelet /var/lib/systemd")
         boot.machine.run("/usr/bin/skewguard allow")
         goes_on(world, node, boot)
+
+
+@scenario("trouble-frozen", "the machine is frozen for 15 s once the first drop-in is there, and its clocks go on: held")
+def frozen(world):
+    drop_in = "ls /run/systemd/system/*.d/50-skewguard.conf"
+    for node in nodes(world, f'{REAL} "$@" &\n(until {drop_in}; do kill -0 $! || break; done) >/dev/null 2>&1\ntouch /var/freeze\nwait $!'):
+        boot = node.boot()
+        while not (node.var / "freeze").exists():
+            if boot.machine.ended() or time.monotonic() > boot.deadline:
+                raise BootError("no drop-in of skewguard on the node")
+            time.sleep(0.001)
+        boot.machine.freeze(15)
+        look(world, node, boot.settle())
