@@ -163,7 +163,7 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__audit)
-            opts="-h --policy --target --from --output --help"
+            opts="-h --policy --target --from --kubeconfig --context --print-commands --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -178,6 +178,14 @@ _skewguard() {
                     return 0
                     ;;
                 --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

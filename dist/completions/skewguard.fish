@@ -74,8 +74,11 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_s
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l policy -d 'The policy to try; it is judged as if its mode were Enforce' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l target -d 'Release to ask about, such as the one to upgrade to. Default: the cluster\'s own' -r
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l from -d 'What `oc get -o json` printed, or must-gather\'s like it; - is standard input' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l kubeconfig -d 'The kubeconfig to use, instead of those that oc finds' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l context -d 'The context to use, instead of the current one' -r
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l output -d 'Text for a person, or one JSON object; its fields are only ever added' -r -f -a "text\t'For a person'
 json\t'For a script; fields are only ever added'"
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l print-commands -d 'Print the commands that gather what --from reads, and do nothing else'
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "machineconfig" -d 'One MachineConfig for a pool: policy, units and binary (YAML)'

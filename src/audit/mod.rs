@@ -1,9 +1,12 @@
-//! What a policy would refuse in a whole cluster: for each set of machines the verdict on the next node of it (pure).
+//! What a policy would refuse in a whole cluster: for each set of machines the verdict on the next node of it.
 //!
-//! [`Objects`] and a policy go in, a [`BootImageAudit`] comes out, which [`text`] shows to a person. What no object says stays unknown.
+//! [`Objects`] and a policy go in, a [`BootImageAudit`] comes out, which [`text`] shows to a person: all of that is pure. What no object says stays
+//! unknown. [`fetch`] reads the objects from an API server, as whom [`kubeconfig`] says.
 
+pub mod fetch;
 mod image;
 mod known;
+pub mod kubeconfig;
 pub mod objects;
 mod sets;
 mod skew;

@@ -459,7 +459,7 @@ impl Objects {
             .try_for_each(|document| self.add_page(document?.get(), None).map(|_| ()))
     }
 
-    /// Adds one object or list, whose items are of this `apiVersion` and kind where they do not say so themselves.
+    /// Adds one object or list, of this `apiVersion` and kind where that is known.
     ///
     /// # Errors
     /// As [`Self::add_file`].
@@ -470,15 +470,22 @@ impl Objects {
             return Ok(ListMetadata::default());
         };
         for item in items {
+            if let Some((api_version, kind)) = of {
+                self.add(api_version, kind, item.get())?;
+                continue;
+            }
             let own: Head<'_> = serde_json::from_str(item.get())?;
-            match (own.kind.is_empty(), of) {
-                (true, Some((api_version, kind))) => self.add(api_version, kind, item.get())?,
-                // A `MachineSetList` as the API server sends it: only the list has a kind.
-                (true, None) => self.add(&head.api_version, head.kind.strip_suffix("List").unwrap_or_default(), item.get())?,
-                (false, _) => self.add(&own.api_version, &own.kind, item.get())?,
+            // A `MachineSetList` as the API server sends it: only the list has a kind.
+            match own.kind.is_empty() {
+                true => self.add(&head.api_version, head.kind.strip_suffix("List").unwrap_or_default(), item.get())?,
+                false => self.add(&own.api_version, &own.kind, item.get())?,
             }
         }
         Ok(serde_json::from_str::<ListHead>(document)?.metadata)
+    }
+
+    pub(super) fn has_cluster_api(&self) -> bool {
+        !self.cluster_api_sets.is_empty()
     }
 
     fn add(&mut self, api_version: &str, kind: &str, json: &str) -> Result<(), ReadError> {

@@ -1,8 +1,12 @@
 //! `skewguard audit`: what a policy would refuse in a whole cluster. Reads, prints, changes nothing.
 
 use super::{Exit, Failure, Io, TextOrJson};
+use crate::audit::fetch::{self, INFRASTRUCTURE, MAX_ANSWER, NoReply, RESOURCES, Reply, Server, fetch};
+use crate::audit::kubeconfig::Source;
 use crate::audit::{Objects, Question, Unread, audit, text};
+use crate::node::Root;
 use crate::policy::{self, MAX_BYTES};
+use crate::report::transport::{CURL, Choice, Limits, Request, Transport};
 use crate::text::{hex, word};
 use crate::verdict::PolicyInput;
 use crate::version::Release;
@@ -10,6 +14,7 @@ use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The most that is read of one file.
 const MAX_FILE: u64 = 512 << 20;
@@ -19,21 +24,37 @@ const MAX_FILE: u64 = 512 << 20;
 Exit status: 0 of what is known nothing would be refused, 1 it could not look at everything that makes nodes, 2 wrong usage, \
 3 something would be refused.
 
+Reads with get and list only; `skewguard render manifests --auditor` has the least ClusterRole for it. Kubeconfigs are found as oc finds them: \
+KUBECONFIG, then ~/.kube/config.
+
 Examples:
-  skewguard audit --policy policy.json --from *.json
-  skewguard audit --policy policy.json --target 4.22.0 --from *.json
-  skewguard audit --policy policy.json --output json --from *.json |
-    jq -r '.sets[] | select(.action == \"Block\") | .name'")]
+  skewguard audit --policy policy.json
+  skewguard audit --policy policy.json --target 4.22
+  skewguard audit --policy policy.json --output json |
+    jq -r '.sets[] | select(.action == \"Block\") | .name'
+
+For a cluster that cannot be reached from here, or a must-gather:
+  skewguard audit --print-commands >gather.sh
+  skewguard audit --policy policy.json --from objects/*.json")]
 pub(super) struct Args {
     /// The policy to try; it is judged as if its mode were Enforce.
-    #[arg(long, value_name = "FILE")]
-    policy: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "print_commands")]
+    policy: Option<PathBuf>,
     /// Release to ask about, such as the one to upgrade to. Default: the cluster's own.
     #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
     target: Option<String>,
     /// What `oc get -o json` printed, or must-gather's like it; - is standard input.
-    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
     from: Vec<PathBuf>,
+    /// The kubeconfig to use, instead of those that oc finds.
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// The context to use, instead of the current one.
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// Print the commands that gather what --from reads, and do nothing else.
+    #[arg(long, conflicts_with_all = ["policy", "from", "kubeconfig", "context", "target"])]
+    print_commands: bool,
     /// Text for a person, or one JSON object; its fields are only ever added.
     #[arg(long, value_enum, default_value = "text")]
     output: TextOrJson,
@@ -46,13 +67,20 @@ fn parse_release(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let policy = policy_file(&args.policy)?;
+    let Some(policy) = &args.policy else {
+        io.out.write_all(commands().as_bytes())?;
+        return Ok(Exit::Done);
+    };
+    let policy = policy_file(policy)?;
     let mut objects = Objects::default();
     let mut unread = Vec::new();
     for path in &args.from {
         if let Err(why) = read(path, &mut objects) {
             unread.push(Unread { what: named(path), why, hides_sets: true });
         }
+    }
+    if args.from.is_empty() {
+        unread = from_server(args, &mut objects, io)?;
     }
     let result = audit(&objects, Question { policy: &policy, release: args.target.as_deref(), unread });
     if result.sets.is_empty() {
@@ -70,6 +98,60 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         0 => Exit::Done,
         _ => Exit::Refused,
     })
+}
+
+/// What gathers the objects, for a shell. What the cluster does not have leaves no file.
+fn commands() -> String {
+    let mut script = "mkdir -p objects\n".to_owned();
+    for fetch::Resource { group, plural, one, .. } in RESOURCES {
+        let resource = if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") };
+        let which = match one {
+            None => "-A".to_owned(),
+            Some((None, name)) => name.to_owned(),
+            Some((Some(namespace), name)) => format!("-n {namespace} {name}"),
+        };
+        script += &format!("oc get {resource} {which} -o json >objects/{resource}.json || rm objects/{resource}.json\n");
+    }
+    script += &format!(
+        "for resource in $(oc api-resources --api-group={INFRASTRUCTURE} -o name | grep -E 'machines\\.|machinetemplates\\.'); do\n  \
+         oc get $resource -A -o json >objects/$resource.json || rm objects/$resource.json\ndone\n"
+    );
+    script
+}
+
+/// The API server, over the report's transport.
+struct Network(Transport);
+
+impl Server for Network {
+    async fn get(&self, path: &str) -> Result<Reply, NoReply> {
+        let request = Request { method: "GET", path: path.to_owned(), body: Vec::new() };
+        match self.0.send(&request).await {
+            Ok(response) => Ok(Reply { status: response.status, retry_after: response.retry_after, body: response.body }),
+            Err(error) => Err(NoReply { is_passing: error.failure.is_passing(), why: error.to_string() }),
+        }
+    }
+}
+
+fn from_server(args: &Args, objects: &mut Objects, io: &mut Io<'_>) -> Result<Vec<Unread>, Failure> {
+    let source = Source::find(args.kubeconfig.as_deref(), std::env::var_os("KUBECONFIG"), std::env::var_os("HOME"))?;
+    let kubeconfig = source.load(args.context.as_deref())?;
+    let choice = Choice::for_host(&Root::open(Path::new("/"))?)?;
+    let limits = Limits { body: MAX_ANSWER, ..Limits::default() };
+    let network = Network(Transport::new(choice, &kubeconfig, limits, CURL.into())?);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (began, is_watched) = (Instant::now(), std::io::stderr().is_terminal());
+    let mut shown = false;
+    let mut watch = |resource: &str, count: usize| {
+        if is_watched && began.elapsed() > Duration::from_secs(1) {
+            shown = true;
+            let _ = write!(io.err, "\r\x1b[Kreading {resource}: {count}");
+        }
+    };
+    let unread = runtime.block_on(fetch(&network, objects, &mut watch));
+    if shown {
+        write!(io.err, "\r\x1b[K")?;
+    }
+    Ok(unread?)
 }
 
 fn named(path: &Path) -> String {

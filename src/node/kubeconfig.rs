@@ -11,6 +11,9 @@ pub use certificate::node_name;
 pub use parse::parse;
 pub use server::Server;
 
+#[cfg(feature = "author")]
+pub(crate) use yaml::{Tree, read as read_tree};
+
 use super::{FileError, Root};
 use std::fmt;
 use zeroize::Zeroizing;
@@ -22,7 +25,7 @@ pub const BOOTSTRAP_KUBECONFIG: &str = "/etc/kubernetes/kubeconfig";
 pub const KUBELET_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
 
 /// A kubeconfig, and each file it names, is read up to this many bytes.
-const MAX_BYTES: u64 = 512 * 1024;
+pub(crate) const MAX_BYTES: u64 = 512 * 1024;
 
 const MISSING: &str = "there is no such file";
 

@@ -5,8 +5,12 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg(feature = "author")]
 
+#[path = "../support/apiserver/mod.rs"]
+mod apiserver;
 mod bad_input;
 mod fixtures;
+mod kubeconfigs;
+mod served;
 mod unknown;
 
 use skewguard::cli::{Exit, Io};

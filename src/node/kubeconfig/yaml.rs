@@ -17,7 +17,7 @@ const MAX_MARKS: usize = 32 * 1024;
 
 /// What was read. Some of its texts are secrets: all are wiped when it is dropped.
 #[derive(Debug)]
-pub(super) struct Tree(pub(super) Value);
+pub(crate) struct Tree(pub(crate) Value);
 
 impl Drop for Tree {
     fn drop(&mut self) {
@@ -44,7 +44,7 @@ enum Open {
 ///
 /// # Errors
 /// What is wrong and where, without quoting the text.
-pub(super) fn read(text: &str) -> Result<Tree, String> {
+pub(crate) fn read(text: &str) -> Result<Tree, String> {
     let marks = text.bytes().filter(|b| b.is_ascii_punctuation() && !b"+/=._-".contains(b)).count();
     if marks > MAX_MARKS {
         return Err("is larger or deeper than any kubeconfig".to_owned());

@@ -42,11 +42,15 @@ impl Request {
         if self.method == "PATCH" { "application/merge-patch+json" } else { "application/json" }
     }
 
-    /// What the answer may be: of a patched object only its metadata, where the server can do that (Kubernetes 1.15). A Node as a whole has
-    /// hundreds of kilobytes, with the images on it and whatever operators put there.
+    /// What the answer may be: of a patched object and of a list of Nodes only the metadata, where the server can do that (Kubernetes 1.15). A Node as
+    /// a whole has hundreds of kilobytes, with the images on it and whatever operators put there.
     fn accept(&self) -> &'static str {
         match self.method {
             "PATCH" => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+            #[cfg(feature = "author")]
+            "GET" if self.path.starts_with("/api/v1/nodes?") => {
+                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+            }
             _ => "application/json",
         }
     }
@@ -92,7 +96,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    pub(super) fn for_host(root: &Root) -> Result<Self, TransportError> {
+    pub(crate) fn for_host(root: &Root) -> Result<Self, TransportError> {
         let fips = root.read_text("/proc/sys/crypto/fips_enabled", 16).ok().flatten().is_some_and(|text| text.trim() == "1");
         // curl is run from the host, whatever the root.
         choose(cfg!(feature = "tls"), fips, Path::new(CURL).exists()).map_err(TransportError::setup)

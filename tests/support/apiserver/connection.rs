@@ -90,7 +90,8 @@ async fn respond(
     asked.body = request.into_body().collect().await.map_err(|_| Cut)?.to_bytes().to_vec();
     log.body = serde_json::from_slice(&asked.body).unwrap_or_else(|_| String::from_utf8_lossy(&asked.body).into());
     let beyond = shared.is_beyond_rate().then_some(Fault::Status { code: 429, retry_after: Some(1) });
-    let fault = beyond.or_else(|| shared.next_fault(|fault| !fault.is_of_connection()));
+    tokio::time::sleep(shared.delay).await;
+    let fault = beyond.or_else(|| shared.next_fault(|fault| !fault.is_of_connection())).or_else(|| shared.turns_bad());
     let Some(fault) = fault else {
         let answer = shared.answer(&asked);
         (log.user, log.status, log.remarks) = (answer.user, answer.status, answer.remarks);

@@ -109,6 +109,7 @@ fn main() {
         tls: args.tls,
         log: Some(log),
         manifests: args.manifests.unwrap_or(Options::default().manifests),
+        ..Options::default()
     });
     server.write_kubeconfigs(&args.dir);
     println!("ready {}", server.url());

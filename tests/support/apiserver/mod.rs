@@ -2,7 +2,7 @@
 //!
 //! It knows exactly what an agent on a node needs and refuses everything else: creating BootImageReports and Events, and patching Nodes. It
 //! grants what the manifests in dist/manifests grant, and enforces their schema, admission policies and quota. The admin's token may also list,
-//! delete, and create Namespaces.
+//! delete, create Namespaces, and read whatever [`Lists`] has.
 
 #![allow(dead_code, unused_imports, unreachable_pub)] // Each test target uses its own part of it.
 
@@ -10,6 +10,7 @@ pub mod admission;
 mod connection;
 mod fault;
 mod identity;
+mod lists;
 mod objects;
 pub mod pki;
 mod rbac;
@@ -18,6 +19,7 @@ pub mod schema;
 mod server;
 
 pub use fault::Fault;
-pub use identity::{ADMIN_TOKEN, BOOTSTRAP_TOKEN, BOOTSTRAP_USER};
+pub use identity::{ADMIN_TOKEN, ADMIN_USER, BOOTSTRAP_TOKEN, BOOTSTRAP_USER};
+pub use lists::Lists;
 pub use pki::{Key, Validity};
 pub use server::{ApiServer, Logged, Options, Tls};

@@ -1,6 +1,7 @@
 //! The objects of the cluster, and what an API server checks of them beyond their schema.
 
 use super::admission::Admission;
+use super::lists::Lists;
 use super::schema::{Crd, Schema};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -20,6 +21,8 @@ pub struct Cluster {
     pub stored: BTreeMap<String, BTreeMap<(String, String), Value>>,
     /// So many objects are refused, because their namespace is still being deleted.
     pub terminating: u32,
+    /// What can be read beside these.
+    pub lists: Lists,
 }
 
 /// An answer that is no success: status, reason, message.
@@ -46,6 +49,7 @@ impl Cluster {
             meta: Schema::of_kind("apis_events.k8s.io_v1", "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"),
             stored: BTreeMap::from([("nodes".to_owned(), nodes)]),
             terminating: 0,
+            lists: Lists::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The server's life: options, start, what it saw, stop.
 
 use super::fault::Fault;
+use super::lists::Lists;
 use super::objects::Cluster;
 use super::pki::{Key, Pair, Pki, Validity};
 use super::rbac::Rbac;
@@ -49,6 +50,12 @@ pub struct Options {
     pub faults: Vec<Fault>,
     /// Requests answered in a second; what is beyond gets a 429 with `Retry-After: 1`, as from API priority and fairness.
     pub rate: Option<u32>,
+    /// Every answer takes so long.
+    pub delay: Duration,
+    /// Every second request is answered with a 502 or 503, or not at all.
+    pub half_broken: bool,
+    /// What the administrator can read beside the objects that agents make.
+    pub lists: Lists,
     /// Connections are refused for so long.
     pub refuse_for: Duration,
     /// Where requests are logged, one JSON line each.
@@ -71,6 +78,9 @@ impl Default for Options {
             node: "worker-0".to_owned(),
             faults: Vec::new(),
             rate: None,
+            delay: Duration::ZERO,
+            half_broken: false,
+            lists: Lists::default(),
             refuse_for: Duration::ZERO,
             log: None,
             manifests: Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/manifests/base"),
@@ -100,6 +110,9 @@ pub struct Shared {
     rbac: Rbac,
     faults: Mutex<VecDeque<Fault>>,
     rate: Option<u32>,
+    pub delay: Duration,
+    half_broken: bool,
+    asked: Mutex<usize>,
     /// The second that requests are counted in, and how many were answered.
     second: Mutex<(Instant, u32)>,
     seen: Mutex<Vec<Logged>>,
@@ -126,6 +139,14 @@ impl Shared {
         }
         second.1 += 1;
         second.1 > rate
+    }
+
+    /// A fault for every second request, where that is wanted.
+    pub fn turns_bad(&self) -> Option<Fault> {
+        let mut asked = lock(&self.asked);
+        *asked += 1;
+        let bad = [Fault::Status { code: 503, retry_after: Some(0) }, Fault::Close, Fault::Page(502), Fault::Reset];
+        bad.get(*asked / 2 % bad.len()).filter(|_| self.half_broken && *asked % 2 == 1).cloned()
     }
 
     pub fn answer(&self, asked: &Asked) -> Answer {
@@ -162,11 +183,16 @@ impl ApiServer {
         let mut names = vec![options.public.clone()];
         names.extend(options.names.clone());
         let tls = acceptor(&pki, &pki.server(&names, options.key, options.validity), options.tls);
+        let mut cluster = Cluster::new(&options.manifests, options.crd, &options.node);
+        cluster.lists = options.lists.clone();
         let shared = Arc::new(Shared {
-            cluster: Mutex::new(Cluster::new(&options.manifests, options.crd, &options.node)),
+            cluster: Mutex::new(cluster),
             rbac: Rbac::read(&options.manifests.join("role.yaml"), options.granted),
             faults: Mutex::new(options.faults.clone().into()),
             rate: options.rate,
+            delay: options.delay,
+            half_broken: options.half_broken,
+            asked: Mutex::default(),
             second: Mutex::new((Instant::now(), 0)),
             seen: Mutex::default(),
             log: options.log.clone(),

@@ -1,0 +1,290 @@
+//! Lists of the cluster, page by page, over whatever carries requests.
+
+use super::objects::ListMetadata;
+use super::{Objects, Unread};
+use crate::text::word;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::time::Duration;
+
+/// Objects of a page.
+const PAGE: usize = 250;
+
+/// The largest answer that is read, in bytes. Nodes are asked for their metadata only.
+pub const MAX_ANSWER: usize = 16 << 20;
+
+/// How often a request is tried that a later attempt can be expected to fare better with.
+const ATTEMPTS: u32 = 5;
+
+/// The longest wait between two attempts, whatever the server asks for.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// A resource that the audit reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Resource {
+    /// The API group; empty for the core.
+    pub group: &'static str,
+    /// `None` for the one that the server prefers.
+    version: Option<&'static str>,
+    /// The plural.
+    pub plural: &'static str,
+    kind: &'static str,
+    /// The namespace and the name, where only one object is read.
+    pub one: Option<(Option<&'static str>, &'static str)>,
+    hides_sets: bool,
+}
+
+const fn all(group: &'static str, version: Option<&'static str>, plural: &'static str, kind: &'static str, hides_sets: bool) -> Resource {
+    Resource { group, version, plural, kind, one: None, hides_sets }
+}
+
+/// The resources, but for the infrastructure of the Cluster API, which the server names.
+pub const RESOURCES: [Resource; 12] = [
+    Resource { one: Some((None, "version")), ..all("config.openshift.io", Some("v1"), "clusterversions", "ClusterVersion", false) },
+    Resource {
+        one: Some((None, "cluster")),
+        ..all("operator.openshift.io", Some("v1"), "machineconfigurations", "MachineConfiguration", false)
+    },
+    Resource {
+        one: Some((Some("openshift-machine-config-operator"), "coreos-bootimages")),
+        ..all("", Some("v1"), "configmaps", "ConfigMap", false)
+    },
+    all("machine.openshift.io", Some("v1beta1"), "machinesets", "MachineSet", true),
+    all("machine.openshift.io", Some("v1"), "controlplanemachinesets", "ControlPlaneMachineSet", true),
+    all("machine.openshift.io", Some("v1beta1"), "machines", "Machine", true),
+    all("cluster.x-k8s.io", None, "machinesets", "MachineSet", true),
+    all("cluster.x-k8s.io", None, "machines", "Machine", false),
+    all("hypershift.openshift.io", None, "nodepools", "NodePool", true),
+    all("metal3.io", Some("v1alpha1"), "baremetalhosts", "BareMetalHost", true),
+    all("skewguard.dev", Some("v1alpha1"), "bootimagereports", "BootImageReport", false),
+    all("", Some("v1"), "nodes", "Node", true),
+];
+
+/// What the Cluster API's machines are made from.
+pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+
+/// An answer.
+#[derive(Debug)]
+pub struct Reply {
+    /// HTTP status.
+    pub status: u16,
+    /// `Retry-After`.
+    pub retry_after: Option<Duration>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// There was none.
+#[derive(Debug)]
+pub struct NoReply {
+    /// Why.
+    pub why: String,
+    /// Whether another attempt may fare better.
+    pub is_passing: bool,
+}
+
+/// What carries requests; from outside.
+pub trait Server {
+    /// Asks for a path with its query.
+    fn get(&self, path: &str) -> impl Future<Output = Result<Reply, NoReply>>;
+}
+
+/// Why a path could not be read.
+enum Trouble {
+    /// Nothing serves it: the kind is not installed, or the object is not there.
+    Absent,
+    /// The continue token is too old; with another, if the server gives one.
+    Expired(Option<String>),
+    /// It is said in words.
+    Said(String),
+    /// Nothing can be read at all: the server cannot be reached, or does not know us.
+    Fatal(String),
+}
+
+/// Reads everything; `watch` is told of each page which resource is read and how many objects of it there are.
+///
+/// # Errors
+/// The server cannot be reached, or does not accept the credentials.
+pub async fn fetch(server: &impl Server, objects: &mut Objects, watch: &mut dyn FnMut(&str, usize)) -> Result<Vec<Unread>, String> {
+    let mut unread = Vec::new();
+    for resource in RESOURCES {
+        let name = if resource.group.is_empty() { resource.plural.to_owned() } else { format!("{}.{}", resource.plural, resource.group) };
+        let read = read(server, &resource, objects, &mut |count| watch(&name, count)).await;
+        note(read, name, resource.hides_sets, &mut unread)?;
+    }
+    if objects.has_cluster_api() {
+        let read = infrastructure(server, objects, watch, &mut unread).await;
+        note(read, INFRASTRUCTURE.to_owned(), false, &mut unread)?;
+    }
+    Ok(unread)
+}
+
+fn note(read: Result<(), Trouble>, what: String, hides_sets: bool, unread: &mut Vec<Unread>) -> Result<(), String> {
+    let why = match read {
+        Ok(()) | Err(Trouble::Absent) => return Ok(()),
+        Err(Trouble::Fatal(why)) => return Err(why),
+        Err(Trouble::Said(why)) => why,
+        Err(Trouble::Expired(_)) => "the list expired while it was read: try again".to_owned(),
+    };
+    unread.push(Unread { what, why, hides_sets });
+    Ok(())
+}
+
+async fn read(server: &impl Server, resource: &Resource, objects: &mut Objects, watch: &mut dyn FnMut(usize)) -> Result<(), Trouble> {
+    let Resource { group, plural, kind, one, .. } = *resource;
+    let version = match resource.version {
+        Some(version) => version.to_owned(),
+        None => versions(server, group).await?.swap_remove(0),
+    };
+    let (api_version, base) = match group {
+        "" => (version.clone(), format!("/api/{version}")),
+        _ => (format!("{group}/{version}"), format!("/apis/{group}/{version}")),
+    };
+    match one {
+        None => pages(server, &format!("{base}/{plural}"), (&api_version, kind), objects, watch).await,
+        Some((namespace, name)) => {
+            let namespace = namespace.map(|namespace| format!("/namespaces/{namespace}")).unwrap_or_default();
+            let body = get(server, &format!("{base}{namespace}/{plural}/{name}")).await?;
+            add(objects, &body, (&api_version, kind)).map(|_| ())
+        }
+    }
+}
+
+/// The versions of an API group, the preferred one first.
+async fn versions(server: &impl Server, group: &str) -> Result<Vec<String>, Trouble> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Group {
+        versions: Vec<Version>,
+        preferred_version: Version,
+    }
+    #[derive(Deserialize, PartialEq)]
+    struct Version {
+        version: String,
+    }
+    let body = get(server, &format!("/apis/{group}")).await?;
+    let Group { versions, preferred_version } = serde_json::from_slice(&body).map_err(|error| Trouble::Said(word(&error.to_string())))?;
+    let others = versions.into_iter().filter(|version| *version != preferred_version).collect::<Vec<_>>();
+    std::iter::once(preferred_version).chain(others).map(|version| plain(version.version)).collect()
+}
+
+/// A name that goes into a path.
+fn plain(name: String) -> Result<String, Trouble> {
+    let fits = !name.is_empty()
+        && name.len() <= 253
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    if fits { Ok(name) } else { Err(Trouble::Said("the server names a resource that no server has".to_owned())) }
+}
+
+/// Machines and templates of whatever providers are installed.
+async fn infrastructure(
+    server: &impl Server,
+    objects: &mut Objects,
+    watch: &mut dyn FnMut(&str, usize),
+    unread: &mut Vec<Unread>,
+) -> Result<(), Trouble> {
+    #[derive(Deserialize)]
+    struct List {
+        resources: Vec<Entry>,
+    }
+    #[derive(Deserialize)]
+    struct Entry {
+        name: String,
+        kind: String,
+    }
+    // Each provider has versions of its own in the one group.
+    let mut seen = BTreeSet::new();
+    for version in versions(server, INFRASTRUCTURE).await? {
+        let api_version = format!("{INFRASTRUCTURE}/{version}");
+        let body = get(server, &format!("/apis/{api_version}")).await?;
+        let list: List = serde_json::from_slice(&body).map_err(|error| Trouble::Said(word(&error.to_string())))?;
+        for Entry { name, kind } in list.resources {
+            // `awsmachines/status` is part of another.
+            let of_machines = kind.ends_with("Machine") || kind.ends_with("MachineTemplate");
+            if name.contains('/') || !of_machines || !seen.insert(name.clone()) {
+                continue;
+            }
+            let name = plain(name)?;
+            let path = format!("/apis/{api_version}/{name}");
+            let read = pages(server, &path, (&api_version, &kind), objects, &mut |count| watch(&name, count)).await;
+            note(read, format!("{name}.{INFRASTRUCTURE}"), false, unread).map_err(Trouble::Fatal)?;
+        }
+    }
+    Ok(())
+}
+
+async fn pages(
+    server: &impl Server,
+    path: &str,
+    of: (&str, &str),
+    objects: &mut Objects,
+    watch: &mut dyn FnMut(usize),
+) -> Result<(), Trouble> {
+    let (mut next, mut expired, mut count) = (String::new(), false, 0);
+    loop {
+        let token = percent_encoding::utf8_percent_encode(&next, percent_encoding::NON_ALPHANUMERIC);
+        let page = if next.is_empty() { format!("{path}?limit={PAGE}") } else { format!("{path}?limit={PAGE}&continue={token}") };
+        next = match get(server, &page).await {
+            Ok(body) => add(objects, &body, of)?.next,
+            // Objects changed meanwhile may be missed or seen as they are now, which is as good here.
+            Err(Trouble::Expired(Some(token))) if !expired && !token.is_empty() => {
+                expired = true;
+                token
+            }
+            Err(trouble) => return Err(trouble),
+        };
+        count += PAGE;
+        watch(count);
+        if next.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+fn add(objects: &mut Objects, body: &[u8], of: (&str, &str)) -> Result<ListMetadata, Trouble> {
+    let said = |error: &dyn std::fmt::Display| Trouble::Said(word(&error.to_string()));
+    objects.add_page(std::str::from_utf8(body).map_err(|error| said(&error))?, Some(of)).map_err(|error| said(&error))
+}
+
+/// The answer to one path, tried again where that may help.
+async fn get(server: &impl Server, path: &str) -> Result<Vec<u8>, Trouble> {
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let (trouble, wait) = match server.get(path).await {
+            Ok(Reply { status: 200, body, .. }) => return Ok(body),
+            Ok(Reply { status: 404, .. }) => return Err(Trouble::Absent),
+            Ok(Reply { status: 410, body, .. }) => {
+                #[derive(Deserialize)]
+                struct Status {
+                    metadata: ListMetadata,
+                }
+                return Err(Trouble::Expired(serde_json::from_slice(&body).ok().map(|status: Status| status.metadata.next)));
+            }
+            Ok(Reply { status: 401, .. }) => {
+                return Err(Trouble::Fatal("401: the server does not accept the credentials of the kubeconfig".to_owned()));
+            }
+            Ok(reply @ Reply { status: 429 | 500..=599, .. }) => (Trouble::Said(refusal(&reply)), reply.retry_after),
+            Ok(reply) => return Err(Trouble::Said(refusal(&reply))),
+            Err(NoReply { why, is_passing: true }) => (Trouble::Fatal(why), None),
+            Err(NoReply { why, is_passing: false }) => return Err(Trouble::Fatal(why)),
+        };
+        if attempt == ATTEMPTS {
+            return Err(trouble);
+        }
+        tokio::time::sleep(wait.unwrap_or(Duration::from_millis(100) * 2_u32.pow(attempt)).min(LONGEST_WAIT)).await;
+    }
+}
+
+/// `403: machinesets is forbidden: ...`
+fn refusal(reply: &Reply) -> String {
+    #[derive(Deserialize)]
+    struct Status {
+        message: String,
+    }
+    match serde_json::from_slice::<Status>(&reply.body) {
+        Ok(Status { message }) => format!("{}: {}", reply.status, word(&message)),
+        Err(_) => format!("{}, without a word of an API server", reply.status),
+    }
+}

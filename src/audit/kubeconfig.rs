@@ -1,0 +1,237 @@
+//! The kubeconfigs of whoever runs the audit, as `oc` has them: several files merged, a context, and credentials from a program.
+//!
+//! What is merged is then read as a node's own is ([`crate::node::kubeconfig`]). Not supported, and said so there: auth providers, passwords,
+//! impersonation, proxies, `insecure-skip-tls-verify`, and the host's own list of CAs.
+
+use crate::child;
+use crate::node::Root;
+use crate::node::kubeconfig::{Allow, Kubeconfig, MAX_BYTES, Tree, parse, read_tree};
+use crate::text::word;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use zeroize::Zeroizing;
+
+/// How long a program may take to give credentials.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Fields that name files, which start at the directory of the kubeconfig.
+const FILES: [&str; 4] = ["certificate-authority", "client-certificate", "client-key", "tokenFile"];
+
+/// Where `oc` looks.
+#[derive(Debug, Clone)]
+pub struct Source {
+    files: Vec<PathBuf>,
+    /// Whether a file may be missing, as those of `KUBECONFIG` may.
+    may_miss: bool,
+}
+
+impl Source {
+    /// `--kubeconfig`, else `KUBECONFIG`, else `.kube/config` at home.
+    ///
+    /// # Errors
+    /// There is none of them.
+    pub fn find(given: Option<&Path>, env: Option<OsString>, home: Option<OsString>) -> Result<Self, String> {
+        if let Some(file) = given {
+            return Ok(Self { files: vec![file.to_owned()], may_miss: false });
+        }
+        if let Some(list) = env.filter(|list| !list.is_empty()) {
+            return Ok(Self { files: std::env::split_paths(&list).filter(|file| file != Path::new("")).collect(), may_miss: true });
+        }
+        let home = home.filter(|home| !home.is_empty()).ok_or("neither KUBECONFIG nor HOME is set: name a --kubeconfig")?;
+        Ok(Self { files: vec![Path::new(&home).join(".kube/config")], may_miss: false })
+    }
+
+    /// Reads the files and what they name, and asks the program of an exec plugin.
+    ///
+    /// # Errors
+    /// One of these cannot be had or is not supported. The text names files and fields, never a value.
+    pub fn load(&self, context: Option<&str>) -> Result<Kubeconfig, String> {
+        let name = self.files.iter().map(|file| word(&file.to_string_lossy())).collect::<Vec<_>>().join(":");
+        let mut merged = Tree(json!({ "clusters": [], "contexts": [], "users": [] }));
+        let mut found = false;
+        for file in &self.files {
+            let shown = word(&file.to_string_lossy());
+            let absolute = std::path::absolute(file).map_err(|error| format!("{shown}: {error}"))?;
+            match read(&absolute) {
+                Ok(Some(text)) => {
+                    let tree = read_tree(std::str::from_utf8(&text).map_err(|_| format!("{shown}: is not UTF-8"))?);
+                    merge(&mut merged.0, &tree.map_err(|what| format!("{shown}: {what}"))?.0, &absolute);
+                    found = true;
+                }
+                Ok(None) if self.may_miss => {}
+                Ok(None) => return Err(format!("{shown}: there is no such file")),
+                Err(error) => return Err(format!("{shown}: {error}")),
+            }
+        }
+        if !found {
+            return Err(format!("{name}: there is no such file"));
+        }
+        if let Some(context) = context {
+            set(&mut merged.0, "current-context", json!(context));
+        }
+        prepare(&mut merged.0).map_err(|what| format!("{name}: {what}"))?;
+        let text = Zeroizing::new(merged.0.to_string());
+        let secret = |file: &str| read(Path::new(file)).and_then(|bytes| bytes.ok_or_else(|| "there is no such file".to_owned()));
+        parse(&name, &text, Allow::default(), &|file| secret(file).map(|bytes| crate::node::kubeconfig::Secret::new(bytes.to_vec())))
+            .map_err(|what| format!("{name}: {what}"))
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, String> {
+    let root = Root::open(Path::new("/")).map_err(|error| error.to_string())?;
+    root.read(&path.to_string_lossy(), MAX_BYTES).map(|bytes| bytes.map(Zeroizing::new)).map_err(|error| error.problem.to_string())
+}
+
+fn set(object: &mut Value, field: &str, value: Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert(field.to_owned(), value);
+    }
+}
+
+/// Adds what `from`, the kubeconfig at `path`, has and `merged` has not. The first file that names a thing wins, as for client-go.
+fn merge(merged: &mut Value, from: &Value, path: &Path) {
+    if let Some(kind) = from.get("kind") {
+        set(merged, "kind", kind.clone());
+    }
+    let is_unset = merged.get("current-context").and_then(Value::as_str).is_none_or(str::is_empty);
+    if let Some(context) = from.get("current-context").filter(|_| is_unset) {
+        set(merged, "current-context", context.clone());
+    }
+    for (list, inner) in [("clusters", "cluster"), ("contexts", "context"), ("users", "user")] {
+        let Some(entries) = from.get(list).and_then(Value::as_array) else { continue };
+        let Some(known) = merged.get_mut(list).and_then(Value::as_array_mut) else { continue };
+        for entry in entries {
+            if known.iter().any(|known| known.get("name") == entry.get("name")) {
+                continue;
+            }
+            let mut entry = entry.clone();
+            if let Some(fields) = entry.get_mut(inner).and_then(Value::as_object_mut) {
+                resolve(fields, path);
+            }
+            known.push(entry);
+        }
+    }
+}
+
+/// Makes the paths in an entry absolute.
+fn resolve(fields: &mut Map<String, Value>, path: &Path) {
+    let dir = path.parent().unwrap_or(path);
+    let absolute = |file: &str| json!(dir.join(file).to_string_lossy());
+    for field in FILES {
+        if let Some(value) = fields.get_mut(field)
+            && let Some(file) = value.as_str().filter(|file| !file.is_empty())
+        {
+            *value = absolute(file);
+        }
+    }
+    // A command without a slash is looked for in PATH.
+    if let Some(command) = fields.get_mut("exec").and_then(|exec| exec.get_mut("command"))
+        && let Some(file) = command.as_str().filter(|file| file.contains('/'))
+    {
+        *command = absolute(file);
+    }
+}
+
+/// The inner mapping of the entry that the current context names.
+fn entry<'a>(merged: &'a mut Value, list: &str, inner: &str) -> Option<&'a mut Map<String, Value>> {
+    let context = merged.get("current-context")?.clone();
+    let of = |value: &Value, name: &Value| value.get("name") == Some(name);
+    let name = merged.get("contexts")?.as_array()?.iter().find(|entry| of(entry, &context))?.get("context")?.get(inner)?.clone();
+    let entry = merged.get_mut(list)?.as_array_mut()?.iter_mut().find(|entry| of(entry, &name))?;
+    entry.get_mut(inner)?.as_object_mut()
+}
+
+/// Refuses what must not be, and puts what the exec plugin gives in its place. What else is wrong, [`parse`] says.
+fn prepare(merged: &mut Value) -> Result<(), String> {
+    let insecure = entry(merged, "clusters", "cluster").and_then(|cluster| cluster.get("insecure-skip-tls-verify").cloned());
+    if insecure == Some(json!(true)) {
+        return Err("insecure-skip-tls-verify would send your credentials to any server that answers: remove it, and name the CA in \
+                    certificate-authority (`oc login --certificate-authority=FILE` writes that)"
+            .to_owned());
+    }
+    let Some(user) = entry(merged, "users", "user") else { return Ok(()) };
+    // As for client-go, a token or a certificate that stands there goes first.
+    let has_own = ["token", "tokenFile", "client-certificate", "client-certificate-data"].iter().any(|field| user.contains_key(*field));
+    let Some(exec) = user.remove("exec").filter(|exec| !exec.is_null() && !has_own) else { return Ok(()) };
+    let exec: Exec = serde_json::from_value(exec).map_err(|_| "users[].user.exec: has a field of another type".to_owned())?;
+    let status = run(&exec).map_err(|what| format!("users[].user.exec: {}: {what}", word(&exec.command)))?;
+    let base64 = |pem: &Option<String>| pem.as_ref().map(|pem| json!(STANDARD.encode(pem)));
+    let fields = [
+        ("token", status.token.map(Value::String)),
+        ("client-certificate-data", base64(&status.client_certificate_data)),
+        ("client-key-data", base64(&status.client_key_data)),
+    ];
+    user.extend(fields.into_iter().filter_map(|(field, value)| Some((field.to_owned(), value?))));
+    Ok(())
+}
+
+/// `exec` of a user (client-go, `clientcmd/api/v1`, `ExecConfig`).
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Exec {
+    api_version: String,
+    command: String,
+    #[serde(default)]
+    args: Option<Vec<String>>,
+    #[serde(default)]
+    env: Option<Vec<Variable>>,
+    #[serde(default)]
+    interactive_mode: Option<String>,
+    #[serde(default)]
+    provide_cluster_info: bool,
+}
+
+#[derive(Deserialize)]
+struct Variable {
+    name: String,
+    value: String,
+}
+
+/// What such a program prints (client-go, `pkg/apis/clientauthentication/v1`).
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ExecCredential {
+    api_version: String,
+    kind: String,
+    status: Credential,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Credential {
+    token: Option<String>,
+    client_certificate_data: Option<String>,
+    client_key_data: Option<String>,
+}
+
+fn run(exec: &Exec) -> Result<Credential, String> {
+    if !["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"].contains(&exec.api_version.as_str()) {
+        return Err("its apiVersion is not supported: only v1 and v1beta1 of client.authentication.k8s.io are".to_owned());
+    }
+    if exec.interactive_mode.as_deref() == Some("Always") {
+        return Err("wants to ask (interactiveMode: Always), which is not supported: log in first, or use a token".to_owned());
+    }
+    if exec.provide_cluster_info {
+        return Err("wants to know the cluster (provideClusterInfo), which is not supported: use a token".to_owned());
+    }
+    let info = json!({ "apiVersion": exec.api_version, "kind": "ExecCredential", "spec": { "interactive": false } });
+    let mut command = Command::new(OsStr::new(&exec.command));
+    command.args(exec.args.iter().flatten()).envs(exec.env.iter().flatten().map(|variable| (&variable.name, &variable.value)));
+    command.env("KUBERNETES_EXEC_INFO", info.to_string());
+    let said = child::run(&mut command, Instant::now() + PATIENCE).map_err(|error| match error.kind() {
+        std::io::ErrorKind::TimedOut => format!("did not end within {} seconds", PATIENCE.as_secs()),
+        _ => format!("{error}; run it by hand to see why"),
+    })?;
+    let said = Zeroizing::new(said);
+    let credential: ExecCredential = serde_json::from_str(&said).map_err(|_| "did not print an ExecCredential with a status".to_owned())?;
+    if credential.kind != "ExecCredential" || credential.api_version != exec.api_version {
+        return Err("did not print an ExecCredential of the apiVersion that the kubeconfig names".to_owned());
+    }
+    Ok(credential.status)
+}

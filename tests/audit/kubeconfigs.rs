@@ -1,0 +1,176 @@
+//! Kubeconfigs as people have them, found, merged and read as `oc` does.
+
+use super::apiserver::{ADMIN_TOKEN, ADMIN_USER, ApiServer, Options};
+use skewguard::audit::kubeconfig::Source;
+use skewguard::node::kubeconfig::Kubeconfig;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+const CA: &str = "/ca.crt";
+
+/// A kubeconfig with one cluster, context and user of this name, and these lines for the user.
+fn config(name: &str, current: bool, user: &str) -> String {
+    let current = if current { format!("current-context: {name}\n") } else { String::new() };
+    format!(
+        "apiVersion: v1\nkind: Config\n{current}clusters:\n- name: {name}\n  cluster:\n    server: https://api.{name}.example.com:6443\n    certificate-authority: ca.crt\n\
+         contexts:\n- name: {name}\n  context: {{cluster: {name}, user: {name}, namespace: default}}\nusers:\n- name: {name}\n  user:\n    {user}\n"
+    )
+}
+
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new() -> Self {
+        let home = Self(tempfile::tempdir().unwrap());
+        let ca = ApiServer::start(Options::default()).ca_pem();
+        for dir in ["a", "b", ".kube"] {
+            home.write(&format!("{dir}{CA}"), &ca);
+        }
+        home
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let file = self.0.path().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+
+    fn load(&self, list: &[&str], context: Option<&str>) -> Result<Kubeconfig, String> {
+        let list = std::env::join_paths(list.iter().map(|file| self.0.path().join(file))).unwrap();
+        Source::find(None, Some(list), None)?.load(context).map_err(|error| self.short(&error))
+    }
+
+    fn short(&self, text: &str) -> String {
+        text.replace(&format!("{}/", self.0.path().display()), "")
+    }
+}
+
+fn token(kubeconfig: &Kubeconfig) -> &str {
+    std::str::from_utf8(kubeconfig.token.as_ref().unwrap().expose()).unwrap()
+}
+
+#[test]
+fn files_are_found_as_oc_finds_them() {
+    let home = Home::new();
+    home.write(".kube/config", &config("home", true, "token: t-home"));
+    home.write("a/config", &config("a", true, "token: t-a"));
+    let of_home = || Some(home.0.path().as_os_str().to_owned());
+    let server = |source: Result<Source, String>| source.and_then(|source| source.load(None)).map(|kubeconfig| kubeconfig.server.host);
+    assert_eq!(server(Source::find(None, None, of_home())), Ok("api.home.example.com".to_owned()));
+    assert_eq!(server(Source::find(None, Some("".into()), of_home())), Ok("api.home.example.com".to_owned()));
+    let a = home.0.path().join("a/config");
+    assert_eq!(server(Source::find(None, Some(a.clone().into()), of_home())), Ok("api.a.example.com".to_owned()));
+    assert_eq!(server(Source::find(Some(&a), Some("/no/such/file".into()), of_home())), Ok("api.a.example.com".to_owned()));
+    assert_eq!(
+        server(Source::find(Some(Path::new("/no/such/file")), None, of_home())),
+        Err("/no/such/file: there is no such file".to_owned())
+    );
+    assert_eq!(server(Source::find(None, Some("/no/such/file".into()), None)), Err("/no/such/file: there is no such file".to_owned()));
+    assert_eq!(server(Source::find(None, None, None)), Err("neither KUBECONFIG nor HOME is set: name a --kubeconfig".to_owned()));
+}
+
+/// clientcmd's rules: the first file that names a thing wins, the first current-context too, and files that miss do not matter.
+#[test]
+fn several_files_are_merged() {
+    let home = Home::new();
+    home.write("a/config", &config("a", false, "tokenFile: token"));
+    home.write("a/token", "t-a\n");
+    home.write("b/config", &format!("{}- name: a\n  user: {{token: other}}\n", config("b", true, "token: t-b")));
+    let list = ["missing", "a/config", "b/config"];
+    let current = home.load(&list, None).unwrap();
+    assert_eq!((current.server.host.as_str(), token(&current)), ("api.b.example.com", "t-b"));
+    // Each file's paths start where it is.
+    let chosen = home.load(&list, Some("a")).unwrap();
+    assert_eq!((chosen.server.host.as_str(), token(&chosen)), ("api.a.example.com", "t-a"));
+    let reversed = home.load(&["b/config", "a/config"], Some("a")).unwrap();
+    assert_eq!(token(&reversed), "other");
+    let error = home.load(&list, Some("c")).unwrap_err();
+    assert_eq!(error, "missing:a/config:b/config: contexts[c]: is missing; current-context names it");
+    home.write("b/config", "{");
+    assert!(home.load(&list, None).unwrap_err().starts_with("b/config: is not valid JSON"));
+}
+
+#[test]
+fn a_client_certificate_speaks_for_its_user() {
+    let server = ApiServer::start(Options { lists: super::apiserver::Lists::of([]), ..Options::default() });
+    let dir = tempfile::tempdir().unwrap();
+    let pair = server.client(ADMIN_USER, "system:masters");
+    std::fs::write(dir.path().join("me.crt"), &pair.certificate).unwrap();
+    std::fs::write(dir.path().join("me.key"), &pair.key).unwrap();
+    let file = dir.path().join("config");
+    std::fs::write(&file, server.kubeconfig("client-certificate: me.crt\n    client-key: me.key")).unwrap();
+    let (_, err, _) = super::audit(&["--policy", super::POLICY, "--kubeconfig", file.to_str().unwrap()]);
+    assert!(err.contains("there is nothing to audit"), "{err}");
+    assert!(server.seen().iter().all(|seen| seen.user == ADMIN_USER));
+}
+
+#[test]
+fn a_program_gives_the_credentials() {
+    let home = Home::new();
+    let plugin = |text: &str| {
+        home.write("a/bin/login", &format!("#!/bin/sh\n{text}\n"));
+        std::fs::set_permissions(home.0.path().join("a/bin/login"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let exec = |more: &str| {
+        format!(
+            "exec: {{apiVersion: client.authentication.k8s.io/v1, command: bin/login, args: [get, token], env: [{{name: REGION, value: r1}}], interactiveMode: IfAvailable{more}}}"
+        )
+    };
+    home.write("a/config", &config("a", true, &exec("")));
+    plugin(
+        r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"'$1-$2-$REGION-$(echo "$KUBERNETES_EXEC_INFO" | tr -cd a-z | wc -c)'"}}'"#,
+    );
+    assert_eq!(token(&home.load(&["a/config"], None).unwrap()), "get-token-r1-70");
+
+    let error = |text: &str, more: &str| {
+        plugin(text);
+        home.write("a/config", &config("a", true, &exec(more)));
+        home.load(&["a/config"], None).unwrap_err()
+    };
+    for (text, more, wanted) in [
+        ("exit 3", "", "exit status: 3; run it by hand to see why"),
+        ("echo secret", "", "did not print an ExecCredential with a status"),
+        (
+            r#"echo '{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","status":{"token":"x"}}'"#,
+            "",
+            "did not print an ExecCredential of the apiVersion that the kubeconfig names",
+        ),
+        ("", ", provideClusterInfo: true", "wants to know the cluster (provideClusterInfo), which is not supported: use a token"),
+    ] {
+        assert_eq!(
+            error(text, more),
+            format!("a/config: users[].user.exec: {}: {wanted}", home.0.path().join("a/bin/login").display())
+                .replace(&format!("{}/", home.0.path().display()), "")
+        );
+    }
+    home.write("a/config", &config("a", true, "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Always}"));
+    assert!(home.load(&["a/config"], None).unwrap_err().contains("(interactiveMode: Always), which is not supported"));
+    // A token that stands there goes first, and nothing is run.
+    home.write("a/config", &config("a", true, "exec: {apiVersion: x, command: /no/such/file}\n    token: here"));
+    assert_eq!(token(&home.load(&["a/config"], None).unwrap()), "here");
+}
+
+#[test]
+fn what_is_not_supported_is_said() {
+    let home = Home::new();
+    for (from, to, wanted) in [
+        (
+            "    certificate-authority: ca.crt\n",
+            "    insecure-skip-tls-verify: true\n",
+            "insecure-skip-tls-verify would send your credentials to any server that answers: remove it, and name the CA",
+        ),
+        (
+            "    certificate-authority: ca.crt\n",
+            "    certificate-authority: ca.crt\n    proxy-url: http://proxy.example.com\n",
+            "proxy-url: is not supported",
+        ),
+        ("token: t-a", "auth-provider: {name: oidc}", "auth-provider: is not supported: use a token or a client certificate"),
+        ("token: t-a", "username: u\n    password: p", "username: is not supported"),
+        ("token: t-a", "token: t-a\n    as: admin", "as: is not supported"),
+    ] {
+        home.write("a/config", &config("a", true, "token: t-a").replace(from, to));
+        let error = home.load(&["a/config"], None).unwrap_err();
+        assert!(error.contains(wanted), "{error}");
+        assert!(!error.contains(ADMIN_TOKEN) && !error.contains("t-a"), "{error}");
+    }
+}
