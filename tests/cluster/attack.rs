@@ -10,17 +10,22 @@ use skewguard::node::identity::Identity;
 use skewguard::report::event::{About, Event, Regarding};
 use skewguard::report::objects::{BootImageReport, ReportInput};
 use skewguard::report::transport::Request;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const INSTALLATION: &str = "00112233445566778899aabbccddeeff";
 const REPORTS: &str = "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports";
 const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/skewguard/events";
 
+/// The same at every call.
+fn now() -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_772_323_200)
+}
+
 /// An ordinary report of this host.
 fn report(host: &str) -> Value {
     let verdict = crate::node::verdict("rhcos-4.12-refused");
     let identity = Identity { hostname: Some(host.to_owned()), ..Identity::default() };
-    let observed = SystemTime::now();
+    let observed = now();
     let input =
         ReportInput { verdict: &verdict, identity: &identity, rpm_ostree: None, remediation: "", installation: INSTALLATION, observed };
     serde_json::to_value(BootImageReport::new(&input)).unwrap()
@@ -31,7 +36,7 @@ fn event(host: &str) -> Value {
     let identity = Identity { hostname: Some(host.to_owned()), ..Identity::default() };
     let name = report(host)["metadata"]["name"].as_str().unwrap().to_owned();
     let about = About::NoVerdict { held: false };
-    serde_json::to_value(Event::new(about, &name, Regarding::namespace(), &identity, SystemTime::now())).unwrap()
+    serde_json::to_value(Event::new(about, &name, Regarding::namespace(), &identity, now())).unwrap()
 }
 
 fn set(mut object: Value, pointer: &str, value: Value) -> Value {

@@ -124,11 +124,13 @@ fn act(cluster: &mut Cluster, rbac: &Rbac, user: &str, asked: &Asked) -> Result<
     match verb {
         "list" => {
             let all = cluster.stored.get(resource).into_iter().flatten().filter(|((ns, _), _)| ns == namespace);
-            let number = |parameter: &str| query(&asked.uri, parameter).and_then(|value| value.parse::<usize>().ok());
-            let (limit, skip) = (number("limit").unwrap_or(usize::MAX), number("continue").unwrap_or(0));
-            let items: Vec<&Value> = all.clone().map(|(_, object)| object).skip(skip).take(limit).collect();
-            // The token of a real one knows the state of the first page; here a page more is read again after a deletion.
-            let more = (all.count() > skip.saturating_add(items.len())).then(|| (skip + items.len()).to_string());
+            let limit = query(&asked.uri, "limit").and_then(|limit| limit.parse().ok()).unwrap_or(usize::MAX);
+            // The token is the name of the page before's last object; that may be gone.
+            let after = query(&asked.uri, "continue").unwrap_or_default();
+            let mut rest = all.filter(|((_, name), _)| name.as_str() > after);
+            let page: Vec<(&String, &Value)> = rest.by_ref().take(limit).map(|((_, name), object)| (name, object)).collect();
+            let more = rest.next().and(page.last()).map(|(name, _)| (*name).clone());
+            let items: Vec<&Value> = page.iter().map(|(_, object)| *object).collect();
             let metadata = json!({ "continue": more.unwrap_or_default(), "resourceVersion": "1" });
             Ok((200, json!({ "kind": "List", "apiVersion": "v1", "metadata": metadata, "items": items }), Vec::new()))
         }
