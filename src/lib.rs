@@ -7,6 +7,8 @@ pub mod audit;
 mod child;
 pub mod cli;
 pub mod console;
+#[cfg(any(fuzzing, test))]
+pub mod fuzzing;
 pub mod gate;
 mod gzip;
 pub mod journal;

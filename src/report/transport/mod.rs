@@ -5,6 +5,8 @@ mod error;
 #[cfg(feature = "tls")]
 mod tls;
 
+#[cfg(any(fuzzing, test))]
+pub(crate) use curl::read_curl;
 pub use error::{Failure, TransportError};
 
 use crate::node::Root;

@@ -26,6 +26,12 @@ const MAX_WRITTEN: usize = 256;
 /// What curl gets beyond its own `max-time` before it is killed.
 const GRACE: Duration = Duration::from_secs(3);
 
+/// What a run of curl came to, for `crate::fuzzing`.
+#[cfg(any(fuzzing, test))]
+pub(crate) fn read_curl(exit: i32, stdout: &[u8], stderr: &str, max_body: usize) -> Result<Response, Failure> {
+    outcome::read(&Run { exit: Some(exit), stdout, stderr, host: "api-int.c1.example.com", max_body })
+}
+
 /// One curl process per request.
 #[derive(Debug)]
 pub(super) struct Curl {
