@@ -3,16 +3,13 @@
 use super::{LimitRelease, MinimumOcp, RhcosBound};
 use crate::version::{ImageVersion, OcpMinor, RhelVersion};
 
-/// The kind of a policy.
 pub(super) const KIND: &str = "BootImageSkewPolicy";
 
 /// RHEL majors that CoreOS was ever built from, or may be while this version is in use.
 pub(super) const RHEL_MAJORS: std::ops::Range<u16> = 7..40;
 
-/// The fields of the policy.
 pub(super) const POLICY: &[&str] = &["apiVersion", "kind", "mode", "onUndetermined", "limits", "help"];
 
-/// The fields of `help`.
 pub(super) const HELP: &[&str] = &["text", "url"];
 
 /// The fields of an entry of `limits`: first whom it is for, then its rules.
@@ -27,7 +24,6 @@ pub(super) const LIMIT: &[&str] = &[
     "deniedVersions",
 ];
 
-/// The fields of an entry of `deniedVersions`.
 pub(super) const DENIED: &[&str] = &["version", "reason"];
 
 /// `x.y` or `x.y.z`, as the `release` of a limit.

@@ -59,7 +59,6 @@ impl<'a> Located<'a> {
         self.read()
     }
 
-    /// The items of an array.
     pub(super) fn items(&self) -> Option<impl ExactSizeIterator<Item = Located<'a>> + use<'a>> {
         let items: Vec<&'a RawValue> = serde_json::from_str(self.raw).ok()?;
         let array = self.clone();
@@ -85,7 +84,6 @@ impl<'a> Located<'a> {
 /// An object, taken apart. Of a field that is given twice the first counts; one that is null counts as absent.
 pub(super) struct Object<'a> {
     pub(super) at: Located<'a>,
-    /// The fields that it may have.
     pub(super) names: &'static [&'static str],
     /// Name, key and value.
     known: Vec<(&'static str, &'a RawValue, &'a RawValue)>,

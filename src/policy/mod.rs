@@ -25,7 +25,6 @@ pub const POLICY_PATH: &str = "/etc/skewguard/policy.json";
 /// The largest policy that is read, in bytes.
 pub(crate) const MAX_BYTES: u64 = 256 << 10;
 
-/// The most limits that are read.
 pub(crate) const MAX_LIMITS: usize = 1000;
 
 /// Whether this is a version of our API group, if perhaps another than [`API_VERSION`].

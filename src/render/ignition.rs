@@ -130,7 +130,6 @@ pub struct Unit {
 }
 
 impl Config {
-    /// A config of this spec that puts these files and units on a node.
     pub(super) fn new(version: Spec, mut files: Vec<File>, units: Vec<Unit>) -> Self {
         for file in &mut files {
             file.filesystem = (version == Spec::V2_2).then_some("root");

@@ -35,7 +35,7 @@ const ROLE: &str = "the Role skewguard-report in the namespace skewguard is miss
 
 impl Channel {
     /// As log lines call it.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Report => "report",
             Self::Event => "event",

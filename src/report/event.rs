@@ -11,10 +11,10 @@ use serde::Serialize;
 use std::time::SystemTime;
 
 /// Who reports; the admission policy in `dist/manifests` lets the bootstrap identity write no other Events.
-pub const REPORTING_CONTROLLER: &str = "skewguard.dev/agent";
+pub(crate) const REPORTING_CONTROLLER: &str = "skewguard.dev/agent";
 
 /// Longest note (Kubernetes, `events.k8s.io/v1` Event: "Maximal length of the note is 1kB").
-pub const NOTE_MAX: usize = 1024;
+pub(crate) const NOTE_MAX: usize = 1024;
 
 /// Longest `reportingInstance`, `action` and `reason` (same place).
 const NAME_MAX: usize = 128;
@@ -25,8 +25,7 @@ const NAME_MAX: usize = 128;
 pub struct Event {
     api_version: &'static str,
     kind: &'static str,
-    /// Name and namespace.
-    pub metadata: Metadata,
+    pub(crate) metadata: Metadata,
     event_time: String,
     r#type: &'static str,
     reason: String,
@@ -110,7 +109,7 @@ impl Event {
 }
 
 /// The reason of the Event about a run without a verdict.
-pub const NO_VERDICT: &str = "NoVerdict";
+pub(crate) const NO_VERDICT: &str = "NoVerdict";
 
 fn note(verdict: &Verdict, identity: &Identity, host: &str) -> String {
     let what = match (verdict.verdict, verdict.gate.as_ref().map(|gate| gate.held)) {

@@ -18,7 +18,6 @@ use std::time::SystemTime;
 /// What there is to tell.
 pub(super) struct Matter<'a> {
     root: &'a Root,
-    /// Who this node is.
     pub(super) identity: Identity,
     /// The installation's random id.
     installation: String,

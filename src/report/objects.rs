@@ -15,16 +15,16 @@ use serde::Serialize;
 use std::time::SystemTime;
 
 /// The namespace of reports and Events, made by `dist/manifests`.
-pub const NAMESPACE: &str = "skewguard";
+pub(crate) const NAMESPACE: &str = "skewguard";
 
 /// Longest short text: a version, a name, an image reference.
-pub const WORD_MAX: usize = 512;
+pub(crate) const WORD_MAX: usize = 512;
 
 /// Longest sentence.
-pub const TEXT_MAX: usize = 1024;
+pub(crate) const TEXT_MAX: usize = 1024;
 
 /// Most entries of any list.
-pub const LIST_MAX: usize = 16;
+pub(crate) const LIST_MAX: usize = 16;
 
 /// Longest list of findings, in bytes of JSON.
 const FINDINGS_BYTES_MAX: usize = 4096;
@@ -55,24 +55,19 @@ pub struct ReportInput<'a> {
 pub struct BootImageReport {
     api_version: &'static str,
     kind: &'static str,
-    /// Name and namespace.
-    pub metadata: Metadata,
-    /// What it says.
-    pub report: Report,
+    pub(crate) metadata: Metadata,
+    pub(crate) report: Report,
 }
 
 /// The part of `metav1.ObjectMeta` that is set here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Metadata {
-    /// The object's name.
-    pub name: String,
-    /// Always [`NAMESPACE`].
-    pub namespace: &'static str,
+pub(crate) struct Metadata {
+    pub(crate) name: String,
+    pub(crate) namespace: &'static str,
 }
 
 impl Metadata {
-    /// An object of that name in [`NAMESPACE`].
-    pub fn new(name: String) -> Self {
+    pub(crate) fn new(name: String) -> Self {
         Self { name, namespace: NAMESPACE }
     }
 }
@@ -80,7 +75,7 @@ impl Metadata {
 /// The content of a report. Absent is what the node does not know.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub(crate) struct Report {
     verdict: Outcome,
     action: Action,
     reason: Reason,

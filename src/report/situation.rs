@@ -16,7 +16,7 @@ pub struct Observed {
     /// The verdict.
     pub verdict: Verdict,
     /// When it was written, by the node's clock.
-    pub at: SystemTime,
+    pub(crate) at: SystemTime,
 }
 
 /// What there is to report.

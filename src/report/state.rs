@@ -43,7 +43,7 @@ pub struct Deliveries {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DeliveredReport {
     /// Its name. The host part may be another than today's: before the network is up a node may be called `localhost`.
-    pub name: String,
+    pub(crate) name: String,
     /// Where the server told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,

@@ -23,7 +23,6 @@ const LAST_MAJOR: u16 = 10;
 /// Last minor of a RHEL major (Red Hat Enterprise Linux Life Cycle): 8.10, 9.10, 10.10.
 const LAST_MINOR: u16 = 10;
 
-/// Whom a limit is for.
 pub(super) struct Audience<'a> {
     pub(super) limit: Located<'a>,
     pub(super) release: Option<LimitRelease>,
