@@ -15,7 +15,6 @@ const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 pub(crate) enum Unpack {
     /// No gzip file, a broken one, or one of several members.
     Broken,
-    /// Unpacks to more than was asked for.
     TooLarge,
 }
 

@@ -16,7 +16,6 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// `SYSLOG_IDENTIFIER`, also of processes that systemd did not start.
 const IDENTIFIER: &str = "skewguard";
 
-/// Longest `MESSAGE`, in bytes.
 const MESSAGE_MAX: usize = 16 * 1024;
 
 /// The `MESSAGE_ID` of a verdict; never changes.
@@ -71,9 +70,6 @@ pub fn record(verdict: &Verdict, live: bool, err: &mut dyn Write) {
 }
 
 /// The verdict as plain lines, each begun with our name.
-///
-/// # Errors
-/// The writer's.
 pub fn write_plain(verdict: &Verdict, err: &mut dyn Write) -> Result<(), Error> {
     for line in message(verdict).lines() {
         writeln!(err, "skewguard: {line}")?;

@@ -30,7 +30,6 @@ pub fn word(text: &str) -> String {
     printable(text, WORD_MAX)
 }
 
-/// Bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -70,7 +69,6 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    /// Keeps as much of `word` as fits.
     pub fn new(word: &str) -> Self {
         let printable = word.bytes().filter(|byte| matches!(byte, b' '..=b'~'));
         let mut bytes = [0; FOREIGN_MAX];
@@ -78,7 +76,6 @@ impl Foreign {
         Self { length, bytes }
     }
 
-    /// The word.
     pub fn as_str(&self) -> &str {
         self.bytes.get(..self.length).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
     }
@@ -98,12 +95,10 @@ macro_rules! words {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
             $($(#[$doc])* $variant,)+
-            /// Another release's.
             Other($crate::text::Foreign),
         }
 
         impl $name {
-            /// The word, as in JSON.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $word,)+

@@ -49,9 +49,7 @@ fn explain(error: GateError) -> String {
             ("this boot does not lead to where the node joins", "systemctl start machine-config-daemon-firstboot.service")
         }
         GateError::NotStarted(_) => ("the boot does not go on", "systemctl start default.target"),
-        GateError::Systemd(_) | GateError::Unreachable(_) | GateError::Runtime(_) => {
-            ("systemd was not told", "systemctl daemon-reload && systemctl start default.target")
-        }
+        GateError::Systemd(_) => ("systemd was not told", "systemctl daemon-reload && systemctl start default.target"),
     };
     format!("{error}\nThe refusal is lifted, but {but}. Run: {run}")
 }

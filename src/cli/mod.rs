@@ -47,9 +47,7 @@ pub(crate) type Failure = Box<dyn std::error::Error>;
 
 /// Where a command writes; injected, so that whole commands are tested without a process.
 pub struct Io<'a> {
-    /// Results.
     pub out: &'a mut dyn Write,
-    /// Everything else.
     pub err: &'a mut dyn Write,
 }
 
@@ -70,7 +68,7 @@ impl Io<'_> {
 /// Refuses, at the first boot of an OpenShift node, a boot image that is too old for its cluster, and says why.
 #[derive(Debug, Parser)]
 #[command(name = "skewguard", version, long_version = version::LONG.as_str(), max_term_width = 100, after_help = AFTER_HELP)]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
 }
@@ -148,7 +146,6 @@ enum Command {
 /// The form of results that people and scripts both read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TextOrJson {
-    /// For a person.
     Text,
     /// For a script; fields are only ever added.
     Json,

@@ -59,9 +59,6 @@ pub fn update(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool,
 
 /// Says anew what a message that stands says, as when the cluster was told; does nothing where none stands. Of a node that was let through
 /// meanwhile nothing stays.
-///
-/// # Errors
-/// As [`update`].
 pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool, FileError> {
     if verdict.gate.as_ref().is_some_and(|gate| gate.held) && !root.exists(STAMP_PATH)? {
         return restore(root);

@@ -21,7 +21,6 @@ pub struct Context {
     /// The full path of this program on the node.
     #[serde(skip)]
     pub program: String,
-    /// Whether the cluster knows.
     pub cluster: ClusterKnows,
 }
 

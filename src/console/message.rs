@@ -15,10 +15,8 @@ use crate::version::Scheme;
 /// Longest path of this program that fits on the line behind an address; one found through `$PATH` is better than a cut one.
 const PROGRAM_MAX: usize = 28;
 
-/// What is to be said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Case {
-    /// The node is held back.
     Refused,
     /// It was to be held back, but could not be.
     NotHeld,
@@ -132,7 +130,6 @@ fn fix_of(verdict: &Verdict) -> Fix {
     }
 }
 
-/// What was judged.
 fn subject(verdict: &Verdict) -> &'static str {
     match verdict.judged {
         Judged::BootImage | Judged::Other(_) => "boot image",
@@ -172,24 +169,10 @@ fn consequence(case: Case, verdict: &Verdict) -> Vec<String> {
             "It may join on its old OS. To prevent it, power off or delete its Machine.".to_owned(),
         ],
         Case::Warned => vec![
-            format!("It is let through, because {}.", why_let_through(verdict)),
+            format!("It is let through, because {}.", verdict.why_let_through()),
             "If its OS update hangs or it does not join, this is the likely cause.".to_owned(),
         ],
     }
-}
-
-fn why_let_through(verdict: &Verdict) -> &'static str {
-    match verdict.let_through {
-        Some(LetThrough::Override) => "the kernel argument skewguard=warn says so",
-        Some(LetThrough::Mode) if mode(verdict) == Some("Warn") => "the policy's mode is Warn",
-        Some(LetThrough::Unreadable) => "a file on the node cannot be read; see the journal",
-        // A mode or a version that is not ours. The others are past what this is said of, see `case`.
-        _ => "the policy is not one that may refuse",
-    }
-}
-
-fn mode(verdict: &Verdict) -> Option<&str> {
-    verdict.policy.as_ref().and_then(|policy| policy.mode.as_deref())
 }
 
 fn found(verdict: &Verdict) -> String {

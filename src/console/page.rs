@@ -24,7 +24,6 @@ pub(super) enum Printer {
     Plain,
 }
 
-/// A text under construction.
 #[derive(Debug)]
 pub(super) struct Page {
     printer: Printer,
@@ -61,15 +60,11 @@ impl Page {
     }
 
     fn push(&mut self, line: &str) {
-        let line = self.escaped(line.trim_end());
-        self.lines.push(line);
-    }
-
-    fn escaped(&self, text: &str) -> String {
-        match self.printer {
-            Printer::Agetty => text.replace('\\', "\\\\"),
-            Printer::Plain => text.to_owned(),
-        }
+        let line = line.trim_end();
+        self.lines.push(match self.printer {
+            Printer::Agetty => line.replace('\\', "\\\\"),
+            Printer::Plain => line.to_owned(),
+        });
     }
 }
 

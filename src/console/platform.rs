@@ -6,9 +6,7 @@
 /// The kind of image that a node needs in place of its own: an adjective with its article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// Its own is too old.
     Newer,
-    /// Its own is too new.
     Older,
     /// Its own is of a version that is not allowed, or is not known.
     Other,
@@ -24,7 +22,6 @@ impl Wanted {
     }
 }
 
-/// What to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fix {
     /// What to do, one line.

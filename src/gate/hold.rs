@@ -5,7 +5,7 @@ use super::systemd::{Manager, PAUSE, Route, Systemd, SystemdError};
 use crate::node::{FileError, OVERRIDE_PATH, Root};
 use crate::verdict::{GateStatus, OverrideWord};
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -13,10 +13,8 @@ use tokio::time::{Instant, sleep};
 /// Unit files of the node's own configuration: where Ignition and the machine config daemon write them.
 const UNIT_FILES: &str = "/etc/systemd/system";
 
-/// Largest unit file that is looked into, in bytes.
 const UNIT_FILE_MAX: u64 = 64 * 1024;
 
-/// Most entries of a directory of units that are looked at.
 const ENTRIES_MAX: usize = 4096;
 
 /// Of all the time there is, set apart for stopping what already runs.
@@ -38,39 +36,19 @@ const BOOT_TARGETS: [&str; 2] = ["multi-user.target", "graphical.target"];
 /// Why a node could not be held, or not be let through.
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
-    /// A drop-in, the override or the stamp cannot be written or removed.
     #[error(transparent)]
     File(#[from] FileError),
-    /// systemd did not do it.
     #[error("systemd: {0}")]
     Systemd(#[from] SystemdError),
-    /// No way to systemd led to an answer.
-    #[error("systemd: {0}")]
-    Unreachable(String),
     /// The drop-in is there and systemd took no notice of it.
     #[error("{unit} is not held: its {missing} does not name {UNIT}")]
-    NotHeld {
-        /// The unit.
-        unit: String,
-        /// What it lacks.
-        missing: plan::Missing,
-    },
+    NotHeld { unit: String, missing: &'static str },
     /// The boot leads elsewhere.
     #[error("default.target is {0}, so nothing was started")]
     OtherTarget(String),
     /// The boot was asked to go on, and does not.
     #[error("{0} was not started")]
     NotStarted(&'static str),
-    /// The machinery for talking to systemd cannot be set up.
-    #[error("runtime: {0}")]
-    Runtime(#[source] std::io::Error),
-}
-
-impl GateError {
-    /// Whether another connection or another moment may help.
-    fn may_pass(&self) -> bool {
-        matches!(self, Self::Systemd(SystemdError::Unreachable { .. } | SystemdError::Timeout { .. }))
-    }
 }
 
 /// Holds the node: drop-ins, reload, verification, stop of what already runs, and the stamp. Without `systemd` (another root than the running
@@ -110,7 +88,6 @@ fn hold_files(root: &Root) -> Result<GateStatus, GateError> {
     Ok(GateStatus { held: true, units, error: None })
 }
 
-/// What systemd was seen to hold.
 struct Verified {
     held: Vec<String>,
     running: Vec<String>,
@@ -123,40 +100,33 @@ async fn hold_live(root: &Root, systemd: &Systemd, reloaded: &Cell<bool>) -> Res
     let work = async |manager: &Manager<'_>| verified(root, manager, reloaded).await;
     let Verified { held, running, mut error } = on_any_connection(systemd, deadline, work).await?;
     // From here on the node is held, and only a stamp that cannot be written lets it go.
-    let stopped = if running.is_empty() {
-        Ok(())
+    if running.is_empty() {
+        stamp(root)?;
     } else {
-        on_any_connection(systemd, end, async |manager: &Manager<'_>| {
-            for unit in &running {
-                manager.stop(unit).await?;
-            }
-            Ok(())
-        })
-        .await
-    };
-    stamp(root)?;
-    if let Err(still) = match stopped {
-        Ok(()) if running.is_empty() => Ok(()),
-        Ok(()) => on_any_connection(systemd, end, async |manager: &Manager<'_>| are_down(manager, &running).await).await,
-        failed => failed,
-    } {
-        error = Some(format!("{} may still run: {still}", running.join(" ")));
+        let stopped = on_any_connection(systemd, end, async |manager: &Manager<'_>| stop(manager, &running).await).await;
+        stamp(root)?;
+        let down = match stopped {
+            Ok(()) => on_any_connection(systemd, end, async |manager: &Manager<'_>| are_down(manager, &running).await).await,
+            failed => failed,
+        };
+        if let Err(still) = down {
+            error = Some(format!("{} may still run: {still}", running.join(" ")));
+        }
     }
     Ok(GateStatus { held: true, units: held, error })
 }
 
 /// Holds, as far as systemd is concerned, and makes sure.
 async fn verified(root: &Root, manager: &Manager<'_>, reloaded: &Cell<bool>) -> Result<Verified, GateError> {
-    let mut known = Known::new();
-    let mut unsure = Vec::new();
+    let (mut known, mut unsure) = (Known::new(), BTreeMap::new());
     let mut units = loop {
         match plan::to_hold(&known) {
             Step::Hold(units) => break units,
             Step::Look(unit) => {
                 let state = match manager.state(&unit).await {
                     // Of a unit that is not ours to know, systemd need not tell us anything.
-                    Err(SystemdError::Refused { why, .. }) if !plan::is_always(&unit) => {
-                        unsure.push(format!("{unit}: {why}"));
+                    Err(SystemdError::Refused(why)) if !plan::is_always(&unit) => {
+                        unsure.insert(unit.clone(), why);
                         UnitState::default()
                     }
                     state => state?,
@@ -173,7 +143,7 @@ async fn verified(root: &Root, manager: &Manager<'_>, reloaded: &Cell<bool>) -> 
         known.clear();
     }
     let (mut held, mut running) = (Vec::new(), Vec::new());
-    for unit in units.into_iter().filter(|unit| !unit.contains("@.") && !unsure.iter().any(|name| name.starts_with(&format!("{unit}: ")))) {
+    for unit in units.into_iter().filter(|unit| !unit.contains("@.") && !unsure.contains_key(unit)) {
         let state = match known.remove(&unit) {
             Some(state) => state,
             None => manager.state(&unit).await?,
@@ -181,13 +151,14 @@ async fn verified(root: &Root, manager: &Manager<'_>, reloaded: &Cell<bool>) -> 
         if let Some(missing) = state.missing() {
             return Err(GateError::NotHeld { unit, missing });
         }
+        if state.is_loaded() && state.is_running() {
+            running.push(unit.clone());
+        }
         if state.is_loaded() {
-            if state.is_running() {
-                running.push(unit.clone());
-            }
             held.push(unit);
         }
     }
+    let unsure: Vec<String> = unsure.into_values().collect();
     let error = (!unsure.is_empty()).then(|| format!("systemd does not say whether these are to be held: {}", unsure.join("; ")));
     Ok(Verified { held, running, error })
 }
@@ -196,18 +167,23 @@ async fn verified(root: &Root, manager: &Manager<'_>, reloaded: &Cell<bool>) -> 
 fn add_unloaded(root: &Root, units: &mut Vec<String>, known: &Known) {
     // Where it cannot be listed, nothing can be said of what is not loaded.
     let names = root.list(UNIT_FILES, ENTRIES_MAX).unwrap_or_default();
-    let files: BTreeMap<&str, String> = names
+    let mut files: BTreeMap<&str, String> = names
         .iter()
         .filter_map(|name| name.to_str())
         .filter(|name| plan::is_unit_name(name) && name.ends_with(".service") && !known.contains_key(*name))
         .filter_map(|name| Some((name, root.read_text(&format!("{UNIT_FILES}/{name}"), UNIT_FILE_MAX).ok()??)))
         .collect();
-    let mut before = 0;
-    while before != units.len() {
-        before = units.len();
-        let more: BTreeSet<&str> = files.iter().filter(|(name, text)| plan::waits_for(name, text, units)).map(|(name, _)| *name).collect();
-        units.extend(more.into_iter().filter(|name| !units.iter().any(|unit| unit == name)).map(str::to_owned).collect::<Vec<_>>());
+    while let Some(name) = files.iter().find_map(|(name, text)| plan::waits_for(name, text, units).then_some(*name)) {
+        files.remove(name);
+        units.push(name.to_owned());
     }
+}
+
+async fn stop(manager: &Manager<'_>, units: &[String]) -> Result<(), GateError> {
+    for unit in units {
+        manager.stop(unit).await?;
+    }
+    Ok(())
 }
 
 async fn are_down(manager: &Manager<'_>, units: &[String]) -> Result<(), GateError> {
@@ -231,25 +207,25 @@ async fn on_any_connection<T>(
     loop {
         let (mut refused, mut may_pass) = (None, false);
         for route in [Route::Bus, Route::Systemctl] {
-            let error = match Manager::connect(systemd, route, deadline).await {
-                Ok(manager) => match work(&manager).await {
-                    Err(error) => error,
-                    done => return done,
-                },
-                Err(error) => error.into(),
+            let done = match Manager::connect(systemd, route, deadline).await {
+                Ok(manager) => work(&manager).await,
+                Err(error) => Err(error.into()),
             };
-            match error {
-                GateError::File(_) => return Err(error),
-                GateError::Systemd(ref why) if error.may_pass() => {
+            match done {
+                Ok(_) | Err(GateError::File(_)) => return done,
+                Err(GateError::Systemd(SystemdError::Unreachable(why))) => {
                     lost.entry(route).or_insert_with(|| format!("{route}: {why}"));
                     may_pass = true;
                 }
-                error => refused = refused.or(Some(error)),
+                Err(error) => refused = refused.or(Some(error)),
             }
         }
         match pauses.next() {
             Some(pause) if may_pass && refused.is_none() && Instant::now() + pause < deadline => sleep(pause).await,
-            _ => return Err(refused.unwrap_or_else(|| GateError::Unreachable(lost.into_values().collect::<Vec<_>>().join("; ")))),
+            _ => {
+                let lost = || SystemdError::Unreachable(lost.into_values().collect::<Vec<_>>().join("; ")).into();
+                return Err(refused.unwrap_or_else(lost));
+            }
         }
     }
 }
@@ -275,45 +251,31 @@ fn stamp(root: &Root) -> Result<(), FileError> {
 /// our unit succeeds, and what requires it starts.
 fn undo(root: &Root, systemd: Option<&Systemd>) {
     let _ = root.remove(STAMP_PATH);
-    let _ = remove_drop_ins(root);
+    let _ = drop_ins(root).and_then(|units| remove_drop_ins(root, &units));
     if let Some(systemd) = systemd {
         let work = async |manager: &Manager<'_>| Ok(manager.reload().await?);
         let _ = run(on_any_connection(systemd, Instant::now() + UNDO, work));
     }
 }
 
-/// Removes every drop-in of ours, whichever unit it is for. One that cannot be removed, or looked for, does not keep the others.
-fn remove_drop_ins(root: &Root) -> Result<Vec<String>, FileError> {
-    let (mut units, mut failed) = (Vec::new(), None);
-    for name in root.list(RUNTIME_UNITS, ENTRIES_MAX)? {
-        let Some(unit) = name.to_str().and_then(|name| name.strip_suffix(".d")).filter(|unit| plan::is_unit_name(unit)) else { continue };
-        match root.remove(&plan::drop_in_path(unit)) {
-            Ok(true) => {
-                // Drop-ins of others keep the directory.
-                let _ = root.remove_dir(&format!("{RUNTIME_UNITS}/{unit}.d"));
-                units.push(unit.to_owned());
-            }
-            Ok(false) => {}
-            Err(error) => failed = Some(error),
-        }
-    }
-    failed.map_or(Ok(units), Err)
+/// The units that have a drop-in of ours; one that cannot be looked for counts.
+fn drop_ins(root: &Root) -> Result<Vec<String>, FileError> {
+    let names = root.list(RUNTIME_UNITS, ENTRIES_MAX)?;
+    let units = names.iter().filter_map(|name| name.to_str()?.strip_suffix(".d")).filter(|unit| plan::is_unit_name(unit));
+    Ok(units.filter(|unit| root.exists(&plan::drop_in_path(unit)).unwrap_or(true)).map(str::to_owned).collect())
 }
 
-/// Whether there is anything to let through: the stamp, or a drop-in that an attempt left.
-fn is_touched(root: &Root) -> Result<bool, FileError> {
-    if root.exists(STAMP_PATH)? {
-        return Ok(true);
-    }
-    for name in root.list(RUNTIME_UNITS, ENTRIES_MAX)? {
-        let unit = name.to_str().and_then(|name| name.strip_suffix(".d")).filter(|unit| plan::is_unit_name(unit));
-        if let Some(unit) = unit
-            && root.exists(&plan::drop_in_path(unit))?
-        {
-            return Ok(true);
+/// Removes our drop-ins of these units. One that cannot be removed does not keep the others.
+fn remove_drop_ins(root: &Root, units: &[String]) -> Result<(), FileError> {
+    let mut done = Ok(());
+    for unit in units {
+        match root.remove(&plan::drop_in_path(unit)) {
+            // Drop-ins of others keep the directory.
+            Ok(_) => drop(root.remove_dir(&format!("{RUNTIME_UNITS}/{unit}.d"))),
+            failed => done = failed.map(drop),
         }
     }
-    Ok(false)
+    done
 }
 
 /// The first half of letting a refused node through: the override for the rest of this boot, no stamp, no drop-ins, and systemd told. Whether
@@ -324,13 +286,14 @@ fn is_touched(root: &Root) -> Result<bool, FileError> {
 /// # Errors
 /// A file cannot be looked at, written or removed, or systemd cannot be told. Then the node may still be held.
 pub fn release(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError> {
-    if !is_touched(root)? {
+    let units = drop_ins(root)?;
+    if units.is_empty() && !root.exists(STAMP_PATH)? {
         return Ok(false);
     }
     // First of all: when our unit runs again, it must not refuse again.
     root.write(OVERRIDE_PATH, format!("{}\n", OverrideWord::Warn.as_str()).as_bytes(), 0o644)?;
     root.remove(STAMP_PATH)?;
-    let units = remove_drop_ins(root)?;
+    remove_drop_ins(root, &units)?;
     if let Some(systemd) = systemd {
         run(on_any_connection(systemd, Instant::now() + systemd.whole, async |manager: &Manager<'_>| {
             manager.reload().await?;
@@ -372,6 +335,7 @@ pub fn resume(systemd: &Systemd) -> Result<(), GateError> {
 
 /// Runs the few calls on a runtime of their own; a node with nothing to hold never comes here.
 fn run<T>(work: impl Future<Output = Result<T, GateError>>) -> Result<T, GateError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(GateError::Runtime)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| SystemdError::Unreachable(format!("runtime: {error}")))?;
     runtime.block_on(work)
 }

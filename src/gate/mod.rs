@@ -10,4 +10,4 @@ mod systemd;
 
 pub use hold::{GateError, hold, is_refused, release, resume};
 pub use plan::STAMP_PATH;
-pub use systemd::{Systemd, SystemdError};
+pub use systemd::Systemd;

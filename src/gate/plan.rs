@@ -1,10 +1,9 @@
 //! What is held, how, and when it counts as held (pure).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 /// Our own unit: what the held units are made to require.
-pub const UNIT: &str = "skewguard.service";
+pub(crate) const UNIT: &str = "skewguard.service";
 
 /// The stamp makes [`UNIT`] fail, and with it everything that requires it.
 pub use crate::node::STAMP_PATH;
@@ -12,7 +11,6 @@ pub use crate::node::STAMP_PATH;
 /// Unit files of the running boot (systemd.unit(5), "Unit File Load Path").
 pub(super) const RUNTIME_UNITS: &str = "/run/systemd/system";
 
-/// The name of our drop-in in `UNIT.d/`.
 const DROP_IN_NAME: &str = "50-skewguard.conf";
 
 /// The rebase. What is ordered after it starts only on the OS that the cluster runs.
@@ -27,7 +25,6 @@ const OSUPDATE_TARGET: &str = "firstboot-osupdate.target";
 /// What the kubelet and CRI-O wait for (MCO templates, 4.12 and later).
 const DEPENDENCIES_TARGET: &str = "kubelet-dependencies.target";
 
-/// What joins the cluster.
 pub(super) const KUBELET: &str = "kubelet.service";
 
 /// Held on every node, whichever of them it has: the rebase, what waits for it, and what joins the cluster. `ovs-kubelet-recovery` starts the
@@ -62,18 +59,15 @@ const NEVER: [&str; 21] = [
 /// Most units that are held beside [`ALWAYS`]; a real node has fewer than twenty.
 const ORDERED_MAX: usize = 64;
 
-/// Most units that are looked at.
 const LOOK_MAX: usize = 128;
 
 /// Longest name of a unit in bytes, `UNIT_NAME_MAX` of systemd.
 const NAME_MAX: usize = 255;
 
-/// [`ALWAYS`].
 pub fn always() -> Vec<String> {
     ALWAYS.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// Whether it is one of [`ALWAYS`].
 pub(super) fn is_always(unit: &str) -> bool {
     ALWAYS.contains(&unit)
 }
@@ -84,9 +78,7 @@ pub type Known = BTreeMap<String, UnitState>;
 /// What comes next on the way to the units to hold.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// This unit has to be looked at.
     Look(String),
-    /// These are all.
     Hold(Vec<String>),
 }
 
@@ -139,7 +131,6 @@ fn is_needed(unit: &str, known: &Known) -> Result<bool, String> {
     Ok(false)
 }
 
-/// Whether it is a service, and none of [`NEVER`].
 fn is_holdable(name: &str) -> bool {
     is_unit_name(name) && name.ends_with(".service") && !is_never_held(name)
 }
@@ -150,7 +141,7 @@ fn is_never_held(name: &str) -> bool {
 
 /// Whether the text of a unit file says that `unit` waits for one of `held`. systemd names only loaded units; a file that nothing refers to yet
 /// may be started later, by a timer or by hand.
-pub fn waits_for(unit: &str, text: &str, held: &[String]) -> bool {
+pub(crate) fn waits_for(unit: &str, text: &str, held: &[String]) -> bool {
     let joined = text.replace("\\\n", " ");
     let mut after = joined.lines().filter_map(|line| line.trim().strip_prefix("After")?.trim_start().strip_prefix('='));
     is_holdable(unit) && after.any(|names| names.split_whitespace().any(|name| name != PULL && held.iter().any(|held| held == name)))
@@ -162,8 +153,7 @@ pub(super) fn is_unit_name(name: &str) -> bool {
     name.len() <= NAME_MAX && !name.starts_with('.') && name.contains('.') && name.chars().all(allowed)
 }
 
-/// Where the drop-in of a unit goes.
-pub fn drop_in_path(unit: &str) -> String {
+pub(crate) fn drop_in_path(unit: &str) -> String {
     format!("{RUNTIME_UNITS}/{unit}.d/{DROP_IN_NAME}")
 }
 
@@ -184,11 +174,8 @@ pub struct UnitState {
     pub load: String,
     /// `ActiveState`: `active`, `activating`, `inactive`, `failed`, …
     pub active: String,
-    /// `Requires`.
     pub requires: Vec<String>,
-    /// `After`.
     pub after: Vec<String>,
-    /// `Before`.
     pub before: Vec<String>,
     /// `RequiredBy`, `RequisiteOf` and `BoundBy`: what cannot start without it.
     pub required_by: Vec<String>,
@@ -198,45 +185,28 @@ pub struct UnitState {
     pub id: String,
 }
 
-/// What a held unit lacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missing {
-    /// It would run although we fail.
-    Requires,
-    /// It would not wait for us.
-    After,
-}
-
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Requires => "Requires",
-            Self::After => "After",
-        })
-    }
-}
-
 impl UnitState {
     /// Whether it is there to be started at all. What is not found, masked or broken cannot be, and once it can, the drop-in applies.
-    pub fn is_loaded(&self) -> bool {
+    pub(crate) fn is_loaded(&self) -> bool {
         self.load == "loaded"
     }
 
-    /// What it lacks to be held; `None` if it is, or if it cannot be started.
-    pub fn missing(&self) -> Option<Missing> {
+    /// The dependency on us that it lacks to be held; `None` if it is, or if it cannot be started.
+    pub fn missing(&self) -> Option<&'static str> {
         if !self.is_loaded() {
             return None;
         }
         let names_us = |list: &[String]| list.iter().any(|name| name == UNIT);
         match (names_us(&self.requires), names_us(&self.after)) {
-            (false, _) => Some(Missing::Requires),
-            (true, false) => Some(Missing::After),
+            // It would run although we fail; it would not wait for us.
+            (false, _) => Some("Requires"),
+            (true, false) => Some("After"),
             (true, true) => None,
         }
     }
 
     /// Whether it runs, or is about to. Anything that is not known to be at rest counts.
-    pub fn is_running(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         !matches!(self.active.as_str(), "inactive" | "failed")
     }
 }
@@ -394,8 +364,8 @@ mod tests {
         };
         let us = ["basic.target", "skewguard.service"];
         assert_eq!(with(&us, &us).missing(), None);
-        assert_eq!(with(&us, &["skewguard-report.service"]).missing(), Some(Missing::After));
-        assert_eq!(with(&["skewguard.service.d"], &us).missing(), Some(Missing::Requires));
+        assert_eq!(with(&us, &["skewguard-report.service"]).missing(), Some("After"));
+        assert_eq!(with(&["skewguard.service.d"], &us).missing(), Some("Requires"));
         assert_eq!(UnitState { load: "masked".into(), ..UnitState::default() }.missing(), None);
     }
 

@@ -26,7 +26,6 @@ pub(super) const PAUSE: Duration = Duration::from_millis(50);
 /// How to reach systemd, and how long to wait for it.
 #[derive(Debug, Clone)]
 pub struct Systemd {
-    /// D-Bus address of the system bus.
     pub bus: String,
     /// `systemctl`, which as root speaks to systemd over a socket of its own, `/run/systemd/private`: no bus is needed between the two. (systemd
     /// answers there under a name that zbus takes for no sender's.)
@@ -42,7 +41,6 @@ pub struct Systemd {
 }
 
 impl Systemd {
-    /// The running system's.
     pub fn system() -> Self {
         Self {
             bus: "unix:path=/run/dbus/system_bus_socket".to_owned(),
@@ -54,10 +52,8 @@ impl Systemd {
     }
 }
 
-/// A way to systemd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Route {
-    /// The system bus.
     Bus,
     /// systemctl, and the socket that is systemd's own.
     Systemctl,
@@ -72,36 +68,27 @@ impl fmt::Display for Route {
     }
 }
 
-/// Why systemd did not do something.
+/// Why systemd did not do something: what was asked, and the answer, made printable.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemdError {
-    /// It said no.
-    #[error("{what}: {why}")]
-    Refused {
-        /// What was asked.
-        what: String,
-        /// The answer, made printable.
-        why: String,
-    },
-    /// It cannot be reached, or the connection broke.
-    #[error("{what}: {why}")]
-    Unreachable {
-        /// What was asked.
-        what: String,
-        /// What went wrong, made printable.
-        why: String,
-    },
-    /// There was no answer.
-    #[error("{what}: no answer in time")]
-    Timeout {
-        /// What was asked.
-        what: String,
-    },
+    #[error("{0}")]
+    Refused(String),
+    /// It cannot be reached, the connection broke, or there was no answer in time. Another connection or another moment may help.
+    #[error("{0}")]
+    Unreachable(String),
 }
 
 impl SystemdError {
     fn refused(what: &str, why: impl fmt::Display) -> Self {
-        Self::Refused { what: what.to_owned(), why: text::word(&why.to_string()) }
+        Self::Refused(format!("{what}: {}", text::word(&why.to_string())))
+    }
+
+    fn unreachable(what: &str, why: impl fmt::Display) -> Self {
+        Self::Unreachable(format!("{what}: {}", text::word(&why.to_string())))
+    }
+
+    fn timeout(what: &str) -> Self {
+        Self::unreachable(what, "no answer in time")
     }
 
     /// From what came of a call.
@@ -115,8 +102,7 @@ impl SystemdError {
             ),
             _ => false,
         };
-        let (what, why) = (what.to_owned(), text::word(&error.to_string()));
-        if said_no { Self::Refused { what, why } } else { Self::Unreachable { what, why } }
+        if said_no { Self::refused(what, error) } else { Self::unreachable(what, error) }
     }
 }
 
@@ -139,7 +125,7 @@ impl<'a> Manager<'a> {
                 let what = "connecting";
                 let open = connection::Builder::address(systemd.bus.as_str()).build();
                 let open = timeout_at(deadline.min(Instant::now() + systemd.answer), open).await;
-                let open = open.map_err(|_| SystemdError::Timeout { what: what.to_owned() })?;
+                let open = open.map_err(|_| SystemdError::timeout(what))?;
                 Some(open.map_err(|error| SystemdError::of_call(what, &error))?)
             }
         };
@@ -155,7 +141,7 @@ impl<'a> Manager<'a> {
         let until = self.deadline.min(Instant::now() + most);
         let answer = timeout_at(until, bus.call_method(Some(SERVICE), path, Some(interface), method, body))
             .await
-            .map_err(|_| SystemdError::Timeout { what: what.to_owned() })?
+            .map_err(|_| SystemdError::timeout(what))?
             .map_err(|error| SystemdError::of_call(what, &error))?;
         answer.body().deserialize().map_err(|error| SystemdError::refused(what, error))
     }
@@ -171,10 +157,7 @@ impl<'a> Manager<'a> {
     fn systemctl(&self, args: &[&str]) -> Result<String, SystemdError> {
         child::run(Command::new(&self.systemd.systemctl).args(args), self.deadline.into_std()).map_err(|error| {
             let what = args.join(" ");
-            match error.kind() {
-                ErrorKind::TimedOut => SystemdError::Timeout { what },
-                _ => SystemdError::Unreachable { what, why: text::word(&error.to_string()) },
-            }
+            if error.kind() == ErrorKind::TimedOut { SystemdError::timeout(&what) } else { SystemdError::unreachable(&what, error) }
         })
     }
 
@@ -210,7 +193,6 @@ impl<'a> Manager<'a> {
         }
     }
 
-    /// Queues the stop of `unit`.
     pub(super) async fn stop(&self, unit: &str) -> Result<(), SystemdError> {
         self.queue("StopUnit", "stop", unit).await
     }
@@ -225,9 +207,9 @@ impl<'a> Manager<'a> {
             None => self.systemctl(&["reset-failed", "--", unit]).map(drop),
         };
         match done {
-            Err(SystemdError::Refused { why, .. }) if why.starts_with("org.freedesktop.systemd1.NoSuchUnit") => Ok(()),
+            Err(SystemdError::Refused(why)) if why.contains(": org.freedesktop.systemd1.NoSuchUnit") => Ok(()),
             // systemctl has one status for everything that fails.
-            Err(SystemdError::Unreachable { .. }) if self.bus.is_none() => Ok(()),
+            Err(SystemdError::Unreachable(_)) if self.bus.is_none() => Ok(()),
             done => done,
         }
     }

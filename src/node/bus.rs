@@ -7,7 +7,7 @@ use std::time::Duration;
 use zbus::{Connection, OwnedObjectPath, OwnedVariant, connection};
 
 /// The system bus (D-Bus specification, "System message bus").
-pub const SYSTEM_BUS: &str = "unix:path=/run/dbus/system_bus_socket";
+pub(crate) const SYSTEM_BUS: &str = "unix:path=/run/dbus/system_bus_socket";
 
 /// How long one service may take: both are started by D-Bus when first asked, on a node that is still booting.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -18,10 +18,8 @@ const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BootedDeployment {
-    /// `version`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// `checksum`, of the commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
     /// `container-image-reference`; only after a rebase to a container image.

@@ -5,7 +5,6 @@ use crate::text;
 use crate::verdict::{Override, OverrideSource, OverrideWord};
 use std::borrow::Cow;
 
-/// Where the kernel shows it.
 const PATH: &str = "/proc/cmdline";
 
 /// The kernel takes 4 KiB at most on some architectures, 64 KiB on none.
@@ -20,7 +19,6 @@ pub(super) struct Cmdline {
     pub(super) platform: Option<String>,
     /// `skewguard=`: the override.
     pub(super) skewguard: Option<String>,
-    /// Some of its bytes are not UTF-8.
     pub(super) damaged: bool,
 }
 

@@ -19,9 +19,7 @@ const JOINED: [&str; 2] = ["/var/lib/kubelet/pki/kubelet-client-current.pem", "/
 /// Files to try instead of the node's own.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
-    /// A policy file of the caller's, not under the root.
     pub policy: Option<&'a Path>,
-    /// An aleph file of the caller's, not under the root.
     pub aleph: Option<&'a Path>,
 }
 
@@ -75,7 +73,6 @@ pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
     Ok(Facts { boot_image, replaced_by, target, deployment, policy, r#override, platform: line.platform, warnings })
 }
 
-/// What was odd while reading.
 #[derive(Default)]
 struct Notes {
     warnings: Vec<String>,
@@ -116,7 +113,7 @@ fn target(root: &Root, warnings: &mut Vec<String>) -> (TargetInput, bool) {
 ///
 /// # Errors
 /// It is missing or unreadable; an invalid policy is a fact, not an error.
-pub fn policy_in(path: &Path) -> Result<PolicyInput, FileError> {
+fn policy_in(path: &Path) -> Result<PolicyInput, FileError> {
     let (name, bytes) = read_own(path, MAX_BYTES)?;
     Ok(policy::input(&name, &bytes))
 }

@@ -33,7 +33,6 @@ pub struct Identity {
     pub platform: Option<String>,
     /// Addresses of the interfaces that are up, IPv4 first, neither loopback nor link-local.
     pub addresses: Vec<String>,
-    /// Their hardware addresses.
     pub mac_addresses: Vec<String>,
 }
 
@@ -69,7 +68,6 @@ impl Identity {
         }
     }
 
-    /// What the files under `root` say.
     pub fn from_files(root: &Root) -> Self {
         let line = |path| root.read_text(path, 4096).ok().flatten().and_then(|text| name_of(text.lines().next().unwrap_or_default()));
         Self {

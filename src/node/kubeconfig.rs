@@ -32,9 +32,7 @@ const MISSING: &str = "there is no such file";
 /// Everything needed to talk to one API server. Its `Debug` shows no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kubeconfig {
-    /// The file it was read from.
     pub path: String,
-    /// Where it is.
     pub server: Server,
     /// The CA certificates, PEM. Empty only with `insecure`.
     pub ca: Vec<u8>,
@@ -42,9 +40,7 @@ pub struct Kubeconfig {
     pub tls_server_name: Option<String>,
     /// Do not check the server's certificate at all.
     pub insecure: bool,
-    /// A bearer token.
     pub token: Option<Secret>,
-    /// A client certificate.
     pub client: Option<Client>,
 }
 
@@ -79,7 +75,6 @@ pub struct Client {
     pub key: Secret,
 }
 
-/// What the caller allows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allow {
     /// Obey `insecure-skip-tls-verify` instead of refusing it.
@@ -96,7 +91,7 @@ impl Secret {
     }
 
     /// The bytes themselves, for the one place that puts them on the wire. Never for a message.
-    pub fn expose(&self) -> &[u8] {
+    pub(crate) fn expose(&self) -> &[u8] {
         &self.0
     }
 }

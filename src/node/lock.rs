@@ -5,28 +5,27 @@ use std::fs::{File, TryLockError};
 use std::time::{Duration, Instant};
 
 /// The file that is locked. It stays where it is, empty, until the next boot.
-pub const LOCK_PATH: &str = "/run/skewguard/lock";
+pub(crate) const LOCK_PATH: &str = "/run/skewguard/lock";
 
-/// Between two tries.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Held until it is dropped, or until the process ends in whatever way.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
+pub(crate) struct Lock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
 
 impl Lock {
     /// How long a boot waits for another process of ours: `skewguard.service` has 50 seconds in all, and a hold may take most of them.
-    pub const BOOT: Duration = Duration::from_secs(3);
+    pub(crate) const BOOT: Duration = Duration::from_secs(3);
 
     /// How long a person waits: longer than `skewguard.service` may take.
-    pub const PERSON: Duration = Duration::from_secs(55);
+    pub(crate) const PERSON: Duration = Duration::from_secs(55);
 
     /// Takes the lock, and waits as long as `patience` for another process to give it back.
     ///
     /// # Errors
     /// The file cannot be made, or another process keeps the lock. Neither is a reason to stop a boot: `enforce` and `allow` say so and go on
     /// without it, whoever can do without its change leaves it.
-    pub fn take(root: &Root, patience: Duration) -> Result<Self, FileError> {
+    pub(crate) fn take(root: &Root, patience: Duration) -> Result<Self, FileError> {
         let file = root.open_lock(LOCK_PATH)?;
         let until = Instant::now() + patience;
         loop {

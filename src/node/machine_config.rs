@@ -16,7 +16,7 @@ mod contents;
 pub const ENCAPSULATED_PATH: &str = "/etc/ignition-machine-config-encapsulated.json";
 
 /// The same after a finished first boot.
-pub const ENCAPSULATED_BAK_PATH: &str = "/etc/ignition-machine-config-encapsulated.json.bak";
+pub(crate) const ENCAPSULATED_BAK_PATH: &str = "/etc/ignition-machine-config-encapsulated.json.bak";
 
 /// The MachineConfig whole, as the Machine Config Server gave it.
 pub const SERVED_PATH: &str = "/etc/mcs-machine-config-content.json";

@@ -14,10 +14,12 @@ mod record;
 mod root;
 pub(crate) mod write;
 
-pub use facts::{Options, facts, policy_in};
-pub use lock::{LOCK_PATH, Lock};
-pub use machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, SERVED_PATH};
-pub use record::{KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, save_verdict};
+pub use facts::{Options, facts};
+pub(crate) use lock::{LOCK_PATH, Lock};
+pub(crate) use machine_config::ENCAPSULATED_BAK_PATH;
+pub use machine_config::{ENCAPSULATED_PATH, SERVED_PATH};
+pub(crate) use record::save_verdict;
+pub use record::{KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record};
 pub use root::{FileError, Problem, Root};
 
 /// The override for this boot, which wins over the kernel argument.

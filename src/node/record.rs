@@ -6,7 +6,6 @@ use crate::version::ImageVersion;
 use crate::{API_VERSION, text};
 use serde::{Deserialize, Serialize};
 
-/// Where it is kept.
 pub const RECORD_PATH: &str = "/var/lib/skewguard/boot-image.json";
 
 const KIND: &str = "BootImageRecord";
@@ -21,7 +20,6 @@ pub struct Record {
     /// The boot image's version; absent where it was unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The file it was read from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// That boot's `ostree=` kernel argument.
@@ -33,7 +31,6 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record of a first run.
     pub fn new(image: Option<&BootImage>, ostree: Option<&str>) -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
@@ -45,7 +42,6 @@ impl Record {
         }
     }
 
-    /// The recorded boot image.
     pub fn image(&self) -> Option<ImageVersion> {
         let version = self.version.as_deref().filter(|version| !version.is_empty()).map(ImageVersion::parse)?;
         Some(if self.rhel { version.on_rhel() } else { version })
@@ -95,7 +91,7 @@ pub const KEPT_VERDICT_PATH: &str = "/var/lib/skewguard/verdict.json";
 ///
 /// # Errors
 /// The kernel says no; then the file is what it was.
-pub fn save_verdict(root: &Root, path: &str, verdict: &Verdict) -> Result<(), FileError> {
+pub(crate) fn save_verdict(root: &Root, path: &str, verdict: &Verdict) -> Result<(), FileError> {
     let json = json(path, verdict)?;
     if verdict.blocks() { root.write(path, &json, 0o644) } else { root.write_soon(path, &json, 0o644) }
 }

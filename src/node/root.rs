@@ -38,13 +38,7 @@ pub enum Problem {
     Dangling,
     /// Longer than its kind of file can be.
     #[error("is {size} bytes long; at most {max} are read")]
-    TooLarge {
-        /// Bytes found.
-        size: u64,
-        /// Bytes allowed.
-        max: u64,
-    },
-    /// The kernel says no.
+    TooLarge { size: u64, max: u64 },
     #[error("{0}{remedy}", remedy = remedy(.0))]
     Io(#[from] std::io::Error),
     /// The content is not what it should be.
@@ -69,7 +63,6 @@ fn remedy(error: &std::io::Error) -> &'static str {
 pub struct FileError {
     /// The file, absolute within the root.
     pub path: String,
-    /// What is wrong with it.
     #[source]
     pub problem: Problem,
 }
@@ -163,9 +156,6 @@ impl Root {
     }
 
     /// Whether something is there, of whatever type; a dangling symlink counts as nothing.
-    ///
-    /// # Errors
-    /// The kernel says no.
     pub fn exists(&self, path: &str) -> Result<bool, FileError> {
         let found = self.find(path).map_err(|error| FileError::new(path, error))?;
         Ok(!matches!(found, Found::Nothing { .. }))
@@ -183,9 +173,6 @@ impl Root {
     }
 
     /// The target of the symlink at `path` itself (its directory is resolved, the link is not); `None` where there is no symlink.
-    ///
-    /// # Errors
-    /// The kernel says no.
     pub fn read_link(&self, path: &str) -> Result<Option<OsString>, FileError> {
         match self.parent(path).and_then(|(dir, name)| readlinkat(dir, name)) {
             Ok(target) => Ok(Some(target)),

@@ -15,10 +15,8 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 
-/// Most entries of a directory that are looked at.
 const ENTRIES_MAX: usize = 4096;
 
-/// Most names that are tried for one temporary file.
 const NAMES_MAX: u32 = 16;
 
 /// What begins the end of a temporary file's name, `.NAME.skewguard-PROCESS-N`.
@@ -99,9 +97,6 @@ impl Root {
     }
 
     /// Removes a file or symlink; whether there was one.
-    ///
-    /// # Errors
-    /// The kernel says no.
     pub fn remove(&self, path: &str) -> Result<bool, FileError> {
         self.unlink(path, UnlinkatFlags::NoRemoveDir)
     }

@@ -9,11 +9,8 @@ use serde::{Deserialize, Serialize};
 /// The boot image that the node was installed from, and where that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootImage {
-    /// Its version.
     pub version: ImageVersion,
-    /// The kind of source.
     pub source: ImageSource,
-    /// The file, absolute within the root.
     pub path: String,
 }
 
@@ -30,7 +27,6 @@ pub struct Target {
     /// `metadata.name`, `rendered-worker-…`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_config: Option<String>,
-    /// `spec.osImageURL`.
     #[serde(rename = "osImageURL", skip_serializing_if = "Option::is_none")]
     pub os_image_url: Option<String>,
 }
@@ -43,15 +39,12 @@ pub enum TargetInput {
     Absent,
     /// It is there but cannot be read; nothing is known of release and pool, so no limit is chosen.
     Unreadable,
-    /// It was read.
     Read(Target),
 }
 
-/// The booted deployment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Deployment {
-    /// The `ostree=` kernel argument.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ostree: Option<String>,
     /// `container-image-reference` from the deployment's origin.
@@ -60,7 +53,6 @@ pub struct Deployment {
     /// What it is by its own os-release, where that is not the boot image: what was put in place of that before the first boot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<BootImageStatus>,
-    /// How it stands to the boot image.
     #[serde(flatten)]
     pub stage: Stage,
 }
@@ -116,7 +108,6 @@ impl From<StageFlags> for Stage {
     }
 }
 
-/// The policy as found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicyInput {
     /// Neither in the served config nor on disk.
@@ -127,16 +118,12 @@ pub enum PolicyInput {
         path: String,
         /// `sha256:…` of its bytes where they could be read.
         digest: Option<String>,
-        /// What is wrong with it.
         error: String,
     },
-    /// Read.
     Valid {
         /// The file, or the served config that carried it.
         path: String,
-        /// `sha256:…` of its bytes.
         digest: String,
-        /// What it says.
         policy: Policy,
     },
 }
@@ -144,7 +131,6 @@ pub enum PolicyInput {
 words! {
     /// A word that changes the mode for this boot.
     pub enum OverrideWord {
-        /// Decide nothing.
         Off = "off",
         /// Never block.
         Warn = "warn",
@@ -163,7 +149,6 @@ impl OverrideWord {
 }
 
 words! {
-    /// Where an override was given.
     pub enum OverrideSource {
         /// `skewguard=` on the kernel command line.
         KernelArgument = "KernelArgument",
@@ -172,12 +157,9 @@ words! {
     }
 }
 
-/// An override in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Override {
-    /// What it says.
     pub value: OverrideWord,
-    /// Where it stands.
     pub source: OverrideSource,
 }
 
@@ -188,15 +170,10 @@ pub struct Facts {
     pub boot_image: Option<BootImage>,
     /// What the booted deployment is, where that is not the boot image: it will do the rebase, so the limits are for it.
     pub replaced_by: Option<BootImage>,
-    /// The target.
     pub target: TargetInput,
-    /// The booted deployment.
     pub deployment: Deployment,
-    /// The policy.
     pub policy: PolicyInput,
-    /// The override in force.
     pub r#override: Option<Override>,
-    /// `ignition.platform.id`.
     pub platform: Option<String>,
     /// What was odd while reading; each names its file.
     pub warnings: Vec<String>,

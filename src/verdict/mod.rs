@@ -15,23 +15,17 @@ use crate::version::{ImageVersion, Scheme};
 use serde::{Deserialize, Serialize};
 
 words! {
-    /// What was decided.
     pub enum Outcome {
         /// The policy's mode is `None`, or the override says `off`.
         Disabled = "Disabled",
-        /// The served config carries no policy.
         NoPolicy = "NoPolicy",
         /// At least one rule passes and none fails, or the node already runs its target image.
         Allowed = "Allowed",
-        /// At least one rule fails.
         Refused = "Refused",
-        /// It could not be decided.
         Undetermined = "Undetermined",
     }
 
-    /// What follows for the boot.
     pub enum Action {
-        /// The boot goes on.
         Proceed = "Proceed",
         /// The rebase and the kubelet are held back.
         Block = "Block",
@@ -39,37 +33,22 @@ words! {
 
     /// Why, in one word. Names of rules are the reasons of refusals, in the order in which they are looked at.
     pub enum Reason {
-        /// Rule: the version is on the limit's list of denied ones.
         DeniedVersion = "DeniedVersion",
-        /// Rule: the RHEL major is not among the limit's.
         RhelMajorUnsupported = "RHELMajorUnsupported",
-        /// Rule: the OCP release of the image is below the minimum.
         BelowMinimumOcpVersion = "BelowMinimumOCPVersion",
-        /// Rule: the RHCOS version of the image is below the minimum.
         BelowMinimumRhcosVersion = "BelowMinimumRHCOSVersion",
-        /// Rule: the RHCOS version of the image is above the maximum.
         AboveMaximumRhcosVersion = "AboveMaximumRHCOSVersion",
-        /// Rule: the image is more OCP minors behind the target than allowed.
         TooManyReleasesBehind = "TooManyReleasesBehind",
-        /// The policy's mode is `None`.
         PolicyModeNone = "PolicyModeNone",
-        /// The override says `off`.
         OverrideOff = "OverrideOff",
-        /// No policy was delivered.
         NoPolicyDelivered = "NoPolicyDelivered",
-        /// The booted deployment already is the target image.
         AlreadyOnTarget = "AlreadyOnTarget",
-        /// Every rule that could be evaluated passes.
         WithinLimits = "WithinLimits",
-        /// The policy could not be read or is not valid.
         PolicyInvalid = "PolicyInvalid",
-        /// The policy has no limit for this release and pool.
         NoLimitForTarget = "NoLimitForTarget",
         /// The target's MachineConfig could not be read.
         TargetUnknown = "TargetUnknown",
-        /// No source names the boot image.
         BootImageUnknown = "BootImageUnknown",
-        /// The boot image's version string follows no known scheme.
         BootImageUndecodable = "BootImageUndecodable",
         /// The boot image is known, but says too little for any rule of the limit.
         NoRuleEvaluated = "NoRuleEvaluated",
@@ -79,9 +58,7 @@ words! {
     pub enum LetThrough {
         /// The node runs another deployment than at its first run.
         Rebased = "Rebased",
-        /// The first boot is over.
         FirstBootFinished = "FirstBootFinished",
-        /// The override says `warn`.
         Override = "Override",
         /// The policy's mode is not `Enforce`, and no override lifts it.
         Mode = "Mode",
@@ -94,18 +71,14 @@ words! {
     /// What the limits were applied to.
     #[derive(Default)]
     pub enum Judged {
-        /// The boot image.
         #[default]
         BootImage = "BootImage",
         /// The booted deployment, which was put in place of the boot image before the first boot.
         BootedDeployment = "BootedDeployment",
     }
 
-    /// How one rule came out.
     pub enum RuleResult {
-        /// The image meets the rule.
         Pass = "Pass",
-        /// The image breaks the rule.
         Fail = "Fail",
         /// Too little is known, or the rule has a shape that this version does not know.
         NotEvaluated = "NotEvaluated",
@@ -125,16 +98,12 @@ words! {
 /// One rule of the chosen limit, applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The rule.
     pub rule: Reason,
-    /// How it came out.
     pub result: RuleResult,
     /// What the boot image, or the booted deployment where that is judged, has; absent where unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub have: Option<String>,
-    /// What the policy wants.
     pub want: String,
-    /// The same as a sentence.
     pub message: String,
 }
 
@@ -144,12 +113,10 @@ pub struct Finding {
 pub struct BootImageStatus {
     /// The version string, made printable.
     pub version: String,
-    /// Its scheme.
     pub scheme: Scheme,
     /// RHEL `major.minor`, or only the major where that is all that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rhel_version: Option<String>,
-    /// OCP `x.y`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ocp_version: Option<String>,
     /// `YYYY-MM-DD`.
@@ -191,9 +158,7 @@ impl From<&ImageVersion> for BootImageStatus {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyStatus {
-    /// The file, or the served config that carried it.
     pub path: String,
-    /// `sha256:` and the hex digest of the policy's bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// The mode as the policy says it; absent where it could not be read.
@@ -205,7 +170,6 @@ pub struct PolicyStatus {
     /// Whom to ask, from the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help_text: Option<String>,
-    /// Where to read more, from the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help_url: Option<String>,
 }
@@ -216,7 +180,6 @@ pub struct PolicyStatus {
 pub struct GateStatus {
     /// The node is held: the stamp is written.
     pub held: bool,
-    /// The units that are held.
     #[serde(default)]
     pub units: Vec<String>,
     /// Why the node could not be held, or what of it is in doubt.
@@ -228,15 +191,10 @@ pub struct GateStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
-    /// [`crate::API_VERSION`].
     pub api_version: String,
-    /// `BootImageVerdict`.
     pub kind: String,
-    /// What was decided.
     pub verdict: Outcome,
-    /// What follows.
     pub action: Action,
-    /// Why.
     pub reason: Reason,
     /// Why, as one line for a person.
     pub message: String,
@@ -246,28 +204,21 @@ pub struct Verdict {
     /// Every rule of the chosen limit, in the order of their rank.
     #[serde(default)]
     pub findings: Vec<Finding>,
-    /// The boot image; absent where no source names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boot_image: Option<BootImageStatus>,
-    /// What the findings are about.
     #[serde(default)]
     pub judged: Judged,
-    /// The target; its fields are absent where unknown.
     #[serde(default)]
     pub target: Target,
-    /// The policy; absent where none was delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyStatus>,
     /// The override in force; `null` without one.
     #[serde(default)]
     pub r#override: Option<Override>,
-    /// What was odd while reading; each names its file.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// The booted deployment.
     #[serde(default)]
     pub deployment: Deployment,
-    /// `ignition.platform.id` from the kernel command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
     /// What the gate did; only after `enforce` had something to refuse.
@@ -278,7 +229,6 @@ pub struct Verdict {
 /// Whether the cluster knows of a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClusterKnows {
-    /// Not yet.
     NotYet,
     /// It does: the report's name, where there is a report and not only an Event.
     Told(Option<String>),
@@ -300,8 +250,23 @@ impl Verdict {
         self.findings.iter().filter(|finding| finding.result == RuleResult::Fail)
     }
 
-    /// Whether the boot is to be blocked.
     pub fn blocks(&self) -> bool {
         self.action == Action::Block
+    }
+
+    /// Why a refusal does not block, as a clause.
+    pub(crate) fn why_let_through(&self) -> &'static str {
+        match self.let_through {
+            Some(LetThrough::Rebased) => "the node is already rebased",
+            Some(LetThrough::FirstBootFinished) => "the first boot is over",
+            Some(LetThrough::Override) => match self.r#override.map(|given| given.source) {
+                Some(OverrideSource::KernelArgument) => "the kernel argument skewguard=warn says so",
+                _ => "the override says warn",
+            },
+            Some(LetThrough::Mode) => "the policy only warns",
+            Some(LetThrough::PolicyVersion) => "the policy is of another version, and never blocks",
+            Some(LetThrough::Unreadable) => "a file that may let it through cannot be read",
+            None | Some(LetThrough::Other(_)) => "another release of skewguard decided so",
+        }
     }
 }

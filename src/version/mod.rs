@@ -28,7 +28,6 @@ words! {
 /// A RHEL release as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RhelVersion {
-    /// 7 to 10 today.
     pub major: u16,
     /// `None` where only the major is known.
     pub minor: Option<u16>,
@@ -46,11 +45,8 @@ impl fmt::Display for RhelVersion {
 /// The calendar day an image was built on (UTC).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BuildDate {
-    /// Four digits, 2000 to 2099.
-    pub year: u16,
-    /// 1 to 12.
-    pub month: u8,
-    /// 1 to 31, within the month.
+    pub(crate) year: u16,
+    pub(crate) month: u8,
     pub day: u8,
 }
 
@@ -99,12 +95,10 @@ impl ImageVersion {
         &self.text
     }
 
-    /// The scheme that the string follows.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// The RHEL release in the string.
     pub fn rhel(&self) -> Option<RhelVersion> {
         self.rhel
     }
@@ -114,17 +108,14 @@ impl ImageVersion {
         self.ocp
     }
 
-    /// The build date in the string.
     pub fn build_date(&self) -> Option<BuildDate> {
         self.date
     }
 
-    /// The build number of that date or stamp.
     pub fn build_number(&self) -> Option<u32> {
         self.build
     }
 
-    /// Whether anything was understood.
     pub fn is_known(&self) -> bool {
         self.scheme != Scheme::Unknown
     }

@@ -9,7 +9,6 @@ use std::str::FromStr;
 pub struct OcpMinor {
     /// 4, or 5 from 2026 on.
     pub major: u16,
-    /// The minor, of any number of digits.
     pub minor: u16,
 }
 
@@ -30,7 +29,6 @@ impl fmt::Display for OcpMinor {
     }
 }
 
-/// Not a release.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not an OCP release: write x.y or x.y.z, such as 4.21 or 4.21.3")]
 pub struct NotARelease;
@@ -50,9 +48,7 @@ impl FromStr for OcpMinor {
 /// for 4.21 is meant for them as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Release {
-    /// The x.y part.
     pub minor: OcpMinor,
-    /// The z of x.y.z.
     pub patch: u32,
 }
 

@@ -98,7 +98,7 @@ fn the_action_says_why_a_refusal_does_not_block() {
         (ours, "Warn", "skewguard=enforce", nothing, "Block: hold back the OS rebase and the kubelet"),
         (ours, "Warn", "", nothing, "Proceed: the policy only warns"),
         (ours, "Audit", "", nothing, "Proceed: the policy only warns"),
-        (ours, "Enforce", "skewguard=warn", nothing, "Proceed: the override says warn"),
+        (ours, "Enforce", "skewguard=warn", nothing, "Proceed: the kernel argument skewguard=warn says so"),
         (ours, "Enforce", "", joined, "Proceed: the first boot is over"),
         (ours, "Enforce", "", damaged, "Proceed: a file that may let it through cannot be read"),
         ("skewguard.dev/v9", "Enforce", "", nothing, "Proceed: the policy is of another version, and never blocks"),

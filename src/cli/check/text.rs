@@ -1,6 +1,6 @@
 //! The verdict for a person at a terminal (pure).
 
-use crate::verdict::{Action, BootImageStatus, Finding, LetThrough, Outcome, OverrideSource, RuleResult, Verdict};
+use crate::verdict::{Action, BootImageStatus, Finding, Outcome, OverrideSource, RuleResult, Verdict};
 use crate::version::Scheme;
 
 /// Verdict first, then why, then what it was made from.
@@ -69,22 +69,10 @@ pub(super) fn render(verdict: &Verdict) -> String {
 fn action(verdict: &Verdict) -> String {
     let why = match (verdict.action, verdict.verdict) {
         (Action::Block, _) => "hold back the OS rebase and the kubelet",
-        (_, Outcome::Refused) => why_not_blocked(verdict),
+        (_, Outcome::Refused) => verdict.why_let_through(),
         _ => "the boot goes on",
     };
     format!("{}: {why}", verdict.action)
-}
-
-fn why_not_blocked(verdict: &Verdict) -> &'static str {
-    match verdict.let_through {
-        Some(LetThrough::Rebased) => "the node is already rebased",
-        Some(LetThrough::FirstBootFinished) => "the first boot is over",
-        Some(LetThrough::Override) => "the override says warn",
-        Some(LetThrough::Mode) => "the policy only warns",
-        Some(LetThrough::PolicyVersion) => "the policy is of another version, and never blocks",
-        Some(LetThrough::Unreadable) => "a file that may let it through cannot be read",
-        None | Some(LetThrough::Other(_)) => "the boot goes on",
-    }
 }
 
 fn known(image: &BootImageStatus) -> String {

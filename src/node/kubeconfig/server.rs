@@ -47,7 +47,7 @@ impl Server {
     }
 
     /// The host, in brackets where it is an IPv6 address.
-    pub fn bracketed_host(&self) -> String {
+    pub(crate) fn bracketed_host(&self) -> String {
         if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() }
     }
 
