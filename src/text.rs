@@ -87,9 +87,9 @@ impl std::fmt::Debug for Foreign {
     }
 }
 
-/// Enums that are words in JSON. What is read back from a file may be another release's: a word that this one does not know is kept and passed on,
-/// as `Other`.
-macro_rules! words {
+/// Enums that are strings in JSON. Another release may have written what is read: a string that this one does not know is kept and passed on, as
+/// `Other`.
+macro_rules! string_enums {
     ($($(#[$about:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ })+) => {$(
         $(#[$about])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -130,7 +130,7 @@ macro_rules! words {
         }
     )+};
 }
-pub(crate) use words;
+pub(crate) use string_enums;
 
 #[cfg(test)]
 mod tests {

@@ -15,7 +15,7 @@ pub mod text;
 pub use objects::Objects;
 
 use crate::API_VERSION;
-use crate::text::words;
+use crate::text::string_enums;
 use crate::verdict::{
     Action, BootImage, BootImageStatus, Deployment, Facts, ImageSource, Outcome, Override, OverrideSource, OverrideWord, PolicyInput,
     PolicyStatus, Reason, Target, TargetInput, Verdict, decide,
@@ -28,7 +28,7 @@ use serde::Serialize;
 use sets::Set;
 use std::collections::BTreeMap;
 
-words! {
+string_enums! {
     /// How the version of a boot image is known.
     pub enum KnownBy {
         /// A joined node that was made from the same image says so on its Node.

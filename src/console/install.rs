@@ -66,7 +66,7 @@ pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool
     if !pending_restore(root) {
         return Ok(false);
     }
-    // Where it cannot be kept, whoever writes the message next says less.
+    // If it cannot be kept, the next message says less.
     let _ = context.save(root, verdict);
     update(root, verdict, context)
 }
@@ -76,7 +76,7 @@ pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool
 /// # Errors
 /// As [`update`]; what is left to do is done by the next call.
 pub fn restore(root: &Root) -> Result<bool, FileError> {
-    // Of runs that were killed: nobody would write there again, and a login shows whatever is in /etc/motd.d.
+    // Temporary files of killed runs: nobody may write there again, and a login shows whatever is in /etc/motd.d.
     for dir in ["/etc", "/etc/issue.d", "/etc/motd.d", "/var/lib/skewguard"] {
         root.sweep(dir);
     }
@@ -169,7 +169,7 @@ fn restore_issue(root: &Root) -> Result<(), FileError> {
 /// What stands on `/etc/issue`, if it can be ours: a file of our own making is no symlink and not long.
 ///
 /// # Errors
-/// It cannot be read, and so may be our message, while what was there before may be in [`ASIDE`] and nowhere else.
+/// It cannot be read. It may be our message then, with the original in [`ASIDE`] and nowhere else.
 fn read_issue(root: &Root) -> Result<Option<Vec<u8>>, FileError> {
     if root.read_link(ISSUE)?.is_some() {
         return Ok(None);

@@ -49,7 +49,7 @@ impl Context {
 fn installed(root: &Root) -> &'static str {
     let there = |path: &&str| root.exists(path).unwrap_or(false);
     [UNPACKED_PATH, FETCHED_PATH, IMAGE_PATH].into_iter().find(there).unwrap_or_else(|| {
-        // Of a node that is not running, nothing is in /run.
+        // A node that is not running has nothing in /run.
         if PACKED_PATHS.iter().any(there) { UNPACKED_PATH } else { IMAGE_PATH }
     })
 }

@@ -55,7 +55,7 @@ pub enum GateError {
 /// system's) only the files are written. Where all of this was done before it is only verified.
 ///
 /// A node that cannot be held is left as it was, except that a boot that is refused already stays refused. Never fails: the status says what
-/// was done. What is verified to be held is stamped, whatever becomes of the connection after that.
+/// was done. Once all is verified the stamp is written, even if the connection to systemd is lost then.
 pub fn hold(root: &Root, systemd: Option<&Systemd>) -> GateStatus {
     let refused_before = is_refused(root);
     let reloaded = Cell::new(false);
@@ -124,7 +124,7 @@ async fn verified(root: &Root, manager: &Manager<'_>, reloaded: &Cell<bool>) -> 
             Step::Hold(units) => break units,
             Step::Look(unit) => {
                 let state = match manager.state(&unit).await {
-                    // Of a unit that is not ours to know, systemd need not tell us anything.
+                    // systemd may refuse to tell us about other units.
                     Err(SystemdError::Refused(why)) if !plan::is_always(&unit) => {
                         unsure.insert(unit.clone(), why);
                         UnitState::default()
@@ -247,8 +247,8 @@ fn stamp(root: &Root) -> Result<(), FileError> {
     if is_refused(root) { Ok(()) } else { root.write(STAMP_PATH, b"", 0o644) }
 }
 
-/// Takes back what a failed attempt left; `systemd` where it has read the drop-ins. What cannot be taken back does no harm: without the stamp
-/// our unit succeeds, and what requires it starts.
+/// Takes back what a failed attempt left; `systemd` where it has read the drop-ins. A drop-in that stays does no harm: without the stamp our
+/// unit succeeds, and what requires it starts.
 fn undo(root: &Root, systemd: Option<&Systemd>) {
     let _ = root.remove(STAMP_PATH);
     let _ = drop_ins(root).and_then(|units| remove_drop_ins(root, &units));
@@ -290,7 +290,7 @@ pub fn release(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError
     if units.is_empty() && !root.exists(STAMP_PATH)? {
         return Ok(false);
     }
-    // First of all: when our unit runs again, it must not refuse again.
+    // First, so that our unit does not refuse again when it next runs.
     root.write(OVERRIDE_PATH, format!("{}\n", OverrideWord::Warn.as_str()).as_bytes(), 0o644)?;
     root.remove(STAMP_PATH)?;
     remove_drop_ins(root, &units)?;
@@ -317,7 +317,7 @@ pub fn resume(systemd: &Systemd) -> Result<(), GateError> {
         if !BOOT_TARGETS.contains(&target.as_str()) {
             return Err(GateError::OtherTarget(crate::text::word(&target)));
         }
-        // A start of our unit that has begun may end by the stamp that was there, and take with it what is queued behind it.
+        // A start of our unit that began while the stamp was there still fails, and with it every job queued behind it.
         let until = Instant::now() + SETTLING;
         while Instant::now() < until && manager.state(UNIT).await?.active == "activating" {
             sleep(PAUSE).await;

@@ -110,14 +110,14 @@ pub fn to_hold(known: &Known) -> Step {
     Step::Hold(hold)
 }
 
-/// Whether one of [`NEVER`] cannot start without `unit`; an error is the name of what has to be looked at to know.
+/// Whether one of [`NEVER`] cannot start without `unit`; `Err` names a unit that has to be looked at first.
 fn is_needed(unit: &str, known: &Known) -> Result<bool, String> {
     let (mut todo, mut seen) = (vec![unit], BTreeSet::new());
     while let Some(name) = todo.pop() {
         if is_never_held(name) {
             return Ok(true);
         }
-        // Targets hold nothing of their own, and what is held anyway needs nothing.
+        // Not followed: targets, which start nothing themselves, and units that are held anyway.
         let counts = is_unit_name(name) && (name.ends_with(".service") || name.ends_with(".socket"));
         if !counts || is_always(name) || seen.len() == ORDERED_MAX || !seen.insert(name) {
             continue;

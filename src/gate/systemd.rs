@@ -27,8 +27,8 @@ pub(super) const PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone)]
 pub struct Systemd {
     pub bus: String,
-    /// `systemctl`, which as root speaks to systemd over a socket of its own, `/run/systemd/private`: no bus is needed between the two. (systemd
-    /// answers there under a name that zbus takes for no sender's.)
+    /// `systemctl`, which as root speaks to systemd over a socket of its own, `/run/systemd/private`: no bus is needed between the two. (zbus
+    /// cannot speak over it: it rejects the sender's name that systemd uses there.)
     pub systemctl: PathBuf,
     /// Longest wait for one answer on the bus.
     pub answer: Duration,
@@ -197,7 +197,7 @@ impl<'a> Manager<'a> {
         self.queue("StopUnit", "stop", unit).await
     }
 
-    /// Forgets that `unit` failed; that it is not loaded, and so did not fail, is as good.
+    /// Forgets that `unit` failed. A unit that is not loaded has not failed.
     pub(super) async fn reset_failed(&self, unit: &str) -> Result<(), SystemdError> {
         let done = match &self.bus {
             Some(bus) => {

@@ -59,7 +59,7 @@ pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
         None => policy::find(root, &mut warnings),
     };
     let (boot_image, replaced_by, deployment) = match options.aleph {
-        // What this node runs says nothing of one with that image.
+        // What the node at hand runs says nothing about a node with that image.
         Some(path) => {
             let (path, bytes) = read_own(path, ALEPH_MAX)?;
             (Some(image::aleph(&path, &bytes)?), None, Deployment::default())

@@ -114,7 +114,7 @@ pub(super) fn find(
     for BootImage { path, version, .. } in found.filter(differs) {
         warnings.push(format!("{path}: says the boot image is {version}, but {} says {}; the latter is used", boot.path, boot.version));
     }
-    // A rebase that is done leaves nothing to judge what is booted for.
+    // After the rebase the booted deployment is not judged.
     let to_rebase = matches!(stage, Stage::FirstBoot | Stage::Unreadable);
     let replaced_by = booted.filter(|booted| to_rebase && booted.version.is_known() && differs(booted));
     if let Some(BootImage { path, version, .. }) = &replaced_by {

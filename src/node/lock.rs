@@ -23,8 +23,8 @@ impl Lock {
     /// Takes the lock, and waits as long as `patience` for another process to give it back.
     ///
     /// # Errors
-    /// The file cannot be made, or another process keeps the lock. Neither is a reason to stop a boot: `enforce` and `allow` say so and go on
-    /// without it, whoever can do without its change leaves it.
+    /// The file cannot be made, or another process keeps the lock. Neither stops a boot: `enforce` and `allow` say so and go on without
+    /// the lock; the report leaves the console as it is.
     pub(crate) fn take(root: &Root, patience: Duration) -> Result<Self, FileError> {
         let file = root.open_lock(LOCK_PATH)?;
         let until = Instant::now() + patience;

@@ -86,8 +86,7 @@ pub const RUN_VERDICT_PATH: &str = "/run/skewguard/verdict.json";
 /// The last verdict, of whichever boot.
 pub const KEPT_VERDICT_PATH: &str = "/var/lib/skewguard/verdict.json";
 
-/// Writes one of the verdict files, whole or not at all. That of a node that goes on is not waited for until it is on the disk: the boot would
-/// wait with it.
+/// Writes one of the verdict files, whole or not at all. Only a refusal is synced to the disk: the boot of a node that goes on would wait for it.
 ///
 /// # Errors
 /// The kernel says no; then the file is what it was.

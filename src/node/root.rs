@@ -106,7 +106,7 @@ impl Root {
     /// It does not exist, is no directory or may not be entered; or the kernel does not say whether it is the running system's.
     pub fn open(path: &Path) -> std::io::Result<Self> {
         let dir = openat(AT_FDCWD, path, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
-        // Never in doubt for `/` itself: taken for another tree, a node would be held by files alone, and nothing verified.
+        // `/` itself is not compared: mistaken for another tree, a node would be held by files alone, unverified.
         let live = path == Path::new("/") || {
             let (root, slash) = (fstat(&dir)?, stat("/")?);
             (root.st_dev, root.st_ino) == (slash.st_dev, slash.st_ino)

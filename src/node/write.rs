@@ -25,8 +25,7 @@ const SUFFIX: &str = ".skewguard-";
 impl Root {
     /// Writes a file as a whole: a temporary file in the same directory (which keeps its SELinux label), mode, fsync, rename.
     /// Directories on the way are made with mode 0755. A symlink at `path` itself is replaced, not followed. After a power cut the file is the
-    /// old or the new one: the directory is not synced, a file lost to that is one not yet written. The directory is
-    /// swept, see [`Root::sweep`].
+    /// old or the new one: the directory is not synced, so the new one may be lost. The directory is swept, see [`Root::sweep`].
     ///
     /// # Errors
     /// The kernel says no; then the old file is untouched and no temporary file stays behind.
@@ -159,7 +158,7 @@ fn create(dir: &OwnedFd, name: &str) -> std::io::Result<(CString, File)> {
     Err(Errno::EEXIST.into())
 }
 
-/// Removes from `dir` the temporary files that nobody writes any more. What cannot be looked at or removed is in nobody's way.
+/// Removes from `dir` the temporary files that nobody writes any more. One that cannot be removed does no harm.
 fn sweep(dir: &OwnedFd) {
     let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC;
     let Ok(mut entries) = Dir::openat(dir, ".", flags | OFlag::O_DIRECTORY, Mode::empty()) else { return };

@@ -2,7 +2,7 @@
 
 use super::{BootImageStatus, ImageSource};
 use crate::policy::Policy;
-use crate::text::words;
+use crate::text::string_enums;
 use crate::version::ImageVersion;
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +128,7 @@ pub enum PolicyInput {
     },
 }
 
-words! {
+string_enums! {
     /// A word that changes the mode for this boot.
     pub enum OverrideWord {
         Off = "off",
@@ -148,7 +148,7 @@ impl OverrideWord {
     }
 }
 
-words! {
+string_enums! {
     pub enum OverrideSource {
         /// `skewguard=` on the kernel command line.
         KernelArgument = "KernelArgument",

@@ -10,11 +10,11 @@ mod rules;
 pub use decide::decide;
 pub use facts::{BootImage, Deployment, Facts, Override, OverrideSource, OverrideWord, PolicyInput, Stage, Target, TargetInput};
 
-use crate::text::words;
+use crate::text::string_enums;
 use crate::version::{ImageVersion, Scheme};
 use serde::{Deserialize, Serialize};
 
-words! {
+string_enums! {
     pub enum Outcome {
         /// The policy's mode is `None`, or the override says `off`.
         Disabled = "Disabled",

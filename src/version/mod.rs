@@ -7,11 +7,11 @@ mod release;
 
 pub use release::{OcpMinor, Release};
 
-use crate::text::words;
+use crate::text::string_enums;
 use std::cmp::Ordering;
 use std::fmt;
 
-words! {
+string_enums! {
     /// How a boot image version string is built (RHCOS, SCOS and FCOS version schemes).
     pub enum Scheme {
         /// `418.94.202511191518-0` and its forerunners back to `400.7.20190306.0`: OCP release, RHEL release, build stamp.
