@@ -146,6 +146,7 @@ enum Command {
 /// The form of results that people and scripts both read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TextOrJson {
+    /// For a person.
     Text,
     /// For a script; fields are only ever added.
     Json,
