@@ -91,7 +91,7 @@ impl Secret {
     }
 
     /// The bytes themselves, for the one place that puts them on the wire. Never for a message.
-    pub(crate) fn expose(&self) -> &[u8] {
+    pub fn expose(&self) -> &[u8] {
         &self.0
     }
 }
