@@ -5,12 +5,27 @@ import hashlib
 import json
 
 from . import graph
-from .paths import HARNESS
 
 IGNITION_VERSION = "3.2.0"
 # Of the OS image; the MCO enables it.
 OPEN_VSWITCH = {"name": "openvswitch.service", "enabled": True}
-WIRINGS = {"a": ("a",), "b": ("b",), "b-recovery": ("b", "b-recovery")}
+# What scenarios call them, and release, platform and role in the table of units.
+WIRINGS = {"a": "4.11/baremetal/worker", "b": "4.21/baremetal/worker", "b-recovery": "4.21/baremetal/worker"}
+# In no release of the table; it came later in 2026.
+RECOVERY = [
+    {"name": "kubelet-dependencies.target",
+     "dropins": [{"name": "recovery.conf", "contents": "[Unit]\nOnFailure=ovs-kubelet-recovery.service\n"}]},
+    {"name": "ovs-kubelet-recovery.service", "contents": """[Unit]
+Description=Recover OVS-dependent Kubernetes boot chain
+After=local-fs.target
+StartLimitIntervalSec=20min
+StartLimitBurst=3
+
+[Service]
+Type=oneshot
+ExecStart=/usr/libexec/stand-in-recovery
+TimeoutStartSec=7min
+"""}]
 
 
 def data_url(content):
@@ -26,24 +41,9 @@ def ignition_file(path, content, mode=0o644):
 
 
 def wiring_units(wiring):
-    """The units of one wiring as `systemd.units`: enabled where they have an [Install] section. RELEASE/PLATFORM/ROLE is one of the table's."""
-    if "/" in wiring:
-        return [*graph.units(*wiring.split("/")), OPEN_VSWITCH]
-    units = {}
-    for folder in WIRINGS[wiring]:
-        for path in sorted((HARNESS / "wiring" / folder).iterdir()):
-            if path.is_dir():
-                unit = units.setdefault(path.name.removesuffix(".d"), {"name": path.name.removesuffix(".d")})
-                for dropin in sorted(path.iterdir()):
-                    unit.setdefault("dropins", []).append(
-                        {"name": dropin.name, "contents": dropin.read_text(encoding="ascii")})
-            else:
-                text = path.read_text(encoding="ascii")
-                unit = units.setdefault(path.name, {"name": path.name})
-                unit["contents"] = text
-                if "[Install]" in text:
-                    unit["enabled"] = True
-    return [*units.values(), OPEN_VSWITCH]
+    """The units of one wiring, or of RELEASE/PLATFORM/ROLE, as `systemd.units`."""
+    units = [*graph.units(*WIRINGS.get(wiring, wiring).split("/")), OPEN_VSWITCH]
+    return units + RECOVERY if wiring == "b-recovery" else units
 
 
 def merge(*configs):

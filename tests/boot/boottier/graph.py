@@ -21,9 +21,14 @@ NOT_HERE = {"chrony-wait.service", "corosync.service", "docker.socket", "gcp-rou
 LATE = """ExecStartPre=/bin/sh -c 'for i in $(seq 100); do \
 systemctl list-jobs --no-legend | grep -v "machine-config-daemon-firstboot" | grep -q " running$" || break; sleep 0.1; done'
 """
+# As the journal names them; the others go by the name of the unit.
+DESCRIPTIONS = {"kubelet.service": "Kubernetes Kubelet", "machine-config-daemon-firstboot.service": "Machine Config Daemon Firstboot"}
 STARTS = {
     "machine-config-daemon-firstboot.service": LATE + "ExecStart=/usr/libexec/stand-in-rebase\n",
     "kubelet.service": "ExecStart=/usr/libexec/stand-in-kubelet\n",
+    # On the console, too: in the middle of what is shown there.
+    "ovs-configuration.service": "ExecStart=/usr/libexec/stand-in ovs-configuration.service\n"
+                                 "StandardOutput=journal+console\nStandardError=journal+console\n",
     # Waits for the bridge that ovs-configuration makes.
     "wait-for-br-ex-up.service": """ExecStart=/bin/sh -c 'read -r boot </proc/sys/kernel/random/boot_id; \
 until grep -q "^$boot .* ovs-configuration.service" /var/log/stand-ins; do sleep 0.2; done; /usr/libexec/stand-in wait-for-br-ex-up.service'
@@ -103,7 +108,7 @@ def _contents(name, directives):
     elif kind == "mount":
         body = f"[Mount]\nWhat=tmpfs\nType=tmpfs\nWhere=/{stem.replace('-', '/')}\n"
     install = "".join(f"{key}={items[key]}\n" for key in INSTALL if key in items)
-    return f"[Unit]\nDescription={name}\n{unit}\n{body}" + (f"\n[Install]\n{install}" if install else "")
+    return f"[Unit]\nDescription={DESCRIPTIONS.get(name, name)}\n{unit}\n{body}" + (f"\n[Install]\n{install}" if install else "")
 
 
 def units(release, platform, role):

@@ -18,7 +18,7 @@ PRIORITIES = {("Refused", "Block"): "3", ("Refused", "Proceed"): "3",
 # nodeip-configuration, which only writes files for the kubelet, is not part of the gate.
 HELD = ["machine-config-daemon-pull.service", "rebase", "rebase-not-needed", "crio.service", "kubelet.service",
         "ovs-configuration.service"]
-HELD_B = [*HELD, "nodeip-configuration.service"]
+HELD_B = [*HELD, "nodeip-configuration.service", "nmstate-configuration.service", "wait-for-br-ex-up.service", "node-valid-hostname.service"]
 # As on RHCOS, where /etc/issue is a link into /usr.
 ISSUE_LINK = "../usr/lib/issue"
 
