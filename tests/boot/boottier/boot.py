@@ -11,8 +11,8 @@ from .trees import ROOT_PASSWORD
 
 LOGIN = r"(?m)^\S+ login: "
 PROMPT = re.compile(r"root@\S+:\S*# $")
-# What `systemctl is-system-running --wait` does, which came with systemd 240.
-STARTED = "until systemctl is-system-running | grep -v -e initializing -e starting; do sleep 0.3; done"
+# What `systemctl is-system-running --wait` does, which came with systemd 240. "unknown": systemd executes itself anew in this moment.
+STARTED = "until systemctl is-system-running 2>/dev/null | grep -v -e initializing -e starting -e unknown; do sleep 0.3; done"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
