@@ -184,10 +184,11 @@ STOPPED_AT_ONCE = """[Service]
 ExecStart=
 ExecStart=/bin/sh -c 'kill -STOP $$$$; exec dbus-daemon --system --address=systemd: --nofork --nopidfile --systemd-activation'
 """
-IS_CONNECTED = "busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.DBus.Peer Ping"
+# systemd 239 asks for all names when it has connected and has nothing else to do; that is over by then.
+IS_CONNECTED = "busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.DBus.Peer Ping && sleep 3"
 
 
-@scenario("gate-hung-dbus", "the D-Bus daemon hangs while the node is being held, from its start or later: it is held without it")
+@scenario("gate-hung-dbus", "the D-Bus daemon hangs while the node is being held, from its start or later: it is held without it (not on el8 from the start)")
 def hung_dbus(world):
     for image, target in IMAGES_OF:
         for from_its_start in (True, False):
