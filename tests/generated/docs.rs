@@ -39,7 +39,7 @@ fn anchor(heading: &str) -> String {
 #[test]
 fn every_link_of_the_documents_leads_somewhere() {
     let mut pages = files(&root().join("docs"), ".md");
-    pages.extend([root().join("README.md"), root().join("tests/trees/README.md")]);
+    pages.extend(["README.md", "SECURITY.md", "tests/trees/README.md"].map(|page| root().join(page)));
     let (mut checked, mut broken) = (0, vec![]);
     for page in &pages {
         let text = read(page);
@@ -62,6 +62,46 @@ fn every_link_of_the_documents_leads_somewhere() {
 /// The names in backticks.
 fn quoted(text: &str) -> BTreeSet<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// A word of a command or a path, if it is one of the repository's.
+fn named(word: &str) -> Option<&str> {
+    let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let folder = word.split_once('/')?.0;
+    let ours = ["benches", "dist", "docs", "fuzz", "src", "systemd", "tests"].contains(&folder);
+    // Not a pattern, nor what somebody puts in its place.
+    let literal = word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"./_-".contains(&b));
+    (ours && literal && !word.starts_with("dist/skewguard")).then_some(word)
+}
+
+/// Whatever measures a figure or holds a promise is there: files, and cargo's targets by name.
+#[test]
+fn every_file_and_target_that_the_documents_name_exists() {
+    let mut pages = files(&root().join("docs"), ".md");
+    pages.extend(["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|page| root().join(page)));
+    let (mut checked, mut missing) = (0, vec![]);
+    for page in &pages {
+        let text = read(page);
+        let code: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
+        let words: Vec<&str> = code.iter().flat_map(|code| code.split_whitespace()).collect();
+        for word in words.iter().filter_map(|word| named(word)) {
+            checked += 1;
+            if !root().join(word).exists() {
+                missing.push(format!("{}: {word}", page.display()));
+            }
+        }
+        for pair in words.windows(2).filter(|pair| ["--test", "--bench", "--example"].contains(&pair[0])) {
+            let name = pair[1].trim_matches('`');
+            let there = [format!("tests/{name}/main.rs"), format!("benches/{name}.rs")].iter().any(|path| root().join(path).exists())
+                || read(&root().join("Cargo.toml")).contains(&format!("name = \"{name}\""));
+            checked += 1;
+            if name != "NAME" && !there {
+                missing.push(format!("{}: {} {name}", page.display(), pair[0]));
+            }
+        }
+    }
+    assert!(checked > 50, "{checked} names");
+    assert_eq!(missing, Vec::<String>::new());
 }
 
 /// The table of modules in docs/architecture.md: what each may import.

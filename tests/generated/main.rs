@@ -9,6 +9,7 @@
 mod docs;
 mod man;
 mod setup;
+mod supply;
 
 use clap_complete::Shell;
 use std::collections::BTreeMap;
