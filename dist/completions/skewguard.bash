@@ -707,7 +707,7 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__render__subcmd__manifests)
-            opts="-h --base --prune --node-disruption-policy --help"
+            opts="-h --base --prune --node-disruption-policy --auditor --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

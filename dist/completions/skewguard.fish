@@ -109,6 +109,7 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_s
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l base -d 'Without the admission policies, for clusters before Kubernetes 1.30 (OpenShift 4.17)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l prune -d 'With a nightly job that deletes reports older than 30 days'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l node-disruption-policy -d 'The node disruption policy that lets skewguard\'s files change without a reboot (OpenShift 4.17 and later)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l auditor -d 'The ClusterRole for `skewguard audit`, and nothing else'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "machineconfig" -d 'One MachineConfig for a pool: policy, units and binary (YAML)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "ignition" -d 'An Ignition config with policy, units and binary (JSON)'

@@ -439,13 +439,9 @@ struct Head<'a> {
     #[serde(default, borrow)]
     kind: Cow<'a, str>,
     #[serde(default, borrow)]
+    metadata: Option<&'a RawValue>,
+    #[serde(default, borrow)]
     items: Option<Vec<&'a RawValue>>,
-}
-
-#[derive(Deserialize)]
-struct ListHead {
-    #[serde(default)]
-    metadata: ListMetadata,
 }
 
 impl Objects {
@@ -481,7 +477,7 @@ impl Objects {
                 false => self.add(&own.api_version, &own.kind, item.get())?,
             }
         }
-        Ok(serde_json::from_str::<ListHead>(document)?.metadata)
+        Ok(head.metadata.map(|metadata| serde_json::from_str(metadata.get())).transpose()?.unwrap_or_default())
     }
 
     pub(super) fn has_cluster_api(&self) -> bool {

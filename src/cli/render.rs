@@ -6,7 +6,7 @@ use crate::render::binary::{Binary, Compression, MAX_BINARY};
 use crate::render::ignition::Spec;
 use crate::render::json;
 use crate::render::machineconfig::{MachineConfig, config, header, role, warning};
-use crate::render::manifests::{Manifests, node_disruption_policy};
+use crate::render::manifests::{AUDITOR, Manifests, node_disruption_policy};
 use crate::render::pointer::{AWS_USER_DATA_MAX, MAX_USER_DATA, Pointer};
 use crate::render::size::{ISO_IGNITION_MAX, MAX_RENDERED, figure, rest_of_rendered};
 use crate::text;
@@ -143,6 +143,9 @@ struct ManifestsArgs {
     /// The node disruption policy that lets skewguard's files change without a reboot (OpenShift 4.17 and later).
     #[arg(long)]
     node_disruption_policy: bool,
+    /// The ClusterRole for `skewguard audit`, and nothing else.
+    #[arg(long, conflicts_with_all = ["base", "prune", "node_disruption_policy"])]
+    auditor: bool,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -230,7 +233,9 @@ fn pointer(args: &PointerArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
 }
 
 fn manifests(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let yaml = if args.node_disruption_policy {
+    let yaml = if args.auditor {
+        AUDITOR.to_owned()
+    } else if args.node_disruption_policy {
         node_disruption_policy()
     } else {
         Manifests { base_only: args.base, prune: args.prune }.to_yaml()

@@ -29,6 +29,9 @@ const ADMISSION: [&str; 2] =
 /// `dist/manifests/prune`.
 const PRUNE: [&str; 1] = [include_str!("../../dist/manifests/prune/prune.yaml")];
 
+/// `dist/manifests/auditor`: the ClusterRole of `skewguard audit`.
+pub const AUDITOR: &str = include_str!("../../dist/manifests/auditor/auditor.yaml");
+
 impl Manifests {
     /// The manifests as YAML documents.
     pub fn to_yaml(self) -> String {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use skewguard::cli::Exit;
 use std::path::Path;
 
-fn expect(name: &str, found: &str) {
+pub(crate) fn expect(name: &str, found: &str) {
     let file = Path::new("tests/audit/expected").join(name);
     if std::env::var_os("SKEWGUARD_BLESS").is_some() {
         std::fs::write(&file, found).unwrap();

@@ -7,6 +7,7 @@
 
 #[path = "../support/apiserver/mod.rs"]
 mod apiserver;
+mod auditor;
 mod bad_input;
 mod fixtures;
 mod kubeconfigs;
@@ -20,8 +21,12 @@ const POLICY: &str = "tests/data/audit/policy.json";
 
 /// What the command prints, and what it comes to.
 fn audit(args: &[&str]) -> (String, String, Exit) {
+    run(&[&["audit"], args].concat())
+}
+
+fn run(args: &[&str]) -> (String, String, Exit) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let args = ["skewguard", "audit"].iter().chain(args).map(std::ffi::OsString::from);
+    let args = ["skewguard"].iter().chain(args).map(std::ffi::OsString::from);
     let exit = skewguard::cli::run(args, &mut Io { out: &mut out, err: &mut err });
     (String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap(), exit)
 }

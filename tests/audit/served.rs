@@ -59,6 +59,14 @@ fn what_is_served_is_what_files_say() {
     }
 }
 
+/// The paths that are asked for where there is something of every kind.
+pub(crate) fn requests_of_every_kind() -> Vec<String> {
+    let names = ["aws.json", "metal.json", "cluster-api.json", "hypershift.json"];
+    let served = serve(Lists::of(names.into_iter().flat_map(objects)), Options::default());
+    assert_eq!(served.json().1, Exit::Refused);
+    served.server.seen().into_iter().map(|seen| seen.path).collect()
+}
+
 /// Half of the requests fail, each answer takes its time, and a list expires: the result is the same.
 #[test]
 fn a_server_in_trouble_is_asked_again() {
