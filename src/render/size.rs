@@ -40,7 +40,7 @@ pub(crate) struct Sizes {
 }
 
 /// A way for a MachineConfig to reach the nodes, and whether this one fits.
-struct Carrier {
+struct Route {
     name: &'static str,
     bytes: usize,
     limit: usize,
@@ -66,7 +66,7 @@ impl Sizes {
 
     /// The Machine Config Operator stores the pool's rendered MachineConfig as it is; its build controller packs it (`compressAndEncode`), as
     /// HyperShift does with a NodePool's whole config. What a person hands to the Assisted Service or to HyperShift is this file.
-    fn carriers(&self) -> [Carrier; 4] {
+    fn routes(&self) -> [Route; 4] {
         let pool = match self.rest {
             Some(_) => "the pool's rendered MachineConfig",
             None => "this MachineConfig, without the rest of the pool's",
@@ -78,22 +78,21 @@ impl Sizes {
             ("Assisted and agent-based installs", self.file, CONFIG_MAP_MAX, "this file, among their manifests"),
             ("HyperShift", self.file.max(self.packed), CONFIG_MAP_MAX, hypershift),
         ]
-        .map(|(name, bytes, limit, what)| Carrier { name, bytes, limit, what })
+        .map(|(name, bytes, limit, what)| Route { name, bytes, limit, what })
     }
 
-    /// For each carrier whether it fits, a line each.
+    /// For each route whether it fits, a line each.
     pub(crate) fn table(&self) -> Vec<String> {
-        let line = |Carrier { name, bytes, limit, what }| {
+        let line = |Route { name, bytes, limit, what }| {
             let fits = if bytes <= limit { "fits" } else { "DOES NOT FIT" };
             format!("{name}: {fits}, {} of {} bytes ({what}).", figure(bytes), figure(limit))
         };
-        self.carriers().map(line).into()
+        self.routes().map(line).into()
     }
 
-    /// The carriers that it does not fit, as a sentence.
+    /// The routes that it does not fit, as a sentence.
     pub(crate) fn warning(&self) -> Option<String> {
-        let full: Vec<&str> =
-            self.carriers().into_iter().filter(|carrier| carrier.bytes > carrier.limit).map(|carrier| carrier.name).collect();
+        let full: Vec<&str> = self.routes().into_iter().filter(|route| route.bytes > route.limit).map(|route| route.name).collect();
         (!full.is_empty()).then(|| {
             format!(
                 "too large for: {}. There, use a boot image that contains skewguard or, where MachineSets make the nodes, `skewguard render \
@@ -252,7 +251,7 @@ Instead:
     }
 
     #[test]
-    fn what_each_carrier_counts() {
+    fn what_each_route_counts() {
         let sizes = Sizes { rest: Some(280_000), file: 1_048_577, ..SIZES };
         assert_eq!(
             sizes.table(),

@@ -10,7 +10,7 @@ use super::transport::Request;
 use crate::API_VERSION;
 use crate::node::bus::BootedDeployment;
 use crate::node::identity::Identity;
-use crate::verdict::{Action, BootImageStatus, Deployment, Finding, Judged, Outcome, Reason, Verdict};
+use crate::verdict::{Action, BootImageStatus, Deployment, Finding, Judged, Outcome, PolicyStatus, Reason, Verdict};
 use serde::Serialize;
 use std::time::SystemTime;
 
@@ -89,7 +89,7 @@ pub(crate) struct Report {
     judged: Judged,
     target: crate::verdict::Target,
     #[serde(skip_serializing_if = "Option::is_none")]
-    policy: Option<Policy>,
+    policy: Option<PolicyStatus>,
     #[serde(skip_serializing_if = "Option::is_none")]
     r#override: Option<crate::verdict::Override>,
     findings: Vec<Finding>,
@@ -99,18 +99,6 @@ pub(crate) struct Report {
     impact: Impact,
     remediation: Remediation,
     details: Details,
-}
-
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Policy {
-    path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    digest: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mode: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    limit_release: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -179,11 +167,13 @@ impl BootImageReport {
             boot_image: verdict.boot_image.as_ref().map(boot_image),
             judged: verdict.judged,
             target: target(&verdict.target),
-            policy: verdict.policy.as_ref().map(|policy| Policy {
+            policy: verdict.policy.as_ref().map(|policy| PolicyStatus {
                 path: word(&policy.path),
                 digest: words(&policy.digest),
                 mode: words(&policy.mode),
                 limit_release: words(&policy.limit_release),
+                // The help is in the remediation.
+                ..PolicyStatus::default()
             }),
             r#override: verdict.r#override,
             findings: list(LIST_MAX, FINDINGS_BYTES_MAX, verdict.findings.iter().map(finding)),
