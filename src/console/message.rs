@@ -10,7 +10,6 @@ use super::platform::{Fix, Wanted, fix, installed_over, without_ssh};
 use crate::policy::POLICY_PATH;
 use crate::text::cut;
 use crate::verdict::{Action, ClusterKnows, Finding, Judged, LetThrough, Outcome, OverrideSource, Reason, Verdict};
-use crate::version::Scheme;
 
 /// Longest path of this program that fits on the line behind an address; one found through `$PATH` is better than a cut one.
 const PROGRAM_MAX: usize = 28;
@@ -124,17 +123,14 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
 pub(super) const HEADLINES: [&str; 3] = ["NODE REFUSED: ITS BOOT", "NODE NOT HELD BACK, BUT ITS BOOT", "WARNING: THE BOOT"];
 
 fn fix_of(verdict: &Verdict) -> Fix {
-    match verdict.judged {
-        Judged::BootImage | Judged::Other(_) => fix(verdict.platform.as_deref(), verdict.target.pool.as_deref(), wanted(verdict)),
-        Judged::BootedDeployment => installed_over(wanted(verdict)),
+    if verdict.judged == Judged::BootedDeployment {
+        return installed_over(wanted(verdict));
     }
+    fix(verdict.platform.as_deref(), verdict.target.pool.as_deref(), wanted(verdict))
 }
 
 fn subject(verdict: &Verdict) -> &'static str {
-    match verdict.judged {
-        Judged::BootImage | Judged::Other(_) => "boot image",
-        Judged::BootedDeployment => "booted OS",
-    }
+    if verdict.judged == Judged::BootedDeployment { "booted OS" } else { "boot image" }
 }
 
 fn headline(case: Case, verdict: &Verdict) -> String {
@@ -177,15 +173,8 @@ fn consequence(case: Case, verdict: &Verdict) -> Vec<String> {
 
 fn found(verdict: &Verdict) -> String {
     let Some(image) = verdict.judged_image() else { return "nothing: no file on this node names its boot image".to_owned() };
-    let known = match image.scheme {
-        Scheme::Unknown => "not understood".to_owned(),
-        Scheme::Fcos => "Fedora CoreOS".to_owned(),
-        Scheme::Legacy | Scheme::RhelVersioned | Scheme::Other(_) => {
-            let known = [("RHEL", &image.rhel_version), ("OCP", &image.ocp_version)];
-            let known = known.into_iter().filter_map(|(name, version)| Some(format!("{name} {}", version.as_ref()?)));
-            known.collect::<Vec<_>>().join(", ")
-        }
-    };
+    let systems = image.systems();
+    let known = if systems.is_empty() { "not understood".to_owned() } else { systems.join(", ") };
     format!("{} {} ({})", subject(verdict), cut(&image.version, 34), cut(&known, 22))
 }
 

@@ -36,25 +36,26 @@ where
     T::try_from(answer.body().deserialize::<OwnedVariant>().ok()?).ok()
 }
 
-/// `Hostname` of `org.freedesktop.hostname1`; `None` where it does not answer in time.
-pub async fn hostname(address: &str) -> Option<String> {
-    let service = "org.freedesktop.hostname1";
-    let ask = async {
-        let bus = connection::Builder::address(address).build().await.ok()?;
-        property(&bus, service, "/org/freedesktop/hostname1", service, "Hostname").await
-    };
-    tokio::time::timeout(PATIENCE, ask).await.ok()?
+/// What `ask` gets from the services on that bus; `None` where they do not answer in time.
+async fn on_bus<T>(address: &str, ask: impl AsyncFnOnce(Connection) -> Option<T>) -> Option<T> {
+    let answer = async { ask(connection::Builder::address(address).build().await.ok()?).await };
+    tokio::time::timeout(PATIENCE, answer).await.ok()?
 }
 
-/// The booted deployment as `org.projectatomic.rpmostree1` has it; `None` where it does not answer in time.
+/// `Hostname` of `org.freedesktop.hostname1`.
+pub async fn hostname(address: &str) -> Option<String> {
+    let service = "org.freedesktop.hostname1";
+    on_bus(address, async |bus| property(&bus, service, "/org/freedesktop/hostname1", service, "Hostname").await).await
+}
+
+/// The booted deployment as `org.projectatomic.rpmostree1` has it.
 pub async fn booted_deployment(address: &str) -> Option<BootedDeployment> {
     let (service, sysroot) = ("org.projectatomic.rpmostree1", "/org/projectatomic/rpmostree1/Sysroot");
-    let ask = async {
-        let bus = connection::Builder::address(address).build().await.ok()?;
+    let found: HashMap<String, OwnedVariant> = on_bus(address, async |bus| {
         let booted: OwnedObjectPath = property(&bus, service, sysroot, "org.projectatomic.rpmostree1.Sysroot", "Booted").await?;
         property(&bus, service, booted.as_str(), "org.projectatomic.rpmostree1.OS", "BootedDeployment").await
-    };
-    let found: HashMap<String, OwnedVariant> = tokio::time::timeout(PATIENCE, ask).await.ok()??;
+    })
+    .await?;
     let string = |key: &str| found.get(key).and_then(|value| <&str>::try_from(value).ok()).map(text::word);
     let deployment = BootedDeployment {
         version: string("version"),

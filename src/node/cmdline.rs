@@ -19,14 +19,8 @@ pub(super) struct Cmdline {
     pub(super) platform: Option<String>,
     /// `skewguard=`: the override.
     pub(super) skewguard: Option<String>,
-    pub(super) damaged: bool,
-}
-
-impl Cmdline {
-    /// Whether `ostree=` is, or may be, among what is damaged.
-    pub(super) fn ostree_is_lost(&self) -> bool {
-        self.damaged && self.ostree.as_deref().is_none_or(is_damaged)
-    }
+    /// `ostree=` is, or may be, among what is not UTF-8.
+    pub(super) ostree_is_lost: bool,
 }
 
 /// Reads a command line; of an argument given twice the last counts, as in systemd.
@@ -36,7 +30,7 @@ pub(super) fn parse(line: &str) -> Cmdline {
         ostree: last("ostree").filter(|path| !path.is_empty()).map(str::to_owned),
         platform: last("ignition.platform.id").filter(|id| !id.is_empty()).map(text::word),
         skewguard: last("skewguard").map(str::to_owned),
-        damaged: false,
+        ostree_is_lost: false,
     }
 }
 
@@ -48,7 +42,8 @@ pub(super) fn load(root: &Root, warnings: &mut Vec<String>) -> Result<Cmdline, F
     if damaged {
         warnings.push(format!("{PATH}: is not UTF-8 text; the arguments that are, count"));
     }
-    Ok(Cmdline { damaged, ..parse(&line) })
+    let line = parse(&line);
+    Ok(Cmdline { ostree_is_lost: damaged && line.ostree.as_deref().is_none_or(is_damaged), ..line })
 }
 
 /// What a byte that is not UTF-8 became.
@@ -74,7 +69,7 @@ pub(super) fn override_in_force(root: &Root, line: &Cmdline, warnings: &mut Vec<
         }
     };
     let argument = match line.skewguard.as_deref() {
-        Some(argument) if line.damaged && is_damaged(argument) => Some(OverrideWord::Unreadable),
+        Some(argument) if is_damaged(argument) => Some(OverrideWord::Unreadable),
         argument => argument.and_then(|argument| word(argument, "kernel argument skewguard=", warnings)),
     };
     let (value, source) = match (file, argument) {

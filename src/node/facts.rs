@@ -32,7 +32,7 @@ pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
     let line = cmdline::load(root, &mut notes.warnings);
     let line = notes.or_in_doubt(line);
     let os_release = OsRelease::load(root, &mut notes.warnings);
-    notes.in_doubt |= line.ostree_is_lost() || os_release.is_lost;
+    notes.in_doubt |= line.ostree_is_lost || os_release.is_lost;
     let r#override = cmdline::override_in_force(root, &line, &mut notes.warnings);
     let ostree = line.ostree.as_deref();
     let record = notes.or_in_doubt(Record::load(root));

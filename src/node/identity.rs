@@ -94,28 +94,16 @@ fn bounded(printable: &str) -> String {
 /// Addresses and hardware addresses of the interfaces that are up.
 fn addresses(interfaces: impl Iterator<Item = InterfaceAddress>) -> (Vec<String>, Vec<String>) {
     let (mut ips, mut macs): (Vec<IpAddr>, Vec<String>) = (Vec::new(), Vec::new());
-    for interface in interfaces.filter(|interface| interface.flags.contains(InterfaceFlags::IFF_UP)) {
-        if interface.flags.contains(InterfaceFlags::IFF_LOOPBACK) {
-            continue;
-        }
-        let Some(address) = interface.address else { continue };
-        let ip = match (address.as_sockaddr_in(), address.as_sockaddr_in6()) {
-            (Some(v4), _) => Some(IpAddr::V4(v4.ip())),
-            (None, Some(v6)) => Some(IpAddr::V6(v6.ip())),
-            (None, None) => None,
-        };
-        if let Some(ip) = ip
-            && !is_link_local(ip)
-            && !ips.contains(&ip)
-        {
-            ips.push(ip);
-        }
-        if let Some(mac) = address.as_link_addr().and_then(|link| link.addr()).filter(|mac| mac.iter().any(|b| *b != 0)) {
-            let mac = mac.map(|byte| format!("{byte:02x}")).join(":");
-            if !macs.contains(&mac) {
-                macs.push(mac);
-            }
-        }
+    let up = |interface: &InterfaceAddress| {
+        interface.flags.contains(InterfaceFlags::IFF_UP) && !interface.flags.contains(InterfaceFlags::IFF_LOOPBACK)
+    };
+    for address in interfaces.filter(up).filter_map(|interface| interface.address) {
+        let v4 = address.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
+        let ip = v4.or_else(|| address.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip())));
+        ips.extend(ip.filter(|ip| !is_link_local(*ip) && !ips.contains(ip)));
+        let mac = address.as_link_addr().and_then(|link| link.addr()).filter(|mac| mac.iter().any(|byte| *byte != 0));
+        let mac = mac.map(|mac| mac.map(|byte| format!("{byte:02x}")).join(":"));
+        macs.extend(mac.filter(|mac| !macs.contains(mac)));
     }
     ips.sort_by_key(IpAddr::is_ipv6);
     ips.truncate(ADDRESSES_MAX);

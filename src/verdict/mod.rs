@@ -133,6 +133,16 @@ pub struct BootImageStatus {
     pub path: Option<String>,
 }
 
+impl BootImageStatus {
+    /// The systems that the version names: `Fedora CoreOS`, or `RHEL 8.6` and `OCP 4.11`. None where it follows no known scheme.
+    pub(crate) fn systems(&self) -> Vec<String> {
+        let fedora = (self.scheme == Scheme::Fcos).then(|| "Fedora CoreOS".to_owned());
+        let rhel = self.rhel_version.as_ref().map(|rhel| format!("RHEL {rhel}"));
+        let ocp = self.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
+        [fedora, rhel, ocp].into_iter().flatten().collect()
+    }
+}
+
 impl From<&BootImage> for BootImageStatus {
     fn from(image: &BootImage) -> Self {
         Self { source: Some(image.source), path: Some(image.path.clone()), ..Self::from(&image.version) }
@@ -239,10 +249,7 @@ pub enum ClusterKnows {
 impl Verdict {
     /// What the limits were applied to.
     pub fn judged_image(&self) -> Option<&BootImageStatus> {
-        match self.judged {
-            Judged::BootImage | Judged::Other(_) => self.boot_image.as_ref(),
-            Judged::BootedDeployment => self.deployment.image.as_ref(),
-        }
+        if self.judged == Judged::BootedDeployment { self.deployment.image.as_ref() } else { self.boot_image.as_ref() }
     }
 
     /// The failed rules, the one that gives the reason first.

@@ -19,10 +19,7 @@ pub(super) struct Subject<'a> {
 impl Subject<'_> {
     /// What a sentence calls it.
     pub(super) fn name(self) -> &'static str {
-        match self.judged {
-            Judged::BootImage | Judged::Other(_) => "boot image",
-            Judged::BootedDeployment => "booted deployment",
-        }
+        if self.judged == Judged::BootedDeployment { "booted deployment" } else { "boot image" }
     }
 }
 

@@ -1,7 +1,6 @@
 //! The verdict for a person at a terminal (pure).
 
 use crate::verdict::{Action, BootImageStatus, Finding, Outcome, OverrideSource, RuleResult, Verdict};
-use crate::version::Scheme;
 
 /// Verdict first, then why, then what it was made from.
 pub(super) fn render(verdict: &Verdict) -> String {
@@ -76,13 +75,8 @@ fn action(verdict: &Verdict) -> String {
 }
 
 fn known(image: &BootImageStatus) -> String {
-    let parts = [
-        (image.scheme == Scheme::Fcos).then(|| "Fedora CoreOS".to_owned()),
-        image.rhel_version.as_ref().map(|rhel| format!("RHEL {rhel}")),
-        image.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}")),
-        image.build_date.as_ref().map(|date| format!("built {date}")),
-    ];
-    let known: Vec<String> = parts.into_iter().flatten().collect();
+    let built = image.build_date.as_ref().map(|date| format!("built {date}"));
+    let known: Vec<String> = image.systems().into_iter().chain(built).collect();
     if known.is_empty() { "version scheme unknown".to_owned() } else { known.join(", ") }
 }
 
