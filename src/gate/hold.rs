@@ -195,8 +195,9 @@ async fn are_down(manager: &Manager<'_>, units: &[String]) -> Result<(), GateErr
     Ok(())
 }
 
-/// Does `work` on one connection to systemd after the other, until one of them answers: the bus, systemctl, and then
-/// both again, for a systemd that executes itself anew has neither for a moment. What systemd refuses is asked once on each way.
+/// Does `work` on one connection to systemd after the other, until one of them answers: the bus; a new one where the bus can be had, for systemd
+/// may have done meanwhile what it was slow to answer; systemctl; and then all again, for a systemd that executes itself anew has none for a moment.
+/// What systemd refuses is asked once on each way.
 async fn on_any_connection<T>(
     systemd: &Systemd,
     deadline: Instant,
@@ -205,11 +206,17 @@ async fn on_any_connection<T>(
     let mut lost = BTreeMap::new();
     let mut pauses = PAUSES.into_iter();
     loop {
-        let (mut refused, mut may_pass) = (None, false);
-        for route in [Route::Bus, Route::Systemctl] {
+        let (mut refused, mut may_pass, mut has_bus) = (None, false, true);
+        for route in [Route::Bus, Route::Bus, Route::Systemctl] {
+            if route == Route::Bus && !has_bus {
+                continue;
+            }
             let done = match Manager::connect(systemd, route, deadline).await {
                 Ok(manager) => work(&manager).await,
-                Err(error) => Err(error.into()),
+                Err(error) => {
+                    has_bus = false;
+                    Err(error.into())
+                }
             };
             match done {
                 Ok(_) | Err(GateError::File(_)) => return done,
