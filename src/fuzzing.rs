@@ -133,7 +133,7 @@ pub fn verdict(data: &[u8]) {
     let json = serde_json::to_string(&verdict).expect("a struct of strings always serialises");
     assert_eq!(serde_json::from_str::<Verdict>(&json).expect("what was written is read"), verdict);
     assert_messages(&verdict);
-    let words = || [&verdict.message, &verdict.reason.to_string(), &verdict.action.to_string()].map(String::clone);
+    let words = || [&verdict.message, &verdict.reason.to_string(), &verdict.action.to_string()].map(|text| crate::text::word(text));
     let [hostname, platform, address] = words();
     assert_reports(
         &verdict,
