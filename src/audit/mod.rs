@@ -1,7 +1,7 @@
 //! What a policy would refuse in a whole cluster: for each set of machines the verdict on the next node of it.
 //!
 //! [`Objects`] and a policy go in, a [`BootImageAudit`] comes out, which [`text`] shows to a person: all of that is pure. What no object says stays
-//! unknown. [`fetch`] reads the objects from an API server, as whom [`kubeconfig`] says.
+//! unknown. [`fetch`] reads the objects from the API server that a [`kubeconfig`] names.
 
 pub mod fetch;
 mod image;

@@ -74,7 +74,7 @@ pub(super) fn installed_over(wanted: Wanted) -> Fix {
     }
 }
 
-/// How a node of this architecture (`std::env::consts::ARCH`) is let in by whom has its console only. IBM Z has no boot loader's menu: zipl
+/// How a node of this architecture (`std::env::consts::ARCH`) is let in from its console, without ssh. IBM Z has no boot loader's menu: zipl
 /// starts what was prepared, and arguments come with the IPL, `PARM` of z/VM or `SCPDATA` for a SCSI disk.
 pub(super) fn without_ssh(arch: &str) -> &'static str {
     match arch {

@@ -1,4 +1,4 @@
-//! The kubeconfigs of the node: which API server, trusted by which CA, as whom.
+//! The kubeconfigs of the node: which API server, which CA it is trusted by, which credentials.
 //!
 //! The format is client-go's (`k8s.io/client-go/tools/clientcmd/api/v1`); what wins where two fields say the same is as there.
 

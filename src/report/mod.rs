@@ -1,4 +1,4 @@
-//! Telling the cluster: over which connection, as whom, and what came back.
+//! Telling the cluster: over which connection, with which credentials, and what came back.
 //!
 //! [`transport`] carries one request, [`answer`] says what came of it.
 //!
