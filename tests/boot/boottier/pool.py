@@ -1,4 +1,4 @@
-"""Plays many scenarios: those in containers two at a time, which mostly wait, and beside them those in QEMU, one after the other."""
+"""Plays many scenarios: those in containers two at a time, those in QEMU one after the other."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from . import accelerator
 from .isolate import Cgroup, run_isolated, stop_all
 from .paths import HARNESS, RESULTS
 from .progress import say
+from .scenario import MORE
 
 PARALLEL = 2
 
@@ -18,17 +19,20 @@ def play_all(chosen, keep=False):
     """Plays `chosen` and returns their results in the same order."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     Cgroup.remove_left()
-    if any(scenario.tier == "full" for scenario in chosen):
-        accelerator.accelerator()
-    with ThreadPoolExecutor(PARALLEL) as containers, ThreadPoolExecutor(1) as machines:
-        try:
-            played = [(machines if scenario.tier == "full" else containers).submit(_play, scenario, keep) for scenario in chosen]
-            return [future.result() for future in played]
-        except BaseException:
-            for pool in (containers, machines):
+    results = {}
+    for tier, parallel in (("fast", PARALLEL), (MORE, PARALLEL), ("full", 1)):
+        mine = [scenario for scenario in chosen if scenario.tier == tier]
+        if tier == "full" and mine:
+            accelerator.accelerator()
+        with ThreadPoolExecutor(parallel) as pool:
+            try:
+                for result in pool.map(lambda scenario: _play(scenario, keep), mine):
+                    results[result["name"]] = result
+            except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
-            stop_all()
-            raise
+                stop_all()
+                raise
+    return [results[scenario.name] for scenario in chosen]
 
 
 def _play(scenario, keep):
