@@ -3,7 +3,7 @@
 //! Field names: openshift/api `machine/v1beta1` (AWS, Azure, GCP, vSphere), `machine/v1` (Nutanix, PowerVS), `machine/v1alpha1` (OpenStack), the
 //! providers of bare metal, IBM Cloud, libvirt and oVirt, and the templates of the Cluster API's providers.
 
-use super::objects::{Reference, Text, given};
+use super::kinds::{Reference, Text, given};
 use crate::version::ImageVersion;
 use serde::Deserialize;
 

@@ -5,7 +5,9 @@
 
 use super::KnownBy;
 use super::image::{self, Image, Spec};
-use super::objects::{BootImageReport, Machine, MachineSpec, Node, Objects, OwnImage, Text, given};
+use super::kinds::{BootImageReport, Machine, MachineSpec, Node, Text, given};
+use super::objects::Objects;
+use super::stream::OwnImage;
 use crate::version::ImageVersion;
 use std::collections::BTreeMap;
 

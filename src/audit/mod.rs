@@ -5,11 +5,13 @@
 
 pub mod fetch;
 mod image;
+mod kinds;
 mod known;
 pub mod kubeconfig;
 pub mod objects;
 mod sets;
 mod skew;
+mod stream;
 pub mod text;
 
 pub use objects::Objects;
@@ -23,10 +25,10 @@ use crate::verdict::{
 use crate::version::ImageVersion;
 use image::Image;
 use known::Knowledge;
-use objects::OwnImage;
 use serde::Serialize;
 use sets::Set;
 use std::collections::BTreeMap;
+use stream::OwnImage;
 
 string_enums! {
     /// How the version of a boot image is known.
@@ -218,7 +220,7 @@ const MAX_ODD: usize = 100;
 /// Makes the audit.
 pub fn audit(objects: &Objects, question: Question<'_>) -> BootImageAudit {
     let knowledge = Knowledge::new(objects);
-    let release = question.release.or(objects::given(&objects.release)).map(str::to_owned);
+    let release = question.release.or(kinds::given(&objects.release)).map(str::to_owned);
     let warnings = match question.policy {
         PolicyInput::Valid { policy, .. } => policy.warnings.iter().map(|warning| format!("policy: {warning}")).collect(),
         PolicyInput::Absent | PolicyInput::Invalid { .. } => Vec::new(),

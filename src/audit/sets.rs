@@ -2,8 +2,9 @@
 
 use super::KnownBy;
 use super::image::Image;
+use super::kinds::{Machine, MachineSet, Node, NodePool, Text, given};
 use super::known::{Knowledge, Known, Made, image_of, of_newest, version_of};
-use super::objects::{Machine, MachineSet, Node, NodePool, Objects, given};
+use super::objects::Objects;
 use std::collections::{BTreeMap, BTreeSet};
 
 const MACHINE_API: &str = "machine.openshift.io";
@@ -212,7 +213,7 @@ fn single_machines(knowledge: &Knowledge<'_>) -> Vec<Set> {
         let role = given(&made.machine.metadata.labels.role).unwrap_or("no role");
         groups.entry((&made.machine.metadata.namespace, role, made.image.value.clone())).or_default().push(made);
     }
-    let to_set = |((namespace, role, _), made): ((&super::objects::Text, &str, _), Vec<&Made<'_>>)| {
+    let to_set = |((namespace, role, _), made): ((&Text, &str, _), Vec<&Made<'_>>)| {
         let image = made.first().map(|made| made.image.clone()).unwrap_or_default();
         let names: Vec<&str> = made.iter().map(|made| &*made.machine.metadata.name).collect();
         let mut set = loose("Machine", MACHINE_API, namespace, format!("{role}: {}", some_of(&names)), image);

@@ -1,6 +1,6 @@
 //! The oldest boot image in use, and what the Machine Config Operator takes for it (pure).
 
-use super::objects::{Skew, given};
+use super::kinds::{Skew, given};
 use super::sets::some_of;
 use super::{ClusterSkew, Oldest};
 use crate::verdict::BootImageStatus;
