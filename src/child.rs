@@ -1,16 +1,17 @@
-//! Runs a program, and ends it when its time is up.
+//! Runs a program, and kills it when its time is up.
 
 use std::io::{Error, ErrorKind, Read};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Between two looks at a program that still runs.
+/// How often a running program is looked at.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What `command` printed, which must fit into a pipe (64 KiB); a program that prints more waits, and is ended.
+/// Runs `command` and returns what it printed on stdout. The output must fit into a pipe (64 KiB): a program that prints more blocks, and
+/// is killed at `until`.
 ///
 /// # Errors
-/// It cannot be run, fails, or still runs at `until`; then it is ended.
+/// It cannot be started, it fails, or it still runs at `until` (`TimedOut`) and is killed.
 pub(crate) fn run(command: &mut Command, until: Instant) -> Result<String, Error> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     loop {

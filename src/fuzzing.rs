@@ -133,7 +133,7 @@ pub fn verdict(data: &[u8]) {
     let json = serde_json::to_string(&verdict).expect("a struct of strings always serialises");
     assert_eq!(serde_json::from_str::<Verdict>(&json).expect("what was written is read"), verdict);
     assert_messages(&verdict);
-    let words = || [&verdict.message, &verdict.reason.to_string(), &verdict.action.to_string()].map(|text| crate::text::word(text));
+    let words = || [&verdict.message, &verdict.reason.to_string(), &verdict.action.to_string()].map(|text| crate::text::printable(text));
     let [hostname, platform, address] = words();
     assert_reports(
         &verdict,
@@ -287,7 +287,8 @@ fn assert_messages(verdict: &Verdict) {
     }
 }
 
-/// The bounds of the CustomResourceDefinition, of its admission policies, and of Events (`tests/report/schemas.rs` holds them against these files).
+/// The bounds of the CustomResourceDefinition, of its admission policies, and of Events (`tests/report/schemas.rs` holds them against these
+/// files).
 fn assert_reports(verdict: &Verdict, identity: &Identity) {
     let observed = UNIX_EPOCH + Duration::from_secs(1_772_323_200);
     let remediation = &verdict.message;

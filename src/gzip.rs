@@ -1,7 +1,7 @@
 //! gzip files (RFC 1952), around miniz_oxide's deflate (RFC 1951).
 //!
-//! flate2 has readers and writers of whole gzip files, but their checksum comes with 16 KB of tables that do not compress, and a reader has a
-//! window of 32 KB that every first boot would pay for. These are files of a few hundred KB at most, and one binary, all in memory.
+//! flate2 would do all of this, but its checksum has 16 KB of tables that do not compress, and its reader a window of 32 KB that every
+//! first boot would pay for. What is packed here is small: files of a few hundred KB and one binary, all in memory.
 
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
@@ -13,15 +13,15 @@ const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 /// Why bytes could not be unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unpack {
-    /// No gzip file, a broken one, or one of several members.
+    /// Not a gzip file, a broken one, or one with several members.
     Broken,
     TooLarge,
 }
 
-/// What a gzip file of one member has in it, at most `max` bytes. Like Ignition's reader it takes nothing else behind the trailer.
+/// Unpacks a gzip file of one member to at most `max` bytes. Like Ignition's reader it accepts nothing behind the trailer.
 pub(crate) fn unpack(file: &[u8], max: u64) -> Result<Vec<u8>, Unpack> {
     let (stream, stored) = body(file).and_then(<[u8]>::split_last_chunk::<8>).ok_or(Unpack::Broken)?;
-    // What it says of its length has to be true in the end, so no more than that is ever made.
+    // The stored length must be right in the end, so no more than that is ever allocated.
     let [_, _, _, _, a, b, c, d] = *stored;
     let (length, max) = (u32::from_le_bytes([a, b, c, d]) as usize, usize::try_from(max).unwrap_or(usize::MAX));
     let mut bytes = vec![0; length.min(max)];
@@ -34,7 +34,7 @@ pub(crate) fn unpack(file: &[u8], max: u64) -> Result<Vec<u8>, Unpack> {
     if whole && *stored == trailer(&bytes) { Ok(bytes) } else { Err(Unpack::Broken) }
 }
 
-/// A gzip file, packed as well as deflate can. It depends on the bytes only: no name, no time of day.
+/// Packs `bytes` as small as deflate can. The result depends on the bytes alone: the header has no name and no time.
 #[cfg(any(feature = "author", test))]
 pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     // No flags, no time, XFL 2 (slowest, smallest), OS unknown.
@@ -42,7 +42,7 @@ pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     [header, miniz_oxide::deflate::compress_to_vec(bytes, 9), trailer(bytes).to_vec()].concat()
 }
 
-/// What follows the header: fixed fields, then the optional ones that `FLG` announces.
+/// Skips the header: its fixed fields, then the optional ones that `FLG` announces.
 fn body(file: &[u8]) -> Option<&[u8]> {
     let (&[flags, _, _, _, _, _, _], mut rest) = file.strip_prefix(&MAGIC)?.split_first_chunk()?;
     let [text, header_crc, extra, name, comment] = [1, 2, 4, 8, 16];

@@ -1,7 +1,7 @@
 //! One journal entry per verdict, over journald's native protocol.
 //!
 //! `MESSAGE_ID`s, fields and priorities are a stable interface: `docs/journal.md` lists them and `dist/skewguard.catalog` explains them to
-//! `journalctl -x`. A journald that is missing, deaf or stuck costs the node at most [`LIMIT`] and the entry, never the job.
+//! `journalctl -x`. Where journald is missing or hangs, the entry may be lost, and the boot waits for [`LIMIT`] at most.
 
 use crate::verdict::{Outcome, Verdict};
 use std::io::{Error, ErrorKind, Write};
@@ -10,15 +10,16 @@ use std::time::Duration;
 use tracing::Level;
 use tracing_subscriber::layer::SubscriberExt;
 
-/// Longest time that journald gets. Its socket is a blocking one: with the queue full a write waits for as long as journald does.
+/// How long journald may take. Writes to its socket block while its queue is full.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// `SYSLOG_IDENTIFIER`, also of processes that systemd did not start.
+/// `SYSLOG_IDENTIFIER`, the same whether systemd or a person started the process.
 const IDENTIFIER: &str = "skewguard";
 
+/// Longest `MESSAGE`, in bytes.
 const MESSAGE_MAX: usize = 16 * 1024;
 
-/// The `MESSAGE_ID` of a verdict; never changes.
+/// The `MESSAGE_ID` of a verdict. These never change.
 pub fn message_id(verdict: Outcome) -> &'static str {
     match verdict {
         Outcome::Disabled => "1a6421be7e294ec2bf486f3ee1ed4279",
@@ -34,15 +35,15 @@ fn level(verdict: &Verdict) -> Level {
         Outcome::Refused => Level::ERROR,
         Outcome::Undetermined if verdict.blocks() => Level::ERROR,
         Outcome::Undetermined | Outcome::Other(_) => Level::WARN,
-        // The layer maps this to NOTICE (5).
+        // tracing-journald maps INFO to NOTICE (5).
         Outcome::Disabled | Outcome::NoPolicy | Outcome::Allowed => Level::INFO,
     }
 }
 
-/// The verdict as text: one line, then a line for every failure that is not in it, what the gate could not do, and every warning.
+/// The verdict as text: one line, then one each for every other failed rule, for what the gate could not do, and for every warning.
 pub fn message(verdict: &Verdict) -> String {
     let mut text = format!("{} ({}, {}): {}", verdict.verdict, verdict.reason, verdict.action, verdict.message);
-    // The first failure is what a refusal is about; of another verdict none is.
+    // The message of a refusal already is its first failure. Other verdicts disregard all of theirs.
     let (said, also) = if verdict.verdict == Outcome::Refused { (1, "also") } else { (0, "disregarded:") };
     let failures = verdict.failures().skip(said).map(|finding| format!("{also} {}: {}", finding.rule, finding.message));
     let gate = verdict.gate.iter().filter_map(|gate| {
@@ -61,15 +62,15 @@ pub fn message(verdict: &Verdict) -> String {
     text
 }
 
-/// Sends the verdict to the journal; where there is none (and where `live` is false: the root is not the running system's) it is written
-/// to `err` as plain lines. Never fails: nothing a journal does may change what happens to the node.
+/// Sends the verdict to the journal. Where there is no journald, or `live` is false because the root is not the running system's, it is
+/// written to `err` as plain lines. Never fails: no trouble with the journal may change what happens to the node.
 pub fn record(verdict: &Verdict, live: bool, err: &mut dyn Write) {
     if !live || send(verdict.clone()).is_err() {
         let _ = write_plain(verdict, err);
     }
 }
 
-/// The verdict as plain lines, each begun with our name.
+/// The verdict as plain lines, each prefixed with our name.
 pub fn write_plain(verdict: &Verdict, err: &mut dyn Write) -> Result<(), Error> {
     for line in message(verdict).lines() {
         writeln!(err, "skewguard: {line}")?;
@@ -77,13 +78,13 @@ pub fn write_plain(verdict: &Verdict, err: &mut dyn Write) -> Result<(), Error> 
     Ok(())
 }
 
-/// Sends one entry to journald. A field that is `None` is not sent.
+/// Sends one entry to journald.
 ///
 /// # Errors
 /// There is no journald (`NotFound`, `ConnectionRefused`), or it did not take the entry within [`LIMIT`] (`TimedOut`).
 fn send(verdict: Verdict) -> Result<(), Error> {
     let (done, waiting) = mpsc::channel();
-    // A thread that hangs is left behind; it ends with the process.
+    // A thread that hangs is abandoned; it ends with the process.
     std::thread::Builder::new().name("journal".to_owned()).spawn(move || {
         let layer = tracing_journald::layer().map(|layer| layer.with_field_prefix(None).with_syslog_identifier(IDENTIFIER.to_owned()));
         let sent = layer.map(|layer| tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || emit(&verdict)));
@@ -94,15 +95,15 @@ fn send(verdict: Verdict) -> Result<(), Error> {
 
 fn emit(verdict: &Verdict) {
     let image = verdict.boot_image.as_ref();
-    // The level of an event is a constant.
+    // A macro, because `tracing` wants the level as a constant.
     macro_rules! at {
         ($level:expr) => {
             tracing::event!(
                 target: "skewguard",
                 $level,
                 MESSAGE_ID = message_id(verdict.verdict),
-                // journald reads the sender's unit from /proc, which is too late for a process that has ended: by this field
-                // `journalctl -u skewguard` finds the entry all the same (systemd.journal-fields(7)).
+                // journald reads the sender's unit from /proc, too late if the process has ended by then. With this field
+                // `journalctl -u skewguard` finds the entry anyway (systemd.journal-fields(7)).
                 OBJECT_SYSTEMD_UNIT = "skewguard.service",
                 SKEWGUARD_VERDICT = verdict.verdict.as_str(),
                 SKEWGUARD_ACTION = verdict.action.as_str(),

@@ -21,16 +21,16 @@ pub mod text;
 pub mod verdict;
 pub mod version;
 
-/// Where a boot image has the program, and so the units in `systemd/`.
+/// The program in a boot image; the units in `systemd/` run it from there.
 pub const IMAGE_PATH: &str = "/usr/bin/skewguard";
 
-/// Where a MachineConfig puts the packed program, one or the other.
+/// The packed program that a MachineConfig delivers: one of the two, by its compression.
 pub const PACKED_PATHS: [&str; 2] = ["/etc/skewguard/skewguard.xz", "/etc/skewguard/skewguard.gz"];
 
-/// Where that is unpacked to.
+/// Where a unit unpacks that program to.
 pub const UNPACKED_PATH: &str = "/run/skewguard/bin/skewguard";
 
-/// Where a pointer's program is fetched to: writable on CoreOS, and of type `bin_t` there.
+/// Where Ignition puts the program that a pointer names: writable on CoreOS, and of SELinux type `bin_t` there.
 pub const FETCHED_PATH: &str = "/usr/local/bin/skewguard";
 
 /// The API version of every JSON object that skewguard writes or reads.

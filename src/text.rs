@@ -3,14 +3,14 @@
 //! Everything read from the node or the network may hold terminal escapes, bidirectional overrides or agetty escapes. It is made
 //! printable once, where it enters, so that no output can forget to.
 
-/// Longest text kept of one untrusted word such as a version, a pool or an image reference, in characters.
-pub(crate) const WORD_MAX: usize = 512;
+/// Longest untrusted text that is kept, such as a version, a pool or an image reference: in characters, before escaping.
+pub(crate) const KEPT_MAX: usize = 512;
 
 /// Returns `text` in printable ASCII, at most `max` characters before escaping.
 ///
 /// Control characters, backslashes and everything beyond ASCII are shown in their escaped form (`\n`, `\\`, `\u{202e}`), so that two
 /// different inputs never look the same and none of them moves a cursor. A cut is marked with `...`.
-pub(crate) fn printable(text: &str, max: usize) -> String {
+pub(crate) fn printable_up_to(text: &str, max: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max));
     for (n, c) in text.chars().enumerate() {
         if n == max {
@@ -25,16 +25,16 @@ pub(crate) fn printable(text: &str, max: usize) -> String {
     out
 }
 
-/// [`printable`] with the limit for one word.
-pub fn word(text: &str) -> String {
-    printable(text, WORD_MAX)
+/// [`printable_up_to`] [`KEPT_MAX`] characters.
+pub fn printable(text: &str) -> String {
+    printable_up_to(text, KEPT_MAX)
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Breaks `text` at spaces into lines of at most `width` bytes. Longer words are broken, too.
+/// Breaks `text` at spaces into lines of at most `width` bytes. A longer word is broken as well.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -58,10 +58,11 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     format!("{}...", kept.trim_end())
 }
 
-/// Longest [`Foreign`] word, in bytes.
+/// Longest [`Foreign`] value, in bytes.
 const FOREIGN_MAX: usize = 64;
 
-/// A word of another release of skewguard, made printable.
+/// A value that another release of skewguard wrote and this one does not know, made printable. It is stored inline so that enums with it
+/// stay `Copy`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Foreign {
     length: usize,
@@ -87,8 +88,8 @@ impl std::fmt::Debug for Foreign {
     }
 }
 
-/// Enums that are strings in JSON. Another release may have written what is read: a string that this one does not know is kept and passed on, as
-/// `Other`.
+/// Enums that are strings in JSON. A string that this release does not know, because another one wrote it, is kept as `Other` and passed
+/// on.
 macro_rules! string_enums {
     ($($(#[$about:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ })+) => {$(
         $(#[$about])*
@@ -138,9 +139,9 @@ mod tests {
 
     #[test]
     fn escapes_what_moves_a_cursor_and_keeps_what_does_not() {
-        assert_eq!(word("418.94.202511191518-0"), "418.94.202511191518-0");
-        assert_eq!(word("a\x1b[2Jb\nc\\S"), "a\\u{1b}[2Jb\\nc\\\\S");
-        assert_eq!(word("x\u{202e}y\u{7f}\u{9b}"), "x\\u{202e}y\\u{7f}\\u{9b}");
+        assert_eq!(printable("418.94.202511191518-0"), "418.94.202511191518-0");
+        assert_eq!(printable("a\x1b[2Jb\nc\\S"), "a\\u{1b}[2Jb\\nc\\\\S");
+        assert_eq!(printable("x\u{202e}y\u{7f}\u{9b}"), "x\\u{202e}y\\u{7f}\\u{9b}");
     }
 
     #[test]
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn cuts_visibly() {
-        assert_eq!(printable("abcdef", 3), "abc...");
-        assert_eq!(printable("abc", 3), "abc");
+        assert_eq!(printable_up_to("abcdef", 3), "abc...");
+        assert_eq!(printable_up_to("abc", 3), "abc");
     }
 }

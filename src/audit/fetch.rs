@@ -2,7 +2,7 @@
 
 use super::objects::ListMetadata;
 use super::{Objects, Unread};
-use crate::text::word;
+use crate::text::printable;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -164,7 +164,8 @@ async fn versions(server: &impl Server, group: &str) -> Result<Vec<String>, Trou
         version: String,
     }
     let body = get(server, &format!("/apis/{group}")).await?;
-    let Group { versions, preferred_version } = serde_json::from_slice(&body).map_err(|error| Trouble::Said(word(&error.to_string())))?;
+    let Group { versions, preferred_version } =
+        serde_json::from_slice(&body).map_err(|error| Trouble::Said(printable(&error.to_string())))?;
     let others = versions.into_iter().filter(|version| *version != preferred_version).collect::<Vec<_>>();
     std::iter::once(preferred_version).chain(others).map(|version| plain(version.version)).collect()
 }
@@ -198,7 +199,7 @@ async fn infrastructure(
     for version in versions(server, INFRASTRUCTURE).await? {
         let api_version = format!("{INFRASTRUCTURE}/{version}");
         let body = get(server, &format!("/apis/{api_version}")).await?;
-        let list: List = serde_json::from_slice(&body).map_err(|error| Trouble::Said(word(&error.to_string())))?;
+        let list: List = serde_json::from_slice(&body).map_err(|error| Trouble::Said(printable(&error.to_string())))?;
         for Entry { name, kind } in list.resources {
             // `awsmachines/status` is part of another.
             let of_machines = kind.ends_with("Machine") || kind.ends_with("MachineTemplate");
@@ -243,7 +244,7 @@ async fn pages(
 }
 
 fn add(objects: &mut Objects, body: &[u8], of: (&str, &str)) -> Result<ListMetadata, Trouble> {
-    let said = |error: &dyn std::fmt::Display| Trouble::Said(word(&error.to_string()));
+    let said = |error: &dyn std::fmt::Display| Trouble::Said(printable(&error.to_string()));
     objects.add_page(std::str::from_utf8(body).map_err(|error| said(&error))?, Some(of)).map_err(|error| said(&error))
 }
 
@@ -284,7 +285,7 @@ fn refusal(reply: &Reply) -> String {
         message: String,
     }
     match serde_json::from_slice::<Status>(&reply.body) {
-        Ok(Status { message }) => format!("{}: {}", reply.status, word(&message)),
+        Ok(Status { message }) => format!("{}: {}", reply.status, printable(&message)),
         Err(_) => format!("{}, without a word of an API server", reply.status),
     }
 }

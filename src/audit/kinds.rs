@@ -16,7 +16,7 @@ pub(super) struct Text(pub(super) String);
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(text::word(&Cow::<str>::deserialize(deserializer)?)))
+        Ok(Self(text::printable(&Cow::<str>::deserialize(deserializer)?)))
     }
 }
 

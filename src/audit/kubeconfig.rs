@@ -6,7 +6,7 @@
 use crate::child;
 use crate::node::Root;
 use crate::node::kubeconfig::{Allow, Kubeconfig, MAX_BYTES, Tree, parse, read_tree};
-use crate::text::word;
+use crate::text::printable;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
@@ -52,11 +52,11 @@ impl Source {
     /// # Errors
     /// One of these cannot be had or is not supported. The text names files and fields, never a value.
     pub fn load(&self, context: Option<&str>) -> Result<Kubeconfig, String> {
-        let name = self.files.iter().map(|file| word(&file.to_string_lossy())).collect::<Vec<_>>().join(":");
+        let name = self.files.iter().map(|file| printable(&file.to_string_lossy())).collect::<Vec<_>>().join(":");
         let mut merged = Tree(json!({ "clusters": [], "contexts": [], "users": [] }));
         let mut found = false;
         for file in &self.files {
-            let shown = word(&file.to_string_lossy());
+            let shown = printable(&file.to_string_lossy());
             let absolute = std::path::absolute(file).map_err(|error| format!("{shown}: {error}"))?;
             match read(&absolute) {
                 Ok(Some(text)) => {
@@ -160,7 +160,7 @@ fn prepare(merged: &mut Value) -> Result<(), String> {
     let has_own = ["token", "tokenFile", "client-certificate", "client-certificate-data"].iter().any(|field| user.contains_key(*field));
     let Some(exec) = user.remove("exec").filter(|exec| !exec.is_null() && !has_own) else { return Ok(()) };
     let exec: Exec = serde_json::from_value(exec).map_err(|_| "users[].user.exec: has a field of another type".to_owned())?;
-    let status = run(&exec).map_err(|what| format!("users[].user.exec: {}: {what}", word(&exec.command)))?;
+    let status = run(&exec).map_err(|what| format!("users[].user.exec: {}: {what}", printable(&exec.command)))?;
     let base64 = |pem: &Option<String>| pem.as_ref().map(|pem| json!(STANDARD.encode(pem)));
     let fields = [
         ("token", status.token.map(Value::String)),

@@ -126,7 +126,11 @@ impl Objects {
             let name = serde_json::from_str(json).map(|Named { metadata }| format!("{}/{}", &*metadata.namespace, &*metadata.name));
             let name = name.unwrap_or_else(|_| "without a name".to_owned());
             let hides_sets = kind.ends_with("Set") || kind == "NodePool";
-            self.odd.push(Unread { what: text::word(&format!("{kind} {name}")), why: text::word(&error.to_string()), hides_sets });
+            self.odd.push(Unread {
+                what: text::printable(&format!("{kind} {name}")),
+                why: text::printable(&error.to_string()),
+                hides_sets,
+            });
         }
         Ok(())
     }
@@ -146,7 +150,7 @@ impl Objects {
                     let object: Object<Spec, IgnoredAny> = serde_json::from_str(json)?;
                     (object.metadata, object.spec)
                 };
-                let kind = Text(text::word(kind));
+                let kind = Text(text::printable(kind));
                 self.infrastructure.insert((kind.clone(), metadata.namespace, metadata.name), spec.of_kind(kind));
             }
             ("hypershift.openshift.io", "NodePool") => self.node_pools.push(serde_json::from_str(json)?),

@@ -7,7 +7,7 @@ use crate::audit::{Objects, Question, Unread, audit, text};
 use crate::node::Root;
 use crate::policy::{self, MAX_BYTES};
 use crate::report::transport::{CURL, Choice, Limits, Request, Transport};
-use crate::text::{hex, word};
+use crate::text::{hex, printable};
 use crate::verdict::PolicyInput;
 use crate::version::Release;
 use sha2::{Digest, Sha256};
@@ -155,7 +155,7 @@ fn from_server(args: &Args, objects: &mut Objects, io: &mut Io<'_>) -> Result<Ve
 }
 
 fn named(path: &Path) -> String {
-    word(&path.to_string_lossy())
+    printable(&path.to_string_lossy())
 }
 
 fn policy_file(path: &Path) -> Result<PolicyInput, Failure> {
@@ -170,7 +170,7 @@ fn read(path: &Path, objects: &mut Objects) -> Result<(), String> {
     if bytes.trim_ascii().is_empty() {
         return Err("is empty".to_owned());
     }
-    objects.add_file(&bytes).map_err(|error| word(&error.to_string()))
+    objects.add_file(&bytes).map_err(|error| printable(&error.to_string()))
 }
 
 fn read_file(path: &Path, max: u64) -> Result<Vec<u8>, String> {

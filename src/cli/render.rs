@@ -246,7 +246,7 @@ fn manifests(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
 
 /// Reads a policy, and says in a line what it is. One with mistakes is refused here, before it can reach a node.
 fn policy(path: &Path, io: &mut Io<'_>) -> Result<(Vec<u8>, String), Failure> {
-    let name = text::word(&path.to_string_lossy());
+    let name = text::printable(&path.to_string_lossy());
     let bytes = read(path, policy::MAX_BYTES)?;
     let report = policy::lint(&bytes);
     let mut errors = String::new();
@@ -300,6 +300,6 @@ fn read(path: &Path, max: u64) -> Result<Vec<u8>, Failure> {
 
 /// Puts the file's name before an error.
 fn about<E: Display>(path: &Path) -> impl Fn(E) -> String {
-    let name = text::word(&path.to_string_lossy());
+    let name = text::printable(&path.to_string_lossy());
     move |error| format!("{name}: {error}")
 }

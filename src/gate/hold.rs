@@ -322,7 +322,7 @@ pub fn resume(systemd: &Systemd) -> Result<(), GateError> {
     run(on_any_connection(systemd, Instant::now() + systemd.whole, async |manager: &Manager<'_>| {
         let target = manager.state("default.target").await?.id;
         if !BOOT_TARGETS.contains(&target.as_str()) {
-            return Err(GateError::OtherTarget(crate::text::word(&target)));
+            return Err(GateError::OtherTarget(crate::text::printable(&target)));
         }
         // A start of our unit that began while the stamp was there still fails, and with it every job queued behind it.
         let until = Instant::now() + SETTLING;

@@ -80,11 +80,11 @@ pub enum SystemdError {
 
 impl SystemdError {
     fn refused(what: &str, why: impl fmt::Display) -> Self {
-        Self::Refused(format!("{what}: {}", text::word(&why.to_string())))
+        Self::Refused(format!("{what}: {}", text::printable(&why.to_string())))
     }
 
     fn unreachable(what: &str, why: impl fmt::Display) -> Self {
-        Self::Unreachable(format!("{what}: {}", text::word(&why.to_string())))
+        Self::Unreachable(format!("{what}: {}", text::printable(&why.to_string())))
     }
 
     fn timeout(what: &str) -> Self {

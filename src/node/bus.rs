@@ -1,4 +1,4 @@
-//! What hostnamed and rpm-ostree say over D-Bus. Read-only, bounded in time, and never needed.
+//! Asks hostnamed and rpm-ostree over D-Bus. Read-only and bounded in time; a report does without the answers.
 
 use crate::text;
 use serde::Serialize;
@@ -9,12 +9,12 @@ use zbus::{Connection, OwnedObjectPath, OwnedVariant, connection};
 /// The system bus (D-Bus specification, "System message bus").
 pub(crate) const SYSTEM_BUS: &str = "unix:path=/run/dbus/system_bus_socket";
 
-/// How long one service may take: both are started by D-Bus when first asked, on a node that is still booting.
+/// How long one service may take. D-Bus starts both when they are first asked, on a node that is still booting.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 
-/// rpm-ostree's own view of the booted deployment, to hold against the verdict's.
+/// rpm-ostree's own view of the booted deployment, to compare with the verdict's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BootedDeployment {
@@ -27,7 +27,7 @@ pub struct BootedDeployment {
     pub container_image_reference: Option<String>,
 }
 
-/// One property, as the service has it now.
+/// Asks for one property; `None` where there is no usable answer.
 async fn property<T>(bus: &Connection, service: &str, path: &str, interface: &str, name: &str) -> Option<T>
 where
     T: TryFrom<OwnedVariant>,
@@ -36,19 +36,19 @@ where
     T::try_from(answer.body().deserialize::<OwnedVariant>().ok()?).ok()
 }
 
-/// What `ask` gets from the services on that bus; `None` where they do not answer in time.
+/// Connects to the bus at `address` and runs `ask`; `None` where that takes longer than [`PATIENCE`].
 async fn on_bus<T>(address: &str, ask: impl AsyncFnOnce(Connection) -> Option<T>) -> Option<T> {
     let answer = async { ask(connection::Builder::address(address).build().await.ok()?).await };
     tokio::time::timeout(PATIENCE, answer).await.ok()?
 }
 
-/// `Hostname` of `org.freedesktop.hostname1`.
+/// The property `Hostname` of `org.freedesktop.hostname1`.
 pub async fn hostname(address: &str) -> Option<String> {
     let service = "org.freedesktop.hostname1";
     on_bus(address, async |bus| property(&bus, service, "/org/freedesktop/hostname1", service, "Hostname").await).await
 }
 
-/// The booted deployment as `org.projectatomic.rpmostree1` has it.
+/// The booted deployment by `org.projectatomic.rpmostree1`, its text printable.
 pub async fn booted_deployment(address: &str) -> Option<BootedDeployment> {
     let (service, sysroot) = ("org.projectatomic.rpmostree1", "/org/projectatomic/rpmostree1/Sysroot");
     let found: HashMap<String, OwnedVariant> = on_bus(address, async |bus| {
@@ -56,7 +56,7 @@ pub async fn booted_deployment(address: &str) -> Option<BootedDeployment> {
         property(&bus, service, booted.as_str(), "org.projectatomic.rpmostree1.OS", "BootedDeployment").await
     })
     .await?;
-    let string = |key: &str| found.get(key).and_then(|value| <&str>::try_from(value).ok()).map(text::word);
+    let string = |key: &str| found.get(key).and_then(|value| <&str>::try_from(value).ok()).map(text::printable);
     let deployment = BootedDeployment {
         version: string("version"),
         checksum: string("checksum"),

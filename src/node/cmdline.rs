@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 const PATH: &str = "/proc/cmdline";
 
-/// The kernel takes 4 KiB at most on some architectures, 64 KiB on none.
+/// Longest command line that is read, in bytes; no architecture takes one as long.
 const MAX: u64 = 64 << 10;
 
 /// The arguments that matter here, as written.
@@ -19,22 +19,22 @@ pub(super) struct Cmdline {
     pub(super) platform: Option<String>,
     /// `skewguard=`: the override.
     pub(super) skewguard: Option<String>,
-    /// `ostree=` is, or may be, among what is not UTF-8.
+    /// Part of the line is not UTF-8, and `ostree=` is or may be there.
     pub(super) ostree_is_lost: bool,
 }
 
-/// Reads a command line; of an argument given twice the last counts, as in systemd.
+/// Parses a command line. Of an argument that is given twice the last counts, as for systemd.
 pub(super) fn parse(line: &str) -> Cmdline {
     let last = |key: &str| line.split_ascii_whitespace().filter_map(|word| word.strip_prefix(key)?.strip_prefix('=')).next_back();
     Cmdline {
         ostree: last("ostree").filter(|path| !path.is_empty()).map(str::to_owned),
-        platform: last("ignition.platform.id").filter(|id| !id.is_empty()).map(text::word),
+        platform: last("ignition.platform.id").filter(|id| !id.is_empty()).map(text::printable),
         skewguard: last("skewguard").map(str::to_owned),
         ostree_is_lost: false,
     }
 }
 
-/// A byte that is not UTF-8 spoils the argument that it is in and not the others: the override among them may be an admin's last resort.
+/// Reads the command line. A byte that is not UTF-8 spoils only the argument that it is in: the override may be an admin's last resort.
 pub(super) fn load(root: &Root, warnings: &mut Vec<String>) -> Result<Cmdline, FileError> {
     let bytes = root.read(PATH, MAX)?.unwrap_or_default();
     let line = String::from_utf8_lossy(&bytes);
@@ -46,18 +46,18 @@ pub(super) fn load(root: &Root, warnings: &mut Vec<String>) -> Result<Cmdline, F
     Ok(Cmdline { ostree_is_lost: damaged && line.ostree.as_deref().is_none_or(is_damaged), ..line })
 }
 
-/// What a byte that is not UTF-8 became.
+/// Whether the argument had a byte that is not UTF-8.
 fn is_damaged(argument: &str) -> bool {
     argument.contains(char::REPLACEMENT_CHARACTER)
 }
 
-/// The override in force: the file's, else the kernel argument's. A word that is none of ours is ignored with a warning; one that cannot be
-/// read may be any.
+/// The override in force: the file's, else the kernel argument's. An unknown word is ignored with a warning. An override that cannot be
+/// read counts as [`OverrideWord::Unreadable`].
 pub(super) fn override_in_force(root: &Root, line: &Cmdline, warnings: &mut Vec<String>) -> Option<Override> {
     let word = |word: &str, name: &str, warnings: &mut Vec<String>| {
         let known = OverrideWord::parse(word);
         if known.is_none() {
-            warnings.push(format!("{name}: \"{}\" is ignored; write off, warn or enforce", text::printable(word, 40)));
+            warnings.push(format!("{name}: \"{}\" is ignored; write off, warn or enforce", text::printable_up_to(word, 40)));
         }
         known
     };
@@ -73,7 +73,7 @@ pub(super) fn override_in_force(root: &Root, line: &Cmdline, warnings: &mut Vec<
         argument => argument.and_then(|argument| word(argument, "kernel argument skewguard=", warnings)),
     };
     let (value, source) = match (file, argument) {
-        // An argument that lets the node through is believed before a file that cannot be read.
+        // An argument that lets the node through wins over a file that cannot be read.
         (None, Some(value)) | (Some(OverrideWord::Unreadable), Some(value @ (OverrideWord::Off | OverrideWord::Warn))) => {
             (value, OverrideSource::KernelArgument)
         }

@@ -1,24 +1,24 @@
-//! The booted deployment: from `ostree=` to the container image it was deployed from.
+//! The booted deployment: from the kernel argument `ostree=` to the container image that it was deployed from.
 
 use super::{FileError, Root};
 use crate::text;
 use std::os::unix::ffi::OsStrExt;
 
-/// An origin file is a few lines.
+/// Largest origin file that is read, in bytes; real ones have a few lines.
 const MAX: u64 = 64 << 10;
 
-/// Where every ostree system has its deployments, and links to them.
+/// Where an ostree system has its deployments and the links to them.
 const REPOSITORY: &str = "/sysroot/ostree";
 
 /// `container-image-reference` of the deployment that `ostree` (`/ostree/boot.1/rhcos/HASH/0`) names; printable.
 ///
-/// That path is a symlink to `…/deploy/STATEROOT/deploy/CHECKSUM.SERIAL`, and the origin lies beside the deployment with `.origin` behind its
-/// name (ostree-prepare-root(1), "deployments").
+/// That path is a symlink to `…/deploy/STATEROOT/deploy/CHECKSUM.SERIAL`. The origin is a file beside the deployment, with `.origin` added
+/// to its name (ostree-prepare-root(1), "deployments").
 ///
-/// `None` also where there is no `/sysroot/ostree` at all, as in a tree that was put together by hand to try a policy.
+/// `None` also where there is no `/sysroot/ostree`, as in a tree that was made by hand to try a policy.
 ///
 /// # Errors
-/// A file on the way cannot be read, or is not there: that is a layout that is not known here, and nothing can be said of the deployment.
+/// A file on the way is missing or cannot be read, so the deployment is unknown.
 pub(super) fn image_reference(root: &Root, ostree: &str) -> Result<Option<String>, FileError> {
     if !root.exists(REPOSITORY)? {
         return Ok(None);
@@ -34,7 +34,7 @@ pub(super) fn image_reference(root: &Root, ostree: &str) -> Result<Option<String
     Ok(reference(&text))
 }
 
-/// The reference in an origin file's text: a key file with one section, `[origin]`.
+/// The reference in the text of an origin file, which is a key file with the section `[origin]`.
 fn reference(origin: &str) -> Option<String> {
     let mut section = "";
     for line in origin.lines().map(str::trim) {
@@ -44,13 +44,13 @@ fn reference(origin: &str) -> Option<String> {
             && let Some((key, value)) = line.split_once('=')
             && key.trim() == "container-image-reference"
         {
-            return Some(text::word(value.trim())).filter(|value| !value.is_empty());
+            return Some(text::printable(value.trim())).filter(|value| !value.is_empty());
         }
     }
     None
 }
 
-/// Whether two image references name the same image by digest. A tag says nothing of what is behind it.
+/// Whether two image references have the same digest. Tags are not compared: they can move.
 pub(super) fn same_digest(a: &str, b: &str) -> bool {
     match (digest(a), digest(b)) {
         (Some(a), Some(b)) => a == b,

@@ -1,4 +1,4 @@
-//! Gathering everything that the decision needs.
+//! Gathers everything that the decision needs.
 
 use super::image::{self, ALEPH_MAX, OsRelease};
 use super::kubeconfig::KUBELET_KUBECONFIG;
@@ -6,17 +6,17 @@ use super::machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, load_targe
 use super::{FileError, Problem, Record, Root, cmdline, deployment, policy};
 use crate::policy::MAX_BYTES;
 use crate::text;
-use crate::verdict::{Deployment, Facts, PolicyInput, Stage, TargetInput};
+use crate::verdict::{Deployment, Facts, Stage, TargetInput};
 use nix::errno::Errno;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-/// Each is there once the node has joined: the certificate that the cluster signed for the kubelet, and the config that the Machine Config Daemon
-/// has applied last. The kubelet of a wiring that does not wait for the rebase may join with the rebase undone; from OCP 4.5 on the daemon that
-/// then runs in the cluster renames the encapsulated config, but a reboot can come before that.
+/// Files that exist once the node has joined: the kubelet's certificate from the cluster, and the config that the Machine Config Daemon
+/// applied last. They are looked for because a node can have joined although its encapsulated config still exists: where the kubelet does
+/// not wait for the rebase, it may join without one. The daemon then renames the config (from OCP 4.5 on), but a reboot can come first.
 const JOINED: [&str; 2] = ["/var/lib/kubelet/pki/kubelet-client-current.pem", "/etc/machine-config-daemon/currentconfig"];
 
-/// Files to try instead of the node's own.
+/// Files to read instead of the node's own.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
     pub policy: Option<&'a Path>,
@@ -26,7 +26,7 @@ pub struct Options<'a> {
 /// Reads a node's facts. What cannot be read becomes a warning and stays unknown.
 ///
 /// # Errors
-/// Only for a file that `options` names: it is missing or unreadable. A node's own file never fails it.
+/// A file that `options` names is missing or unreadable. The node's own files never cause an error.
 pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
     let mut notes = Notes::default();
     let line = cmdline::load(root, &mut notes.warnings);
@@ -39,8 +39,8 @@ pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
     let rebased = record.as_ref().map_or(Ok(false), |record| record.is_of_another_deployment(ostree));
     let rebased = notes.or_in_doubt(rebased);
     let (target, renamed) = target(root, &mut notes.warnings);
-    // The kubelet writes its kubeconfig before it asks for a certificate. Without a config, which is removed where nothing has to change, there
-    // is no rebase that it could have come before.
+    // The kubelet writes its kubeconfig before it asks for a certificate, so this file alone does not prove that it joined. But where there
+    // is no encapsulated config there is no rebase to come, and the file is sign enough.
     let signs = JOINED.into_iter().chain((target == TargetInput::Absent).then_some(KUBELET_KUBECONFIG));
     let joined = signs.fold(false, |joined, path| notes.or_in_doubt(root.exists(path)) | joined);
     let reference = notes.or_in_doubt(ostree.map_or(Ok(None), |ostree| deployment::image_reference(root, ostree)));
@@ -55,18 +55,21 @@ pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
         () => Stage::FirstBoot,
     };
     let policy = match options.policy {
-        Some(path) => policy_in(path)?,
+        Some(path) => {
+            let (path, bytes) = read_own(path, MAX_BYTES)?;
+            policy::input(&path, &bytes)
+        }
         None => policy::find(root, &mut warnings),
     };
     let (boot_image, replaced_by, deployment) = match options.aleph {
-        // What the node at hand runs says nothing about a node with that image.
+        // What this node runs says nothing about another node with that image.
         Some(path) => {
             let (path, bytes) = read_own(path, ALEPH_MAX)?;
             (Some(image::aleph(&path, &bytes)?), None, Deployment::default())
         }
         None => {
             let (boot_image, replaced_by) = image::find(root, record.as_ref(), os_release, stage, &mut warnings);
-            let ostree = ostree.map(text::word);
+            let ostree = ostree.map(text::printable);
             (boot_image, replaced_by, Deployment { ostree, container_image_reference: reference, stage, image: None })
         }
     };
@@ -76,12 +79,12 @@ pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
 #[derive(Default)]
 struct Notes {
     warnings: Vec<String>,
-    /// A file that might show that the node has left its boot image is there, and cannot be read.
+    /// A file cannot be read that may show that the node has left its boot image.
     in_doubt: bool,
 }
 
 impl Notes {
-    /// What was found; nothing, with a warning and a doubt, where it cannot be read.
+    /// Unwraps what was read. On an error it adds a warning, sets `in_doubt` and returns the default.
     fn or_in_doubt<T: Default>(&mut self, found: Result<T, FileError>) -> T {
         found.unwrap_or_else(|error| {
             self.in_doubt = true;
@@ -91,7 +94,7 @@ impl Notes {
     }
 }
 
-/// The target, and whether the Machine Config Daemon has renamed its file, which ends the first boot.
+/// The target, and whether it is in the renamed file: the Machine Config Daemon renames it when the first boot is finished.
 fn target(root: &Root, warnings: &mut Vec<String>) -> (TargetInput, bool) {
     let mut load = |path| match load_target(root, path) {
         Ok(target) => target.map(TargetInput::Read),
@@ -109,18 +112,10 @@ fn target(root: &Root, warnings: &mut Vec<String>) -> (TargetInput, bool) {
     }
 }
 
-/// A policy file of the caller's.
-///
-/// # Errors
-/// It is missing or unreadable; an invalid policy is a fact, not an error.
-fn policy_in(path: &Path) -> Result<PolicyInput, FileError> {
-    let (name, bytes) = read_own(path, MAX_BYTES)?;
-    Ok(policy::input(&name, &bytes))
-}
-
-/// Reads a file that the caller named on the command line, with the same bounds as a node's. `-` and pipes are not files.
+/// Reads a file that was named on the command line, with the same bounds as the node's; also returns its name, printable. `-` and pipes are
+/// not files.
 fn read_own(path: &Path, max: u64) -> Result<(String, Vec<u8>), FileError> {
-    let name = text::word(&path.to_string_lossy());
+    let name = text::printable(&path.to_string_lossy());
     let absolute = std::path::absolute(path).map_err(|error| FileError::new(&name, error))?;
     // A shell's <(command) is a link that only the kernel can follow.
     if std::fs::metadata(&absolute).is_ok_and(|file| file.file_type().is_fifo()) {

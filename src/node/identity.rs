@@ -15,7 +15,7 @@ const NAME_MAX: usize = 253;
 /// Most addresses kept of either kind.
 const ADDRESSES_MAX: usize = 16;
 
-/// Who this node is. Absent is what could not be read.
+/// Who this node is. What could not be read is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Identity {
@@ -25,19 +25,20 @@ pub struct Identity {
     /// machine-id(5); a Node object shows it as `status.nodeInfo.machineID`.
     #[serde(rename = "machineID", skip_serializing_if = "Option::is_none")]
     pub machine_id: Option<String>,
-    /// SMBIOS product UUID; a Node object shows it as `status.nodeInfo.systemUUID`, clouds and vSphere as the instance's.
+    /// SMBIOS product UUID; a Node object shows it as `status.nodeInfo.systemUUID`, clouds and vSphere as the instance's UUID.
     #[serde(rename = "productUUID", skip_serializing_if = "Option::is_none")]
     pub product_uuid: Option<String>,
     /// `ignition.platform.id` from the kernel command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
-    /// Addresses of the interfaces that are up, IPv4 first, neither loopback nor link-local.
+    /// Addresses of the interfaces that are up, IPv4 first, without loopback and link-local ones.
     pub addresses: Vec<String>,
+    /// Hardware addresses of these interfaces.
     pub mac_addresses: Vec<String>,
 }
 
 impl Identity {
-    /// Reads it. hostnamed is asked on `bus`; uname and interfaces only count where `root` is the running system.
+    /// Reads the identity. hostnamed is asked on `bus`; uname and interfaces only count where `root` is the running system.
     pub async fn read(root: &Root, bus: Option<&str>) -> Self {
         let mut identity = Self::from_files(root);
         if let Some(address) = bus
@@ -49,8 +50,8 @@ impl Identity {
         identity
     }
 
-    /// Fills in from the running system what is still missing; at the beginning of a boot there may be neither name nor address, and the second
-    /// address family may come after the first.
+    /// Fills in from the running system what is still missing. Early in a boot there may be no name and no address yet, and addresses of
+    /// the second family may come later than those of the first.
     pub fn complete(&mut self, root: &Root) {
         if !root.is_live() {
             return;
@@ -68,6 +69,7 @@ impl Identity {
         }
     }
 
+    /// Reads what the node's files say.
     pub fn from_files(root: &Root) -> Self {
         let line = |path| root.read_text(path, 4096).ok().flatten().and_then(|text| name_of(text.lines().next().unwrap_or_default()));
         Self {
@@ -83,10 +85,10 @@ impl Identity {
 
 fn name_of(name: &str) -> Option<String> {
     let name = name.trim();
-    (!name.is_empty()).then(|| bounded(&text::word(name)))
+    (!name.is_empty()).then(|| bounded(&text::printable(name)))
 }
 
-/// As long as a report allows, escapes included.
+/// Cuts text to the length that a report allows, escapes included.
 fn bounded(printable: &str) -> String {
     printable.chars().take(NAME_MAX).collect()
 }

@@ -1,17 +1,17 @@
-//! Which image the node was installed from: what each source says, and which one is believed.
+//! Which image the node was installed from: what each source says, and which source counts.
 
 use super::{FileError, RECORD_PATH, Record, Root};
 use crate::verdict::{BootImage, ImageSource, Stage};
 use crate::version::ImageVersion;
 use serde::Deserialize;
 
-/// Where alephs are, in the order they are looked at: coreos-assembler and osbuild, osbuild, bootc. Some are symlinks to others.
+/// Aleph files, in the order in which they count: by coreos-assembler and osbuild, by osbuild, by bootc. Some are symlinks to others.
 const ALEPHS: [&str; 3] = ["/sysroot/.coreos-aleph-version.json", "/sysroot/.aleph-version.json", "/sysroot/.bootc-aleph.json"];
 
-/// Real alephs have at most a few KiB; labels of a container image may add some.
+/// Largest aleph that is read, in bytes; real ones have a few KiB, with the labels of a container image some more.
 pub(super) const ALEPH_MAX: u64 = 1 << 20;
 
-/// In the order of os-release(5).
+/// os-release files, in the order of os-release(5).
 const OS_RELEASES: [&str; 2] = ["/etc/os-release", "/usr/lib/os-release"];
 
 const OS_RELEASE_MAX: u64 = 64 << 10;
@@ -24,10 +24,10 @@ struct Aleph {
     build: Option<String>,
 }
 
-/// What the aleph at `path` says.
+/// Parses the aleph at `path`.
 ///
 /// # Errors
-/// It is no JSON object, or names no version: bootc writes null when it does not know.
+/// It is not a JSON object, or it names no version: bootc writes null where it does not know one.
 pub(super) fn aleph(path: &str, bytes: &[u8]) -> Result<BootImage, FileError> {
     let Aleph { version, build } =
         serde_json::from_slice(bytes).map_err(|error| FileError::content(path, format_args!("is no aleph: {error}")))?;
@@ -36,20 +36,20 @@ pub(super) fn aleph(path: &str, bytes: &[u8]) -> Result<BootImage, FileError> {
     Ok(BootImage { version: ImageVersion::parse(version.trim()), source: ImageSource::Aleph, path: path.to_owned() })
 }
 
-/// What os-release(5) of the booted deployment says that matters here.
+/// What matters here of os-release(5) in the booted deployment.
 #[derive(Default)]
 pub(super) struct OsRelease {
-    /// `ID=rhel`: a minor 0 is RHEL's, not CentOS Stream's.
+    /// `ID=rhel`, so minor 0 is RHEL's and not CentOS Stream's.
     is_rhel: bool,
-    /// `OSTREE_VERSION`, else the first word of `VERSION` where it follows a known scheme: on other systems than CoreOS it names a release,
-    /// not an image.
+    /// `OSTREE_VERSION`, else the first word of `VERSION`. That must follow a known scheme: on systems other than CoreOS it names a
+    /// release, not an image.
     image: Option<BootImage>,
-    /// There is one, and none can be read.
+    /// The file exists but cannot be read.
     pub(super) is_lost: bool,
 }
 
 impl OsRelease {
-    /// The first that can be read.
+    /// Reads the first file that can be read.
     pub(super) fn load(root: &Root, warnings: &mut Vec<String>) -> Self {
         let mut is_lost = false;
         for path in OS_RELEASES {
@@ -83,10 +83,10 @@ impl OsRelease {
     }
 }
 
-/// The boot image, and what was put in its place before the first boot.
+/// Finds the boot image, and the image that the installation put in its place, if it did.
 ///
-/// The first source that yields a version names the boot image; a later one that disagrees adds a warning. Until the rebase, os-release is that
-/// of the boot image, or of what the installation put in its place.
+/// The first source that yields a version names the boot image; a later one that disagrees adds a warning. Until the rebase, os-release
+/// belongs to the boot image or to the image that replaced it.
 pub(super) fn find(
     root: &Root,
     record: Option<&Record>,
@@ -114,7 +114,7 @@ pub(super) fn find(
     for BootImage { path, version, .. } in found.filter(differs) {
         warnings.push(format!("{path}: says the boot image is {version}, but {} says {}; the latter is used", boot.path, boot.version));
     }
-    // After the rebase the booted deployment is not judged.
+    // After the rebase the booted deployment is not judged any more.
     let to_rebase = matches!(stage, Stage::FirstBoot | Stage::Unreadable);
     let replaced_by = booted.filter(|booted| to_rebase && booted.version.is_known() && differs(booted));
     if let Some(BootImage { path, version, .. }) = &replaced_by {

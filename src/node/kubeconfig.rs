@@ -1,6 +1,6 @@
-//! The kubeconfigs of the node: which API server, which CA it is trusted by, which credentials.
+//! The kubeconfigs of the node: which API server, which CA to trust, which credentials.
 //!
-//! The format is client-go's (`k8s.io/client-go/tools/clientcmd/api/v1`); what wins where two fields say the same is as there.
+//! The format is client-go's (`k8s.io/client-go/tools/clientcmd/api/v1`). Where two fields say the same, the one wins that wins there.
 
 mod certificate;
 mod parse;
@@ -21,10 +21,10 @@ use zeroize::Zeroizing;
 /// The bootstrap identity, in the served config of every node.
 pub const BOOTSTRAP_KUBECONFIG: &str = "/etc/kubernetes/kubeconfig";
 
-/// The kubelet's own identity; there once the kubelet was started.
+/// The kubelet's own identity; it exists once the kubelet was started.
 pub const KUBELET_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
 
-/// A kubeconfig, and each file it names, is read up to this many bytes.
+/// Largest kubeconfig, and largest file that one names, in bytes.
 pub(crate) const MAX_BYTES: u64 = 512 * 1024;
 
 const MISSING: &str = "there is no such file";
@@ -32,23 +32,27 @@ const MISSING: &str = "there is no such file";
 /// Everything needed to talk to one API server. Its `Debug` shows no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kubeconfig {
+    /// The file it was read from.
     pub path: String,
     pub server: Server,
     /// The CA certificates, PEM. Empty only with `insecure`.
     pub ca: Vec<u8>,
     /// The name to ask for and to check in the server's certificate, instead of the server's host.
     pub tls_server_name: Option<String>,
-    /// Do not check the server's certificate at all.
+    /// The server's certificate is not checked at all.
     pub insecure: bool,
+    /// The bearer token.
     pub token: Option<Secret>,
     pub client: Option<Client>,
 }
 
 impl Kubeconfig {
-    /// The same API server by the cluster's public name: `api.NAME` instead of `api-int.NAME`, and still held to the certificate of
-    /// `api-int.NAME`, which it has for whoever asks for that name. Where the installer brings its own DNS (bare metal, vSphere, Nutanix,
-    /// OpenStack: openshift/installer, docs/design/baremetal/networking-infrastructure.md), only `api.NAME` has to be in the site's DNS:
-    /// `api-int.NAME` is in a CoreDNS that the kubelet starts on every node, and on a node that is held nobody does.
+    /// The same API server by its public name, `api.NAME` instead of `api-int.NAME`. It is still asked for the certificate of
+    /// `api-int.NAME`, which it also has.
+    ///
+    /// A held node may need this. On platforms without DNS of their own (bare metal, vSphere, Nutanix, OpenStack) only `api.NAME` has to be
+    /// in the site's DNS; `api-int.NAME` is served by a CoreDNS that the kubelet starts on every node, and on a held node no kubelet runs
+    /// (openshift/installer, docs/design/baremetal/networking-infrastructure.md).
     #[must_use]
     pub fn by_public_name(&self) -> Option<Self> {
         let name = self.server.host.strip_prefix("api-int.").filter(|_| self.tls_server_name.is_none())?;
@@ -66,22 +70,23 @@ impl Kubeconfig {
     }
 }
 
-/// A client certificate and its key, each as the PEM that holds it. Where both are kept in one file, both are that file.
+/// A client certificate and its key, each as PEM. Where one file holds both, each of the two is the whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// The certificate and what follows of its chain.
+    /// The certificate and the rest of its chain.
     pub certificate: Secret,
     /// The key: PKCS#8, SEC 1 or PKCS#1.
     pub key: Secret,
 }
 
+/// What a kubeconfig may ask for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allow {
-    /// Obey `insecure-skip-tls-verify` instead of refusing it.
+    /// `insecure-skip-tls-verify` is obeyed instead of refused.
     pub insecure: bool,
 }
 
-/// A bearer token or a private key. It has no `Display`, its `Debug` shows a placeholder, and the memory is wiped when it is dropped.
+/// A bearer token or a private key. It has no `Display`, its `Debug` shows a placeholder, and dropping it wipes the memory.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
@@ -90,7 +95,7 @@ impl Secret {
         Self(Zeroizing::new(bytes))
     }
 
-    /// The bytes themselves, for the one place that puts them on the wire. Never for a message.
+    /// The bytes, for the code that sends them. Never for a message.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
@@ -105,7 +110,7 @@ impl fmt::Debug for Secret {
 /// Reads the kubeconfig at `path` and every file that its current context names, all within `root`.
 ///
 /// # Errors
-/// A file is missing or cannot be read, or a field is missing, wrong or not supported. The text names files and fields, never a value.
+/// A file is missing or cannot be read, or a field is missing, wrong or unsupported. The text names files and fields, but never a value.
 pub fn load(root: &Root, path: &str, allow: Allow) -> Result<Kubeconfig, FileError> {
     let text = root.read_text(path, MAX_BYTES)?.ok_or_else(|| FileError::content(path, MISSING))?;
     let read = |file: &str| {

@@ -1,30 +1,31 @@
-//! One lock over everything that changes how a refused node stands: its hold, its stamp, its override and its message.
+//! One lock for everything that is changed on a refused node: its hold, its stamp, its override and its message.
 
 use super::{FileError, Root};
 use std::fs::{File, TryLockError};
 use std::time::{Duration, Instant};
 
-/// The file that is locked. It stays where it is, empty, until the next boot.
+/// The file that is locked. It is empty, and stays until the next boot.
 pub(crate) const LOCK_PATH: &str = "/run/skewguard/lock";
 
+/// How often a lock that is taken is tried again.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Held until it is dropped, or until the process ends in whatever way.
+/// The lock, held until this is dropped or the process ends.
 #[derive(Debug)]
 pub(crate) struct Lock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
 
 impl Lock {
-    /// How long a boot waits for another process of ours: `skewguard.service` has 50 seconds in all, and a hold may take most of them.
+    /// How long a boot waits for another process of ours. `skewguard.service` has 50 seconds in all, and holding may take most of them.
     pub(crate) const BOOT: Duration = Duration::from_secs(3);
 
     /// How long a person waits: longer than `skewguard.service` may take.
     pub(crate) const PERSON: Duration = Duration::from_secs(55);
 
-    /// Takes the lock, and waits as long as `patience` for another process to give it back.
+    /// Takes the lock. If another process holds it, waits for at most `patience`.
     ///
     /// # Errors
-    /// The file cannot be made, or another process keeps the lock. Neither stops a boot: `enforce` and `allow` say so and go on without
-    /// the lock; the report leaves the console as it is.
+    /// The file cannot be made, or another process still holds the lock. Neither stops a boot: `enforce` and `allow` say so and go on
+    /// without the lock; the report leaves the console as it is.
     pub(crate) fn take(root: &Root, patience: Duration) -> Result<Self, FileError> {
         let file = root.open_lock(LOCK_PATH)?;
         let until = Instant::now() + patience;

@@ -1,4 +1,4 @@
-//! The MachineConfigs that a node keeps: the encapsulated one (the target) and the whole one as served (its files).
+//! The MachineConfigs on a node: the encapsulated one, which is the target, and the one that was served, which holds the files.
 
 use super::{FileError, Root};
 use crate::text;
@@ -12,36 +12,36 @@ use std::marker::PhantomData;
 
 mod contents;
 
-/// The target MachineConfig with its Ignition config emptied. Its existence means "first boot not finished".
+/// The target MachineConfig with an empty Ignition config. As long as it exists the first boot is not finished.
 pub const ENCAPSULATED_PATH: &str = "/etc/ignition-machine-config-encapsulated.json";
 
-/// The same after a finished first boot.
+/// The same file after the first boot.
 pub(crate) const ENCAPSULATED_BAK_PATH: &str = "/etc/ignition-machine-config-encapsulated.json.bak";
 
-/// The MachineConfig whole, as the Machine Config Server gave it.
+/// The whole MachineConfig as the Machine Config Server served it.
 pub const SERVED_PATH: &str = "/etc/mcs-machine-config-content.json";
 
-/// A MachineConfig has at most 1.5 MiB (etcd's limit on requests); as JSON text with escapes it may be somewhat longer.
+/// Largest MachineConfig that is read, in bytes. etcd limits one to 1.5 MiB; JSON escapes can make it longer on disk.
 const MAX: u64 = 8 << 20;
 
-/// `metadata` and `spec` are required: without them it is something else.
+/// `metadata` and `spec` are required: an object without them is not a MachineConfig.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct MachineConfig<'a> {
-    metadata: Metadata,
+    metadata: ConfigMetadata,
     #[serde(borrow)]
     spec: Spec<'a>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
-struct Metadata {
+struct ConfigMetadata {
     name: Option<String>,
     annotations: Option<Annotations>,
     owner_references: Option<Last<OwnerReference>>,
 }
 
-/// Only the one that is wanted is kept of a map that may be huge.
+/// One entry of a map that may be huge; the others are dropped.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Annotations {
@@ -88,7 +88,7 @@ struct PolicyFile<'a> {
     contents: Option<Contents<'a>>,
 }
 
-/// The last wanted element of a list of any length; the others are dropped as they are read.
+/// The last wanted element of a list. The others are dropped as they are read, so the list may be long.
 struct Last<T>(Option<T>);
 
 trait Wanted {
@@ -131,11 +131,11 @@ impl<'de, T: Deserialize<'de> + Wanted> Deserialize<'de> for Last<T> {
     }
 }
 
-/// Loads the target from the encapsulated MachineConfig at `path`; `None` where there is no such file. Empty counts as absent.
+/// Loads the target from the encapsulated MachineConfig at `path`; `None` where there is no such file. Empty fields count as absent.
 pub(super) fn load_target(root: &Root, path: &str) -> Result<Option<Target>, FileError> {
     let Some(bytes) = root.read(path, MAX)? else { return Ok(None) };
     let MachineConfig { metadata, spec } = parse(path, &bytes)?;
-    let given = |value: Option<String>| value.filter(|value| !value.is_empty()).map(|value| text::word(&value));
+    let given = |value: Option<String>| value.filter(|value| !value.is_empty()).map(|value| text::printable(&value));
     Ok(Some(Target {
         release: given(metadata.annotations.and_then(|annotations| annotations.release)),
         pool: given(metadata.owner_references.and_then(|owners| owners.0).and_then(|owner| owner.name)),
@@ -144,7 +144,7 @@ pub(super) fn load_target(root: &Root, path: &str) -> Result<Option<Target>, Fil
     }))
 }
 
-/// Loads the served policy's bytes; `None` where no MachineConfig was served or it carries no policy.
+/// Loads the bytes of the served policy; `None` where no MachineConfig was served, or one without a policy.
 pub(super) fn load_policy_file(root: &Root) -> Result<Option<Vec<u8>>, FileError> {
     let Some(bytes) = root.read(SERVED_PATH, MAX)? else { return Ok(None) };
     let storage = parse(SERVED_PATH, &bytes)?.spec.config.and_then(|config| config.storage);

@@ -1,4 +1,4 @@
-//! The policy on disk against the policy served.
+//! Finds the policy, and compares the one on disk with the one that was served.
 
 use super::machine_config::{SERVED_PATH, load_policy_file};
 use super::{FileError, Root};
@@ -7,8 +7,8 @@ use crate::text::hex;
 use crate::verdict::PolicyInput;
 use sha2::{Digest, Sha256};
 
-/// Finds the policy: the served config's bytes are the authority; the file on disk must be the same. A served config that cannot be read gives way
-/// to nothing: what is on the disk may be another policy.
+/// Finds the policy. The served config is the authority; a file on disk that differs adds a warning. Where the served config cannot be
+/// read, the file on disk is not used instead: it may hold another policy.
 pub(super) fn find(root: &Root, warnings: &mut Vec<String>) -> PolicyInput {
     let mut unreadable = |path: &str, error: FileError| {
         warnings.push(error.to_string());
@@ -35,7 +35,7 @@ pub(super) fn find(root: &Root, warnings: &mut Vec<String>) -> PolicyInput {
     }
 }
 
-/// What a policy's bytes amount to.
+/// Parses a policy's bytes.
 pub(super) fn input(path: &str, bytes: &[u8]) -> PolicyInput {
     let path = path.to_owned();
     let digest = digest(bytes);

@@ -1,4 +1,4 @@
-//! What skewguard keeps on a node: the record of its first run (the boot image, before anything was rebased), and the verdicts.
+//! What skewguard keeps on a node: the record of its first run, which has the boot image as it was before any rebase, and the verdicts.
 
 use super::{FileError, Root};
 use crate::verdict::{BootImage, Verdict};
@@ -6,6 +6,7 @@ use crate::version::ImageVersion;
 use crate::{API_VERSION, text};
 use serde::{Deserialize, Serialize};
 
+/// The record of the first run.
 pub const RECORD_PATH: &str = "/var/lib/skewguard/boot-image.json";
 
 const KIND: &str = "BootImageRecord";
@@ -20,12 +21,13 @@ pub struct Record {
     /// The boot image's version; absent where it was unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// The file that named it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// That boot's `ostree=` kernel argument.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ostree: Option<String>,
-    /// Whether os-release said `ID=rhel`, so that a RHEL minor 0 is known to be one.
+    /// RHEL minor 0 in the version is RHEL's, because os-release had `ID=rhel`.
     #[serde(default)]
     pub rhel: bool,
 }
@@ -37,11 +39,12 @@ impl Record {
             kind: KIND.to_owned(),
             version: image.map(|image| image.version.text().to_owned()),
             path: image.map(|image| image.path.clone()),
-            ostree: ostree.map(text::word),
+            ostree: ostree.map(text::printable),
             rhel: image.and_then(|image| image.version.rhel()).is_some_and(|rhel| rhel.minor == Some(0)),
         }
     }
 
+    /// The boot image; `None` where it was unknown.
     pub fn image(&self) -> Option<ImageVersion> {
         let version = self.version.as_deref().filter(|version| !version.is_empty()).map(ImageVersion::parse)?;
         Some(if self.rhel { version.on_rhel() } else { version })
@@ -50,10 +53,10 @@ impl Record {
     /// Whether the first run was in another deployment than the one that `ostree=` names now.
     ///
     /// # Errors
-    /// Only one of the two is known: the kernel command line could not be read, then or now.
+    /// Only one of the two is known, because the kernel command line could not be read, then or now.
     pub(super) fn is_of_another_deployment(&self, ostree: Option<&str>) -> Result<bool, FileError> {
         match (self.ostree.as_deref(), ostree) {
-            (Some(recorded), Some(now)) => Ok(recorded != text::word(now)),
+            (Some(recorded), Some(now)) => Ok(recorded != text::printable(now)),
             (None, None) => Ok(false),
             _ => Err(FileError::content(
                 RECORD_PATH,
@@ -71,25 +74,25 @@ impl Record {
         record.map_err(|error| FileError::content(RECORD_PATH, format_args!("is no record of a first run: {error}")))
     }
 
-    /// Writes the record, whole or not at all.
+    /// Writes the record, as a whole or not at all.
     ///
     /// # Errors
-    /// The kernel says no; then there is none.
+    /// It cannot be written.
     pub fn save(&self, root: &Root) -> Result<(), FileError> {
         root.write(RECORD_PATH, &json(RECORD_PATH, self)?, 0o644)
     }
 }
 
-/// This boot's verdict, for the report, for scripts and for people.
+/// This boot's verdict, for the report, for scripts and people.
 pub const RUN_VERDICT_PATH: &str = "/run/skewguard/verdict.json";
 
 /// The last verdict, of whichever boot.
 pub const KEPT_VERDICT_PATH: &str = "/var/lib/skewguard/verdict.json";
 
-/// Writes one of the verdict files, whole or not at all. Only a refusal is synced to the disk: the boot of a node that goes on would wait for it.
+/// Writes one of the verdict files, as a whole or not at all. Only a refusal is synced to disk: a node that goes on must not wait for that.
 ///
 /// # Errors
-/// The kernel says no; then the file is what it was.
+/// It cannot be written; the old file is untouched.
 pub(crate) fn save_verdict(root: &Root, path: &str, verdict: &Verdict) -> Result<(), FileError> {
     let json = json(path, verdict)?;
     if verdict.blocks() { root.write(path, &json, 0o644) } else { root.write_soon(path, &json, 0o644) }

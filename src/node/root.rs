@@ -1,7 +1,7 @@
-//! Confined file access: every file of a node is found and read through a [`Root`]. `write.rs` has the other half.
+//! Confined file access: every file of a node is found and read through a [`Root`]. `write.rs` has the methods that change files.
 //!
-//! openat2(2) with `RESOLVE_IN_ROOT` would do this in the kernel, but only from Linux 5.6 on; boot images go back to 4.18. So the path is
-//! walked here, one component at a time, and symlinks are resolved as a chroot would: absolute ones start at the root, `..` stops there.
+//! openat2(2) with `RESOLVE_IN_ROOT` would resolve paths in the kernel, but only from Linux 5.6 on; boot images go back to 4.18. So paths
+//! are walked here, one component at a time, with symlinks resolved as in a chroot: absolute ones start at the root, and `..` stops there.
 
 use nix::dir::Dir;
 use nix::errno::Errno;
@@ -17,26 +17,26 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Symlinks followed in one path, as in the kernel (path_resolution(7)).
+/// Most symlinks followed in one path, as in the kernel (path_resolution(7)).
 const MAX_SYMLINKS: usize = 40;
 
-/// A directory that all paths are relative to: `/`, or a tree to look into.
+/// A directory that all paths are relative to: `/`, or a tree to examine.
 #[derive(Debug)]
 pub struct Root {
     dir: OwnedFd,
     live: bool,
 }
 
-/// What is wrong with a file. Absence is not: it is an `Ok(None)`.
+/// What is wrong with a file. A file that does not exist is no problem, but `Ok(None)`.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// A directory, FIFO, socket or device.
     #[error("is a {0}, not a regular file")]
     NotAFile(&'static str),
-    /// A symlink to nothing; one that points out of the root ends here.
+    /// A symlink whose target does not exist inside the root.
     #[error("is a symlink to nothing inside the root")]
     Dangling,
-    /// Longer than its kind of file can be.
+    /// Larger than is read of this file.
     #[error("is {size} bytes long; at most {max} are read")]
     TooLarge { size: u64, max: u64 },
     #[error("{0}{remedy}", remedy = remedy(.0))]
@@ -52,14 +52,14 @@ impl From<Errno> for Problem {
     }
 }
 
-/// What helps against an error of the kernel, where that is plain.
+/// The remedy for an error of the kernel, where there is one.
 fn remedy(error: &std::io::Error) -> &'static str {
     if error.kind() == ErrorKind::PermissionDenied && !geteuid().is_root() { "; run it with sudo" } else { "" }
 }
 
-/// A problem, and the file that has it (as a path within the root).
+/// A problem, and the file that has it.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {problem}", crate::text::word(path))]
+#[error("{}: {problem}", crate::text::printable(path))]
 pub struct FileError {
     /// The file, absolute within the root.
     pub path: String,
@@ -74,16 +74,16 @@ impl FileError {
 
     /// The content of `path` is not what it should be.
     pub(crate) fn content(path: &str, what: impl std::fmt::Display) -> Self {
-        Self::new(path, Problem::Content(crate::text::word(&what.to_string())))
+        Self::new(path, Problem::Content(crate::text::printable(&what.to_string())))
     }
 }
 
-/// What a path leads to when every symlink is followed.
+/// What a path leads to, with every symlink followed.
 pub(super) enum Found {
     Directory(OwnedFd),
-    /// A name in a directory that is neither a directory nor a symlink.
+    /// Neither a directory nor a symlink: the directory that it is in, and its name there.
     Entry(OwnedFd, OsString),
-    /// A component does not exist. `dangling`: the path itself is a symlink.
+    /// It does not exist. `dangling`: the path itself is a symlink.
     Nothing {
         dangling: bool,
     },
@@ -103,10 +103,10 @@ impl Root {
     /// Opens the directory.
     ///
     /// # Errors
-    /// It does not exist, is no directory or may not be entered; or the kernel does not say whether it is the running system's.
+    /// It does not exist, is not a directory, or may not be entered or examined.
     pub fn open(path: &Path) -> std::io::Result<Self> {
         let dir = openat(AT_FDCWD, path, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
-        // `/` itself is not compared: mistaken for another tree, a node would be held by files alone, unverified.
+        // `/` is live without asking: if it were mistaken for another tree, the node would be held by files alone, unverified.
         let live = path == Path::new("/") || {
             let (root, slash) = (fstat(&dir)?, stat("/")?);
             (root.st_dev, root.st_ino) == (slash.st_dev, slash.st_ino)
@@ -122,7 +122,7 @@ impl Root {
     /// Reads a regular file of at most `max` bytes; `None` where there is none.
     ///
     /// # Errors
-    /// Not a regular file (never waits for a FIFO's writer), a dangling symlink, too large, or the kernel says no.
+    /// It is not a regular file, a dangling symlink or too large, or it cannot be read. A FIFO is an error, too, and never waited for.
     pub fn read(&self, path: &str, max: u64) -> Result<Option<Vec<u8>>, FileError> {
         self.read_entry(path, max).map_err(|problem| FileError::new(path, problem))
     }
@@ -134,7 +134,7 @@ impl Root {
             Found::Nothing { dangling: true } => return Err(Problem::Dangling),
             Found::Nothing { dangling: false } => return Ok(None),
         };
-        // The type is asked for first: opening a device can have effects.
+        // The type is checked before the file is opened, because opening a device can have effects.
         assert_regular(&fstatat(&dir, name.as_os_str(), AtFlags::AT_SYMLINK_NOFOLLOW)?)?;
         let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let file = openat(&dir, name.as_os_str(), flags, Mode::empty())?;
@@ -142,7 +142,7 @@ impl Root {
         assert_regular(&stat)?;
         let fits = |size: u64| if size > max { Err(Problem::TooLarge { size, max }) } else { Ok(size) };
         let size = fits(u64::try_from(stat.st_size).unwrap_or(0))?;
-        // Files in /proc say size 0; a file may grow while it is read.
+        // Files in /proc have size 0, and a file may grow while it is read.
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
         File::from(file).take(max + 1).read_to_end(&mut bytes)?;
         fits(bytes.len() as u64)?;
@@ -155,13 +155,13 @@ impl Root {
         text.map_err(|_| FileError::content(path, "is not UTF-8 text"))
     }
 
-    /// Whether something is there, of whatever type; a dangling symlink counts as nothing.
+    /// Whether the path exists, whatever its type. A dangling symlink does not.
     pub fn exists(&self, path: &str) -> Result<bool, FileError> {
         let found = self.find(path).map_err(|error| FileError::new(path, error))?;
         Ok(!matches!(found, Found::Nothing { .. }))
     }
 
-    /// When the inode at `path` last changed: its content, its mode or its name (`st_ctime`, inode(7)); `None` where there is nothing.
+    /// When the content, mode or name of `path` last changed (`st_ctime`, inode(7)); `None` where it does not exist.
     pub(crate) fn changed(&self, path: &str) -> Result<Option<SystemTime>, FileError> {
         let stat = self.find(path).and_then(|found| match found {
             Found::Directory(dir) => fstat(dir).map(Some),
@@ -172,7 +172,7 @@ impl Root {
         Ok(seconds.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds)))
     }
 
-    /// The target of the symlink at `path` itself (its directory is resolved, the link is not); `None` where there is no symlink.
+    /// The target of the symlink at `path`; `None` where there is no symlink. Symlinks on the way to it are followed.
     pub fn read_link(&self, path: &str) -> Result<Option<OsString>, FileError> {
         match self.parent(path).and_then(|(dir, name)| readlinkat(dir, name)) {
             Ok(target) => Ok(Some(target)),
@@ -181,7 +181,7 @@ impl Root {
         }
     }
 
-    /// Names in a directory, sorted, at most `max`; empty where there is none.
+    /// At most `max` names in a directory, sorted; empty where there is no such directory.
     pub(crate) fn list(&self, path: &str, max: usize) -> Result<Vec<OsString>, FileError> {
         let names = || {
             let dir = match self.find(path)? {
@@ -200,7 +200,7 @@ impl Root {
         names().map_err(|error: Errno| FileError::new(path, error))
     }
 
-    /// The directory that holds `path`, resolved, and its last name, not resolved.
+    /// The directory that holds `path`, with symlinks followed, and the last name in `path`, as it is.
     pub(super) fn parent<'a>(&self, path: &'a str) -> Result<(OwnedFd, &'a str), Errno> {
         let (parent, name) = split(path);
         Ok((self.find(parent)?.into_directory()?, name))
@@ -245,13 +245,13 @@ impl Root {
         self.last(dirs).map(Found::Directory)
     }
 
-    /// Where a walk through `dirs` has come to.
+    /// The directory that a walk through `dirs` ended in.
     fn last(&self, mut dirs: Vec<OwnedFd>) -> Result<OwnedFd, Errno> {
         dirs.pop().map_or_else(|| openat(&self.dir, ".", OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty()), Ok)
     }
 }
 
-/// The directory's path and the last name of a path.
+/// Splits a path into its directory and its last name.
 pub(super) fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }

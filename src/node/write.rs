@@ -1,8 +1,8 @@
-//! Changing the files of a node: each file is written as a whole or not at all.
+//! Changes the files of a node. Each file is written as a whole or not at all.
 //!
-//! A file is first written under a temporary name. Whoever writes one holds its lock (flock(2)), which ends with the process, however that
-//! ends. So a temporary file whose lock can be had is nobody's, and is removed. Process numbers would not tell: they are used again, and a
-//! container that writes to the host's files counts its own.
+//! A file is first written under a temporary name, and its writer holds a lock on it (flock(2)) that ends with the process. So a temporary
+//! file that is not locked has no writer any more, and is removed. The process number in its name would not show that: numbers are reused,
+//! and a container has its own.
 
 use super::root::{FileError, Found, Problem, Root, assert_regular, split};
 use nix::dir::Dir;
@@ -15,26 +15,27 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 
+/// Most entries of a directory that a sweep looks at.
 const ENTRIES_MAX: usize = 4096;
 
+/// Most names that are tried for a temporary file.
 const NAMES_MAX: u32 = 16;
 
-/// What begins the end of a temporary file's name, `.NAME.skewguard-PROCESS-N`.
+/// The mark in a temporary file's name: `.NAME.skewguard-PROCESS-N`.
 const SUFFIX: &str = ".skewguard-";
 
 impl Root {
-    /// Writes a file as a whole: a temporary file in the same directory (which keeps its SELinux label), mode, fsync, rename.
-    /// Directories on the way are made with mode 0755. A symlink at `path` itself is replaced, not followed. After a power cut the file is the
-    /// old or the new one: the directory is not synced, so the new one may be lost. The directory is swept, see [`Root::sweep`].
+    /// Writes a file as a whole: makes a temporary file in the same directory, for the SELinux label, sets its mode, syncs and renames it.
+    /// Directories on the way are made with mode 0755. A symlink at `path` is replaced, not followed. After a power cut the file is the old
+    /// or the new one: the directory is not synced. Sweeps the directory, see [`Root::sweep`].
     ///
     /// # Errors
-    /// The kernel says no; then the old file is untouched and no temporary file stays behind.
+    /// It cannot be written; the old file is untouched, and no temporary file stays behind.
     pub fn write(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
         self.replace(path, bytes, mode, File::sync_all)
     }
 
-    /// [`Root::write`] for what nobody has to wait for: the kernel decides when it reaches the disk, and a power cut before that may leave the
-    /// file empty.
+    /// [`Root::write`] without fsync: the kernel decides when the file reaches the disk, and a power cut before that may leave it empty.
     pub(crate) fn write_soon(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
         self.replace(path, bytes, mode, |_| Ok(()))
     }
@@ -60,7 +61,7 @@ impl Root {
         })
     }
 
-    /// Opens a file to be locked (flock(2)), which only its owner can open; it is made, empty, where there is none.
+    /// Opens a file to be locked (flock(2)), and makes it if it does not exist. Only its owner can open it.
     pub(super) fn open_lock(&self, path: &str) -> Result<File, FileError> {
         let open = || {
             let (parent, name) = split(path);
@@ -72,14 +73,14 @@ impl Root {
         open().map_err(|problem: Problem| FileError::new(path, problem))
     }
 
-    /// Removes from a directory the temporary files that killed processes left.
+    /// Removes temporary files that killed processes left in a directory.
     pub(crate) fn sweep(&self, path: &str) {
         if let Ok(Found::Directory(dir)) = self.find(path) {
             sweep(&dir);
         }
     }
 
-    /// Makes `to`, which must not exist, another name of the file or symlink `from` (the link itself, not what it points to).
+    /// Makes `to` another name of the file or symlink `from`; a symlink is not followed. `to` must not exist.
     pub(crate) fn hard_link(&self, from: &str, to: &str) -> Result<(), FileError> {
         change(to, || {
             let ((from_dir, from), (to_dir, to)) = (self.parent(from)?, self.parent(to)?);
@@ -87,7 +88,7 @@ impl Root {
         })
     }
 
-    /// Renames the file or symlink `from` to `to`, in place of what is there; whether there was a `from`.
+    /// Renames the file or symlink `from` to `to`, and replaces what is there. Returns whether there was a `from`.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<bool, FileError> {
         change(to, || {
             let ((from_dir, from), (to_dir, to)) = (self.parent(from)?, self.parent(to)?);
@@ -95,12 +96,12 @@ impl Root {
         })
     }
 
-    /// Removes a file or symlink; whether there was one.
+    /// Removes a file or symlink. Returns whether there was one.
     pub fn remove(&self, path: &str) -> Result<bool, FileError> {
         self.unlink(path, UnlinkatFlags::NoRemoveDir)
     }
 
-    /// Removes an empty directory; whether there was one.
+    /// Removes an empty directory. Returns whether there was one.
     pub(crate) fn remove_dir(&self, path: &str) -> Result<bool, FileError> {
         self.unlink(path, UnlinkatFlags::RemoveDir)
     }
@@ -121,7 +122,7 @@ impl Root {
     }
 }
 
-/// Whether there was what was to be changed. Below a file there is nothing.
+/// Whether the thing to change existed. The kernel's ENOTDIR counts as absent: there is nothing below a file.
 fn was_there(done: Result<(), Errno>) -> Result<bool, Problem> {
     match done {
         Ok(()) => Ok(true),
@@ -130,7 +131,7 @@ fn was_there(done: Result<(), Errno>) -> Result<bool, Problem> {
     }
 }
 
-/// A change of a file or directory; where tests let it fail.
+/// Every change of a file or directory goes through here, so that tests can make it fail.
 fn change<T>(path: &str, make: impl FnOnce() -> Result<T, Problem>) -> Result<T, FileError> {
     #[cfg(test)]
     let make = || fault::change(make);
@@ -148,9 +149,9 @@ fn create(dir: &OwnedFd, name: &str) -> std::io::Result<(CString, File)> {
             Err(Errno::EEXIST) => continue,
             Err(error) => return Err(error.into()),
         };
-        // Where locks cannot be had no file is ever swept.
+        // On a file system without locks no file is ever swept.
         let _ = file.lock();
-        // A sweep may have come between the two.
+        // A sweep may have removed the file before it was locked.
         if is_at(&file, dir, &temporary) {
             return Ok((temporary, file));
         }
@@ -158,7 +159,7 @@ fn create(dir: &OwnedFd, name: &str) -> std::io::Result<(CString, File)> {
     Err(Errno::EEXIST.into())
 }
 
-/// Removes from `dir` the temporary files that nobody writes any more. One that cannot be removed does no harm.
+/// Removes temporary files from `dir` that nobody writes any more. One that cannot be removed does no harm.
 fn sweep(dir: &OwnedFd) {
     let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC;
     let Ok(mut entries) = Dir::openat(dir, ".", flags | OFlag::O_DIRECTORY, Mode::empty()) else { return };
@@ -169,7 +170,7 @@ fn sweep(dir: &OwnedFd) {
         }
         let Ok(fd) = openat(dir, name, flags | OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW, Mode::empty()) else { continue };
         let file = File::from(fd);
-        // Only the one who has the lock may rename or remove the file, so what is checked under it stays true.
+        // Only the holder of the lock renames or removes the file, so what is checked here stays true.
         if file.try_lock().is_ok() && is_at(&file, dir, name) {
             let _ = unlinkat(dir, name, UnlinkatFlags::NoRemoveDir);
         }
@@ -184,7 +185,7 @@ fn is_temporary(name: &CStr) -> bool {
     })
 }
 
-/// Whether `name` still is this file.
+/// Whether `name` in `dir` still is this file.
 fn is_at(file: &File, dir: &OwnedFd, name: &CStr) -> bool {
     match (fstat(file), fstatat(dir, name, AtFlags::AT_SYMLINK_NOFOLLOW)) {
         (Ok(file), Ok(name)) => (file.st_dev, file.st_ino) == (name.st_dev, name.st_ino),

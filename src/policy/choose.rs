@@ -5,16 +5,17 @@ use crate::version::{OcpMinor, Release};
 
 /// Chooses the limit for a target of `release` (`None`: unknown) in `pool` (`None`: unknown).
 ///
-/// Among the limits whose pool matches: the exact `x.y.z`; else the exact `x.y`; else the nearest lower `x.y`, across majors too, where 5.y counts
-/// as 4.(23+y); else one without release. Within one step a limit that names the pool wins, then the first in the file. A newer release's limit is never
-/// applied to an older target. With an unknown release only limits without release match; with an unknown pool only those for any pool.
+/// Among the limits whose pool matches: the exact `x.y.z`; else the exact `x.y`; else the nearest lower `x.y`, where 5.y counts as
+/// 4.(23+y); else one without release. Of those equally close, one that names the pool wins, then the first in the file. A newer release's
+/// limit is never applied to an older target. If the release is unknown only limits without release match; if the pool is unknown, only
+/// limits for any pool.
 pub fn choose<'a>(limits: &'a [Limit], release: Option<Release>, pool: Option<&str>) -> Option<&'a Limit> {
     let ranked = limits.iter().filter_map(|limit| Some((rank(limit, release, pool)?, limit)));
-    // Of equals `max_by_key` takes the last.
+    // Reversed, because `max_by_key` takes the last of equals.
     ranked.rev().max_by_key(|(rank, _)| *rank).map(|(_, limit)| limit)
 }
 
-/// From the loosest match to the closest.
+/// How closely a limit's release matches the target's, the loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     AnyRelease,
@@ -23,7 +24,7 @@ enum Step {
     Exact,
 }
 
-/// How closely the release matches, then whether the pool is named; `None` where the limit is for others.
+/// The rank of a limit: how closely its release matches, then whether it names the pool. `None` where it is not for this target.
 fn rank(limit: &Limit, target: Option<Release>, pool: Option<&str>) -> Option<(Step, bool)> {
     let names_pool = match &limit.pools {
         None => false,

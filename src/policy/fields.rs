@@ -1,18 +1,18 @@
-//! The fields of a policy, and what the words in them mean.
+//! The names of a policy's fields, and how their values are read.
 
 use super::{LimitRelease, MinimumOcp, RhcosBound};
 use crate::version::{ImageVersion, OcpMinor, RhelVersion};
 
 pub(super) const KIND: &str = "BootImageSkewPolicy";
 
-/// RHEL majors that CoreOS was ever built from, or may be while this version is in use.
+/// RHEL majors that CoreOS was built from, or may be while this release of skewguard is in use.
 pub(super) const RHEL_MAJORS: std::ops::Range<u16> = 7..40;
 
 pub(super) const POLICY: &[&str] = &["apiVersion", "kind", "mode", "onUndetermined", "limits", "help"];
 
 pub(super) const HELP: &[&str] = &["text", "url"];
 
-/// The fields of an entry of `limits`: first whom it is for, then its rules.
+/// The fields of an entry of `limits`: first the two that say which nodes it is for, then its rules.
 pub(super) const LIMIT: &[&str] = &[
     "release",
     "pools",
@@ -38,10 +38,10 @@ pub(super) fn minimum_ocp(text: &str) -> Option<MinimumOcp> {
 
 /// RHEL `major.minor`, or a full RHCOS version.
 ///
-/// An OCP release (`4.13`) and a beginning of a version (`413.92`) look like a RHEL release and are none: as one, the first would allow every
-/// image and the second no image.
+/// An OCP release (`4.13`) and the beginning of a version (`413.92`) look like RHEL releases but are not understood. Read as RHEL, the
+/// first would allow every image and the second would allow none.
 pub(super) fn rhcos_bound(text: &str) -> Option<RhcosBound> {
-    // A RHEL release is written like an OCP one: two numbers.
+    // Parsed as an OCP release because both are written `x.y`.
     if let Ok(OcpMinor { major, minor }) = text.parse() {
         return RHEL_MAJORS.contains(&major).then_some(RhcosBound::Rhel(RhelVersion { major, minor: Some(minor) }));
     }

@@ -1,7 +1,7 @@
 //! JSON values that know where in the text they stand.
 //!
-//! serde_json does the parsing; its raw values are slices of the text, so a slice's place in the text is the value's position. One level
-//! is taken apart at a time, which leaves depth beyond that of a policy unread, and keeps fields that are given twice.
+//! serde_json does the parsing. Its raw values are slices of the text, so their place in the text gives line and column. One level is
+//! parsed at a time: nesting deeper than a policy's is never parsed, and a field that is given twice is noticed.
 
 use crate::text;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// A value, or a field's name, and where it is.
+/// A value or a field's name, and where it stands.
 #[derive(Debug, Clone)]
 pub(super) struct Located<'a> {
     text: &'a str,
@@ -20,10 +20,10 @@ pub(super) struct Located<'a> {
 }
 
 impl<'a> Located<'a> {
-    /// The whole of a text.
+    /// The value that a text consists of.
     pub(super) fn whole(bytes: &'a [u8]) -> Result<Self, serde_json::Error> {
         let raw: &RawValue = serde_json::from_slice(bytes)?;
-        // Beside the value there is only space.
+        // Valid UTF-8: there is only whitespace around the value.
         let text = std::str::from_utf8(bytes).unwrap_or(raw.get());
         Ok(Self { text, raw: raw.get(), path: String::new() })
     }
@@ -32,7 +32,7 @@ impl<'a> Located<'a> {
         Self { text: self.text, raw: raw.get(), path }
     }
 
-    /// Bytes before it in the text.
+    /// Its offset in the text, in bytes.
     pub(super) fn offset(&self) -> usize {
         (self.raw.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
     }
@@ -41,16 +41,16 @@ impl<'a> Located<'a> {
         line_and_column(self.text, self.offset())
     }
 
-    /// The value, short and printable. Numbers as they are written: 4.20 must not be shown as 4.2.
+    /// The value, shortened and printable. Numbers are shown as written: 4.20 must not become 4.2.
     pub(super) fn shown(&self) -> String {
         let compact = match self.raw.as_bytes().first() {
             Some(b'[' | b'{') => self.read::<serde_json::Value>().map(|value| value.to_string()),
             _ => None,
         };
-        text::printable(compact.as_deref().unwrap_or(self.raw), 60)
+        text::printable_up_to(compact.as_deref().unwrap_or(self.raw), 60)
     }
 
-    /// The value, where it has the type.
+    /// The value as a `T`; `None` where it has another type.
     pub(super) fn read<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_str(self.raw).ok()
     }
@@ -65,7 +65,7 @@ impl<'a> Located<'a> {
         Some(items.into_iter().enumerate().map(move |(n, item)| array.at(item, format!("{}[{n}]", array.path))))
     }
 
-    /// Takes an object with the fields `names` apart.
+    /// Splits an object into the fields called `names` and all others.
     pub(super) fn object(&self, names: &'static [&'static str]) -> Result<Object<'a>, serde_json::Error> {
         let Members(members) = serde_json::from_str(self.raw)?;
         let mut object = Object { at: self.clone(), names, known: Vec::new(), unknown: Vec::new(), twice: Vec::new() };
@@ -81,7 +81,7 @@ impl<'a> Located<'a> {
     }
 }
 
-/// An object, taken apart. Of a field that is given twice the first counts; one that is null counts as absent.
+/// An object, split into fields. Of a field that is given twice the first counts. A field that is null counts as absent.
 pub(super) struct Object<'a> {
     pub(super) at: Located<'a>,
     pub(super) names: &'static [&'static str],
@@ -91,17 +91,17 @@ pub(super) struct Object<'a> {
     twice: Vec<&'a RawValue>,
 }
 
-/// A field that is there, and its value where that is understood.
+/// A field that is present, and its value where that is understood.
 pub(super) struct Field<'a, T> {
     pub(super) at: Located<'a>,
     pub(super) value: Option<T>,
 }
 
 impl<'a> Object<'a> {
-    /// `raw` as the field of that name.
+    /// `raw` with the path of the field `name`.
     fn member(&self, name: &str, raw: &'a RawValue) -> Located<'a> {
         let dot = if self.at.path.is_empty() { "" } else { "." };
-        self.at.at(raw, format!("{}{dot}{}", self.at.path, text::printable(name, 60)))
+        self.at.at(raw, format!("{}{dot}{}", self.at.path, text::printable_up_to(name, 60)))
     }
 
     fn key(&self, key: &'a RawValue) -> Located<'a> {
@@ -119,7 +119,7 @@ impl<'a> Object<'a> {
         Some(Field { value: read(&at), at })
     }
 
-    /// A field that is a word with a meaning.
+    /// A field that must be a string, and is read by `read`.
     pub(super) fn word<T>(&self, name: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Field<'a, T>> {
         self.field(name, |at| read(&at.string()?))
     }
@@ -135,7 +135,7 @@ impl<'a> Object<'a> {
         self.unknown.iter().map(|key| self.key(key))
     }
 
-    /// The keys of fields that were there before.
+    /// The second keys of fields that are given twice.
     pub(super) fn twice(&self) -> impl Iterator<Item = Located<'a>> {
         self.twice.iter().map(|key| self.key(key))
     }
@@ -148,7 +148,7 @@ pub(super) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (before.bytes().filter(|b| *b == b'\n').count() + 1, line.chars().count() + 1)
 }
 
-/// Keys and values in the order of the text; a map of serde's would keep one of each key.
+/// Keys and values in the order of the text. A map would keep one of each key.
 struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {

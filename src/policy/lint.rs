@@ -1,6 +1,6 @@
 //! Finds every mistake of a policy at once, each with its place and its remedy (pure).
 //!
-//! The reading of a node (`parse`) is lenient, because it must not break a scale-up; this is where a policy's author is told.
+//! A node reads its policy leniently (`parse`), so that a mistake does not break a scale-up. Here its author is told of every one.
 
 mod denied;
 mod limit;
@@ -18,9 +18,9 @@ const MAX_MISTAKES: usize = 100;
 /// How bad a mistake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Severity {
-    /// The policy, or that part of it, does not do what it says.
+    /// The policy, or a part of it, does not do what it says.
     Error,
-    /// It does what it says, but that may not be what is meant.
+    /// It does what it says, but that may not be what its author meant.
     Warning,
 }
 
@@ -64,7 +64,7 @@ pub struct LintReport {
     pub warnings: usize,
 }
 
-/// Looks for every mistake of a policy.
+/// Finds every mistake of a policy, however broken it is.
 pub fn lint(bytes: &[u8]) -> LintReport {
     if bytes.len() as u64 > super::MAX_BYTES {
         let message = format!("the file is larger than the {} bytes that a node reads of a policy", super::MAX_BYTES);
@@ -85,16 +85,16 @@ pub fn lint(bytes: &[u8]) -> LintReport {
             lint.done(text)
         }
         Err(error) => {
-            // A sentence without its " at line L column C", which the finding has as numbers.
+            // Without " at line L column C", because the finding has both as numbers.
             let why = error.to_string();
             let why = why.split_once(" at line ").map_or(why.as_str(), |(why, _)| why);
             let at = (error.line().max(1), error.column().max(1));
-            whole_file("InvalidJSON", at, format!("the file is not JSON: {}", text::word(why)), json_help(text, at))
+            whole_file("InvalidJSON", at, format!("the file is not JSON: {}", text::printable(why)), json_help(text, at))
         }
     }
 }
 
-/// What people most often do to JSON.
+/// The remedy for the mistakes that people make most often in JSON.
 fn json_help(text: &str, (line, column): (usize, usize)) -> &'static str {
     let rest = text.lines().nth(line - 1).and_then(|line| line.get(column - 1..)).unwrap_or_default();
     if text.trim().is_empty() {
@@ -121,7 +121,7 @@ fn whole_file(mistake: &'static str, (line, column): (usize, usize), message: St
 /// What was found so far.
 #[derive(Default)]
 struct Lint {
-    /// Each with its offset; line and column are looked up for those that are kept.
+    /// Each with its offset; `done` turns that into line and column.
     found: Vec<(usize, LintFinding)>,
     errors: usize,
     warnings: usize,
@@ -144,8 +144,8 @@ impl Lint {
         self.error(at, "WrongType", format!("must be {want}, not {}", at.shown()), help);
     }
 
-    /// Checks the names of an object's fields: every one known, none twice. Returns what the misspelt ones were meant to be, which are not to be
-    /// called missing as well.
+    /// Checks the names of an object's fields: all known, none given twice. Returns the fields that misspelt names were meant to be, so
+    /// that they are not reported as missing, too.
     fn fields(&mut self, object: &Object<'_>) -> Vec<&'static str> {
         let mut seen = BTreeSet::new();
         let meant = object
@@ -163,7 +163,7 @@ impl Lint {
     }
 
     fn add(&mut self, severity: Severity, at: &Located<'_>, mistake: &'static str, message: String, help: String) {
-        // Far more than are named, so that those of the last checks are still sorted in among the first.
+        // Keeps more than are shown, because checks do not run in the order of the file and the first in the file are shown.
         if self.found.len() < 10 * MAX_MISTAKES {
             self.found.push((at.offset(), LintFinding { severity, mistake, path: at.path.clone(), line: 0, column: 0, message, help }));
         }

@@ -25,26 +25,27 @@ pub const POLICY_PATH: &str = "/etc/skewguard/policy.json";
 /// The largest policy that is read, in bytes.
 pub(crate) const MAX_BYTES: u64 = 256 << 10;
 
+/// The most limits that are read; a policy with more is invalid.
 pub(crate) const MAX_LIMITS: usize = 1000;
 
-/// Whether this is a version of our API group, if perhaps another than [`API_VERSION`].
+/// Whether this is some version of our API group, [`API_VERSION`] or another.
 pub(crate) fn is_our_group(api_version: &str) -> bool {
     let group = |api_version: &str| api_version.split_once('/').map(|(group, _)| group.to_owned());
     group(api_version) == group(API_VERSION)
 }
 
-/// What a decided refusal does.
+/// What a refusal does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Refuses.
+    /// Holds the node back.
     Enforce,
-    /// Decides, says and reports, never blocks. Also what an unknown mode acts as.
+    /// Decides, shows and reports, but never blocks. An unknown mode acts as this one.
     Warn,
     /// The opt-out.
     None,
 }
 
-/// What happens to a node whose boot image cannot be determined or judged.
+/// What happens to a node whose boot image is unknown or cannot be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnUndetermined {
     /// It boots.
@@ -53,12 +54,12 @@ pub enum OnUndetermined {
     Refuse,
 }
 
-/// A rule's setting: one that this version understands, or one whose shape it does not know, which is never evaluated.
+/// The setting of a rule. One whose shape this release does not know is never evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setting<T> {
-    /// Understood.
+    /// The setting is understood.
     Known(T),
-    /// Not understood; the JSON text, made printable.
+    /// It is not; this is its JSON, made printable.
     Unknown(String),
 }
 
@@ -67,7 +68,7 @@ pub enum Setting<T> {
 pub enum LimitRelease {
     /// `x.y.z`: this release alone.
     Exact(Release),
-    /// `x.y`: this minor, and later ones until another limit names them.
+    /// `x.y`: this minor, and later ones up to the next that a limit names.
     Minor(OcpMinor),
 }
 
@@ -80,7 +81,7 @@ pub enum RhcosBound {
     Image(ImageVersion),
 }
 
-/// `minimumOCPVersion`: `4.13.0`, or `4.13` which means the same.
+/// `minimumOCPVersion`: `4.13.0`, or `4.13`, which means the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MinimumOcp(pub Release);
 
@@ -89,35 +90,35 @@ pub struct MinimumOcp(pub Release);
 pub struct DeniedVersions {
     /// The entries that are understood.
     pub entries: Vec<DeniedVersion>,
-    /// How many are not, and deny nothing.
+    /// How many are not understood, and so deny nothing.
     pub not_understood: usize,
 }
 
 /// An entry of `deniedVersions`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeniedVersion {
-    /// An exact version, or a beginning followed by `*`. Printable.
+    /// An exact version, or the beginning of versions followed by `*`. Printable.
     pub version: String,
     /// Why, for the console. Printable.
     pub reason: Option<String>,
 }
 
-/// One limit: the rules for the nodes that it is chosen for.
+/// A limit: which nodes it is for, and the rules for their boot images. A rule that is `None` is not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Limit {
-    /// Target release it is for; `None` is any.
+    /// The target release it is for; `None` is any.
     pub release: Option<LimitRelease>,
-    /// Pools it is for; `None` is any.
+    /// The pools it is for; `None` is any.
     pub pools: Option<Vec<String>>,
-    /// Oldest OCP release whose boot images are allowed.
+    /// The oldest OCP release whose boot images are allowed.
     pub minimum_ocp: Option<Setting<MinimumOcp>>,
-    /// Oldest RHCOS allowed.
+    /// The oldest RHCOS allowed.
     pub minimum_rhcos: Option<Setting<RhcosBound>>,
-    /// Newest RHCOS allowed.
+    /// The newest RHCOS allowed.
     pub maximum_rhcos: Option<Setting<RhcosBound>>,
     /// How many OCP minors the image may be behind the target.
     pub maximum_releases_behind: Option<Setting<u16>>,
-    /// RHEL majors allowed.
+    /// The RHEL majors allowed.
     pub rhel_majors: Option<Setting<Vec<u16>>>,
     /// Versions that are never allowed.
     pub denied_versions: Option<Setting<DeniedVersions>>,
@@ -130,7 +131,7 @@ pub struct Policy {
     pub mode: Mode,
     /// The mode as written, printable.
     pub mode_text: String,
-    /// For boot images that cannot be judged.
+    /// What happens where a boot image cannot be judged.
     pub on_undetermined: OnUndetermined,
     /// In the order of the file.
     pub limits: Vec<Limit>,
@@ -138,8 +139,8 @@ pub struct Policy {
     pub help_text: Option<String>,
     /// Where to read more. Printable.
     pub help_url: Option<String>,
-    /// Written for another version of our API group: read as far as understood, never blocks.
+    /// It is written for another version of our API group: it is read as far as it is understood, and never blocks.
     pub other_version: bool,
-    /// What was not understood, as sentences for the verdict's warnings.
+    /// What is not understood of it, as warnings for the verdict.
     pub warnings: Vec<String>,
 }

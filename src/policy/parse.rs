@@ -1,11 +1,11 @@
-//! From JSON to [`Policy`], as forward compatible as the format promises.
+//! Reads a [`Policy`] from JSON, with the forward compatibility that the format promises.
 
 use super::fields::{DENIED, HELP, KIND, LIMIT, POLICY, limit_release, minimum_ocp, rhcos_bound};
 use super::json::{Field, Located, Object};
 use super::{DeniedVersion, DeniedVersions, Limit, MAX_LIMITS, Mode, OnUndetermined, Policy, Setting, is_our_group};
 use crate::{API_VERSION, text};
 
-/// At most this many warnings are kept: they go into the verdict, onto the journal and into an object of the cluster.
+/// At most this many warnings are kept: they go into the verdict, the journal and the report.
 const MAX_WARNINGS: usize = 24;
 
 /// Why a policy is not valid. Printable.
@@ -15,7 +15,7 @@ pub struct PolicyError(String);
 
 impl From<serde_json::Error> for PolicyError {
     fn from(error: serde_json::Error) -> Self {
-        Self(text::word(&error.to_string()))
+        Self(text::printable(&error.to_string()))
     }
 }
 
@@ -24,18 +24,18 @@ impl From<serde_json::Error> for PolicyError {
 /// Unknown fields and modes, and limits and rules of unknown shape, become warnings of the policy.
 ///
 /// # Errors
-/// Not a JSON object, a required field missing or of the wrong type, another API group or kind. Written for another version of our group,
-/// a policy may lack what this version requires.
+/// It is not a JSON object, a required field is missing or has the wrong type, or API group or kind are others. A policy for another
+/// version of our group may lack `mode` and `limits`.
 pub fn parse(bytes: &[u8]) -> Result<Policy, PolicyError> {
     let policy = Located::whole(bytes)?.object(POLICY)?;
     if let Some(twice) = policy.twice().next() {
         let (line, column) = twice.line_and_column();
         return Err(PolicyError(format!("duplicate field `{}` at line {line} column {column}", twice.path)));
     }
-    // The header first, so that somebody else's object is called that and not a policy with missing fields.
+    // First, so that another kind of object is not called a policy with missing fields.
     let api_version = required(&policy, "apiVersion", "a string", Located::string)?;
     let not_a_policy = |field: &str, found: &str, wanted: &str| {
-        Err(PolicyError(format!("{field} is {:?}; this is a policy only if it is {wanted:?}", text::word(found))))
+        Err(PolicyError(format!("{field} is {:?}; this is a policy only if it is {wanted:?}", text::printable(found))))
     };
     if !is_our_group(&api_version) {
         return not_a_policy("apiVersion", &api_version, API_VERSION);
@@ -48,19 +48,19 @@ pub fn parse(bytes: &[u8]) -> Result<Policy, PolicyError> {
     let mut warnings = Warnings::default();
     let other_version = api_version != API_VERSION;
     if other_version {
-        let api_version = text::printable(&api_version, 60);
+        let api_version = text::printable_up_to(&api_version, 60);
         warnings.add(format!("the policy is written for {api_version}; read as far as understood, and it never blocks"));
     }
     let limits = match required(&policy, "limits", "an array", Located::items) {
         Err(_) if other_version => None,
         limits => Some(limits?),
     };
-    // To leave some out would be to judge nodes by another's.
+    // All or none: if some were left out, nodes would be judged by the limits of others.
     if let Some(found) = limits.as_ref().map(ExactSizeIterator::len).filter(|found| *found > MAX_LIMITS) {
         return Err(PolicyError(format!("there are {found} limits; at most {MAX_LIMITS} are read")));
     }
     let mode_text = match policy.get("mode") {
-        Some(at) => at.string().map_or_else(|| at.shown(), |word| text::printable(&word, 60)),
+        Some(at) => at.string().map_or_else(|| at.shown(), |word| text::printable_up_to(&word, 60)),
         None if other_version => "Warn".to_owned(),
         None => return Err(missing("mode")),
     };
@@ -82,14 +82,14 @@ pub fn parse(bytes: &[u8]) -> Result<Policy, PolicyError> {
         _ => OnUndetermined::Proceed,
     };
     warnings.unknown_fields(&policy);
-    // What is wrong with the help must not cost the policy its limits.
+    // A mistake in `help` must not invalidate the policy.
     let help = policy.field("help", |at| object(at, HELP).ok());
     let help = help.and_then(|help| warnings.understood(help, "it is not shown"));
     if let Some(help) = &help {
         warnings.unknown_fields(help);
     }
     let mut line =
-        |name| warnings.understood(help.as_ref()?.field(name, Located::string)?, "it is not shown").map(|line| text::word(&line));
+        |name| warnings.understood(help.as_ref()?.field(name, Located::string)?, "it is not shown").map(|line| text::printable(&line));
     let (help_text, help_url) = (line("text"), line("url"));
     let limits = limits.into_iter().flatten().filter_map(|at| limit(&at, &mut warnings)).collect();
     Ok(Policy { mode, mode_text, on_undetermined, limits, help_text, help_url, other_version, warnings: warnings.done() })
@@ -104,21 +104,21 @@ fn required<'a, T>(object: &Object<'a>, name: &str, want: &str, read: impl FnOnc
     value.ok_or_else(|| PolicyError(format!("{name} must be {want}, not {}", at.shown())))
 }
 
-/// Takes an object apart. One that gives a field twice is not understood.
+/// Splits an object into its fields. One with a field given twice is not understood.
 fn object<'a>(at: &Located<'a>, names: &'static [&'static str]) -> Result<Object<'a>, String> {
     let object = at.object(names).map_err(|error| error.to_string())?;
     let twice = object.twice().next();
     twice.map_or(Ok(object), |key| Err(format!("duplicate field `{}`", key.string().unwrap_or_default())))
 }
 
-/// Reads one limit; `None` where it cannot be said which nodes it is for, because then it must not be applied to any.
+/// Reads one limit; `None` where it is unclear which nodes it is for, because it must then not be applied to any.
 fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Option<Limit> {
     let limit = match object(at, LIMIT) {
         Ok(limit) => limit,
         Err(why) => {
-            // The position would be one within the limit.
+            // serde_json's position counts from the beginning of the limit.
             let why = why.split_once(" at line ").map_or(why.as_str(), |(why, _)| why);
-            warnings.add(format!("{} is not understood ({}); it is not used", at.path, text::printable(why, 60)));
+            warnings.add(format!("{} is not understood ({}); it is not used", at.path, text::printable_up_to(why, 60)));
             return None;
         }
     };
@@ -127,12 +127,12 @@ fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Option<Limit> {
     let pools = selector(limit.field("pools", Located::read::<Vec<String>>), warnings)?;
     Some(Limit {
         release,
-        pools: pools.map(|pools| pools.iter().map(|pool| text::word(pool)).collect()),
+        pools: pools.map(|pools| pools.iter().map(|pool| text::printable(pool)).collect()),
         minimum_ocp: setting(limit.word("minimumOCPVersion", minimum_ocp), warnings),
         minimum_rhcos: setting(limit.word("minimumRHCOSVersion", rhcos_bound), warnings),
         maximum_rhcos: setting(limit.word("maximumRHCOSVersion", rhcos_bound), warnings),
         maximum_releases_behind: setting(limit.field("maximumReleasesBehind", Located::read), warnings),
-        // An empty list would refuse every image; nobody means that.
+        // An empty list would refuse every image, which nobody means.
         rhel_majors: setting(limit.field("rhelMajors", |at| at.read().filter(|majors: &Vec<u16>| !majors.is_empty())), warnings),
         denied_versions: setting(limit.field("deniedVersions", Located::items), warnings).map(|setting| match setting {
             Setting::Known(entries) => Setting::Known(denied(entries, warnings)),
@@ -141,7 +141,7 @@ fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Option<Limit> {
     })
 }
 
-/// Whom a limit is for; absent is any, and `None` that it is not understood.
+/// `release` or `pools` of a limit: `Some(None)` where it is absent, `None` where it is not understood.
 #[allow(clippy::option_option)]
 fn selector<T>(field: Option<Field<'_, T>>, warnings: &mut Warnings) -> Option<Option<T>> {
     field.map_or(Some(None), |field| warnings.understood(field, "the limit is not used").map(Some))
@@ -158,10 +158,10 @@ fn denied<'a>(items: impl Iterator<Item = Located<'a>>, warnings: &mut Warnings)
     for at in items {
         let read = |entry: &Object<'_>| {
             let reason = match entry.field("reason", Located::string) {
-                Some(reason) => Some(text::word(&reason.value?)),
+                Some(reason) => Some(text::printable(&reason.value?)),
                 None => None,
             };
-            Some(DeniedVersion { version: text::word(&entry.get("version")?.string()?), reason })
+            Some(DeniedVersion { version: text::printable(&entry.get("version")?.string()?), reason })
         };
         let entry = object(&at, DENIED).ok();
         let value = entry.as_ref().and_then(read);
@@ -191,7 +191,7 @@ impl Warnings {
         }
     }
 
-    /// What a field says. One that is not understood is named, with what follows.
+    /// The value of a field. Where it is not understood a warning says so, with the consequence `then`.
     fn understood<T>(&mut self, Field { at, value }: Field<'_, T>, then: &str) -> Option<T> {
         if value.is_none() {
             self.add(format!("{} is not understood ({}); {then}", at.path, at.shown()));

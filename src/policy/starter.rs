@@ -1,14 +1,14 @@
-//! What a policy's author starts from: a first policy, the JSON Schema, and the reference of the fields that is made from it.
+//! What a policy's author starts from: a first policy, the JSON Schema, and the reference of fields that is made from the schema.
 
 use super::fields;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The policy that `policy init` writes: it warns. `docs/policy.md` says where each of its limits comes from.
+/// The policy that `policy init` writes. Its mode is `Warn`. `docs/policy.md` says where each of its limits comes from.
 pub const STARTER: &str = include_str!("init.json");
 
-/// The JSON Schema (2020-12) of a policy. It leaves room for fields and words of other releases; `lint` is the stricter one.
+/// The JSON Schema (2020-12) of a policy. It allows fields and words of other releases; `lint` is stricter.
 pub const SCHEMA: &str = include_str!("schema.json");
 
 /// The part of the schema that the reference is made of.
@@ -26,7 +26,7 @@ struct Property {
     description: String,
 }
 
-/// Markdown that names every field, its place and its meaning. No user can cause the error: the schema is part of the program.
+/// Markdown that describes every field. The schema is part of the program, so the error cannot happen.
 pub fn reference() -> Result<String, serde_json::Error> {
     let policy: Object = serde_json::from_str(SCHEMA)?;
     let mut out = String::from(REFERENCE);

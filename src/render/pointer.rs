@@ -92,7 +92,7 @@ fn spec_of(user_data: &Value) -> Result<Spec, String> {
     match minor {
         Some(minor) => Ok(Spec::V3(minor)),
         None if version == "2.2.0" => Ok(Spec::V2_2),
-        None => Err(format!("has Ignition spec {:?}; known are 2.2.0 and 3.x.0", text::word(version))),
+        None => Err(format!("has Ignition spec {:?}; known are 2.2.0 and 3.x.0", text::printable(version))),
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
         assert!(pointer().merged(br#"{"ignition":{"version":"3.6.0"}}"#).unwrap().contains(r#""version":"3.6.0""#));
         for bad in ["2.3.0", "4.0.0", "3.1.0-experimental", "x\u{1b}"] {
             let json = serde_json::json!({"ignition": {"version": bad}}).to_string();
-            let want = format!("has Ignition spec {:?}; known are 2.2.0 and 3.x.0", text::word(bad));
+            let want = format!("has Ignition spec {:?}; known are 2.2.0 and 3.x.0", text::printable(bad));
             assert_eq!(pointer().merged(json.as_bytes()), Err(want));
         }
     }

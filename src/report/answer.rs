@@ -2,7 +2,7 @@
 
 use super::names::clean;
 use super::transport::{Response, TransportError};
-use crate::text::printable;
+use crate::text::printable_up_to;
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -141,7 +141,7 @@ impl Answer {
     fn failed(channel: Channel, status: u16, retry_after: Option<Duration>, body: &Body, unserved: bool) -> Self {
         let (verb, resource, grant) = channel.rbac();
         let raw = &body.message;
-        let message = if raw.is_empty() || body.kind != "Status" { NO_REASON.to_owned() } else { printable(raw, MESSAGE_MAX) };
+        let message = if raw.is_empty() || body.kind != "Status" { NO_REASON.to_owned() } else { printable_up_to(raw, MESSAGE_MAX) };
         // As k8s.io/apiserver words it (endpoints/handlers/responsewriters), after names that may be long.
         let lacks_grant = raw.contains(&format!("cannot {verb} resource"));
         let no_namespace = raw.starts_with("namespaces \"");

@@ -31,7 +31,7 @@ pub fn decide(facts: &Facts) -> Verdict {
         }
     });
     let limit = policy.and_then(|policy| match facts.target {
-        // Neither release nor pool is known: any limit might be another pool's.
+        // Release and pool are unknown, so any limit might be for other nodes.
         TargetInput::Unreadable => None,
         TargetInput::Absent | TargetInput::Read(_) => choose(&policy.limits, release, target.pool.as_deref()),
     });
@@ -141,8 +141,8 @@ fn undetermined(facts: &Facts, policy: Option<&Policy>, limit: Option<&Limit>, s
     State { verdict: Outcome::Undetermined, reason, action, message, let_through: None }
 }
 
-/// Why a refusal would not block; `None` where it does: the mode in force is `Enforce`, the policy is of our version, and this still is the boot
-/// image's first boot. Where that cannot be read, `onUndetermined` decides, as of everything that cannot be determined.
+/// Why a refusal would not block. `None` where it would: the mode in force is `Enforce`, the policy has our API version, and this still is
+/// the first boot of the boot image. Where a file that says so cannot be read, `onUndetermined` decides.
 fn let_through(facts: &Facts, policy: &Policy) -> Option<LetThrough> {
     let by_stage = match facts.deployment.stage {
         Stage::Rebased => Some(LetThrough::Rebased),

@@ -1,4 +1,4 @@
-//! What the decision is made from.
+//! The facts that a decision is made from.
 
 use super::{BootImageStatus, ImageSource};
 use crate::policy::Policy;
@@ -14,7 +14,7 @@ pub struct BootImage {
     pub path: String,
 }
 
-/// What the node is to become, from the encapsulated MachineConfig. What the config leaves empty is absent. All text is printable.
+/// What the node is to become, from the encapsulated MachineConfig. What is empty there is `None` here. All text is printable.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Target {
@@ -34,30 +34,32 @@ pub struct Target {
 /// How far the target is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum TargetInput {
-    /// There is no encapsulated MachineConfig: a joined node, or a check without a node.
+    /// There is no encapsulated MachineConfig: the node has joined, or `check` runs without a node.
     #[default]
     Absent,
-    /// It is there but cannot be read; nothing is known of release and pool, so no limit is chosen.
+    /// It exists but cannot be read. Release and pool are unknown, so no limit is chosen.
     Unreadable,
     Read(Target),
 }
 
+/// The booted deployment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Deployment {
+    /// The kernel argument `ostree=`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ostree: Option<String>,
     /// `container-image-reference` from the deployment's origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container_image_reference: Option<String>,
-    /// What it is by its own os-release, where that is not the boot image: what was put in place of that before the first boot.
+    /// Its version by its own os-release, where the installation put it in place of the boot image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<BootImageStatus>,
     #[serde(flatten)]
     pub stage: Stage,
 }
 
-/// How far a node has come from its boot image: the first that holds, in this order. JSON has it as one flag for each.
+/// How far a node has moved on from its boot image: the first of these that holds, in this order. In JSON each but the last is a flag.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StageFlags", into = "StageFlags")]
 pub enum Stage {
@@ -67,9 +69,9 @@ pub enum Stage {
     Rebased,
     /// The first boot is over: the encapsulated config was renamed to `.bak` or removed, or the node has joined.
     FirstBootFinished,
-    /// A file that would show one of these cannot be read, so it may hold.
+    /// A file that would show one of the above cannot be read.
     Unreadable,
-    /// None holds: the node has not been rebased.
+    /// None of the above: the node has not been rebased.
     #[default]
     FirstBoot,
 }
@@ -108,15 +110,16 @@ impl From<StageFlags> for Stage {
     }
 }
 
+/// The policy that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicyInput {
-    /// Neither in the served config nor on disk.
+    /// There is none, in the served config or on disk.
     Absent,
-    /// There, but unreadable or not valid.
+    /// There is one, but it is unreadable or invalid.
     Invalid {
         /// The file, or the served config that carried it.
         path: String,
-        /// `sha256:…` of its bytes where they could be read.
+        /// `sha256:…` of its bytes, where they could be read.
         digest: Option<String>,
         error: String,
     },
@@ -129,26 +132,28 @@ pub enum PolicyInput {
 }
 
 string_enums! {
-    /// A word that changes the mode for this boot.
+    /// What an override does to the mode, for this boot.
     pub enum OverrideWord {
+        /// Decide nothing.
         Off = "off",
         /// Never block.
         Warn = "warn",
-        /// Block, also where the policy only warns.
+        /// Block even where the policy only warns.
         Enforce = "enforce",
-        /// It cannot be read: `off` or `warn` may stand there.
+        /// The override cannot be read, so it may say `off` or `warn`.
         Unreadable = "unreadable",
     }
 }
 
 impl OverrideWord {
-    /// Reads the word as an admin types it.
+    /// Reads what an admin typed.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Off, Self::Warn, Self::Enforce].into_iter().find(|known| known.as_str() == word)
     }
 }
 
 string_enums! {
+    /// Where an override was given.
     pub enum OverrideSource {
         /// `skewguard=` on the kernel command line.
         KernelArgument = "KernelArgument",
@@ -168,13 +173,13 @@ pub struct Override {
 pub struct Facts {
     /// `None` where no source yields a version.
     pub boot_image: Option<BootImage>,
-    /// What the booted deployment is, where that is not the boot image: it will do the rebase, so the limits are for it.
+    /// The image that the installation put in place of the boot image, where it did. This one does the rebase, so the limits apply to it.
     pub replaced_by: Option<BootImage>,
     pub target: TargetInput,
     pub deployment: Deployment,
     pub policy: PolicyInput,
     pub r#override: Option<Override>,
     pub platform: Option<String>,
-    /// What was odd while reading; each names its file.
+    /// What was wrong or odd with the files that were read; each warning names its file.
     pub warnings: Vec<String>,
 }

@@ -1,7 +1,7 @@
 //! The verdict: what was decided, why, and from what (pure).
 //!
-//! [`Facts`] go in, a [`Verdict`] comes out of [`decide`]; no clock and no I/O in between. The serialised verdict is a stable interface:
-//! it is printed by `check --output json`, kept in `/run/skewguard/verdict.json` and `/var/lib/skewguard/verdict.json`, and reported.
+//! [`decide`] makes a [`Verdict`] from [`Facts`], without clock or I/O. The verdict as JSON is a stable interface: `check --output json`
+//! prints it, `/run/skewguard/verdict.json` and `/var/lib/skewguard/verdict.json` hold it, and it is reported.
 
 mod decide;
 mod facts;
@@ -15,6 +15,7 @@ use crate::version::{ImageVersion, Scheme};
 use serde::{Deserialize, Serialize};
 
 string_enums! {
+    /// What was decided.
     pub enum Outcome {
         /// The policy's mode is `None`, or the override says `off`.
         Disabled = "Disabled",
@@ -25,13 +26,14 @@ string_enums! {
         Undetermined = "Undetermined",
     }
 
+    /// What is done about it.
     pub enum Action {
         Proceed = "Proceed",
         /// The rebase and the kubelet are held back.
         Block = "Block",
     }
 
-    /// Why, in one word. Names of rules are the reasons of refusals, in the order in which they are looked at.
+    /// Why, in one word. The first six are rules, and so the reasons of refusals, in the order of their rank.
     pub enum Reason {
         DeniedVersion = "DeniedVersion",
         RhelMajorUnsupported = "RHELMajorUnsupported",
@@ -54,7 +56,7 @@ string_enums! {
         NoRuleEvaluated = "NoRuleEvaluated",
     }
 
-    /// Why a refusal does not block: the first that holds, in this order.
+    /// Why a refusal does not block: the first of these that holds, in this order.
     pub enum LetThrough {
         /// The node runs another deployment than at its first run.
         Rebased = "Rebased",
@@ -62,9 +64,9 @@ string_enums! {
         Override = "Override",
         /// The policy's mode is not `Enforce`, and no override lifts it.
         Mode = "Mode",
-        /// The policy is of another version of our group: read as far as it is understood.
+        /// The policy has another version of our API group, and is read only as far as it is understood.
         PolicyVersion = "PolicyVersion",
-        /// What may let it through cannot be read: an override, or whether it has left its boot image. The policy does not refuse what is undetermined.
+        /// A file cannot be read that may let the node through: an override, or one that shows a rebase. `onUndetermined` is `Proceed`.
         Unreadable = "Unreadable",
     }
 
@@ -77,10 +79,11 @@ string_enums! {
         BootedDeployment = "BootedDeployment",
     }
 
+    /// How one rule came out.
     pub enum RuleResult {
         Pass = "Pass",
         Fail = "Fail",
-        /// Too little is known, or the rule has a shape that this version does not know.
+        /// Too little is known, or the rule has a shape that this release does not know.
         NotEvaluated = "NotEvaluated",
     }
 
@@ -90,17 +93,17 @@ string_enums! {
         Aleph = "Aleph",
         /// skewguard's own record of the first run.
         Record = "Record",
-        /// os-release of the booted deployment, while that still is the boot image's.
+        /// os-release of the booted deployment, as long as that is the boot image's.
         OsRelease = "OsRelease",
     }
 }
 
-/// One rule of the chosen limit, applied.
+/// How one rule of the chosen limit came out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     pub rule: Reason,
     pub result: RuleResult,
-    /// What the boot image, or the booted deployment where that is judged, has; absent where unknown.
+    /// What the judged image has; absent where unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub have: Option<String>,
     pub want: String,
@@ -114,7 +117,7 @@ pub struct BootImageStatus {
     /// The version string, made printable.
     pub version: String,
     pub scheme: Scheme,
-    /// RHEL `major.minor`, or only the major where that is all that is known.
+    /// RHEL `major.minor`, or the major alone where no more is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rhel_version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,7 +125,7 @@ pub struct BootImageStatus {
     /// `YYYY-MM-DD`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_date: Option<String>,
-    /// The number of the build on that date or stamp.
+    /// The number of the build among those with the same date or stamp.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_number: Option<u32>,
     /// Where it was read; absent in `inspect`.
@@ -134,7 +137,7 @@ pub struct BootImageStatus {
 }
 
 impl BootImageStatus {
-    /// The systems that the version names: `Fedora CoreOS`, or `RHEL 8.6` and `OCP 4.11`. None where it follows no known scheme.
+    /// The systems that the version names: `Fedora CoreOS`, or `RHEL 8.6` and `OCP 4.11`. Empty where its scheme is unknown.
     pub(crate) fn systems(&self) -> Vec<String> {
         let fedora = (self.scheme == Scheme::Fcos).then(|| "Fedora CoreOS".to_owned());
         let rhel = self.rhel_version.as_ref().map(|rhel| format!("RHEL {rhel}"));
@@ -171,7 +174,7 @@ pub struct PolicyStatus {
     pub path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// The mode as the policy says it; absent where it could not be read.
+    /// The mode as written in the policy; absent where that could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     /// The release of the chosen limit; absent for a limit without release, and where none was chosen.
@@ -184,15 +187,16 @@ pub struct PolicyStatus {
     pub help_url: Option<String>,
 }
 
-/// What the gate did, as seen and verified by `enforce`; absent from `check`.
+/// What the gate did, as `enforce` verified it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GateStatus {
     /// The node is held: the stamp is written.
     pub held: bool,
+    /// The units that are held.
     #[serde(default)]
     pub units: Vec<String>,
-    /// Why the node could not be held, or what of it is in doubt.
+    /// Why the node could not be held, or in which respect that is in doubt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -208,10 +212,10 @@ pub struct Verdict {
     pub reason: Reason,
     /// Why, as one line for a person.
     pub message: String,
-    /// Why a refusal does not block; absent where it does, and of other verdicts.
+    /// Why a refusal does not block; absent where it does, and from other verdicts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub let_through: Option<LetThrough>,
-    /// Every rule of the chosen limit, in the order of their rank.
+    /// Every rule that the chosen limit sets, in the order of rank.
     #[serde(default)]
     pub findings: Vec<Finding>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -231,23 +235,24 @@ pub struct Verdict {
     pub deployment: Deployment,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
-    /// What the gate did; only after `enforce` had something to refuse.
+    /// What the gate did; present only where `enforce` was to hold the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateStatus>,
 }
 
-/// Whether the cluster knows of a verdict.
+/// Whether the cluster knows about a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClusterKnows {
+    /// It does not, but may later.
     NotYet,
-    /// It does: the report's name, where there is a report and not only an Event.
+    /// It does. The name of the report, or `None` where there is only an Event.
     Told(Option<String>),
-    /// It was tried, and only a person can change the outcome: one clause that says why.
+    /// It does not until a person mends something. Why, as one clause.
     CannotBeTold(String),
 }
 
 impl Verdict {
-    /// What the limits were applied to.
+    /// The image that the limits were applied to.
     pub fn judged_image(&self) -> Option<&BootImageStatus> {
         if self.judged == Judged::BootedDeployment { self.deployment.image.as_ref() } else { self.boot_image.as_ref() }
     }

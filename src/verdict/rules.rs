@@ -1,4 +1,4 @@
-//! The rules of a limit, each applied to one image.
+//! Applies the rules of a limit to an image.
 
 use super::{Finding, Judged, Reason, RuleResult};
 use crate::policy::{DeniedVersion, DeniedVersions, Limit, MinimumOcp, RhcosBound, Setting};
@@ -6,10 +6,10 @@ use crate::text;
 use crate::version::{ImageVersion, Release, compare_images, compare_rhel};
 use std::cmp::Ordering;
 
-/// Longest text of a finding.
+/// Longest text of a finding, in characters.
 const TEXT_MAX: usize = 1024;
 
-/// What is judged; `version` is `None` where no source names it.
+/// What is judged; `version` is `None` where it is unknown.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub(super) judged: Judged,
@@ -17,13 +17,13 @@ pub(super) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// What a sentence calls it.
+    /// Its name in a sentence.
     pub(super) fn name(self) -> &'static str {
         if self.judged == Judged::BootedDeployment { "booted deployment" } else { "boot image" }
     }
 }
 
-/// Applies every rule that the limit sets, in the order of their rank.
+/// Applies every rule that the limit sets, in the order of rank.
 pub(super) fn apply(limit: &Limit, subject: Subject<'_>, target: Option<Release>) -> Vec<Finding> {
     let rules = [
         rule(Reason::DeniedVersion, &limit.denied_versions, subject, show_denied, denied),
@@ -46,7 +46,7 @@ pub(super) fn apply(limit: &Limit, subject: Subject<'_>, target: Option<Release>
     rules.into_iter().flatten().collect()
 }
 
-/// How one rule came out for one image. What passes or fails is said without the image's name in front: "is RHEL 8".
+/// What a rule says about an image. The message of a rule that passes or fails lacks its subject: "is RHEL 8".
 struct Answer {
     result: RuleResult,
     have: Option<String>,
@@ -63,7 +63,7 @@ impl Answer {
     }
 }
 
-/// The frame of every rule: unset is no finding, an unknown shape and an unknown image are not evaluated.
+/// Applies one rule. A rule that is not set gives no finding. One of unknown shape, and one without a version to judge, is not evaluated.
 fn rule<T>(
     rule: Reason,
     setting: &Option<Setting<T>>,
@@ -77,7 +77,7 @@ fn rule<T>(
         (Setting::Known(known), Some(image)) => (want(known), apply(known, image)),
     };
     let message = if result == RuleResult::NotEvaluated { message } else { format!("{} {message}", subject.name()) };
-    // A list in a policy may be of any length; a verdict must not be.
+    // Lists in a policy can be long; a verdict stays short.
     Some(Finding { rule, result, have, want: text::cut(&want, TEXT_MAX), message: text::cut(&message, TEXT_MAX) })
 }
 
@@ -103,7 +103,7 @@ fn denied(denied: &DeniedVersions, image: &ImageVersion) -> Answer {
             let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             Answer::decided(false, have, format!("{text} is denied by \"{version}\"{reason}"))
         }
-        // A string that nobody understands being absent from a list says nothing good about it.
+        // Neither an entry nor a version that is not understood proves that the image is allowed.
         None if denied.not_understood > 0 => Answer::open(
             Some(have),
             format!("not denied as far as the list is understood: {} of its entries are not", denied.not_understood),
@@ -127,7 +127,7 @@ fn rhel_major(majors: &[u16], image: &ImageVersion) -> Answer {
 
 fn minimum_ocp(minimum: &MinimumOcp, image: &ImageVersion) -> Answer {
     let Some(ocp) = image.ocp() else { return Answer::open(None, "the version does not say its OCP release") };
-    // The patch level is unknown: the image counts as the end of its x.y.
+    // An image does not name its patch release, so it counts as the last of its x.y.
     Answer::decided(ocp >= minimum.0.minor, ocp.to_string(), format!("is OCP {ocp}; the minimum is {}", minimum.0))
 }
 
@@ -138,7 +138,7 @@ fn show_bound(bound: &RhcosBound) -> String {
     }
 }
 
-/// Fails where the image compares as `wrong` to the bound.
+/// Fails where comparing the image with the bound gives `wrong`.
 fn rhcos(bound: &RhcosBound, image: &ImageVersion, wrong: Ordering, name: &str) -> Answer {
     let Some(rhel) = image.rhel() else { return Answer::open(None, "the version does not say its RHEL release") };
     let (what, have, order) = match bound {

@@ -1,17 +1,17 @@
-//! From a version string to what it says.
+//! Decodes version strings.
 
 use super::{BuildDate, ImageVersion, OcpMinor, RhelVersion, Scheme};
 use crate::text;
 
-/// Longest string looked at; the longest real one (`42s390x.81.20200131.0` and its like) has 24 characters.
+/// Longest string that is decoded, in bytes. Real ones have at most 24, such as `42s390x.81.20200131.0`.
 const LONGEST: usize = 64;
 
-/// RHEL-versioned strings start with a RHEL major, which stays below this for our lifetimes; legacy ones start at `40`.
+/// A RHEL-versioned string starts with a RHEL major, far below 40; a legacy one starts with `40` or more.
 const FIRST_LEGACY: u16 = 40;
 
 pub(super) fn decode(raw: &str) -> ImageVersion {
     let known = if raw.len() <= LONGEST { legacy(raw).or_else(|| rhel_versioned(raw)).or_else(|| fcos(raw)) } else { None };
-    known.unwrap_or_else(|| of_scheme(Scheme::Unknown, &text::printable(raw, LONGEST)))
+    known.unwrap_or_else(|| of_scheme(Scheme::Unknown, &text::printable_up_to(raw, LONGEST)))
 }
 
 /// A version of which nothing but the scheme is known.
@@ -39,8 +39,8 @@ fn legacy(raw: &str) -> Option<ImageVersion> {
     })
 }
 
-/// `42`, `410`, `42s390x`: OCP major 4, whose strings these are, then a minor of one or two digits. With an 8-digit date `410` is 4.1 with a
-/// zero behind it, not 4.10: 4.10 came out three years after those strings ended.
+/// `42`, `410`, `42s390x`: OCP major 4, then a minor of one or two digits, then perhaps the architecture. With an 8-digit date `410` is 4.1
+/// followed by a zero: 4.10 came out three years after the last such string.
 fn legacy_ocp(first: &str, short_stamp: bool) -> Option<OcpMinor> {
     let digits = first.find(|c: char| !c.is_ascii_digit()).map_or(first, |at| first.get(..at).unwrap_or(first));
     let arch = first.get(digits.len()..)?;
@@ -55,7 +55,7 @@ fn legacy_ocp(first: &str, short_stamp: bool) -> Option<OcpMinor> {
     Some(OcpMinor { major: 4, minor: number(minor)? })
 }
 
-/// `8`, `84`, `810`, `92`: one digit of RHEL major, then the minor if there is one.
+/// `8`, `84`, `810`, `92`: one digit for the RHEL major, then the minor if there is one.
 fn legacy_rhel(second: &str) -> Option<RhelVersion> {
     let (major, minor) = second.split_at_checked(1)?;
     let major: u16 = number(major)?;

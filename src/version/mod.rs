@@ -14,13 +14,13 @@ use std::fmt;
 string_enums! {
     /// How a boot image version string is built (RHCOS, SCOS and FCOS version schemes).
     pub enum Scheme {
-        /// `418.94.202511191518-0` and its forerunners back to `400.7.20190306.0`: OCP release, RHEL release, build stamp.
+        /// `418.94.202511191518-0` and older forms back to `400.7.20190306.0`: OCP release, RHEL release, build stamp.
         Legacy = "Legacy",
-        /// `9.6.20250523-0`, from OCP 4.19: RHEL release, build date; names no OCP release.
+        /// `9.6.20250523-0`, from OCP 4.19 on: RHEL release and build date, but no OCP release.
         RhelVersioned = "RHELVersioned",
         /// `39.20231101.3.0`: Fedora CoreOS. Says nothing of RHEL or OCP.
         Fcos = "FCOS",
-        /// Anything else. An answer, not an error.
+        /// Anything else. This is an answer, not an error.
         Unknown = "Unknown",
     }
 }
@@ -69,23 +69,23 @@ pub struct ImageVersion {
     /// Time of day of a 12-digit stamp, hours and minutes as `hhmm`.
     time: Option<u16>,
     build: Option<u32>,
-    /// The string's RHEL minor is 0 in the RHEL-versioned scheme: CentOS Stream writes that for "no minor".
+    /// The RHEL minor in a RHEL-versioned string is 0, which CentOS Stream writes for "no minor".
     zero_minor: bool,
 }
 
 impl ImageVersion {
-    /// Decodes `text`. Never fails: what is not understood has [`Scheme::Unknown`]. Only printable text is kept.
+    /// Decodes `text`. Never fails: what is not understood gets [`Scheme::Unknown`]. The text is made printable.
     pub fn parse(text: &str) -> Self {
         decode::decode(text)
     }
 
-    /// `412.86.20230503`: how the Azure marketplace writes `412.86.202305030036-0`, without the time of day and the build, and at times with two digits
-    /// of its own behind the date.
+    /// Decodes an Azure marketplace version such as `412.86.20230503`. It stands for `412.86.202305030036-0`, without time of day and build
+    /// number; some have two more digits of Azure's own after the date.
     #[cfg(feature = "author")]
     pub(crate) fn of_marketplace(text: &str) -> Option<Self> {
         let (front, stamp) = text.rsplit_once('.')?;
         let date = stamp.get(..8).filter(|_| matches!(stamp.len(), 8 | 10))?;
-        // A 12-digit stamp: with an 8-digit one 4.10 would be read as 4.1.
+        // The stamp is padded to 12 digits: with 8 digits 4.10 would be read as 4.1.
         let version = Self::parse(&format!("{front}.{date}0000-0"));
         (version.scheme == Scheme::Legacy).then(|| Self { text: text.to_owned(), time: None, build: None, ..version })
     }
@@ -103,7 +103,7 @@ impl ImageVersion {
         self.rhel
     }
 
-    /// The OCP release (or OKD, for legacy SCOS) in the string.
+    /// The OCP release in the string; the OKD release for legacy SCOS.
     pub fn ocp(&self) -> Option<OcpMinor> {
         self.ocp
     }
@@ -120,7 +120,7 @@ impl ImageVersion {
         self.scheme != Scheme::Unknown
     }
 
-    /// Takes a minor 0 of the RHEL-versioned scheme at its word: `ID=rhel` in os-release says that this is RHEL, not CentOS Stream.
+    /// Takes minor 0 of a RHEL-versioned string literally. Call it where os-release has `ID=rhel`, so that this is not CentOS Stream.
     #[must_use]
     pub fn on_rhel(mut self) -> Self {
         if self.zero_minor
@@ -138,9 +138,7 @@ impl fmt::Display for ImageVersion {
     }
 }
 
-/// Compares two RHEL releases as far as both are known.
-///
-/// Different majors decide. With equal majors an unknown minor leaves the answer open: `None`.
+/// Compares two RHEL releases; `None` where the majors are equal and a minor is unknown.
 pub fn compare_rhel(a: RhelVersion, b: RhelVersion) -> Option<Ordering> {
     match a.major.cmp(&b.major) {
         Ordering::Equal => Some(a.minor?.cmp(&b.minor?)),
@@ -150,8 +148,8 @@ pub fn compare_rhel(a: RhelVersion, b: RhelVersion) -> Option<Ordering> {
 
 /// Compares two RHCOS versions across schemes: RHEL release, then build date.
 ///
-/// Images of one day are equal: architectures of one build differ in the minutes of their stamps. `None` where either side does not
-/// say enough.
+/// Images of the same day are equal, because the stamps of one build differ by minutes between architectures. `None` where either side
+/// says too little.
 pub fn compare_images(a: &ImageVersion, b: &ImageVersion) -> Option<Ordering> {
     match compare_rhel(a.rhel()?, b.rhel()?)? {
         Ordering::Equal => Some(a.build_date()?.cmp(&b.build_date()?)),

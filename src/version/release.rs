@@ -1,4 +1,4 @@
-//! OCP releases: of the cluster (`4.21.3`), of a policy's limits (`4.21`), of an image's string (`4.11`).
+//! OCP releases: a cluster's (`4.21.3`), a limit's (`4.21`), the one in an image's version (`4.11`).
 
 use super::decode::number;
 use std::fmt;
@@ -13,7 +13,7 @@ pub struct OcpMinor {
 }
 
 impl OcpMinor {
-    /// The same release as the minor of the major before, where there is one: OCP 5.0 is what 4.23 would have been, and 5.1 is 4.24.
+    /// The release on the scale of OCP 4, to count and compare minors across majors: 5.0 is what 4.23 would have been, and 5.1 is 4.24.
     #[must_use]
     pub fn counted(self) -> Self {
         match self {
@@ -44,8 +44,8 @@ impl FromStr for OcpMinor {
 
 /// An OCP release with its patch level, `4.21.3`.
 ///
-/// Pre-releases and nightlies (`4.21.0-0.nightly-2026-05-20-043516`, `4.19.0-ec.3`, `4.20.0-okd-scos.3`) count as their x.y.z: a policy
-/// for 4.21 is meant for them as well.
+/// Pre-releases and nightlies (`4.21.0-0.nightly-2026-05-20-043516`, `4.19.0-ec.3`, `4.20.0-okd-scos.3`) count as their x.y.z, because a
+/// policy for 4.21 is meant for them as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Release {
     pub minor: OcpMinor,

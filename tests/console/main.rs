@@ -54,7 +54,7 @@ impl Node<'_> {
             replaced_by: None,
             target: TargetInput::Read(Target {
                 release: Some("4.21.3".to_owned()),
-                pool: Some(skewguard::text::word(self.pool)),
+                pool: Some(skewguard::text::printable(self.pool)),
                 machine_config: Some("rendered-worker-0a1b2c".to_owned()),
                 os_image_url: None,
             }),
@@ -65,7 +65,7 @@ impl Node<'_> {
                 policy: policy::parse(policy.as_bytes()).expect("the test's policy is one"),
             },
             r#override: None,
-            platform: Some(skewguard::text::word(self.platform)),
+            platform: Some(skewguard::text::printable(self.platform)),
             warnings: Vec::new(),
         }
     }

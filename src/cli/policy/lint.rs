@@ -36,7 +36,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
     for path in &args.files {
-        let name = if path == Path::new("-") { "<stdin>".to_owned() } else { text::word(&path.to_string_lossy()) };
+        let name = if path == Path::new("-") { "<stdin>".to_owned() } else { text::printable(&path.to_string_lossy()) };
         let report = match read(path) {
             Ok(bytes) => lint(&bytes),
             Err(error) => {

@@ -1,7 +1,7 @@
 //! The Node's name, from the kubelet's client certificate (pure).
 //!
-//! An X.509 parser would cost more than the rest of the report; one name is wanted from a certificate that the cluster's own signer issued,
-//! and that the API server checks anyway. So the DER is walked along the path to the subject (RFC 5280, section 4.1) and nowhere else.
+//! An X.509 parser would take more space than the rest of the report, for one name out of a certificate that the cluster itself issued and
+//! that its API server checks anyway. So only the way to the subject is parsed here (DER; RFC 5280, section 4.1).
 
 use super::server::is_dns_name;
 use rustls_pki_types::CertificateDer;
@@ -16,7 +16,7 @@ const OBJECT_IDENTIFIER: u8 = 0x06;
 /// `[0] EXPLICIT`, the version of a TBSCertificate.
 const VERSION: u8 = 0xa0;
 
-/// The `NAME` of the common name `system:node:NAME` in the first certificate of a PEM file. Keys beside it are skipped.
+/// The `NAME` in the common name `system:node:NAME` of the first certificate in a PEM file. Keys in that file are skipped.
 ///
 /// # Errors
 /// There is no certificate, or it is not a node's.
@@ -24,13 +24,13 @@ pub fn node_name(pem: &[u8]) -> Result<String, String> {
     let der = CertificateDer::from_pem_slice(pem).map_err(|_| "holds no certificate in PEM")?;
     let name = common_name(&der).ok_or("is no X.509 certificate")?;
     match name.strip_prefix("system:node:") {
-        // It becomes part of a URL.
+        // Checked, because it becomes part of a URL.
         Some(node) if is_dns_name(node) && !node.contains(|c: char| c.is_ascii_uppercase() || c == '_') => Ok(node.to_owned()),
-        _ => Err(format!("is not a node's: its common name is {:?}, not \"system:node:NAME\"", crate::text::printable(&name, 253))),
+        _ => Err(format!("is not a node's: its common name is {:?}, not \"system:node:NAME\"", crate::text::printable_up_to(&name, 253))),
     }
 }
 
-/// The last common name of the subject (the most specific one, as Go's crypto/x509 takes it).
+/// The last common name of the subject, the most specific one, as in Go's crypto/x509.
 fn common_name(der: &[u8]) -> Option<String> {
     let (certificate, _) = expect(der, SEQUENCE)?;
     let (mut rest, _) = expect(certificate, SEQUENCE)?;
@@ -59,12 +59,12 @@ fn common_name(der: &[u8]) -> Option<String> {
     found
 }
 
-/// The content of an element of that type, and what follows it.
+/// Parses an element that must have this tag: its content, and what follows.
 fn expect(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     element(der).filter(|(found, _, _)| *found == tag).map(|(_, content, rest)| (content, rest))
 }
 
-/// One element: type, content, what follows. Only definite lengths of at most three bytes (X.690, section 10.1).
+/// Parses one element: its tag, its content, and what follows. Lengths must be definite and of at most three bytes (X.690, section 10.1).
 fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = der.split_first()?;
     let (&first, rest) = rest.split_first()?;

@@ -1,4 +1,4 @@
-//! The text of a kubeconfig into what its current context says. The files that it names are read by the caller.
+//! Parses the text of a kubeconfig into what its current context says. The caller reads the files that it names.
 
 use super::server::{Server, is_dns_name};
 use super::{Allow, Client, Kubeconfig, Secret, yaml};
@@ -8,13 +8,13 @@ use rustls_pki_types::pem::{PemObject, SectionKind};
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
-/// Gives the content of a file that a kubeconfig names.
+/// Reads a file that a kubeconfig names.
 type Read<'a> = &'a dyn Fn(&str) -> Result<Secret, String>;
 
-/// Reads `text`, the kubeconfig at `path`, and with `read` what it names.
+/// Parses `text`, the kubeconfig at `path`, and reads with `read` the files that it names.
 ///
 /// # Errors
-/// The first defect found, as the field and what is wrong with it. Never a value.
+/// The first defect, as the field and what is wrong with it; never a value.
 pub fn parse(path: &str, text: &str, allow: Allow, read: Read<'_>) -> Result<Kubeconfig, String> {
     let tree = yaml::read(text)?;
     let top = Section::of("", &tree.0)?;
@@ -58,7 +58,7 @@ pub fn parse(path: &str, text: &str, allow: Allow, read: Read<'_>) -> Result<Kub
     }
     let token = user.token(read)?;
     let client = match (user.material("client-certificate", read)?, user.material("client-key", read)?) {
-        // The kubelet keeps certificate and key in one file and names it in both fields.
+        // The kubelet keeps certificate and key in one file, and names it in both fields.
         (Some(certificate), key) => {
             Some(Client { key: key.as_ref().unwrap_or(&certificate).key()?, certificate: certificate.certificate()? })
         }
@@ -77,7 +77,7 @@ pub fn parse(path: &str, text: &str, allow: Allow, read: Read<'_>) -> Result<Kub
     Ok(Kubeconfig { path: path.to_owned(), server, ca, tls_server_name, insecure, token, client })
 }
 
-/// What a field holds or the file that it names, and how errors call it: `users[node].user.client-key`, and the file.
+/// The content of a field or of the file that it names. `at` is its name in errors: `users[node].user.client-key`, and the file.
 struct Material {
     at: String,
     content: Secret,
@@ -92,7 +92,8 @@ impl Material {
         self.pem("private key", |kind| matches!(kind, SectionKind::PrivateKey | SectionKind::RsaPrivateKey | SectionKind::EcPrivateKey))
     }
 
-    /// A PEM that has at least one block of this kind. Other blocks (`EC PARAMETERS`, a key beside the certificate) are no error.
+    /// The content, which must be PEM with at least one block of this kind. It may have others (`EC PARAMETERS`, a key beside a
+    /// certificate).
     fn pem(&self, kind: &str, is: impl Fn(SectionKind) -> bool) -> Result<Secret, String> {
         for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(self.content.expose()) {
             match section {
@@ -105,13 +106,13 @@ impl Material {
     }
 }
 
-/// A name as errors show it. In a damaged file a name may have swallowed the lines that follow it, a token among them.
+/// A name as errors show it. In a damaged file a name may extend over the lines that follow it, with a token in them.
 fn shown(name: &str) -> &str {
     let fits = name.len() <= 48 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:/@".contains(&b));
     if fits { name } else { "..." }
 }
 
-/// One mapping of the file, and where it stands.
+/// One mapping of the file, and its path.
 struct Section<'a> {
     at: String,
     fields: &'a Map<String, Value>,
@@ -138,7 +139,7 @@ impl<'a> Section<'a> {
         self.fields.get(field).is_some_and(|value| !value.is_null() && value.as_str() != Some(""))
     }
 
-    /// A text; absent, null and empty are the same, as for client-go.
+    /// The text of a field; `None` where it is absent, null or empty, as for client-go.
     fn text(&self, field: &str) -> Result<Option<&'a str>, String> {
         match self.fields.get(field) {
             None | Some(Value::Null) => Ok(None),
@@ -163,15 +164,15 @@ impl<'a> Section<'a> {
         self.text(field)?.ok_or_else(|| self.wrong(field, "is missing or empty"))
     }
 
-    /// The file that `field` names.
+    /// Reads the file that `field` names.
     fn file(&self, field: &str, read: Read<'_>) -> Result<Option<Material>, String> {
         let Some(file) = self.text(field)? else { return Ok(None) };
-        let at = format!("{}: {}", self.path(field), crate::text::word(file));
+        let at = format!("{}: {}", self.path(field), crate::text::printable(file));
         let content = read(file).map_err(|why| format!("{at}: {why}"))?;
         Ok(Some(Material { at, content }))
     }
 
-    /// `FIELD-data` in base64, which wins, or the file in `FIELD`.
+    /// The content of `FIELD-data` (base64), else of the file that `FIELD` names.
     fn material(&self, field: &str, read: Read<'_>) -> Result<Option<Material>, String> {
         let data = format!("{field}-data");
         // Base64 may be folded over lines.
@@ -187,7 +188,7 @@ impl<'a> Section<'a> {
         self.file(field, read)
     }
 
-    /// The bearer token: the file in `tokenFile`, which wins, or `token`.
+    /// The bearer token: the content of the file that `tokenFile` names, else `token`.
     fn token(&self, read: Read<'_>) -> Result<Option<Secret>, String> {
         let here = |token: &str| Material { at: self.path("token"), content: Secret::new(token.into()) };
         let material = match self.file("tokenFile", read)? {
@@ -196,14 +197,14 @@ impl<'a> Section<'a> {
         };
         let Some(Material { at, content }) = material else { return Ok(None) };
         let token = content.expose().trim_ascii();
-        // What may stand in an HTTP header; anything else would be another header.
+        // Only what may stand in an HTTP header: a line break would begin another header.
         if token.is_empty() || !token.iter().all(u8::is_ascii_graphic) {
             return Err(format!("{at}: is empty, or has characters that no bearer token has"));
         }
         Ok(Some(Secret::new(token.to_vec())))
     }
 
-    /// The entry of `list` with this name, and its inner mapping.
+    /// The mapping `inner` in the entry of `list` that has this name.
     fn named(&self, list: &str, inner: &str, name: &str, wanted_by: &str) -> Result<Section<'a>, String> {
         let entries = match self.fields.get(list) {
             Some(Value::Array(entries)) => entries.as_slice(),

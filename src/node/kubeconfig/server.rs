@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// An API server's address. It is displayed as it was written, without a slash at the end.
+/// An API server's address. It displays as written, without a slash at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// A DNS name, or an IP address without brackets.
@@ -13,7 +13,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Reads an URL.
+    /// Parses a URL.
     ///
     /// # Errors
     /// What is wrong with it, as a clause.
@@ -25,7 +25,7 @@ impl Server {
             return Err("has a user in it: credentials belong into users");
         }
         let (host, port) = match authority.rsplit_once(':') {
-            // The colons of an IPv6 address stand within brackets.
+            // The colons of an IPv6 address are inside brackets.
             Some((host, port)) if !port.contains(']') => (host, Some(port.parse::<u16>().ok().filter(|port| *port > 0).ok_or(form)?)),
             _ => (authority, None),
         };
@@ -41,7 +41,7 @@ impl Server {
         Ok(Self { host: in_brackets.unwrap_or(host).to_owned(), port, path: path.trim_end_matches('/').to_owned() })
     }
 
-    /// The port; 443 where none is named.
+    /// The port; 443 where the URL has none.
     pub fn port(&self) -> u16 {
         self.port.unwrap_or(443)
     }
@@ -51,13 +51,13 @@ impl Server {
         if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() }
     }
 
-    /// Host and port as they were written: what an HTTP `Host` header says.
+    /// Host and port as written: the value of the HTTP header `Host`.
     pub fn authority(&self) -> String {
         let host = self.bracketed_host();
         self.port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
     }
 
-    /// The same port and path at another host.
+    /// The same address with another host.
     #[must_use]
     pub fn at(&self, host: &str) -> Self {
         Self { host: host.to_owned(), ..self.clone() }
@@ -70,7 +70,8 @@ impl fmt::Display for Server {
     }
 }
 
-/// Whether this is a DNS name that may stand in a URL: at most 253 letters, digits, `-`, `_` and dots, no empty label, and no IP address.
+/// Whether this is a DNS name that may stand in a URL: at most 253 letters, digits, `-`, `_` and dots, without empty labels, and not an IP
+/// address.
 pub(super) fn is_dns_name(name: &str) -> bool {
     let is_label = |label: &str| {
         let bytes = label.bytes();

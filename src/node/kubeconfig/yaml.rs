@@ -1,21 +1,21 @@
-//! YAML or JSON into a tree, with bounds (pure).
+//! Parses YAML or JSON into a tree, within bounds (pure).
 //!
-//! The parser gives events; the tree is built here, so that its depth and size are bounded and an alias, which no kubeconfig needs and
-//! every YAML bomb does, is refused. Errors say where, never what: the file holds secrets.
+//! The tree is built here from the parser's events, so that its depth and size are bounded. Aliases are refused: no kubeconfig needs them,
+//! and every YAML bomb does. Errors give a position, but never text: the file holds secrets.
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 use serde_json::{Map, Value};
 use zeroize::Zeroize;
 
-/// Levels of nesting; a kubeconfig needs five.
+/// Most levels of nesting; a kubeconfig needs five.
 const MAX_DEPTH: usize = 32;
-/// Scalars, sequences and mappings together.
+/// Most scalars, sequences and mappings together.
 const MAX_NODES: usize = 10_000;
-/// Punctuation that base64, names and URLs are not made of, and so the tokens, or nearly: the parser keeps every token of a flow sequence until it
-/// knows that the sequence is no key, some 200 bytes each, and a JSON object without a field that matters has six of them.
+/// Most punctuation characters, not counting those of base64, names and URLs. They bound the number of tokens before the parser runs: it
+/// keeps every token of a flow sequence in memory, some 200 bytes each, until it knows that the sequence is not a key.
 const MAX_MARKS: usize = 32 * 1024;
 
-/// What was read. Some of its texts are secrets: all are wiped when it is dropped.
+/// What was read. Some of its strings are secrets, so dropping it wipes them all.
 #[derive(Debug)]
 pub(crate) struct Tree(pub(crate) Value);
 
@@ -34,13 +34,13 @@ fn wipe(value: &mut Value) {
     }
 }
 
-/// Something opened and not yet closed.
+/// A sequence or mapping that is not complete yet.
 enum Open {
     Sequence(Vec<Value>),
     Mapping { done: Map<String, Value>, key: Option<String> },
 }
 
-/// Reads one document.
+/// Parses one document.
 ///
 /// # Errors
 /// What is wrong and where, without quoting the text.
@@ -49,7 +49,7 @@ pub(crate) fn read(text: &str) -> Result<Tree, String> {
     if marks > MAX_MARKS {
         return Err("is larger or deeper than any kubeconfig".to_owned());
     }
-    // JSON is YAML too, but not with its tabs and escapes in every parser.
+    // JSON is YAML too, but YAML parsers differ in its tabs and escapes.
     if text.trim_start().starts_with('{') {
         return serde_json::from_str(text).map(Tree).map_err(|e| format!("is not valid JSON: line {}, column {}", e.line(), e.column()));
     }
@@ -58,7 +58,7 @@ pub(crate) fn read(text: &str) -> Result<Tree, String> {
     let mut documents = 0;
     let mut nodes = 0_usize;
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|e| at(e.marker(), &format!("is not valid YAML ({})", crate::text::word(e.info()))))?;
+        let (event, span) = event.map_err(|e| at(e.marker(), &format!("is not valid YAML ({})", crate::text::printable(e.info()))))?;
         let here = |what: &str| at(&span.start, what);
         let value = match event {
             Event::DocumentStart(_) => {
@@ -111,7 +111,7 @@ pub(crate) fn read(text: &str) -> Result<Tree, String> {
     Ok(Tree(root.unwrap_or(Value::Null)))
 }
 
-/// The core schema as far as a kubeconfig needs it: a number is only ever wrong there, so that its value does not matter.
+/// A scalar by YAML's core schema. No field of a kubeconfig may be a number, so the value of one does not matter.
 fn scalar(text: &str, style: ScalarStyle, is_str: bool) -> Value {
     if style != ScalarStyle::Plain || is_str {
         return Value::String(text.to_owned());
@@ -125,7 +125,7 @@ fn scalar(text: &str, style: ScalarStyle, is_str: bool) -> Value {
     }
 }
 
-/// Decimal integers and floats of the core schema. (Parsing it as `f64` would bring that parser's tables along.)
+/// Whether this is a decimal integer or float of the core schema. (`f64`'s own parser would add its tables to the binary.)
 fn is_number(text: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);

@@ -1,4 +1,4 @@
-//! File contents in an Ignition config: data URLs, compression, verification (Ignition specs 2.2 and 3.0 to 3.6).
+//! The contents of a file in an Ignition config: data URLs, compression, verification (Ignition specs 2.2 and 3.0 to 3.6).
 
 use crate::gzip::{self, Unpack};
 use crate::policy::MAX_BYTES;
@@ -28,20 +28,20 @@ struct Verification<'a> {
     hash: Option<Text<'a>>,
 }
 
-/// serde borrows a `Cow` only where it stands alone.
+/// A wrapper, because serde borrows a `Cow` only as a field of its own and not inside an `Option`.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Empty is as good as absent.
+/// The text; `None` where it is absent or empty.
 fn given<'a>(text: Option<&'a Text<'_>>) -> Option<&'a str> {
     text.map(|text| &*text.0).filter(|text| !text.is_empty())
 }
 
 impl Contents<'_> {
-    /// The policy's bytes. No source is an empty file, as in Ignition.
+    /// The policy's bytes. Without a source the file is empty, as for Ignition.
     ///
     /// # Errors
-    /// What is wrong with them, as what a config says of itself: "carries the policy in ...".
+    /// What is wrong with them, as a sentence about the config: "carries the policy in ...".
     pub(super) fn policy(&self) -> Result<Vec<u8>, String> {
         let too_large = || format!("carries a policy of more than {MAX_BYTES} bytes");
         let raw = given(self.source.as_ref()).map_or(Ok(Vec::new()), decode)?;
@@ -67,7 +67,7 @@ fn undecodable(why: &str) -> String {
     format!("carries the policy in a data URL that does not decode: {why}")
 }
 
-/// Decodes `data:[mediatype][;base64],DATA` (RFC 2397). What came by `http:`, `s3:` and the like is not in the config.
+/// Decodes `data:[mediatype][;base64],DATA` (RFC 2397). A file that was fetched by `http:`, `s3:` and the like is not in the config.
 fn decode(url: &str) -> Result<Vec<u8>, String> {
     let (scheme, rest) = url.split_once(':').unwrap_or_default();
     if !scheme.eq_ignore_ascii_case("data") {
@@ -82,7 +82,7 @@ fn decode(url: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Checks `sha512-HEX` or `sha256-HEX`, of the decompressed bytes.
+/// Checks the decompressed bytes against `sha512-HEX` or `sha256-HEX`.
 fn verify(bytes: &[u8], hash: &str) -> Result<(), &'static str> {
     let (function, want) = hash.split_once('-').unwrap_or_default();
     let have = match function {

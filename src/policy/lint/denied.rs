@@ -1,4 +1,4 @@
-//! `deniedVersions`: entries that deny nothing, everything, or what another one denies already.
+//! `deniedVersions`: entries that deny nothing, everything, or what another entry denies already.
 
 use super::Lint;
 use super::wording::plain_text;
@@ -7,10 +7,10 @@ use crate::policy::json::{Field, Located};
 use crate::version::ImageVersion;
 use std::collections::HashSet;
 
-/// Longer than any version; what is longer is not taken apart.
+/// Longer than any version, in bytes. Longer entries are not compared prefix by prefix.
 const LONGEST: usize = 40;
 
-/// Checks the list; `alone` where it is the only rule of its limit.
+/// Checks the list. `alone`: it is the only rule of its limit.
 pub(super) fn list<'a>(lint: &mut Lint, field: Field<'a, impl ExactSizeIterator<Item = Located<'a>>>, alone: bool) {
     const ENTRY: &str = "{ \"version\": \"...\", \"reason\": \"...\" }";
     let Some(items) = field.value else {
@@ -49,7 +49,7 @@ pub(super) fn list<'a>(lint: &mut Lint, field: Field<'a, impl ExactSizeIterator<
     }
 }
 
-/// Whether an entry denies some versions but not all.
+/// Checks one entry; whether it denies some versions, but not all.
 fn denies_some(lint: &mut Lint, at: &Located<'_>, written: &str) -> bool {
     const HELP: &str = "write a whole version, or its beginning followed by *";
     const ONE_STAR: &str = "matches no version: only one * at the end stands for anything";
@@ -80,7 +80,7 @@ fn denies_some(lint: &mut Lint, at: &Located<'_>, written: &str) -> bool {
     lint.errors == errors
 }
 
-/// Whether a version of a known scheme begins like that: some real one's end completes it.
+/// Whether a version of a known scheme can begin like this: it can if the end of some real version completes it.
 fn is_beginning(beginning: &str) -> bool {
     const ENDS: [&str; 12] = [
         "418.94.202511010000-0",
@@ -96,7 +96,7 @@ fn is_beginning(beginning: &str) -> bool {
         "39.20231101.3.0",
         "39.20231130.3.0",
     ];
-    // Any tail of any of them: a beginning need not be as long as the sample's own.
+    // Tails of every length are tried, because the beginning may be shorter or longer than the sample's.
     let mut ends = ENDS.iter().flat_map(|sample| (0..=sample.len()).filter_map(|at| sample.get(at..)));
     (1..LONGEST).contains(&beginning.len()) && ends.any(|end| ImageVersion::parse(&format!("{beginning}{end}")).is_known())
 }

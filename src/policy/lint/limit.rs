@@ -1,4 +1,4 @@
-//! One limit: whom it is for, and its rules, each by itself and against the others of the same limit.
+//! One limit: which nodes it is for, and its rules, each on its own and against the others of the limit.
 
 use super::{Lint, denied};
 use crate::policy::fields::{self, RHEL_MAJORS};
@@ -8,28 +8,29 @@ use crate::version::{ImageVersion, OcpMinor, RhelVersion, compare_images, compar
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-/// OCP majors from here on are taken for RHEL ones.
+/// An OCP release with this major or a later one is taken for a RHEL release.
 const NO_OCP_MAJOR: u16 = 7;
 
-/// Boot images from this release on do not name their OCP release (RHCOS version schemes).
+/// From this OCP release on, boot image versions do not name the OCP release (RHCOS version schemes).
 const FIRST_UNNAMED: OcpMinor = OcpMinor { major: 4, minor: 19 };
 
-/// Configs served before this release do not name their release.
+/// From this OCP release on, served configs name the cluster's release.
 const FIRST_NAMED: OcpMinor = OcpMinor { major: 4, minor: 8 };
 
-/// Newest RHEL major that there is.
+/// Newest RHEL major.
 const LAST_MAJOR: u16 = 10;
 
-/// Last minor of a RHEL major (Red Hat Enterprise Linux Life Cycle): 8.10, 9.10, 10.10.
+/// Last minor of every RHEL major: 8.10, 9.10, 10.10 (Red Hat Enterprise Linux Life Cycle).
 const LAST_MINOR: u16 = 10;
 
+/// Which nodes a limit is for.
 pub(super) struct Audience<'a> {
     pub(super) limit: Located<'a>,
     pub(super) release: Option<LimitRelease>,
     pub(super) pools: Option<Vec<String>>,
 }
 
-/// Checks one limit; `None` where it cannot be said whom it is for.
+/// Checks one limit; `None` where it is unclear which nodes it is for.
 pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<Audience<'a>> {
     let Ok(object) = at.object(fields::LIMIT) else {
         lint.wrong_type(&at, "an object", "write { ... }");
@@ -190,7 +191,7 @@ fn minimum_ocp(lint: &mut Lint, Field { at, value }: &Field<'_, MinimumOcp>, rel
     }
 }
 
-/// `minimumRHCOSVersion` or `maximumRHCOSVersion`. `for_ocp` is the rule for those who think in OCP releases.
+/// Checks `minimumRHCOSVersion` or `maximumRHCOSVersion`. `for_ocp` is the rule to use instead for an OCP release.
 fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: &str) {
     const HELP: &str = "write RHEL major.minor, such as \"9.2\", or a whole version, such as \"418.94.202511191518-0\"";
     const PLAUSIBLE: &str = "write RHEL major.minor, such as \"9.2\"";
@@ -214,7 +215,7 @@ fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: 
                 lint.warning(at, "NoEffect", message, format!("write RHEL major.minor, such as \"{major}.2\""));
             }
         }
-        // 9.20 is not 9.2: as a minimum it refuses every image of RHEL 9.
+        // Somebody who writes 9.20 for 9.2 would refuse every image of RHEL 9.
         Some(RhcosBound::Rhel(rhel)) if rhel.minor.is_some_and(|minor| minor > LAST_MINOR) => {
             let message = format!("there is no RHEL {rhel}: the last minor of a major is {LAST_MINOR}");
             lint.error(at, "ImplausibleVersion", message, PLAUSIBLE);
@@ -227,7 +228,7 @@ fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: 
     }
 }
 
-/// Those of the majors that there are.
+/// Checks `rhelMajors`; returns those that exist, each once.
 fn rhel_majors(lint: &mut Lint, at: &Located<'_>, several_pools: bool) -> Vec<u16> {
     const HELP: &str = "write the RHEL majors that are allowed, such as [9, 10]";
     let Some(items) = at.items() else {
@@ -261,7 +262,7 @@ fn rhel_majors(lint: &mut Lint, at: &Located<'_>, several_pools: bool) -> Vec<u1
     majors
 }
 
-/// What is left of the majors between minimum and maximum.
+/// Checks which of `majors` lie between the minimum and the maximum.
 fn majors_in_bounds(lint: &mut Lint, at: &Located<'_>, majors: &[u16], minimum: Option<&RhcosBound>, maximum: Option<&RhcosBound>) {
     let low = minimum.and_then(rhel).map_or(0, |rhel| rhel.major);
     let high = maximum.and_then(rhel).map_or(u16::MAX, |rhel| rhel.major);
@@ -286,7 +287,8 @@ fn rhel(bound: &RhcosBound) -> Option<RhelVersion> {
     }
 }
 
-/// Compares as far as an image that meets both could tell them apart: a RHEL release holds all of its builds.
+/// Compares a minimum with a maximum. Where one is a RHEL release and the other a version, only their RHEL releases are compared: a RHEL
+/// release stands for all of its builds.
 fn compare_bounds(minimum: &RhcosBound, maximum: &RhcosBound) -> Option<Ordering> {
     match (minimum, maximum) {
         (RhcosBound::Image(minimum), RhcosBound::Image(maximum)) => compare_images(minimum, maximum),
@@ -294,7 +296,8 @@ fn compare_bounds(minimum: &RhcosBound, maximum: &RhcosBound) -> Option<Ordering
     }
 }
 
-/// A version that cannot be read: `explain` says what is wrong with a string, and the remedy; `form` is the remedy for another type.
+/// Reports a version that is not understood. `explain` returns what is wrong with a string, and the remedy; `form` is the remedy for a
+/// value of another type.
 fn not_a_version(lint: &mut Lint, at: &Located<'_>, form: &str, explain: impl FnOnce(&str) -> (String, String)) {
     let shown = at.shown();
     match at.string() {
@@ -302,7 +305,7 @@ fn not_a_version(lint: &mut Lint, at: &Located<'_>, form: &str, explain: impl Fn
             let (what, help) = explain(&written);
             lint.error(at, "VersionNotUnderstood", format!("{shown} {what}"), help);
         }
-        // The digits as written, because 4.20 is 4.2 to most programs.
+        // Shown as written, because 4.20 is a number and equal to 4.2.
         None if shown.starts_with(|c: char| c.is_ascii_digit()) => {
             lint.wrong_type(at, "a string", format!("put it in quotes: \"{shown}\""));
         }

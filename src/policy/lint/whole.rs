@@ -10,7 +10,7 @@ use crate::policy::json::Located;
 use crate::text;
 use std::collections::BTreeMap;
 
-/// What surely fits into the two lines of 71 characters that a console has for `help`, wherever they break.
+/// What always fits into the two lines of 71 characters that a console has for `help`, wherever they break.
 const CONSOLE_HELP: usize = 120;
 
 const ADD_LIMITS: &str = "add \"limits\": [ { \"minimumOCPVersion\": \"4.13.0\", \"minimumRHCOSVersion\": \"9.2\" } ]";
@@ -120,7 +120,7 @@ fn for_the_rest(lint: &mut Lint, limits: &Located<'_>, audiences: &[Option<Audie
     lint.warning(limits, "NoLimitForTheRest", message, format!("add a limit without {what}"));
 }
 
-/// A limit is never chosen where an earlier one has its release and its pools.
+/// Finds limits that are never chosen because earlier ones have the same release and pools.
 fn shadowed(lint: &mut Lint, audiences: &[Option<Audience<'_>>]) {
     let mut first = BTreeMap::new();
     for Audience { limit: at, release, pools } in audiences.iter().flatten() {
@@ -135,7 +135,7 @@ fn shadowed(lint: &mut Lint, audiences: &[Option<Audience<'_>>]) {
             lint.error(at, "NeverMatches", message, "join the two, or remove one");
         } else {
             for (pool, other) in before {
-                let pool = text::word(pool.map_or("", String::as_str));
+                let pool = text::printable(pool.map_or("", String::as_str));
                 let message = format!("for pool \"{pool}\" the limit is not used: {} comes before it and names that pool too", other.path);
                 lint.warning(at, "NeverMatches", message, format!("remove \"{pool}\" from one of the two"));
             }

@@ -1,11 +1,11 @@
-//! Words that are not known, what they were meant to be, and text for people.
+//! Unknown words and what they were meant to be, and text that people read.
 
 use super::Lint;
 use crate::policy::fields;
 use crate::policy::json::Located;
 use crate::text;
 
-/// All fields, each list with where it stands.
+/// All fields, by where they belong.
 const FIELDS: [(&[&str], &str); 4] = [
     (fields::POLICY, "the policy itself"),
     (fields::LIMIT, "an entry of limits"),
@@ -13,7 +13,8 @@ const FIELDS: [(&[&str], &str); 4] = [
     (fields::DENIED, "an entry of deniedVersions"),
 ];
 
-/// A field that is not read: a typo, one that belongs elsewhere, or one that another version may know. Returns what it was meant to be.
+/// Reports a field that is not read: a typo, one that belongs elsewhere, or one that another release may know. Returns the field that a
+/// typo was meant to be.
 pub(super) fn unknown_field(lint: &mut Lint, key: &Located<'_>, names: &[&'static str]) -> Option<&'static str> {
     let name = key.string().unwrap_or_default();
     let meant = nearest(&name, names);
@@ -28,7 +29,7 @@ pub(super) fn unknown_field(lint: &mut Lint, key: &Located<'_>, names: &[&'stati
     meant
 }
 
-/// A value that must be one of some words. `acts_as` is what another one does.
+/// Checks a value that must be one of `words`. Any other word acts as `acts_as` does.
 pub(super) fn one_of(lint: &mut Lint, value: &Located<'_>, words: &[&'static str], acts_as: &str) {
     let list = format!("write \"{}\"", words.join("\" or \""));
     match value.string() {
@@ -41,23 +42,23 @@ pub(super) fn one_of(lint: &mut Lint, value: &Located<'_>, words: &[&'static str
     }
 }
 
-/// Text that a console shows.
+/// Checks text that is shown on a console.
 pub(super) fn plain_text(lint: &mut Lint, value: &Located<'_>) {
     let Some(written) = value.string() else {
         return lint.wrong_type(value, "a string", "put it in double quotes");
     };
     if written.chars().any(|c| c == '\\' || !matches!(c, ' '..='~')) {
-        let shown = text::printable(&written, 60);
+        let shown = text::printable_up_to(&written, 60);
         let message = format!("consoles show plain ASCII only; it will read \"{shown}\"");
         lint.warning(value, "NotPlainText", message, "use printable ASCII characters on one line, without backslashes");
     }
-    if written.chars().count() > text::WORD_MAX {
-        let message = format!("only the first {} characters are kept", text::WORD_MAX);
+    if written.chars().count() > text::KEPT_MAX {
+        let message = format!("only the first {} characters are kept", text::KEPT_MAX);
         lint.warning(value, "NotPlainText", message, "shorten it");
     }
 }
 
-/// The one of `names` that `word` was most likely meant to be.
+/// The name that `word` was most likely meant to be.
 pub(super) fn nearest(word: &str, names: &[&'static str]) -> Option<&'static str> {
     if word.len() > 60 {
         return None;

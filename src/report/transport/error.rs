@@ -1,7 +1,7 @@
 //! Why a request got no answer, in the same words whichever transport carried it.
 
 use crate::report::clock;
-use crate::text::word;
+use crate::text::printable;
 use std::fmt;
 use std::io::ErrorKind;
 use std::time::SystemTime;
@@ -96,7 +96,7 @@ impl Failure {
 
     /// What an error of the kernel means for a connection, if anything.
     pub(super) fn of_io(error: &std::io::Error) -> Option<Self> {
-        let said = || word(&error.to_string());
+        let said = || printable(&error.to_string());
         Some(match error.kind() {
             ErrorKind::ConnectionRefused => Self::Refused,
             ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable | ErrorKind::NetworkDown | ErrorKind::AddrNotAvailable => {

@@ -80,7 +80,7 @@ impl Curl {
             .stderr(stderr.0.try_clone().map_err(local)?)
             .spawn()
             .map(|child| Running(Arc::new(Mutex::new(child))))
-            .map_err(|error| Failure::Local(format!("{}: {error}", crate::text::word(&self.program.to_string_lossy()))))
+            .map_err(|error| Failure::Local(format!("{}: {error}", crate::text::printable(&self.program.to_string_lossy()))))
     }
 
     /// curl never has a reason to print the token; this makes sure of it.

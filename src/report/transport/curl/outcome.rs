@@ -2,7 +2,7 @@
 
 use super::config::MARK;
 use crate::report::transport::{Failure, Response, seconds};
-use crate::text::word;
+use crate::text::printable;
 
 /// Bytes of an answer's header lines.
 pub(super) const MAX_HEADERS: usize = 64 * 1024;
@@ -84,7 +84,7 @@ fn response(mut answer: &[u8], status: u16, max_body: usize) -> Result<Response,
 fn failure(code: i32, written: &Written, run: &Run<'_>) -> Failure {
     let message = message(run.stderr);
     let says = |words: &[&str]| words.iter().any(|w| message.to_ascii_lowercase().contains(w));
-    let detail = || word(&message);
+    let detail = || printable(&message);
     match code {
         6 => Failure::Resolve(run.host.to_owned(), detail()),
         7 if says(&["refused"]) => Failure::Refused,
@@ -95,7 +95,7 @@ fn failure(code: i32, written: &Written, run: &Run<'_>) -> Failure {
         51 | 60 => match written.verify {
             9 | 10 => Failure::certificate_time(written.verify == 9, None),
             // 1 is what newer curls start with: the name is compared after the chain was found good.
-            0 | 1 if says(&["subject name", "hostname mismatch"]) => Failure::WrongName(word(run.host)),
+            0 | 1 if says(&["subject name", "hostname mismatch"]) => Failure::WrongName(printable(run.host)),
             // Issuer not found, self-signed, signature wrong, chain incomplete.
             2 | 7 | 18..=21 => Failure::UnknownCa(detail()),
             _ => Failure::Tls(detail()),
@@ -120,7 +120,7 @@ fn failure(code: i32, written: &Written, run: &Run<'_>) -> Failure {
 }
 
 fn unknown(code: i32, message: &str) -> Failure {
-    Failure::Local(format!("curl: exit {code}: {}", word(message)))
+    Failure::Local(format!("curl: exit {code}: {}", printable(message)))
 }
 
 /// `curl: (7) Failed to …` without its beginning.

@@ -2,7 +2,7 @@
 
 use super::Unresolved;
 use crate::report::transport::Failure;
-use crate::text::word;
+use crate::text::printable;
 use rustls::AlertDescription as Alert;
 use rustls::CertificateError as Bad;
 use std::error::Error;
@@ -16,7 +16,7 @@ pub(super) fn failure(error: &reqwest::Error) -> Failure {
     if error.is_timeout() {
         return if error.is_connect() { Failure::ConnectTimeout } else { Failure::AnswerTimeout };
     }
-    let last = chain(error).last().map(|cause| word(&cause.to_string())).unwrap_or_default();
+    let last = chain(error).last().map(|cause| printable(&cause.to_string())).unwrap_or_default();
     if error.is_connect() { Failure::Unreachable(last) } else { Failure::Malformed(last) }
 }
 
@@ -26,7 +26,7 @@ fn chain(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)>
 
 fn precise(cause: &(dyn Error + 'static)) -> Option<Failure> {
     if let Some(Unresolved { host, error }) = cause.downcast_ref() {
-        return Some(Failure::Resolve(host.clone(), word(&error.to_string())));
+        return Some(Failure::Resolve(host.clone(), printable(&error.to_string())));
     }
     if let Some(error) = cause.downcast_ref::<rustls::Error>() {
         return Some(tls(error));
@@ -39,9 +39,9 @@ fn precise(cause: &(dyn Error + 'static)) -> Option<Failure> {
 fn http(cause: &(dyn Error + 'static)) -> Option<Failure> {
     let error = cause.downcast_ref::<hyper::Error>()?;
     if error.is_parse() {
-        return Some(Failure::Malformed(word(&error.to_string())));
+        return Some(Failure::Malformed(printable(&error.to_string())));
     }
-    (error.is_incomplete_message() || error.is_closed() || error.is_canceled()).then(|| Failure::Reset(word(&error.to_string())))
+    (error.is_incomplete_message() || error.is_closed() || error.is_canceled()).then(|| Failure::Reset(printable(&error.to_string())))
 }
 
 fn tls(error: &rustls::Error) -> Failure {
@@ -54,10 +54,10 @@ fn tls(error: &rustls::Error) -> Failure {
             Bad::ExpiredContext { not_after, .. } => out_of_time(false, Some(not_after.as_secs())),
             Bad::NotValidYet => out_of_time(true, None),
             Bad::NotValidYetContext { not_before, .. } => out_of_time(true, Some(not_before.as_secs())),
-            Bad::UnknownIssuer | Bad::BadSignature => Failure::UnknownCa(word(&bad.to_string())),
-            Bad::NotValidForNameContext { expected, .. } => Failure::WrongName(word(&expected.to_str())),
+            Bad::UnknownIssuer | Bad::BadSignature => Failure::UnknownCa(printable(&bad.to_string())),
+            Bad::NotValidForNameContext { expected, .. } => Failure::WrongName(printable(&expected.to_str())),
             Bad::NotValidForName => Failure::WrongName("the server's name".to_owned()),
-            other => Failure::Tls(word(&other.to_string())),
+            other => Failure::Tls(printable(&other.to_string())),
         },
         // A server tells in an alert what it holds against our certificate (RFC 8446, 6.2).
         rustls::Error::AlertReceived(
@@ -76,6 +76,6 @@ fn tls(error: &rustls::Error) -> Failure {
                 "nothing in common ({alert:?}): this build speaks TLS 1.2 and 1.3 with AES-GCM over P-256 and P-384, the embed build what the host's curl does"
             ))
         }
-        other => Failure::Tls(word(&other.to_string())),
+        other => Failure::Tls(printable(&other.to_string())),
     }
 }

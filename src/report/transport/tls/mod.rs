@@ -57,7 +57,7 @@ impl Tls {
     }
 
     pub(super) async fn send(&self, request: &Request) -> Result<Response, Failure> {
-        let local = |what: &str, error: &dyn std::fmt::Display| Failure::Local(format!("{}: {error}", crate::text::word(what)));
+        let local = |what: &str, error: &dyn std::fmt::Display| Failure::Local(format!("{}: {error}", crate::text::printable(what)));
         let url = format!("{}{}", self.url.as_str().trim_end_matches('/'), request.path);
         let url = Url::parse(&url).map_err(|error| local(&request.path, &error))?;
         let method = Method::from_bytes(request.method.as_bytes()).map_err(|error| local(request.method, &error))?;
