@@ -73,7 +73,7 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_s
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l policy -d 'The policy to try; it is judged as if its mode were Enforce' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l target -d 'Release to ask about, such as the one to upgrade to. Default: the cluster\'s own' -r
-complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l from -d 'What `oc get -o json` printed, or must-gather\'s like it; - is standard input' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l from -d 'What `oc get -o json` printed, or YAML files of a must-gather; - is standard input' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l kubeconfig -d 'The kubeconfig to use, instead of those that oc finds' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l context -d 'The context to use, instead of the current one' -r
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l output -d 'Text for a person, or one JSON object; its fields are only ever added' -r -f -a "text\t'For a person'

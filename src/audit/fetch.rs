@@ -1,9 +1,9 @@
 //! Lists of the cluster, page by page, over whatever carries requests.
 
-use super::objects::ListMetadata;
+use super::kinds::{list_at, str_at, text_at};
 use super::{Objects, Unread};
 use crate::text::printable;
-use serde::Deserialize;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::Duration;
@@ -35,13 +35,21 @@ pub struct Resource {
     hides_sets: bool,
 }
 
+impl Resource {
+    /// As oc and RBAC name it: `machines.machine.openshift.io`.
+    fn name(&self) -> String {
+        if self.group.is_empty() { self.plural.to_owned() } else { format!("{}.{}", self.plural, self.group) }
+    }
+}
+
 const fn all(group: &'static str, version: Option<&'static str>, plural: &'static str, kind: &'static str, hides_sets: bool) -> Resource {
     Resource { group, version, plural, kind, one: None, hides_sets }
 }
 
 /// The resources, but for the infrastructure of the Cluster API, which the server names.
-pub const RESOURCES: [Resource; 12] = [
+pub const RESOURCES: [Resource; 13] = [
     Resource { one: Some((None, "version")), ..all("config.openshift.io", Some("v1"), "clusterversions", "ClusterVersion", false) },
+    Resource { one: Some((None, "cluster")), ..all("config.openshift.io", Some("v1"), "infrastructures", "Infrastructure", false) },
     Resource {
         one: Some((None, "cluster")),
         ..all("operator.openshift.io", Some("v1"), "machineconfigurations", "MachineConfiguration", false)
@@ -63,6 +71,25 @@ pub const RESOURCES: [Resource; 12] = [
 
 /// What the Cluster API's machines are made from.
 pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+
+/// What gathers the objects, for a shell. What the cluster does not have leaves no file.
+pub fn commands() -> String {
+    let mut script = "mkdir -p objects\n".to_owned();
+    for resource in RESOURCES {
+        let which = match resource.one {
+            None => "-A".to_owned(),
+            Some((None, name)) => name.to_owned(),
+            Some((Some(namespace), name)) => format!("-n {namespace} {name}"),
+        };
+        let resource = resource.name();
+        script += &format!("oc get {resource} {which} -o json >objects/{resource}.json || rm objects/{resource}.json\n");
+    }
+    script += &format!(
+        "for resource in $(oc api-resources --api-group={INFRASTRUCTURE} -o name | grep -E 'machines\\.|machinetemplates\\.'); do\n  \
+         oc get $resource -A -o json >objects/$resource.json || rm objects/$resource.json\ndone\n"
+    );
+    script
+}
 
 /// An answer.
 #[derive(Debug)]
@@ -109,7 +136,7 @@ enum Trouble {
 pub async fn fetch(server: &impl Server, objects: &mut Objects, watch: &mut dyn FnMut(&str, usize)) -> Result<Vec<Unread>, String> {
     let mut unread = Vec::new();
     for resource in RESOURCES {
-        let name = if resource.group.is_empty() { resource.plural.to_owned() } else { format!("{}.{}", resource.plural, resource.group) };
+        let name = resource.name();
         let read = read(server, &resource, objects, &mut |count| watch(&name, count)).await;
         note(read, name, resource.hides_sets, &mut unread)?;
     }
@@ -153,29 +180,24 @@ async fn read(server: &impl Server, resource: &Resource, objects: &mut Objects, 
 
 /// The versions of an API group, the preferred one first.
 async fn versions(server: &impl Server, group: &str) -> Result<Vec<String>, Trouble> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Group {
-        versions: Vec<Version>,
-        preferred_version: Version,
-    }
-    #[derive(Deserialize, PartialEq)]
-    struct Version {
-        version: String,
-    }
-    let body = get(server, &format!("/apis/{group}")).await?;
-    let Group { versions, preferred_version } =
-        serde_json::from_slice(&body).map_err(|error| Trouble::Said(printable(&error.to_string())))?;
-    let others = versions.into_iter().filter(|version| *version != preferred_version).collect::<Vec<_>>();
-    std::iter::once(preferred_version).chain(others).map(|version| plain(version.version)).collect()
+    let group = discovered(server, &format!("/apis/{group}")).await?;
+    let preferred = str_at(&group, "/preferredVersion/version");
+    let others = list_at(&group, "/versions").iter().map(|version| str_at(version, "/version")).filter(|version| *version != preferred);
+    std::iter::once(preferred).chain(others).map(plain).collect()
+}
+
+async fn discovered(server: &impl Server, path: &str) -> Result<Value, Trouble> {
+    let body = get(server, path).await?;
+    serde_json::from_slice(&body).map_err(|error| Trouble::Said(printable(&error.to_string())))
 }
 
 /// A name that goes into a path.
-fn plain(name: String) -> Result<String, Trouble> {
-    let fits = !name.is_empty()
-        && name.len() <= 253
-        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-    if fits { Ok(name) } else { Err(Trouble::Said("the server names a resource that no server has".to_owned())) }
+fn plain(name: Option<&str>) -> Result<String, Trouble> {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    match name {
+        Some(name) if name.len() <= 253 && name.bytes().all(is_plain) => Ok(name.to_owned()),
+        _ => Err(Trouble::Said("the server names a resource that no server has".to_owned())),
+    }
 }
 
 /// Machines and templates of whatever providers are installed.
@@ -185,30 +207,22 @@ async fn infrastructure(
     watch: &mut dyn FnMut(&str, usize),
     unread: &mut Vec<Unread>,
 ) -> Result<(), Trouble> {
-    #[derive(Deserialize)]
-    struct List {
-        resources: Vec<Entry>,
-    }
-    #[derive(Deserialize)]
-    struct Entry {
-        name: String,
-        kind: String,
-    }
     // Each provider has versions of its own in the one group.
     let mut seen = BTreeSet::new();
     for version in versions(server, INFRASTRUCTURE).await? {
         let api_version = format!("{INFRASTRUCTURE}/{version}");
-        let body = get(server, &format!("/apis/{api_version}")).await?;
-        let list: List = serde_json::from_slice(&body).map_err(|error| Trouble::Said(printable(&error.to_string())))?;
-        for Entry { name, kind } in list.resources {
+        let list = discovered(server, &format!("/apis/{api_version}")).await?;
+        for entry in list_at(&list, "/resources") {
+            let (name, kind) = (str_at(entry, "/name"), str_at(entry, "/kind").unwrap_or_default());
             // `awsmachines/status` is part of another.
+            let is_part = name.is_some_and(|name| name.contains('/'));
             let of_machines = kind.ends_with("Machine") || kind.ends_with("MachineTemplate");
-            if name.contains('/') || !of_machines || !seen.insert(name.clone()) {
+            if is_part || !of_machines || !seen.insert(name.map(str::to_owned)) {
                 continue;
             }
             let name = plain(name)?;
             let path = format!("/apis/{api_version}/{name}");
-            let read = pages(server, &path, (&api_version, &kind), objects, &mut |count| watch(&name, count)).await;
+            let read = pages(server, &path, (&api_version, kind), objects, &mut |count| watch(&name, count)).await;
             note(read, format!("{name}.{INFRASTRUCTURE}"), false, unread).map_err(Trouble::Fatal)?;
         }
     }
@@ -222,28 +236,27 @@ async fn pages(
     objects: &mut Objects,
     watch: &mut dyn FnMut(usize),
 ) -> Result<(), Trouble> {
-    let (mut next, mut expired, mut count) = (String::new(), false, 0);
+    let (mut next, mut expired, before) = (String::new(), false, objects.count);
     loop {
         let token = percent_encoding::utf8_percent_encode(&next, percent_encoding::NON_ALPHANUMERIC);
         let page = if next.is_empty() { format!("{path}?limit={PAGE}") } else { format!("{path}?limit={PAGE}&continue={token}") };
         next = match get(server, &page).await {
-            Ok(body) => add(objects, &body, of)?.next,
+            Ok(body) => add(objects, &body, of)?,
             // Objects changed meanwhile may be missed or seen as they are now, which is as good here.
-            Err(Trouble::Expired(Some(token))) if !expired && !token.is_empty() => {
+            Err(Trouble::Expired(Some(token))) if !expired => {
                 expired = true;
                 token
             }
             Err(trouble) => return Err(trouble),
         };
-        count += PAGE;
-        watch(count);
+        watch(objects.count - before);
         if next.is_empty() {
             return Ok(());
         }
     }
 }
 
-fn add(objects: &mut Objects, body: &[u8], of: (&str, &str)) -> Result<ListMetadata, Trouble> {
+fn add(objects: &mut Objects, body: &[u8], of: (&str, &str)) -> Result<String, Trouble> {
     let said = |error: &dyn std::fmt::Display| Trouble::Said(printable(&error.to_string()));
     objects.add_page(std::str::from_utf8(body).map_err(|error| said(&error))?, Some(of)).map_err(|error| said(&error))
 }
@@ -257,11 +270,7 @@ async fn get(server: &impl Server, path: &str) -> Result<Vec<u8>, Trouble> {
             Ok(Reply { status: 200, body, .. }) => return Ok(body),
             Ok(Reply { status: 404, .. }) => return Err(Trouble::Absent),
             Ok(Reply { status: 410, body, .. }) => {
-                #[derive(Deserialize)]
-                struct Status {
-                    metadata: ListMetadata,
-                }
-                return Err(Trouble::Expired(serde_json::from_slice(&body).ok().map(|status: Status| status.metadata.next)));
+                return Err(Trouble::Expired(str_at(&status(&body), "/metadata/continue").map(str::to_owned)));
             }
             Ok(Reply { status: 401, .. }) => {
                 return Err(Trouble::Fatal("401: the server does not accept the credentials of the kubeconfig".to_owned()));
@@ -280,12 +289,13 @@ async fn get(server: &impl Server, path: &str) -> Result<Vec<u8>, Trouble> {
 
 /// `403: machinesets is forbidden: ...`
 fn refusal(reply: &Reply) -> String {
-    #[derive(Deserialize)]
-    struct Status {
-        message: String,
+    match text_at(&status(&reply.body), "/message") {
+        Some(message) => format!("{}: {message}", reply.status),
+        None => format!("{}, without a word of an API server", reply.status),
     }
-    match serde_json::from_slice::<Status>(&reply.body) {
-        Ok(Status { message }) => format!("{}: {}", reply.status, printable(&message)),
-        Err(_) => format!("{}, without a word of an API server", reply.status),
-    }
+}
+
+/// A `Status` of the API server; null where it is none.
+fn status(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap_or_default()
 }

@@ -3,9 +3,9 @@
 //! Field names: openshift/api `machine/v1beta1` (AWS, Azure, GCP, vSphere), `machine/v1` (Nutanix, PowerVS), `machine/v1alpha1` (OpenStack), the
 //! providers of bare metal, IBM Cloud, libvirt and oVirt, and the templates of the Cluster API's providers.
 
-use super::kinds::{Reference, Text, given};
+use super::kinds::{list_at, str_at, text_at};
 use crate::version::ImageVersion;
-use serde::Deserialize;
+use serde_json::Value;
 
 /// A platform, by the names that others have for it.
 #[derive(Debug)]
@@ -36,99 +36,6 @@ pub(super) const PLATFORMS: [Platform; 11] = [
     platform("ovirt", &["Ovirt"], "openstack"),
 ];
 
-/// What a machine is made from: a `providerSpec.value` of the Machine API or the spec of an infrastructure machine of the Cluster API, as far as any
-/// platform says which image, where, and with which user data.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Spec {
-    kind: Option<Text>,
-    ami: Option<Ami>,
-    image: Option<ImageSpec>,
-    disks: Option<Vec<Disk>>,
-    template: Option<Text>,
-    #[serde(rename = "template_name")]
-    ovirt_template: Option<Text>,
-    volume: Option<Volume>,
-    custom_deploy: Option<CustomDeploy>,
-    placement: Option<Placement>,
-    region: Option<Text>,
-    location: Option<Text>,
-    user_data_secret: Option<Reference>,
-    user_data: Option<Reference>,
-}
-
-impl Spec {
-    /// For a spec whose kind is that of its object.
-    pub(super) fn of_kind(self, kind: Text) -> Self {
-        Self { kind: Some(kind), ..self }
-    }
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Ami {
-    id: Option<Text>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
-enum ImageSpec {
-    Name(Text),
-    Fields(Box<ImageFields>),
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ImageFields {
-    id: Option<Text>,
-    name: Option<Text>,
-    uuid: Option<Text>,
-    url: Option<Text>,
-    #[serde(rename = "resourceID")]
-    resource_id: Option<Text>,
-    publisher: Option<Text>,
-    offer: Option<Text>,
-    sku: Option<Text>,
-    version: Option<Text>,
-    marketplace: Option<Box<ImageFields>>,
-    filter: Option<Reference>,
-    image_ref: Option<Reference>,
-}
-
-impl ImageFields {
-    /// Azure's URN.
-    fn urn(&self) -> Option<String> {
-        let parts = [&self.publisher, &self.offer, &self.sku, &self.version];
-        Some(parts.map(given).into_iter().collect::<Option<Vec<_>>>()?.join(":"))
-    }
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Disk {
-    boot: Option<bool>,
-    image: Option<Text>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Volume {
-    #[serde(rename = "baseVolumeID")]
-    base: Option<Text>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct CustomDeploy {
-    method: Option<Text>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Placement {
-    region: Option<Text>,
-}
-
 /// The image that the next machine is made from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Image {
@@ -153,69 +60,57 @@ impl Image {
     }
 }
 
-pub(super) fn of_spec(spec: &Spec) -> Image {
-    let kind = given(&spec.kind).unwrap_or_default();
+/// The image of a machine that is made from this: a `providerSpec.value` of the Machine API, or the spec of an infrastructure machine of the Cluster
+/// API, of this kind.
+pub(super) fn of_spec(kind: &str, spec: &Value) -> Image {
     let Some(platform) = PLATFORMS.iter().find(|platform| platform.kinds.iter().any(|begin| kind.starts_with(begin))) else {
         return Image { why_not: Some("the platform is not one whose image field is known"), ..Image::default() };
     };
     let (field, value) = field(platform.id, spec);
-    let region = spec.placement.as_ref().map_or(&spec.region, |placement| &placement.region);
-    let secret = spec.user_data_secret.as_ref().or(spec.user_data.as_ref());
+    let first = |paths: &[&str]| paths.iter().find_map(|path| text_at(spec, path));
     Image {
         platform: Some(platform.id),
-        region: given(region).or(given(&spec.location)).map(str::to_owned),
+        region: first(&["/placement/region", "/region", "/location"]),
         field: Some(field),
         why_not: value.is_none().then(|| why_not(spec)),
         value,
-        pool: secret.and_then(|secret| pool(&secret.name)),
+        pool: first(&["/userDataSecret/name", "/userData/name"]).and_then(|secret| pool(&secret)),
     }
 }
 
 /// The field, and what it says.
-fn field(platform: &str, spec: &Spec) -> (&'static str, Option<String>) {
-    let named = |field, text: &Option<Text>| (field, given(text).map(str::to_owned));
-    let fields = match &spec.image {
-        Some(ImageSpec::Fields(fields)) => (**fields).clone(),
-        Some(ImageSpec::Name(_)) | None => ImageFields::default(),
+fn field(platform: &str, spec: &Value) -> (&'static str, Option<String>) {
+    // Where several may be given, the last one stands for all.
+    let fields: &[&'static str] = match platform {
+        "aws" => &["ami.id"],
+        "azure" => &["image.resourceID", "image.id", "image"],
+        "gcp" if spec.pointer("/image").is_none() => &["disks[].image"],
+        "vsphere" => &["template"],
+        "ovirt" => &["template_name"],
+        "libvirt" => &["volume.baseVolumeID"],
+        _ => &["image.url", "image.name", "image.uuid", "image.id", "image.filter.name", "image.imageRef.name", "image"],
     };
-    match platform {
-        "aws" => named("ami.id", &spec.ami.clone().unwrap_or_default().id),
-        "azure" => match (fields.urn(), fields.marketplace.as_ref().and_then(|image| image.urn())) {
-            _ if given(&fields.resource_id).is_some() => named("image.resourceID", &fields.resource_id),
-            _ if given(&fields.id).is_some() => named("image.id", &fields.id),
-            (None, Some(urn)) => ("image.marketplace", Some(urn)),
-            (urn, _) => ("image", urn),
-        },
-        "gcp" if spec.image.is_none() => {
-            let boot = spec.disks.iter().flatten().find(|disk| disk.boot == Some(true));
-            named("disks[].image", &boot.and_then(|disk| disk.image.clone()))
+    let says = |field: &&'static str| match (platform, *field) {
+        ("azure", "image") => {
+            let urn = |path| ["publisher", "offer", "sku", "version"].map(|part| text_at(spec, &format!("{path}/{part}")));
+            let whole = |path| Some(urn(path).into_iter().collect::<Option<Vec<_>>>()?.join(":"));
+            let marketplace = || Some(("image.marketplace", whole("/image/marketplace")?));
+            whole("/image").map(|urn| ("image", urn)).or_else(marketplace)
         }
-        "vsphere" => named("template", &spec.template),
-        "ovirt" => named("template_name", &spec.ovirt_template),
-        "libvirt" => named("volume.baseVolumeID", &spec.volume.clone().unwrap_or_default().base),
-        _ => match &spec.image {
-            Some(ImageSpec::Name(name)) => named("image", &Some(name.clone())),
-            Some(ImageSpec::Fields(_)) => {
-                let reference = |reference: &Option<Reference>| reference.as_ref().map(|reference| reference.name.clone());
-                let ways = [
-                    ("image.url", fields.url.clone()),
-                    ("image.name", fields.name.clone()),
-                    ("image.uuid", fields.uuid.clone()),
-                    ("image.id", fields.id.clone()),
-                    ("image.filter.name", reference(&fields.filter)),
-                    ("image.imageRef.name", reference(&fields.image_ref)),
-                ];
-                let way = ways.iter().find(|(_, value)| given(value).is_some());
-                way.map_or(("image", None), |(field, value)| named(field, value))
-            }
-            None => ("image", None),
-        },
+        ("gcp", "disks[].image") => {
+            let boot = list_at(spec, "/disks").iter().find(|disk| disk.pointer("/boot") == Some(&Value::Bool(true)))?;
+            Some((*field, text_at(boot, "/image")?))
+        }
+        _ => Some((*field, text_at(spec, &format!("/{}", field.replace('.', "/")))?)),
+    };
+    match fields.iter().find_map(says) {
+        Some((field, value)) => (field, Some(value)),
+        None => (fields.last().unwrap_or(&"image"), None),
     }
 }
 
-fn why_not(spec: &Spec) -> &'static str {
-    let method = spec.custom_deploy.as_ref().and_then(|deploy| given(&deploy.method));
-    if method == Some("install_coreos") {
+fn why_not(spec: &Value) -> &'static str {
+    if str_at(spec, "/customDeploy/method") == Some("install_coreos") {
         "install_coreos: the machine-os-images of the cluster's release bring the image"
     } else {
         "the template does not name its image"

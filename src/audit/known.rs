@@ -4,11 +4,12 @@
 //! the image's name.
 
 use super::KnownBy;
-use super::image::{self, Image, Spec};
-use super::kinds::{BootImageReport, Machine, MachineSpec, Node, Text, given};
+use super::image::{self, Image};
+use super::kinds::{Machine, Node, Report, Source};
 use super::objects::Objects;
 use super::stream::OwnImage;
 use crate::version::ImageVersion;
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A version, and how it is known.
@@ -37,7 +38,7 @@ pub(super) struct Knowledge<'a> {
     /// Places in `machines`, by what they were made from.
     by_image: BTreeMap<(&'static str, String), Vec<usize>>,
     /// Places in `reports`, by host name, address and product UUID.
-    by_identity: BTreeMap<String, Vec<usize>>,
+    by_identity: BTreeMap<&'a str, Vec<usize>>,
 }
 
 impl<'a> Knowledge<'a> {
@@ -46,7 +47,7 @@ impl<'a> Knowledge<'a> {
         let of_machine_api = objects.machines.iter().map(|machine| (machine, "machine.openshift.io"));
         let of_cluster_api = objects.cluster_api_machines.iter().map(|machine| (machine, "cluster.x-k8s.io"));
         let made = |(machine, group): (&'a Machine, &'static str)| {
-            let image = image_of(objects, &machine.metadata.namespace, &machine.spec);
+            let image = image_of(objects, &machine.metadata.namespace, &machine.source);
             Made { machine, group, image }
         };
         let machines: Vec<Made<'a>> = of_machine_api.chain(of_cluster_api).map(made).collect();
@@ -56,11 +57,10 @@ impl<'a> Knowledge<'a> {
                 by_image.entry((platform, value.to_owned())).or_default().push(at);
             }
         }
-        let mut by_identity: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (at, BootImageReport { report, .. }) in objects.reports.iter().enumerate() {
-            let names = [given(&report.node.hostname), given(&report.node.product_uuid)].into_iter().flatten();
-            for name in names.chain(report.node.addresses.iter().map(|address| &**address)) {
-                by_identity.entry(name.to_ascii_lowercase()).or_default().push(at);
+        let mut by_identity: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (at, report) in objects.reports.iter().enumerate() {
+            for name in &report.identities {
+                by_identity.entry(name).or_default().push(at);
             }
         }
         Self { objects, nodes, machines, by_image, by_identity }
@@ -68,7 +68,7 @@ impl<'a> Knowledge<'a> {
 
     /// The node of a Machine.
     pub(super) fn node_of(&self, machine: &Machine) -> Option<&'a Node> {
-        self.nodes.get(&*machine.status.node_ref.as_ref()?.name).copied()
+        self.nodes.get(machine.node.as_deref()?).copied()
     }
 
     /// What is known of an image.
@@ -91,30 +91,25 @@ impl<'a> Knowledge<'a> {
 
     fn by_reports(&self, image: &Image) -> Option<Known> {
         let reports = self.same_image(image).filter_map(|machine| self.report_of(machine));
-        let newest = reports.max_by(|a, b| a.metadata.creation_timestamp.cmp(&b.metadata.creation_timestamp))?;
-        let version = newest.report.boot_image.as_ref().and_then(|image| given(&image.version))?;
-        let from = format!("BootImageReport {}, a claim of the node's", &*newest.metadata.name);
-        Some(Known { version: ImageVersion::parse(version), by: KnownBy::Report, from })
+        let newest = reports.max_by(|a, b| a.metadata.created.cmp(&b.metadata.created))?;
+        let version = ImageVersion::parse(newest.version.as_deref()?);
+        let from = format!("BootImageReport {}, a claim of the node's", newest.metadata.name);
+        Some(Known { version, by: KnownBy::Report, from })
     }
 
     /// The report that this Machine's node made before it could join, where there is but one version to be had.
-    fn report_of(&self, machine: &Machine) -> Option<&'a BootImageReport> {
-        let addresses = machine.status.addresses.iter().flatten().map(|address| &*address.address);
-        // `vsphere://4237-...`, `openstack:///8e1f-...`: on these the last part is the product UUID.
-        let uuid = given(&machine.spec.provider_id).and_then(|id| id.rsplit('/').next());
-        let names = addresses.chain(uuid).chain([&*machine.metadata.name]);
-        let places = names.filter_map(|name| self.by_identity.get(&name.to_ascii_lowercase())).flatten();
-        let reports: Vec<&BootImageReport> = places.filter_map(|at| self.objects.reports.get(*at)).collect();
-        let version = |report: &BootImageReport| report.report.boot_image.as_ref().and_then(|image| image.version.clone());
+    fn report_of(&self, machine: &Machine) -> Option<&'a Report> {
+        let places = machine.identities.iter().filter_map(|name| self.by_identity.get(name.as_str())).flatten();
+        let reports: Vec<&Report> = places.filter_map(|at| self.objects.reports.get(*at)).collect();
         let (first, others) = reports.split_first()?;
-        others.iter().all(|other| version(other) == version(first)).then_some(*first)
+        others.iter().all(|other| other.version == first.version).then_some(*first)
     }
 
     fn by_config_map(&self, image: &Image, architecture: Option<&str>) -> Option<Known> {
         let value = image.value.as_deref()?;
         let own = self.own_images(image, architecture).find(|own| own.image.as_deref().is_some_and(|own| value.ends_with(own)))?;
-        let place = own.region.as_ref().map(|region| format!(" {}", &**region)).unwrap_or_default();
-        let from = format!("ConfigMap coreos-bootimages, {}{place}", &*own.architecture);
+        let place = own.region.as_ref().map(|region| format!(" {region}")).unwrap_or_default();
+        let from = format!("ConfigMap coreos-bootimages, {}{place}", own.architecture);
         Some(Known { version: ImageVersion::parse(&own.release), by: KnownBy::ConfigMap, from })
     }
 
@@ -124,53 +119,38 @@ impl<'a> Knowledge<'a> {
         let architecture = architecture.map(str::to_owned);
         self.objects.own_images.iter().filter(move |own| {
             Some(own.platform) == platform
-                && architecture.as_deref().is_none_or(|architecture| architecture == &*own.architecture)
+                && architecture.as_deref().is_none_or(|architecture| architecture == own.architecture)
                 && (own.region.is_none() || region.is_none() || own.region.as_deref() == region.as_deref())
         })
     }
 
     /// The version of every node, and its name.
     pub(super) fn versions(&self) -> impl Iterator<Item = (&'a str, Option<ImageVersion>)> {
-        self.objects.nodes.iter().map(|node| (&*node.metadata.name, version_of(node)))
+        self.objects.nodes.iter().map(|node| (&*node.metadata.name, node.version.clone()))
     }
 }
 
 /// What the newest of these nodes says. An image field may have been given another image since the older ones were made.
 pub(super) fn of_newest<'a>(nodes: impl Iterator<Item = &'a Node>, notes: &mut Vec<String>) -> Option<Known> {
-    let mut told: Vec<(&Node, ImageVersion)> = nodes.filter_map(|node| Some((node, version_of(node)?))).collect();
-    told.sort_by(|(a, _), (b, _)| {
-        (&a.metadata.creation_timestamp, &a.metadata.name).cmp(&(&b.metadata.creation_timestamp, &b.metadata.name))
-    });
+    let mut told: Vec<(&Node, ImageVersion)> = nodes.filter_map(|node| Some((node, node.version.clone()?))).collect();
+    told.sort_by(|(a, _), (b, _)| (&a.metadata.created, &a.metadata.name).cmp(&(&b.metadata.created, &b.metadata.name)));
     let (newest, version) = told.pop()?;
     let same = told.iter().filter(|(_, other)| *other == version).count();
     if same < told.len() {
         notes.push(format!("of the nodes made from it, {} have another version: what the field names was replaced", told.len() - same));
     }
     let more = if same > 0 { format!(" and {same} more") } else { String::new() };
-    Some(Known { version, by: KnownBy::Node, from: format!("Node {}{more}", &*newest.metadata.name) })
-}
-
-/// What a node says it was installed from.
-pub(super) fn version_of(node: &Node) -> Option<ImageVersion> {
-    let metadata = &node.metadata;
-    let label = given(&metadata.labels.boot_image).filter(|label| *label != "unknown");
-    given(&metadata.annotations.boot_image).or(label).map(ImageVersion::parse)
+    Some(Known { version, by: KnownBy::Node, from: format!("Node {}{more}", newest.metadata.name) })
 }
 
 /// What a Machine, or the template of one, is made from.
-pub(super) fn image_of(objects: &Objects, namespace: &Text, spec: &MachineSpec) -> Image {
-    if let Some(spec) = &spec.provider_spec.value {
-        return image::of_spec(spec);
-    }
-    let Some(reference) = &spec.infrastructure_ref else {
-        return Image { why_not: Some("the template names no image"), ..Image::default() };
-    };
-    let key = (reference.kind.clone(), namespace.clone(), reference.name.clone());
-    let pool = given(&spec.bootstrap.data_secret_name).and_then(image::pool);
-    match objects.infrastructure.get(&key) {
-        Some(infrastructure) => Image { pool, ..image::of_spec(infrastructure) },
+pub(super) fn image_of(objects: &Objects, namespace: &str, source: &Source) -> Image {
+    let Some((kind, name)) = &source.infrastructure else { return source.image.clone() };
+    let pool = source.image.pool.clone();
+    match objects.infrastructure.get(&(kind.clone(), namespace.to_owned(), name.clone())) {
+        Some(image) => Image { pool, ..image.clone() },
         None => {
-            let of_kind = image::of_spec(&Spec::default().of_kind(reference.kind.clone()));
+            let of_kind = image::of_spec(kind, &Value::Null);
             Image { pool, field: None, why_not: Some("the infrastructure template that it refers to was not read"), ..of_kind }
         }
     }

@@ -3,15 +3,15 @@
 //! What is merged is then read as a node's own is ([`crate::node::kubeconfig`]). Not supported, and said so there: auth providers, passwords,
 //! impersonation, proxies, `insecure-skip-tls-verify`, and the host's own list of CAs.
 
+use super::kinds::{list_at, str_at};
 use crate::child;
 use crate::node::Root;
 use crate::node::kubeconfig::{Allow, Kubeconfig, MAX_BYTES, Tree, parse, read_tree};
 use crate::text::printable;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -159,79 +159,50 @@ fn prepare(merged: &mut Value) -> Result<(), String> {
     // As for client-go, a token or a certificate that stands there goes first.
     let has_own = ["token", "tokenFile", "client-certificate", "client-certificate-data"].iter().any(|field| user.contains_key(*field));
     let Some(exec) = user.remove("exec").filter(|exec| !exec.is_null() && !has_own) else { return Ok(()) };
-    let exec: Exec = serde_json::from_value(exec).map_err(|_| "users[].user.exec: has a field of another type".to_owned())?;
-    let status = run(&exec).map_err(|what| format!("users[].user.exec: {}: {what}", printable(&exec.command)))?;
-    let base64 = |pem: &Option<String>| pem.as_ref().map(|pem| json!(STANDARD.encode(pem)));
+    let program = str_at(&exec, "/command").unwrap_or_default();
+    let given = run(program, &exec).map_err(|what| format!("users[].user.exec: {}: {what}", printable(program)))?;
+    let given = |field: &str| str_at(&given.0, &format!("/status/{field}"));
+    let base64 = |field| given(field).map(|pem| STANDARD.encode(pem));
     let fields = [
-        ("token", status.token.map(Value::String)),
-        ("client-certificate-data", base64(&status.client_certificate_data)),
-        ("client-key-data", base64(&status.client_key_data)),
+        ("token", given("token").map(str::to_owned)),
+        ("client-certificate-data", base64("clientCertificateData")),
+        ("client-key-data", base64("clientKeyData")),
     ];
-    user.extend(fields.into_iter().filter_map(|(field, value)| Some((field.to_owned(), value?))));
+    user.extend(fields.into_iter().filter_map(|(field, value)| Some((field.to_owned(), Value::String(value?)))));
     Ok(())
 }
 
-/// `exec` of a user (client-go, `clientcmd/api/v1`, `ExecConfig`).
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Exec {
-    api_version: String,
-    command: String,
-    #[serde(default)]
-    args: Option<Vec<String>>,
-    #[serde(default)]
-    env: Option<Vec<Variable>>,
-    #[serde(default)]
-    interactive_mode: Option<String>,
-    #[serde(default)]
-    provide_cluster_info: bool,
-}
-
-#[derive(Deserialize)]
-struct Variable {
-    name: String,
-    value: String,
-}
-
-/// What such a program prints (client-go, `pkg/apis/clientauthentication/v1`).
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ExecCredential {
-    api_version: String,
-    kind: String,
-    status: Credential,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Credential {
-    token: Option<String>,
-    client_certificate_data: Option<String>,
-    client_key_data: Option<String>,
-}
-
-fn run(exec: &Exec) -> Result<Credential, String> {
-    if !["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"].contains(&exec.api_version.as_str()) {
+/// Runs the program that `exec` of a user names (client-go, `clientcmd/api/v1`, `ExecConfig`), and reads the ExecCredential that it prints
+/// (`pkg/apis/clientauthentication/v1`).
+fn run(program: &str, exec: &Value) -> Result<Tree, String> {
+    let api_version = str_at(exec, "/apiVersion").unwrap_or_default();
+    if !["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"].contains(&api_version) {
         return Err("its apiVersion is not supported: only v1 and v1beta1 of client.authentication.k8s.io are".to_owned());
     }
-    if exec.interactive_mode.as_deref() == Some("Always") {
+    if str_at(exec, "/interactiveMode") == Some("Always") {
         return Err("wants to ask (interactiveMode: Always), which is not supported: log in first, or use a token".to_owned());
     }
-    if exec.provide_cluster_info {
+    if exec.get("provideClusterInfo") == Some(&Value::Bool(true)) {
         return Err("wants to know the cluster (provideClusterInfo), which is not supported: use a token".to_owned());
     }
-    let info = json!({ "apiVersion": exec.api_version, "kind": "ExecCredential", "spec": { "interactive": false } });
-    let mut command = Command::new(OsStr::new(&exec.command));
-    command.args(exec.args.iter().flatten()).envs(exec.env.iter().flatten().map(|variable| (&variable.name, &variable.value)));
-    command.env("KUBERNETES_EXEC_INFO", info.to_string());
+    // An empty text is an argument, too.
+    let text = |value: &Value, path: &str| value.pointer(path).and_then(Value::as_str).map(str::to_owned);
+    let args: Option<Vec<String>> = list_at(exec, "/args").iter().map(|arg| text(arg, "")).collect();
+    let env: Option<Vec<(String, String)>> =
+        list_at(exec, "/env").iter().map(|pair| text(pair, "/name").zip(text(pair, "/value"))).collect();
+    let (Some(args), Some(env)) = (args, env) else { return Err("has an argument or a variable that is no text".to_owned()) };
+    let info = json!({ "apiVersion": api_version, "kind": "ExecCredential", "spec": { "interactive": false } });
+    let mut command = Command::new(program);
+    command.args(args).envs(env).env("KUBERNETES_EXEC_INFO", info.to_string());
     let said = child::run(&mut command, Instant::now() + PATIENCE).map_err(|error| match error.kind() {
         std::io::ErrorKind::TimedOut => format!("did not end within {} seconds", PATIENCE.as_secs()),
         _ => format!("{error}; run it by hand to see why"),
     })?;
     let said = Zeroizing::new(said);
-    let credential: ExecCredential = serde_json::from_str(&said).map_err(|_| "did not print an ExecCredential with a status".to_owned())?;
-    if credential.kind != "ExecCredential" || credential.api_version != exec.api_version {
+    let credential = read_tree(&said).ok().filter(|credential| credential.0.get("status").is_some_and(Value::is_object));
+    let credential = credential.ok_or("did not print an ExecCredential with a status")?;
+    if str_at(&credential.0, "/kind") != Some("ExecCredential") || str_at(&credential.0, "/apiVersion") != Some(api_version) {
         return Err("did not print an ExecCredential of the apiVersion that the kubeconfig names".to_owned());
     }
-    Ok(credential.status)
+    Ok(credential)
 }

@@ -220,7 +220,7 @@ const MAX_ODD: usize = 100;
 /// Makes the audit.
 pub fn audit(objects: &Objects, question: Question<'_>) -> BootImageAudit {
     let knowledge = Knowledge::new(objects);
-    let release = question.release.or(kinds::given(&objects.release)).map(str::to_owned);
+    let release = question.release.or(objects.release.as_deref()).map(str::to_owned);
     let warnings = match question.policy {
         PolicyInput::Valid { policy, .. } => policy.warnings.iter().map(|warning| format!("policy: {warning}")).collect(),
         PolicyInput::Absent | PolicyInput::Invalid { .. } => Vec::new(),
@@ -368,9 +368,9 @@ fn remedy(
         knowledge.own_images(image, architecture).filter(|own| is_allowed(&ImageVersion::parse(&own.release))).collect();
     match own.as_slice() {
         [] => format!("set {field} to an image that the policy allows"),
-        [OwnImage { image: Some(name), release, .. }] => format!("set {field} to {name}: {}, this cluster's own", &**release),
+        [OwnImage { image: Some(name), release, .. }] => format!("set {field} to {name}: {release}, this cluster's own"),
         [own, ..] if own.image.is_none() => {
-            format!("upload {}, this cluster's own image (ConfigMap coreos-bootimages), and set {field} to it", &*own.release)
+            format!("upload {}, this cluster's own image (ConfigMap coreos-bootimages), and set {field} to it", own.release)
         }
         own => {
             format!(

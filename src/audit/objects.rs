@@ -1,22 +1,21 @@
-//! What the cluster's objects say (pure): lists and single objects, sorted by kind. An object whose fields are of other types than their API has
-//! is left out and named.
+//! What the cluster's objects say (pure): lists and single objects, sorted by kind. One is read at a time, and of it only what the audit needs is kept.
 
-use super::Unread;
-use super::image::Spec;
-use super::kinds::{
-    BootImageReport, ClusterVersion, ConfigMap, Host, Machine, MachineConfiguration, MachineSet, Metadata, Node, NodePool, Object, Skew,
-    TemplateSpec, Text,
-};
+use super::image::{self, Image};
+use super::kinds::{Host, Machine, MachineSet, Metadata, Node, NodePool, Report, list_at, skew, str_at, text_at};
 use super::stream::{OwnImage, own_images};
-use crate::text;
+use super::{ClusterSkew, Unread};
+use crate::node::kubeconfig::{Limits, read_yaml};
+use crate::text::printable;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The most objects that are read.
 const MAX_OBJECTS: usize = 200_000;
+
+/// The most that is read of a file of YAML: all ConfigMaps of a namespace, and in one of them the images of the cluster's release.
+const YAML: Limits = Limits { nodes: 1 << 18, marks: 1 << 20, excess: "is larger or deeper than is read" };
 
 /// Everything that was read.
 #[derive(Debug, Default)]
@@ -26,27 +25,21 @@ pub struct Objects {
     pub(super) cluster_api_sets: Vec<MachineSet>,
     pub(super) machines: Vec<Machine>,
     pub(super) cluster_api_machines: Vec<Machine>,
-    /// By kind, namespace and name.
-    pub(super) infrastructure: BTreeMap<(Text, Text, Text), Spec>,
+    /// What the Cluster API makes machines from, by kind, namespace and name.
+    pub(super) infrastructure: BTreeMap<(String, String, String), Image>,
     pub(super) node_pools: Vec<NodePool>,
     pub(super) hosts: Vec<Host>,
     pub(super) nodes: Vec<Node>,
-    pub(super) reports: Vec<BootImageReport>,
+    pub(super) reports: Vec<Report>,
     pub(super) own_images: Vec<OwnImage>,
-    pub(super) release: Option<Text>,
-    pub(super) skew: Option<Skew>,
+    /// The template of each failure domain on vSphere, by the domain's name.
+    pub(super) failure_domains: BTreeMap<String, String>,
+    pub(super) release: Option<String>,
+    pub(super) skew: Option<ClusterSkew>,
     /// Objects that could not be understood.
     pub(super) odd: Vec<Unread>,
-    count: usize,
-}
-
-/// What else a list says.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct ListMetadata {
-    /// What to ask for the next page with; empty at the end.
-    #[serde(rename = "continue")]
-    pub next: String,
+    /// How many were read, of whatever kind.
+    pub(super) count: usize,
 }
 
 /// What was to be a list of objects and is not.
@@ -55,125 +48,129 @@ pub enum ReadError {
     /// Not JSON, or cut off.
     #[error("is not a JSON object of the cluster: {0}")]
     Json(#[from] serde_json::Error),
+    /// Nor YAML.
+    #[error("is neither JSON nor YAML of the cluster: {0}; `oc get -o json` prints what is read")]
+    Yaml(String),
     /// More than is read.
     #[error("there are more than {MAX_OBJECTS} objects")]
     TooMany,
 }
 
-#[derive(Deserialize)]
-struct Head<'a> {
-    #[serde(default, rename = "apiVersion", borrow)]
-    api_version: Cow<'a, str>,
-    #[serde(default, borrow)]
-    kind: Cow<'a, str>,
-    #[serde(default, borrow)]
-    metadata: Option<&'a RawValue>,
-    #[serde(default, borrow)]
+/// An object or a list, its items unread.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Document<'a> {
+    api_version: Value,
+    kind: Value,
+    metadata: Value,
+    #[serde(borrow)]
     items: Option<Vec<&'a RawValue>>,
 }
 
 impl Objects {
-    /// Adds what a file says: objects and lists of them, one behind the other. Kinds that say nothing of boot images are passed over.
+    /// Adds what a file says: objects and lists of them, one behind the other, or one of these in YAML. Kinds that say nothing of boot images are
+    /// passed over.
     ///
     /// # Errors
-    /// It is not JSON, or more than is read. What stands before stays added.
-    pub fn add_file(&mut self, bytes: &[u8]) -> Result<(), ReadError> {
-        serde_json::Deserializer::from_slice(bytes)
-            .into_iter::<&RawValue>()
-            .try_for_each(|document| self.add_page(document?.get(), None).map(|_| ()))
+    /// It is neither, or more than is read. What stands before stays added.
+    pub fn add_file(&mut self, text: &str) -> Result<(), ReadError> {
+        if !text.trim_start().starts_with('{') {
+            return self.add_yaml(text);
+        }
+        let mut documents = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+        documents.try_for_each(|document| self.add_page(document?.get(), None).map(|_| ()))
     }
 
-    /// Adds one object or list, of this `apiVersion` and kind where that is known.
+    /// Adds one object or list in JSON, of this `apiVersion` and kind where that is known, and gives back what to ask for the next page with; empty at
+    /// the end.
     ///
     /// # Errors
     /// As [`Self::add_file`].
-    pub fn add_page(&mut self, document: &str, of: Option<(&str, &str)>) -> Result<ListMetadata, ReadError> {
-        let head: Head<'_> = serde_json::from_str(document)?;
-        let Some(items) = head.items else {
-            self.add(&head.api_version, &head.kind, document)?;
-            return Ok(ListMetadata::default());
+    pub fn add_page(&mut self, json: &str, of: Option<(&str, &str)>) -> Result<String, ReadError> {
+        let Document { api_version, kind, metadata, items } = serde_json::from_str(json)?;
+        let Some(items) = items else {
+            self.add(of, ("", ""), &serde_json::from_str(json)?)?;
+            return Ok(String::new());
         };
+        let of_items = of_items(&api_version, &kind);
         for item in items {
-            if let Some((api_version, kind)) = of {
-                self.add(api_version, kind, item.get())?;
-                continue;
-            }
-            let own: Head<'_> = serde_json::from_str(item.get())?;
-            // A `MachineSetList` as the API server sends it: only the list has a kind.
-            match own.kind.is_empty() {
-                true => self.add(&head.api_version, head.kind.strip_suffix("List").unwrap_or_default(), item.get())?,
-                false => self.add(&own.api_version, &own.kind, item.get())?,
-            }
+            self.add(of, of_items, &serde_json::from_str(item.get())?)?;
         }
-        Ok(head.metadata.map(|metadata| serde_json::from_str(metadata.get())).transpose()?.unwrap_or_default())
+        Ok(str_at(&metadata, "/continue").unwrap_or_default().to_owned())
+    }
+
+    /// Adds one object or list in YAML, as must-gather keeps them.
+    fn add_yaml(&mut self, text: &str) -> Result<(), ReadError> {
+        let document = &read_yaml(text, &YAML).map_err(ReadError::Yaml)?.0;
+        let null = Value::Null;
+        let field = |name: &str| document.get(name).unwrap_or(&null);
+        match field("items").as_array() {
+            Some(items) => items.iter().try_for_each(|item| self.add(None, of_items(field("apiVersion"), field("kind")), item)),
+            None if field("kind").is_null() => Err(ReadError::Yaml("has no kind".to_owned())),
+            None => self.add(None, ("", ""), document),
+        }
     }
 
     pub(super) fn has_cluster_api(&self) -> bool {
         !self.cluster_api_sets.is_empty()
     }
 
-    fn add(&mut self, api_version: &str, kind: &str, json: &str) -> Result<(), ReadError> {
+    /// Adds an object of this kind, else of its own, else of its list's.
+    fn add(&mut self, of: Option<(&str, &str)>, of_list: (&str, &str), object: &Value) -> Result<(), ReadError> {
         self.count += 1;
         if self.count > MAX_OBJECTS {
             return Err(ReadError::TooMany);
         }
+        let own = || str_at(object, "/kind").map(|kind| (str_at(object, "/apiVersion").unwrap_or_default(), kind));
+        let (api_version, kind) = of.or_else(own).unwrap_or(of_list);
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        if let Err(error) = self.add_kind(group, kind, json) {
-            #[derive(Deserialize)]
-            struct Named {
-                metadata: Metadata,
-            }
-            let name = serde_json::from_str(json).map(|Named { metadata }| format!("{}/{}", &*metadata.namespace, &*metadata.name));
-            let name = name.unwrap_or_else(|_| "without a name".to_owned());
+        if let Err(why) = self.add_kind(group, kind, object) {
             let hides_sets = kind.ends_with("Set") || kind == "NodePool";
-            self.odd.push(Unread {
-                what: text::printable(&format!("{kind} {name}")),
-                why: text::printable(&error.to_string()),
-                hides_sets,
-            });
+            let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
+            self.odd.push(Unread { what: what.trim_end().to_owned(), why, hides_sets });
         }
         Ok(())
     }
 
-    fn add_kind(&mut self, group: &str, kind: &str, json: &str) -> serde_json::Result<()> {
+    fn add_kind(&mut self, group: &str, kind: &str, object: &Value) -> Result<(), String> {
+        let name = str_at(object, "/metadata/name");
         match (group, kind) {
-            ("machine.openshift.io", "MachineSet") => self.machine_sets.push(serde_json::from_str(json)?),
-            ("machine.openshift.io", "ControlPlaneMachineSet") => self.control_planes.push(serde_json::from_str(json)?),
-            ("machine.openshift.io", "Machine") => self.machines.push(serde_json::from_str(json)?),
-            ("cluster.x-k8s.io", "MachineSet") => self.cluster_api_sets.push(serde_json::from_str(json)?),
-            ("cluster.x-k8s.io", "Machine") => self.cluster_api_machines.push(serde_json::from_str(json)?),
+            ("machine.openshift.io", "MachineSet") => self.machine_sets.push(MachineSet::of(object)),
+            ("machine.openshift.io", "ControlPlaneMachineSet") => self.control_planes.push(MachineSet::of(object)),
+            ("machine.openshift.io", "Machine") => self.machines.push(Machine::of(object)),
+            ("cluster.x-k8s.io", "MachineSet") => self.cluster_api_sets.push(MachineSet::of(object)),
+            ("cluster.x-k8s.io", "Machine") => self.cluster_api_machines.push(Machine::of(object)),
             ("infrastructure.cluster.x-k8s.io", _) => {
-                let (metadata, spec) = if kind.ends_with("Template") {
-                    let object: Object<TemplateSpec, IgnoredAny> = serde_json::from_str(json)?;
-                    (object.metadata, object.spec.template.spec)
-                } else {
-                    let object: Object<Spec, IgnoredAny> = serde_json::from_str(json)?;
-                    (object.metadata, object.spec)
+                let spec = if kind.ends_with("Template") { "/spec/template/spec" } else { "/spec" };
+                let Metadata { namespace, name, .. } = Metadata::of(object);
+                let image = image::of_spec(kind, object.pointer(spec).unwrap_or(&Value::Null));
+                self.infrastructure.insert((printable(kind), namespace, name), image);
+            }
+            ("hypershift.openshift.io", "NodePool") => self.node_pools.push(NodePool::of(object)),
+            ("metal3.io", "BareMetalHost") => self.hosts.extend(Host::of(object)),
+            ("", "Node") => self.nodes.push(Node::of(object)),
+            ("skewguard.dev", "BootImageReport") => self.reports.push(Report::of(object)),
+            ("config.openshift.io", "ClusterVersion") => self.release = text_at(object, "/status/desired/version"),
+            ("config.openshift.io", "Infrastructure") => {
+                // Of the template's path the control plane's operator keeps the last part.
+                let template = |domain| {
+                    let template = text_at(domain, "/topology/template")?;
+                    Some((text_at(domain, "/name")?, template.rsplit('/').next()?.to_owned()))
                 };
-                let kind = Text(text::printable(kind));
-                self.infrastructure.insert((kind.clone(), metadata.namespace, metadata.name), spec.of_kind(kind));
+                self.failure_domains.extend(list_at(object, "/spec/platformSpec/vsphere/failureDomains").iter().filter_map(template));
             }
-            ("hypershift.openshift.io", "NodePool") => self.node_pools.push(serde_json::from_str(json)?),
-            ("metal3.io", "BareMetalHost") => self.hosts.push(serde_json::from_str(json)?),
-            ("", "Node") => self.nodes.push(serde_json::from_str(json)?),
-            ("skewguard.dev", "BootImageReport") => self.reports.push(serde_json::from_str(json)?),
-            ("config.openshift.io", "ClusterVersion") => {
-                self.release = serde_json::from_str::<ClusterVersion>(json)?.status.desired.version;
+            ("operator.openshift.io", "MachineConfiguration") if name == Some("cluster") => self.skew = skew(object),
+            ("", "ConfigMap") if name == Some("coreos-bootimages") => {
+                self.own_images = own_images(object).map_err(|error| printable(&error.to_string()))?;
             }
-            ("operator.openshift.io", "MachineConfiguration") => {
-                let object: MachineConfiguration = serde_json::from_str(json)?;
-                if &*object.metadata.name == "cluster" {
-                    self.skew = object.status.boot_image_skew_enforcement_status;
-                }
-            }
-            ("", "ConfigMap") => {
-                let ConfigMap { metadata, data } = serde_json::from_str(json)?;
-                if &*metadata.name == "coreos-bootimages" {
-                    self.own_images = own_images(&data)?;
-                }
-            }
-            _ => {}
+            _ => return Ok(()),
         }
-        Ok(())
+        name.map(|_| ()).ok_or_else(|| "has no name".to_owned())
     }
+}
+
+/// The `apiVersion` and kind of a list's items, by its own: a `MachineSetList` as the API server sends it has items without either.
+fn of_items<'a>(api_version: &'a Value, kind: &'a Value) -> (&'a str, &'a str) {
+    let kind = kind.as_str().and_then(|kind| kind.strip_suffix("List")).unwrap_or_default();
+    (api_version.as_str().unwrap_or_default(), kind)
 }

@@ -1,20 +1,20 @@
 //! What makes nodes: sets of machines of both APIs, node pools, and machines, hosts and nodes without a set (pure).
 
-use super::KnownBy;
 use super::image::Image;
-use super::kinds::{Machine, MachineSet, Node, NodePool, Text, given};
-use super::known::{Knowledge, Known, Made, image_of, of_newest, version_of};
+use super::kinds::{Machine, MachineSet, Metadata, Node, NodePool};
+use super::known::{Knowledge, Known, Made, image_of, of_newest};
 use super::objects::Objects;
 use std::collections::{BTreeMap, BTreeSet};
 
 const MACHINE_API: &str = "machine.openshift.io";
 const CLUSTER_API: &str = "cluster.x-k8s.io";
+const HYPERSHIFT: &str = "hypershift.openshift.io";
 
 /// A node pool's image field.
 pub(super) const RELEASE_IMAGE: &str = "spec.release.image";
 
 /// One of them, and what is known of its next node's image.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Set {
     pub(super) kind: &'static str,
     pub(super) group: &'static str,
@@ -33,27 +33,34 @@ pub(super) struct Set {
     pub(super) notes: Vec<String>,
 }
 
+impl Set {
+    fn named(self, metadata: &Metadata) -> Self {
+        Self { namespace: metadata.namespace.clone(), name: metadata.name.clone(), ..self }
+    }
+
+    /// Adds what is known of its image.
+    fn known_by(mut self, knowledge: &Knowledge<'_>) -> Self {
+        self.known = knowledge.of_image(&self.image, self.architecture.as_deref(), &mut self.notes);
+        self
+    }
+}
+
 /// All of them.
 pub(super) fn sets(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
     let mut all = Vec::new();
-    let name = |set: &MachineSet| set.metadata.name.clone();
     // Where the two APIs mirror each other, one of them has the say.
-    let is_authoritative = |set: &MachineSet| given(&set.status.authoritative_api) != Some("ClusterAPI");
-    let by_machine_api: BTreeSet<_> = objects.machine_sets.iter().filter(|set| is_authoritative(set)).map(name).collect();
-    let mirrored: BTreeSet<_> = objects.cluster_api_sets.iter().map(name).collect();
-    for set in objects.machine_sets.iter().filter(|set| is_authoritative(set) || !mirrored.contains(&set.metadata.name)) {
+    let by_machine_api: BTreeSet<_> = objects.machine_sets.iter().filter(|set| !set.is_mirror).map(|set| &set.metadata.name).collect();
+    let mirrored: BTreeSet<_> = objects.cluster_api_sets.iter().map(|set| &set.metadata.name).collect();
+    for set in objects.machine_sets.iter().filter(|set| !set.is_mirror || !mirrored.contains(&set.metadata.name)) {
         all.push(machine_set(objects, knowledge, set, MACHINE_API));
     }
-    for set in &objects.cluster_api_sets {
-        // A node pool's is part of that, and a MachineDeployment leaves its former sets behind.
-        let of_pool = set.metadata.annotations.node_pool.is_some();
-        let is_former =
-            set.spec.replicas == Some(0) && set.metadata.owner_references.iter().any(|owner| &*owner.kind == "MachineDeployment");
-        if !of_pool && !is_former && !by_machine_api.contains(&set.metadata.name) {
+    // A node pool's is part of that.
+    for set in objects.cluster_api_sets.iter().filter(|set| set.node_pool.is_none() && !set.is_former) {
+        if !by_machine_api.contains(&set.metadata.name) {
             all.push(machine_set(objects, knowledge, set, CLUSTER_API));
         }
     }
-    all.extend(objects.control_planes.iter().map(|set| control_plane(objects, knowledge, set)));
+    all.extend(objects.control_planes.iter().flat_map(|set| control_plane(objects, knowledge, set)));
     all.extend(objects.node_pools.iter().map(|pool| node_pool(objects, knowledge, pool)));
     all.extend(single_machines(knowledge));
     all.extend(hosts(objects, knowledge));
@@ -61,166 +68,116 @@ pub(super) fn sets(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
     all
 }
 
-fn is_owned_by(machine: &Machine, kind: &str, name: Option<&str>) -> bool {
-    machine.metadata.owner_references.iter().any(|owner| &*owner.kind == kind && name.is_none_or(|name| &*owner.name == name))
-}
-
 fn machine_set(objects: &Objects, knowledge: &Knowledge<'_>, set: &MachineSet, group: &'static str) -> Set {
-    let template = &set.spec.template.spec;
+    let Metadata { namespace, name, .. } = &set.metadata;
     let is_member = |made: &&Made<'_>| {
-        made.group == group
-            && made.machine.metadata.namespace == set.metadata.namespace
-            && is_owned_by(made.machine, "MachineSet", Some(&set.metadata.name))
+        made.group == group && made.machine.metadata.namespace == *namespace && made.machine.is_owned_by("MachineSet", Some(name))
     };
-    let image = image_of(objects, &set.metadata.namespace, template);
     let path = if group == MACHINE_API { "spec.template.spec.providerSpec.value." } else { "infrastructureRef spec.template.spec." };
-    let members = knowledge.machines.iter().filter(is_member);
-    Set { path, ..of_machines("MachineSet", group, set, image, members, knowledge) }
+    let of_set = Set { kind: "MachineSet", group, path, image: image_of(objects, namespace, &set.source), ..Set::default() };
+    of_machines(of_set, set, knowledge.machines.iter().filter(is_member), knowledge)
 }
 
-fn control_plane(objects: &Objects, knowledge: &Knowledge<'_>, set: &MachineSet) -> Set {
-    let image = image_of(objects, &set.metadata.namespace, &set.spec.template.control_plane.spec);
-    let image = Image { pool: Some(image.pool.clone().unwrap_or_else(|| "master".to_owned())), ..image };
-    let members = knowledge.machines.iter().filter(|made| is_owned_by(made.machine, "ControlPlaneMachineSet", Some(&set.metadata.name)));
-    let mut set_of = of_machines("ControlPlaneMachineSet", MACHINE_API, set, image, members, knowledge);
-    set_of.path = "spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.";
-    if given(&set.spec.state) == Some("Inactive") {
-        set_of.notes.push("Inactive: it makes no Machine until it is activated".to_owned());
+/// A control plane's set; where its failure domains name the template, one for each template.
+fn control_plane(objects: &Objects, knowledge: &Knowledge<'_>, set: &MachineSet) -> Vec<Set> {
+    let image = image_of(objects, &set.metadata.namespace, &set.source);
+    let image = Image { pool: image.pool.or_else(|| Some("master".to_owned())), ..image };
+    let mut domains: BTreeMap<Option<&String>, Vec<&str>> = BTreeMap::new();
+    for name in &set.failure_domains {
+        domains.entry(objects.failure_domains.get(name)).or_default().push(name);
     }
-    set_of
-}
-
-fn of_machines<'a>(
-    kind: &'static str,
-    group: &'static str,
-    set: &MachineSet,
-    image: Image,
-    members: impl Iterator<Item = &'a Made<'a>>,
-    knowledge: &Knowledge<'_>,
-) -> Set {
-    let architecture = given(&set.metadata.annotations.capacity_labels).and_then(architecture);
-    let mut notes = Vec::new();
-    let known = knowledge.of_image(&image, architecture.as_deref(), &mut notes);
-    Set {
-        kind,
-        group,
-        namespace: set.metadata.namespace.to_string(),
-        name: set.metadata.name.to_string(),
-        replicas: set.spec.replicas,
-        architecture,
-        image,
-        path: "",
-        known,
-        release: None,
-        nodes: members.filter_map(|made| knowledge.node_of(made.machine)).map(version).collect(),
-        notes,
+    let of_domains = |(template, names): (Option<&String>, Vec<&str>)| {
+        let why_not = template.is_none().then_some("the template of its failure domain was not read");
+        let image = Image { field: Some("failureDomains[].topology.template"), value: template.cloned(), why_not, ..image.clone() };
+        ("Infrastructure cluster, spec.platformSpec.vsphere.", image, Some(format!("failure domain {}", some_of(&names))))
+    };
+    let mut ways: Vec<_> = domains.into_iter().map(of_domains).collect();
+    if ways.is_empty() {
+        ways.push(("spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.", image, None));
     }
+    let templates: Vec<Option<String>> = ways.iter().map(|(_, image, _)| image.value.clone()).collect();
+    let to_set = |(n, (path, image, note)): (usize, (&'static str, Image, Option<String>))| {
+        let template = image.value.clone();
+        let is_here = |made: &&Made<'_>| {
+            let value = &made.image.value;
+            // A machine that is of none of the templates counts with the first.
+            made.machine.is_owned_by("ControlPlaneMachineSet", Some(&set.metadata.name))
+                && (*value == template || n == 0 && !templates.contains(value))
+        };
+        let inactive = set.is_inactive.then(|| "Inactive: it makes no Machine until it is activated".to_owned());
+        let notes = inactive.into_iter().chain(note).collect();
+        let of_set = Set { kind: "ControlPlaneMachineSet", group: MACHINE_API, path, image, notes, ..Set::default() };
+        of_machines(of_set, set, knowledge.machines.iter().filter(is_here), knowledge)
+    };
+    ways.into_iter().enumerate().map(to_set).collect()
 }
 
-fn version(node: &Node) -> Option<String> {
-    version_of(node).map(|version| version.text().to_owned())
-}
-
-/// `x86_64` of `kubernetes.io/arch=amd64,topology.ebs.csi.aws.com/zone=us-east-1a`.
-fn architecture(labels: &str) -> Option<String> {
-    let arch = labels.split(',').find_map(|label| label.trim().strip_prefix("kubernetes.io/arch="))?;
-    Some(of_go(arch).to_owned())
-}
-
-/// From Go's name of an architecture to that of the stream metadata.
-fn of_go(arch: &str) -> &str {
-    match arch {
-        "amd64" => "x86_64",
-        "arm64" => "aarch64",
-        other => other,
-    }
+/// Adds what the set and its machines say.
+fn of_machines<'a>(of_set: Set, set: &MachineSet, members: impl Iterator<Item = &'a Made<'a>>, knowledge: &Knowledge<'_>) -> Set {
+    let mut of_set = of_set.named(&set.metadata);
+    of_set.replicas = set.replicas;
+    of_set.architecture.clone_from(&set.architecture);
+    of_set.nodes = members.filter_map(|made| knowledge.node_of(made.machine)).map(Node::version_text).collect();
+    of_set.known_by(knowledge)
 }
 
 /// A node pool's image is that of its release, which its machines' templates name where they are read; the release itself says no version.
 fn node_pool(objects: &Objects, knowledge: &Knowledge<'_>, pool: &NodePool) -> Set {
-    let full_name = format!("{}/{}", &*pool.metadata.namespace, &*pool.metadata.name);
-    let of_pool = |set: &&MachineSet| given(&set.metadata.annotations.node_pool) == Some(&full_name) && set.spec.replicas != Some(0);
-    let images: Vec<Image> = objects
-        .cluster_api_sets
-        .iter()
-        .filter(of_pool)
-        .map(|set| image_of(objects, &set.metadata.namespace, &set.spec.template.spec))
-        .collect();
-    let release_image = Image {
-        field: Some(RELEASE_IMAGE),
-        value: given(&pool.spec.release.image).map(str::to_owned),
-        why_not: Some("a release image does not say which boot image is in it"),
-        ..Image::default()
-    };
-    let mut image = match (pool.spec.platform.aws.as_ref().and_then(|aws| given(&aws.ami)), images.as_slice()) {
+    let full_name = pool.metadata.full_name();
+    let of_pool = |set: &&MachineSet| set.node_pool.as_ref() == Some(&full_name) && set.replicas != Some(0);
+    let sets = objects.cluster_api_sets.iter().filter(of_pool);
+    let images: Vec<Image> = sets.map(|set| image_of(objects, &set.metadata.namespace, &set.source)).collect();
+    let mut image = match (&pool.ami, images.as_slice()) {
         (Some(ami), _) => {
-            Image { platform: Some("aws"), field: Some("spec.platform.aws.ami"), value: Some(ami.to_owned()), ..Image::default() }
+            Image { platform: Some("aws"), field: Some("spec.platform.aws.ami"), value: Some(ami.clone()), ..Image::default() }
         }
         // What to change is the release, whatever the template then says.
         (None, [image]) if image.value.is_some() => Image { field: Some(RELEASE_IMAGE), ..image.clone() },
-        (None, _) => release_image,
+        (None, _) => Image {
+            field: Some(RELEASE_IMAGE),
+            value: pool.release_image.clone(),
+            why_not: Some("a release image does not say which boot image is in it"),
+            ..Image::default()
+        },
     };
-    image.pool = Some(pool.metadata.name.to_string());
-    let architecture = given(&pool.spec.arch).map(|arch| of_go(arch).to_owned());
-    let mut notes = Vec::new();
-    let known = knowledge.of_image(&image, architecture.as_deref(), &mut notes);
-    let platform = given(&pool.spec.platform.r#type);
-    notes.extend(platform.filter(|_| image.platform.is_none()).map(|platform| format!("platform {platform}")));
-    let nodes = objects.nodes.iter().filter(|node| given(&node.metadata.labels.node_pool) == Some(&*pool.metadata.name));
-    Set {
+    image.pool = Some(pool.metadata.name.clone());
+    let is_unknown = image.platform.is_none();
+    let nodes = objects.nodes.iter().filter(|node| node.node_pool.as_ref() == Some(&pool.metadata.name));
+    let set = Set {
         kind: "NodePool",
-        group: "hypershift.openshift.io",
-        namespace: pool.metadata.namespace.to_string(),
-        name: pool.metadata.name.to_string(),
-        replicas: pool.spec.replicas,
-        architecture,
+        group: HYPERSHIFT,
+        replicas: pool.replicas,
+        architecture: pool.architecture.clone(),
         image,
-        path: "",
-        known,
-        release: given(&pool.status.version).map(str::to_owned),
-        nodes: nodes.map(version).collect(),
-        notes,
-    }
-}
-
-/// A set for what has none: objects that have their image, and so their fate, in common.
-fn loose(kind: &'static str, group: &'static str, namespace: &str, name: String, image: Image) -> Set {
-    Set {
-        kind,
-        group,
-        namespace: namespace.to_owned(),
-        name,
-        replicas: None,
-        architecture: None,
-        image,
-        path: "",
-        known: None,
-        release: None,
-        nodes: Vec::new(),
-        notes: Vec::new(),
-    }
+        release: pool.release.clone(),
+        nodes: nodes.map(Node::version_text).collect(),
+        notes: pool.platform.iter().filter(|_| is_unknown).map(|platform| format!("platform {platform}")).collect(),
+        ..Set::default()
+    };
+    set.named(&pool.metadata).known_by(knowledge)
 }
 
 /// Machines that no set owns, such as a control plane's without a ControlPlaneMachineSet: by role and image.
 fn single_machines(knowledge: &Knowledge<'_>) -> Vec<Set> {
     let mut groups: BTreeMap<_, Vec<&Made<'_>>> = BTreeMap::new();
-    let is_single = |made: &&Made<'_>| {
-        made.group == MACHINE_API
-            && !is_owned_by(made.machine, "MachineSet", None)
-            && !is_owned_by(made.machine, "ControlPlaneMachineSet", None)
-    };
-    for made in knowledge.machines.iter().filter(is_single) {
-        let role = given(&made.machine.metadata.labels.role).unwrap_or("no role");
-        groups.entry((&made.machine.metadata.namespace, role, made.image.value.clone())).or_default().push(made);
+    let is_owned = |machine: &Machine| machine.is_owned_by("MachineSet", None) || machine.is_owned_by("ControlPlaneMachineSet", None);
+    for made in knowledge.machines.iter().filter(|made| made.group == MACHINE_API && !is_owned(made.machine)) {
+        let role = made.machine.role.as_deref().unwrap_or("no role");
+        groups.entry((&made.machine.metadata.namespace, role, made.image.value.as_deref())).or_default().push(made);
     }
-    let to_set = |((namespace, role, _), made): ((&Text, &str, _), Vec<&Made<'_>>)| {
-        let image = made.first().map(|made| made.image.clone()).unwrap_or_default();
-        let names: Vec<&str> = made.iter().map(|made| &*made.machine.metadata.name).collect();
-        let mut set = loose("Machine", MACHINE_API, namespace, format!("{role}: {}", some_of(&names)), image);
-        set.path = "spec.providerSpec.value.";
-        set.nodes = made.iter().filter_map(|made| knowledge.node_of(made.machine)).map(version).collect();
-        set.known = knowledge.of_image(&set.image, None, &mut set.notes);
-        set
+    let to_set = |((namespace, role, _), made): ((&String, &str, _), Vec<&Made<'_>>)| {
+        let names: Vec<&str> = made.iter().map(|made| made.machine.metadata.name.as_str()).collect();
+        let set = Set {
+            kind: "Machine",
+            group: MACHINE_API,
+            namespace: namespace.clone(),
+            name: format!("{role}: {}", some_of(&names)),
+            path: "spec.providerSpec.value.",
+            image: made.first().map(|made| made.image.clone()).unwrap_or_default(),
+            nodes: made.iter().filter_map(|made| knowledge.node_of(made.machine)).map(Node::version_text).collect(),
+            ..Set::default()
+        };
+        set.known_by(knowledge)
     };
     groups.into_iter().map(to_set).collect()
 }
@@ -231,63 +188,50 @@ pub(super) fn some_of(names: &[&str]) -> String {
     if names.len() > 2 { format!("{shown} and {} more", names.len() - 2) } else { shown }
 }
 
-/// Hosts that are installed from an image of their own, and not for a Machine: by that image.
+/// Hosts that are installed from an image of their own: by that image.
 fn hosts(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
     let mut groups: BTreeMap<_, Vec<&str>> = BTreeMap::new();
     for host in &objects.hosts {
-        let is_consumed = host.spec.consumer_ref.as_ref().is_some_and(|consumer| &*consumer.kind == "Machine");
-        if let Some(url) = host.spec.image.as_ref().and_then(|image| given(&image.url)).filter(|_| !is_consumed) {
-            groups.entry((&*host.metadata.namespace, url)).or_default().push(&host.metadata.name);
-        }
+        groups.entry((&host.metadata.namespace, &host.url)).or_default().push(&host.metadata.name);
     }
-    let to_set = |((namespace, url), names): ((&str, &str), Vec<&str>)| {
-        let image = Image { platform: Some("metal"), field: Some("spec.image.url"), value: Some(url.to_owned()), ..Image::default() };
-        let mut set = loose("BareMetalHost", "metal3.io", namespace, some_of(&names), image);
-        set.known = knowledge.of_image(&set.image, None, &mut set.notes);
-        set
+    let to_set = |((namespace, url), names): ((&String, &String), Vec<&str>)| {
+        let image = Image { platform: Some("metal"), field: Some("spec.image.url"), value: Some(url.clone()), ..Image::default() };
+        let set =
+            Set { kind: "BareMetalHost", group: "metal3.io", namespace: namespace.clone(), name: some_of(&names), image, ..Set::default() };
+        set.known_by(knowledge)
     };
     groups.into_iter().map(to_set).collect()
 }
 
 /// Nodes that no Machine stands for, by pool. How the next one is made stands nowhere; the newest one is the best there is to go by.
 fn nodes_without_machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
-    let with_machine: BTreeSet<&str> =
-        knowledge.machines.iter().filter_map(|made| Some(&*made.machine.status.node_ref.as_ref()?.name)).collect();
-    let pools: BTreeSet<&str> = objects.node_pools.iter().map(|pool| &*pool.metadata.name).collect();
-    let mut groups: BTreeMap<(&'static str, String), Vec<&Node>> = BTreeMap::new();
-    for node in &objects.nodes {
-        let metadata = &node.metadata;
-        let of_pool = given(&metadata.labels.node_pool);
-        if metadata.annotations.machine.is_some()
-            || with_machine.contains(&*metadata.name)
-            || of_pool.is_some_and(|pool| pools.contains(pool))
-        {
-            continue;
-        }
-        let group = match of_pool {
-            Some(pool) => ("NodePool", pool.to_owned()),
-            None => ("MachineConfigPool", pool_of(node).unwrap_or_else(|| "no pool".to_owned())),
+    let with_machine: BTreeSet<&str> = knowledge.machines.iter().filter_map(|made| made.machine.node.as_deref()).collect();
+    let pools: BTreeSet<&String> = objects.node_pools.iter().map(|pool| &pool.metadata.name).collect();
+    let mut groups: BTreeMap<_, Vec<&Node>> = BTreeMap::new();
+    let is_loose = |node: &&Node| {
+        !node.has_machine
+            && !with_machine.contains(node.metadata.name.as_str())
+            && node.node_pool.as_ref().is_none_or(|pool| !pools.contains(pool))
+    };
+    for node in objects.nodes.iter().filter(is_loose) {
+        let group = match (&node.node_pool, &node.pool) {
+            (Some(pool), _) => ("NodePool", HYPERSHIFT, pool.as_str()),
+            (None, pool) => ("MachineConfigPool", "machineconfiguration.openshift.io", pool.as_deref().unwrap_or("no pool")),
         };
         groups.entry(group).or_default().push(node);
     }
-    let to_set = |((kind, pool), nodes): ((&'static str, String), Vec<&Node>)| {
-        let group = if kind == "NodePool" { "hypershift.openshift.io" } else { "machineconfiguration.openshift.io" };
+    let to_set = |((kind, group, pool), nodes): ((_, _, &str), Vec<&Node>)| {
         let why_not = Some("no Machine stands for its nodes, and none of them has a label");
-        let image = Image { pool: Some(pool.clone()), why_not, ..Image::default() };
-        let mut set = loose(kind, group, "", pool, image);
-        set.known = of_newest(nodes.iter().copied(), &mut Vec::new()).map(|known| Known { by: KnownBy::Node, ..known });
-        set.notes.push("made without the Machine API: judged as if the next node were made like the newest one".to_owned());
-        set.nodes = nodes.into_iter().map(version).collect();
-        set
+        Set {
+            kind,
+            group,
+            name: pool.to_owned(),
+            image: Image { pool: Some(pool.to_owned()), why_not, ..Image::default() },
+            known: of_newest(nodes.iter().copied(), &mut Vec::new()),
+            nodes: nodes.into_iter().map(Node::version_text).collect(),
+            notes: vec!["made without the Machine API: judged as if the next node were made like the newest one".to_owned()],
+            ..Set::default()
+        }
     };
     groups.into_iter().map(to_set).collect()
-}
-
-/// `worker` of `rendered-worker-0123456789abcdef0123456789abcdef`, else by the node's role.
-fn pool_of(node: &Node) -> Option<String> {
-    let config = given(&node.metadata.annotations.current_config);
-    let rendered = config.and_then(|config| config.strip_prefix("rendered-")?.rsplit_once('-')).map(|(pool, _)| pool.to_owned());
-    let labels = &node.metadata.labels;
-    let roles = [(&labels.master, "master"), (&labels.worker, "worker")];
-    rendered.or_else(|| roles.into_iter().find(|(label, _)| label.is_some()).map(|(_, pool)| pool.to_owned()))
 }

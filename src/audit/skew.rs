@@ -1,6 +1,5 @@
 //! The oldest boot image in use, and what the Machine Config Operator takes for it (pure).
 
-use super::kinds::{Skew, given};
 use super::sets::some_of;
 use super::{ClusterSkew, Oldest};
 use crate::verdict::BootImageStatus;
@@ -43,18 +42,11 @@ fn fits_rhcos_version(text: &str) -> bool {
 }
 
 /// What the cluster says of itself, against what was found.
-pub(super) fn cluster(skew: &Skew, found: Option<&ImageVersion>) -> ClusterSkew {
-    let versions = skew.manual.as_ref().or(skew.automatic.as_ref()).cloned().unwrap_or_default();
-    let (rhcos, ocp) = (given(&versions.rhcos_version), given(&versions.ocp_version));
-    let older_in_use = found.and_then(|found| match (rhcos, ocp.and_then(|ocp| ocp.parse::<Release>().ok())) {
-        (Some(rhcos), _) => Some(compare_images(found, &ImageVersion::parse(rhcos))? == Ordering::Less),
-        (None, Some(said)) => Some(found.ocp()?.counted() < said.minor.counted()),
-        (None, None) => None,
+pub(super) fn cluster(said: &ClusterSkew, found: Option<&ImageVersion>) -> ClusterSkew {
+    let ocp = || said.ocp_version.as_ref()?.parse::<Release>().ok();
+    let older_in_use = found.and_then(|found| match &said.rhcos_version {
+        Some(rhcos) => Some(compare_images(found, &ImageVersion::parse(rhcos))? == Ordering::Less),
+        None => Some(found.ocp()?.counted() < ocp()?.minor.counted()),
     });
-    ClusterSkew {
-        mode: given(&skew.mode).unwrap_or("unknown").to_owned(),
-        rhcos_version: rhcos.map(str::to_owned),
-        ocp_version: ocp.map(str::to_owned),
-        older_in_use,
-    }
+    ClusterSkew { older_in_use, ..said.clone() }
 }

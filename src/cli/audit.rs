@@ -1,7 +1,7 @@
 //! `skewguard audit`: what a policy would refuse in a whole cluster. Reads, prints, changes nothing.
 
 use super::{Exit, Failure, Io, TextOrJson};
-use crate::audit::fetch::{self, INFRASTRUCTURE, MAX_ANSWER, NoReply, RESOURCES, Reply, Server, fetch};
+use crate::audit::fetch::{self, MAX_ANSWER, NoReply, Reply, Server, fetch};
 use crate::audit::kubeconfig::Source;
 use crate::audit::{Objects, Question, Unread, audit, text};
 use crate::node::Root;
@@ -33,9 +33,11 @@ Examples:
   skewguard audit --policy policy.json --output json |
     jq -r '.sets[] | select(.action == \"Block\") | .name'
 
-For a cluster that cannot be reached from here, or a must-gather:
+For a cluster that cannot be reached from here:
   skewguard audit --print-commands >gather.sh
-  skewguard audit --policy policy.json --from objects/*.json")]
+  skewguard audit --policy policy.json --from objects/*.json
+
+For a must-gather: docs/audit.md.")]
 pub(super) struct Args {
     /// The policy to try; it is judged as if its mode were Enforce.
     #[arg(long, value_name = "FILE", required_unless_present = "print_commands")]
@@ -43,7 +45,7 @@ pub(super) struct Args {
     /// Release to ask about, such as the one to upgrade to. Default: the cluster's own.
     #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
     target: Option<String>,
-    /// What `oc get -o json` printed, or must-gather's like it; - is standard input.
+    /// What `oc get -o json` printed, or YAML files of a must-gather; - is standard input.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
     from: Vec<PathBuf>,
     /// The kubeconfig to use, instead of those that oc finds.
@@ -68,7 +70,7 @@ fn parse_release(text: &str) -> Result<String, String> {
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let Some(policy) = &args.policy else {
-        io.out.write_all(commands().as_bytes())?;
+        io.out.write_all(fetch::commands().as_bytes())?;
         return Ok(Exit::Done);
     };
     let policy = policy_file(policy)?;
@@ -98,25 +100,6 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         0 => Exit::Done,
         _ => Exit::Refused,
     })
-}
-
-/// What gathers the objects, for a shell. What the cluster does not have leaves no file.
-fn commands() -> String {
-    let mut script = "mkdir -p objects\n".to_owned();
-    for fetch::Resource { group, plural, one, .. } in RESOURCES {
-        let resource = if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") };
-        let which = match one {
-            None => "-A".to_owned(),
-            Some((None, name)) => name.to_owned(),
-            Some((Some(namespace), name)) => format!("-n {namespace} {name}"),
-        };
-        script += &format!("oc get {resource} {which} -o json >objects/{resource}.json || rm objects/{resource}.json\n");
-    }
-    script += &format!(
-        "for resource in $(oc api-resources --api-group={INFRASTRUCTURE} -o name | grep -E 'machines\\.|machinetemplates\\.'); do\n  \
-         oc get $resource -A -o json >objects/$resource.json || rm objects/$resource.json\ndone\n"
-    );
-    script
 }
 
 /// The API server, over the report's transport.
@@ -167,10 +150,11 @@ fn policy_file(path: &Path) -> Result<PolicyInput, Failure> {
 
 fn read(path: &Path, objects: &mut Objects) -> Result<(), String> {
     let bytes = read_file(path, MAX_FILE)?;
-    if bytes.trim_ascii().is_empty() {
+    let text = std::str::from_utf8(&bytes).map_err(|_| "is not UTF-8")?;
+    if text.trim().is_empty() {
         return Err("is empty".to_owned());
     }
-    objects.add_file(&bytes).map_err(|error| printable(&error.to_string()))
+    objects.add_file(text).map_err(|error| printable(&error.to_string()))
 }
 
 fn read_file(path: &Path, max: u64) -> Result<Vec<u8>, String> {

@@ -12,7 +12,7 @@ pub use parse::parse;
 pub use server::Server;
 
 #[cfg(feature = "author")]
-pub(crate) use yaml::{Tree, read as read_tree};
+pub(crate) use yaml::{Limits, Tree, read as read_tree, read_yaml};
 
 use super::{FileError, Root};
 use std::fmt;

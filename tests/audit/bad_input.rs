@@ -18,9 +18,18 @@ fn a_file_that_is_cut_off_is_named_and_never_called_good() {
 fn what_is_no_list_of_objects_is_said_to_be_none() {
     for (text, why) in [
         ("", "is empty"),
-        ("apiVersion: v1\nkind: List\n", "is not a JSON object of the cluster"),
-        ("17", "is not a JSON object of the cluster"),
-        (&"[".repeat(100_000), "is not a JSON object of the cluster"),
+        ("{17}", "is not a JSON object of the cluster: key must be a string at line 1 column 2"),
+        (
+            &format!("{{\"metadata\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000)),
+            "is not a JSON object of the cluster: recursion limit exceeded",
+        ),
+        ("17", "is neither JSON nor YAML of the cluster: has no kind; `oc get -o json` prints what is read\n"),
+        ("- kind: Node\n", "is neither JSON nor YAML of the cluster: has no kind"),
+        ("kind: Node\nmetadata: {name: x", "is neither JSON nor YAML of the cluster: is not valid YAML ("),
+        ("kind: Node\nspec: &a {}\nstatus: *a\n", "has a YAML alias, which is not supported: line 3, column 9"),
+        ("kind: Node\n---\nkind: Node\n", "has a second YAML document: line 2, column 1"),
+        (&format!("kind: Node\nspec: {}", "[".repeat(100_000)), "is not valid YAML (recursion limit exceeded): line 2, column "),
+        (&format!("kind: Node\nspec: [{}]\n", "a,".repeat(1 << 20)), "is larger or deeper than is read"),
         (&format!("{{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[{}{{}}]}}", "{},".repeat(200_000)), "more than 200000 objects"),
     ] {
         let (out, err, exit) = audit_text(text, &[]);

@@ -42,6 +42,23 @@ fn every_platform_word_for_word() {
     }
 }
 
+/// The command of docs/audit.md, word for word, on the folders and files of a must-gather.
+#[test]
+fn a_must_gather_is_read() {
+    let docs = std::fs::read_to_string("docs/audit.md").unwrap();
+    let command = docs.split("```").find(|block| block.contains("find must-gather.local")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let data = std::path::absolute("tests/data/audit").unwrap();
+    let script = format!(
+        "cp -r {data}/must-gather.local.1 {data}/policy.json .; skewguard() {{ {} \"$@\"; }}\n{command}",
+        env!("CARGO_BIN_EXE_skewguard"),
+        data = data.display(),
+    );
+    let output = std::process::Command::new("sh").args(["-c", &script]).current_dir(dir.path()).output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(3), ""));
+    expect("must-gather.txt", &String::from_utf8(output.stdout).unwrap());
+}
+
 fn json(from: &str, more: &[&str]) -> Value {
     let (out, _, _) = audit(&[&["--policy", POLICY, "--output", "json", "--from", from], more].concat());
     serde_json::from_str(&out).unwrap()

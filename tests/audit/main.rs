@@ -12,6 +12,7 @@ mod bad_input;
 mod fixtures;
 mod kubeconfigs;
 mod served;
+mod terminal;
 mod unknown;
 
 use skewguard::cli::{Exit, Io};

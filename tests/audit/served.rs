@@ -14,13 +14,13 @@ fn objects(name: &str) -> Vec<Value> {
 }
 
 /// A server with these objects, and an administrator's kubeconfig for it.
-struct Served {
+pub(crate) struct Served {
     server: ApiServer,
     _dir: tempfile::TempDir,
-    kubeconfig: PathBuf,
+    pub(crate) kubeconfig: PathBuf,
 }
 
-fn serve(lists: Lists, options: Options) -> Served {
+pub(crate) fn serve(lists: Lists, options: Options) -> Served {
     let server = ApiServer::start(Options { lists, ..options });
     let dir = tempfile::tempdir().unwrap();
     let kubeconfig = dir.path().join("config");
@@ -131,7 +131,7 @@ fn a_server_that_cannot_be_asked_is_an_error() {
 }
 
 /// Machines, nodes and sets of a large cluster; every node as large as nodes are.
-fn fleet(nodes: usize, sets: usize) -> Vec<Value> {
+pub(crate) fn fleet(nodes: usize, sets: usize) -> Vec<Value> {
     let spec = |set: usize| json!({ "kind": "AWSMachineProviderConfig", "ami": { "id": format!("ami-{set:017}") }, "userDataSecret": { "name": "worker-user-data" } });
     let managed: Vec<Value> = (0..5).map(|n| json!({ "manager": format!("m{n}"), "operation": "Update", "fieldsV1": { "f:metadata": { "f:labels": { "x".repeat(100): {} } } } })).collect();
     let mut all = Vec::new();

@@ -9,11 +9,25 @@ use zeroize::Zeroize;
 
 /// Most levels of nesting; a kubeconfig needs five.
 const MAX_DEPTH: usize = 32;
-/// Most scalars, sequences and mappings together.
-const MAX_NODES: usize = 10_000;
-/// Most punctuation characters, not counting those of base64, names and URLs. They bound the number of tokens before the parser runs: it
-/// keeps every token of a flow sequence in memory, some 200 bytes each, until it knows that the sequence is not a key.
-const MAX_MARKS: usize = 32 * 1024;
+/// How much of a text is read.
+pub(crate) struct Limits {
+    /// Most scalars, sequences and mappings together.
+    pub(crate) nodes: usize,
+    /// Most punctuation characters, not counting those of base64, names and URLs. They bound the number of tokens before the parser runs: it
+    /// keeps every token of a flow sequence in memory, some 200 bytes each, until it knows that the sequence is not a key.
+    pub(crate) marks: usize,
+    /// The error where there is more.
+    pub(crate) excess: &'static str,
+}
+
+const KUBECONFIG: Limits = Limits { nodes: 10_000, marks: 32 * 1024, excess: "is larger or deeper than any kubeconfig" };
+
+impl Limits {
+    fn hold(&self, text: &str) -> Result<(), String> {
+        let marks = text.bytes().filter(|b| b.is_ascii_punctuation() && !b"+/=._-".contains(b)).count();
+        if marks > self.marks { Err(self.excess.to_owned()) } else { Ok(()) }
+    }
+}
 
 /// What was read. Some of its strings are secrets, so dropping it wipes them all.
 #[derive(Debug)]
@@ -40,19 +54,25 @@ enum Open {
     Mapping { done: Map<String, Value>, key: Option<String> },
 }
 
-/// Parses one document.
+/// Parses a kubeconfig.
 ///
 /// # Errors
 /// What is wrong and where, without quoting the text.
 pub(crate) fn read(text: &str) -> Result<Tree, String> {
-    let marks = text.bytes().filter(|b| b.is_ascii_punctuation() && !b"+/=._-".contains(b)).count();
-    if marks > MAX_MARKS {
-        return Err("is larger or deeper than any kubeconfig".to_owned());
-    }
     // JSON is YAML too, but YAML parsers differ in its tabs and escapes.
     if text.trim_start().starts_with('{') {
+        KUBECONFIG.hold(text)?;
         return serde_json::from_str(text).map(Tree).map_err(|e| format!("is not valid JSON: line {}, column {}", e.line(), e.column()));
     }
+    read_yaml(text, &KUBECONFIG)
+}
+
+/// Parses one document of YAML.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_yaml(text: &str, limits: &Limits) -> Result<Tree, String> {
+    limits.hold(text)?;
     let mut open: Vec<Open> = Vec::new();
     let mut root = None;
     let mut documents = 0;
@@ -91,8 +111,8 @@ pub(crate) fn read(text: &str) -> Result<Tree, String> {
             }),
         };
         nodes += 1;
-        if nodes > MAX_NODES || open.len() > MAX_DEPTH {
-            return Err(here("is larger or deeper than any kubeconfig"));
+        if nodes > limits.nodes || open.len() > MAX_DEPTH {
+            return Err(here(limits.excess));
         }
         let Some(value) = value else { continue };
         match open.last_mut() {
@@ -111,7 +131,8 @@ pub(crate) fn read(text: &str) -> Result<Tree, String> {
     Ok(Tree(root.unwrap_or(Value::Null)))
 }
 
-/// A scalar by YAML's core schema. No field of a kubeconfig may be a number, so the value of one does not matter.
+/// A scalar by YAML's core schema. The audit reads how many machines a set has; no field of a kubeconfig, all that the embed build reads, may be a
+/// number.
 fn scalar(text: &str, style: ScalarStyle, is_str: bool) -> Value {
     if style != ScalarStyle::Plain || is_str {
         return Value::String(text.to_owned());
@@ -120,7 +141,7 @@ fn scalar(text: &str, style: ScalarStyle, is_str: bool) -> Value {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" => Value::Bool(true),
         "false" | "False" | "FALSE" => Value::Bool(false),
-        _ if is_number(text) => Value::Number(0.into()),
+        _ if is_number(text) => Value::Number(if cfg!(feature = "author") { text.parse().unwrap_or(0_u32) } else { 0 }.into()),
         _ => Value::String(text.to_owned()),
     }
 }

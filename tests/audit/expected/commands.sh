@@ -1,5 +1,6 @@
 mkdir -p objects
 oc get clusterversions.config.openshift.io version -o json >objects/clusterversions.config.openshift.io.json || rm objects/clusterversions.config.openshift.io.json
+oc get infrastructures.config.openshift.io cluster -o json >objects/infrastructures.config.openshift.io.json || rm objects/infrastructures.config.openshift.io.json
 oc get machineconfigurations.operator.openshift.io cluster -o json >objects/machineconfigurations.operator.openshift.io.json || rm objects/machineconfigurations.operator.openshift.io.json
 oc get configmaps -n openshift-machine-config-operator coreos-bootimages -o json >objects/configmaps.json || rm objects/configmaps.json
 oc get machinesets.machine.openshift.io -A -o json >objects/machinesets.machine.openshift.io.json || rm objects/machinesets.machine.openshift.io.json
