@@ -5,7 +5,8 @@ use crate::console::{self, Context, live};
 use crate::gate::{self, Systemd};
 use crate::journal;
 use crate::node::{
-    ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, Lock, Options, RECORD_PATH, RUN_VERDICT_PATH, Record, Root, facts, save_verdict,
+    ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, Lock, Options, RECORD_PATH, RUN_VERDICT_PATH, Record, Root, STAMP_PATH, facts,
+    save_verdict,
 };
 use crate::verdict::{Facts, Verdict, decide};
 use std::path::PathBuf;
@@ -35,7 +36,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         return decide_and_act(&root, io);
     }
     // The first boot is over, or ends: a message that stands is taken away, unless the node is held.
-    if gate::is_refused(&root) {
+    if root.exists(STAMP_PATH)? {
         return Ok(still_refused(None, io));
     }
     live::show_change(&root, console::restore(&root))?;

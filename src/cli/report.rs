@@ -2,11 +2,10 @@
 
 use super::{Exit, Failure, Io};
 use crate::console::{self, Context, live, message};
-use crate::gate;
 use crate::node::bus::SYSTEM_BUS;
 use crate::node::identity::Identity;
 use crate::node::kubeconfig::Allow;
-use crate::node::{ENCAPSULATED_PATH, Lock, Root};
+use crate::node::{ENCAPSULATED_PATH, Lock, Root, STAMP_PATH};
 use crate::report::carrier::Network;
 use crate::report::random::chance;
 use crate::report::run::{End, Outside, run as deliver};
@@ -45,7 +44,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     };
     let allow = Allow { insecure: args.insecure_skip_tls_verify };
     // A message of a first boot that ended without taking it away, as by a power cut. skewguard.service leaves it: the kubelet waits for that.
-    if root.exists(ENCAPSULATED_PATH).is_ok_and(|first_boot| !first_boot) && !gate::is_refused(&root) {
+    if [ENCAPSULATED_PATH, STAMP_PATH].iter().all(|path| root.exists(path).is_ok_and(|there| !there)) {
         super::change_message(&root, console::restore(&root), io);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

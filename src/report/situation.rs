@@ -50,9 +50,10 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
     facts(root, Options::default()).ok().map(|facts| decide(&facts))
 }
 
-/// Whether the node is held back at this moment.
+/// Whether the node is held back at this moment. In doubt it is: else one failed look at the stamp would take the message off the console of a node
+/// that is held, and tell the cluster that it goes on.
 pub(super) fn is_held(root: &Root) -> bool {
-    root.exists(STAMP_PATH).unwrap_or(false)
+    root.exists(STAMP_PATH).unwrap_or(true)
 }
 
 /// This boot's verdict, where there is one that can be read.

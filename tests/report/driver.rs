@@ -159,6 +159,19 @@ async fn the_console_says_what_stands_in_the_way_by_now() {
     assert_eq!(*log.knows.lock().unwrap(), [ClusterKnows::CannotBeTold(NO_ROLE.to_owned()), ClusterKnows::NotYet]);
 }
 
+/// One look at the stamp that fails must not tell the cluster, and the console, that a held node goes on.
+#[tokio::test(start_paused = true)]
+async fn a_node_whose_stamp_cannot_be_looked_at_stays_held() {
+    let (node, log) = (Node::refused(), Log::default());
+    node.root.remove("/run/skewguard/refused").unwrap();
+    std::os::unix::fs::symlink("refused", node.dir.path().join("run/skewguard/refused")).unwrap();
+    assert!(node.root.exists("/run/skewguard/refused").is_err(), "a loop");
+    let cluster = Cluster::new(|_, _| status(201));
+    assert_eq!(node.run(&cluster, &log, HOUR).await, None, "it watches");
+    let report = &cluster.arrived()[0].body["report"];
+    assert_eq!((&report["action"], &report["held"]), (&json!("Block"), &json!(true)));
+}
+
 /// `skewguard allow` while the API server was away: what is told afterwards is what is so by then, and when it was observed.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_that_was_lifted_meanwhile_is_not_told_as_one() {
