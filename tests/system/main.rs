@@ -2,11 +2,11 @@
 //!
 //! Mounts and the socket's fixed path need a world of their own: a test of that kind starts itself again in one ([`world::alone`]).
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::print_stderr)]
 
+mod faults;
 mod files;
 mod journal;
-mod kill;
 mod world;
 
 use skewguard::policy;
