@@ -13,8 +13,8 @@ use skewguard::report::transport::Request;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const INSTALLATION: &str = "00112233445566778899aabbccddeeff";
-const REPORTS: &str = "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports";
-const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/skewguard/events";
+pub(crate) const REPORTS: &str = "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports";
+pub(crate) const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/skewguard/events";
 
 /// The same at every call.
 fn now() -> SystemTime {
@@ -46,7 +46,7 @@ fn set(mut object: Value, pointer: &str, value: Value) -> Value {
 }
 
 /// Sends it as the bootstrap identity of that cluster: status and answer.
-fn create(cluster: &Cluster, path: &str, object: &Value) -> (u16, Value) {
+pub(crate) fn create(cluster: &Cluster, path: &str, object: &Value) -> (u16, Value) {
     let node = Node::new("worker-7", Over::Curl);
     cluster.prepare(&node);
     let kubeconfig = loaded(&std::fs::read_to_string(node.path("etc/kubernetes/kubeconfig")).unwrap());

@@ -8,6 +8,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::print_stderr)]
 
+mod age;
 #[path = "../support/apiserver/mod.rs"]
 mod apiserver;
 mod attack;
