@@ -80,7 +80,9 @@ def run_isolated(name, command, timeout, output):
     with Cgroup(name) as cgroup:
         process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--net", "--ipc", "--fork", "--kill-child", "--mount-proc",
-             "--propagation", "private", *command],
+             # The shell is the namespace's first process, and reaps what is orphaned in it: a node cannot end while a process that was put
+             # into it waits for that.
+             "--propagation", "private", "sh", "-c", '"$@"; exit $?', "sh", *command],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             errors="replace", preexec_fn=cgroup.enter, start_new_session=True)
         timer = _Watchdog(process, timeout)

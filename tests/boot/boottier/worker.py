@@ -81,8 +81,10 @@ def play(name):
         if not failure.startswith(("Unexpected", "BootError")):
             failure += "\n" + "".join(traceback.format_tb(error.__traceback__)[-3:])
         evidence = world.evidence()
-    finally:
+    try:
         world.close()
+    except Exception as error:  # pylint: disable=broad-except
+        failure = "\n".join([*filter(None, [failure]), f"at the end {type(error).__name__}: {error}"])
     for boot in (boot for node in world.nodes for boot in node.boots):
         console = boot.console.text()
         (world.folder / f"console-boot{boot.number}.txt").write_text(console, encoding="utf-8")
