@@ -18,16 +18,20 @@ HOST = "10.0.2.2"
 
 
 class Machine:
-    """One power-on. `arguments` are QEMU's own, beside what every machine here has; `second` is what its second serial port is."""
+    """One power-on. `arguments` are QEMU's own, beside what every machine here has; `second` is what its second serial port is.
+
+    The simpler the processor that is emulated, the faster.
+    """
 
     kind = "qemu"
 
-    def __init__(self, arguments, folder, memory=1024, second="socket,path=shell,server=on,wait=off"):
+    def __init__(self, arguments, folder, memory=1024, second="socket,path=shell,server=on,wait=off", processor="Nehalem"):
         # Sockets are relative to it: the path of a UNIX socket has at most 107 bytes.
         self._folder = folder
+        self._processor = processor
         self._shell = None
         self._count = 0
-        arguments = ["-smp", "2", "-m", str(memory), "-nodefaults", "-no-reboot", "-display", "none", "-vga", "std",
+        arguments = ["-m", str(memory), "-nodefaults", "-no-reboot", "-display", "none", "-vga", "std",
                      "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
                      "-chardev", f"{second},id=second", "-serial", "chardev:second",
                      "-qmp", "unix:qmp,server=on,wait=off", "-device", "virtio-rng-pci",
@@ -45,7 +49,7 @@ class Machine:
         with open(self._folder / "qemu.stderr", "w", encoding="utf-8") as errors:
             self._process = subprocess.Popen(
                 # It ends with this process, however that ends.
-                ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-machine", "q35", *accelerator.arguments(), *arguments],
+                ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-machine", "q35", *accelerator.arguments(self._processor), *arguments],
                 stdin=self.console.slave, stdout=self.console.slave, stderr=errors, cwd=self._folder, start_new_session=True)
         self.console.started()
 

@@ -14,10 +14,10 @@ from .patience import QEMU_BOOT
 from .qemu import HOST, Machine
 from .sysroot import IMAGES, boot_entries, disk_boot_entry, image_entry, qemu_disk, sysroot
 
-# mitigations, nokaslr: an emulated CPU is slow enough. net.ifnames: the initramfs knows one name. loglevel: on a busy machine the kernel
+# mitigations, nokaslr, init_on_alloc: an emulated CPU is slow enough. net.ifnames: the initramfs knows one name. loglevel: on a busy machine the kernel
 # complains about its clock, in the middle of whatever is on the console.
 KERNEL = ("console=tty0 console=ttyS0,115200n8 ignition.platform.id=qemu net.ifnames=0 mitigations=off nokaslr "
-          "audit=0 selinux=0 systemd.show_status=yes loglevel=4")
+          "init_on_alloc=0 audit=0 selinux=0 apparmor=0 systemd.show_status=yes loglevel=4")
 
 
 # RHEL 8's own hierarchy, which the initramfs, Debian's, mounts first.
