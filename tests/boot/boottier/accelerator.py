@@ -40,8 +40,7 @@ def accelerator():
 
 def arguments(processor):
     """QEMU's arguments for it; `processor` is the one that is emulated."""
-    # Emulated machines run two at a time, and hardly gain by a second processor.
-    return ["-accel", "kvm", "-cpu", "host", "-smp", "2"] if accelerator() == "kvm" else ["-accel", "tcg", "-cpu", processor]
+    return ["-accel", "kvm", "-cpu", "host"] if accelerator() == "kvm" else ["-accel", "tcg,thread=multi", "-cpu", processor]
 
 
 def without_kvm(why):
