@@ -104,6 +104,104 @@ fn every_file_and_target_that_the_documents_name_exists() {
     assert_eq!(missing, Vec::<String>::new());
 }
 
+/// Units of what is measured. Limits are in KiB and bytes, and hold by other tests.
+const UNITS: [&str; 8] = ["ms", "us", "MB", "KB", "MiB", "GB", "%", "minutes"];
+
+/// Sections whose figures are others'.
+const OTHERS: [(&str, &str); 2] = [
+    // What etcd takes, and where the operator warns.
+    ("docs/install.md", "## One MachineConfig"),
+    // How long a MachineHealthCheck waits.
+    ("docs/refused-node.md", "## It is refused again and again"),
+];
+
+/// The sections of a page: heading and text.
+fn sections(text: &str) -> Vec<(String, String)> {
+    let mut found = vec![(String::new(), String::new())];
+    let mut in_block = false;
+    for line in text.lines() {
+        in_block ^= line.trim_start().starts_with("```");
+        if line.starts_with('#') && !in_block {
+            found.push((line.to_owned(), String::new()));
+        }
+        let (_, section) = found.last_mut().unwrap();
+        section.push_str(line);
+        section.push('\n');
+    }
+    found
+}
+
+/// Whether there is a number with one of [`UNITS`].
+fn has_figure(section: &str) -> bool {
+    let words: Vec<&str> = section.split_whitespace().collect();
+    let unit = |word: &str| UNITS.contains(&word.trim_matches([',', '.', ';', ':', ')']));
+    words.windows(2).any(|pair| pair[0].ends_with(|c: char| c.is_ascii_digit()) && unit(pair[1]))
+}
+
+/// The commands of the repository in a text, word by word: those that test, build or measure.
+fn commands(text: &str) -> Vec<Vec<&str>> {
+    // In backticks, in a block, or indented.
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('|')).map(str::trim);
+    let code = text.split('`').skip(1).step_by(2).chain(lines);
+    let words = code.map(|code| code.split('#').next().unwrap_or_default().split_whitespace().collect::<Vec<_>>());
+    let begins = |words: &Vec<&str>| match words[..] {
+        ["cargo", "test" | "bench" | "run", ..] => true,
+        [first, ..] => {
+            ["tests/run", "tests/age", "tests/boot/run", "tests/dist/run", "dist/build", "dist/sbom", "dist/release"].contains(&first)
+        }
+        [] => false,
+    };
+    words.filter(begins).collect()
+}
+
+/// What a word of a command has to be found in: the sources of its program.
+fn sources(command: &[&str]) -> String {
+    let read_all = |folder: &str, ending| files(&root().join(folder), ending).iter().map(|file| read(file)).collect::<String>();
+    match command[0] {
+        "cargo" => match command.iter().position(|word| *word == "--test") {
+            Some(at) => read_all(&format!("tests/{}", command[at + 1]), ".rs"),
+            None => read_all("benches", ".rs") + &read(&root().join("Cargo.toml")),
+        },
+        "tests/boot/run" => read_all("tests/boot/boottier", ".py"),
+        program => read(&root().join(program)),
+    }
+}
+
+/// The command is there as well as its program: scenario, part, tier or test.
+fn is_there(command: &[&str]) -> bool {
+    let sources = sources(command);
+    let skipped = if command[0] == "cargo" { 2 } else { 1 };
+    let names = command[skipped..].windows(2).filter(|pair| !["--test", "--bin"].contains(&pair[0])).map(|pair| pair[1]);
+    let first = command.get(skipped).copied();
+    // No option, path or version, and nothing in capitals that somebody replaces.
+    let plain = |name: &&str| {
+        name.chars().all(|c| !c.is_ascii_uppercase()) && name.starts_with(|c: char| c.is_ascii_lowercase()) && !name.contains(['/', '.'])
+    };
+    first.into_iter().chain(names).filter(plain).all(|name| sources.contains(name.trim_end_matches("::")))
+}
+
+#[test]
+fn every_figure_of_the_documents_has_a_command_that_measures_it() {
+    let mut pages = files(&root().join("docs"), ".md");
+    pages.extend(["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|page| root().join(page)));
+    let (mut figures, mut bad) = (0, vec![]);
+    for page in &pages {
+        let name = page.strip_prefix(root()).unwrap().to_str().unwrap();
+        for (heading, section) in sections(&read(page)) {
+            let commands = commands(&section);
+            bad.extend(commands.iter().filter(|command| !is_there(command)).map(|command| format!("{name}: {command:?} is not there")));
+            if has_figure(&section) && !OTHERS.contains(&(name, heading.as_str())) {
+                figures += 1;
+                if commands.is_empty() {
+                    bad.push(format!("{name}: {heading}: figures, and no command that measures them"));
+                }
+            }
+        }
+    }
+    assert!(figures > 10, "{figures} sections");
+    assert_eq!(bad, Vec::<String>::new());
+}
+
 /// The table of modules in docs/architecture.md: what each may import.
 fn table() -> BTreeMap<String, BTreeSet<String>> {
     let core = ["text", "version", "policy", "verdict"].map(str::to_owned);

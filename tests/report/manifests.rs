@@ -383,6 +383,27 @@ fn the_number_of_reports_is_bounded() {
     assert_eq!(*hard, json!({ "count/bootimagereports.skewguard.dev": "10k" }));
 }
 
+/// docs/reporting.md: what reports take in etcd at most, and what an ordinary report and its Event have.
+#[test]
+fn figures_of_the_documents() {
+    let page = std::fs::read_to_string(dir().join("../../docs/reporting.md")).unwrap();
+    let policy = std::fs::read_to_string(dir().join("admission/reports.yaml")).unwrap();
+    let bound = |of: &str| {
+        let (_, bound) = policy.split_once(&format!("[dyn(object.{of})])) <= ")).unwrap();
+        bound.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse::<usize>().unwrap()
+    };
+    let megabytes = 10_000 * (bound("report") + bound("metadata.managedFields")) / 1_000_000;
+    assert!(page.contains(&format!("10,000 reports are at most {megabytes} MB in etcd")), "{megabytes}");
+    let kilobytes = |body: &Value| body.to_string().len() as f64 / 1000.0;
+    let kept = dir().join("../../tests/data/kept/3762697/rhcos-4.12-refused");
+    let sent = |file: &str| serde_json::from_str(&std::fs::read_to_string(kept.join(file)).unwrap()).unwrap();
+    let (report, event) = (kilobytes(&sent("report.json")), kilobytes(&sent("event.json")));
+    assert!(
+        page.contains(&format!("An ordinary report has {report:.1} KB as it is sent, its Event {event:.1} KB")),
+        "{report:.1} {event:.1}"
+    );
+}
+
 #[test]
 fn the_crd_keeps_every_field_of_a_report() {
     let crd = Crd::read(&dir().join("base/crd.yaml"));
