@@ -220,7 +220,7 @@ const MAX_ODD: usize = 100;
 /// Makes the audit.
 pub fn audit(objects: &Objects, question: Question<'_>) -> BootImageAudit {
     let knowledge = Knowledge::new(objects);
-    let release = question.release.or(objects.release.as_deref()).map(str::to_owned);
+    let release = question.release.or(objects.release.as_deref());
     let warnings = match question.policy {
         PolicyInput::Valid { policy, .. } => policy.warnings.iter().map(|warning| format!("policy: {warning}")).collect(),
         PolicyInput::Absent | PolicyInput::Invalid { .. } => Vec::new(),
@@ -231,11 +231,13 @@ pub fn audit(objects: &Objects, question: Question<'_>) -> BootImageAudit {
     let mut sets: Vec<SetAudit> = Vec::new();
     let mut users: Vec<_> = knowledge.versions().map(|(name, version)| (format!("Node {name}"), version)).collect();
     for set in sets::sets(objects, &knowledge) {
-        users.push((
-            format!("{} {}", set.kind, full_name(&set.namespace, &set.name)),
-            set.known.as_ref().map(|known| known.version.clone()),
-        ));
-        let (row, verdict) = judge(set, &knowledge, question.policy, release.as_deref());
+        // A node pool's nodes are of another cluster.
+        if set.kind != sets::NODE_POOL {
+            let version = set.known.as_ref().map(|known| known.version.clone());
+            users.push((format!("{} {}", set.kind, full_name(&set.namespace, &set.name)), version));
+        }
+        let of_set = question.release.or(set.release.as_deref()).or(release).map(str::to_owned);
+        let (row, verdict) = judge(set, &knowledge, question.policy, of_set.as_deref());
         // The limit may be another one for each set.
         policy = verdict.policy.map(|policy| PolicyStatus { limit_release: None, ..policy });
         sets.push(row);
@@ -253,7 +255,7 @@ pub fn audit(objects: &Objects, question: Question<'_>) -> BootImageAudit {
             undetermined: sets.iter().filter(|set| !set.would_be_refused() && !set.would_be_allowed()).count(),
         },
         policy,
-        release,
+        release: release.map(str::to_owned),
         sets,
         oldest,
         cluster,
@@ -287,8 +289,7 @@ impl SetAudit {
 /// The verdict on the next node of a set, by the same rules as on the node itself: at its first boot, and as if the policy enforced.
 fn judge(set: Set, knowledge: &Knowledge<'_>, policy: &PolicyInput, release: Option<&str>) -> (SetAudit, Verdict) {
     let known = set.known;
-    let verdict =
-        verdict(set.image.pool.as_deref(), known.as_ref().map(|known| &known.version), policy, set.release.as_deref().or(release));
+    let verdict = verdict(set.image.pool.as_deref(), known.as_ref().map(|known| &known.version), policy, release);
     let message = match (verdict.reason, set.image.why_not) {
         // The node's words are about its own files.
         (Reason::BootImageUnknown, Some(why)) => format!("the version is unknown: {why}"),
@@ -308,11 +309,7 @@ fn judge(set: Set, knowledge: &Knowledge<'_>, policy: &PolicyInput, release: Opt
                 set.path,
                 &set.image,
                 set.architecture.as_deref(),
-                |version| {
-                    let of_other =
-                        crate::audit::verdict(set.image.pool.as_deref(), Some(version), policy, set.release.as_deref().or(release));
-                    of_other.verdict == Outcome::Allowed
-                },
+                |version| crate::audit::verdict(set.image.pool.as_deref(), Some(version), policy, release).verdict == Outcome::Allowed,
                 knowledge,
             )
         }),

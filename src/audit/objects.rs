@@ -132,8 +132,9 @@ impl Objects {
         Ok(())
     }
 
+    /// Adds an object. One that others than administrators could make counts only where they cannot.
     fn add_kind(&mut self, group: &str, kind: &str, object: &Value) -> Result<(), String> {
-        let name = str_at(object, "/metadata/name");
+        let (namespace, name) = (str_at(object, "/metadata/namespace"), str_at(object, "/metadata/name"));
         match (group, kind) {
             ("machine.openshift.io", "MachineSet") => self.machine_sets.push(MachineSet::of(object)),
             ("machine.openshift.io", "ControlPlaneMachineSet") => self.control_planes.push(MachineSet::of(object)),
@@ -149,7 +150,7 @@ impl Objects {
             ("hypershift.openshift.io", "NodePool") => self.node_pools.push(NodePool::of(object)),
             ("metal3.io", "BareMetalHost") => self.hosts.extend(Host::of(object)),
             ("", "Node") => self.nodes.push(Node::of(object)),
-            ("skewguard.dev", "BootImageReport") => self.reports.push(Report::of(object)),
+            ("skewguard.dev", "BootImageReport") if namespace == Some("skewguard") => self.reports.push(Report::of(object)),
             ("config.openshift.io", "ClusterVersion") => self.release = text_at(object, "/status/desired/version"),
             ("config.openshift.io", "Infrastructure") => {
                 // Of the template's path the control plane's operator keeps the last part.
@@ -160,7 +161,7 @@ impl Objects {
                 self.failure_domains.extend(list_at(object, "/spec/platformSpec/vsphere/failureDomains").iter().filter_map(template));
             }
             ("operator.openshift.io", "MachineConfiguration") if name == Some("cluster") => self.skew = skew(object),
-            ("", "ConfigMap") if name == Some("coreos-bootimages") => {
+            ("", "ConfigMap") if (namespace, name) == (Some("openshift-machine-config-operator"), Some("coreos-bootimages")) => {
                 self.own_images = own_images(object).map_err(|error| printable(&error.to_string()))?;
             }
             _ => return Ok(()),

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const MACHINE_API: &str = "machine.openshift.io";
 const CLUSTER_API: &str = "cluster.x-k8s.io";
+pub(super) const NODE_POOL: &str = "NodePool";
 const HYPERSHIFT: &str = "hypershift.openshift.io";
 
 /// A node pool's image field.
@@ -144,7 +145,7 @@ fn node_pool(objects: &Objects, knowledge: &Knowledge<'_>, pool: &NodePool) -> S
     let is_unknown = image.platform.is_none();
     let nodes = objects.nodes.iter().filter(|node| node.node_pool.as_ref() == Some(&pool.metadata.name));
     let set = Set {
-        kind: "NodePool",
+        kind: NODE_POOL,
         group: HYPERSHIFT,
         replicas: pool.replicas,
         architecture: pool.architecture.clone(),
@@ -215,7 +216,7 @@ fn nodes_without_machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<S
     };
     for node in objects.nodes.iter().filter(is_loose) {
         let group = match (&node.node_pool, &node.pool) {
-            (Some(pool), _) => ("NodePool", HYPERSHIFT, pool.as_str()),
+            (Some(pool), _) => (NODE_POOL, HYPERSHIFT, pool.as_str()),
             (None, pool) => ("MachineConfigPool", "machineconfiguration.openshift.io", pool.as_deref().unwrap_or("no pool")),
         };
         groups.entry(group).or_default().push(node);

@@ -16,13 +16,13 @@ pub(super) fn oldest(users: Vec<(String, Option<ImageVersion>)>) -> Option<(Imag
     Some((oldest.clone(), Oldest { boot_image: BootImageStatus::from(&oldest), used_by, command, unknown: unknown.len() }))
 }
 
-/// What sets the Manual mode. `rhcosVersion` takes `^[0-9]+\.[0-9]+\.([0-9]{8}|[0-9]{12})-[0-9]+$` of 14 to 21 characters, `ocpVersion` x.y.z
-/// (openshift/api, `operator/v1`, `ClusterBootImageManual`).
+/// What sets the Manual mode. `rhcosVersion` takes `^[0-9]+\.[0-9]+\.([0-9]{8}|[0-9]{12})-[0-9]+$` of 14 to 21 characters, `ocpVersion` x.y.z; only
+/// one of them may be there, so that the other, which may have been set before, is taken away (openshift/api, `operator/v1`, `ClusterBootImageManual`).
 fn command(version: &ImageVersion) -> Option<String> {
     let manual = if fits_rhcos_version(version.text()) {
-        format!(r#"{{"mode":"RHCOSVersion","rhcosVersion":"{version}"}}"#)
+        format!(r#"{{"mode":"RHCOSVersion","rhcosVersion":"{version}","ocpVersion":null}}"#)
     } else {
-        format!(r#"{{"mode":"OCPVersion","ocpVersion":"{}.0"}}"#, version.ocp()?)
+        format!(r#"{{"mode":"OCPVersion","ocpVersion":"{}.0","rhcosVersion":null}}"#, version.ocp()?)
     };
     let patch = format!(r#"{{"spec":{{"bootImageSkewEnforcement":{{"mode":"Manual","manual":{manual}}}}}}}"#);
     Some(format!("oc patch machineconfiguration cluster --type merge -p '{patch}'"))

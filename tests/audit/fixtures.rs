@@ -108,8 +108,86 @@ fn the_target_chooses_the_limit() {
     };
     assert_eq!(refused(&[]), ("4.21.3".to_owned(), 1));
     assert_eq!(refused(&["--target", "4.22"]), ("4.22.0".to_owned(), 3));
+    // A node pool has a release of its own, and is asked about this one all the same.
+    let args = ["--policy", policy.to_str().unwrap(), "--target", "4.22", "--output", "json", "--from", "tests/data/audit/hypershift.json"];
+    let audited: Value = serde_json::from_str(&audit(&args).0).unwrap();
+    let of_guest = audited["sets"].as_array().unwrap().iter().find(|set| set["name"] == "elsewhere").unwrap();
+    assert_eq!(of_guest["reason"], "BelowMinimumRHCOSVersion");
     let (_, err, exit) = audit(&["--policy", POLICY, "--target", "next", "--from", "x"]);
     assert!(exit == Exit::Usage && err.contains("not an OCP release"), "{err}");
+}
+
+/// One set of GCP, of whose image everything that can tell a version tells another one.
+struct Told {
+    image: &'static str,
+    /// How the report names the machine.
+    identity: Value,
+    /// Where the report and the ConfigMap are.
+    namespaces: [&'static str; 2],
+}
+
+const NAMED: &str = "projects/rhcos-cloud/global/images/rhcos-416-94-202406251923-0-gcp-x86-64";
+
+impl Told {
+    fn by(&self, kinds: &[&str]) -> (String, Option<String>) {
+        let spec = json!({ "kind": "GCPMachineProviderSpec", "disks": [{ "boot": true, "image": self.image }] });
+        let owners = json!([{ "kind": "MachineSet", "name": "s" }]);
+        let machine = |name: &str, status: Value| {
+            json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine",
+                "metadata": { "name": name, "namespace": "m", "ownerReferences": owners }, "status": status,
+                "spec": { "providerSpec": { "value": spec }, "providerID": format!("x:///{name}-UUID") } })
+        };
+        let [of_report, of_map] = self.namespaces;
+        let stream = json!({ "architectures": { "x86_64": { "images": { "gcp":
+            { "release": "9.4.20250101-0", "project": "rhcos-cloud", "name": "rhcos-416-94-202406251923-0-gcp-x86-64" } } } } });
+        let items: Vec<Value> = [
+            json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "metadata": { "name": "s", "namespace": "m" },
+                "spec": { "template": { "spec": { "providerSpec": { "value": spec } } } } }),
+            machine("joined", json!({ "nodeRef": { "name": "n" } })),
+            machine("refused", json!({ "addresses": [{ "type": "InternalIP", "address": "192.0.2.9" }] })),
+            json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n", "labels": { "skewguard.dev/boot-image": "418.94.202501221327-0" } } }),
+            json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageReport", "metadata": { "name": "r", "namespace": of_report },
+                "report": { "bootImage": { "version": "417.94.202411070820-0" }, "node": self.identity } }),
+            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "coreos-bootimages", "namespace": of_map },
+                "data": { "stream": stream.to_string() } }),
+        ]
+        .into_iter()
+        .filter(|item| item["kind"].as_str().unwrap().starts_with("Machine") || kinds.contains(&item["kind"].as_str().unwrap()))
+        .collect();
+        let text = json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string();
+        let audit: Value = serde_json::from_str(&audit_text(&text, &["--output", "json"]).0).unwrap();
+        let set = &audit["sets"][0];
+        (set["knownBy"].as_str().unwrap().to_owned(), set["bootImage"]["version"].as_str().map(str::to_owned))
+    }
+}
+
+#[test]
+fn the_first_that_says_a_version_wins() {
+    let told =
+        Told { image: NAMED, identity: json!({ "hostname": "refused" }), namespaces: ["skewguard", "openshift-machine-config-operator"] };
+    for (kinds, by, version) in [
+        (["Node", "BootImageReport", "ConfigMap"].as_slice(), "Node", "418.94.202501221327-0"),
+        (&["BootImageReport", "ConfigMap"], "Report", "417.94.202411070820-0"),
+        (&["ConfigMap"], "ConfigMap", "9.4.20250101-0"),
+        (&[], "ImageName", "416.94.202406251923-0"),
+    ] {
+        assert_eq!(told.by(kinds), (by.to_owned(), Some(version.to_owned())));
+    }
+    let custom = Told { image: "projects/ours/global/images/golden", ..told };
+    assert_eq!(custom.by(&["ConfigMap"]), ("Unknown".to_owned(), None));
+    for identity in
+        [json!({ "hostname": "Refused" }), json!({ "addresses": ["2001:db8::9", "192.0.2.9"] }), json!({ "productUUID": "REFUSED-uuid" })]
+    {
+        assert_eq!(Told { identity, ..custom }.by(&["BootImageReport"]).0, "Report");
+    }
+    assert_eq!(Told { identity: json!({ "hostname": "other" }), ..custom }.by(&["BootImageReport"]).0, "Unknown");
+}
+
+/// Who may write to a namespace of his own says nothing of the cluster.
+#[test]
+fn reports_and_images_of_other_namespaces_do_not_count() {
+    let told = Told { image: NAMED, identity: json!({ "hostname": "refused" }), namespaces: ["mallory", "mallory"] };
+    assert_eq!(told.by(&["BootImageReport", "ConfigMap"]).0, "ImageName");
 }
 
 /// `onUndetermined: Refuse` would hold back what is not known.
@@ -129,10 +207,10 @@ fn what_is_unknown_would_be_refused_where_the_policy_says_so() {
 #[test]
 fn the_command_fits_the_version() {
     for (version, wanted) in [
-        ("412.86.202301311551-0", Some(r#"{"mode":"RHCOSVersion","rhcosVersion":"412.86.202301311551-0"}"#)),
-        ("9.6.20250523-0", Some(r#"{"mode":"RHCOSVersion","rhcosVersion":"9.6.20250523-0"}"#)),
-        ("42.80.20191002.0", Some(r#"{"mode":"OCPVersion","ocpVersion":"4.2.0"}"#)),
-        ("410.8.20190520.0", Some(r#"{"mode":"OCPVersion","ocpVersion":"4.1.0"}"#)),
+        ("412.86.202301311551-0", Some(r#"{"mode":"RHCOSVersion","rhcosVersion":"412.86.202301311551-0","ocpVersion":null}"#)),
+        ("9.6.20250523-0", Some(r#"{"mode":"RHCOSVersion","rhcosVersion":"9.6.20250523-0","ocpVersion":null}"#)),
+        ("42.80.20191002.0", Some(r#"{"mode":"OCPVersion","ocpVersion":"4.2.0","rhcosVersion":null}"#)),
+        ("410.8.20190520.0", Some(r#"{"mode":"OCPVersion","ocpVersion":"4.1.0","rhcosVersion":null}"#)),
         // Fedora CoreOS has no place in the order of RHEL.
         ("39.20231101.3.0", None),
     ] {
@@ -143,5 +221,36 @@ fn the_command_fits_the_version() {
         let patch = wanted.map(|manual| format!(r#"{{"spec":{{"bootImageSkewEnforcement":{{"mode":"Manual","manual":{manual}}}}}}}"#));
         let command = patch.map(|patch| format!("oc patch machineconfiguration cluster --type merge -p '{patch}'"));
         assert_eq!(audit["oldest"]["command"].as_str(), command.as_deref(), "{version}");
+    }
+}
+
+/// What the cluster says of itself, against the oldest boot image in use.
+#[test]
+fn the_cluster_and_the_audit_agree_or_not() {
+    let manual = |mode: &str, field: &str, version: &str| json!({ "mode": "Manual", "manual": { "mode": mode, field: version } });
+    let rhcos = |version| manual("RHCOSVersion", "rhcosVersion", version);
+    for (status, older, said) in [
+        (rhcos("412.86.202301311551-0"), Some(false), "says 412.86.202301311551-0: no older boot image was found in use"),
+        (rhcos("411.86.202208112011-0"), Some(false), "says 411.86.202208112011-0: no older boot image was found in use"),
+        (rhcos("9.6.20250523-0"), Some(true), "says 9.6.20250523-0: THAT IS NEWER than the oldest boot image in use"),
+        (manual("OCPVersion", "ocpVersion", "4.12.9"), Some(false), "says OCP 4.12.9: no older"),
+        (
+            json!({ "mode": "Automatic", "automatic": { "ocpVersion": "4.22.0" } }),
+            Some(true),
+            "mode Automatic) says OCP 4.22.0: THAT IS NEWER",
+        ),
+        (json!({ "mode": "None" }), None, "mode None) names no version: that cannot be compared with what was found"),
+    ] {
+        let items = json!([
+            { "apiVersion": "operator.openshift.io/v1", "kind": "MachineConfiguration", "metadata": { "name": "cluster" },
+              "status": { "bootImageSkewEnforcementStatus": status } },
+            { "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n", "labels": { "skewguard.dev/boot-image": "412.86.202301311551-0" } } },
+        ]);
+        let text = json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string();
+        let audit: Value = serde_json::from_str(&audit_text(&text, &["--output", "json"]).0).unwrap();
+        assert_eq!(audit["cluster"]["olderInUse"].as_bool(), older, "{said}");
+        let plain = audit_text(&text, &[]).0.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (before, _) = plain.split_once("Oldest boot image in use").unwrap();
+        assert!(before.contains(said), "{said}: {plain}");
     }
 }

@@ -50,14 +50,14 @@ proptest! {
                     "metadata": { "name": format!("n{n}"), "labels": { "skewguard.dev/boot-image": label } } }));
             }
             if let Some(reported) = reported {
-                items.push(json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageReport", "metadata": { "name": "r" },
+                items.push(json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageReport", "metadata": { "name": "r", "namespace": "skewguard" },
                     "report": { "bootImage": { "version": reported }, "node": { "hostname": format!("m{n}") } } }));
             }
         }
         if let Some(own) = &own {
             let regions = json!({ "r": { "release": own, "image": "ami-0a1b2c3d4e5f60718" } });
             let stream = json!({ "architectures": { "x86_64": { "images": { "aws": { "regions": regions } } } } });
-            items.push(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "coreos-bootimages" },
+            items.push(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "coreos-bootimages", "namespace": "openshift-machine-config-operator" },
                 "data": { "stream": stream.to_string() } }));
         }
         let text = json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string();
