@@ -54,6 +54,23 @@ fn double_versions_are_those_of_deny_toml() {
 }
 
 #[test]
+fn no_crate_is_older_than_its_advisories() {
+    let numbers = |version: &str| version.split(['.', '+']).take(3).map(|part| part.parse::<u32>().unwrap()).collect::<Vec<_>>();
+    let text = read("tests/data/advisories.tsv");
+    let rows: Vec<Vec<&str>> = text.lines().filter(|line| !line.starts_with('#')).skip(1).map(|line| line.split('\t').collect()).collect();
+    assert!(rows.len() > 10, "{rows:?}");
+    let packages = locked();
+    for row in rows {
+        let [name, advisory, fixed, _] = row[..] else { panic!("{row:?}") };
+        let mut versions = packages.iter().filter(|package| package["name"] == name).map(|package| &package["version"]).peekable();
+        assert!(versions.peek().is_some(), "{name} is not linked any more: take {advisory} out");
+        for version in versions {
+            assert!(numbers(version) >= numbers(fixed), "{name} {version} has {advisory}: {fixed} or newer is needed");
+        }
+    }
+}
+
+#[test]
 fn the_bills_of_materials_name_what_is_linked_and_its_licences() {
     let allowed = denied("allow");
     let names = ["full", "embed"].map(|build| {
