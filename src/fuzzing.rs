@@ -111,7 +111,8 @@ pub fn tree(data: &[u8]) {
     let json = serde_json::to_string(&verdict).expect("a struct of strings always serialises");
     assert_eq!(serde_json::from_str::<Verdict>(&json).expect("what was written is read"), verdict);
     assert_messages(&verdict);
-    assert_reports(&verdict, &Identity::from_files(root));
+    // The report reads what `enforce` has written.
+    assert_reports(&situation::verdict(json.as_bytes()).expect("what was written is read"), &Identity::from_files(root));
 
     // What is kept from earlier runs.
     let _ = (Record::load(root), Deliveries::load(root));
@@ -133,6 +134,7 @@ pub fn verdict(data: &[u8]) {
     let json = serde_json::to_string(&verdict).expect("a struct of strings always serialises");
     assert_eq!(serde_json::from_str::<Verdict>(&json).expect("what was written is read"), verdict);
     assert_messages(&verdict);
+    let Ok(verdict) = situation::verdict(data) else { return };
     let words = || [&verdict.message, &verdict.reason.to_string(), &verdict.action.to_string()].map(|text| crate::text::printable(text));
     let [hostname, platform, address] = words();
     assert_reports(

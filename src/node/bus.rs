@@ -56,7 +56,8 @@ pub async fn booted_deployment(address: &str) -> Option<BootedDeployment> {
         property(&bus, service, booted.as_str(), "org.projectatomic.rpmostree1.OS", "BootedDeployment").await
     })
     .await?;
-    let string = |key: &str| found.get(key).and_then(|value| <&str>::try_from(value).ok()).map(text::printable);
+    let bounded = |text: &str| text::cut(&text::printable(text), text::KEPT_MAX);
+    let string = |key: &str| found.get(key).and_then(|value| <&str>::try_from(value).ok()).map(bounded);
     let deployment = BootedDeployment {
         version: string("version"),
         checksum: string("checksum"),

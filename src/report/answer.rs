@@ -1,4 +1,4 @@
-//! What an API server's answer means for a delivery: delivered, refused for a reason that a person can mend, or to be tried again (pure).
+//! What an API server's answer means for a delivery: it arrived, it is to be tried again, or a person has to mend something (pure).
 
 use super::names::clean;
 use super::transport::{Response, TransportError};
@@ -6,35 +6,35 @@ use crate::text::printable_up_to;
 use serde::Deserialize;
 use std::time::Duration;
 
-/// Longest uid kept; Kubernetes writes UUIDs.
+/// Longest uid that is kept, in bytes; Kubernetes uses UUIDs.
 const UID_MAX: usize = 64;
 
 /// Longest part of a server's own message that is passed on, in characters.
 const MESSAGE_MAX: usize = 300;
 
-/// `Retry-After` beyond this is not believed.
+/// A longer `Retry-After` is cut to this.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(3600);
 
-/// What stands for the message of an answer that has none.
+/// Stands in for the message of an answer that has none.
 const NO_REASON: &str = "the server gives no reason";
 
-/// What is sent where, each with its own fate.
+/// The three things that are sent, each independent of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Channel {
     /// `POST` of the `BootImageReport`, as the bootstrap identity.
     Report,
     /// `POST` of the Event, as the bootstrap identity.
     Event,
-    /// `PATCH` of the own Node, as the kubelet.
+    /// `PATCH` of this node's Node, as the kubelet.
     Node,
 }
 
-/// What a 403 needs on the two channels of the bootstrap identity.
+/// The remedy for a 403 on the two channels of the bootstrap identity.
 const ROLE: &str = "the Role skewguard-report in the namespace skewguard is missing there; dist/manifests/base/role.yaml grants it: \
                     skewguard render manifests | oc apply -f -";
 
 impl Channel {
-    /// As log lines call it.
+    /// Its name in log lines.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Report => "report",
@@ -43,7 +43,7 @@ impl Channel {
         }
     }
 
-    /// The verb and the resource as RBAC names them, and what a 403 needs.
+    /// The verb and the resource as RBAC names them, and the remedy for a 403.
     fn rbac(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Report => ("create", "bootimagereports.skewguard.dev", ROLE),
@@ -57,55 +57,55 @@ impl Channel {
     }
 }
 
-/// When a failed request is worth another attempt.
+/// When a failed request is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// With the ordinary backoff.
+    /// After the quick backoff.
     Backoff,
-    /// With the ordinary backoff, but not before this much time.
+    /// After the quick backoff, but not earlier than this.
     After(Duration),
-    /// With the slowest backoff: only a change in the cluster helps.
+    /// After the slow backoff: only a change in the cluster helps.
     Slowly,
-    /// With the ordinary backoff at first, then with the slowest: an API server that is just starting forbids everything.
+    /// After the quick backoff a few times, then after the slow one: an API server that is just starting forbids everything.
     SlowlyIfRepeated,
     /// Not on this boot.
     NextBoot,
 }
 
-/// What became of one request.
+/// The outcome of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// It is in the cluster.
     Delivered {
-        /// The object's uid, where the server told it.
+        /// The object's uid, if the server returned it.
         uid: Option<String>,
-        /// It was there before: an earlier try had arrived.
+        /// It was there already: an earlier try had arrived.
         already: bool,
     },
     /// It is not.
     Failed {
         /// When to try again.
         retry: Retry,
-        /// Why, remedy included: one line for the journal.
+        /// Why, and the remedy: one line for the journal.
         why: String,
-        /// Why, as one clause for the console.
+        /// Why: one clause for the console.
         brief: String,
     },
 }
 
-/// The part of a `metav1.Status`, or of a created object, that is looked at here.
+/// What is read of a body: of a `metav1.Status`, or of the object that was made.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Body {
     kind: String,
     message: String,
     reason: String,
-    metadata: Metadata,
+    metadata: BodyMetadata,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Metadata {
+struct BodyMetadata {
     name: String,
     uid: Option<String>,
 }
@@ -123,7 +123,8 @@ impl Answer {
         let Response { status, retry_after, body: bytes } = response;
         let body: Body = serde_json::from_slice(&bytes).unwrap_or_default();
         match status {
-            // An API server gives back the object it has made or changed; whatever else says yes has not kept anything.
+            // An API server returns the object that it has made or changed. Without one, the 2xx came from something else, which kept
+            // nothing.
             200..300 if !body.metadata.name.is_empty() => {
                 Self::Delivered { uid: body.metadata.uid.map(|uid| clean(&uid, UID_MAX)), already: false }
             }
@@ -131,7 +132,8 @@ impl Answer {
                 Self::Delivered { uid: None, already: true }
             }
             _ => {
-                // A path that nothing serves, as that of a CRD that is missing: "404 page not found", or a list of paths. Never HTML.
+                // For a path that it does not serve, such as that of a missing CRD, an API server writes plain text or JSON, but never
+                // HTML.
                 let unserved = bytes.trim_ascii_start().first().is_some_and(|first| *first != b'<');
                 Self::failed(channel, status, retry_after, &body, unserved)
             }
@@ -142,11 +144,12 @@ impl Answer {
         let (verb, resource, grant) = channel.rbac();
         let raw = &body.message;
         let message = if raw.is_empty() || body.kind != "Status" { NO_REASON.to_owned() } else { printable_up_to(raw, MESSAGE_MAX) };
-        // As k8s.io/apiserver words it (endpoints/handlers/responsewriters), after names that may be long.
+        // Searched in the whole message, because long names may come first. Worded as in k8s.io/apiserver,
+        // endpoints/handlers/responsewriters.
         let lacks_grant = raw.contains(&format!("cannot {verb} resource"));
         let no_namespace = raw.starts_with("namespaces \"");
         let (retry, why, brief) = match (status, body.kind == "Status") {
-            // Go's own servers and filters, and a load balancer in front of them, say these without a Status.
+            // These also come without a Status: from Go's HTTP server, from filters, from a load balancer in front.
             (408 | 429 | 500.., _) => {
                 let retry = retry_after.map_or(Retry::Backoff, |time| Retry::After(time.min(RETRY_AFTER_MAX)));
                 (retry, format!("{status}: the API server cannot do it now ({message})"), None)
@@ -164,7 +167,7 @@ impl Answer {
                 let why = format!("403: this identity may not {verb} {resource}: {grant} ({message})");
                 (Retry::SlowlyIfRepeated, why, Some(brief.to_owned()))
             }
-            // A quota, an admission webhook, a namespace that is being deleted.
+            // By a quota, by an admission webhook, or because the namespace is being deleted.
             (403, true) => {
                 let brief = "403, forbidden (journalctl -u skewguard-report)".to_owned();
                 (Retry::SlowlyIfRepeated, format!("403: the cluster forbids it ({message})"), Some(brief))
@@ -185,13 +188,13 @@ impl Answer {
                 };
                 (retry, format!("404: the cluster has no {resource} ({message}); {remedy}"), Some(format!("404, it has no {resource}")))
             }
-            // A quota or a webhook in between lost a race; the next try may win it.
+            // A quota or a webhook lost a race; the next try may succeed.
             (409, true) => (Retry::Backoff, format!("409: there is such an object already ({message})"), None),
             (400..500, true) => {
                 let why = "the cluster does not take this object: its CRD or admission policy may be of another release of skewguard";
                 (Retry::Slowly, format!("{status}: {why} ({message})"), Some(format!("{status}, it does not take this report")))
             }
-            // Something that TLS took for an API server stands in its place.
+            // TLS accepted the server, but it does not answer like an API server.
             _ => {
                 let why = "but not as an API server answers: is it a load balancer, a proxy or another server that stands there?";
                 (Retry::Slowly, format!("{status}, {why}"), Some(format!("{status}, from something that is no API server")))

@@ -1,34 +1,38 @@
-//! Sends requests as the identity that a channel belongs to. Kubeconfigs are read anew for every request: tokens and certificates rotate.
+//! Sends requests with the credentials of their channel. Kubeconfigs are read anew for every request, because tokens and certificates
+//! rotate.
 
 use super::transport::{CURL, Choice, Failure, Limits, Request, Response, Transport, TransportError};
 use crate::node::Root;
 use crate::node::kubeconfig::{Allow, BOOTSTRAP_KUBECONFIG, KUBELET_KUBECONFIG, Kubeconfig, load};
 use std::future::Future;
 
-/// As whom a request is sent.
+/// Whose credentials a request is sent with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Credentials {
-    /// Any node that has not joined.
+    /// Those of the bootstrap identity, which every node has before it joins.
     Bootstrap,
-    /// This node.
+    /// Those of this node's kubelet.
     Kubelet,
 }
 
-/// What carries a request; a seam for tests with a clock of their own.
+/// Sends requests. A trait, so that tests can replace the network.
 pub trait Carrier {
     /// Sends one request.
     fn send(&self, identity: Credentials, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static;
 
-    /// The name of this node in the cluster, from the certificate of its kubelet's kubeconfig. An error names that file, and the field.
+    /// The name of this node in the cluster, from its kubelet's certificate.
+    ///
+    /// # Errors
+    /// There is no such name; the text says which file and field lacks it.
     fn node_name(&self) -> Result<String, String>;
 }
 
-/// The real one.
+/// The real network.
 #[derive(Debug)]
 pub struct Network<'a> {
     /// The node.
     pub root: &'a Root,
-    /// A kubeconfig to use instead of both of the node's own: the root it is in, and its path.
+    /// A kubeconfig to use instead of the node's own two: the root that it is in, and its path.
     pub kubeconfig: Option<(&'a Root, &'a str)>,
     /// What a kubeconfig may ask for.
     pub allow: Allow,
@@ -58,7 +62,7 @@ impl Carrier for Network<'_> {
             let answer = Transport::new(choice, &kubeconfig, limits, CURL.into())?.send(&request).await;
             let Some(public) = kubeconfig.by_public_name().filter(|_| is_unresolved(&answer)) else { return answer };
             let other = Transport::new(choice, &public, limits, CURL.into())?.send(&request).await;
-            // The name to mend is the one in the kubeconfig.
+            // The error to show is about the name in the kubeconfig.
             if is_unresolved(&other) { answer } else { other }
         }
     }

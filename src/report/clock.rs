@@ -4,23 +4,24 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// `metav1.Time`: RFC 3339 in UTC, whole seconds.
 pub(super) fn time(at: SystemTime) -> String {
-    humantime::format_rfc3339_seconds(printable(at)).to_string()
+    humantime::format_rfc3339_seconds(expressible(at)).to_string()
 }
 
-/// `metav1.MicroTime`: RFC 3339 in UTC with six digits of a second, as an Event's `eventTime` has it.
+/// `metav1.MicroTime`, as in an Event's `eventTime`: RFC 3339 in UTC, microseconds.
 pub(super) fn micro_time(at: SystemTime) -> String {
-    humantime::format_rfc3339_micros(printable(at)).to_string()
+    humantime::format_rfc3339_micros(expressible(at)).to_string()
 }
 
-/// Whole seconds since 1970; 0 before.
+/// Whole seconds since 1970; 0 for earlier times.
 pub(super) fn unix(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// The last second of the year 9999: RFC 3339 has no later one. A hardware clock without a battery says anything.
+/// The last second of the year 9999, the latest that RFC 3339 can express, in seconds since 1970.
 const LAST: u64 = 253_402_300_799;
 
-fn printable(at: SystemTime) -> SystemTime {
+/// `at` within what RFC 3339 can express: a hardware clock without a battery can have any time.
+fn expressible(at: SystemTime) -> SystemTime {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     UNIX_EPOCH + since.min(Duration::from_secs(LAST))
 }

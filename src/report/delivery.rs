@@ -1,31 +1,31 @@
-//! When to send what (pure): a state machine that is told the time, the answers and a random number, and says what is due.
+//! When to send what (pure): a state machine that is given the time, the answers and random numbers, and says what is due.
 //!
-//! Times are durations on one monotonic clock. Every channel has its own fate; none waits for another to succeed.
+//! Times are durations on one monotonic clock. No channel waits for another to succeed.
 
 use super::answer::{Answer, Channel, Retry};
 use super::names::EVENT_INTERVAL;
 use std::time::Duration;
 
-/// First and longest window of the backoff after an answer that time can mend.
+/// First and longest window of the quick backoff, for failures that pass.
 const QUICK: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5 * 60));
 
-/// The same after an answer that a person has to mend.
+/// First and longest window of the slow backoff, for failures that a person has to mend.
 const SLOW: (Duration, Duration) = (Duration::from_secs(10 * 60), Duration::from_secs(60 * 60));
 
-/// Least wait after an answer that a person has to mend.
+/// Least wait of the slow backoff.
 const SLOW_FLOOR: Duration = Duration::from_secs(5 * 60);
 
-/// Least wait after anything else.
+/// Least wait of the quick backoff.
 const QUICK_FLOOR: Duration = Duration::from_secs(1);
 
-/// So many 403s in a row are taken for those of an API server that is just starting: until it has read the Roles, which takes up to two seconds,
+/// This many 403s in a row may come from an API server that is just starting. Until it has read the Roles, which takes up to two seconds,
 /// it forbids everything.
 const FORBIDDEN_AT_START: u32 = 3;
 
-/// How long the Event waits for the report it is about; then it is about the namespace.
+/// How long the Event waits for the report that it is about. After that it is about the namespace instead.
 const EVENT_GRACE: Duration = Duration::from_secs(30);
 
-/// At most so many requests on a channel within [`BURST_WINDOW`], whatever the dice say: five thousand nodes may be refused at once.
+/// At most this many requests on a channel within [`BURST_WINDOW`], whatever the backoff: thousands of nodes may be refused at once.
 pub const BURST: usize = 3;
 
 /// The window of [`BURST`].
@@ -34,19 +34,20 @@ pub const BURST_WINDOW: Duration = Duration::from_secs(60);
 /// Where a channel stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// There is nothing to send, or not yet.
+    /// There is nothing to send.
     #[default]
     Idle,
-    /// To be sent at that time.
+    /// It is to be sent at that time.
     Due(Duration),
-    /// Sent; the answer is outstanding.
+    /// It was sent, and there is no answer yet.
     InFlight,
     /// The cluster has it.
     Delivered,
-    /// Not tried again before the next boot.
+    /// It is not tried again before the next boot.
     Skipped,
 }
 
+/// The state of one channel.
 #[derive(Debug, Clone, Default)]
 struct Track {
     standing: Standing,
@@ -54,12 +55,12 @@ struct Track {
     failures: u32,
     /// 403s in a row.
     forbidden: u32,
-    /// When the last requests went out, the latest last.
+    /// When the last requests were sent, the latest last.
     sent: [Option<Duration>; BURST],
 }
 
 impl Track {
-    /// Makes it due at `at`, or later where the burst is used up.
+    /// Makes the channel due at `at`, or later if it has used up its burst.
     fn schedule(&mut self, at: Duration) {
         let [oldest, ..] = self.sent;
         let earliest = oldest.map_or(Duration::ZERO, |oldest| oldest + BURST_WINDOW);
@@ -71,13 +72,13 @@ impl Track {
     }
 }
 
-/// The three channels. At first there is nothing to send.
+/// The three channels. At first there is nothing to send on any.
 #[derive(Debug, Clone, Default)]
 pub struct Delivery {
     report: Track,
     event: Track,
     node: Track,
-    /// The Event is only held up for the report's first answer.
+    /// The Event waits for the first answer about the report.
     event_waits: bool,
 }
 
@@ -94,7 +95,7 @@ impl Delivery {
         }
     }
 
-    /// Where the channel stands.
+    /// The state of a channel.
     pub fn standing(&self, channel: Channel) -> Standing {
         match channel {
             Channel::Report => self.report.standing,
@@ -103,7 +104,7 @@ impl Delivery {
         }
     }
 
-    /// There is something to send on the channel from `at` on. The Event waits a little for a report that is under way.
+    /// Makes the channel due at `at`. The Event waits a little longer for a report that is on its way.
     pub fn want(&mut self, channel: Channel, at: Duration) {
         let report_pending = matches!(self.report.standing, Standing::Due(_) | Standing::InFlight) && self.report.failures == 0;
         self.event_waits |= channel == Channel::Event && report_pending;
@@ -111,17 +112,17 @@ impl Delivery {
         self.track(channel).schedule(at + grace);
     }
 
-    /// It was delivered at an earlier boot.
+    /// Marks the channel as delivered, on an earlier boot.
     pub(super) fn delivered_before(&mut self, channel: Channel) {
         self.track(channel).standing = Standing::Delivered;
     }
 
-    /// Nothing more is to be sent on the channel; an outstanding answer changes that no more.
+    /// Sends nothing more on the channel. An answer that is still to come is ignored.
     pub fn stop(&mut self, channel: Channel) {
         self.track(channel).standing = Standing::Idle;
     }
 
-    /// The channels to send on now. Each stays in flight until [`Delivery::answered`].
+    /// The channels to send on now. Each of them is then in flight until [`Delivery::answered`].
     pub fn due(&mut self, now: Duration) -> Vec<Channel> {
         let mut due = vec![Channel::Report, Channel::Event, Channel::Node];
         due.retain(|channel| {
@@ -137,31 +138,31 @@ impl Delivery {
         due
     }
 
-    /// When the next channel is due; `None` where none will be.
+    /// When the next channel is due; `None` if none is going to be.
     pub fn next(&self) -> Option<Duration> {
         self.tracks().into_iter().filter_map(Track::due).min()
     }
 
-    /// Whether a channel that nothing was sent on yet is due before `by`.
+    /// Whether a channel on which nothing was sent yet is due by `by`.
     pub(super) fn is_first_try_due(&self, by: Duration) -> bool {
         self.tracks().iter().any(|track| track.due().is_some_and(|at| at <= by) && track.sent.iter().all(Option::is_none))
     }
 
-    /// Whether the last answer on some channel was no delivery.
+    /// Whether the last request on some channel failed.
     pub(super) fn is_failing(&self) -> bool {
         self.tracks().iter().any(|track| track.failures > 0)
     }
 
-    /// Whether an answer is outstanding.
+    /// Whether an answer is still to come.
     pub(super) fn in_flight(&self) -> bool {
         self.tracks().iter().any(|track| track.standing == Standing::InFlight)
     }
 
-    /// An answer came. `chance` is random in 0.0..1.0; `repeat` says whether the node is still refused, so that a new Event is due in two
-    /// hours. Returns whether it takes a person to mend what failed.
+    /// Takes in an answer. `chance` is a random number in 0.0..1.0. `repeat`: the node is still refused, so that another Event is due in
+    /// two hours. Returns whether a person has to mend the failure.
     pub fn answered(&mut self, channel: Channel, now: Duration, answer: &Answer, chance: f64, repeat: bool) -> bool {
         if channel == Channel::Report && std::mem::take(&mut self.event_waits) && matches!(self.event.standing, Standing::Due(_)) {
-            // Whatever became of the report, the Event need not wait for it.
+            // Whatever the answer about the report was, the Event need not wait any longer.
             self.event.schedule(now);
         }
         let track = self.track(channel);
@@ -188,7 +189,7 @@ impl Delivery {
             Retry::SlowlyIfRepeated => {
                 track.forbidden = forbidden.saturating_add(1);
                 if forbidden < FORBIDDEN_AT_START {
-                    // Not counted among the failures: the wait for a server that comes back is not the wait for a Role.
+                    // Counted apart, so that waiting for a Role does not lengthen the backoff of other failures.
                     track.failures = failures.max(1);
                     (quickly(forbidden), false)
                 } else {
@@ -205,7 +206,7 @@ impl Delivery {
     }
 }
 
-/// Full jitter: anywhere in a window that doubles with every failure up to its cap.
+/// Full jitter: a random time within a window that doubles with every failure, up to a cap.
 fn jitter((first, cap): (Duration, Duration), failures: u32, chance: f64) -> Duration {
     let window = first.saturating_mul(1 << failures.min(16)).min(cap);
     window.mul_f64(if chance.is_finite() { chance.clamp(0.0, 1.0) } else { 1.0 })

@@ -1,8 +1,8 @@
-//! The Event that says the same where people look first (pure).
+//! The Event about a verdict, for people who look at Events first (pure).
 
 use super::clock;
 use super::names::{clean, event_name};
-use super::objects::{Metadata, NAMESPACE};
+use super::objects::{NAMESPACE, ObjectMeta};
 use super::transport::Request;
 use crate::API_VERSION;
 use crate::node::identity::Identity;
@@ -10,13 +10,13 @@ use crate::verdict::{Action, Outcome, Verdict};
 use serde::Serialize;
 use std::time::SystemTime;
 
-/// Who reports; the admission policy in `dist/manifests` lets the bootstrap identity write no other Events.
+/// Who reports. The admission policy in `dist/manifests` lets the bootstrap identity write no Events of other controllers.
 pub(crate) const REPORTING_CONTROLLER: &str = "skewguard.dev/agent";
 
 /// Longest note (Kubernetes, `events.k8s.io/v1` Event: "Maximal length of the note is 1kB").
 pub(crate) const NOTE_MAX: usize = 1024;
 
-/// Longest `reportingInstance`, `action` and `reason` (same place).
+/// Longest `reportingInstance`, `action` and `reason` (Kubernetes, ditto).
 const NAME_MAX: usize = 128;
 
 /// An `events.k8s.io/v1` Event.
@@ -25,7 +25,7 @@ const NAME_MAX: usize = 128;
 pub struct Event {
     api_version: &'static str,
     kind: &'static str,
-    pub(crate) metadata: Metadata,
+    metadata: ObjectMeta,
     event_time: String,
     r#type: &'static str,
     reason: String,
@@ -43,20 +43,20 @@ pub struct Regarding {
     api_version: &'static str,
     kind: &'static str,
     name: String,
-    /// Set for the Namespace too: an Event about a cluster-scoped object is only accepted in `default` and `kube-system`.
+    /// Set even where this is the Namespace: an Event without it is only accepted in `default` and `kube-system`.
     namespace: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     uid: Option<String>,
 }
 
 impl Regarding {
-    /// The node's report; `uid` where the server told it, so that `oc describe bir` shows the Event.
+    /// The node's report, with the `uid` that the server gave it, so that `oc describe bir` shows the Event.
     pub fn report(name: &str, uid: Option<&str>) -> Self {
         let uid = uid.filter(|uid| !uid.is_empty()).map(|uid| clean(uid, NAME_MAX));
         Self { api_version: API_VERSION, kind: "BootImageReport", name: name.to_owned(), namespace: NAMESPACE, uid }
     }
 
-    /// The namespace, where there is no report to point to.
+    /// The namespace, where there is no report to refer to.
     pub fn namespace() -> Self {
         Self { api_version: "v1", kind: "Namespace", name: NAMESPACE.to_owned(), namespace: NAMESPACE, uid: None }
     }
@@ -69,13 +69,13 @@ pub enum About<'a> {
     Verdict(&'a Verdict),
     /// A run of `skewguard.service` that ended without one.
     NoVerdict {
-        /// The node is held all the same: the run ended between the two.
+        /// The node is held nevertheless: the run ended after that.
         held: bool,
     },
 }
 
 impl Event {
-    /// Makes the Event named after the report and the two-hour slot of `now`.
+    /// Makes the Event, named after the report and the two-hour slot that `now` is in.
     pub fn new(about: About<'_>, report: &str, regarding: Regarding, identity: &Identity, now: SystemTime) -> Self {
         let host = identity.hostname.as_deref().filter(|host| !host.is_empty()).unwrap_or("unknown");
         let (reason, action, note) = match about {
@@ -90,7 +90,7 @@ impl Event {
         Self {
             api_version: "events.k8s.io/v1",
             kind: "Event",
-            metadata: Metadata::new(event_name(report, clock::unix(now))),
+            metadata: ObjectMeta { name: event_name(report, clock::unix(now)), namespace: NAMESPACE },
             event_time: clock::micro_time(now),
             r#type: "Warning",
             reason,
@@ -102,7 +102,7 @@ impl Event {
         }
     }
 
-    /// Creates it.
+    /// The request that creates it.
     pub fn request(&self) -> Request {
         Request::new("POST", format!("/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"), self)
     }
@@ -125,7 +125,7 @@ fn note(verdict: &Verdict, identity: &Identity, host: &str) -> String {
     clean(&format!("Node {} {what}: {}{facts}", who(identity, host), verdict.message), NOTE_MAX)
 }
 
-/// What is known of a node on which a run of the service left no verdict, in one clause.
+/// What is known about a node on which a run of the service left no verdict.
 pub(super) fn no_verdict(held: bool) -> &'static str {
     if held {
         "skewguard.service ended without a verdict that can be read, but it holds the node back, which does not join the cluster"
@@ -134,7 +134,7 @@ pub(super) fn no_verdict(held: bool) -> &'static str {
     }
 }
 
-/// The host name and first address; between them one of the two finds the Machine.
+/// The host name and the first address: one of them finds the Machine.
 fn who(identity: &Identity, host: &str) -> String {
     match identity.addresses.first() {
         Some(address) => format!("{} ({})", clean(host, NAME_MAX), clean(address, NAME_MAX)),

@@ -1,7 +1,6 @@
-//! What a joined node says of itself on its own Node object (pure).
+//! What a joined node says about itself on its own Node object (pure).
 
-use super::names::{clean, hex16, label_value};
-use super::objects::{self, TEXT_MAX, WORD_MAX};
+use super::names::{hex16, label_value};
 use super::transport::Request;
 use crate::verdict::{Action, BootImageStatus, Outcome, Reason, Target, Verdict};
 use serde::Serialize;
@@ -10,7 +9,7 @@ use std::collections::BTreeMap;
 /// Label with the boot image version, for `oc get nodes -L`.
 pub(crate) const LABEL: &str = "skewguard.dev/boot-image";
 
-/// Annotation with the verdict as JSON; it keeps the version whole.
+/// Annotation with the verdict as JSON. It has the whole version, where the label may have to change it.
 pub(crate) const ANNOTATION: &str = "skewguard.dev/boot-image-verdict";
 
 /// The patch that a joined node applies to its own Node.
@@ -28,30 +27,30 @@ struct PatchMetadata {
 /// The annotation's content.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Annotation {
+struct Annotation<'a> {
     verdict: Outcome,
     action: Action,
     reason: Reason,
-    message: String,
+    message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    boot_image: Option<BootImageStatus>,
-    target: Target,
+    boot_image: Option<&'a BootImageStatus>,
+    target: &'a Target,
     #[serde(skip_serializing_if = "Option::is_none")]
-    policy_digest: Option<String>,
+    policy_digest: Option<&'a str>,
 }
 
 impl NodePatch {
-    /// Makes the patch. Nothing of it depends on time or chance, so that the same verdict always gives the same patch.
+    /// Makes the patch. The same verdict always gives the same patch: nothing in it depends on time or chance.
     pub fn new(verdict: &Verdict) -> Self {
         let version = verdict.boot_image.as_ref().map(|image| image.version.as_str()).unwrap_or_default();
         let annotation = Annotation {
             verdict: verdict.verdict,
             action: verdict.action,
             reason: verdict.reason,
-            message: clean(&verdict.message, TEXT_MAX),
-            boot_image: verdict.boot_image.as_ref().map(objects::boot_image),
-            target: objects::target(&verdict.target),
-            policy_digest: verdict.policy.as_ref().and_then(|policy| policy.digest.as_deref()).map(|digest| clean(digest, WORD_MAX)),
+            message: &verdict.message,
+            boot_image: verdict.boot_image.as_ref(),
+            target: &verdict.target,
+            policy_digest: verdict.policy.as_ref().and_then(|policy| policy.digest.as_deref()),
         };
         // A struct of strings always serialises.
         let annotation = serde_json::to_string(&annotation).unwrap_or_default();
@@ -63,13 +62,13 @@ impl NodePatch {
         }
     }
 
-    /// Applies it to the Node of that name, which is a DNS subdomain ([`crate::node::kubeconfig::node_name`]).
+    /// The request that applies it to the Node `node`, a DNS subdomain ([`crate::node::kubeconfig::node_name`]).
     pub fn request(&self, node: &str) -> Request {
         Request::new("PATCH", format!("/api/v1/nodes/{node}"), self)
     }
 
-    /// What tells whether this patch was applied to that Node on this boot. At every boot it is applied again, which changes nothing where it is
-    /// there: a Node object that was deleted and made anew has lost its labels.
+    /// Identifies this patch, for this Node on this boot, so that it is applied once a boot. It is applied again on every boot because a
+    /// Node object that was deleted and made anew has lost its labels; where it has not, that changes nothing.
     pub fn digest(&self, node: &str, boot: &str) -> String {
         let patch = serde_json::to_string(self).unwrap_or_default();
         hex16(&[node, "\n", boot, "\n", &patch])

@@ -1,4 +1,4 @@
-//! What there is to tell the cluster about this node, and the requests that tell it.
+//! What there is to tell the cluster about this node, and the requests for it.
 
 use super::answer::Channel;
 use super::carrier::Credentials;
@@ -21,13 +21,13 @@ pub(super) struct Matter<'a> {
     pub(super) identity: Identity,
     /// The installation's random id.
     installation: String,
-    /// The verdict that report and Event are about, and since when it stands.
+    /// The verdict that report and Event are about.
     reported: Option<Observed>,
-    /// What a Node is labelled with.
+    /// The verdict that the Node is labelled with.
     pub(super) inventory: Option<Verdict>,
     /// The Event is about a run without a verdict.
     pub(super) no_verdict: bool,
-    /// The report's name, and that part of the Event's.
+    /// The report's name, with which the Event's begins.
     pub(super) name: String,
     /// The Node's name, once the node has joined.
     pub(super) node_name: Option<String>,
@@ -53,7 +53,7 @@ impl<'a> Matter<'a> {
         }
     }
 
-    /// Takes a verdict as the one to tell. Whether a node that has not joined reports it.
+    /// Makes this the verdict to tell. Returns whether a node that has not joined reports it.
     pub(super) fn adopt(&mut self, observed: Observed) -> bool {
         self.inventory = Some(observed.verdict.clone());
         (self.node_name, self.no_verdict) = (None, false);
@@ -62,25 +62,25 @@ impl<'a> Matter<'a> {
         self.reported.is_some()
     }
 
-    /// Takes a run without a verdict as what there is to tell.
+    /// Makes a run without a verdict the thing to tell.
     pub(super) fn adopt_no_verdict(&mut self) {
         self.no_verdict = true;
         self.name = self.name_of(None);
     }
 
-    /// The verdict to tell, as things are now.
+    /// The verdict to tell, by how the node stands now.
     pub(super) fn verdict(&self) -> Option<Verdict> {
         self.reported.as_ref().map(|observed| situation::as_it_is_now(self.root, &observed.verdict))
     }
 
-    /// Asks hostnamed and rpm-ostree for what a new report says.
+    /// Asks hostnamed and rpm-ostree for what goes into a new report.
     pub(super) async fn ask(&mut self, bus: &str) {
         self.identity = Identity::read(self.root, Some(bus)).await;
         self.rpm_ostree = booted_deployment(bus).await;
         self.rename();
     }
 
-    /// Names the report as the host is called, and the verdict stands, now.
+    /// Names the report after the host name and the verdict of now.
     pub(super) fn rename(&mut self) {
         self.name = self.name_of(self.verdict().as_ref());
     }
@@ -93,7 +93,7 @@ impl<'a> Matter<'a> {
         }
     }
 
-    /// The name of what is sent on a channel.
+    /// The name of the object that is sent on a channel.
     pub(super) fn subject(&self, channel: Channel) -> &str {
         match channel {
             Channel::Report | Channel::Event => &self.name,
@@ -101,24 +101,25 @@ impl<'a> Matter<'a> {
         }
     }
 
-    /// What tells whether the Node of that name has its label, for this boot.
+    /// Identifies the label of the Node `node` on this boot.
     pub(super) fn label_digest(&self, node: &str) -> Option<String> {
         self.inventory.as_ref().map(|verdict| NodePatch::new(verdict).digest(node, &situation::boot_id(self.root)))
     }
 
-    /// The request of a channel, with everything as it is now: the node may have been let through while the cluster could not be reached.
+    /// The request for a channel, made anew every time: the node may have been let through while the cluster could not be reached.
     pub(super) fn request(&self, channel: Channel, delivered: &Deliveries, now: SystemTime) -> Option<(Credentials, Request)> {
         match channel {
             Channel::Report => {
-                let report = BootImageReport::new(&ReportInput {
-                    verdict: &self.verdict()?,
+                let verdict = self.verdict()?;
+                let report = ReportInput {
+                    verdict: &verdict,
                     observed: self.reported.as_ref()?.at,
                     identity: &self.identity,
                     rpm_ostree: self.rpm_ostree.as_ref(),
                     remediation: &self.remediation,
                     installation: &self.installation,
-                });
-                Some((Credentials::Bootstrap, report.request()))
+                };
+                Some((Credentials::Bootstrap, BootImageReport::new(&report).request()))
             }
             Channel::Event => {
                 let verdict = self.verdict();

@@ -1,9 +1,8 @@
-//! Telling the cluster: over which connection, with which credentials, and what came back.
+//! Tells the cluster about this node.
 //!
-//! [`transport`] carries one request, [`answer`] says what came of it.
-//!
-//! [`situation`] reads what there is to tell; [`objects`], [`event`] and [`inventory`] say it as Kubernetes objects (pure); [`delivery`]
-//! decides when to send what (pure); `matter` makes the requests of it; [`run`] sends them, through a [`carrier`], and [`watch`] says so.
+//! [`situation`] reads what there is to tell. [`objects`], [`event`] and [`inventory`] make Kubernetes objects of it (pure), and `matter`
+//! the requests. [`delivery`] decides when to send which (pure). [`run`] ties them together: it sends the requests through a [`carrier`],
+//! which uses a [`transport`], reads each [`answer`], and lets [`watch`] tell journal and console.
 
 pub mod answer;
 pub mod carrier;

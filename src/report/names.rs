@@ -1,20 +1,21 @@
-//! Names that Kubernetes accepts, made from what a node says of itself (pure).
+//! Names that Kubernetes accepts, made from what a node says about itself (pure).
 
 use crate::text;
 use crate::verdict::Verdict;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// Longest host part of a name. A Linux host name has at most 64 characters (gethostname(2)).
+/// Longest host part of a name, in characters. A Linux host name has at most 64 (gethostname(2)).
 const HOST_MAX: usize = 63;
 
-/// Longest label value (Kubernetes, "Labels and Selectors").
+/// Longest label value, in characters (Kubernetes, "Labels and Selectors").
 const LABEL_MAX: usize = 63;
 
-/// How long an Event lives before a new one is due, in seconds. OpenShift keeps Events for three hours.
+/// Time after which a new Event is due, in seconds. OpenShift keeps Events for three hours.
 pub(crate) const EVENT_INTERVAL: u64 = 2 * 60 * 60;
 
-/// What makes two verdicts of one node the same report. Warnings and messages may differ from boot to boot without news for anybody.
+/// What two verdicts must have in common to be the same report. Warnings and messages are not part of it: they may differ from boot to boot
+/// without being news.
 #[derive(Serialize)]
 struct Key<'a> {
     verdict: &'a str,
@@ -30,8 +31,8 @@ struct Key<'a> {
     r#override: Option<&'a str>,
 }
 
-/// The name of a verdict's report: the host, `-`, and 16 hex digits of SHA-256 over the installation's random id and the verdict. The same
-/// node reports the same verdict under the same name, so that a retry is a 409 and not a second report; nobody else can guess it.
+/// The name of a verdict's report: the host, `-`, and 16 hex digits of SHA-256 over the installation's random id and the verdict. A node
+/// reports the same verdict under the same name, so a retry gives a 409 and not a second report. Nobody else can guess the name.
 pub fn report_name(host: &str, installation: &str, verdict: &Verdict) -> String {
     let key = Key {
         verdict: verdict.verdict.as_str(),
@@ -51,12 +52,12 @@ pub fn report_name(host: &str, installation: &str, verdict: &Verdict) -> String 
     format!("{}-{}", subdomain(host), hex16(&[installation, "\n", &key]))
 }
 
-/// The name of the report's Event in the two-hour slot of `unix` seconds; a retry in the same slot is a 409.
+/// The name of the report's Event in the two-hour slot that `unix` (seconds since 1970) is in. A retry in the same slot gives a 409.
 pub fn event_name(report: &str, unix: u64) -> String {
     format!("{report}.{:x}", unix / EVENT_INTERVAL)
 }
 
-/// The first 16 hex digits of the SHA-256 of the parts.
+/// The first 16 hex digits of the SHA-256 of all parts together.
 pub(crate) fn hex16(parts: &[&str]) -> String {
     let mut sha = Sha256::new();
     for part in parts {
@@ -65,7 +66,7 @@ pub(crate) fn hex16(parts: &[&str]) -> String {
     text::hex(sha.finalize().get(..8).unwrap_or_default())
 }
 
-/// `host` as a DNS subdomain (RFC 1123) of at most 63 characters; `node` where nothing of it fits.
+/// Makes `host` a DNS subdomain (RFC 1123) of at most 63 characters; `node` if no character of it is allowed.
 pub fn subdomain(host: &str) -> String {
     let lower = host.chars().take(HOST_MAX).map(|c| match c.to_ascii_lowercase() {
         c @ ('a'..='z' | '0'..='9' | '.') => c,
@@ -77,8 +78,8 @@ pub fn subdomain(host: &str) -> String {
     if name.is_empty() { "node".to_owned() } else { name }
 }
 
-/// `text` as a label value: what does not fit becomes `_`, at most 63 characters, letters or digits at both ends; `unknown` where nothing
-/// of it fits. Every real boot image version passes unchanged.
+/// Makes `text` a label value: at most 63 characters, with `_` for those that are not allowed, and a letter or digit at both ends;
+/// `unknown` if nothing is left. Real boot image versions stay as they are.
 pub fn label_value(text: &str) -> String {
     let fitting = text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') { c } else { '_' });
     let fitting: String = fitting.collect();
@@ -87,8 +88,8 @@ pub fn label_value(text: &str) -> String {
     if value.is_empty() { "unknown".to_owned() } else { value.to_owned() }
 }
 
-/// `text` with nothing but printable ASCII, at most `max` bytes in JSON (where a quote and a backslash are two), a cut marked with `...`.
-/// Unlike [`crate::text::printable`] it leaves backslashes alone: the text went through that already, or is JSON's to escape.
+/// Makes `text` printable ASCII of at most `max` bytes in JSON, where a quote and a backslash count as two. A cut is marked with `...`.
+/// Unlike [`crate::text::printable`] it keeps backslashes: those of text that is printable already must not be escaped again.
 pub fn clean(text: &str, max: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max));
     let (mut size, mut fits) = (0, 0);

@@ -1,8 +1,8 @@
-//! The `BootImageReport` a node that never joined leaves in the cluster (pure).
+//! The `BootImageReport` that a node which never joined leaves in the cluster (pure).
 //!
-//! The shape is that of the CustomResourceDefinition in `dist/manifests/base/crd.yaml`; each bound here is a bound there, and all of it together
-//! stays below what the admission policy takes. `scope`, `impact`
-//! and `remediation` are named and worded as in OpenShift's update insights (enhancements, `update/update-status-api.md`).
+//! Its shape is that of the CustomResourceDefinition in `dist/manifests/base/crd.yaml`. Each bound here is a bound there, and the whole
+//! stays below what the admission policy takes. `scope`, `impact` and `remediation` are named and worded as in OpenShift's update insights
+//! (enhancements, `update/update-status-api.md`).
 
 use super::clock;
 use super::names::{clean, report_name};
@@ -10,36 +10,33 @@ use super::transport::Request;
 use crate::API_VERSION;
 use crate::node::bus::BootedDeployment;
 use crate::node::identity::Identity;
-use crate::verdict::{Action, BootImageStatus, Deployment, Finding, Judged, Outcome, PolicyStatus, Reason, Verdict};
+use crate::verdict::{Action, BootImageStatus, Deployment, Finding, Judged, Outcome, Override, PolicyStatus, Reason, Target, Verdict};
 use serde::Serialize;
 use std::time::SystemTime;
 
 /// The namespace of reports and Events, made by `dist/manifests`.
 pub(crate) const NAMESPACE: &str = "skewguard";
 
-/// Longest short text: a version, a name, an image reference.
-pub(crate) const WORD_MAX: usize = 512;
+/// Longest sentence, in bytes.
+pub(super) const TEXT_MAX: usize = 1024;
 
-/// Longest sentence.
-pub(crate) const TEXT_MAX: usize = 1024;
-
-/// Most entries of any list.
-pub(crate) const LIST_MAX: usize = 16;
+/// Most entries of a list; of the held units twice as many.
+const LIST_MAX: usize = 16;
 
 /// Longest list of findings, in bytes of JSON.
 const FINDINGS_BYTES_MAX: usize = 4096;
 
-/// Longest of the other lists: only text that somebody made long comes near it.
+/// Longest other list, in bytes of JSON. Ordinary text comes nowhere near it.
 const LIST_BYTES_MAX: usize = 2048;
 
-/// What a report is made from. The clock and the random installation id come from outside.
+/// What a report is made from. All text is printable and bounded already.
 #[derive(Debug, Clone, Copy)]
 pub struct ReportInput<'a> {
-    /// The verdict, as `enforce` left it. Untrusted: it was read from a file.
+    /// The verdict that `enforce` left, by [`super::situation::verdict`].
     pub verdict: &'a Verdict,
     /// Who this node is.
     pub identity: &'a Identity,
-    /// rpm-ostree's own view of the booted deployment, as a cross-check.
+    /// rpm-ostree's own view of the booted deployment, to compare with the verdict's.
     pub rpm_ostree: Option<&'a BootedDeployment>,
     /// What an admin can do about it.
     pub remediation: &'a str,
@@ -52,66 +49,60 @@ pub struct ReportInput<'a> {
 /// A `BootImageReport`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct BootImageReport {
+pub struct BootImageReport<'a> {
     api_version: &'static str,
     kind: &'static str,
-    pub(crate) metadata: Metadata,
-    pub(crate) report: Report,
+    pub(crate) metadata: ObjectMeta,
+    report: Content<'a>,
 }
 
 /// The part of `metav1.ObjectMeta` that is set here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Metadata {
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ObjectMeta {
     pub(crate) name: String,
-    pub(crate) namespace: &'static str,
+    pub(super) namespace: &'static str,
 }
 
-impl Metadata {
-    pub(crate) fn new(name: String) -> Self {
-        Self { name, namespace: NAMESPACE }
-    }
-}
-
-/// The content of a report. Absent is what the node does not know.
+/// The field `report`. What the node does not know is absent.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Report {
+struct Content<'a> {
     verdict: Outcome,
     action: Action,
     reason: Reason,
-    message: String,
+    message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     held: Option<bool>,
     observed_at: String,
     agent_version: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    boot_image: Option<BootImageStatus>,
+    boot_image: Option<&'a BootImageStatus>,
     judged: Judged,
-    target: crate::verdict::Target,
+    target: &'a Target,
     #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<PolicyStatus>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    r#override: Option<crate::verdict::Override>,
-    findings: Vec<Finding>,
-    warnings: Vec<String>,
-    node: Identity,
-    scope: Scope,
+    r#override: Option<Override>,
+    findings: Vec<&'a Finding>,
+    warnings: Vec<&'a String>,
+    node: &'a Identity,
+    scope: Scope<'a>,
     impact: Impact,
-    remediation: Remediation,
-    details: Details,
+    remediation: Remediation<'a>,
+    details: Details<'a>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct Scope {
+struct Scope<'a> {
     r#type: &'static str,
-    resources: Vec<Resource>,
+    resources: Vec<Resource<'a>>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct Resource {
+struct Resource<'a> {
     group: &'static str,
     resource: &'static str,
-    name: String,
+    name: &'a str,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -121,27 +112,28 @@ struct Impact {
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct Remediation {
+struct Remediation<'a> {
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reference: Option<String>,
+    reference: Option<&'a str>,
 }
 
-/// Further facts. What a CRD does not know it drops; a field that older CRDs are to keep goes into their `details.more`, as name and value.
+/// Further facts. The API server drops fields that its CRD does not have; one that older CRDs must keep goes into their `details.more`, as
+/// name and value.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Details {
-    deployment: Deployment,
+struct Details<'a> {
+    deployment: &'a Deployment,
     #[serde(skip_serializing_if = "Option::is_none")]
-    gate_error: Option<String>,
+    gate_error: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    held_units: Vec<String>,
+    held_units: Vec<&'a String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rpm_ostree: Option<BootedDeployment>,
+    rpm_ostree: Option<&'a BootedDeployment>,
 }
 
-/// Whether a node with this verdict tells the cluster before it joins: refused (also where the policy only warns) and undetermined ones, and those of
-/// another release that had something to hold.
+/// Whether a node that has not joined reports this verdict: it was refused (also where the policy only warns) or is undetermined. A verdict
+/// that only another release of skewguard knows is reported where the gate had something to do.
 pub fn is_reportable(verdict: &Verdict) -> bool {
     match verdict.verdict {
         Outcome::Refused | Outcome::Undetermined => true,
@@ -150,132 +142,66 @@ pub fn is_reportable(verdict: &Verdict) -> bool {
     }
 }
 
-impl BootImageReport {
-    /// Makes the report. Every text is printable and bounded, every list is bounded.
-    pub fn new(source: &ReportInput<'_>) -> Self {
+impl<'a> BootImageReport<'a> {
+    /// Makes the report; its lists are cut to their bounds.
+    pub fn new(source: &ReportInput<'a>) -> Self {
         let verdict = source.verdict;
         let host = source.identity.hostname.as_deref().unwrap_or_default();
-        let gate = verdict.gate.as_ref();
-        let report = Report {
+        let (gate, policy) = (verdict.gate.as_ref(), verdict.policy.as_ref());
+        let report = Content {
             verdict: verdict.verdict,
             action: verdict.action,
             reason: verdict.reason,
-            message: text(&verdict.message),
+            message: &verdict.message,
             held: gate.map(|gate| gate.held),
             observed_at: clock::time(source.observed),
             agent_version: env!("CARGO_PKG_VERSION"),
-            boot_image: verdict.boot_image.as_ref().map(boot_image),
+            boot_image: verdict.boot_image.as_ref(),
             judged: verdict.judged,
-            target: target(&verdict.target),
-            policy: verdict.policy.as_ref().map(|policy| PolicyStatus {
-                path: word(&policy.path),
-                digest: words(&policy.digest),
-                mode: words(&policy.mode),
-                limit_release: words(&policy.limit_release),
-                // The help is in the remediation.
-                ..PolicyStatus::default()
-            }),
+            target: &verdict.target,
+            // The help is part of the remediation.
+            policy: policy.map(|policy| PolicyStatus { help_text: None, help_url: None, ..policy.clone() }),
             r#override: verdict.r#override,
-            findings: list(LIST_MAX, FINDINGS_BYTES_MAX, verdict.findings.iter().map(finding)),
-            warnings: list(LIST_MAX, LIST_BYTES_MAX, verdict.warnings.iter().map(|warning| text(warning))),
-            node: source.identity.clone(),
+            findings: list(&verdict.findings, LIST_MAX, FINDINGS_BYTES_MAX),
+            warnings: list(&verdict.warnings, LIST_MAX, LIST_BYTES_MAX),
+            node: source.identity,
             scope: scope(verdict),
             impact: impact(verdict),
             remediation: Remediation {
-                text: text(source.remediation),
-                reference: verdict.policy.as_ref().and_then(|policy| words(&policy.help_url)),
+                text: clean(source.remediation, TEXT_MAX),
+                reference: policy.and_then(|policy| policy.help_url.as_deref()),
             },
             details: Details {
-                deployment: Deployment {
-                    ostree: words(&verdict.deployment.ostree),
-                    container_image_reference: words(&verdict.deployment.container_image_reference),
-                    image: verdict.deployment.image.as_ref().map(boot_image),
-                    stage: verdict.deployment.stage,
-                },
-                gate_error: gate.and_then(|gate| gate.error.as_deref()).map(text),
-                held_units: gate
-                    .map(|gate| list(2 * LIST_MAX, LIST_BYTES_MAX, gate.units.iter().map(|unit| word(unit))))
-                    .unwrap_or_default(),
-                rpm_ostree: source.rpm_ostree.map(|booted| BootedDeployment {
-                    version: words(&booted.version),
-                    checksum: words(&booted.checksum),
-                    container_image_reference: words(&booted.container_image_reference),
-                }),
+                deployment: &verdict.deployment,
+                gate_error: gate.and_then(|gate| gate.error.as_deref()),
+                held_units: gate.map(|gate| list(&gate.units, 2 * LIST_MAX, LIST_BYTES_MAX)).unwrap_or_default(),
+                rpm_ostree: source.rpm_ostree,
             },
         };
-        let metadata = Metadata::new(report_name(host, source.installation, verdict));
+        let metadata = ObjectMeta { name: report_name(host, source.installation, verdict), namespace: NAMESPACE };
         Self { api_version: API_VERSION, kind: "BootImageReport", metadata, report }
     }
 
-    /// Creates it.
+    /// The request that creates it.
     pub fn request(&self) -> Request {
         Request::new("POST", format!("/apis/{API_VERSION}/namespaces/{NAMESPACE}/bootimagereports"), self)
     }
 }
 
-fn word(text: &str) -> String {
-    clean(text, WORD_MAX)
-}
-
-fn words(text: &Option<String>) -> Option<String> {
-    text.as_deref().map(word)
-}
-
-fn text(text: &str) -> String {
-    clean(text, TEXT_MAX)
-}
-
-/// The first `most` items, as long as they fit.
-fn list<T: Serialize>(most: usize, bytes: usize, items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut left = bytes;
-    let mut fits = |item: &T| {
-        let size = serde_json::to_string(item).map_or(usize::MAX, |json| json.len());
-        left.checked_sub(size).is_some_and(|rest| {
-            left = rest;
-            true
-        })
+/// The first items, at most `most` and as many as fit into `bytes` of JSON.
+fn list<T: Serialize>(items: &[T], most: usize, bytes: usize) -> Vec<&T> {
+    let mut size = 0_usize;
+    let fits = |item: &&T| {
+        size = size.saturating_add(serde_json::to_string(item).map_or(usize::MAX, |json| json.len()));
+        size <= bytes
     };
-    items.take(most).take_while(|item| fits(item)).collect()
+    items.iter().take(most).take_while(fits).collect()
 }
 
-/// The boot image, every text of it bounded.
-pub(super) fn boot_image(image: &BootImageStatus) -> BootImageStatus {
-    BootImageStatus {
-        version: word(&image.version),
-        scheme: image.scheme,
-        rhel_version: words(&image.rhel_version),
-        ocp_version: words(&image.ocp_version),
-        build_date: words(&image.build_date),
-        build_number: image.build_number,
-        source: image.source,
-        path: words(&image.path),
-    }
-}
-
-/// The target, every text of it bounded.
-pub(super) fn target(target: &crate::verdict::Target) -> crate::verdict::Target {
-    crate::verdict::Target {
-        release: words(&target.release),
-        pool: words(&target.pool),
-        machine_config: words(&target.machine_config),
-        os_image_url: words(&target.os_image_url),
-    }
-}
-
-fn finding(finding: &Finding) -> Finding {
-    Finding {
-        rule: finding.rule,
-        result: finding.result,
-        have: words(&finding.have),
-        want: word(&finding.want),
-        message: text(&finding.message),
-    }
-}
-
-fn scope(verdict: &Verdict) -> Scope {
+fn scope(verdict: &Verdict) -> Scope<'_> {
     let Some(pool) = verdict.target.pool.as_deref() else { return Scope { r#type: "Unknown", resources: Vec::new() } };
     let kind = if pool == "master" || pool == "arbiter" { "ControlPlane" } else { "WorkerPool" };
-    let resource = Resource { group: "machineconfiguration.openshift.io", resource: "machineconfigpools", name: word(pool) };
+    let resource = Resource { group: "machineconfiguration.openshift.io", resource: "machineconfigpools", name: pool };
     Scope { r#type: kind, resources: vec![resource] }
 }
 

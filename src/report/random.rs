@@ -1,4 +1,4 @@
-//! Randomness from the kernel (random(4)); a crate would do no more.
+//! Random numbers from the kernel (random(4)).
 
 use std::fs::File;
 use std::io::{Error, Read};
@@ -11,7 +11,7 @@ pub(super) fn bytes<const N: usize>() -> Result<[u8; N], Error> {
     Ok(bytes)
 }
 
-/// A random number in 0.0..1.0; one half where the kernel has none to give.
+/// A random number in 0.0..1.0; one half where the kernel has none.
 pub fn chance() -> f64 {
     bytes().map_or(0.5, |bytes| f64::from(u32::from_ne_bytes(bytes)) / (f64::from(u32::MAX) + 1.0))
 }

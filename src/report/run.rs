@@ -1,4 +1,4 @@
-//! The report as a whole: decides what there is to tell, and tells it until the cluster knows.
+//! The whole report: finds out what there is to tell, and tells it until the cluster knows.
 
 use super::answer::{Answer, Channel, Retry};
 use super::carrier::Carrier;
@@ -18,13 +18,13 @@ use std::time::{Duration, SystemTime};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// How often a node that has not joined is looked at again, and whether a refused one is still held.
+/// How often to look whether the node has joined, and whether a refused one is still held.
 const POLL: Duration = Duration::from_secs(30);
 
-/// How long a node that was let through may take to join, on this boot.
+/// How long to wait for a node to join that is not held.
 const JOIN_PATIENCE: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// Requests of five thousand nodes that were switched on at once are spread over this time.
+/// First requests are spread at random over this time: thousands of nodes may have been switched on at once.
 const SPLAY: Duration = Duration::from_secs(5);
 
 /// What [`run`] needs from outside.
@@ -33,32 +33,32 @@ pub struct Outside<'a, C, W> {
     pub root: &'a Root,
     /// Who it is.
     pub identity: Identity,
-    /// Fills in what the running system has learnt of itself since: its name, its addresses.
+    /// Fills in what the running system has learnt since: its name, its addresses.
     pub refresh: &'a dyn Fn(&mut Identity),
-    /// The bus to ask hostnamed and rpm-ostree on; only asked where a report is to be made, since both are started by the question.
+    /// The bus on which to ask hostnamed and rpm-ostree. They are asked only for a new report, because asking starts them.
     pub bus: Option<&'a str>,
     /// How to reach the cluster.
     pub carrier: C,
-    /// Who watches.
+    /// Whom to tell how it goes.
     pub watcher: W,
     /// The wall clock.
     pub now: &'a dyn Fn() -> SystemTime,
-    /// Random numbers in 0.0..1.0.
+    /// A random number in 0.0..1.0.
     pub chance: &'a dyn Fn() -> f64,
-    /// Try everything once, and do not wait.
+    /// Try everything once, and do not wait for more.
     pub once: bool,
 }
 
 /// How it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Everything there was to tell is told, or was skipped until the next boot.
+    /// Everything is told, or skipped until the next boot.
     Done,
-    /// Something is still to be told (only with `once`).
+    /// Something is still to be told. Only with `once`.
     Undelivered,
 }
 
-/// Tells the cluster everything there is to tell. Without `once` it comes back when that is done, which is never while the node is held.
+/// Tells the cluster everything there is to tell. Without `once` it does not return as long as the node is held.
 pub async fn run<C: Carrier, W: Watcher>(outside: Outside<'_, C, W>) -> End {
     let mut run = Run::new(outside);
     run.plan();
@@ -99,12 +99,12 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         clock::unix((self.outside.now)())
     }
 
-    /// A moment from now, at random.
+    /// A random time within [`SPLAY`] from now.
     fn soon(&self) -> Duration {
         self.now() + SPLAY.mul_f64((self.outside.chance)().clamp(0.0, 1.0))
     }
 
-    /// Finds out what there is to tell, and what of it the cluster has already.
+    /// Finds out what there is to tell, and what of that the cluster already knows.
     fn plan(&mut self) {
         match situation::read(self.outside.root) {
             Situation::Verdict(observed) => self.adopt(*observed),
@@ -114,7 +114,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         self.look_for_join();
     }
 
-    /// Takes a verdict as the one to tell, and plans what follows.
+    /// Makes this the verdict to tell, and plans what to send.
     fn adopt(&mut self, observed: Observed) {
         self.matter.remediation = self.outside.watcher.remediation(&observed.verdict);
         if self.matter.adopt(observed) {
@@ -136,7 +136,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         match self.delivered.last_event(&self.matter.name) {
             None => self.delivery.want(Channel::Event, soon),
             Some(at) if self.is_held() => {
-                // A clock that went back makes it due at once.
+                // If the clock went back, the Event is due at once.
                 let age = self.unix().checked_sub(at).unwrap_or(EVENT_INTERVAL);
                 self.delivery.want(Channel::Event, soon + Duration::from_secs(EVENT_INTERVAL.saturating_sub(age)));
             }
@@ -144,7 +144,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
     }
 
-    /// Asks hostnamed and rpm-ostree for what a new report says.
+    /// Asks hostnamed and rpm-ostree, if there is a new report to make.
     async fn ask(&mut self) {
         if let Some(bus) = self.outside.bus
             && matches!(self.delivery.standing(Channel::Report), Standing::Due(_))
@@ -165,7 +165,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
     }
 
-    /// Once the node has joined, its label is due.
+    /// If the node has joined, makes its label due.
     fn look_for_join(&mut self) {
         if self.matter.node_name.is_some() || self.outside.root.exists(KUBELET_KUBECONFIG).is_ok_and(|there| !there) {
             return;
@@ -227,7 +227,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
     }
 
-    /// The network may have come up since. A report that the cluster has, or that is on its way there, keeps its name.
+    /// Updates identity and report name before a request: the network may have come up. A report that was sent keeps its name.
     fn look_at_the_host(&mut self, channel: Channel) {
         (self.outside.refresh)(&mut self.matter.identity);
         let on_its_way = channel != Channel::Report && self.delivery.standing(Channel::Report) == Standing::InFlight;
@@ -236,7 +236,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
     }
 
-    /// How long to sleep at most; `None` where nothing is left to wait for.
+    /// How long to sleep at most; `None` if there is nothing to wait for.
     fn wake(&self) -> Option<Duration> {
         let now = self.now();
         let next = self.delivery.next().map(|at| at.saturating_sub(now));
@@ -248,7 +248,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
     }
 
-    /// The node may have joined, or been let through, or been decided about anew.
+    /// Looks whether the node has joined, was let through, or has a new verdict.
     fn look_again(&mut self) {
         (self.outside.refresh)(&mut self.matter.identity);
         self.tell_console();
@@ -266,7 +266,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
     }
 
-    /// Takes the answer about `name` in.
+    /// Takes in the answer about the object `name`.
     fn answered(&mut self, channel: Channel, name: &str, result: Result<Response, TransportError>) {
         let answer = Answer::read(channel, result);
         let repeat = !self.matter.no_verdict && self.is_held();
@@ -286,7 +286,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
                     _ => String::new(),
                 };
                 self.warn(&format!("{} not delivered: {why}{next}", channel.as_str()));
-                // The latest answer counts: after a Role that was missing, a server that is away is all that is known.
+                // Only the latest answer counts. If the server is away now, whether a Role still is missing is unknown.
                 if channel != Channel::Node {
                     let only_try = self.outside.once && *retry == Retry::SlowlyIfRepeated;
                     self.news.obstacle = (mended_by_a_person || only_try).then(|| brief.clone());
@@ -296,7 +296,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         self.tell_console();
     }
 
-    /// Keeps what was delivered for later boots.
+    /// Records what was delivered, for later boots.
     fn keep(&mut self, channel: Channel, name: &str, uid: Option<&str>) {
         match channel {
             Channel::Report => self.delivered.report_delivered(name, uid),

@@ -1,16 +1,22 @@
 //! What there is to report on this boot, from the files that `skewguard.service` left.
 
+use super::names::clean;
+use super::objects::TEXT_MAX;
 use crate::node::kubeconfig::KUBELET_KUBECONFIG;
 use crate::node::{
     ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, Options, RUN_VERDICT_PATH, Root, STAMP_PATH, facts,
 };
 use crate::verdict::{Action, Verdict, decide};
+use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
-/// Largest verdict read, in bytes.
+/// Largest verdict that is read, in bytes.
 const VERDICT_MAX: u64 = 256 * 1024;
 
-/// A verdict, and since when it stands.
+/// Longest short text in a verdict, in bytes: a version, a name, an image reference.
+const WORD_MAX: usize = 512;
+
+/// A verdict, and when it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
     /// The verdict.
@@ -22,15 +28,15 @@ pub struct Observed {
 /// What there is to report.
 #[derive(Debug)]
 pub enum Situation {
-    /// A verdict: this boot's, or an earlier one's on a boot that needed none.
+    /// A verdict: this boot's, or an earlier one where this boot needed none.
     Verdict(Box<Observed>),
-    /// `skewguard.service` should have left one on this boot and did not, or one that cannot be read.
+    /// `skewguard.service` should have left a verdict on this boot, but there is none, or one that cannot be read.
     NoVerdict(Option<FileError>),
-    /// The service never ran on this node: it was installed after the node had joined. Or what it left cannot be read.
+    /// The service never ran on this node, because it was installed after the node had joined. Or the kept verdict cannot be read.
     NeverRan(Option<FileError>),
 }
 
-/// Reads the situation.
+/// Finds out what there is to report.
 pub fn read(root: &Root) -> Situation {
     match load(root, RUN_VERDICT_PATH) {
         Ok(Some(observed)) => return Situation::Verdict(Box::new(observed)),
@@ -45,24 +51,24 @@ pub fn read(root: &Root) -> Situation {
     }
 }
 
-/// What `check` would say now: for the inventory of a node that no verdict was left on.
+/// What `check` would say now; it labels a Node that has no verdict.
 pub fn decide_now(root: &Root) -> Option<Verdict> {
     facts(root, Options::default()).ok().map(|facts| decide(&facts))
 }
 
-/// Whether the node is held back at this moment. In doubt it is: else one failed look at the stamp would take the message off the console of a node
-/// that is held, and tell the cluster that it goes on.
+/// Whether the node is held back now. If the stamp cannot be examined it is: otherwise one failure would remove the message of a held node from
+/// its console, and tell the cluster that it goes on.
 pub(super) fn is_held(root: &Root) -> bool {
     root.exists(STAMP_PATH).unwrap_or(true)
 }
 
-/// This boot's verdict, where there is one that can be read.
+/// This boot's verdict, if it can be read.
 pub(super) fn this_boots(root: &Root) -> Option<Observed> {
     load(root, RUN_VERDICT_PATH).ok().flatten()
 }
 
-/// The verdict as it is to be told: of a node that was held and is not any more, that it goes on. (`skewguard allow` takes the stamp away
-/// first; the verdict that says so is written by the next run of `skewguard.service`.)
+/// The verdict as it is to be told: if the node was held and is not any more, its action is `Proceed`. (`skewguard allow` only removes the
+/// stamp; the next run of `skewguard.service` writes the verdict that says so.)
 pub(super) fn as_it_is_now(root: &Root, verdict: &Verdict) -> Verdict {
     let mut verdict = verdict.clone();
     if let Some(gate) = verdict.gate.as_mut().filter(|gate| gate.held && !is_held(root)) {
@@ -74,8 +80,7 @@ pub(super) fn as_it_is_now(root: &Root, verdict: &Verdict) -> Verdict {
 
 fn load(root: &Root, path: &str) -> Result<Option<Observed>, FileError> {
     let Some(bytes) = root.read(path, VERDICT_MAX)? else { return Ok(None) };
-    let verdict: Verdict =
-        serde_json::from_slice(&bytes).map_err(|error| FileError::content(path, format_args!("is no verdict: {error}")))?;
+    let verdict = verdict(&bytes).map_err(|error| FileError::content(path, format_args!("is no verdict: {error}")))?;
     if !crate::policy::is_our_group(&verdict.api_version) {
         return Err(FileError::content(path, "is not of the API group skewguard.dev"));
     }
@@ -83,11 +88,35 @@ fn load(root: &Root, path: &str) -> Result<Option<Observed>, FileError> {
     Ok(Some(Observed { verdict, at }))
 }
 
-/// Whether this boot is, or began as, a first boot, so that `skewguard.service` had to run: the encapsulated config is there, or was put
-/// aside since the kernel started. (Where it was removed instead, nothing is left to see it by.)
+/// Reads a verdict. Somebody else may have written it, so every text in it is made printable and bounded.
 ///
-/// An OS update copies /etc, and what was put aside with it, moments before the reboot; a clock that is behind after that reboot makes it look
-/// like a change since. So a node with an earlier verdict, or with a kubelet that joined before that copy was made, is past its first boot.
+/// # Errors
+/// It is not a verdict.
+pub fn verdict(json: &[u8]) -> Result<Verdict, serde_json::Error> {
+    let mut json: Value = serde_json::from_slice(json)?;
+    bound(&mut json, WORD_MAX);
+    serde_json::from_value(json)
+}
+
+fn bound(value: &mut Value, max: usize) {
+    match value {
+        Value::String(text) => *text = clean(text, max),
+        Value::Array(items) => items.iter_mut().for_each(|item| bound(item, max)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let is_sentence = matches!(name.as_str(), "message" | "warnings" | "error");
+                bound(value, if is_sentence { TEXT_MAX } else { WORD_MAX });
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Whether this boot is or began as a first boot, so that `skewguard.service` had to run: the encapsulated config exists, or was renamed
+/// since the kernel started. (Where it was removed instead, nothing shows that.)
+///
+/// An OS update copies /etc, with the renamed config, moments before its reboot. If the clock is behind after that, the copy seems to be
+/// made since. So a node with an earlier verdict, or with a kubelet that joined before the copy was made, counts as past its first boot.
 fn was_first_boot(root: &Root) -> bool {
     if root.exists(ENCAPSULATED_PATH).unwrap_or(false) {
         return true;
@@ -98,14 +127,14 @@ fn was_first_boot(root: &Root) -> bool {
     changed >= booted && !had_verdict && !had_joined
 }
 
-/// When the kernel started, by today's clock and to the second (proc_uptime(5)).
+/// When the kernel started, by the current clock, to the second (proc_uptime(5)).
 fn boot_time(root: &Root) -> Option<SystemTime> {
     let uptime = root.read_text("/proc/uptime", 256).ok().flatten()?;
     let seconds = uptime.split(['.', ' ']).next()?.parse().ok()?;
     SystemTime::now().checked_sub(Duration::from_secs(seconds))
 }
 
-/// This boot's id (proc_sys_kernel(5)), `unknown` where it cannot be read.
+/// This boot's id (proc_sys_kernel(5)); `unknown` where it cannot be read.
 pub(super) fn boot_id(root: &Root) -> String {
     let id = root.read_text("/proc/sys/kernel/random/boot_id", 256).ok().flatten().unwrap_or_default();
     let id = id.trim();

@@ -1,6 +1,6 @@
-//! What was delivered, kept in `/var/lib/skewguard` so that later boots neither forget nor repeat it.
+//! What was delivered: kept in `/var/lib/skewguard`, so that later boots do not repeat it.
 
-use super::names::{clean, hex16};
+use super::names::hex16;
 use super::random;
 use crate::API_VERSION;
 use crate::node::{FileError, Root};
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 /// What was delivered.
 pub const STATE_PATH: &str = "/var/lib/skewguard/report-state.json";
 
-/// The installation's random id; apart from the state, so that a damaged state does not make a new installation of it.
+/// The installation's random id. In a file of its own, so that it survives a damaged state.
 pub const INSTALLATION_PATH: &str = "/var/lib/skewguard/installation-id";
 
-/// Largest state file read, in bytes. A full one has about 4 KiB.
+/// Largest state file that is read, in bytes; a full one has about 4 KiB.
 const STATE_MAX: u64 = 64 * 1024;
 
-/// Most reports remembered; a node makes a new one only when its verdict changes.
+/// Most reports that are remembered; a node makes a new one only when its verdict changes.
 const REPORTS_MAX: usize = 16;
 
 /// What was delivered.
@@ -34,7 +34,7 @@ pub struct Deliveries {
     /// The last patch of the Node, by [`super::inventory::NodePatch::digest`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_patch: Option<String>,
-    /// The boot whose run without a verdict was told, by its boot id.
+    /// The id of the last boot whose run without a verdict the cluster was told about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_verdict_boot: Option<String>,
 }
@@ -42,9 +42,9 @@ pub struct Deliveries {
 /// A report that the cluster has.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DeliveredReport {
-    /// Its name. The host part may be another than today's: before the network is up a node may be called `localhost`.
+    /// Its name. The host part may differ from the current host name: before the network is up a node may be called `localhost`.
     pub(crate) name: String,
-    /// Where the server told it.
+    /// Its uid, if the server returned it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
 }
@@ -64,7 +64,7 @@ impl Default for Deliveries {
 }
 
 impl Deliveries {
-    /// Reads the state; a fresh one where there is none. After an error the caller goes on with a fresh one: the worst that follows is a 409.
+    /// Reads the state; an empty one if there is none. After an error the caller goes on with an empty one, which at worst leads to a 409.
     pub fn load(root: &Root) -> Result<Self, FileError> {
         let Some(text) = root.read_text(STATE_PATH, STATE_MAX)? else { return Ok(Self::default()) };
         let mut state: Self = serde_json::from_str(&text).map_err(|error| FileError::content(STATE_PATH, error))?;
@@ -81,21 +81,21 @@ impl Deliveries {
         root.write(STATE_PATH, &json, 0o644)
     }
 
-    /// The cluster has the report of that name.
+    /// Records that the cluster has the report of that name.
     pub fn report_delivered(&mut self, name: &str, uid: Option<&str>) {
         self.reports.retain(|report| report.name != name);
         if self.reports.len() >= REPORTS_MAX {
             self.reports.remove(0);
         }
-        self.reports.push(DeliveredReport { name: name.to_owned(), uid: uid.map(|uid| clean(uid, 64)) });
+        self.reports.push(DeliveredReport { name: name.to_owned(), uid: uid.map(str::to_owned) });
     }
 
-    /// The report that the cluster has of the same verdict as the one of this name.
+    /// The report with the verdict of this name that the cluster has, perhaps under another host name.
     pub fn known_report(&self, name: &str) -> Option<&DeliveredReport> {
         self.reports.iter().find(|report| hash_of(&report.name) == hash_of(name))
     }
 
-    /// The cluster has an Event about the report of that name.
+    /// Records that the cluster has an Event about the report of that name.
     pub fn event_delivered(&mut self, report: &str, at: u64) {
         self.event = Some(LastEvent { report: report.to_owned(), at });
     }
@@ -106,8 +106,8 @@ impl Deliveries {
     }
 }
 
-/// The installation's random id, made and kept at the first call. Where it cannot be kept (a read-only or full `/var`) it is derived from
-/// machine-id(5), hashed as that page asks for, so that it still is the same at the next boot.
+/// The installation's random id, made at the first call and kept. Where it cannot be kept (`/var` is read-only or full) it is a hash of
+/// machine-id(5), so that it still is the same on the next boot; and the error is returned with it.
 pub fn installation(root: &Root, machine_id: Option<&str>) -> (String, Option<FileError>) {
     match kept_installation(root) {
         Ok(id) => (id, None),

@@ -1,35 +1,36 @@
-//! What a run of the report tells to whom it may concern: the journal, and the console.
+//! What a run of the report tells the journal and the console.
 
 use super::matter::Matter;
 use super::state::Deliveries;
 pub use crate::verdict::ClusterKnows;
 use crate::verdict::Verdict;
 
-/// What happens on the way; for the journal and the console.
+/// Who is told how it goes. A trait, so that tests can listen.
 pub trait Watcher {
-    /// A line for the journal.
+    /// Takes a line for the journal.
     fn line(&mut self, level: Level, line: &str);
-    /// What the cluster knows of this verdict has changed, or the node's first address. Whether that was taken in; else it is said again.
+    /// Called when the cluster's knowledge of this verdict or the node's first address has changed. Returns `false` to be told again later.
     fn cluster_knows(&mut self, verdict: &Verdict, knows: &ClusterKnows, address: Option<&str>) -> bool;
     /// What an admin can do about this verdict.
     fn remediation(&self, verdict: &Verdict) -> String;
 }
 
-/// How grave a line is.
+/// The severity of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// As it should be.
+    /// All is well.
     Info,
-    /// Something did not work and may yet.
+    /// Something did not work, but may later.
     Warning,
-    /// A finding.
+    /// Something that a person should look at.
     Error,
 }
 
+/// What the console is to know, and what it was told.
 pub(super) struct News {
-    /// Why the cluster cannot be told, as far as a person has to mend it.
+    /// Why the cluster cannot be told until a person mends something.
     pub(super) obstacle: Option<String>,
-    /// What the console was told last: what the cluster knows, and the node's address.
+    /// What the console was told last: the cluster's knowledge, and the node's address.
     said: (ClusterKnows, Option<String>),
 }
 
@@ -38,7 +39,7 @@ impl News {
         Self { obstacle: None, said: (ClusterKnows::NotYet, None) }
     }
 
-    /// Tells the console what the cluster knows by now and at which address the node is, where that has changed.
+    /// Tells the console what the cluster knows and which address the node has, if either has changed.
     pub(super) fn tell(&mut self, watcher: &mut impl Watcher, matter: &Matter<'_>, delivered: &Deliveries) {
         let Some(verdict) = matter.verdict() else { return };
         let knows = if delivered.known_report(&matter.name).is_some() {

@@ -16,15 +16,15 @@ fn now() -> SystemTime {
 
 fn report(verdict: &Verdict) -> Value {
     let rpm_ostree = BootedDeployment { version: Some("411.86.202308081056-0".to_owned()), ..BootedDeployment::default() };
-    let report = BootImageReport::new(&ReportInput {
+    let input = ReportInput {
         verdict,
         identity: &sample::identity(),
         rpm_ostree: Some(&rpm_ostree),
         remediation: "Set a newer AMI in the MachineSet, then delete this Machine.",
         installation: "00112233445566778899aabbccddeeff",
         observed: now(),
-    });
-    serde_json::to_value(report).unwrap()
+    };
+    serde_json::to_value(BootImageReport::new(&input)).unwrap()
 }
 
 fn event(about: About<'_>, regarding: Regarding) -> Value {

@@ -1,4 +1,4 @@
-//! Why a request got no answer, in the same words whichever transport carried it.
+//! Why a request got no answer, in the same words for both transports.
 
 use crate::report::clock;
 use crate::text::printable;
@@ -6,11 +6,11 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::time::SystemTime;
 
-/// A request that got no usable answer, and the server it was for.
+/// Why a request got no usable answer, and from which server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{failure}", server.as_ref().map(|server| format!("{server}: ")).unwrap_or_default())]
 pub struct TransportError {
-    /// The API server as the kubeconfig names it, such as `https://api-int.c1.example.com:6443`; absent where it is not known.
+    /// The API server as the kubeconfig names it, such as `https://api-int.c1.example.com:6443`; `None` if that is unknown.
     pub server: Option<String>,
     /// What went wrong.
     #[source]
@@ -18,7 +18,7 @@ pub struct TransportError {
 }
 
 impl TransportError {
-    /// The request could not even be tried.
+    /// The request could not be tried.
     pub fn setup(what: impl fmt::Display) -> Self {
         Self { server: None, failure: Failure::Setup(what.to_string()) }
     }
@@ -33,7 +33,7 @@ pub enum Failure {
     /// Nothing listens there.
     #[error("connection refused: nothing listens there yet, or a firewall rejects it")]
     Refused,
-    /// No way to the server.
+    /// There is no route to the server.
     #[error("the server cannot be reached: {0}")]
     Unreachable(String),
     /// The connection broke, or was closed without an answer.
@@ -60,10 +60,10 @@ pub enum Failure {
     /// Any other failure of TLS.
     #[error("TLS failed: {0}")]
     Tls(String),
-    /// The server sent us elsewhere. An API server never does; a captive portal or a proxy does.
+    /// The server redirects the request. An API server never does; a captive portal or a proxy does.
     #[error("the server answered {0}, a redirect; an API server does not, so this is not one")]
     Redirect(u16),
-    /// The answer is longer than so many bytes.
+    /// The answer is longer than this many bytes.
     #[error("the answer is longer than {0} bytes; the rest was not read")]
     TooLarge(usize),
     /// What came is not HTTP.
@@ -78,14 +78,15 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether a later attempt can be expected to fare better with nothing changed on this node: NTP sets the clock of a first boot some
-    /// seconds or minutes in. The others are retried too, but slowly: the cluster may still be coming up behind that address.
+    /// Whether a later try can succeed although nobody changes anything. A certificate's time counts as passing, because NTP sets the clock
+    /// only some time into the first boot. Other failures are retried slowly: the cluster may still be coming up behind that address.
     pub(crate) fn is_passing(&self) -> bool {
         use Failure::*;
         matches!(self, Resolve(..) | Refused | Unreachable(_) | Reset(_) | ConnectTimeout | AnswerTimeout | CertificateTime(_))
     }
 
-    /// A certificate whose time does not fit this node's clock; `bound` is the start or the end of that time, where the transport tells.
+    /// A certificate that is expired or not valid yet by this node's clock; `bound` is the end or start of its time, if the transport says
+    /// so.
     pub(super) fn certificate_time(not_yet: bool, bound: Option<SystemTime>) -> Self {
         let (what, since) = if not_yet { ("is not valid yet", "starts") } else { ("has expired", "ended") };
         let bound = bound.map(|bound| format!(" (its time {since} at {})", clock::time(bound))).unwrap_or_default();
@@ -94,7 +95,7 @@ impl Failure {
         Self::CertificateTime(format!("{what}{bound}; this node's clock says {now}: {remedy}"))
     }
 
-    /// What an error of the kernel means for a connection, if anything.
+    /// The failure of a connection behind an error of the kernel; `None` if it is another kind of error.
     pub(super) fn of_io(error: &std::io::Error) -> Option<Self> {
         let said = || printable(&error.to_string());
         Some(match error.kind() {
@@ -103,7 +104,7 @@ impl Failure {
                 Self::Unreachable(said())
             }
             ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => Self::Reset(said()),
-            // What rustls says of this is for its programmers.
+            // rustls' own text for this is meant for programmers.
             ErrorKind::UnexpectedEof => Self::Reset("cut off without TLS being ended".to_owned()),
             _ => return None,
         })

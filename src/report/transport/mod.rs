@@ -1,4 +1,4 @@
-//! Carrying one request to the API server, over our own TLS or over the host's curl, with the same answers and the same errors.
+//! Sends one request to the API server, over our own TLS or through the host's curl, with the same answers and errors.
 
 mod curl;
 mod error;
@@ -15,19 +15,19 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where every RHCOS has it.
+/// Where every RHCOS has curl.
 pub const CURL: &str = "/usr/bin/curl";
 
-/// How we name ourselves.
+/// The HTTP header `User-Agent`.
 const USER_AGENT: &str = concat!("skewguard/", env!("CARGO_PKG_VERSION"));
 
 /// One request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// HTTP's: `POST` to create, `PATCH` to change in part.
+    /// `POST` to create, `PATCH` to change, `GET` to read.
     pub method: &'static str,
-    /// Path and query below the server's own, starting with `/`, such as `/apis/events.k8s.io/v1/namespaces/skewguard/events`. It must be
-    /// a URL's path already: names in it are percent-encoded by who builds it.
+    /// Path and query after the server's own, such as `/apis/events.k8s.io/v1/namespaces/skewguard/events`. Whoever builds it
+    /// percent-encodes the names in it.
     pub path: String,
     /// The body; empty for none.
     pub body: Vec<u8>,
@@ -39,13 +39,13 @@ impl Request {
         Self { method, path, body: serde_json::to_vec(object).unwrap_or_default() }
     }
 
-    /// Of the body. Every patch of ours is a merge patch (RFC 7396).
+    /// The type of the body. Every patch of ours is a merge patch (RFC 7396).
     pub fn content_type(&self) -> &'static str {
         if self.method == "PATCH" { "application/merge-patch+json" } else { "application/json" }
     }
 
-    /// What the answer may be: of a patched object and of a list of Nodes only the metadata, where the server can do that (Kubernetes 1.15). A Node as
-    /// a whole has hundreds of kilobytes, with the images on it and whatever operators put there.
+    /// The types that the answer may have. Of a patched object and of a list of Nodes only the metadata is asked for, which servers can do
+    /// from Kubernetes 1.15 on: a whole Node has hundreds of kilobytes.
     fn accept(&self) -> &'static str {
         match self.method {
             "PATCH" => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
@@ -58,12 +58,12 @@ impl Request {
     }
 }
 
-/// An answer, whatever its status (redirects excepted: they are [`Failure::Redirect`]).
+/// An answer of any status but a redirect, which is [`Failure::Redirect`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
     /// HTTP status.
     pub status: u16,
-    /// `Retry-After`, where it is a number of seconds. (A date would need a clock that can be trusted.)
+    /// `Retry-After`, if it is a number of seconds. (A date would need a clock that is right.)
     pub retry_after: Option<Duration>,
     /// The body, at most [`Limits::body`] bytes.
     pub body: Vec<u8>,
@@ -74,21 +74,21 @@ pub struct Response {
 pub struct Limits {
     /// For name resolution, TCP and TLS together.
     pub connect: Duration,
-    /// For the whole, from the first packet to the last byte of the answer.
+    /// For the whole request, until the last byte of the answer.
     pub total: Duration,
-    /// Bytes of an answer's body.
+    /// Most bytes of an answer's body.
     pub body: usize,
 }
 
 impl Default for Limits {
-    /// The metadata of an object has up to 256 KiB of annotations (Kubernetes, `TotalAnnotationSizeLimitB`), and labels and managed fields
-    /// beside them.
+    /// The body may have 512 KiB: the metadata of an object has up to 256 KiB of annotations (Kubernetes, `TotalAnnotationSizeLimitB`), and
+    /// also labels and managed fields.
     fn default() -> Self {
         Self { connect: Duration::from_secs(10), total: Duration::from_secs(30), body: 512 * 1024 }
     }
 }
 
-/// What carries requests.
+/// Which transport to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// reqwest and rustls, in this process.
@@ -100,12 +100,12 @@ pub enum Choice {
 impl Choice {
     pub(crate) fn for_host(root: &Root) -> Result<Self, TransportError> {
         let fips = root.read_text("/proc/sys/crypto/fips_enabled", 16).ok().flatten().is_some_and(|text| text.trim() == "1");
-        // curl is run from the host, whatever the root.
+        // curl is always the host's own, not one inside the root.
         choose(cfg!(feature = "tls"), fips, Path::new(CURL).exists()).map_err(TransportError::setup)
     }
 }
 
-/// Our own TLS, unless this build has none or the host is in FIPS mode, where only its own validated cryptography may be used.
+/// Chooses our own TLS, unless this build has none, or the host is in FIPS mode and so only its own validated cryptography may be used.
 fn choose(tls_built: bool, fips: bool, curl: bool) -> Result<Choice, String> {
     match (tls_built, fips, curl) {
         (true, false, _) => Ok(Choice::Tls),
@@ -115,7 +115,7 @@ fn choose(tls_built: bool, fips: bool, curl: bool) -> Result<Choice, String> {
     }
 }
 
-/// A way to one API server, as one identity.
+/// A transport to one API server, with one identity.
 #[derive(Debug)]
 pub struct Transport {
     server: String,
@@ -130,7 +130,10 @@ enum Kind {
 }
 
 impl Transport {
-    /// `curl` is the program to run for [`Choice::Curl`]. The error says which certificate or key of the kubeconfig cannot be used.
+    /// `curl` is the program to run for [`Choice::Curl`].
+    ///
+    /// # Errors
+    /// A certificate or key of the kubeconfig cannot be used; the text says which.
     pub fn new(choice: Choice, kubeconfig: &Kubeconfig, limits: Limits, curl: PathBuf) -> Result<Self, TransportError> {
         let server = kubeconfig.server.to_string();
         let kind = match choice {

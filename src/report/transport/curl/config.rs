@@ -1,11 +1,11 @@
-//! What curl is told, as the configuration file it reads from stdin (pure). Options as of curl 7.61, which RHEL 8 has.
+//! The configuration that curl reads from stdin (pure). Only options of curl 7.61, which RHEL 8 has.
 
 use crate::node::kubeconfig::Kubeconfig;
 use crate::report::transport::{Limits, Request, USER_AGENT};
 use std::fmt::Display;
 use zeroize::Zeroizing;
 
-/// What curl reads from files of its own, each displayed as its path.
+/// What curl reads from other files. Each displays as its path.
 pub(super) struct Files<File> {
     pub(super) ca: Option<File>,
     pub(super) certificate: Option<File>,
@@ -13,12 +13,12 @@ pub(super) struct Files<File> {
     pub(super) body: Option<File>,
 }
 
-/// Set before the line that says how it went; see `outcome`.
+/// The beginning of the line that `write-out` adds; `outcome` reads it.
 pub(super) const MARK: &str = "\nskewguard:";
 
-/// The configuration. It holds the token, and is wiped when dropped.
+/// The configuration. It holds the token, so dropping it wipes the memory.
 pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, files: &Files<impl Display>) -> Zeroizing<String> {
-    // Large enough to stay where it is: what a growing text leaves behind is not wiped.
+    // Large enough never to be moved, because the old place would not be wiped.
     let token = kubeconfig.token.as_ref().map_or(0, |token| token.expose().len());
     let mut text = Zeroizing::new(String::with_capacity(8192 + 2 * token));
     for flag in ["silent", "show-error", "include", "globoff", "path-as-is", "http1.1", "tlsv1.2"] {
@@ -36,12 +36,12 @@ pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, 
         }
         text.push_str("\"\n");
     };
-    // Where another name stands in the URL, for TLS to ask for and to check, curl is told whom to connect to.
+    // TLS asks for the name in the URL and checks it. If that is not the server's own, `connect-to` says where to connect.
     let server = &kubeconfig.server;
     let named = kubeconfig.tls_server_name.as_ref().map(|name| server.at(name));
     set("url", &format!("{}{}", named.as_ref().unwrap_or(server), request.path));
     set("request", request.method);
-    // Nothing but TLS to this one server: no proxy from the environment, no redirect (the default), no other protocol.
+    // Only TLS to this one server: no other protocol, no proxy. Redirects are off by default.
     set("proto", "=https");
     set("noproxy", "*");
     if let Some(named) = &named {
@@ -49,7 +49,7 @@ pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, 
         set("connect-to", &format!("{}:{port}:{}:{port}", named.host, server.bracketed_host()));
         set("header", &format!("Host: {}", server.authority()));
     }
-    // curl built by Debian would trust the host's directory of CAs beside our file; a directory without certificates takes its place.
+    // Debian's curl would also trust the host's directory of CAs, so it is given one without certificates.
     set("capath", "/dev/null");
     for (option, file) in [("cacert", &files.ca), ("cert", &files.certificate), ("key", &files.key)] {
         if let Some(file) = file {
@@ -58,7 +58,7 @@ pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, 
     }
     set("connect-timeout", &limits.connect.as_secs().max(1).to_string());
     set("max-time", &limits.total.as_secs().max(1).to_string());
-    // Only heeded where the server says how long the answer is; the rest is bounded where it is read.
+    // Works only if the server sends a length; otherwise the answer is bounded where it is read.
     set("max-filesize", &limits.body.to_string());
     set("user-agent", USER_AGENT);
     set("header", &format!("Accept: {}", request.accept()));

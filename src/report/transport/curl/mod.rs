@@ -1,5 +1,5 @@
-//! The host's curl: its configuration comes through stdin, keys and certificates through memory files, so that nothing secret is in an
-//! argument, in the environment or on a disk.
+//! Requests through the host's curl. It gets its configuration through stdin, and keys and certificates in memory files, so that no secret
+//! is in its arguments, its environment or on a disk.
 
 mod config;
 mod outcome;
@@ -19,14 +19,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Bytes kept of what curl says on stderr.
+/// Most bytes that are kept of curl's stderr.
 const MAX_STDERR: usize = 4096;
-/// Bytes of the line that `write-out` adds.
+/// Most bytes of the line that `write-out` adds.
 const MAX_WRITTEN: usize = 256;
-/// What curl gets beyond its own `max-time` before it is killed.
+/// How long after its own `max-time` curl is killed.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// What a run of curl came to, for `crate::fuzzing`.
+/// Reads the outcome of a run of curl, for `crate::fuzzing`.
 #[cfg(any(fuzzing, test))]
 pub(crate) fn read_curl(exit: i32, stdout: &[u8], stderr: &str, max_body: usize) -> Result<Response, Failure> {
     outcome::read(&Run { exit: Some(exit), stdout, stderr, host: "api-int.c1.example.com", max_body })
@@ -69,8 +69,8 @@ impl Curl {
     }
 
     fn spawn(&self, stdin: MemoryFile, stderr: &MemoryFile) -> Result<Running, Failure> {
-        // `--disable` must be the first argument; it keeps curl from reading a .curlrc. The environment is empty: no proxies, no CA
-        // bundles, no key log of somebody else.
+        // `--disable` must come first; it keeps curl from reading a .curlrc. Without an environment there is no proxy, CA bundle or key
+        // log.
         Command::new(&self.program)
             .args(["--disable", "--config", "-"])
             .env_clear()
@@ -83,7 +83,7 @@ impl Curl {
             .map_err(|error| Failure::Local(format!("{}: {error}", crate::text::printable(&self.program.to_string_lossy()))))
     }
 
-    /// curl never has a reason to print the token; this makes sure of it.
+    /// curl has no reason to print the token. This makes sure that it is not passed on.
     fn without_token(&self, stderr: &[u8]) -> String {
         let text = String::from_utf8_lossy(stderr).into_owned();
         match self.kubeconfig.token.as_ref().map(|token| String::from_utf8_lossy(token.expose())) {
@@ -92,7 +92,7 @@ impl Curl {
         }
     }
 
-    /// Newer curls only say that they could not connect; the kernel says why.
+    /// Newer curls only say that they could not connect. Connecting again makes the kernel say why.
     async fn why_unreachable(&self) -> Option<Failure> {
         let server = &self.kubeconfig.server;
         let connected = tokio::net::TcpStream::connect((server.host.as_str(), server.port()));
@@ -103,11 +103,11 @@ impl Curl {
     }
 }
 
-/// A curl that runs; killed and reaped when dropped. (tokio's processes would do the same, for 11 kB of signal handling.)
+/// A running curl; dropping it kills it. (tokio's processes would do the same, at the cost of 11 kB for signal handling.)
 struct Running(Arc<Mutex<Child>>);
 
 impl Running {
-    /// What it prints, at most `max` bytes, and its exit status; `None` for a signal.
+    /// Waits for its end. Returns its exit status, `None` for a signal, and what it printed, at most `max` bytes.
     async fn end(self, max: usize, limits: Limits) -> Result<(Option<i32>, Vec<u8>), Failure> {
         let child = Arc::clone(&self.0);
         let reading = tokio::task::spawn_blocking(move || {
@@ -119,7 +119,7 @@ impl Running {
             if stdout.len() > max {
                 return Err(Failure::TooLarge(limits.body));
             }
-            // Never holds the lock while it waits, so that the child can still be killed.
+            // The lock is not held while waiting, so that the child can be killed meanwhile.
             loop {
                 let ended = lock(&child).try_wait().map_err(local)?;
                 match ended {
@@ -139,7 +139,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         let mut child = lock(&self.0);
-        // Both do nothing to a child that has been waited for.
+        // Neither does anything to a child that was waited for.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -153,8 +153,8 @@ fn local(error: std::io::Error) -> Failure {
     Failure::Local(format!("curl: {error}"))
 }
 
-/// A file in memory. curl has it as stdin or stderr, or opens it as /proc/self/fd/N, which it can because it is inherited: it is not
-/// close-on-exec. The only other program that the report runs, `agetty --reload`, may inherit it too; it is root's, and ends at once.
+/// A file in memory. It is curl's stdin or stderr, or curl opens it as /proc/self/fd/N. For that it is not close-on-exec, so `agetty
+/// --reload`, the only other program that the report runs, may inherit it, too; that runs as root and ends at once.
 struct MemoryFile(File);
 
 impl MemoryFile {
@@ -175,7 +175,7 @@ impl MemoryFile {
     }
 }
 
-/// Its path, for curl.
+/// Displays as its path in curl.
 impl fmt::Display for MemoryFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/proc/self/fd/{}", self.0.as_raw_fd())

@@ -1,10 +1,10 @@
-//! What a run of curl came to: an answer or a typed failure (pure).
+//! Reads the outcome of a run of curl: an answer or a typed failure (pure).
 
 use super::config::MARK;
 use crate::report::transport::{Failure, Response, seconds};
 use crate::text::printable;
 
-/// Bytes of an answer's header lines.
+/// Most bytes of an answer's headers.
 pub(super) const MAX_HEADERS: usize = 64 * 1024;
 
 /// A finished run.
@@ -14,18 +14,18 @@ pub(super) struct Run<'a> {
     pub(super) exit: Option<i32>,
     pub(super) stdout: &'a [u8],
     pub(super) stderr: &'a str,
-    /// Name that the certificate has to have.
+    /// The name that the certificate must have.
     pub(super) host: &'a str,
-    /// Bytes allowed in the body.
+    /// Most bytes of the body.
     pub(super) max_body: usize,
 }
 
-/// The line that our `write-out` puts behind the answer, on success and on failure.
+/// The line that our `write-out` adds after the answer, on success and on failure.
 struct Written {
     status: u16,
-    /// OpenSSL's `X509_V_ERR_…` (openssl/x509_vfy.h), 0 where it has nothing against the chain.
+    /// OpenSSL's `X509_V_ERR_…` (openssl/x509_vfy.h); 0 if it accepts the chain.
     verify: u32,
-    /// The TLS handshake was finished: its time is not 0.000000.
+    /// The TLS handshake was finished, because its time is not 0.000000.
     connected: bool,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn read(run: &Run<'_>) -> Result<Response, Failure> {
     match (run.exit, written) {
         (Some(0), Some(written)) => response(answer, written.status, run.max_body),
         (Some(code), Some(written)) => Err(failure(code, &written, run)),
-        // It did not get as far as a request: an option it does not know, or another program.
+        // No request was made: an option is unknown to this curl, or the program is not curl.
         (Some(code), None) => Err(unknown(code, &message(run.stderr))),
         (None, _) => Err(Failure::Local("curl was killed".to_owned())),
     }
@@ -55,7 +55,7 @@ fn split(stdout: &[u8]) -> (&[u8], Option<Written>) {
     (answer, written)
 }
 
-/// Splits `include`d header lines off; those of interim answers (1xx) come first.
+/// Splits the headers, which `include` adds, from the body. Those of interim answers (1xx) come first.
 fn response(mut answer: &[u8], status: u16, max_body: usize) -> Result<Response, Failure> {
     let malformed = |what: &str| Failure::Malformed(what.to_owned());
     loop {
@@ -80,7 +80,8 @@ fn response(mut answer: &[u8], status: u16, max_body: usize) -> Result<Response,
     }
 }
 
-/// Exit codes of curl(1); what they leave open is in the message, which is only searched for words that OpenSSL and the kernel use.
+/// The failure behind an exit code of curl(1). Where that says too little the message is searched, but only for words of OpenSSL and the
+/// kernel.
 fn failure(code: i32, written: &Written, run: &Run<'_>) -> Failure {
     let message = message(run.stderr);
     let says = |words: &[&str]| words.iter().any(|w| message.to_ascii_lowercase().contains(w));
@@ -91,10 +92,10 @@ fn failure(code: i32, written: &Written, run: &Run<'_>) -> Failure {
         7 => Failure::Unreachable(detail()),
         28 if written.connected => Failure::AnswerTimeout,
         28 => Failure::ConnectTimeout,
-        // 51 is 7.61's for a wrong name.
+        // curl 7.61 has 51 for a wrong name.
         51 | 60 => match written.verify {
             9 | 10 => Failure::certificate_time(written.verify == 9, None),
-            // 1 is what newer curls start with: the name is compared after the chain was found good.
+            // Newer curls start with 1. The name is compared once the chain is accepted.
             0 | 1 if says(&["subject name", "hostname mismatch"]) => Failure::WrongName(printable(run.host)),
             // Issuer not found, self-signed, signature wrong, chain incomplete.
             2 | 7 | 18..=21 => Failure::UnknownCa(detail()),
@@ -123,7 +124,7 @@ fn unknown(code: i32, message: &str) -> Failure {
     Failure::Local(format!("curl: exit {code}: {}", printable(message)))
 }
 
-/// `curl: (7) Failed to …` without its beginning.
+/// curl's error message without `curl: (7) `.
 fn message(stderr: &str) -> String {
     let line = stderr.lines().rev().find(|line| line.starts_with("curl: (")).or_else(|| stderr.lines().last()).unwrap_or_default();
     line.split_once(") ").map_or(line, |(_, rest)| rest).to_owned()

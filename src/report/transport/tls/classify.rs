@@ -1,4 +1,4 @@
-//! reqwest's errors into ours: the cause is somewhere down the chain of sources, and only its type is trusted, never its text.
+//! Turns reqwest's errors into ours. The cause is somewhere in the chain of sources; it is recognised by its type, never by its text.
 
 use super::Unresolved;
 use crate::report::transport::Failure;
@@ -9,7 +9,7 @@ use std::error::Error;
 use std::time::{Duration, UNIX_EPOCH};
 
 pub(super) fn failure(error: &reqwest::Error) -> Failure {
-    // What the kernel or TLS said, however deep; hyper's own view, which may only say that a request was cancelled, comes second.
+    // An error of the kernel or of TLS counts first, however deep it is: hyper's may only say that the request was cancelled.
     if let Some(found) = chain(error).find_map(precise).or_else(|| chain(error).find_map(http)) {
         return found;
     }
@@ -32,7 +32,7 @@ fn precise(cause: &(dyn Error + 'static)) -> Option<Failure> {
         return Some(tls(error));
     }
     let error = cause.downcast_ref::<std::io::Error>()?;
-    // What an io::Error wraps is not in its chain of sources.
+    // The error inside an io::Error is not in its chain of sources.
     error.get_ref().and_then(|inner| precise(inner)).or_else(|| Failure::of_io(error))
 }
 
@@ -59,7 +59,7 @@ fn tls(error: &rustls::Error) -> Failure {
             Bad::NotValidForName => Failure::WrongName("the server's name".to_owned()),
             other => Failure::Tls(printable(&other.to_string())),
         },
-        // A server tells in an alert what it holds against our certificate (RFC 8446, 6.2).
+        // With these alerts a server rejects our certificate (RFC 8446, 6.2).
         rustls::Error::AlertReceived(
             alert @ (Alert::CertificateRequired
             | Alert::BadCertificate

@@ -1,4 +1,4 @@
-//! What rustls is told: versions, algorithms, whom to trust, who we are.
+//! The configuration of rustls: versions, algorithms, CAs, client certificate.
 
 use crate::node::kubeconfig::Kubeconfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -17,7 +17,7 @@ pub(super) fn client(kubeconfig: &Kubeconfig) -> Result<ClientConfig, String> {
         builder.dangerous().with_custom_certificate_verifier(Arc::new(Unchecked(provider)))
     } else {
         let mut roots = RootCertStore::empty();
-        // A bundle may hold certificates of a kind that rustls does not take; the others still count.
+        // rustls may not support all certificates of a bundle; the others still count.
         roots.add_parsable_certificates(certificates(&kubeconfig.ca)?);
         if roots.is_empty() {
             return Err("the CA of the kubeconfig holds no certificate that can be used".to_owned());
@@ -26,7 +26,7 @@ pub(super) fn client(kubeconfig: &Kubeconfig) -> Result<ClientConfig, String> {
     };
     let Some(client) = &kubeconfig.client else { return Ok(builder.with_no_client_auth()) };
     let key = PrivateKeyDer::from_pem_slice(client.key.expose()).map_err(|_| "the client key is not valid PEM".to_owned())?;
-    // The error is not passed on: nothing that has seen the key says more than this.
+    // The original error is dropped, because it comes from code that has seen the key.
     builder
         .with_client_auth_cert(certificates(client.certificate.expose())?, key)
         .map_err(|_| "the client certificate and key cannot be used: not a pair, or not RSA, P-256 or P-384".to_owned())
@@ -36,7 +36,7 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(|_| "a certificate is not valid PEM".to_owned())
 }
 
-/// `insecure-skip-tls-verify`: any certificate, as long as the server holds its key.
+/// `insecure-skip-tls-verify`: accepts any certificate, as long as the server has its key.
 #[derive(Debug)]
 struct Unchecked(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! Our own TLS: reqwest over rustls and ring, HTTP/1.1, the kubeconfig's CA and nothing else.
+//! Requests over our own TLS: reqwest with rustls and ring, HTTP/1.1, and no CA but the kubeconfig's.
 
 mod classify;
 mod config;
@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Tls {
     client: Client,
-    /// What requests go to: the server, by the name its certificate must have.
+    /// The server's URL, with the name that its certificate must have.
     url: Url,
     limits: Limits,
 }
@@ -33,7 +33,7 @@ impl Tls {
         }
         let mut resolver = Resolver { host: None };
         if let Some(name) = &kubeconfig.tls_server_name {
-            // The URL's host is what TLS asks for and checks; where to connect is the resolver's, and the Host header stays the server's.
+            // TLS asks for the URL's host and checks it. The resolver connects to the server's own host, and the Host header names that.
             resolver.host = Some(kubeconfig.server.host.clone());
             headers.insert(HOST, HeaderValue::from_str(&kubeconfig.server.authority()).map_err(|error| format!("server: {error}"))?);
             url.set_host(Some(name)).map_err(|error| format!("tls-server-name: {error}"))?;
@@ -82,7 +82,7 @@ impl Tls {
     }
 }
 
-/// Resolves every name to the addresses of one host, if that is given.
+/// Resolves every name to the addresses of `host`, if that is given.
 struct Resolver {
     host: Option<String>,
 }
@@ -91,14 +91,14 @@ impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let host = self.host.clone().unwrap_or_else(|| name.as_str().to_owned());
         Box::pin(async move {
-            // Port 0: reqwest puts the URL's own there.
+            // reqwest replaces port 0 by the URL's.
             let found = tokio::net::lookup_host((host.as_str(), 0)).await.map(Iterator::collect::<Vec<_>>);
             Ok(Box::new(found.map_err(|error| Unresolved { host, error })?.into_iter()) as Addrs)
         })
     }
 }
 
-/// The resolver's own error, found again in the chain of reqwest's.
+/// An error of the resolver; `classify` finds it in the chain of reqwest's.
 #[derive(Debug, thiserror::Error)]
 #[error("{host}: {error}")]
 struct Unresolved {

@@ -1,7 +1,7 @@
-//! The cryptography we speak: what every OpenShift API server does too, and no more.
+//! The cryptography of our TLS: what every OpenShift API server also has, and no more.
 //!
-//! ring without Curve25519, Ed25519 and ChaCha20-Poly1305: no TLS security profile of OpenShift needs them (all have AES-GCM, and Go's servers
-//! have P-256 and P-384), and they are 68 kB of the compressed binary.
+//! Curve25519, Ed25519 and ChaCha20-Poly1305 are left out, which saves 68 kB of the compressed binary. No TLS security profile of OpenShift
+//! needs them: all have AES-GCM, and Go's servers have P-256 and P-384.
 
 use rustls::crypto::ring::{cipher_suite, kx_group, sign};
 use rustls::crypto::{CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom, WebPkiSupportedAlgorithms};
@@ -28,7 +28,7 @@ pub(super) fn provider() -> CryptoProvider {
     }
 }
 
-/// As rustls has them for ring, without Ed25519 and without RSA signatures that lack their parameters.
+/// The same as in rustls for ring, but without Ed25519, and without RSA signatures whose parameters are absent.
 static SIGNATURES: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
     all: &[
         algorithm::ECDSA_P256_SHA256,
@@ -43,7 +43,7 @@ static SIGNATURES: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
         algorithm::RSA_PKCS1_2048_8192_SHA512,
     ],
     mapping: &[
-        // In TLS 1.2 the scheme does not fix the curve; in 1.3, where it does, only the first counts.
+        // TLS 1.2 does not fix the curve of a scheme. TLS 1.3 does: there only the first of each counts.
         (SignatureScheme::ECDSA_NISTP384_SHA384, &[algorithm::ECDSA_P384_SHA384, algorithm::ECDSA_P256_SHA384]),
         (SignatureScheme::ECDSA_NISTP256_SHA256, &[algorithm::ECDSA_P256_SHA256, algorithm::ECDSA_P384_SHA256]),
         (SignatureScheme::RSA_PSS_SHA512, &[algorithm::RSA_PSS_2048_8192_SHA512_LEGACY_KEY]),
@@ -67,7 +67,7 @@ impl SecureRandom for Ring {
 
 impl KeyProvider for Ring {
     fn load_private_key(&self, key: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
-        // Wiped from memory afterwards, as rustls does it.
+        // Wiped afterwards, as rustls does it.
         let key = zeroize::Zeroizing::new(key);
         match sign::RsaSigningKey::new(&key) {
             Ok(key) => Ok(Arc::new(key)),
