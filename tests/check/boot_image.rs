@@ -209,7 +209,7 @@ fn a_command_line_that_is_not_all_utf_8_keeps_its_other_arguments() {
         fs::write(path, line).expect("written");
         check_json(dir.path(), &[]).1
     };
-    let warned = json!(["/proc/cmdline: is not UTF-8 text; the arguments that are, count"]);
+    let warned = json!(["/proc/cmdline: is not all UTF-8 text; arguments that are not UTF-8 cannot be read"]);
     let off = with("rhcos-4.12-refused", b"skewguard=off");
     assert_eq!((&off["verdict"], &off["platform"], &off["warnings"]), (&json!("Disabled"), &json!("aws"), &warned));
     assert_eq!(with("rhcos-4.12-refused", b"")["action"], "Block", "what it runs is known");

@@ -58,6 +58,8 @@ pub(crate) struct Behaviour {
     pub(crate) signal_bus: Option<(&'static str, Signal)>,
     /// When this is called first, all connections to it break, as when systemd executes itself anew.
     pub(crate) break_at: Option<&'static str>,
+    /// A start of `skewguard.service` ends when the unit is looked at for the nth time.
+    pub(crate) ends_at: usize,
     /// `StartUnit` is denied.
     pub(crate) deny_start: bool,
     /// Objects of units have properties of other types than documented.
@@ -91,6 +93,13 @@ impl Model {
         }
         if self.behaviour.break_at.take_if(|at| method.starts_with(*at)).is_some() {
             self.broken.notify_waiters();
+        }
+        if method == "GetAll skewguard.service" && self.behaviour.ends_at > 0 {
+            self.behaviour.ends_at -= 1;
+            if self.behaviour.ends_at == 0 {
+                self.units.get_mut("skewguard.service").expect("a unit").active = "failed".into();
+                self.calls.push("skewguard.service has ended".into());
+            }
         }
     }
 
