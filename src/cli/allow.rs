@@ -22,7 +22,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if systemd.is_some() && !geteuid().is_root() {
         return Err("only root can let a node through; run it with sudo".into());
     }
-    // Where no run of `enforce` made the file there is nobody to wait for, and nothing to let through.
+    // Without the lock file `enforce` has not run, so there is nobody to wait for and nothing to let through.
     let _lock = root.exists(LOCK_PATH).unwrap_or(true).then(|| super::lock(&root, Lock::PERSON, io));
     if !gate::release(&root, systemd.as_ref()).map_err(explain)? {
         writeln!(io.out, "This node is not refused: there is nothing to let through.")?;
@@ -40,11 +40,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Files come before systemd, so that a systemd that cannot be reached can be told by hand.
+/// The error, with the command that completes what failed. Files are changed before systemd is told, so that a person can do that instead.
 fn explain(error: GateError) -> String {
     let (but, run) = match &error {
         GateError::File(_) | GateError::NotHeld { .. } => return error.to_string(),
-        // Not multi-user.target, which has the kubelet and, in the newer wiring, not the rebase: only default.target wants that.
+        // Not multi-user.target: in the newer wiring it wants the kubelet, but not the rebase, which only default.target wants.
         GateError::OtherTarget(_) => {
             ("this boot does not lead to where the node joins", "systemctl start machine-config-daemon-firstboot.service")
         }

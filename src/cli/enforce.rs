@@ -28,14 +28,14 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let root = super::open(&args.root)?;
-    // A config that is there but cannot be looked at is for the decision to judge.
+    // If that cannot be found out, the decision deals with it.
     let first_boot = !args.restore_console && root.exists(ENCAPSULATED_PATH).unwrap_or(true);
-    // Before anything is read that `allow` may be about to change: the override, the stamp.
+    // Before anything is read that `allow` may change: the override, the stamp.
     let _lock = (first_boot || console::pending_restore(&root)).then(|| super::lock(&root, Lock::BOOT, io));
     if first_boot {
         return decide_and_act(&root, io);
     }
-    // The first boot is over, or ends: a message that stands is taken away, unless the node is held.
+    // The first boot is finished, or the system goes down: the message is removed, unless the node is held.
     if root.exists(STAMP_PATH)? {
         return Ok(still_refused(None, io));
     }
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Nothing that fails here stops what comes after it: the least that a full or read-only disk may cost is the boot.
+/// Decides, and does everything that follows. A step that fails, for example because the disk is full, does not stop the next.
 fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let systemd = root.is_live().then(Systemd::system);
     let refused_before = gate::is_refused(root);
@@ -61,7 +61,7 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if verdict.blocks() {
         verdict.gate = Some(gate::hold(root, systemd.as_ref()));
     }
-    // In the order of how long each may take: memory, /etc, /var, journald, a serial line.
+    // The slower, the later: memory, /etc, /var, journald, a serial line.
     io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
     let context = Context::load(root, &verdict);
     super::change_message(root, console::update(root, &verdict, &context), io);
@@ -77,22 +77,22 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     })
 }
 
-/// Whether the run that refused this boot came to its end: the kept verdict is the last of its files. Every start of a held unit runs `enforce`
-/// again, and a path unit does so several times a second.
+/// Whether the run that refused this boot was completed: the kept verdict is the last file that it writes. This is checked because every
+/// start of a held unit runs `enforce` again, and a path unit can do that several times a second.
 fn has_its_verdicts(root: &Root) -> bool {
     let read = |path| root.read(path, VERDICT_MAX).ok().flatten();
     read(RUN_VERDICT_PATH).is_some_and(|verdict| read(KEPT_VERDICT_PATH) == Some(verdict))
 }
 
-/// What was refused stays refused for this boot: started by hand now, the kubelet would join on the old OS.
+/// A boot that was refused stays refused: if the hold were lifted now, the kubelet could join on the old OS.
 fn still_refused(now: Option<&Verdict>, io: &mut Io<'_>) -> Exit {
     let now = now.map(|verdict| format!(" (now it would be {}: {})", verdict.verdict, verdict.message)).unwrap_or_default();
     io.say(format_args!("this boot was refused and stays refused{now}; to let the node through run: skewguard allow"));
     Exit::Refused
 }
 
-/// Keeps what is known on the first run. A record that is there stays as it is, even a damaged one: made anew after the rebase, it would say
-/// that there was none.
+/// Keeps what is known on the first run. An existing record is not replaced, even if it is damaged: one that is made after the rebase would
+/// say that there was no rebase.
 fn keep_record(root: &Root, facts: &Facts) -> Result<(), FileError> {
     if root.exists(RECORD_PATH)? {
         return Ok(());

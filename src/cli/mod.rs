@@ -1,4 +1,4 @@
-//! The command line: one file per command, wired to the library here and nowhere else.
+//! The command line: one file per command. Only here the parts of the library are put together.
 
 mod allow;
 #[cfg(feature = "author")]
@@ -23,7 +23,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// What a command comes to; the numbers are stable.
+/// The outcome of a command. The numbers are its exit status, and stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// Proceed, or done.
@@ -32,7 +32,7 @@ pub enum Exit {
     Failed = 1,
     /// Wrong usage.
     Usage = 2,
-    /// Refused, the action is Block.
+    /// Refused: the action is `Block`.
     Refused = 3,
 }
 
@@ -42,22 +42,22 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command could not do its work; its `Display` is the whole story, remedy included.
+/// Why a command could not do its work. It displays as a complete message, with the remedy.
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
-/// Where a command writes; injected, so that whole commands are tested without a process.
+/// Where a command writes. Passed in, so that whole commands are tested without a process.
 pub struct Io<'a> {
     pub out: &'a mut dyn Write,
     pub err: &'a mut dyn Write,
 }
 
 impl Io<'_> {
-    /// One line on stderr; where it is closed, nobody is to be told.
+    /// Writes one line to stderr. If that is closed, the line is lost.
     fn say(&mut self, what: impl Display) {
         let _ = writeln!(self.err, "skewguard: {what}");
     }
 
-    /// Says what failed, and goes on.
+    /// Writes the error, if there is one.
     fn note<E: Display>(&mut self, done: Result<(), E>) {
         if let Err(error) = done {
             self.say(error);
@@ -79,8 +79,8 @@ macro_rules! after_help {
             "\
 Exit status: 0 proceed or done, 1 could not do it, 2 wrong usage, 3 refused.
 
-On a node that was refused: read /etc/issue, then `skewguard check` for the whole of it. To let it through for this boot:
-`skewguard allow`, or skewguard=off on the kernel command line.",
+On a refused node: read /etc/issue, then run `skewguard check` for all details. To let it through for this boot: run
+`skewguard allow`, or boot with skewguard=off on the kernel command line.",
             $more
         )
     };
@@ -91,32 +91,32 @@ const AFTER_HELP: &str = after_help!("");
 #[cfg(not(feature = "author"))]
 const AFTER_HELP: &str = after_help!("\n\nThis build is for nodes: `audit`, `policy` and `render` are commands of the full one.");
 
-// Deferred: a run builds the arguments of its own command only. That is most of what the parser costs, in time and in stack.
+// Deferred: only the arguments of the command that runs are built. They are most of what the parser costs, in time and in stack.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {
     /// Decide about this node, or about a node's root tree, and print the verdict
     ///
-    /// Reads which boot image the node was installed from and which skew policy its cluster served, and says whether the one is allowed by the
-    /// other, and why. Changes nothing, here or in the cluster.
+    /// Reads which boot image the node was installed from and which skew policy its cluster served, and says whether the policy allows the
+    /// image, and why. Changes nothing, on the node or in the cluster.
     Check(check::Args),
     /// Decide about this node, and hold it back if it is refused; skewguard.service runs this
     ///
     /// On a refusal the OS update and the kubelet are held back for this boot, the reason is put on the console and in the journal, and the
-    /// verdict is left in /run/skewguard/verdict.json and /var/lib/skewguard/verdict.json. On anything else nothing is held and the boot goes on.
-    /// Once the first boot is finished it only takes its message off the console.
+    /// verdict is left in /run/skewguard/verdict.json and /var/lib/skewguard/verdict.json. Otherwise nothing is held and the boot goes on.
+    /// Once the first boot is finished it only removes its message from the console.
     Enforce(enforce::Args),
     /// Let this refused node through, for this boot
     ///
-    /// The refusal is lifted, its message taken off the console, and the boot goes on where it was held: first the OS update, then, after the
-    /// reboot that it makes, the kubelet. Should the node reboot without having been updated, it is refused again. What the policy found stays on
+    /// The refusal is lifted, its message is removed from the console, and the boot goes on where it was held: first the OS update, which
+    /// reboots the node, then the kubelet. If the node reboots without having been updated, it is refused again. What was found stays on
     /// record.
     Allow(allow::Args),
     /// Tell the cluster about this node's boot image; skewguard-report.service runs this
     ///
-    /// A node that did not join and was refused, warned about or could not be checked leaves a BootImageReport and an Event, with the bootstrap
-    /// credentials that its config carries. A node that joined labels its own Node. What was delivered is kept in /var/lib/skewguard and not
-    /// repeated; what was not is tried again, as long as it takes and on later boots.
+    /// If a node was refused or warned about, or could not be checked, it creates a BootImageReport and an Event before it joins, with the
+    /// bootstrap credentials in its config. A node that has joined labels its own Node. What was delivered is recorded in
+    /// /var/lib/skewguard and not repeated; the rest is tried again, as long as it takes, and on later boots.
     Report(report::Args),
     /// Decode boot image version strings
     ///
@@ -130,15 +130,15 @@ enum Command {
     Policy(policy::Args),
     /// Say which sets of machines of a cluster a policy would refuse, before it enforces
     ///
-    /// For each MachineSet, ControlPlaneMachineSet and pool: which boot image its next node gets, how the version of that is known, what the policy
-    /// says to it, and what to change. Then the oldest boot image that is still in use, and how to tell the Machine Config Operator of it. A version
-    /// that no object says is unknown and never guessed. Nothing is changed.
+    /// For each MachineSet, ControlPlaneMachineSet and pool: which boot image its next node gets, how the version of that is known, what
+    /// the policy says to it, and what to change. Then the oldest boot image that is still in use, and how to tell the Machine Config
+    /// Operator of it. A version that no object says is unknown and never guessed. Nothing is changed.
     #[cfg(feature = "author")]
     Audit(audit::Args),
     /// Print what to apply to a cluster, or to give to Ignition
     ///
-    /// One MachineConfig with policy, units and binary is the whole of it for most clusters. The others are for binaries that do not fit,
-    /// for installs without a cluster, and for what the cluster needs beside it. Nothing is applied or changed here.
+    /// For most clusters one MachineConfig with policy, units and binary is all it takes. The other commands are for binaries that do not
+    /// fit, for installs without a cluster, and for what the cluster needs besides. Nothing is applied or changed here.
     #[cfg(feature = "author")]
     Render(render::Args),
 }
@@ -189,22 +189,23 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
     })
 }
 
-/// The directory of `--root`, which stands for the node's `/`.
+/// Opens the directory of `--root`.
 fn open(root: &Path) -> Result<Root, String> {
     Root::open(root).map_err(|error| format!("--root {}: {error}", root.display()))
 }
 
-/// The lock over what `enforce`, `allow` and `report` do to a node. That it cannot be had is said, and keeps neither the boot nor its admin.
+/// Takes the lock over what `enforce`, `allow` and `report` change on a node. If that fails, says so and goes on: it must stop neither the
+/// boot nor an admin.
 fn lock(root: &Root, patience: Duration, io: &mut Io<'_>) -> Option<Lock> {
     Lock::take(root, patience).map_err(|error| io.say(format_args!("{error}; going on without the lock"))).ok()
 }
 
-/// Takes what came of a change of the message on the console; that it failed is no reason to stop.
+/// Shows a change of the message on the console. If it failed, says so and goes on.
 fn change_message(root: &Root, changed: Result<bool, FileError>, io: &mut Io<'_>) {
     io.note(live::show_change(root, changed).map_err(|error| format!("the message on the console: {error}")));
 }
 
-/// `skewguard check | head -1` is no failure worth a line.
+/// Whether nobody reads the output any more, as in `skewguard check | head -1`. That is not worth an error.
 fn is_broken_pipe(failure: &(dyn std::error::Error + 'static)) -> bool {
     failure.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }

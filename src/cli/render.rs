@@ -52,7 +52,8 @@ struct Content {
 /// One MachineConfig for a pool: policy, units and binary (YAML)
 ///
 /// Works with every boot image back to Ignition spec 2.2 (OpenShift 4.1): the binary is an xz file in a plain data URL, which a unit
-/// unpacks into /run (--compression gzip for boot images without xz, before OpenShift 4.8). Refuses, with the figures, what would not fit into the cluster's storage.
+/// unpacks into /run (--compression gzip for boot images without xz, before OpenShift 4.8). Refuses, with the figures, what would not fit
+/// into the cluster's storage.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 From nothing to a pool that warns:
@@ -74,8 +75,8 @@ struct MachineConfigArgs {
 
 /// An Ignition config with policy, units and binary (JSON)
 ///
-/// For installs over PXE (coreos-installer pxe customize --dest-ignition) and for boot images tried in QEMU (fw_cfg). A live ISO has no room for
-/// the binary: there --policy-only, and `render pointer` for the rest.
+/// For installs over PXE (coreos-installer pxe customize --dest-ignition) and for boot images tried in QEMU (fw_cfg). A live ISO has no
+/// room for the binary: there --policy-only, and `render pointer` for the rest.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -124,7 +125,7 @@ struct PointerArgs {
     user_data: Option<PathBuf>,
 }
 
-/// What the cluster needs beside the MachineConfig (YAML)
+/// What the cluster needs besides the MachineConfig (YAML)
 ///
 /// Namespace, CustomResourceDefinition and rights for the nodes' reports, and admission policies that hold what the nodes' bootstrap
 /// identity can write there. The same as `oc apply -k dist/manifests`; may be applied again at any time.
@@ -244,7 +245,7 @@ fn manifests(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Reads a policy, and says in a line what it is. One with mistakes is refused here, before it can reach a node.
+/// Reads a policy; also returns a line that describes it. A policy with errors is refused.
 fn policy(path: &Path, io: &mut Io<'_>) -> Result<(Vec<u8>, String), Failure> {
     let name = text::printable(&path.to_string_lossy());
     let bytes = read(path, policy::MAX_BYTES)?;
@@ -276,9 +277,9 @@ fn binary(content: &Content) -> Result<Option<Binary>, Failure> {
     Ok(Some(binary))
 }
 
-/// This program where it is an embed build, or else the one that is installed with it.
+/// The embed build: this program if it is one, else the one that is installed with it.
 fn embed_build() -> Option<PathBuf> {
-    // Unknown without /proc, as while an image is built.
+    // Unknown without /proc, for example while an image is built.
     let this = std::env::current_exe().ok();
     if !cfg!(feature = "tls") {
         return this;

@@ -18,7 +18,7 @@ use std::time::SystemTime;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exit status: 0 everything is delivered or nothing was to be, 1 something is not, 2 wrong usage.")]
+Exit status: 0 everything is delivered, or there was nothing to deliver; 1 something is not delivered; 2 wrong usage.")]
 pub(super) struct Args {
     /// Directory that stands for the node's `/`; with any other than `/`, neither D-Bus nor the console is touched.
     #[arg(long, value_name = "DIR", default_value = "/")]
@@ -43,7 +43,8 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         None => None,
     };
     let allow = Allow { insecure: args.insecure_skip_tls_verify };
-    // A message of a first boot that ended without taking it away, as by a power cut. skewguard.service leaves it: the kubelet waits for that.
+    // Removes a message that is left from a first boot, for example after a power cut. skewguard.service does not, because the kubelet
+    // waits for it.
     if [ENCAPSULATED_PATH, STAMP_PATH].iter().all(|path| root.exists(path).is_ok_and(|there| !there)) {
         super::change_message(&root, console::restore(&root), io);
     }
@@ -68,11 +69,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     })
 }
 
-/// Lines to stderr, which is the journal in the service; the message on the console follows what the cluster knows.
+/// Writes lines to stderr, which in the service is the journal, and keeps the message on the console up to date.
 struct Console<'a> {
     root: &'a Root,
     err: &'a mut dyn Write,
-    /// stderr is the journal (systemd.exec(5), `$JOURNAL_STREAM`), which takes a priority from the line (sd-daemon(3)).
+    /// stderr is the journal (systemd.exec(5), `$JOURNAL_STREAM`), so lines begin with their priority (sd-daemon(3)).
     journal: bool,
 }
 
@@ -92,7 +93,7 @@ impl Watcher for Console<'_> {
         if !console::pending_restore(self.root) {
             return true;
         }
-        // `enforce` or `allow` may be about to change what is said here.
+        // `enforce` or `allow` may be changing the message.
         let Ok(_lock) = Lock::take(self.root, Lock::BOOT) else { return false };
         let context = Context { address: address.map(str::to_owned), cluster: knows.clone(), ..Context::load(self.root, verdict) };
         if let Err(error) = live::show_change(self.root, console::refresh(self.root, verdict, &context)) {

@@ -1,4 +1,4 @@
-//! What `--version` says: which build this is, how it reaches the cluster, and from which commit it was made.
+//! The text of `--version`: which build this is, how it reaches the cluster, and which commit it was made from.
 
 use std::sync::LazyLock;
 

@@ -1,14 +1,15 @@
-//! The message on the login prompt and in `/etc/motd.d`, and everything back as it was.
+//! Puts the message on the login prompt and into `/etc/motd.d`, and restores both.
 //!
-//! A node that is held has it on top of `/etc/issue`. A node that goes on has it in a file of our own, [`BESIDE`]: its kubelet may start in this
-//! boot, and a MachineConfig that owns `/etc/issue` would then find it changed and degrade the pool.
+//! On a node that is held the message is at the top of `/etc/issue`. On a node that goes on it is in a file of our own, [`BESIDE`]: the
+//! kubelet may start on this boot, and if a MachineConfig owns `/etc/issue`, the Machine Config Daemon would find it changed and degrade
+//! the pool.
 //!
-//! What was on `/etc/issue` keeps its inode: a hard link beside it ([`ASIDE`]) holds it, be it file or symlink, so that bytes, mode, owner and
-//! label come back with one rename, whatever they were. Which part of the file is ours its text says ([`message::find`]), so that an edit made
-//! meanwhile loses our part and nothing else.
+//! The original `/etc/issue`, file or symlink, keeps its inode through a hard link, [`ASIDE`]. So one rename restores its bytes, mode,
+//! owner and label. Our part of the file is recognised by its text, so that restoring a file that was edited meanwhile removes our part
+//! only.
 //!
-//! Order of showing: motd, state, hard link, new file (renamed into place). Order of taking away: rename (or rewrite), hard link, state, motd.
-//! After a kill between any two of these `/etc/issue` is whole, and either direction can be taken again from the start.
+//! Showing writes motd, state, hard link and the new file, in this order. Restoring renames (or rewrites) the file, then removes hard link,
+//! state and motd. After a kill at any point `/etc/issue` is whole, and either can be started again.
 
 use super::known::Context;
 use super::message::{self, Case};
@@ -21,44 +22,44 @@ use sha2::{Digest, Sha256};
 /// What agetty(8) prints above the login prompt.
 const ISSUE: &str = "/etc/issue";
 
-/// What agetty prints below [`ISSUE`], where there is one (util-linux 2.32 to 2.41).
+/// What agetty prints below [`ISSUE`], if that exists (util-linux 2.32 to 2.41).
 pub const BESIDE: &str = "/etc/issue.d/skewguard.issue";
 
-/// What was on [`ISSUE`] before.
+/// The original [`ISSUE`].
 const ASIDE: &str = "/etc/issue.skewguard-saved";
 
-/// What is known of [`ASIDE`]. /var may be mounted after it was written; then it is done without.
+/// What is known about the original. It may be missing: /var may have been mounted after it was written.
 pub const STATE: &str = "/var/lib/skewguard/issue.saved";
 
-/// Our file for logins over ssh.
+/// The message for logins over ssh.
 pub const MOTD: &str = "/etc/motd.d/skewguard";
 
-/// A longer `/etc/issue` is not repeated below the message, in bytes. It comes back all the same.
+/// Largest `/etc/issue` that is repeated below the message, in bytes. A larger one is restored as well.
 const BELOW_MAX: u64 = 64 * 1024;
 
-/// Longest message with what an admin may have put around it, in bytes.
+/// Room for the message and for what an admin may have added, in bytes.
 const AROUND_MAX: u64 = 64 * 1024;
 
-/// Largest [`STATE`] that is read, in bytes; older agents kept their messages in it.
+/// Largest [`STATE`] that is read, in bytes; older releases kept their messages in it.
 const STATE_MAX: u64 = 64 * 1024;
 
-/// Whether a message still stands, from this boot or an earlier one. A file that cannot be looked at counts as none.
+/// Whether a message of this or an earlier boot is still shown. A file that cannot be examined counts as absent.
 pub fn pending_restore(root: &Root) -> bool {
     [MOTD, BESIDE, STATE, ASIDE].into_iter().any(|path| is_there(root, path))
 }
 
-/// Shows the message where the verdict has one, and else restores what was there before; whether anything was to be done.
+/// Shows the message of the verdict; if it has none, restores what was there before. Returns whether there was anything to do.
 ///
 /// # Errors
-/// The kernel says no (read-only `/etc`, no space, no permission). Then `/etc/issue` is what it was, whole.
+/// A file cannot be written, because `/etc` is read-only or full or needs root. `/etc/issue` then is whole, as it was.
 pub fn update(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool, FileError> {
     let Some(case) = message::case(verdict) else { return restore(root) };
     show(root, case == Case::Refused, &message::issue(verdict, context), &message::motd(verdict, context))?;
     Ok(true)
 }
 
-/// Says anew what a message that stands says, as when the cluster was told; does nothing where none stands. Of a node that was let through
-/// meanwhile nothing stays.
+/// Renews a message that is shown, for example because the cluster was told; does nothing if none is shown. If the node was let through
+/// meanwhile, restores what was there before.
 pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool, FileError> {
     if verdict.gate.as_ref().is_some_and(|gate| gate.held) && !root.exists(STAMP_PATH)? {
         return restore(root);
@@ -66,17 +67,17 @@ pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool
     if !pending_restore(root) {
         return Ok(false);
     }
-    // If it cannot be kept, the next message says less.
+    // If this fails, the next message says less.
     let _ = context.save(root, verdict);
     update(root, verdict, context)
 }
 
-/// Restores what was there before any message; whether one stood.
+/// Restores what was there before any message. Returns whether one was shown.
 ///
 /// # Errors
-/// As [`update`]; what is left to do is done by the next call.
+/// As [`update`]. The next call does what is left.
 pub fn restore(root: &Root) -> Result<bool, FileError> {
-    // Temporary files of killed runs: nobody may write there again, and a login shows whatever is in /etc/motd.d.
+    // Removes what killed runs left. Perhaps nothing is written there again, and a login shows every file in /etc/motd.d.
     for dir in ["/etc", "/etc/issue.d", "/etc/motd.d", "/var/lib/skewguard"] {
         root.sweep(dir);
     }
@@ -85,28 +86,28 @@ pub fn restore(root: &Root) -> Result<bool, FileError> {
     }
     root.remove(BESIDE)?;
     restore_issue(root)?;
-    // Last, because its presence is what starts `skewguard.service` on later boots.
+    // Last, because `skewguard.service` starts on later boots as long as this exists.
     root.remove(MOTD)?;
     Ok(true)
 }
 
-/// [`STATE`].
+/// The content of [`STATE`].
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct State {
-    /// SHA-256 of what was put below the message.
+    /// SHA-256 of the text below the message, in hex.
     #[serde(default)]
     below: String,
 }
 
 fn show(root: &Root, held: bool, issue: &str, motd: &str) -> Result<(), FileError> {
-    // Whoever comes by ssh is told even where the console cannot be written.
+    // Written even if the console cannot be, and the other way round.
     let told = root.write(MOTD, motd.as_bytes(), 0o644);
     let shown = if held { show_on_issue(root, issue) } else { restore_issue(root).and_then(|()| show_beside(root, issue)) };
     shown.and(told)
 }
 
 fn show_beside(root: &Root, message: &str) -> Result<(), FileError> {
-    // Where there is no /etc/issue nothing beside it is printed, and no MachineConfig owns it.
+    // Without /etc/issue agetty does not print what is beside it, and no MachineConfig owns it.
     if root.exists(ISSUE).unwrap_or(true) { root.write(BESIDE, message.as_bytes(), 0o644) } else { show_on_issue(root, message) }
 }
 
@@ -124,10 +125,10 @@ fn show_on_issue(root: &Root, message: &str) -> Result<(), FileError> {
     let linked = root.read_link(ISSUE)?.is_some();
     let below = match root.read(ISSUE, BELOW_MAX) {
         Ok(now) => now,
-        // A symlink to nowhere good, a file too long or unreadable: it is kept, not repeated.
         Err(FileError { problem: Problem::NotAFile("directory"), .. }) if !linked => {
             return Err(FileError::content(ISSUE, "is a directory; it is left alone"));
         }
+        // A bad symlink, or a file that is too long or unreadable. It is kept, but not repeated below the message.
         Err(_) => Some(Vec::new()),
     };
     let present = linked || below.is_some();
@@ -146,7 +147,7 @@ fn restore_issue(root: &Root) -> Result<(), FileError> {
     let state: Option<State> = root.read(STATE, STATE_MAX).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if let Some((at, rest)) = read_issue(root)?.as_deref().and_then(strip) {
         let original = root.read(ASIDE, BELOW_MAX + AROUND_MAX).ok().flatten();
-        // An agent once took its own text for the original.
+        // An earlier release could take its own text for the original.
         let ours = original.as_deref().and_then(strip).map(|(_, original)| original);
         let untouched = at == 0
             && ours.is_none()
@@ -157,19 +158,19 @@ fn restore_issue(root: &Root) -> Result<(), FileError> {
             };
         if !(untouched && root.rename(ASIDE, ISSUE)?) {
             let rest = if rest.is_empty() { ours.unwrap_or_default() } else { rest };
-            // Nothing was there before, or nothing but our part is left of what was.
+            // There was no original, or nothing but our part is left in the file.
             if rest.is_empty() { root.remove(ISSUE).map(drop)? } else { root.write(ISSUE, &rest, 0o644)? }
         }
     }
-    // A file without our text stays: we were killed before it was changed, or somebody wrote a new one.
+    // A file without our text stays: we were killed before changing it, or somebody has written a new one.
     root.remove(ASIDE)?;
     root.remove(STATE).map(drop)
 }
 
-/// What stands on `/etc/issue`, if it can be ours: a file of our own making is no symlink and not long.
+/// Reads `/etc/issue`; `None` if it cannot be ours, because it is a symlink or too long.
 ///
 /// # Errors
-/// It cannot be read. It may be our message then, with the original in [`ASIDE`] and nowhere else.
+/// It cannot be read, and it may be ours. The original then only exists as [`ASIDE`], which must not be removed.
 fn read_issue(root: &Root) -> Result<Option<Vec<u8>>, FileError> {
     if root.read_link(ISSUE)?.is_some() {
         return Ok(None);
@@ -181,12 +182,12 @@ fn read_issue(root: &Root) -> Result<Option<Vec<u8>>, FileError> {
     }
 }
 
-/// Whether there is such a name, be it of a symlink to nothing.
+/// Whether the path exists, even as a dangling symlink.
 fn is_there(root: &Root, path: &str) -> bool {
     root.exists(path).unwrap_or(false) || root.read_link(path).is_ok_and(|link| link.is_some())
 }
 
-/// Where the first message of ours begins in `text`, and the text without any.
+/// The offset of our first message in `text`, and the text without all of them; `None` if it has none.
 fn strip(text: &[u8]) -> Option<(usize, Vec<u8>)> {
     let mut rest = Vec::with_capacity(text.len());
     let mut first = None;
@@ -203,7 +204,7 @@ fn strip(text: &[u8]) -> Option<(usize, Vec<u8>)> {
     first.map(|at| (at, rest))
 }
 
-/// The length of the message of ours that `text` begins with: from its headline through the empty line after what the cluster knows.
+/// The length of our message at the beginning of `text`: from its headline to the empty line after the paragraph `Cluster`.
 fn message_length(text: &[u8]) -> Option<usize> {
     if !message::HEADLINES.iter().any(|headline| text.strip_prefix(b"*** ").is_some_and(|text| text.starts_with(headline.as_bytes()))) {
         return None;

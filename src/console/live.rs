@@ -1,4 +1,4 @@
-//! The console of the running system: its login prompts, `/dev/console` and the kernel log. Nothing here may hold up a boot.
+//! The consoles of the running system: login prompts, `/dev/console` and the kernel log. Nothing here may delay a boot.
 
 use super::known::Context;
 use super::message;
@@ -13,25 +13,25 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Where util-linux installs it on RHEL 8 to 10.
+/// Where RHEL 8 to 10 have agetty.
 const AGETTY: &str = "/usr/sbin/agetty";
 
-/// How long `agetty --reload` may take; it touches one file.
+/// How long `agetty --reload` may take. All it does is touch a file.
 const RELOAD_MAX: Duration = Duration::from_secs(2);
 
 /// The file that waiting agettys watch.
 const RELOAD_FILE: &str = "/run/agetty.reload";
 
-/// Takes what came of a change of the message, and where it did change, has the login prompts of the running system show it.
+/// Passes on the outcome of changing the message. If it was changed on the running system, the login prompts are printed again.
 pub(crate) fn show_change(root: &Root, changed: Result<bool, FileError>) -> Result<(), Box<dyn std::error::Error>> {
     if changed? && root.is_live() { Ok(reload_prompts()?) } else { Ok(()) }
 }
 
-/// Makes waiting login prompts print `/etc/issue` anew (agetty(8), `--reload`, since util-linux 2.26). Where the file that they watch is not
-/// there none waits; made by us, it would have an SELinux type that they may not watch.
+/// Makes waiting login prompts print `/etc/issue` again (agetty(8), `--reload`, since util-linux 2.26). If the file that they watch does
+/// not exist, none is waiting, and we must not make it: it would get an SELinux type that they may not watch.
 ///
 /// # Errors
-/// It cannot be run, fails, or takes longer than two seconds; then it is ended. The error names it.
+/// agetty cannot be run, fails, or takes longer than two seconds and is killed.
 pub fn reload_prompts() -> Result<(), Error> {
     if !Path::new(RELOAD_FILE).exists() {
         return Ok(());
@@ -40,8 +40,8 @@ pub fn reload_prompts() -> Result<(), Error> {
     done.map(drop).map_err(|error| Error::new(error.kind(), format!("{AGETTY} --reload: {error}")))
 }
 
-/// Writes the short form to `/dev/console` and one line to the kernel log, which reaches every `console=`. Nothing where there is nothing to
-/// say; what cannot be written is let go.
+/// Writes the short form of the message to `/dev/console`, and one line to the kernel log, which appears on every `console=`. Does nothing
+/// if the verdict has no message. Errors are ignored.
 pub(crate) fn announce(verdict: &Verdict, context: &Context) {
     if !message::is_shown(verdict) {
         return;
@@ -54,19 +54,19 @@ pub(crate) fn announce(verdict: &Verdict, context: &Context) {
     }
 }
 
-/// The short form with the line ends of a terminal that may be in raw mode.
+/// Writes the short form with CR LF, because the terminal may be in raw mode.
 fn write_console(console: &mut dyn Write, verdict: &Verdict, context: &Context) -> Result<(), Error> {
     let text = message::short(verdict, context);
     console.write_all(format!("\r\n{}", text.replace('\n', "\r\n")).as_bytes())
 }
 
-/// One record, in one write as kmsg wants it: `<priority>text`. 3 is an error, 4 a warning (syslog(2)).
+/// Writes one record, `<priority>text`, in a single write as kmsg requires. 3 is an error, 4 a warning (syslog(2)).
 fn write_kernel_log(kmsg: &mut dyn Write, verdict: &Verdict) -> Result<(), Error> {
     let priority = if verdict.blocks() { 3 } else { 4 };
     kmsg.write_all(format!("<{priority}>{}\n", message::kernel_log(verdict)).as_bytes())
 }
 
-/// Opens a character device for writing: without waiting for it, and without making it the controlling terminal.
+/// Opens a character device for writing, without waiting for it and without making it the controlling terminal.
 fn open_device(path: &str) -> Result<File, Error> {
     let flags = (OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC).bits();
     let file = OpenOptions::new().write(true).custom_flags(flags).open(path)?;

@@ -1,6 +1,6 @@
-//! The texts (pure): from a verdict to what stands on `/etc/issue`, in the motd, on the console and in the kernel log.
+//! The texts for `/etc/issue`, the motd, the console and the kernel log, made from a verdict (pure).
 //!
-//! All of them hold on a terminal of 80x24, are plain ASCII, and never let text from a file or the network move a cursor or start an
+//! All of them are plain ASCII and fit on a terminal of 80x24. Text from a file or the network can neither move the cursor nor start an
 //! agetty escape.
 
 use super::known::Context;
@@ -11,19 +11,21 @@ use crate::policy::POLICY_PATH;
 use crate::text::cut;
 use crate::verdict::{Action, ClusterKnows, Finding, Judged, LetThrough, Outcome, OverrideSource, Reason, Verdict};
 
-/// Longest path of this program that fits on the line behind an address; one found through `$PATH` is better than a cut one.
+/// Longest path of this program that fits on the line after an address, in characters. Instead of a longer one only its name is shown.
 const PROGRAM_MAX: usize = 28;
 
+/// What a message is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Case {
+    /// The node is refused and held back.
     Refused,
-    /// It was to be held back, but could not be.
+    /// The node should be held back, but could not be.
     NotHeld,
-    /// It goes on although a rule fails: warn mode.
+    /// The node goes on although a rule fails.
     Warned,
 }
 
-/// What the verdict has to say on the console; `None` where it has nothing, and what was shown before is taken away.
+/// What the verdict's message is about; `None` if it has none.
 pub(super) fn case(verdict: &Verdict) -> Option<Case> {
     match (verdict.verdict, verdict.action) {
         (_, Action::Block) => match &verdict.gate {
@@ -31,9 +33,9 @@ pub(super) fn case(verdict: &Verdict) -> Option<Case> {
             _ => Some(Case::Refused),
         },
         (Outcome::Refused, _) => match verdict.let_through {
-            // Once the node has left its boot image behind there is nothing left to warn of.
+            // The node has left its boot image, so there is nothing to warn about any more.
             Some(LetThrough::Rebased | LetThrough::FirstBootFinished) => None,
-            // Let through by hand (`skewguard allow`): whoever did that has read the message.
+            // Whoever let the node through with `skewguard allow` has read the message.
             Some(LetThrough::Override) if verdict.r#override.is_some_and(|given| given.source == OverrideSource::File) => None,
             _ => Some(Case::Warned),
         },
@@ -41,24 +43,25 @@ pub(super) fn case(verdict: &Verdict) -> Option<Case> {
     }
 }
 
-/// Whether the verdict is one for the console. Where it is not, all texts are empty.
+/// Whether the verdict has a message. If not, all texts are empty.
 pub fn is_shown(verdict: &Verdict) -> bool {
     case(verdict).is_some()
 }
 
-/// The message for the top of `/etc/issue`, with an empty line at its end; empty where there is nothing to say.
+/// The message for `/etc/issue`, with an empty line at its end.
 ///
-/// At most 20 lines of 79 columns, so that the login prompt below stays on a terminal of 80x24. Backslashes are doubled for agetty(8).
+/// It has at most 20 lines of 79 columns, so that the login prompt below it still fits on a terminal of 80x24. Backslashes are doubled for
+/// agetty(8).
 pub fn issue(verdict: &Verdict, context: &Context) -> String {
     whole(verdict, context, Printer::Agetty)
 }
 
-/// The message for `/etc/motd.d`, read by somebody who is logged in; empty where there is nothing to say.
+/// The message for `/etc/motd.d`, which people read once they are logged in.
 pub fn motd(verdict: &Verdict, context: &Context) -> String {
     whole(verdict, context, Printer::Plain)
 }
 
-/// The short form for `/dev/console`: at most six lines of 79 columns; empty where there is nothing to say.
+/// The short form for `/dev/console`: at most six lines of 79 columns.
 pub fn short(verdict: &Verdict, context: &Context) -> String {
     let Some(case) = case(verdict) else { return String::new() };
     let mut page = Page::new(Printer::Plain);
@@ -73,7 +76,7 @@ pub fn short(verdict: &Verdict, context: &Context) -> String {
     page.finish()
 }
 
-/// One line for the kernel log, without its priority; empty where there is nothing to say.
+/// One line for the kernel log, without its priority.
 pub fn kernel_log(verdict: &Verdict) -> String {
     let Some(case) = case(verdict) else { return String::new() };
     let what = match case {
@@ -84,7 +87,7 @@ pub fn kernel_log(verdict: &Verdict) -> String {
     cut(&ascii(&format!("skewguard: {what}: {} ({})", verdict.message, verdict.reason)), 400)
 }
 
-/// What to change so that the next node of this kind is let in: a sentence or two for a report, with the field that it is set in.
+/// What to change so that the next node of this kind is allowed, with the field to change: one or two sentences for a report.
 pub fn remedy(verdict: &Verdict) -> String {
     let Fix { what, field, .. } = fix_of(verdict);
     let begins = field.starts_with(char::is_uppercase) && !what.ends_with(['.', ':']);
@@ -119,7 +122,7 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
     page.finish()
 }
 
-/// What a message begins with, behind three stars.
+/// How messages begin, after `*** `.
 pub(super) const HEADLINES: [&str; 3] = ["NODE REFUSED: ITS BOOT", "NODE NOT HELD BACK, BUT ITS BOOT", "WARNING: THE BOOT"];
 
 fn fix_of(verdict: &Verdict) -> Fix {
@@ -151,7 +154,7 @@ fn headline(case: Case, verdict: &Verdict) -> String {
     }
 }
 
-/// What it means for the node, at most two lines.
+/// What this means for the node, in at most two lines.
 fn consequence(case: Case, verdict: &Verdict) -> Vec<String> {
     let gate_error = verdict.gate.as_ref().and_then(|gate| gate.error.as_deref());
     match case {
@@ -195,7 +198,7 @@ fn need(finding: &Finding) -> String {
     let have = have.as_deref().unwrap_or("unknown");
     match finding.rule {
         Reason::DeniedVersion => {
-            // Only the sentence has the policy's own reason in it.
+            // Only the message has the reason that the policy gives.
             let rest = message.split_once(&format!(" {have} is ")).map_or(message.as_str(), |(_, rest)| rest);
             format!("another version; this one is {rest}")
         }
@@ -226,7 +229,7 @@ fn wanted(verdict: &Verdict) -> Wanted {
     }
 }
 
-/// Whether all the majors allowed are above the image's, or all below.
+/// `Newer` if all allowed majors are above the image's, `Older` if all are below.
 fn wanted_major(finding: &Finding) -> Wanted {
     let Some(have) = finding.have.as_deref().and_then(|have| have.parse::<u16>().ok()) else { return Wanted::Other };
     let allowed: Vec<u16> = finding.want.split(" or ").filter_map(|major| major.parse().ok()).collect();
@@ -242,14 +245,15 @@ fn let_in(page: &mut Page, context: &Context, printer: Printer) {
     let command = allow(context);
     let (first, second) = match (printer, &context.address) {
         (Printer::Plain, _) => (Some(command), None),
-        // agetty has no escape for "whichever there is". It fills in what it finds, and draws the prompt again when an address comes or goes.
+        // agetty has no escape for "IPv4 or IPv6, whichever there is". It prints those it has, and prints again when an address comes or
+        // goes.
         (Printer::Agetty, None) => {
             page.item_of_escapes("Let in", r"ssh core@\4 or \6");
             (None, Some(command))
         }
         (Printer::Agetty, Some(address)) => match format!("ssh core@{address}, then: {command}") {
             whole if whole.len() <= TEXT => (Some(whole), None),
-            // IPv6 addresses are long, and half a command is none.
+            // IPv6 addresses are long, and a command that is cut is useless.
             _ => (Some(format!("ssh core@{address}, then:")), Some(command)),
         },
     };
@@ -278,7 +282,7 @@ fn cluster(knows: &ClusterKnows) -> String {
         ClusterKnows::NotYet => "not told yet (journalctl -u skewguard-report)".to_owned(),
         ClusterKnows::Told(Some(name)) => {
             let told = format!("told: oc get bootimagereport -n skewguard {name}");
-            // A name that is cut finds nothing; the list has it.
+            // A name that is cut finds nothing. Without a name the command lists all reports.
             if told.len() > TEXT { "told: oc get bootimagereport -n skewguard".to_owned() } else { told }
         }
         ClusterKnows::Told(None) => "told: oc get events -n skewguard".to_owned(),

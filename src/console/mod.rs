@@ -1,6 +1,6 @@
-//! What an admin in front of a node that did not join gets to read.
+//! What an admin reads on the console of a node that did not join.
 //!
-//! [`message`] makes the texts (pure); [`install`] puts them on top of `/etc/issue` and into `/etc/motd.d`, and takes them away again;
+//! [`message`] makes the texts (pure). [`install`] puts them on top of `/etc/issue` and into `/etc/motd.d`, and takes them away again.
 //! [`live`] refreshes the login prompts and writes the short form to the console and the kernel log.
 
 mod known;

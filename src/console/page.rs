@@ -1,26 +1,26 @@
-//! Lines that hold on a terminal of 80 columns, whatever goes into them (pure).
+//! Lines that fit on a terminal of 80 columns, whatever text goes into them (pure).
 
 use crate::text::{cut, wrap};
 
-/// Columns used. One less than a terminal has, because some wrap when the last one is written.
+/// Columns that are used: one less than a terminal has, because some wrap as soon as the last one is written.
 const COLUMNS: usize = 79;
 
-/// Lines of a page, its closing empty line included. A terminal has 24; below the message stand what was in `/etc/issue` before, which on
-/// RHCOS is one line of its own and some of console-login-helper-messages, and the login prompt.
+/// Most lines of a page, with its last empty one. A terminal has 24, and below the message are the original `/etc/issue`, which on RHCOS is
+/// a few lines, and the login prompt.
 pub(super) const LINES: usize = 20;
 
-/// Columns of a label and the gap behind it.
+/// Columns of a label, with the gap after it.
 const LABEL: usize = 8;
 
-/// Columns of the text behind a label.
+/// Columns of the text after a label.
 pub(super) const TEXT: usize = COLUMNS - LABEL;
 
-/// What prints the page, hence what has to be escaped.
+/// What prints the page, and so what has to be escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Printer {
     /// agetty(8): a backslash starts an escape.
     Agetty,
-    /// pam_motd(8), a terminal, the kernel log: bytes as they are.
+    /// pam_motd(8), a terminal or the kernel log: bytes are printed as they are.
     Plain,
 }
 
@@ -35,12 +35,12 @@ impl Page {
         Self { printer, lines: Vec::new() }
     }
 
-    /// One line from the left margin, cut where it is too long.
+    /// Adds one line from the left margin, cut if it is too long.
     pub(super) fn line(&mut self, text: &str) {
         self.push(&cut(&ascii(text), COLUMNS));
     }
 
-    /// A labelled paragraph, at most `most` lines, the text in its own column. Without a label it continues the one above.
+    /// Adds a paragraph of at most `most` lines, with its label in a column of its own. Without a label it continues the one above.
     pub(super) fn item(&mut self, label: &str, text: &str, most: usize) {
         for (n, line) in paragraph(text, TEXT, most).iter().enumerate() {
             let label = if n == 0 { label } else { "" };
@@ -48,12 +48,12 @@ impl Page {
         }
     }
 
-    /// A labelled line of our own with agetty escapes, which are not neutralised. It has to be short enough whatever they become.
+    /// Adds a labelled line with agetty escapes. It must be short enough for whatever they become.
     pub(super) fn item_of_escapes(&mut self, label: &str, text: &'static str) {
         self.lines.push(format!("{label:LABEL$}{text}"));
     }
 
-    /// The text, at most [`LINES`] lines, each ended.
+    /// The text: at most [`LINES`] lines, each with a line end.
     pub(super) fn finish(mut self) -> String {
         self.lines.truncate(LINES);
         self.lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
@@ -68,14 +68,14 @@ impl Page {
     }
 }
 
-/// Replaces whatever is not printable ASCII. The verdict's texts are printable already; one read back from a file need not be.
+/// Replaces whatever is not printable ASCII. A verdict's texts should be printable, but one may have been read from a file.
 pub(super) fn ascii(text: &str) -> String {
     text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect()
 }
 
-/// `text` in at most `most` lines of `width` characters; what does not fit is cut, marked.
+/// Breaks `text` into at most `most` lines of `width` characters. A cut is marked with `...`.
 fn paragraph(text: &str, width: usize, most: usize) -> Vec<String> {
-    // Enough to fill the lines and to be seen to overflow; the rest is not looked at.
+    // As much as can fill one line more than `most`; the rest cannot matter.
     let text: String = ascii(text).chars().take((width + 1) * (most + 1)).collect();
     let mut lines = wrap(&text, width);
     if lines.len() > most {

@@ -1,18 +1,19 @@
-//! Where the boot image is set on each platform (pure).
+//! What to change on each platform so that machines get another boot image (pure).
 //!
-//! Field names: openshift/api `machine/v1beta1` (AWS, Azure, GCP, vSphere), `machine/v1` (Nutanix, PowerVS), `machine/v1alpha1` (OpenStack),
-//! the bare metal and IBM Cloud providers of the machine API, HyperShift's `NodePool`.
+//! Field names: openshift/api `machine/v1beta1` (AWS, Azure, GCP, vSphere), `machine/v1` (Nutanix, PowerVS), `machine/v1alpha1`
+//! (OpenStack), the bare metal and IBM Cloud providers of the machine API, HyperShift's `NodePool`.
 
-/// The kind of image that a node needs in place of its own: an adjective with its article.
+/// Which image a node needs instead of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     Newer,
     Older,
-    /// Its own is of a version that is not allowed, or is not known.
+    /// One of another version, because its own is denied or unknown.
     Other,
 }
 
 impl Wanted {
+    /// As an adjective with its article.
     fn article(self) -> &'static str {
         match self {
             Self::Newer => "a newer",
@@ -24,15 +25,15 @@ impl Wanted {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fix {
-    /// What to do, one line.
+    /// What to do: one line.
     pub(super) what: String,
-    /// The field to change, or a second way; one line.
+    /// The field to change, or another way: one line.
     pub(super) field: String,
-    /// Whether the images of the cluster's own release are in its ConfigMap `coreos-bootimages`; a hosted cluster has none.
+    /// The images of the cluster's own release are in its ConfigMap `coreos-bootimages`. A hosted cluster has none.
     pub(super) from_cluster: bool,
 }
 
-/// Says what to change on the platform called `id` (`ignition.platform.id`), for a node of `pool`. Every line fits without being cut.
+/// What to change on the platform `id` (`ignition.platform.id`) for nodes of `pool`. Every line fits without being cut.
 pub(super) fn fix(id: Option<&str>, pool: Option<&str>, wanted: Wanted) -> Fix {
     let a = wanted.article();
     let control_plane = pool == Some("master");
@@ -65,7 +66,7 @@ pub(super) fn fix(id: Option<&str>, pool: Option<&str>, wanted: Wanted) -> Fix {
     }
 }
 
-/// What to do about an OS that the installation put in place of the boot image.
+/// What to change where the installation put another OS in place of the boot image.
 pub(super) fn installed_over(wanted: Wanted) -> Fix {
     Fix {
         what: "The installation put this OS in place of the boot image: install it".to_owned(),
@@ -74,8 +75,8 @@ pub(super) fn installed_over(wanted: Wanted) -> Fix {
     }
 }
 
-/// How a node of this architecture (`std::env::consts::ARCH`) is let in from its console, without ssh. IBM Z has no boot loader's menu: zipl
-/// starts what was prepared, and arguments come with the IPL, `PARM` of z/VM or `SCPDATA` for a SCSI disk.
+/// How to let in a node of this architecture (`std::env::consts::ARCH`) from its console, without ssh. IBM Z has no boot loader menu:
+/// arguments are given with the IPL, as `PARM` in z/VM, or as `SCPDATA` for a SCSI disk.
 pub(super) fn without_ssh(arch: &str) -> &'static str {
     match arch {
         "s390x" => "or, without ssh, IPL with PARM skewguard=off (SCSI: SCPDATA)",
@@ -83,7 +84,7 @@ pub(super) fn without_ssh(arch: &str) -> &'static str {
     }
 }
 
-/// A machine that the machine API made and, once deleted, makes anew.
+/// The fix where the machine API makes the machines, and makes a new one when one is deleted.
 fn machine_api(id: &str, a: &str, image: &str, field: &str, control_plane: bool) -> Fix {
     let again = if control_plane && !has_control_plane_set(id) { "replace" } else { "delete" };
     Fix {
@@ -93,17 +94,17 @@ fn machine_api(id: &str, a: &str, image: &str, field: &str, control_plane: bool)
     }
 }
 
-/// The object that says what a machine is made from, and the way to its providerSpec.
+/// The object that machines are made from, and the path of its providerSpec.
 fn path(id: &str, control_plane: bool) -> &'static str {
     match (control_plane, has_control_plane_set(id)) {
         (false, _) => "MachineSet spec.template.spec.providerSpec.value",
-        // The whole path does not fit: spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.
+        // The full path is too long: spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.
         (true, true) => "ControlPlaneMachineSet providerSpec.value",
         (true, false) => "Machine spec.providerSpec.value",
     }
 }
 
-/// Platforms with a ControlPlaneMachineSet (OpenShift 4.21 documentation, "Getting started with control plane machine sets").
+/// Whether the platform has ControlPlaneMachineSets (OpenShift 4.21 documentation, "Getting started with control plane machine sets").
 fn has_control_plane_set(id: &str) -> bool {
     matches!(id, "aws" | "azure" | "gcp" | "vmware" | "vsphere" | "openstack" | "nutanix")
 }

@@ -1,4 +1,4 @@
-//! Holding a refused node back, and letting it go again.
+//! Holds a refused node back, and lets it through again.
 
 use super::plan::{self, FIRSTBOOT, KUBELET, Known, RUNTIME_UNITS, STAMP_PATH, Step, UNIT, UnitState};
 use super::systemd::{Manager, PAUSE, Route, Systemd, SystemdError};
@@ -10,27 +10,29 @@ use std::future::Future;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// Unit files of the node's own configuration: where Ignition and the machine config daemon write them.
+/// Where Ignition and the Machine Config Daemon write unit files.
 const UNIT_FILES: &str = "/etc/systemd/system";
 
+/// Largest unit file that is read, in bytes.
 const UNIT_FILE_MAX: u64 = 64 * 1024;
 
+/// Most entries of a directory that are looked at.
 const ENTRIES_MAX: usize = 4096;
 
-/// Of all the time there is, set apart for stopping what already runs.
+/// The part of all time that is reserved for stopping units that run already.
 const STOPPING: Duration = Duration::from_secs(3);
 
-/// Set apart for taking back what was done, when all other time is used up.
+/// Time for undoing a failed attempt, after all other time is used up.
 const UNDO: Duration = Duration::from_secs(1);
 
-/// Waited before every way to systemd is tried again, a little longer each time: about as long as systemd takes to execute itself anew.
+/// Waits before every route to systemd is tried again: long enough for a systemd that re-executes itself.
 const PAUSES: [Duration; 4] =
     [Duration::from_millis(250), Duration::from_millis(500), Duration::from_millis(1000), Duration::from_millis(2000)];
 
-/// How long our own unit may take to end a start that has begun, before the boot is set going again.
+/// How long to wait for a start of our own unit to end, before the boot is started again.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// What a boot that goes on leads to. Any other `default.target`, as on a rescue boot, is somebody's choice.
+/// The usual targets of a boot. Any other `default.target`, as on a rescue boot, was chosen on purpose.
 const BOOT_TARGETS: [&str; 2] = ["multi-user.target", "graphical.target"];
 
 /// Why a node could not be held, or not be let through.
@@ -40,22 +42,22 @@ pub enum GateError {
     File(#[from] FileError),
     #[error("systemd: {0}")]
     Systemd(#[from] SystemdError),
-    /// The drop-in is there and systemd took no notice of it.
+    /// The drop-in is written, but systemd does not apply it.
     #[error("{unit} is not held: its {missing} does not name {UNIT}")]
     NotHeld { unit: String, missing: &'static str },
-    /// The boot leads elsewhere.
+    /// This boot has another target than usual.
     #[error("default.target is {0}, so nothing was started")]
     OtherTarget(String),
-    /// The boot was asked to go on, and does not.
+    /// systemd was asked to go on with the boot, but does not.
     #[error("{0} was not started")]
     NotStarted(&'static str),
 }
 
-/// Holds the node: drop-ins, reload, verification, stop of what already runs, and the stamp. Without `systemd` (another root than the running
-/// system's) only the files are written. Where all of this was done before it is only verified.
+/// Holds the node: writes drop-ins, reloads systemd, verifies that they apply, stops units that run already, and writes the stamp. Without
+/// `systemd`, because the root is not the running system's, only the files are written. What was done before is only verified.
 ///
-/// A node that cannot be held is left as it was, except that a boot that is refused already stays refused. Never fails: the status says what
-/// was done. Once all is verified the stamp is written, even if the connection to systemd is lost then.
+/// Never fails; the status says what was done. A node that cannot be held is left as it was, but a boot that was refused before stays
+/// refused. Once the hold is verified the stamp is written, even if the connection to systemd is lost after that.
 pub fn hold(root: &Root, systemd: Option<&Systemd>) -> GateStatus {
     let refused_before = is_refused(root);
     let reloaded = Cell::new(false);
@@ -76,7 +78,7 @@ pub fn hold(root: &Root, systemd: Option<&Systemd>) -> GateStatus {
     }
 }
 
-/// Whether this boot is refused: the stamp is there. In doubt it is not, as `test -e` would say.
+/// Whether this boot is refused, because the stamp exists. If that cannot be found out it is not, as for `test -e`.
 pub fn is_refused(root: &Root) -> bool {
     root.exists(STAMP_PATH).unwrap_or(false)
 }
@@ -88,9 +90,13 @@ fn hold_files(root: &Root) -> Result<GateStatus, GateError> {
     Ok(GateStatus { held: true, units, error: None })
 }
 
+/// A hold that systemd was verified to apply.
 struct Verified {
+    /// The loaded units that are held.
     held: Vec<String>,
+    /// Those of them that run already.
     running: Vec<String>,
+    /// What is in doubt.
     error: Option<String>,
 }
 
@@ -99,7 +105,7 @@ async fn hold_live(root: &Root, systemd: &Systemd, reloaded: &Cell<bool>) -> Res
     let deadline = end - STOPPING.min(systemd.whole / 4);
     let work = async |manager: &Manager<'_>| verified(root, manager, reloaded).await;
     let Verified { held, running, mut error } = on_any_connection(systemd, deadline, work).await?;
-    // From here on the node is held, and only a stamp that cannot be written lets it go.
+    // From here on the node is held, unless the stamp cannot be written.
     if running.is_empty() {
         stamp(root)?;
     } else {
@@ -116,7 +122,7 @@ async fn hold_live(root: &Root, systemd: &Systemd, reloaded: &Cell<bool>) -> Res
     Ok(GateStatus { held: true, units: held, error })
 }
 
-/// Holds, as far as systemd is concerned, and makes sure.
+/// Writes the drop-ins, has systemd read them, and verifies that they apply.
 async fn verified(root: &Root, manager: &Manager<'_>, reloaded: &Cell<bool>) -> Result<Verified, GateError> {
     let (mut known, mut unsure) = (Known::new(), BTreeMap::new());
     let mut units = loop {
@@ -124,7 +130,7 @@ async fn verified(root: &Root, manager: &Manager<'_>, reloaded: &Cell<bool>) -> 
             Step::Hold(units) => break units,
             Step::Look(unit) => {
                 let state = match manager.state(&unit).await {
-                    // systemd may refuse to tell us about other units.
+                    // systemd may deny answers about other units. Those stay in doubt.
                     Err(SystemdError::Refused(why)) if !plan::is_always(&unit) => {
                         unsure.insert(unit.clone(), why);
                         UnitState::default()
@@ -163,9 +169,9 @@ async fn verified(root: &Root, manager: &Manager<'_>, reloaded: &Cell<bool>) -> 
     Ok(Verified { held, running, error })
 }
 
-/// Adds the services that systemd has not loaded, and whose files say that they wait for what is held.
+/// Adds services that systemd has not loaded, but whose files say that they wait for a held unit.
 fn add_unloaded(root: &Root, units: &mut Vec<String>, known: &Known) {
-    // Where it cannot be listed, nothing can be said of what is not loaded.
+    // If the directory cannot be listed, units that are not loaded stay unknown.
     let names = root.list(UNIT_FILES, ENTRIES_MAX).unwrap_or_default();
     let mut files: BTreeMap<&str, String> = names
         .iter()
@@ -195,9 +201,9 @@ async fn are_down(manager: &Manager<'_>, units: &[String]) -> Result<(), GateErr
     Ok(())
 }
 
-/// Does `work` on one connection to systemd after the other, until one of them answers: the bus; a new one where the bus can be had, for systemd
-/// may have done meanwhile what it was slow to answer; systemctl; and then all again, for a systemd that executes itself anew has none for a moment.
-/// What systemd refuses is asked once on each way.
+/// Runs `work` on one connection to systemd after the other, until it succeeds: the bus; the bus again, if it can be reached, because
+/// systemd may only have been slow to answer; then systemctl. After a pause all of this is repeated, because a systemd that re-executes
+/// itself cannot be reached for a moment. If systemd refuses, the round is finished but not repeated.
 async fn on_any_connection<T>(
     systemd: &Systemd,
     deadline: Instant,
@@ -237,7 +243,7 @@ async fn on_any_connection<T>(
     }
 }
 
-/// Writes the drop-ins that are not there; whether there were any.
+/// Writes the drop-ins that are missing. Returns whether any was.
 fn write_drop_ins(root: &Root, units: &[String]) -> Result<bool, FileError> {
     let text = plan::drop_in();
     let mut written = false;
@@ -254,8 +260,8 @@ fn stamp(root: &Root) -> Result<(), FileError> {
     if is_refused(root) { Ok(()) } else { root.write(STAMP_PATH, b"", 0o644) }
 }
 
-/// Takes back what a failed attempt left; `systemd` where it has read the drop-ins. A drop-in that stays does no harm: without the stamp our
-/// unit succeeds, and what requires it starts.
+/// Undoes a failed attempt; with `systemd` if that has read the drop-ins. A drop-in that cannot be removed does no harm: without the stamp
+/// our unit succeeds, and the units that require it start.
 fn undo(root: &Root, systemd: Option<&Systemd>) {
     let _ = root.remove(STAMP_PATH);
     let _ = drop_ins(root).and_then(|units| remove_drop_ins(root, &units));
@@ -265,19 +271,19 @@ fn undo(root: &Root, systemd: Option<&Systemd>) {
     }
 }
 
-/// The units that have a drop-in of ours; one that cannot be looked for counts.
+/// The units that have a drop-in of ours, or that may have one because that cannot be found out.
 fn drop_ins(root: &Root) -> Result<Vec<String>, FileError> {
     let names = root.list(RUNTIME_UNITS, ENTRIES_MAX)?;
     let units = names.iter().filter_map(|name| name.to_str()?.strip_suffix(".d")).filter(|unit| plan::is_unit_name(unit));
     Ok(units.filter(|unit| root.exists(&plan::drop_in_path(unit)).unwrap_or(true)).map(str::to_owned).collect())
 }
 
-/// Removes our drop-ins of these units. One that cannot be removed does not keep the others.
+/// Removes our drop-ins of these units, as many as can be removed.
 fn remove_drop_ins(root: &Root, units: &[String]) -> Result<(), FileError> {
     let mut done = Ok(());
     for unit in units {
         match root.remove(&plan::drop_in_path(unit)) {
-            // Drop-ins of others keep the directory.
+            // The directory stays if it has drop-ins of others.
             Ok(_) => drop(root.remove_dir(&format!("{RUNTIME_UNITS}/{unit}.d"))),
             failed => done = failed.map(drop),
         }
@@ -285,19 +291,19 @@ fn remove_drop_ins(root: &Root, units: &[String]) -> Result<(), FileError> {
     done
 }
 
-/// The first half of letting a refused node through: the override for the rest of this boot, no stamp, no drop-ins, and systemd told. Whether
-/// there was anything to release; a node that is not refused is not touched.
+/// The first half of letting a refused node through: writes the override for the rest of this boot, removes stamp and drop-ins, and tells
+/// systemd. Returns whether there was anything to release; a node that is not refused is not touched.
 ///
-/// The override says `warn`: the finding stays on record, in the verdict and in the cluster, and no longer blocks.
+/// The override says `warn`, so that what was found stays in the verdict and in the cluster, but does not block any more.
 ///
 /// # Errors
-/// A file cannot be looked at, written or removed, or systemd cannot be told. Then the node may still be held.
+/// A file cannot be examined, written or removed, or systemd cannot be told. The node may still be held.
 pub fn release(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError> {
     let units = drop_ins(root)?;
     if units.is_empty() && !root.exists(STAMP_PATH)? {
         return Ok(false);
     }
-    // First, so that our unit does not refuse again when it next runs.
+    // First, so that our unit does not refuse the node again when it runs next.
     root.write(OVERRIDE_PATH, format!("{}\n", OverrideWord::Warn.as_str()).as_bytes(), 0o644)?;
     root.remove(STAMP_PATH)?;
     remove_drop_ins(root, &units)?;
@@ -313,18 +319,18 @@ pub fn release(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError
     Ok(true)
 }
 
-/// The second half: `default.target` again, as one transaction, so that the rebase comes before the kubelet. The kubelet alone would join on the
-/// old OS. Returns when the rebase is on its way, or the kubelet where a node has no such unit.
+/// The second half: starts `default.target` again, as one transaction, so that the rebase comes before the kubelet. The kubelet alone would
+/// join on the old OS. Returns once the rebase is queued or running; on a node without such a unit, once the kubelet is.
 ///
 /// # Errors
-/// systemd cannot be reached or refuses; the boot leads to another target than the usual ones, or goes on without the rebase.
+/// systemd cannot be reached or refuses, this boot has another target than usual, or the rebase was not started.
 pub fn resume(systemd: &Systemd) -> Result<(), GateError> {
     run(on_any_connection(systemd, Instant::now() + systemd.whole, async |manager: &Manager<'_>| {
         let target = manager.state("default.target").await?.id;
         if !BOOT_TARGETS.contains(&target.as_str()) {
             return Err(GateError::OtherTarget(crate::text::printable(&target)));
         }
-        // A start of our unit that began while the stamp was there still fails, and with it every job queued behind it.
+        // A start of our unit that began while the stamp existed still fails, and so does every job that waits for it.
         let until = Instant::now() + SETTLING;
         while Instant::now() < until && manager.state(UNIT).await?.active == "activating" {
             sleep(PAUSE).await;
@@ -340,7 +346,7 @@ pub fn resume(systemd: &Systemd) -> Result<(), GateError> {
     }))
 }
 
-/// Runs the few calls on a runtime of their own; a node with nothing to hold never comes here.
+/// Runs the calls on a runtime made for them. A node with nothing to hold never gets here.
 fn run<T>(work: impl Future<Output = Result<T, GateError>>) -> Result<T, GateError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| SystemdError::Unreachable(format!("runtime: {error}")))?;

@@ -1,8 +1,8 @@
-//! The gate: holds the rebase and the kubelet of a refused node back, and lets them go again.
+//! The gate: holds back the rebase and the kubelet of a refused node, and lets them go again.
 //!
-//! What to hold is decided in [`plan`] (pure). [`hold`] writes runtime drop-ins that make those units require `skewguard.service`, has systemd
-//! read them, checks over D-Bus that they took effect, and writes the stamp that makes `skewguard.service` fail. So a hold that is not
-//! complete holds nothing: without the stamp the service succeeds, and whatever requires it starts.
+//! [`plan`] decides what to hold (pure). [`hold`] writes runtime drop-ins that make those units require `skewguard.service`, has systemd
+//! read them, verifies over D-Bus that they apply, and last writes the stamp that makes `skewguard.service` fail. An incomplete hold holds
+//! nothing: without the stamp the service succeeds, and the units that require it start.
 
 mod hold;
 pub mod plan;

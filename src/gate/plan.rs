@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Our own unit: what the held units are made to require.
+/// Our own unit, which the held units are made to require.
 pub(crate) const UNIT: &str = "skewguard.service";
 
-/// The stamp makes [`UNIT`] fail, and with it everything that requires it.
+/// The stamp. It makes [`UNIT`] fail, and so every unit that requires it.
 pub use crate::node::STAMP_PATH;
 
 /// Unit files of the running boot (systemd.unit(5), "Unit File Load Path").
@@ -13,13 +13,13 @@ pub(super) const RUNTIME_UNITS: &str = "/run/systemd/system";
 
 const DROP_IN_NAME: &str = "50-skewguard.conf";
 
-/// The rebase. What is ordered after it starts only on the OS that the cluster runs.
+/// Rebases the node and reboots it. Units ordered after this one start only on the OS that the cluster runs.
 pub(super) const FIRSTBOOT: &str = "machine-config-daemon-firstboot.service";
 
-/// Fetches what the rebase needs. What is ordered after this one alone may start before the rebase.
+/// Fetches what the rebase needs. Units ordered after this one alone may start before the rebase.
 const PULL: &str = "machine-config-daemon-pull.service";
 
-/// The rebase is done (MCO templates, 4.12 and later).
+/// Reached when the rebase is done (MCO templates, 4.12 and later).
 const OSUPDATE_TARGET: &str = "firstboot-osupdate.target";
 
 /// What the kubelet and CRI-O wait for (MCO templates, 4.12 and later).
@@ -27,11 +27,12 @@ const DEPENDENCIES_TARGET: &str = "kubelet-dependencies.target";
 
 pub(super) const KUBELET: &str = "kubelet.service";
 
-/// Held on every node, whichever of them it has: the rebase, what waits for it, and what joins the cluster. `ovs-kubelet-recovery` starts the
-/// kubelet again whenever `kubelet-dependencies.target` fails (MCO templates, 4.22).
+/// Always held, as far as a node has them: the rebase, what waits for it, and what joins the cluster. `ovs-kubelet-recovery` starts the
+/// kubelet whenever `kubelet-dependencies.target` fails (MCO templates, 4.22).
 const ALWAYS: [&str; 7] = [PULL, FIRSTBOOT, OSUPDATE_TARGET, DEPENDENCIES_TARGET, "crio.service", KUBELET, "ovs-kubelet-recovery.service"];
 
-/// Never held, whatever they are ordered after: the network, the ways in, logging, and ourselves. Each stands for `NAME.*`, `NAME@*` and `NAME-*`.
+/// Never held, whatever they are ordered after: the network, logins, logging, and ourselves. Each stands for `NAME.*`, `NAME@*` and
+/// `NAME-*`.
 const NEVER: [&str; 21] = [
     "NetworkManager",
     "afterburn-sshkeys",
@@ -56,14 +57,16 @@ const NEVER: [&str; 21] = [
     "user",
 ];
 
-/// Most units that are held beside [`ALWAYS`]; a real node has fewer than twenty.
+/// Most units that are held besides [`ALWAYS`]; a real node has fewer than twenty.
 const ORDERED_MAX: usize = 64;
 
+/// Once this many units are known, [`is_needed`] asks for no more.
 const LOOK_MAX: usize = 128;
 
-/// Longest name of a unit in bytes, `UNIT_NAME_MAX` of systemd.
+/// Longest name of a unit, in bytes (`UNIT_NAME_MAX` of systemd).
 const NAME_MAX: usize = 255;
 
+/// The units of [`ALWAYS`].
 pub fn always() -> Vec<String> {
     ALWAYS.iter().map(|&name| name.to_owned()).collect()
 }
@@ -72,21 +75,23 @@ pub(super) fn is_always(unit: &str) -> bool {
     ALWAYS.contains(&unit)
 }
 
-/// The units that were looked at, by name.
+/// The units whose state is known, by name.
 pub type Known = BTreeMap<String, UnitState>;
 
-/// What comes next on the way to the units to hold.
+/// The next step in finding the units to hold.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
+    /// The state of this unit must become known first.
     Look(String),
+    /// These are the units to hold.
     Hold(Vec<String>),
 }
 
-/// The units to hold, as far as what is `known` says: [`ALWAYS`], and every service that a healthy node starts only after its rebase, which is
-/// what is ordered after it, through other services too. Not through targets, except for the two that stand for the rebase: what is ordered
-/// after `network-online.target` or `multi-user.target` is most of the system.
+/// Finds the units to hold: [`ALWAYS`], and every service that a healthy node starts only after its rebase, because it is ordered after the
+/// rebase, directly or through other services. Orderings are not followed through targets, except for the two that stand for the rebase:
+/// most of the system is ordered after `network-online.target` or `multi-user.target`.
 ///
-/// systemd keeps both ends of an ordering, so `Before` of a unit names every loaded one that waits for it.
+/// systemd keeps both ends of an ordering, so `Before` of a unit names every loaded unit that waits for it.
 pub fn to_hold(known: &Known) -> Step {
     let mut hold = always();
     let mut done = 0;
@@ -110,14 +115,14 @@ pub fn to_hold(known: &Known) -> Step {
     Step::Hold(hold)
 }
 
-/// Whether one of [`NEVER`] cannot start without `unit`; `Err` names a unit that has to be looked at first.
+/// Whether one of [`NEVER`] cannot start without `unit`. `Err` names a unit whose state must become known first.
 fn is_needed(unit: &str, known: &Known) -> Result<bool, String> {
     let (mut todo, mut seen) = (vec![unit], BTreeSet::new());
     while let Some(name) = todo.pop() {
         if is_never_held(name) {
             return Ok(true);
         }
-        // Not followed: targets, which start nothing themselves, and units that are held anyway.
+        // Targets are not followed, because they run nothing themselves; nor are units that are held anyway.
         let counts = is_unit_name(name) && (name.ends_with(".service") || name.ends_with(".socket"));
         if !counts || is_always(name) || seen.len() == ORDERED_MAX || !seen.insert(name) {
             continue;
@@ -139,15 +144,15 @@ fn is_never_held(name: &str) -> bool {
     NEVER.iter().any(|never| name.strip_prefix(never).is_some_and(|rest| rest.starts_with(['.', '@', '-'])))
 }
 
-/// Whether the text of a unit file says that `unit` waits for one of `held`. systemd names only loaded units; a file that nothing refers to yet
-/// may be started later, by a timer or by hand.
+/// Whether the text of a unit file says that `unit` waits for one of `held`. systemd only names loaded units, but one that is not loaded
+/// yet can be started later, by a timer or by hand.
 pub(crate) fn waits_for(unit: &str, text: &str, held: &[String]) -> bool {
     let joined = text.replace("\\\n", " ");
     let mut after = joined.lines().filter_map(|line| line.trim().strip_prefix("After")?.trim_start().strip_prefix('='));
     is_holdable(unit) && after.any(|names| names.split_whitespace().any(|name| name != PULL && held.iter().any(|held| held == name)))
 }
 
-/// Whether this can be the name of a unit (systemd.unit(5)); in particular, it names no other directory.
+/// Whether this can be the name of a unit (systemd.unit(5)). Such a name cannot lead to another directory.
 pub(super) fn is_unit_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || ":-_.\\@".contains(c);
     name.len() <= NAME_MAX && !name.starts_with('.') && name.contains('.') && name.chars().all(allowed)
@@ -157,8 +162,8 @@ pub(crate) fn drop_in_path(unit: &str) -> String {
     format!("{RUNTIME_UNITS}/{unit}.d/{DROP_IN_NAME}")
 }
 
-/// The drop-in, the same for every unit. A mask would not do: a unit file in /etc wins over one in /run, a drop-in adds to both. The assertion
-/// is for `systemctl --job-mode=ignore-requirements start`, which asks for no dependency.
+/// The drop-in, the same for every unit. A mask would not work, because a unit file in /etc wins over one in /run; a drop-in applies to
+/// both. The assertion is for `systemctl --job-mode=ignore-requirements start`, which ignores dependencies.
 pub fn drop_in() -> String {
     format!(
         "# Written by skewguard: this boot is refused, see /etc/issue.\n\
@@ -177,7 +182,7 @@ pub struct UnitState {
     pub requires: Vec<String>,
     pub after: Vec<String>,
     pub before: Vec<String>,
-    /// `RequiredBy`, `RequisiteOf` and `BoundBy`: what cannot start without it.
+    /// `RequiredBy`, `RequisiteOf` and `BoundBy`: the units that cannot start without it.
     pub required_by: Vec<String>,
     /// A job is queued or running for it.
     pub has_job: bool,
@@ -186,26 +191,27 @@ pub struct UnitState {
 }
 
 impl UnitState {
-    /// Whether it is there to be started at all. What is not found, masked or broken cannot be, and once it can, the drop-in applies.
+    /// Whether it can be started. A unit that is missing, masked or broken cannot be; if that changes, the drop-in applies.
     pub(crate) fn is_loaded(&self) -> bool {
         self.load == "loaded"
     }
 
-    /// The dependency on us that it lacks to be held; `None` if it is, or if it cannot be started.
+    /// The dependency on us that it lacks to be held; `None` if it is held or cannot be started.
     pub fn missing(&self) -> Option<&'static str> {
         if !self.is_loaded() {
             return None;
         }
         let names_us = |list: &[String]| list.iter().any(|name| name == UNIT);
         match (names_us(&self.requires), names_us(&self.after)) {
-            // It would run although we fail; it would not wait for us.
+            // It would start although we fail.
             (false, _) => Some("Requires"),
+            // It would not wait for us.
             (true, false) => Some("After"),
             (true, true) => None,
         }
     }
 
-    /// Whether it runs, or is about to. Anything that is not known to be at rest counts.
+    /// Whether it runs or may run: only `inactive` and `failed` units do not.
     pub(crate) fn is_running(&self) -> bool {
         !matches!(self.active.as_str(), "inactive" | "failed")
     }

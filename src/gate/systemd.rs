@@ -1,7 +1,6 @@
-//! systemd over D-Bus: the few calls of `org.freedesktop.systemd1` that holding and letting through need (org.freedesktop.systemd1(5)).
+//! systemd over D-Bus: the few calls of `org.freedesktop.systemd1` that the gate needs (org.freedesktop.systemd1(5)).
 //!
-//! Every call is bounded in time. Method calls are written out instead of generated: a handful of small ones does not need proxies, and what is
-//! not linked in is not carried to every node.
+//! Every call is bounded in time. They are written out instead of generated, which makes the binary smaller.
 
 use super::plan::UnitState;
 use crate::{child, text};
@@ -20,27 +19,28 @@ const MANAGER: &str = "org.freedesktop.systemd1.Manager";
 const UNIT: &str = "org.freedesktop.systemd1.Unit";
 const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 
-/// Between two looks at something that takes a moment.
+/// How often something is looked at that takes a moment.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
 /// How to reach systemd, and how long to wait for it.
 #[derive(Debug, Clone)]
 pub struct Systemd {
     pub bus: String,
-    /// `systemctl`, which as root speaks to systemd over a socket of its own, `/run/systemd/private`: no bus is needed between the two. (zbus
-    /// cannot speak over it: it rejects the sender's name that systemd uses there.)
+    /// `systemctl`. As root it needs no bus, because it uses systemd's own socket, `/run/systemd/private`. (zbus cannot: it rejects the
+    /// sender's name that systemd uses there.)
     pub systemctl: PathBuf,
-    /// Longest wait for one answer on the bus.
+    /// Longest wait for an answer on the bus.
     pub answer: Duration,
-    /// Longest wait there for a reload, which runs every generator: on an overcommitted host that takes many seconds.
+    /// Longest wait for a reload on the bus. It runs every generator, which takes many seconds on an overcommitted host.
     pub reload: Duration,
-    /// Longest wait for everything: the unit has 50 seconds in all, and the message still has to be written after this. Generous, because only
-    /// a node to refuse waits for it. And longer than systemd 239 is silent after a reload where the bus hangs: it asks the bus for all names,
-    /// and answers nobody until that has come to nothing, after 25 seconds (`manager_dispatch_sync_bus_names`, `BUS_DEFAULT_TIMEOUT`).
+    /// Longest wait for everything together. The unit has 50 seconds in all, and the message is written after this. It may be long, because
+    /// only a node that is refused waits for it. And it must be: if the bus hangs after a reload, systemd 239 answers nobody for 25
+    /// seconds, until its own call to the bus times out (`manager_dispatch_sync_bus_names`, `BUS_DEFAULT_TIMEOUT`).
     pub whole: Duration,
 }
 
 impl Systemd {
+    /// The running system's.
     pub fn system() -> Self {
         Self {
             bus: "unix:path=/run/dbus/system_bus_socket".to_owned(),
@@ -52,10 +52,11 @@ impl Systemd {
     }
 }
 
+/// How to connect to systemd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Route {
     Bus,
-    /// systemctl, and the socket that is systemd's own.
+    /// systemctl, over systemd's own socket.
     Systemctl,
 }
 
@@ -68,12 +69,13 @@ impl fmt::Display for Route {
     }
 }
 
-/// Why systemd did not do something: what was asked, and the answer, made printable.
+/// Why systemd did not do something: what it was asked, and its answer, made printable.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemdError {
+    /// It answered with an error. Asking again does not help.
     #[error("{0}")]
     Refused(String),
-    /// It cannot be reached, the connection broke, or there was no answer in time. Another connection or another moment may help.
+    /// It cannot be reached, the connection broke, or there was no answer in time. Another connection or a later try may help.
     #[error("{0}")]
     Unreachable(String),
 }
@@ -91,7 +93,7 @@ impl SystemdError {
         Self::unreachable(what, "no answer in time")
     }
 
-    /// From what came of a call.
+    /// From the error of a call.
     fn of_call(what: &str, error: &zbus::Error) -> Self {
         use zbus::fdo::Error as Fdo;
         let said_no = match error {
@@ -106,12 +108,12 @@ impl SystemdError {
     }
 }
 
-/// What a unit is asked for.
+/// The properties of a unit that are asked for.
 const ASKED: &str = "--property=LoadState,ActiveState,Requires,After,Before,RequiredBy,RequisiteOf,BoundBy,Job,Id";
 
-/// A way to systemd that is open.
+/// A connection to systemd.
 pub(super) struct Manager<'a> {
-    /// None where systemctl is the way.
+    /// `None` for systemctl.
     bus: Option<Connection>,
     systemd: &'a Systemd,
     deadline: Instant,
@@ -146,14 +148,14 @@ impl<'a> Manager<'a> {
         answer.body().deserialize().map_err(|error| SystemdError::refused(what, error))
     }
 
-    /// Has the manager start or stop `unit`, which only queues it.
+    /// Queues the start or stop of `unit`.
     async fn queue(&self, method: &str, command: &str, unit: &str) -> Result<(), SystemdError> {
         let Some(bus) = &self.bus else { return self.systemctl(&["--no-block", command, "--", unit]).map(drop) };
         let to = (MANAGER_PATH, MANAGER, method);
         self.call::<_, OwnedObjectPath>(bus, to, &(unit, "replace"), method, self.systemd.answer).await.map(drop)
     }
 
-    /// What systemctl prints. Nobody stands between it and systemd, so one that waits has all the time there is: asking anew would not be faster.
+    /// Runs systemctl and returns what it prints. It may take all the time that is left, because nothing but systemd can delay it.
     fn systemctl(&self, args: &[&str]) -> Result<String, SystemdError> {
         child::run(Command::new(&self.systemd.systemctl).args(args), self.deadline.into_std()).map_err(|error| {
             let what = args.join(" ");
@@ -161,7 +163,7 @@ impl<'a> Manager<'a> {
         })
     }
 
-    /// How `unit` stands, in one question; it is loaded if it was not.
+    /// Asks for the state of `unit`, with one call. systemd loads the unit if it was not loaded.
     pub(super) async fn state(&self, unit: &str) -> Result<UnitState, SystemdError> {
         let Some(bus) = &self.bus else {
             return Ok(state_in(&self.systemctl(&["show", ASKED, "--", unit])?));
@@ -185,7 +187,7 @@ impl<'a> Manager<'a> {
         Ok(state)
     }
 
-    /// Makes systemd read the unit files again. After a timeout it still does.
+    /// Makes systemd read the unit files again. It goes on with that even if it does not answer in time.
     pub(super) async fn reload(&self) -> Result<(), SystemdError> {
         match &self.bus {
             Some(bus) => self.call(bus, (MANAGER_PATH, MANAGER, "Reload"), &(), "Reload", self.systemd.reload).await,
@@ -197,7 +199,7 @@ impl<'a> Manager<'a> {
         self.queue("StopUnit", "stop", unit).await
     }
 
-    /// Forgets that `unit` failed. A unit that is not loaded has not failed.
+    /// Makes systemd forget that `unit` failed. That it is not loaded is no error.
     pub(super) async fn reset_failed(&self, unit: &str) -> Result<(), SystemdError> {
         let done = match &self.bus {
             Some(bus) => {
@@ -208,19 +210,19 @@ impl<'a> Manager<'a> {
         };
         match done {
             Err(SystemdError::Refused(why)) if why.contains(": org.freedesktop.systemd1.NoSuchUnit") => Ok(()),
-            // systemctl has one status for everything that fails.
+            // systemctl has one exit status for all failures, so they are all ignored.
             Err(SystemdError::Unreachable(_)) if self.bus.is_none() => Ok(()),
             done => done,
         }
     }
 
-    /// Queues the start of `unit` with all that it wants, as one transaction.
+    /// Queues the start of `unit` and of everything that it wants, as one transaction.
     pub(super) async fn start(&self, unit: &str) -> Result<(), SystemdError> {
         self.queue("StartUnit", "start", unit).await
     }
 }
 
-/// What `systemctl show` printed.
+/// Parses the output of `systemctl show`.
 fn state_in(text: &str) -> UnitState {
     let mut state = UnitState::default();
     for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
@@ -250,8 +252,8 @@ where
     T::try_from(value).map_err(|error| SystemdError::refused(&what(), error))
 }
 
-/// The object of a unit. systemd documents how a name becomes a path, so that nobody has to ask for it (org.freedesktop.systemd1(5), "Unit
-/// Objects"; sd_bus_path_encode(3)): what is no letter or digit becomes `_` and two hexadecimal digits, and so does a digit at the beginning.
+/// The object path of a unit, which is made from its name (org.freedesktop.systemd1(5), "Unit Objects"; sd_bus_path_encode(3)): every
+/// character but letters and digits becomes `_` and two hexadecimal digits, and so does a digit at the beginning.
 fn object_path(unit: &str) -> String {
     let escaped = unit.bytes().enumerate().map(|(at, byte)| {
         let plain = byte.is_ascii_alphabetic() || (byte.is_ascii_digit() && at > 0);

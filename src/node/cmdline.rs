@@ -40,7 +40,7 @@ pub(super) fn load(root: &Root, warnings: &mut Vec<String>) -> Result<Cmdline, F
     let line = String::from_utf8_lossy(&bytes);
     let damaged = matches!(line, Cow::Owned(_));
     if damaged {
-        warnings.push(format!("{PATH}: is not UTF-8 text; the arguments that are, count"));
+        warnings.push(format!("{PATH}: is not all UTF-8 text; arguments that are not UTF-8 cannot be read"));
     }
     let line = parse(&line);
     Ok(Cmdline { ostree_is_lost: damaged && line.ostree.as_deref().is_none_or(is_damaged), ..line })

@@ -8,16 +8,16 @@ use elf::file::Class;
 use lzma_rust2::{CheckType, FilterType, LzmaOptions, XzOptions, XzReader, XzWriter};
 use std::io::{ErrorKind, Read as _, Write as _};
 
-/// Largest binary that is read, in bytes; the full build has about 3 MB. The unit that unpacks on the node makes no larger one either.
+/// Largest binary, in bytes, here and for the unit that unpacks it on the node. The full build has about 3 MB.
 pub(crate) const MAX_BINARY: u64 = 32 << 20;
-/// Memory that unpacking may take, here and on the node, in MiB. What is packed here takes 2.
+/// Most memory for unpacking, in MiB, here and on the node. What is packed here needs 2.
 pub(super) const MAX_MEMORY: u32 = 64;
 
 const NOT_ELF: &str =
     "is not a program (64-bit ELF, or that packed with xz or gzip); give what `dist/build` made, target/dist/skewguard-embed";
 const DAMAGED: &str = "is packed, and damaged";
 
-/// An architecture that OpenShift nodes have and skewguard is built for, as `uname -m` names it.
+/// An architecture that skewguard is built for, as `uname -m` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Arch {
@@ -51,9 +51,9 @@ impl Arch {
 /// How the binary is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Compression {
-    /// A fifth smaller. Its program is in RHCOS from OpenShift 4.8 on, at the latest.
+    /// A fifth smaller. RHCOS has xz from OpenShift 4.8 on, or earlier.
     Xz,
-    /// Its program is in every RHCOS.
+    /// Every RHCOS has gzip.
     Gzip,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Binary {
 }
 
 impl Binary {
-    /// Takes the bytes of a program, packed or not, and packs it. The result depends on the program only: no name, no time of day.
+    /// Packs a program, which may be packed already. The result depends on the program alone: it has no name and no time.
     pub(crate) fn new(bytes: &[u8], compression: Compression) -> Result<Self, String> {
         let unpacked = unpack(bytes)?;
         let program = unpacked.as_deref().unwrap_or(bytes);
@@ -79,7 +79,7 @@ impl Binary {
         let arch = static_elf(program)?;
         let packed = match compression {
             Compression::Gzip => gzip::pack(program),
-            // It fails where memory is written to, and there is no such failure.
+            // Never fails, because it writes to memory.
             Compression::Xz => xz(program, arch).map_err(|_| DAMAGED)?,
         };
         Ok(Self { arch, compression, packed, unpacked: program.len() })
@@ -94,7 +94,7 @@ fn compression_of(bytes: &[u8]) -> Option<Compression> {
     }
 }
 
-/// What a packed file has in it; `None` for one that is not packed.
+/// Unpacks a packed file; `None` if it is not packed.
 fn unpack(bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
     let too_large = || format!("is packed, and has more than {MAX_BINARY} bytes unpacked");
     match compression_of(bytes) {
@@ -115,17 +115,18 @@ fn unpack(bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
     }
 }
 
-/// Packed with what xz 5.2 (RHEL 8 and 9) knows: of the filters for branches only that of x86_64, since the one for aarch64 came with 5.4.
+/// Packs a program so that xz 5.2 (RHEL 8 and 9) unpacks it. So of the branch filters only that for x86_64 is used: the one for aarch64
+/// came with 5.4.
 ///
-/// The decoder takes as much memory as the dictionary has, which therefore is no larger than the program.
+/// Unpacking needs memory for the dictionary, so that is no larger than the program.
 fn xz(program: &[u8], arch: Arch) -> std::io::Result<Vec<u8>> {
     let (lc, lp, pb) = match arch {
         Arch::X86_64 => (4, 0, 0),
-        // Instructions of four bytes, and of two.
+        // Their instructions have four bytes, those of s390x a multiple of two.
         Arch::Aarch64 | Arch::Ppc64le => (2, 2, 2),
         Arch::S390x => (3, 1, 1),
     };
-    // The format knows 2^n and 3 * 2^n, and rounds up.
+    // The format only has sizes of 2^n and 3 * 2^n, and rounds up.
     let whole = u32::try_from(program.len()).unwrap_or(u32::MAX).max(4096);
     let power = 1 << whole.ilog2();
     let dict_size = if whole >= power / 2 * 3 { power / 2 * 3 } else { power };
@@ -154,7 +155,7 @@ fn static_elf(bytes: &[u8]) -> Result<Arch, String> {
         }
     };
     let segments = file.segments().filter(|_| matches!(file.ehdr.e_type, ET_EXEC | ET_DYN)).ok_or(NOT_ELF)?;
-    // A library has no interpreter, but needs others like it.
+    // Libraries have no interpreter, but need other libraries.
     let mut dynamic = file.dynamic().map_err(|_| NOT_ELF)?.into_iter().flat_map(|table| table.iter());
     if segments.iter().any(|segment| segment.p_type == PT_INTERP) || dynamic.any(|entry| entry.d_tag == DT_NEEDED) {
         let static_one = "give what `dist/build` made, target/dist/skewguard-embed";

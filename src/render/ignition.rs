@@ -1,11 +1,11 @@
 //! Ignition configs, spec 2.2.0 and 3.0.0 to 3.5.0 (pure).
 //!
-//! Only fields that spec 2.2.0 or 3.0.0 already had are used ("Configuration Specification v2.2.0" and "v3.0.0" of coreos/ignition), so a
-//! config is the same in every later spec but for its version:
-//! - no `compression`: Ignition before 2.1.1 (RHCOS up to 4.5) fails on it for a data URL;
-//! - hashes are sha512: sha256 came with spec 3.1.0;
-//! - no `verification` for a data URL. The hash would travel with what it covers, and one that does not fit (a policy edited by hand, a tool
-//!   that rewraps lines) would hold the node in the initramfs, where nobody is told why.
+//! Only fields of spec 2.2.0 and 3.0.0 are used ("Configuration Specification v2.2.0" and "v3.0.0" of coreos/ignition), so that a config
+//! differs between later specs only by its version:
+//! - There is no `compression`: Ignition before 2.1.1 (RHCOS up to 4.5) fails on it for a data URL.
+//! - Hashes are sha512: sha256 came with spec 3.1.0.
+//! - A data URL has no `verification`. Its hash would travel with the data that it covers; and if it did not match (a policy was edited by hand,
+//!   a tool rewrapped lines), it would stop the node in the initramfs, where nobody sees why.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,10 +23,10 @@ pub(crate) enum Spec {
 }
 
 impl Spec {
-    /// The oldest 3.x spec; it expresses everything that is rendered here.
+    /// The oldest 3.x spec. It can express everything that is rendered here.
     pub(crate) const OLDEST_3: Spec = Spec::V3(0);
 
-    /// Every spec that can be asked for, oldest first.
+    /// Every spec that can be chosen, oldest first.
     const ALL: [Spec; 7] = [Spec::V2_2, Spec::V3(0), Spec::V3(1), Spec::V3(2), Spec::V3(3), Spec::V3(4), Spec::V3(5)];
 }
 
@@ -81,12 +81,12 @@ struct Systemd {
 /// A file that Ignition writes, owned by root.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct File {
-    /// Required in spec 2.2.0, unknown later.
+    /// Required in spec 2.2.0, gone in 3.0.0.
     #[serde(skip_serializing_if = "Option::is_none")]
     filesystem: Option<&'static str>,
     path: &'static str,
     mode: u32,
-    /// False by default from spec 3.0.0, and then a file that is already in the boot image is an error.
+    /// Its default is false from spec 3.0.0 on, and then a file that the boot image has already is an error.
     overwrite: bool,
     contents: Contents,
 }
@@ -104,12 +104,12 @@ struct Verification {
 }
 
 impl File {
-    /// One whose bytes are in the config, as a data URL that every Ignition and every Machine Config Operator reads (RFC 2397).
+    /// A file whose bytes are in the config, as a data URL (RFC 2397) that every Ignition and every Machine Config Operator reads.
     pub(super) fn inline(path: &'static str, mode: u32, bytes: &[u8]) -> Self {
         Self::new(path, mode, format!("data:;base64,{}", STANDARD.encode(bytes)), None)
     }
 
-    /// One that Ignition fetches from a URL. It must have this SHA-512, in lower-case hexadecimal.
+    /// A file that Ignition fetches from a URL. It must have this SHA-512, in lower-case hexadecimal.
     pub(super) fn fetched(path: &'static str, mode: u32, url: &str, sha512: &str) -> Self {
         Self::new(path, mode, url.to_owned(), Some(Verification { hash: format!("sha512-{sha512}") }))
     }

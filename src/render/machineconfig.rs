@@ -1,4 +1,4 @@
-//! One MachineConfig with everything in it (pure).
+//! One MachineConfig that delivers everything (pure).
 
 use super::binary::Binary;
 use super::ignition::{Config, File, Spec};
@@ -8,7 +8,7 @@ use crate::policy::POLICY_PATH;
 use crate::text::wrap;
 use serde::Serialize;
 
-/// What is delivered: a policy, and with a binary the agent that acts on it.
+/// The Ignition config that delivers a policy and, if there is a binary, the agent.
 pub(crate) fn config(spec: Spec, policy: &[u8], binary: Option<&Binary>) -> Config {
     let mut files = vec![File::inline(POLICY_PATH, 0o644, policy)];
     let mut units = vec![];
@@ -25,12 +25,12 @@ pub(crate) fn config(spec: Spec, policy: &[u8], binary: Option<&Binary>) -> Conf
 pub(crate) struct MachineConfig {
     api_version: &'static str,
     kind: &'static str,
-    metadata: Metadata,
+    metadata: NameAndRole,
     spec: MachineConfigSpec,
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct Metadata {
+struct NameAndRole {
     name: String,
     labels: Labels,
 }
@@ -46,7 +46,7 @@ struct MachineConfigSpec {
     config: Config,
 }
 
-/// Checks a role: a label value that can be part of an object's name (RFC 1123 subdomain).
+/// Checks a role. It must be a label value, and fit into an object's name (RFC 1123 subdomain).
 pub(crate) fn role(text: &str) -> Result<String, &'static str> {
     let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let fits = (1..=63).contains(&text.len())
@@ -60,15 +60,16 @@ pub(crate) fn role(text: &str) -> Result<String, &'static str> {
 }
 
 impl MachineConfig {
-    /// With everything for the nodes of this role. Its name puts it after the cluster's own (00, 01), among the customisations (99).
+    /// Makes the MachineConfig for the nodes of a role. By its name it comes after the cluster's own (00, 01), among the customisations
+    /// (99).
     ///
-    /// Spec 3.0.0 is the oldest that expresses it and every Machine Config Operator since 4.6 reads it; to a boot image with Ignition 0.x the
-    /// Machine Config Server serves it translated to 2.2.0.
+    /// It has spec 3.0.0, which every Machine Config Operator from 4.6 on reads. For boot images with Ignition 0.x the Machine Config
+    /// Server translates it to 2.2.0.
     pub(crate) fn new(role: &str, policy: &[u8], binary: Option<&Binary>) -> Self {
         Self {
             api_version: "machineconfiguration.openshift.io/v1",
             kind: "MachineConfig",
-            metadata: Metadata { name: format!("99-{role}-skewguard"), labels: Labels { role: role.to_owned() } },
+            metadata: NameAndRole { name: format!("99-{role}-skewguard"), labels: Labels { role: role.to_owned() } },
             spec: MachineConfigSpec { config: config(Spec::OLDEST_3, policy, binary) },
         }
     }
@@ -77,7 +78,7 @@ impl MachineConfig {
         super::yaml(self)
     }
 
-    /// How large it is, alone or beside the rest of the `rendered` one that it becomes part of.
+    /// Its sizes, alone or together with `rendered`, the rest of the rendered MachineConfig that it becomes part of.
     pub(crate) fn sizes(&self, binary: Option<&Binary>, rendered: Option<&str>) -> Sizes {
         Sizes::new(&super::json(self), &self.to_yaml(), binary, rendered)
     }

@@ -1,4 +1,4 @@
-//! What the cluster needs beside the MachineConfig: the files of `dist/manifests` as one stream, and the node disruption policy.
+//! What the cluster needs besides the MachineConfig: the files of `dist/manifests` as one stream, and the node disruption policy.
 
 use super::units;
 use crate::policy::POLICY_PATH;
@@ -45,9 +45,9 @@ impl Manifests {
 /// The node disruption policy that keeps the pool's nodes running while our files change, with a comment on how to apply it.
 ///
 /// `operator.openshift.io/v1` MachineConfiguration, `spec.nodeDisruptionPolicy` (openshift/api, operator/v1/types_machineconfiguration.go;
-/// generally available from OpenShift 4.17). Files and units are lists keyed by path and name, so a server-side apply under a field manager of its own
-/// adds these entries and touches no other. The action is `None`: what is delivered matters at a node's first boot only, and a restart of
-/// the gate on a joined node has no use.
+/// generally available from OpenShift 4.17). Files and units are lists keyed by path and name, so a server-side apply under a field manager
+/// of its own adds these entries and touches no other. The action is `None`: what is delivered matters at a node's first boot only, and a
+/// restart of the gate on a joined node has no use.
 pub(crate) fn node_disruption_policy() -> String {
     let entry = |key: &str, name: &str| format!("      - {key}: {name}\n        actions:\n          - type: None\n");
     let files: String = iter::once(POLICY_PATH).chain(units::PACKED_PATHS).map(|path| entry("path", path)).collect();

@@ -15,7 +15,7 @@ use serde::Serialize;
 fn yaml(document: &impl Serialize) -> String {
     let mut out = String::new();
     let options = serde_saphyr::ser_options! { compact_list_indent: false, folded_wrap_chars: usize::MAX };
-    // Strings, numbers, lists and structs always serialise; so below.
+    // Strings, numbers, lists and structs always serialise, here and below.
     let _ = serde_saphyr::to_fmt_writer_with_options(&mut out, document, options);
     out
 }

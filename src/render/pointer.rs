@@ -1,7 +1,8 @@
-//! The pointer: what makes Ignition fetch the binary at a machine's first boot (pure).
+//! The pointer: an addition to user data that makes Ignition fetch the binary at a machine's first boot (pure).
 //!
-//! A MachineSet's user data is a small Ignition config that points to the Machine Config Server. With this addition it also fetches the full
-//! binary, so that the MachineConfig carries the policy only, and nodes that exist are not touched: nobody reads user data after the first boot.
+//! A MachineSet's user data is a small Ignition config that points to the Machine Config Server. With this addition it also fetches the
+//! full binary, so the MachineConfig only has to carry the policy. Existing nodes are not touched: user data is read at the first boot
+//! only.
 
 use super::ignition::{Config, File, Spec};
 use super::size::drop_entries;
@@ -13,7 +14,7 @@ use std::fmt;
 
 /// Largest user data that is read, in bytes.
 pub(crate) const MAX_USER_DATA: u64 = 1 << 20;
-/// What AWS takes as user data, the least of all platforms, in bytes.
+/// Largest user data that AWS takes, in bytes: the lowest limit of all platforms.
 pub(crate) const AWS_USER_DATA_MAX: usize = 16_384;
 
 const REPLACED: &str = "is replaced by another config (ignition.config.replace), and with it whatever is added here; add it to that one";
@@ -36,7 +37,7 @@ pub(crate) struct Pointer {
 }
 
 impl Pointer {
-    /// Checks the URL and the hash; `sha512-` before the digits is fine.
+    /// Checks URL and hash. The digits may follow `sha512-`.
     pub(crate) fn new(url: &str, sha512: &str) -> Result<Self, String> {
         let url = FetchUrl::parse(url).map_err(|why| not_fetched(&why))?;
         let digits = sha512.strip_prefix("sha512-").unwrap_or(sha512);
@@ -46,7 +47,7 @@ impl Pointer {
         Ok(Self { url, sha512: digits.to_ascii_lowercase() })
     }
 
-    /// The addition, as a config of its own in this spec.
+    /// The addition alone, as a config in this spec.
     pub(crate) fn config(&self, spec: Spec) -> Result<Config, String> {
         if spec < self.url.oldest_spec() {
             return Err(not_fetched("gs came with spec 3.2.0"));
@@ -55,7 +56,7 @@ impl Pointer {
         Ok(Config::new(spec, vec![file], units::for_fetched()))
     }
 
-    /// User data as it is, with the addition, in its own spec. Doing it again gives the same.
+    /// The user data with the addition, in its own spec. An earlier addition is replaced.
     pub(crate) fn merged(&self, user_data: &[u8]) -> Result<String, String> {
         let mut whole: Value = serde_json::from_slice(user_data).map_err(not_ignition)?;
         let config = self.config(spec_of(&whole)?)?;
@@ -75,7 +76,7 @@ impl Pointer {
     }
 }
 
-/// The field of an object, `empty` where it is absent or null; `None` where there is no object.
+/// A field of an object, set to `empty` if it is absent or null; `None` if `parent` is not an object.
 fn child<'a>(parent: &'a mut Value, name: &str, empty: Value) -> Option<&'a mut Value> {
     let field = parent.as_object_mut()?.entry(name).or_insert(Value::Null);
     if field.is_null() {
@@ -84,7 +85,7 @@ fn child<'a>(parent: &'a mut Value, name: &str, empty: Value) -> Option<&'a mut 
     Some(field)
 }
 
-/// The spec of user data. Later 3.x specs have the same fields.
+/// The spec of user data. Specs 3.x later than ours are accepted: they have the same fields.
 fn spec_of(user_data: &Value) -> Result<Spec, String> {
     let version = user_data.pointer("/ignition/version").and_then(Value::as_str);
     let version = version.ok_or_else(|| not_ignition("it has no ignition.version"))?;

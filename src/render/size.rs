@@ -1,7 +1,7 @@
 //! Whether a MachineConfig fits, with the figures (pure).
 //!
-//! etcd takes objects of up to 1,572,864 bytes (`--max-request-bytes`), and the Machine Config Operator warns about a rendered MachineConfig
-//! from 80 % of that. A pool's rendered MachineConfig holds all of its MachineConfigs; 200 to 300 KiB of it are the cluster's own.
+//! etcd takes objects of up to 1,572,864 bytes (`--max-request-bytes`); from 80 % of that on the Machine Config Operator warns about a
+//! rendered MachineConfig. That holds all MachineConfigs of a pool, 200 to 300 KiB of it the cluster's own.
 
 use super::binary::{Binary, Compression};
 use super::units;
@@ -11,35 +11,35 @@ use serde_json::Value;
 
 /// The largest object that etcd takes, in bytes.
 const OBJECT_MAX: usize = 1_572_864;
-/// 80 % of it, where this program refuses.
+/// 80 % of that. This program refuses to render more.
 const OBJECT_LIMIT: usize = 1_258_291;
 /// The largest ConfigMap or Secret (Kubernetes' own limit), and the largest manifest that the Assisted Service takes, in bytes.
 const CONFIG_MAP_MAX: usize = 1_048_576;
-/// What the embed build has at most, packed with xz, in bytes: `dist/build` fails on a larger one.
+/// Largest embed build, packed with xz, in bytes: `dist/build` fails on a larger one.
 const EMBED_MAX: usize = 500_000;
-/// Room for Ignition configs in a live ISO, packed, in bytes: the embed area that coreos-assembler reserves and `coreos-installer iso` fills
-/// ("ISO-embedded Ignition configuration" of coreos-installer's documentation).
+/// Room for packed Ignition configs in a live ISO, in bytes: the area that coreos-assembler reserves and `coreos-installer iso` fills
+/// (coreos-installer, "ISO-embedded Ignition configuration").
 pub(crate) const ISO_IGNITION_MAX: usize = 262_144;
 /// Largest rendered MachineConfig that is read, in bytes.
 pub(crate) const MAX_RENDERED: u64 = 16 << 20;
 
-/// What counts towards the size.
+/// The sizes of a MachineConfig, in bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Sizes {
     /// The MachineConfig, as JSON.
     object: usize,
-    /// As YAML: a file among an installation's manifests, a text in a ConfigMap.
+    /// As YAML: a file among an installation's manifests, or text in a ConfigMap.
     file: usize,
-    /// The packed binary in it, before base64; zero without one.
+    /// The packed binary in it, before base64; 0 without one.
     binary: usize,
     compression: Option<Compression>,
-    /// The rest of the pool's rendered MachineConfig as it is now, as JSON.
+    /// The rest of the pool's current rendered MachineConfig, as JSON.
     rest: Option<usize>,
-    /// Both together, packed with gzip and written as base64.
+    /// `object` and `rest` together, packed with gzip, in base64.
     packed: usize,
 }
 
-/// A way for a MachineConfig to reach the nodes, and whether this one fits.
+/// A route by which a MachineConfig reaches nodes, and its limit.
 struct Route {
     name: &'static str,
     bytes: usize,
@@ -59,13 +59,13 @@ impl Sizes {
         }
     }
 
-    /// The largest object that has to be stored: this MachineConfig, or the rendered one it becomes part of.
+    /// The largest object that is stored: this MachineConfig, or the rendered one that it becomes part of.
     fn largest(&self) -> usize {
         self.object + self.rest.unwrap_or(0)
     }
 
-    /// The Machine Config Operator stores the pool's rendered MachineConfig as it is; its build controller packs it (`compressAndEncode`), as
-    /// HyperShift does with a NodePool's whole config. What a person hands to the Assisted Service or to HyperShift is this file.
+    /// The Machine Config Operator stores the pool's rendered MachineConfig as it is. Its build controller packs it (`compressAndEncode`),
+    /// and HyperShift packs a NodePool's whole config. The Assisted Service and HyperShift are also given this file itself.
     fn routes(&self) -> [Route; 4] {
         let pool = match self.rest {
             Some(_) => "the pool's rendered MachineConfig",
@@ -81,7 +81,7 @@ impl Sizes {
         .map(|(name, bytes, limit, what)| Route { name, bytes, limit, what })
     }
 
-    /// For each route whether it fits, a line each.
+    /// One line for each route: whether it fits.
     pub(crate) fn table(&self) -> Vec<String> {
         let line = |Route { name, bytes, limit, what }| {
             let fits = if bytes <= limit { "fits" } else { "DOES NOT FIT" };
@@ -90,7 +90,7 @@ impl Sizes {
         self.routes().map(line).into()
     }
 
-    /// The routes that it does not fit, as a sentence.
+    /// The routes for which it is too large, as a sentence.
     pub(crate) fn warning(&self) -> Option<String> {
         let full: Vec<&str> = self.routes().into_iter().filter(|route| route.bytes > route.limit).map(|route| route.name).collect();
         (!full.is_empty()).then(|| {
@@ -102,7 +102,10 @@ impl Sizes {
         })
     }
 
-    /// The error says what takes the room, and what to do instead.
+    /// Checks that the Machine Config Operator can store it.
+    ///
+    /// # Errors
+    /// It is too large; the text says what takes the space, and what to do instead.
     pub(crate) fn check(&self) -> Result<(), String> {
         let largest = self.largest();
         if largest <= OBJECT_LIMIT {
@@ -143,7 +146,7 @@ fn base64(bytes: usize) -> usize {
     bytes.div_ceil(3) * 4
 }
 
-/// 1258291 as 1,258,291.
+/// Formats 1258291 as 1,258,291.
 pub(crate) fn figure(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -156,8 +159,7 @@ pub(crate) fn figure(number: usize) -> String {
     out
 }
 
-/// A rendered MachineConfig (the Machine Config Operator names it `rendered-POOL-HASH`) as JSON, without the files and units that skewguard
-/// delivers (an earlier render of ours).
+/// The rendered MachineConfig in `json` (`rendered-POOL-HASH`) without the files and units of an earlier render of ours.
 pub(crate) fn rest_of_rendered(json: &[u8]) -> Result<String, String> {
     const REMEDY: &str = "write it with: oc get machineconfig rendered-... -o json";
     let mut object: Value = serde_json::from_slice(json).map_err(|error| format!("is not JSON ({error}); {REMEDY}"))?;

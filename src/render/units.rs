@@ -1,7 +1,7 @@
-//! The units as they are delivered (pure).
+//! The units as a MachineConfig or a pointer delivers them (pure).
 //!
-//! `systemd/` holds them as a boot image carries them, with the binary in /usr/bin. Delivered by Ignition they get the same names, so the
-//! ones in /etc shadow those of the image: where both are present the delivered agent runs, once.
+//! `systemd/` has the units of a boot image, with the binary in /usr/bin. Those that Ignition delivers have the same names and are in /etc,
+//! so they replace the image's: if a node has both, only the delivered agent runs.
 
 use super::binary::{Arch, Compression, MAX_BINARY, MAX_MEMORY};
 use super::ignition::Unit;
@@ -12,22 +12,22 @@ pub use crate::{FETCHED_PATH, PACKED_PATHS, UNPACKED_PATH};
 pub const SERVICE: &str = "skewguard.service";
 /// The report to the cluster.
 pub const REPORT_SERVICE: &str = "skewguard-report.service";
-/// Unpacks the binary that a MachineConfig carries, for the gate; only ever delivered, never part of a boot image.
+/// Unpacks the binary from a MachineConfig on the first boot, for the gate. No boot image has this unit.
 pub(super) const UNPACK_SERVICE: &str = "skewguard-unpack.service";
-/// The same on later boots, for the report.
+/// Unpacks it on later boots, for the report.
 pub(super) const UNPACK_LATER_SERVICE: &str = "skewguard-unpack-later.service";
 
-/// As long as this file is there the first boot is not over.
+/// As long as this file exists the first boot is not finished.
 const ENCAPSULATED_PATH: &str = "/etc/ignition-machine-config-encapsulated.json";
 
-/// What a MachineConfig with a binary delivers.
+/// The units in a MachineConfig with a binary.
 pub(super) const DELIVERED: [&str; 4] = [UNPACK_SERVICE, UNPACK_LATER_SERVICE, SERVICE, REPORT_SERVICE];
 
 const SERVICE_TEXT: &str = include_str!("../../systemd/skewguard.service");
 const REPORT_TEXT: &str = include_str!("../../systemd/skewguard-report.service");
 
 impl Compression {
-    /// Where a binary that is packed so is written.
+    /// The path of the packed binary on the node.
     pub(super) fn path(self) -> &'static str {
         let [xz, gzip] = PACKED_PATHS;
         match self {
@@ -36,7 +36,7 @@ impl Compression {
         }
     }
 
-    /// What prints it unpacked. gzip needs 32 KB whatever the file says, xz as much as the file says.
+    /// The command that prints it unpacked. xz takes as much memory as the file asks for, so it gets a limit; gzip takes 32 KB.
     fn program(self) -> String {
         match self {
             Compression::Xz => format!("/usr/bin/xz -dc --memlimit-decompress={MAX_MEMORY}MiB"),
@@ -49,8 +49,9 @@ impl Compression {
 pub fn for_packed(arch: Arch, compression: Compression) -> Vec<Unit> {
     let wants = format!("Wants={UNPACK_SERVICE}\nAfter={UNPACK_SERVICE}\n");
     let wants_either = format!("Wants={UNPACK_SERVICE} {UNPACK_LATER_SERVICE}\nAfter={UNPACK_SERVICE} {UNPACK_LATER_SERVICE}\n");
-    // Where nothing was unpacked, as on a node of another architecture, a report that fails at every boot says nothing. Not for the gate: a unit
-    // that a condition skips counts as done for what requires it, and a refusal must not end so. It bears a missing program by itself.
+    // Where nothing was unpacked, because the node has another architecture, the report is skipped instead of failing on every boot. The
+    // gate has no such condition: a skipped unit counts as started for the units that require it, and would lift a refusal. It tolerates a
+    // missing program by itself.
     let unpacked = format!("{wants_either}ConditionFileIsExecutable={UNPACKED_PATH}\n");
     vec![
         unit(UNPACK_SERVICE, unpack(arch, compression, When::FirstBoot)),
@@ -60,7 +61,7 @@ pub fn for_packed(arch: Arch, compression: Compression) -> Vec<Unit> {
     ]
 }
 
-/// The gate and the report, running the binary that Ignition fetched. Without comments: user data has 16 KiB on AWS.
+/// The gate and the report, running the binary that Ignition fetched. Without comments, because AWS takes only 16 KiB of user data.
 pub fn for_fetched() -> Vec<Unit> {
     [(SERVICE, SERVICE_TEXT), (REPORT_SERVICE, REPORT_TEXT)]
         .map(|(name, text)| unit(name, without_comments(&adapt(text, FETCHED_PATH, ""))))
@@ -71,7 +72,7 @@ fn unit(name: &'static str, contents: String) -> Unit {
     Unit { name, enabled: true, contents }
 }
 
-/// Another path of the binary, and more lines in `[Unit]`.
+/// Changes the path of the binary, and adds lines to `[Unit]`.
 fn adapt(text: &str, path: &str, unit_lines: &str) -> String {
     text.replace(IMAGE_PATH, path).replacen("[Unit]\n", &format!("[Unit]\n{unit_lines}"), 1)
 }
@@ -80,8 +81,8 @@ fn without_comments(text: &str) -> String {
     text.lines().filter(|line| !line.starts_with(['#', ';'])).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// Which boot a unit unpacks in. The gate waits for the first, and the kubelet for the gate; once the first boot is over nothing of ours may
-/// stand before the kubelet, so there is another for the report alone.
+/// On which boot a unit unpacks. On the first boot the gate waits for that, and the kubelet for the gate. On later boots nothing of ours
+/// may delay the kubelet, so another unit unpacks for the report alone.
 #[derive(Clone, Copy)]
 enum When {
     FirstBoot,
@@ -90,11 +91,13 @@ enum When {
 
 /// The unit that unpacks. Whatever fails in it, the gate goes on without a binary, and so does the boot.
 ///
-/// /run because a joined node keeps nothing there and /usr is read-only. What the shell writes there gets the type `initrc_var_run_t`, which init
-/// may not execute, so the type is taken from /usr/bin. `chcon` fails harmlessly where there is no SELinux; where there is, the line after it says
-/// what follows. That /run is mounted nosuid does not keep init from changing the domain (selinux-policy, unconfined.te:
-/// `init_nnp_daemon_domain`). Only the renamed file is ever executed, so a unit that is killed half-way leaves no half a program. A file that
-/// unpacks to more than a binary may have is cut off (`LimitFSIZE=`), and with that fails. Directives known to systemd 239 only.
+/// - It unpacks to /run, because /usr is read-only and nothing stays in /run.
+/// - There the shell's file gets the SELinux type `initrc_var_run_t`, which init may not execute, so `chcon` gives it the type of /usr/bin. Without
+///   SELinux that fails, harmlessly; with SELinux the next line reports a wrong type. Although /run is mounted nosuid, init may change the domain
+///   (selinux-policy, unconfined.te: `init_nnp_daemon_domain`).
+/// - Only the renamed file is executed, so a unit that is killed leaves no partial program.
+/// - `LimitFSIZE=` stops a file that unpacks to more than the largest binary.
+/// - All directives are known to systemd 239.
 fn unpack(arch: Arch, compression: Compression, when: When) -> String {
     let (not, before) = match when {
         When::FirstBoot => ("", format!("{SERVICE} {REPORT_SERVICE}")),

@@ -1,7 +1,7 @@
 //! URLs that Ignition fetches (pure).
 //!
-//! Ignition parses them with Go's net/url, and a config with one that does not parse is refused in the initramfs, where nobody is told. So what
-//! RFC 3986 does not allow is refused here, which is a little more than what Go refuses.
+//! Ignition parses URLs with Go's net/url. If one does not parse, Ignition refuses the config in the initramfs, where nobody sees that. So
+//! a URL that RFC 3986 does not allow is refused here, which is a little stricter than Go.
 
 use super::ignition::Spec;
 use fluent_uri::Uri;
@@ -16,7 +16,7 @@ const NO_FILE: &str = "it names no file";
 pub(crate) struct FetchUrl(Uri<String>);
 
 impl FetchUrl {
-    /// The error does not repeat the text, which may hold a password.
+    /// Parses a URL. The error does not repeat it, because it may have a password.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         if !text.contains("://") {
             return Err(SCHEMES.to_owned());
@@ -26,7 +26,7 @@ impl FetchUrl {
         // "Configuration Specification v2.2.0" to "v3.5.0" of coreos/ignition, `source`.
         let authority = url.authority().filter(|_| ["https", "http", "s3", "tftp", "gs"].contains(&scheme)).ok_or(SCHEMES)?;
         let host = authority.host();
-        // The parser has read what is in brackets. Of other names RFC 3986 allows more than there are.
+        // The parser has checked IPv6 addresses. As names RFC 3986 allows more than DNS.
         let named =
             host.starts_with('[') || !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
         let port = authority.port_to_u16().map(|port| port.map_or(!authority.has_port(), |port| port > 0));
@@ -43,18 +43,18 @@ impl FetchUrl {
         self.0.as_str()
     }
 
-    /// The oldest spec that fetches it.
+    /// The oldest spec with this scheme.
     pub(crate) fn oldest_spec(&self) -> Spec {
         if self.0.scheme().as_str() == "gs" { Spec::V3(2) } else { Spec::V2_2 }
     }
 
-    /// Whether a name or a password is in it.
+    /// Whether it has a user or a password.
     pub(crate) fn has_credentials(&self) -> bool {
         self.0.authority().is_some_and(|authority| authority.has_userinfo())
     }
 }
 
-/// What may be shown of it: not the credentials, and not the query, which may hold a signature.
+/// Displays without credentials, and without the query, which may have a signature.
 impl fmt::Display for FetchUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (host, port) = self.0.authority().map_or(("", None), |authority| (authority.host(), authority.port()));

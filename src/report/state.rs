@@ -1,6 +1,6 @@
 //! What was delivered: kept in `/var/lib/skewguard`, so that later boots do not repeat it.
 
-use super::names::hex16;
+use super::names::{clean, hex16};
 use super::random;
 use crate::API_VERSION;
 use crate::node::{FileError, Root};
@@ -87,7 +87,7 @@ impl Deliveries {
         if self.reports.len() >= REPORTS_MAX {
             self.reports.remove(0);
         }
-        self.reports.push(DeliveredReport { name: name.to_owned(), uid: uid.map(str::to_owned) });
+        self.reports.push(DeliveredReport { name: name.to_owned(), uid: uid.map(|uid| clean(uid, 64)) });
     }
 
     /// The report with the verdict of this name that the cluster has, perhaps under another host name.

@@ -2,7 +2,7 @@
 
 use crate::verdict::{Action, BootImageStatus, Finding, Outcome, OverrideSource, RuleResult, Verdict};
 
-/// Verdict first, then why, then what it was made from.
+/// The verdict first, then why, then what it was made from.
 pub(super) fn render(verdict: &Verdict) -> String {
     let mut out = format!("{}: {}\n", verdict.verdict, verdict.message);
     let mut line = |name: &str, value: String| {
@@ -64,7 +64,7 @@ pub(super) fn render(verdict: &Verdict) -> String {
     out
 }
 
-/// What is to follow, and for a refusal that does not block, why not. Whether a node is held is for `enforce` to say.
+/// The action, and why a refusal does not block. Whether the node really is held is not known here.
 fn action(verdict: &Verdict) -> String {
     let why = match (verdict.action, verdict.verdict) {
         (Action::Block, _) => "hold back the OS rebase and the kubelet",
@@ -80,7 +80,7 @@ fn known(image: &BootImageStatus) -> String {
     if known.is_empty() { "version scheme unknown".to_owned() } else { known.join(", ") }
 }
 
-/// One row per rule; what could not be evaluated says why in a line of its own.
+/// One row per rule; a rule that did not pass has its message in a line below.
 fn table(findings: &[Finding]) -> String {
     let mut out = format!("  {:<26}{:<14}{:<24}{}\n", "rule", "result", "have", "want");
     for finding in findings {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// Write a policy to start from
 ///
-/// It warns and refuses nothing. Its limits are minimums of OCP 4.13 and RHEL 9.2: one for every release, one for OCP 4.22, from which on the
-/// Machine Config Operator enforces them itself, and one for OCP 4.23 and 5.0, which no longer have a daemon for boot images of RHEL 8.
+/// It warns and refuses nothing. Its limits are minimums of OCP 4.13 and RHEL 9.2: one for every release, one for OCP 4.22, from which on
+/// the Machine Config Operator enforces them itself, and one for OCP 4.23 and 5.0, which no longer have a daemon for boot images of RHEL 8.
 /// docs/policy.md has the sources, and says how to find the next limit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         return Err(format!("{}: FILE is the policy, its description gets the ending .md; name it .json", policy.display()).into());
     }
     let reference = reference()?;
-    // Both are looked at before either is written.
+    // Both are checked before either is written.
     if !args.force {
         for path in [policy, &description] {
             if path.symlink_metadata().is_ok() {

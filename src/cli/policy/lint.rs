@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 /// Find every mistake of a policy, with its line and its remedy
 ///
-/// An error is something that does not do what it says: an unknown field or word, a limit that never matches, a minimum above the maximum. A
-/// warning is something that does what it says but may not be meant. Nodes are lenient where this is strict: what they do not understand of
-/// a policy, they leave out and warn of.
+/// An error is something that does not do what it says: an unknown field or word, a limit that never matches, a minimum above the maximum.
+/// A warning is something that does what it says, but may not be meant. Nodes are more lenient: they leave out what they do not understand
+/// of a policy, and warn about it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status: 0 no errors (there may be warnings), 1 errors or a file that cannot be read, 2 wrong usage.
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// One byte more than a node reads, which is enough to see that there is more.
+/// Reads a policy: at most one byte more than a node does, which shows that it is too large.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
