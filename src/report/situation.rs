@@ -56,8 +56,8 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
     facts(root, Options::default()).ok().map(|facts| decide(&facts))
 }
 
-/// Whether the node is held back now. If the stamp cannot be examined it is: otherwise one failure would remove the message of a held node from
-/// its console, and tell the cluster that it goes on.
+/// Whether the node is held back now. If the stamp cannot be examined it is: otherwise one failure would remove the message of a held node
+/// from its console, and tell the cluster that it goes on.
 pub(super) fn is_held(root: &Root) -> bool {
     root.exists(STAMP_PATH).unwrap_or(true)
 }
