@@ -132,7 +132,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Adds an object. One that others than administrators could make counts only where they cannot.
+    /// Adds an object. What any user may create counts only in the namespaces of the cluster's own.
     fn add_kind(&mut self, group: &str, kind: &str, object: &Value) -> Result<(), String> {
         let (namespace, name) = (str_at(object, "/metadata/namespace"), str_at(object, "/metadata/name"));
         match (group, kind) {

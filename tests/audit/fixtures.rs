@@ -111,7 +111,7 @@ fn the_target_chooses_the_limit() {
     // A node pool has a release of its own, and is asked about this one all the same.
     let args = ["--policy", policy.to_str().unwrap(), "--target", "4.22", "--output", "json", "--from", "tests/data/audit/hypershift.json"];
     let audited: Value = serde_json::from_str(&audit(&args).0).unwrap();
-    let of_guest = audited["sets"].as_array().unwrap().iter().find(|set| set["name"] == "elsewhere").unwrap();
+    let of_guest = audited["sets"].as_array().unwrap().iter().find(|set| set["name"] == "guest-template").unwrap();
     assert_eq!(of_guest["reason"], "BelowMinimumRHCOSVersion");
     let (_, err, exit) = audit(&["--policy", POLICY, "--target", "next", "--from", "x"]);
     assert!(exit == Exit::Usage && err.contains("not an OCP release"), "{err}");
