@@ -52,8 +52,8 @@ class QemuNode:
         highest = boot_entries(self._base)[0].version
         return f"title chosen\nversion {highest + 1}\noptions {entry.options}\nlinux {entry.linux}\ninitrd {entry.initrd}\n"
 
-    def boot(self, kernel_arguments="", timeout=QEMU_BOOT):
-        """Powers the machine on. Only the first boot has ignition.firstboot, as GRUB's stamp file does it."""
+    def boot(self, kernel_arguments="", timeout=QEMU_BOOT, clock=None):
+        """Powers the machine on, with its clock at now or at `clock`. Only the first boot has ignition.firstboot, as GRUB's stamp file does it."""
         entry = disk_boot_entry(self.disk)
         first = "" if self.boots else "ignition.firstboot"
         hierarchy = CGROUPS_V1 if IMAGES[self.setup.image].suite == "el8" else ""
@@ -62,7 +62,8 @@ class QemuNode:
             "-kernel", str(self._built / "vmlinuz"), "-initrd", str(self._built / "initramfs.img"),
             "-append", arguments,
             "-drive", f"file={self.disk},format=raw,if=virtio,cache=unsafe",
-            "-fw_cfg", f"name=opt/com.coreos/config,file={self.work / 'pointer.ign'}"], self.work)
+            "-fw_cfg", f"name=opt/com.coreos/config,file={self.work / 'pointer.ign'}",
+            *(["-rtc", f"base={clock}"] if clock else [])], self.work)
         boot = Boot(machine, len(self.boots) + 1, time.monotonic() + timeout)
         self.boots.append(boot)
         self.log(f"boot {boot.number} ({accelerator()}): {first} {kernel_arguments}".rstrip(": "))

@@ -6,6 +6,7 @@ As in s20_gate.py, every node here has a boot image that its policy refuses.
 import shutil
 import time
 
+from ..boot import LOGIN
 from ..looks import HELD_B, goes_on, policy, refused
 from ..nspawn import BootError
 from ..scenario import scenario
@@ -131,6 +132,48 @@ def ten_reboots(world):
         before = found
         boot.power_off()
     world.expect.equal(before.split()[-1], "1", "messages on /etc/issue")
+
+
+def refused_whole(world, boot, when):
+    """Still held, and its message is whole, once, above what was on /etc/issue."""
+    still_held(world, boot, when)
+    issue = boot.read("/etc/issue") or ""
+    world.expect.equal(issue.count("NODE REFUSED"), 1, f"messages on /etc/issue {when}")
+    world.expect.that(issue.endswith("\\S \\S{VERSION_ID}\n"), f"what was on /etc/issue before below the message {when}", issue)
+
+
+@scenario("trouble-power-cuts", "the power fails in the decision, and in `allow`: the next boot is refused, or goes on whole", el8="graphs")
+def power_cuts(world):
+    for pause in (0, 0.02, 0.06):
+        node = world.node(policy=policy())
+        program = node.root / AGENT
+        shutil.copy(program, node.root / REAL[1:])
+        script(f'touch /var/decides\nexec {REAL} "$@"')(program)
+        boot = node.boot()
+        while not (node.var / "decides").exists():
+            if boot.machine.ended() or time.monotonic() > boot.deadline:
+                raise BootError("no decision on the node")
+            time.sleep(0.001)
+        time.sleep(pause)
+        boot.machine.kill()
+        refused_whole(world, node.boot().settle(), f"after a power cut {pause} s into the decision")
+        node.close()
+    node = world.node(policy=policy())
+    boot = node.boot().settle()
+    for pause in (0.01, 0.04, 0.2):
+        boot.shell("systemd-run --no-block /usr/bin/skewguard allow")
+        time.sleep(pause)
+        boot.machine.kill()
+        boot = node.boot()
+        while not boot.machine.ended() and not (boot.console.wait_for(LOGIN, time.monotonic() + 0.5) and boot.exists("/run/skewguard/refused")):
+            if time.monotonic() > boot.deadline:
+                raise BootError("neither refused nor rebased")
+        if boot.machine.ended():
+            break
+        refused_whole(world, boot.settle(), f"after a power cut {pause} s into allow")
+    else:
+        boot.shell("/usr/bin/skewguard allow")
+    goes_on(world, node, boot)
 
 
 @scenario("trouble-soft-reboot", "systemctl soft-reboot of a refused node (systemd 257), where /run stays: still refused", el8=False)
