@@ -210,6 +210,24 @@ fn a_node_that_has_joined_is_not_held_although_its_config_is_still_there() {
     assert_eq!(node.json("run/skewguard/verdict.json")["verdict"], "Refused", "the finding is on record");
 }
 
+/// Held or not is not known then, so what stands on the console stays.
+#[test]
+fn a_stamp_that_cannot_be_looked_at_keeps_the_message() {
+    for command in [&["enforce"][..], &["report", "--once"]] {
+        let node = refused();
+        finish(&node, true);
+        fs::remove_file(node.path("run/skewguard/refused")).expect("removed");
+        std::os::unix::fs::symlink("refused", node.path("run/skewguard/refused")).expect("a loop");
+        let before = node.files()["etc/issue"].clone();
+        let output = node.run_with(command[0], &command[1..]);
+        assert_eq!(output.status.code(), Some(1), "{command:?}: {output:?}");
+        assert_eq!(node.files()["etc/issue"], before, "{command:?}");
+        if command[0] == "enforce" {
+            assert!(stderr(&output).contains("/run/skewguard/refused: Too many levels of symbolic links"), "{output:?}");
+        }
+    }
+}
+
 /// `skewguard.service` is skipped then, so that the kubelet waits for nothing; see tests/units.
 #[test]
 fn the_report_takes_away_a_message_that_the_first_boot_left() {
