@@ -3,6 +3,7 @@
 //! Every call is bounded in time. They are written out instead of generated, which makes the binary smaller.
 
 use super::plan::UnitState;
+use crate::node::bus::{PROPERTIES, SYSTEM_BUS};
 use crate::{child, text};
 use std::collections::HashMap;
 use std::fmt;
@@ -17,8 +18,6 @@ const SERVICE: &str = "org.freedesktop.systemd1";
 const MANAGER_PATH: &str = "/org/freedesktop/systemd1";
 const MANAGER: &str = "org.freedesktop.systemd1.Manager";
 const UNIT: &str = "org.freedesktop.systemd1.Unit";
-const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
-
 /// How often something is looked at that takes a moment.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
@@ -43,7 +42,7 @@ impl Systemd {
     /// The running system's.
     pub fn system() -> Self {
         Self {
-            bus: "unix:path=/run/dbus/system_bus_socket".to_owned(),
+            bus: SYSTEM_BUS.to_owned(),
             systemctl: PathBuf::from("/usr/bin/systemctl"),
             answer: Duration::from_secs(4),
             reload: Duration::from_secs(10),

@@ -12,7 +12,8 @@ pub(crate) const SYSTEM_BUS: &str = "unix:path=/run/dbus/system_bus_socket";
 /// How long one service may take. D-Bus starts both when they are first asked, on a node that is still booting.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
+/// The D-Bus interface that properties are read with.
+pub(crate) const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 
 /// rpm-ostree's own view of the booted deployment, to compare with the verdict's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -1,7 +1,7 @@
 //! The names of a policy's fields, and how their values are read.
 
-use super::{LimitRelease, MinimumOcp, RhcosBound};
-use crate::version::{ImageVersion, OcpMinor, RhelVersion};
+use super::{LimitRelease, RhcosBound};
+use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion};
 
 pub(super) const KIND: &str = "BootImageSkewPolicy";
 
@@ -32,8 +32,8 @@ pub(super) fn limit_release(text: &str) -> Option<LimitRelease> {
 }
 
 /// `x.y.z`, or `x.y` for `x.y.0`.
-pub(super) fn minimum_ocp(text: &str) -> Option<MinimumOcp> {
-    text.parse().or_else(|_| format!("{text}.0").parse()).ok().map(MinimumOcp)
+pub(super) fn minimum_ocp(text: &str) -> Option<Release> {
+    text.parse().or_else(|_| format!("{text}.0").parse()).ok()
 }
 
 /// RHEL `major.minor`, or a full RHCOS version.

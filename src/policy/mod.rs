@@ -81,10 +81,6 @@ pub enum RhcosBound {
     Image(ImageVersion),
 }
 
-/// `minimumOCPVersion`: `4.13.0`, or `4.13`, which means the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MinimumOcp(pub Release);
-
 /// `deniedVersions`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeniedVersions {
@@ -111,7 +107,7 @@ pub struct Limit {
     /// The pools it is for; `None` is any.
     pub pools: Option<Vec<String>>,
     /// The oldest OCP release whose boot images are allowed.
-    pub minimum_ocp: Option<Setting<MinimumOcp>>,
+    pub minimum_ocp: Option<Setting<Release>>,
     /// The oldest RHCOS allowed.
     pub minimum_rhcos: Option<Setting<RhcosBound>>,
     /// The newest RHCOS allowed.

@@ -1,7 +1,7 @@
 //! Applies the rules of a limit to an image.
 
 use super::{Finding, Judged, Reason, RuleResult};
-use crate::policy::{DeniedVersion, DeniedVersions, Limit, MinimumOcp, RhcosBound, Setting};
+use crate::policy::{DeniedVersion, DeniedVersions, Limit, RhcosBound, Setting};
 use crate::text;
 use crate::version::{ImageVersion, Release, compare_images, compare_rhel};
 use std::cmp::Ordering;
@@ -28,7 +28,7 @@ pub(super) fn apply(limit: &Limit, subject: Subject<'_>, target: Option<Release>
     let rules = [
         rule(Reason::DeniedVersion, &limit.denied_versions, subject, show_denied, denied),
         rule(Reason::RhelMajorUnsupported, &limit.rhel_majors, subject, |majors| one_of(majors), |majors, image| rhel_major(majors, image)),
-        rule(Reason::BelowMinimumOcpVersion, &limit.minimum_ocp, subject, |minimum| minimum.0.to_string(), minimum_ocp),
+        rule(Reason::BelowMinimumOcpVersion, &limit.minimum_ocp, subject, Release::to_string, minimum_ocp),
         rule(Reason::BelowMinimumRhcosVersion, &limit.minimum_rhcos, subject, show_bound, |bound, image| {
             rhcos(bound, image, Ordering::Less, "minimum")
         }),
@@ -125,10 +125,10 @@ fn rhel_major(majors: &[u16], image: &ImageVersion) -> Answer {
     Answer::decided(passes, rhel.major.to_string(), format!("is RHEL {}{allowed}", rhel.major))
 }
 
-fn minimum_ocp(minimum: &MinimumOcp, image: &ImageVersion) -> Answer {
+fn minimum_ocp(minimum: &Release, image: &ImageVersion) -> Answer {
     let Some(ocp) = image.ocp() else { return Answer::open(None, "the version does not say its OCP release") };
     // An image does not name its patch release, so it counts as the last of its x.y.
-    Answer::decided(ocp >= minimum.0.minor, ocp.to_string(), format!("is OCP {ocp}; the minimum is {}", minimum.0))
+    Answer::decided(ocp >= minimum.minor, ocp.to_string(), format!("is OCP {ocp}; the minimum is {minimum}"))
 }
 
 fn show_bound(bound: &RhcosBound) -> String {

@@ -54,7 +54,7 @@ fn every_field_is_read() {
     let [first, second, third] = policy.limits.as_slice() else { panic!("{} limits", policy.limits.len()) };
     assert_eq!((first.release, &first.pools), (None, &None));
     let Some(Setting::Known(minimum)) = &first.minimum_ocp else { panic!("{first:?}") };
-    assert_eq!(minimum.0.to_string(), "4.13.0");
+    assert_eq!(minimum.to_string(), "4.13.0");
     let Some(Setting::Known(RhcosBound::Rhel(rhel))) = &first.minimum_rhcos else { panic!("{first:?}") };
     assert_eq!(rhel.to_string(), "9.2");
     assert_eq!(first.maximum_rhcos, None);
@@ -62,7 +62,7 @@ fn every_field_is_read() {
     assert_eq!(second.release, Some(LimitRelease::Minor("4.22".parse().unwrap())));
     assert_eq!(second.pools.as_deref(), Some(&["worker".to_owned()][..]));
     // 4.16 and 4.16.0 mean the same.
-    assert_eq!(second.minimum_ocp.as_ref().map(|s| matches!(s, Setting::Known(m) if m.0.to_string() == "4.16.0")), Some(true));
+    assert_eq!(second.minimum_ocp.as_ref().map(|s| matches!(s, Setting::Known(m) if m.to_string() == "4.16.0")), Some(true));
     assert!(matches!(&second.minimum_rhcos, Some(Setting::Known(RhcosBound::Image(i))) if i.text() == "418.94.202511191518-0"));
     assert_eq!(second.maximum_releases_behind, Some(Setting::Known(8)));
     assert_eq!(second.rhel_majors, Some(Setting::Known(vec![9])));

@@ -3,8 +3,8 @@
 use super::{Lint, denied};
 use crate::policy::fields::{self, RHEL_MAJORS};
 use crate::policy::json::{Field, Located, Object};
-use crate::policy::{LimitRelease, MinimumOcp, RhcosBound};
-use crate::version::{ImageVersion, OcpMinor, RhelVersion, compare_images, compare_rhel};
+use crate::policy::{LimitRelease, RhcosBound};
+use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, compare_images, compare_rhel};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
@@ -163,9 +163,9 @@ fn rules(lint: &mut Lint, object: &Object<'_>, misspelt: bool, release: Option<L
     }
 }
 
-fn minimum_ocp(lint: &mut Lint, Field { at, value }: &Field<'_, MinimumOcp>, release: Option<LimitRelease>) {
+fn minimum_ocp(lint: &mut Lint, Field { at, value }: &Field<'_, Release>, release: Option<LimitRelease>) {
     const HELP: &str = "write an OCP release, such as \"4.13.0\"";
-    let Some(MinimumOcp(minimum)) = *value else {
+    let Some(minimum) = *value else {
         return not_a_version(lint, at, HELP, |written| {
             let is_rhcos = fields::rhcos_bound(written).is_some();
             let help = if is_rhcos { "this is an RHCOS version: write it as minimumRHCOSVersion" } else { HELP };
@@ -197,7 +197,7 @@ fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: 
     const PLAUSIBLE: &str = "write RHEL major.minor, such as \"9.2\"";
     match value {
         None => not_a_version(lint, at, HELP, |written| {
-            let ocp = fields::minimum_ocp(written).filter(|MinimumOcp(release)| release.minor.major < NO_OCP_MAJOR);
+            let ocp = fields::minimum_ocp(written).filter(|release| release.minor.major < NO_OCP_MAJOR);
             let (what, help) = if ImageVersion::parse(written).is_known() {
                 ("names no RHEL release", HELP.to_owned())
             } else if ocp.is_some() {
