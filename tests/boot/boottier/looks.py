@@ -90,10 +90,13 @@ def screen(expect, boot, parts):
     top = above.rfind(lines[0])
     if expect.that(top >= 0, "the message above the first login prompt", above[-2500:]):
         shown = above[top:].splitlines()
-        # agetty fills in the address. Whether the cluster knows may have been learnt since the prompt was drawn.
-        still = lines[:next(number for number, line in enumerate(lines) if line.startswith("Cluster "))]
-        for line in (line for line in still if line.strip() and "\\" not in line):
+        # The node's address, and whether the cluster knows, may have been learnt since the prompt was drawn.
+        at = {label: number for number, line in enumerate(lines) for label in ("Let in ", "More ", "Cluster ") if line.startswith(label)}
+        still = lines[:at.get("Let in ", at["More "])] + lines[at["More "]:at["Cluster "]]
+        for line in (line for line in still if line.strip()):
             expect.that(line in shown, f"on the console: {line!r}", "\n".join(shown))
+        if "Let in " in at:
+            expect.contains("\n".join(shown), ["\nLet in  ssh core@", "skewguard allow", "skewguard=off", "\nMore "], "on the console")
         # systemd may have more to say between the message and the prompt, but not in the middle of the message.
         end = max((number for number, line in enumerate(shown) if line in still and line.strip()), default=0)
         for line in shown[:end]:
