@@ -52,7 +52,7 @@ def run(world, config, wanted, status, said):
     return kept
 
 
-@scenario("image-refused", "--image: the recipe of docs/ci.md, refused as expected", tier="full", alone=True)
+@scenario("image-refused", "--image: the recipe of docs/ci.md, refused as expected", tier="full")
 def image_refused(world):
     kept = run(world, recipe(world, policy()), "refused", 0,
                ["verdict: Refused (BelowMinimumOCPVersion), Block", "1 of 1 as expected"])
@@ -72,7 +72,7 @@ def image_allowed(world):
     world.expect.contains((kept / "console.txt").read_text(encoding="utf-8"), ["reboot: Restarting system"], "the console")
 
 
-@scenario("image-mismatch", "--image: refused, where allowed was expected: exit status 1", tier="full", alone=True)
+@scenario("image-mismatch", "--image: refused, where allowed was expected: exit status 1", tier="full")
 def image_mismatch(world):
     run(world, recipe(world, policy()), "allowed", 1,
         ["verdict: Refused (BelowMinimumOCPVersion), Block", "expected: the verdict: 'Allowed'", "but: 'Refused'", "expected: no refusal on the console", "FAILED"])
