@@ -53,7 +53,9 @@ pub fn read(root: &Root) -> Situation {
 
 /// What `check` would say now; it labels a Node that has no verdict.
 pub fn decide_now(root: &Root) -> Option<Verdict> {
-    facts(root, Options::default()).ok().map(|facts| decide(&facts))
+    let decided = decide(&facts(root, Options::default()).ok()?);
+    // Bounded like one that was read.
+    verdict(&serde_json::to_vec(&decided).ok()?).ok()
 }
 
 /// Whether the node is held back now. If the stamp cannot be examined it is: otherwise one failure would remove the message of a held node
@@ -95,7 +97,8 @@ fn load(root: &Root, path: &str) -> Result<Option<Observed>, FileError> {
 pub fn verdict(json: &[u8]) -> Result<Verdict, serde_json::Error> {
     let mut json: Value = serde_json::from_slice(json)?;
     bound(&mut json, WORD_MAX);
-    serde_json::from_value(json)
+    // Not `from_value`, which would link a second reader of every type.
+    serde_json::from_slice(&serde_json::to_vec(&json)?)
 }
 
 fn bound(value: &mut Value, max: usize) {
