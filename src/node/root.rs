@@ -1,12 +1,12 @@
 //! Confined file access: every file of a node is found and read through a [`Root`]. `write.rs` has the methods that change files.
 //!
-//! openat2(2) with `RESOLVE_IN_ROOT` would resolve paths in the kernel, but only from Linux 5.6 on; boot images go back to 4.18. So paths
-//! are walked here, one component at a time, with symlinks resolved as in a chroot: absolute ones start at the root, and `..` stops there.
+//! Symlinks are resolved as in a chroot: absolute ones start at the root, and `..` stops there. From Linux 5.6 on the kernel does that by
+//! itself (openat2(2)). Boot images go back to 4.18; there paths are walked here, one component at a time.
 
 use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, readlinkat};
-use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, stat};
+use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat, openat2, readlinkat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, stat};
 use nix::unistd::geteuid;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -25,6 +25,8 @@ const MAX_SYMLINKS: usize = 40;
 pub struct Root {
     dir: OwnedFd,
     live: bool,
+    /// openat2(2) is there: neither the kernel nor a seccomp filter refuses it.
+    has_openat2: bool,
 }
 
 /// What is wrong with a file. A file that does not exist is no problem, but `Ok(None)`.
@@ -78,40 +80,22 @@ impl FileError {
     }
 }
 
-/// What a path leads to, with every symlink followed.
-pub(super) enum Found {
-    Directory(OwnedFd),
-    /// Neither a directory nor a symlink: the directory that it is in, and its name there.
-    Entry(OwnedFd, OsString),
-    /// It does not exist. `dangling`: the path itself is a symlink.
-    Nothing {
-        dangling: bool,
-    },
-}
-
-impl Found {
-    pub(super) fn into_directory(self) -> Result<OwnedFd, Errno> {
-        match self {
-            Self::Directory(dir) => Ok(dir),
-            Self::Entry(..) => Err(Errno::ENOTDIR),
-            Self::Nothing { .. } => Err(Errno::ENOENT),
-        }
-    }
-}
-
 impl Root {
     /// Opens the directory.
     ///
     /// # Errors
     /// It does not exist, is not a directory, or may not be entered or examined.
     pub fn open(path: &Path) -> std::io::Result<Self> {
-        let dir = openat(AT_FDCWD, path, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let opened = openat2(AT_FDCWD, path, OpenHow::new().flags(flags));
+        let has_openat2 = opened.is_ok();
+        let dir = opened.or_else(|_| openat(AT_FDCWD, path, flags, Mode::empty()))?;
         // `/` is live without asking: if it were mistaken for another tree, the node would be held by files alone, unverified.
         let live = path == Path::new("/") || {
             let (root, slash) = (fstat(&dir)?, stat("/")?);
             (root.st_dev, root.st_ino) == (slash.st_dev, slash.st_ino)
         };
-        Ok(Self { dir, live })
+        Ok(Self { dir, live, has_openat2 })
     }
 
     /// Whether this is the running system, with its D-Bus, journal and console. `/` by any name counts.
@@ -128,16 +112,12 @@ impl Root {
     }
 
     fn read_entry(&self, path: &str, max: u64) -> Result<Option<Vec<u8>>, Problem> {
-        let (dir, name) = match self.find(path)? {
-            Found::Entry(dir, name) => (dir, name),
-            Found::Directory(_) => return Err(Problem::NotAFile("directory")),
-            Found::Nothing { dangling: true } => return Err(Problem::Dangling),
-            Found::Nothing { dangling: false } => return Ok(None),
+        let Some(found) = self.find(path, OFlag::O_PATH)? else {
+            return if self.find(path, OFlag::O_PATH | OFlag::O_NOFOLLOW)?.is_some() { Err(Problem::Dangling) } else { Ok(None) };
         };
         // The type is checked before the file is opened, because opening a device can have effects.
-        assert_regular(&fstatat(&dir, name.as_os_str(), AtFlags::AT_SYMLINK_NOFOLLOW)?)?;
-        let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        let file = openat(&dir, name.as_os_str(), flags, Mode::empty())?;
+        assert_regular(&fstat(found)?)?;
+        let Some(file) = self.find(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY)? else { return Ok(None) };
         let stat = fstat(&file)?;
         assert_regular(&stat)?;
         let fits = |size: u64| if size > max { Err(Problem::TooLarge { size, max }) } else { Ok(size) };
@@ -157,17 +137,13 @@ impl Root {
 
     /// Whether the path exists, whatever its type. A dangling symlink does not.
     pub fn exists(&self, path: &str) -> Result<bool, FileError> {
-        let found = self.find(path).map_err(|error| FileError::new(path, error))?;
-        Ok(!matches!(found, Found::Nothing { .. }))
+        let found = self.find(path, OFlag::O_PATH).map_err(|error| FileError::new(path, error))?;
+        Ok(found.is_some())
     }
 
     /// When the content, mode or name of `path` last changed (`st_ctime`, inode(7)); `None` where it does not exist.
     pub(crate) fn changed(&self, path: &str) -> Result<Option<SystemTime>, FileError> {
-        let stat = self.find(path).and_then(|found| match found {
-            Found::Directory(dir) => fstat(dir).map(Some),
-            Found::Entry(dir, name) => fstatat(dir, name.as_os_str(), AtFlags::AT_SYMLINK_NOFOLLOW).map(Some),
-            Found::Nothing { .. } => Ok(None),
-        });
+        let stat = self.find(path, OFlag::O_PATH).and_then(|found| found.map(fstat).transpose());
         let seconds = stat.map_err(|error| FileError::new(path, error))?.map(|stat| u64::try_from(stat.st_ctime).unwrap_or(0));
         Ok(seconds.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds)))
     }
@@ -184,11 +160,8 @@ impl Root {
     /// At most `max` names in a directory, sorted; empty where there is no such directory.
     pub(crate) fn list(&self, path: &str, max: usize) -> Result<Vec<OsString>, FileError> {
         let names = || {
-            let dir = match self.find(path)? {
-                Found::Nothing { .. } => return Ok(Vec::new()),
-                found => found.into_directory()?,
-            };
-            let mut dir = Dir::openat(&dir, ".", OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
+            let Some(dir) = self.find(path, OFlag::O_RDONLY | OFlag::O_DIRECTORY)? else { return Ok(Vec::new()) };
+            let mut dir = Dir::from_fd(dir)?;
             let names = dir.iter().map(|entry| Ok(OsString::from_vec(entry?.file_name().to_bytes().to_vec())));
             let mut names: Vec<_> = names
                 .filter(|name| !name.as_ref().is_ok_and(|name| name == "." || name == ".."))
@@ -203,31 +176,55 @@ impl Root {
     /// The directory that holds `path`, with symlinks followed, and the last name in `path`, as it is.
     pub(super) fn parent<'a>(&self, path: &'a str) -> Result<(OwnedFd, &'a str), Errno> {
         let (parent, name) = split(path);
-        Ok((self.find(parent)?.into_directory()?, name))
+        Ok((self.directory(parent)?.ok_or(Errno::ENOENT)?, name))
     }
 
-    /// Walks to `path`, following every symlink inside the root.
-    pub(super) fn find(&self, path: &str) -> Result<Found, Errno> {
+    /// The directory at `path`, as a place to start from; `None` where it does not exist.
+    pub(super) fn directory(&self, path: &str) -> Result<Option<OwnedFd>, Errno> {
+        self.find(path, OFlag::O_PATH | OFlag::O_DIRECTORY)
+    }
+
+    /// Opens what `path` leads to, with every symlink followed inside the root; `None` where it does not exist. With `O_NOFOLLOW` a symlink
+    /// at the end is opened itself.
+    fn find(&self, path: &str, flags: OFlag) -> Result<Option<OwnedFd>, Errno> {
+        if self.has_openat2 {
+            let inside = ResolveFlag::RESOLVE_IN_ROOT | ResolveFlag::RESOLVE_NO_MAGICLINKS;
+            let how = OpenHow::new().flags(flags | OFlag::O_CLOEXEC).resolve(inside);
+            // The walk does not mind a slash at the end.
+            let path = path.trim_end_matches('/');
+            match openat2(&self.dir, if path.is_empty() { "." } else { path }, how) {
+                Ok(found) => return Ok(Some(found)),
+                Err(Errno::ENOENT) => return Ok(None),
+                // EAGAIN: something was renamed meanwhile. ELOOP: a link in /proc that only the kernel can follow. Whatever it is, the walk
+                // gets there or says why it cannot.
+                Err(_) => {}
+            }
+        }
+        self.walk(path, flags)
+    }
+
+    /// [`Root::find`] without openat2(2).
+    fn walk(&self, path: &str, flags: OFlag) -> Result<Option<OwnedFd>, Errno> {
         let mut todo: VecDeque<OsString> = components(OsStr::new(path)).collect();
         let mut dirs: Vec<OwnedFd> = Vec::new();
-        let (mut links, mut dangling) = (0, false);
+        let mut links = 0;
         while let Some(name) = todo.pop_front() {
             if name == ".." {
                 dirs.pop();
                 continue;
             }
             let here = dirs.last().unwrap_or(&self.dir);
-            let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-            match openat(here, name.as_os_str(), flags, Mode::empty()) {
+            let is_last = todo.is_empty();
+            match openat(here, name.as_os_str(), OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC, Mode::empty()) {
                 Ok(dir) => dirs.push(dir),
-                Err(Errno::ENOENT) => return Ok(Found::Nothing { dangling }),
+                Err(Errno::ENOENT) => return Ok(None),
                 Err(Errno::ENOTDIR) => match readlinkat(here, name.as_os_str()) {
+                    Ok(_) if is_last && flags.contains(OFlag::O_NOFOLLOW) => return enter(here, &name, flags),
                     Ok(target) => {
                         links += 1;
                         if links > MAX_SYMLINKS {
                             return Err(Errno::ELOOP);
                         }
-                        dangling |= todo.is_empty();
                         if target.as_bytes().starts_with(b"/") {
                             dirs.clear();
                         }
@@ -235,19 +232,26 @@ impl Root {
                             todo.push_front(part);
                         }
                     }
-                    Err(Errno::EINVAL) if todo.is_empty() => return Ok(Found::Entry(self.last(dirs)?, name)),
+                    Err(Errno::EINVAL) if is_last => return enter(here, &name, flags),
                     Err(Errno::EINVAL) => return Err(Errno::ENOTDIR),
                     Err(error) => return Err(error),
                 },
                 Err(error) => return Err(error),
             }
         }
-        self.last(dirs).map(Found::Directory)
+        match dirs.pop() {
+            Some(dir) if flags.contains(OFlag::O_PATH) => Ok(Some(dir)),
+            dir => enter(dir.as_ref().unwrap_or(&self.dir), OsStr::new("."), flags),
+        }
     }
+}
 
-    /// The directory that a walk through `dirs` ended in.
-    fn last(&self, mut dirs: Vec<OwnedFd>) -> Result<OwnedFd, Errno> {
-        dirs.pop().map_or_else(|| openat(&self.dir, ".", OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty()), Ok)
+/// Opens the end of a walk. What is there was no symlink, or is to be opened as one.
+fn enter(dir: &OwnedFd, name: &OsStr, flags: OFlag) -> Result<Option<OwnedFd>, Errno> {
+    match openat(dir, name, flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC, Mode::empty()) {
+        Ok(found) => Ok(Some(found)),
+        Err(Errno::ENOENT) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -271,4 +275,157 @@ pub(super) fn assert_regular(stat: &FileStat) -> Result<(), Problem> {
         SFlag::S_IFBLK => "block device",
         _ => "symlink",
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::unistd::{Uid, mkfifo, setfsuid};
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::net::UnixListener;
+
+    /// The same question, answered with openat2(2) and by the walk alone.
+    fn both(dir: &str, ask: impl Fn(&Root) -> String) -> [String; 2] {
+        let root = Root::open(Path::new(dir)).expect("opened");
+        assert!(root.has_openat2, "this test needs openat2(2), which Linux has from 5.6 on");
+        let walking = Root { has_openat2: false, ..Root::open(Path::new(dir)).expect("opened") };
+        [root, walking].map(|root| ask(&root))
+    }
+
+    /// All that can be asked of a path.
+    fn everything(root: &Root, path: &str) -> String {
+        let found = root.find(path, OFlag::O_PATH).map(|found| found.map(|fd| fstat(fd).map(|stat| stat.st_ino)));
+        let parent = root.parent(path).map(|(dir, name)| (fstat(dir).map(|stat| stat.st_ino), name.to_owned()));
+        let rest = (root.exists(path), root.changed(path), root.read_link(path), root.list(path, 64));
+        format!("{:?} {found:?} {parent:?} {rest:?}", root.read(path, 64 << 10))
+    }
+
+    /// Paths in [`tree`]: with `.` and `..`, to nothing, through what is no directory, through every link.
+    fn paths() -> Vec<String> {
+        let names = [
+            "",
+            "/",
+            "/file",
+            "/dir",
+            "/dir/file",
+            "/dir/",
+            "/file/",
+            "/none",
+            "/none/none",
+            "/file/none",
+            "/file/..",
+            "/none/..",
+            "/dir/..",
+            "/..",
+            "/../../file",
+            "/dir/../../../file",
+            "/./dir/./file",
+            "//dir//file",
+            "dir/file",
+            "/fifo",
+            "/socket",
+            "/closed",
+            "/closed/file",
+            "/closed/none",
+            "/secret",
+        ];
+        let links = [
+            "absolute",
+            "relative",
+            "up",
+            "to-dir",
+            "dir/back",
+            "dangling",
+            "dangling-dir",
+            "to-link",
+            "self",
+            "a",
+            "chain-40",
+            "chain-41",
+        ];
+        let below = ["", "/", "/file", "/none", "/..", "/../file", "/back/file"];
+        let through = links.iter().flat_map(|link| below.map(|rest| format!("/{link}{rest}")));
+        names
+            .map(str::to_owned)
+            .into_iter()
+            .chain(through)
+            .chain([format!("/{}", "long".repeat(64)), format!("/dir{}", "/.".repeat(3000))])
+            .collect()
+    }
+
+    fn tree() -> tempfile::TempDir {
+        let tree = tempfile::tempdir().expect("temporary directory");
+        let at = |name: &str| tree.path().join(name);
+        for dir in ["dir", "closed"] {
+            fs::create_dir(at(dir)).expect("made");
+        }
+        for file in ["file", "dir/file", "closed/file", "secret"] {
+            fs::write(at(file), file).expect("written");
+        }
+        mkfifo(&at("fifo"), Mode::S_IRWXU).expect("made");
+        UnixListener::bind(at("socket")).expect("bound");
+        let links = [
+            ("/dir/file", "absolute"),
+            ("dir/file", "relative"),
+            ("../../../dir/file", "up"),
+            ("dir", "to-dir"),
+            ("..", "dir/back"),
+            ("none", "dangling"),
+            ("none/none", "dangling-dir"),
+            ("relative", "to-link"),
+            ("self", "self"),
+            ("b", "a"),
+            ("a", "b"),
+            ("dir/file", "link-1"),
+        ];
+        for (target, link) in links {
+            symlink(target, at(link)).expect("linked");
+        }
+        for n in 2..=41 {
+            symlink(format!("link-{}", n - 1), at(&format!("link-{n}"))).expect("linked");
+        }
+        for n in ["40", "41"] {
+            fs::rename(at(&format!("link-{n}")), at(&format!("chain-{n}"))).expect("renamed");
+        }
+        tree
+    }
+
+    #[test]
+    fn the_kernel_and_the_walk_find_the_same() {
+        let tree = tree();
+        let dir = tree.path().to_str().expect("UTF-8");
+        let compare = || {
+            for path in paths() {
+                let [kernel, walk] = both(dir, |root| everything(root, &path));
+                assert_eq!(kernel, walk, "{path}");
+            }
+        };
+        compare();
+        // As somebody who may not do everything: only this thread, and only in the file system.
+        for (path, mode) in [("", 0o755), ("closed", 0), ("secret", 0)] {
+            fs::set_permissions(tree.path().join(path), fs::Permissions::from_mode(mode)).expect("set");
+        }
+        let before = setfsuid(Uid::from_raw(65534));
+        compare();
+        let denied = both(dir, |root| format!("{:?} {:?}", root.read("/secret", 9), root.exists("/closed/file")));
+        setfsuid(before);
+        assert!(denied.iter().all(|answer| answer.matches("PermissionDenied").count() == 2), "{denied:?}");
+        fs::set_permissions(tree.path().join("closed"), fs::Permissions::from_mode(0o755)).expect("set");
+    }
+
+    #[test]
+    fn the_kernel_and_the_walk_agree_about_its_own_files() {
+        let links = ["/self/exe", "/self/root", "/self/root/etc/passwd", "/self/cwd/Cargo.toml", "/self/fd/0", "/self/ns/mnt"];
+        let paths = links.iter().chain(&["/cmdline", "/version", "/self/limits", "/mounts", "/self", "/thread-self/comm", "/1/../version"]);
+        for path in paths {
+            let [kernel, walk] =
+                both("/proc", |root| format!("{:?} {:?} {:?}", root.read(path, 64 << 10), root.exists(path), root.read_link(path)));
+            assert_eq!(kernel, walk, "{path}");
+        }
+        for path in ["/null", "/zero", "/stdin", "/fd", "/none", "/."] {
+            let [kernel, walk] = both("/dev", |root| format!("{:?} {:?}", root.read(path, 9), root.exists(path)));
+            assert_eq!(kernel, walk, "{path}");
+        }
+    }
 }

@@ -4,7 +4,7 @@
 //! file that is not locked has no writer any more, and is removed. The process number in its name would not show that: numbers are reused,
 //! and a container has its own.
 
-use super::root::{FileError, Found, Problem, Root, assert_regular, split};
+use super::root::{FileError, Problem, Root, assert_regular, split};
 use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat, renameat};
@@ -75,7 +75,7 @@ impl Root {
 
     /// Removes temporary files that killed processes left in a directory.
     pub(crate) fn sweep(&self, path: &str) {
-        if let Ok(Found::Directory(dir)) = self.find(path) {
+        if let Ok(Some(dir)) = self.directory(path) {
             sweep(&dir);
         }
     }
@@ -111,12 +111,12 @@ impl Root {
     }
 
     fn make_dirs(&self, path: &str) -> Result<OwnedFd, Errno> {
-        if let found @ (Found::Directory(_) | Found::Entry(..)) = self.find(path)? {
-            return found.into_directory();
+        if let Some(dir) = self.directory(path)? {
+            return Ok(dir);
         }
         let (parent, name) = split(path);
         match mkdirat(self.make_dirs(parent)?, name, Mode::from_bits_truncate(0o755)) {
-            Ok(()) | Err(Errno::EEXIST) => self.find(path)?.into_directory(),
+            Ok(()) | Err(Errno::EEXIST) => self.directory(path)?.ok_or(Errno::ENOENT),
             Err(error) => Err(error),
         }
     }

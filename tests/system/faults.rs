@@ -17,7 +17,8 @@ use tempfile::TempDir;
 const CHANGES: [&str; 9] = ["write", "fsync", "fchmod", "mkdirat", "linkat", "symlinkat", "unlinkat", "renameat", "rename"];
 
 /// System calls that find, read or lock them. `fcntl` and `close` are not: what they are used for here does not fail.
-const READS: [&str; 10] = ["openat", "read", "pread64", "newfstatat", "fstat", "stat", "statx", "readlinkat", "getdents64", "flock"];
+const READS: [&str; 11] =
+    ["openat", "openat2", "read", "pread64", "newfstatat", "fstat", "stat", "statx", "readlinkat", "getdents64", "flock"];
 
 /// What becomes of a call.
 const FAULTS: [(&str, &str); 8] = [
@@ -33,7 +34,7 @@ const FAULTS: [(&str, &str); 8] = [
 const KILL: &str = "signal=KILL";
 
 /// Of what is not all: one in so many.
-const SAMPLE: usize = 97;
+const SAMPLE: usize = 61;
 
 const STAMP: &str = "run/skewguard/refused";
 const RECORD: &str = "var/lib/skewguard/boot-image.json";
@@ -357,4 +358,23 @@ fn no_fault_holds_a_healthy_node_or_loses_a_refusal_without_a_word() {
     }
     assert!(wrong.is_empty(), "{} of {total}:\n{}", wrong.len(), wrong.join("\n"));
     assert!(total > 200, "only {total} faults");
+}
+
+/// Opening a device can have effects, and a FIFO's writer would go on. The walk is that of kernels before 5.6.
+#[test]
+fn a_fifo_is_looked_at_and_never_opened_by_the_kernels_walk_or_our_own() {
+    let node = copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trees/rhcos-4.12-refused"));
+    let policy = node.path().join("etc/skewguard/policy.json");
+    fs::remove_file(&policy).expect("removed");
+    nix::unistd::mkfifo(&policy, nix::sys::stat::Mode::S_IRWXU).expect("made");
+    let runs = [None, Some("openat2:error=ENOSYS"), Some("openat2:error=EPERM")].map(|refused| {
+        let (output, trace) = traced(node.path(), &["check"], &["openat", "openat2"], refused);
+        let looked_at: Vec<&str> = trace.lines().filter(|line| line.contains("policy.json")).collect();
+        assert!(!looked_at.is_empty() && looked_at.iter().all(|line| line.contains("O_PATH")), "{trace}");
+        // Once refused it is not tried again.
+        assert!(refused.is_none() || trace.matches("openat2(").count() <= 1, "{trace}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    });
+    assert!(runs[0].contains("policy.json: is a FIFO, not a regular file"), "{}", runs[0]);
+    assert!(runs.iter().all(|run| *run == runs[0]), "{runs:#?}");
 }
