@@ -59,13 +59,21 @@ packaged() {
     rpm2cpio "$folder/RPMS/$part"/*.rpm | cpio -i --quiet --to-stdout ./usr/bin/skewguard | cmp - "$dist/$part/skewguard"
 }
 
+built_for() {
+    if [[ $part == aarch64 ]]; then
+        tail -n +1 -f --pid="$foreign" "$work/aarch64.log"
+        return "$(<"$work/aarch64.status")"
+    fi
+    dist/build --target "$part"
+}
+
 if needs "$emulator:qemu-user" "$compiler:gcc-${compiler%-gcc}" rpmbuild:rpm rpm2cpio:rpm2cpio cpio:cpio git:git; then
     build_once
     if [[ ! -d $(rustc --print sysroot)/lib/rustlib/${compiler%%-*}-unknown-linux-musl ]]; then
         check "musl for $part" foreign_musl
         export SKEWGUARD_MUSL=$work/apt-$part/root/usr/lib/${compiler%%-*}-linux-musl
     fi
-    long "dist/build --target $part" dist/build --target "$part"
+    long "dist/build --target $part" built_for
     unset SKEWGUARD_MUSL
     check "full starts" starts "$dist/$part/skewguard" full
     check "embed starts" starts "$dist/$part/skewguard-embed" embed
