@@ -13,6 +13,8 @@ from .patience import PROBE
 from .progress import say
 
 VARIABLE = "SKEWGUARD_BOOT_ACCELERATOR"
+# How many processors a machine has; for child processes.
+PROCESSORS = "SKEWGUARD_BOOT_PROCESSORS"
 DEVICE = "/dev/kvm"
 # A boot sector. In real mode it asks the BIOS for EDD, as kernels do, until its timer has ticked 18 times (1 s); in protected mode it counts
 # to 2^28; then it writes 0x10 to port 0xf4, which ends QEMU with status 33. Emulation (TCG) takes 2.4 s for all of it, working KVM 1.5 s.
@@ -40,7 +42,8 @@ def accelerator():
 
 def arguments(processor):
     """QEMU's arguments for it; `processor` is the one that is emulated."""
-    return ["-accel", "kvm", "-cpu", "host"] if accelerator() == "kvm" else ["-accel", "tcg,thread=multi", "-cpu", processor]
+    chosen = ["-accel", "kvm", "-cpu", "host"] if accelerator() == "kvm" else ["-accel", "tcg", "-cpu", processor]
+    return [*chosen, "-smp", os.environ.get(PROCESSORS, "2")]
 
 
 def without_kvm(why):

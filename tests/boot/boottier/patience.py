@@ -9,7 +9,7 @@ ANSWER = 120
 END = 180
 # A boot in a container, a boot in QEMU: to the login prompt, and whatever the scenario waits for in it.
 BOOT = 240
-QEMU_BOOT = 600
+QEMU_BOOT = 900
 # A scenario with all its boots.
 SCENARIO = 600
 QEMU_SCENARIO = 40 * 60

@@ -31,7 +31,7 @@ class Machine:
         self._processor = processor
         self._shell = None
         self._count = 0
-        arguments = ["-smp", "2", "-m", str(memory), "-nodefaults", "-no-reboot", "-display", "none", "-vga", "std",
+        arguments = ["-m", str(memory), "-nodefaults", "-no-reboot", "-display", "none", "-vga", "std",
                      "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
                      "-chardev", f"{second},id=second", "-serial", "chardev:second",
                      "-qmp", "unix:qmp,server=on,wait=off", "-device", "virtio-rng-pci",

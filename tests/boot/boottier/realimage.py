@@ -73,7 +73,9 @@ def check(options):
         try:
             end = _end(machine, began + options.timeout)
             text = machine.console.text()
-            _judge(expect, options.expect, end, text, _verdict(work / "verdict"))
+            verdict = _verdict(work / "verdict")
+            (folder / "verdict.json").write_text(json.dumps(verdict), encoding="utf-8")
+            judge(expect, options.expect, end, text, verdict)
             expect.finish()
         except (BootError, Unexpected, OSError) as error:
             failure = str(error)
@@ -122,7 +124,8 @@ def _verdict(file):
         return None
 
 
-def _judge(expect, wanted, end, text, verdict):
+def judge(expect, wanted, end, text, verdict):
+    """Whether a boot that came to `end`, with this console and verdict, is as `wanted`."""
     if verdict:
         say(f"verdict: {verdict.get('verdict')} ({verdict.get('reason')}), {verdict.get('action')}")
     elif verdict is not None:

@@ -16,7 +16,7 @@ def machine(world, **setup):
 
 
 @scenario("full-refused", "QEMU: refused and reported, with a picture of its screen; let through (on el8 by `allow`) it updates in two steps", tier="full",
-          el8=True)
+          el8=True, alone=True)
 def full_refused(world):
     expect = world.expect
     server = api_server(world, host=HOST)
