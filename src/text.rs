@@ -31,7 +31,7 @@ pub fn printable(text: &str) -> String {
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]).filter_map(|half| char::from_digit(half.into(), 16)).collect()
 }
 
 /// Breaks `text` at spaces into lines of at most `width` bytes. A longer word is broken as well.
