@@ -33,6 +33,9 @@ them its scenarios, called el8-..., are left out, and the last line says so. In 
          releases and three platforms that matter most
   full   QEMU: kernel, Ignition in the initramfs, fw_cfg, config over HTTP, serial console
 
+A scenario that fails is played once more, since the machine may have been too busy. The last lines say what was
+wrong at the first and at the second time.
+
 With --image the same check is made on a real image: see docs/ci.md.
 """
 EPILOG = """\
@@ -156,8 +159,12 @@ def _summary(results, without_el8):
     checks = sum(result["checks"] for result in results)
     say(f"{len(results) - len(failed)} of {len(results)} as expected; {boots} boots, {checks} checks; "
         f"details in {RESULTS}")
-    if failed:
-        say(f"FAILED: {' '.join(failed)}")
+    for result in results:
+        if result.get("first") and not result["failure"]:
+            say(f"PASSED AT THE SECOND TRY: {result['name']}; the first: {result['first'][:3000]}")
+    for result in results:
+        if result["failure"]:
+            say(f"FAILED: {result['name']}: {result['failure'][:3000]}")
     if without_el8:
         say("el8 (systemd 239, RHEL 8) NOT RUN: SKEWGUARD_EL8_SOURCES is not set (docs/ci.md)")
     return 1 if failed else 0

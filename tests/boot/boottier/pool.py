@@ -29,13 +29,22 @@ def play_all(chosen, keep=False):
             accelerator.accelerator()
         with ThreadPoolExecutor(1 if alone else PARALLEL) as pool:
             try:
-                for result in pool.map(lambda scenario: _play(scenario, keep), mine):
+                for result in pool.map(lambda scenario: _play_twice(scenario, keep), mine):
                     results[result["name"]] = result
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 stop_all()
                 raise
     return [results[scenario.name] for scenario in chosen]
+
+
+def _play_twice(scenario, keep):
+    """Plays a scenario; once more where it failed, because the machine may have been too busy. The summary names it either way."""
+    first = _play(scenario, keep)
+    if not first["failure"]:
+        return first
+    say(f"*** {scenario.name}: failed, is played once more ***")
+    return {**_play(scenario, keep), "first": first["failure"]}
 
 
 def _play(scenario, keep):
