@@ -10,6 +10,7 @@
 mod apiserver;
 
 use apiserver::{ApiServer, Options};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use skewguard::node::Root;
 use skewguard::node::identity::Identity;
 use skewguard::node::kubeconfig::{Allow, BOOTSTRAP_KUBECONFIG};
@@ -176,8 +177,16 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let mut args = args.iter().map(|arg| arg.parse::<u32>().expect("a number"));
-    let nodes = args.next().unwrap_or(5000) as usize;
+    let nodes = args.next().unwrap_or(5000);
     let rate = args.next().unwrap_or(400);
+    // Each node has its root open, and a connection for each channel. What is refused for want of files would measure this program.
+    let (files, (soft, hard)) = (3 * u64::from(nodes) + 100, getrlimit(Resource::RLIMIT_NOFILE).unwrap());
+    if files > hard {
+        eprintln!("{nodes} nodes take {files} open files, and a process may have {hard} here (ulimit -Hn)");
+        return ExitCode::FAILURE;
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, files.max(soft), hard).unwrap();
+    let nodes = nodes as usize;
     // The nodes' files in memory: five thousand disks are not one disk.
     let shm = Path::new("/dev/shm");
     let dir = if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() }.unwrap();
