@@ -8,19 +8,24 @@ use skewguard::report::transport::{Choice, Limits};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Our children that are curl and have a connection to this port.
+/// Our children that are curl and have a connection to this port. Other tests have theirs at the same time.
 pub(crate) fn curls_to(port: u16) -> Vec<PathBuf> {
     let own = std::process::id().to_string();
-    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    // The third column is the other end, the tenth the inode of the socket (proc_net(5)).
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let theirs = lines.filter(|line| line[2].ends_with(&format!(":{port:04X}")));
+    let sockets: Vec<PathBuf> = theirs.map(|line| format!("socket:[{}]", line[9]).into()).collect();
     let is_ours = |path: &PathBuf| {
         let stat = std::fs::read_to_string(path.join("stat")).unwrap_or_default();
-        let mut after_name = stat.rsplit(") ").next().unwrap_or_default().split(' ');
-        (after_name.next(), after_name.next()) != (Some("Z"), Some(own.as_str()))
-            && stat.contains("(curl)")
-            && stat.contains(&format!(" {own} "))
+        let parent = stat.rsplit(") ").next().unwrap_or_default().split(' ').nth(1);
+        stat.contains("(curl)") && parent == Some(own.as_str())
     };
-    let hex = format!(":{port:04X} ");
-    processes.filter(is_ours).filter(|path| std::fs::read_to_string(path.join("net/tcp")).unwrap_or_default().contains(&hex)).collect()
+    let has_socket = |path: &PathBuf| {
+        let files = std::fs::read_dir(path.join("fd")).into_iter().flatten().flatten();
+        files.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|file| sockets.contains(&file))
+    };
+    std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path()).filter(is_ours).filter(has_socket).collect()
 }
 
 #[test]
