@@ -33,8 +33,8 @@ them its scenarios, called el8-..., are left out, and the last line says so. In 
          releases and three platforms that matter most
   full   QEMU: kernel, Ignition in the initramfs, fw_cfg, config over HTTP, serial console
 
-A scenario that fails is played once more, since the machine may have been too busy. The last lines say what was
-wrong at the first and at the second time.
+A scenario that fails is played once more, since the machine may have been too busy. The last lines name it
+either way, and say what was wrong.
 
 With --image the same check is made on a real image: see docs/ci.md.
 """
