@@ -160,11 +160,9 @@ def _summary(results, without_el8):
     say(f"{len(results) - len(failed)} of {len(results)} as expected; {boots} boots, {checks} checks; "
         f"details in {RESULTS}")
     for result in results:
-        if result.get("first") and not result["failure"]:
-            say(f"PASSED AT THE SECOND TRY: {result['name']}; the first: {result['first'][:3000]}")
-    for result in results:
-        if result["failure"]:
-            say(f"FAILED: {result['name']}: {result['failure'][:3000]}")
+        wrong = result["failure"] or result.get("first")
+        if wrong:
+            say(f"{'FAILED' if result['failure'] else 'PASSED AT THE SECOND TRY'}: {result['name']}: {wrong[:3000]}")
     if without_el8:
         say("el8 (systemd 239, RHEL 8) NOT RUN: SKEWGUARD_EL8_SOURCES is not set (docs/ci.md)")
     return 1 if failed else 0
