@@ -162,7 +162,7 @@ mod tests {
 
     fn version(platform: &'static str, name: &str) -> Option<String> {
         let image = Image { platform: Some(platform), value: Some(name.to_owned()), ..Image::default() };
-        version_in(&image).map(|version| version.text().to_owned())
+        version_in(&image).map(|version| version.text.clone())
     }
 
     #[test]
@@ -189,6 +189,6 @@ mod tests {
             assert_eq!(version(platform, name).as_deref(), want, "{name}");
         }
         let decoded = ImageVersion::of_marketplace("410.84.20220112").unwrap();
-        assert_eq!((decoded.ocp().unwrap().to_string(), decoded.build_number()), ("4.10".to_owned(), None));
+        assert_eq!((decoded.ocp.unwrap().to_string(), decoded.build_number), ("4.10".to_owned(), None));
     }
 }

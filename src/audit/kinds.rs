@@ -247,7 +247,7 @@ impl Node {
     }
 
     pub(super) fn version_text(&self) -> Option<String> {
-        self.version.as_ref().map(|version| version.text().to_owned())
+        self.version.as_ref().map(|version| version.text.clone())
     }
 }
 

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 /// The oldest of the versions that these sets and nodes are known to have.
 pub(super) fn oldest(users: Vec<(String, Option<ImageVersion>)>) -> Option<(ImageVersion, Oldest)> {
     let (known, unknown): (Vec<_>, Vec<_>) =
-        users.into_iter().partition(|(_, version)| version.as_ref().is_some_and(|version| version.rhel().is_some()));
+        users.into_iter().partition(|(_, version)| version.as_ref().is_some_and(|version| version.rhel.is_some()));
     let oldest = known.iter().filter_map(|(_, version)| version.as_ref()).min()?.clone();
     let users: Vec<&str> = known.iter().filter(|(_, version)| version.as_ref() == Some(&oldest)).map(|(name, _)| name.as_str()).collect();
     let (used_by, command) = (some_of(&users), command(&oldest));
@@ -19,10 +19,10 @@ pub(super) fn oldest(users: Vec<(String, Option<ImageVersion>)>) -> Option<(Imag
 /// What sets the Manual mode. `rhcosVersion` takes `^[0-9]+\.[0-9]+\.([0-9]{8}|[0-9]{12})-[0-9]+$` of 14 to 21 characters, `ocpVersion` x.y.z; only
 /// one of them may be there, so that the other, which may have been set before, is taken away (openshift/api, `operator/v1`, `ClusterBootImageManual`).
 fn command(version: &ImageVersion) -> Option<String> {
-    let manual = if fits_rhcos_version(version.text()) {
+    let manual = if fits_rhcos_version(&version.text) {
         format!(r#"{{"mode":"RHCOSVersion","rhcosVersion":"{version}","ocpVersion":null}}"#)
     } else {
-        format!(r#"{{"mode":"OCPVersion","ocpVersion":"{}.0","rhcosVersion":null}}"#, version.ocp()?)
+        format!(r#"{{"mode":"OCPVersion","ocpVersion":"{}.0","rhcosVersion":null}}"#, version.ocp?)
     };
     let patch = format!(r#"{{"spec":{{"bootImageSkewEnforcement":{{"mode":"Manual","manual":{manual}}}}}}}"#);
     Some(format!("oc patch machineconfiguration cluster --type merge -p '{patch}'"))
@@ -46,7 +46,7 @@ pub(super) fn cluster(said: &ClusterSkew, found: Option<&ImageVersion>) -> Clust
     let ocp = || said.ocp_version.as_ref()?.parse::<Release>().ok();
     let older_in_use = found.and_then(|found| match &said.rhcos_version {
         Some(rhcos) => Some(compare_images(found, &ImageVersion::parse(rhcos))? == Ordering::Less),
-        None => Some(found.ocp()?.counted() < ocp()?.minor.counted()),
+        None => Some(found.ocp?.counted() < ocp()?.minor.counted()),
     });
     ClusterSkew { older_in_use, ..said.clone() }
 }

@@ -32,13 +32,13 @@ fn line(version: &ImageVersion) -> String {
         return format!("{version}: no known scheme");
     }
     let unknown = || "unknown".to_owned();
-    let rhel = match version.rhel() {
+    let rhel = match version.rhel {
         Some(rhel) if rhel.minor.is_none() => format!("{rhel} (minor unknown)"),
         Some(rhel) => rhel.to_string(),
         None => unknown(),
     };
-    let ocp = version.ocp().map_or_else(unknown, |ocp| ocp.to_string());
-    let date = version.build_date().map_or_else(unknown, |date| date.to_string());
-    let build = version.build_number().map_or_else(unknown, |build| build.to_string());
-    format!("{version}: scheme {}, RHEL {rhel}, OCP {ocp}, built {date}, build {build}", version.scheme())
+    let ocp = version.ocp.map_or_else(unknown, |ocp| ocp.to_string());
+    let date = version.build_date.clone().unwrap_or_else(unknown);
+    let build = version.build_number.map_or_else(unknown, |build| build.to_string());
+    format!("{version}: scheme {}, RHEL {rhel}, OCP {ocp}, built {date}, build {build}", version.scheme)
 }

@@ -110,7 +110,7 @@ pub(super) fn find(
     }
     let mut found = found.into_iter();
     let Some(boot) = found.next() else { return (None, None) };
-    let differs = |other: &BootImage| other.version.text() != boot.version.text();
+    let differs = |other: &BootImage| other.version.text != boot.version.text;
     for BootImage { path, version, .. } in found.filter(differs) {
         warnings.push(format!("{path}: says the boot image is {version}, but {} says {}; the latter is used", boot.path, boot.version));
     }

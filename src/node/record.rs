@@ -37,10 +37,10 @@ impl Record {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),
-            version: image.map(|image| image.version.text().to_owned()),
+            version: image.map(|image| image.version.text.clone()),
             path: image.map(|image| image.path.clone()),
             ostree: ostree.map(text::printable),
-            rhel: image.and_then(|image| image.version.rhel()).is_some_and(|rhel| rhel.minor == Some(0)),
+            rhel: image.and_then(|image| image.version.rhel).is_some_and(|rhel| rhel.minor == Some(0)),
         }
     }
 

@@ -46,5 +46,5 @@ pub(super) fn rhcos_bound(text: &str) -> Option<RhcosBound> {
         return RHEL_MAJORS.contains(&major).then_some(RhcosBound::Rhel(RhelVersion { major, minor: Some(minor) }));
     }
     let image = ImageVersion::parse(text);
-    image.rhel().is_some().then_some(RhcosBound::Image(image))
+    image.rhel.is_some().then_some(RhcosBound::Image(image))
 }

@@ -155,12 +155,12 @@ impl From<&BootImage> for BootImageStatus {
 impl From<&ImageVersion> for BootImageStatus {
     fn from(version: &ImageVersion) -> Self {
         Self {
-            version: version.text().to_owned(),
-            scheme: version.scheme(),
-            rhel_version: version.rhel().map(|rhel| rhel.to_string()),
-            ocp_version: version.ocp().map(|ocp| ocp.to_string()),
-            build_date: version.build_date().map(|date| date.to_string()),
-            build_number: version.build_number(),
+            version: version.text.clone(),
+            scheme: version.scheme,
+            rhel_version: version.rhel.map(|rhel| rhel.to_string()),
+            ocp_version: version.ocp.map(|ocp| ocp.to_string()),
+            build_date: version.build_date.clone(),
+            build_number: version.build_number,
             source: None,
             path: None,
         }

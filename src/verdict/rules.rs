@@ -92,12 +92,12 @@ fn show_denied(denied: &DeniedVersions) -> String {
 }
 
 fn denied(denied: &DeniedVersions, image: &ImageVersion) -> Answer {
-    let text = image.text();
+    let text = &image.text;
     let hit = denied.entries.iter().find(|denied| match denied.version.strip_suffix('*') {
         Some(beginning) => text.starts_with(beginning),
-        None => text == denied.version,
+        None => *text == denied.version,
     });
-    let have = text.to_owned();
+    let have = text.clone();
     match hit {
         Some(DeniedVersion { version, reason }) => {
             let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -119,14 +119,14 @@ fn one_of(majors: &[u16]) -> String {
 }
 
 fn rhel_major(majors: &[u16], image: &ImageVersion) -> Answer {
-    let Some(rhel) = image.rhel() else { return Answer::open(None, "the version does not say its RHEL release") };
+    let Some(rhel) = image.rhel else { return Answer::open(None, "the version does not say its RHEL release") };
     let passes = majors.contains(&rhel.major);
     let allowed = if passes { String::new() } else { format!("; allowed is RHEL {}", one_of(majors)) };
     Answer::decided(passes, rhel.major.to_string(), format!("is RHEL {}{allowed}", rhel.major))
 }
 
 fn minimum_ocp(minimum: &Release, image: &ImageVersion) -> Answer {
-    let Some(ocp) = image.ocp() else { return Answer::open(None, "the version does not say its OCP release") };
+    let Some(ocp) = image.ocp else { return Answer::open(None, "the version does not say its OCP release") };
     // An image does not name its patch release, so it counts as the last of its x.y.
     Answer::decided(ocp >= minimum.minor, ocp.to_string(), format!("is OCP {ocp}; the minimum is {minimum}"))
 }
@@ -134,16 +134,16 @@ fn minimum_ocp(minimum: &Release, image: &ImageVersion) -> Answer {
 fn show_bound(bound: &RhcosBound) -> String {
     match bound {
         RhcosBound::Rhel(rhel) => rhel.to_string(),
-        RhcosBound::Image(image) => image.text().to_owned(),
+        RhcosBound::Image(image) => image.text.clone(),
     }
 }
 
 /// Fails where comparing the image with the bound gives `wrong`.
 fn rhcos(bound: &RhcosBound, image: &ImageVersion, wrong: Ordering, name: &str) -> Answer {
-    let Some(rhel) = image.rhel() else { return Answer::open(None, "the version does not say its RHEL release") };
+    let Some(rhel) = image.rhel else { return Answer::open(None, "the version does not say its RHEL release") };
     let (what, have, order) = match bound {
         RhcosBound::Rhel(bound) => ("RHEL ", rhel.to_string(), compare_rhel(rhel, *bound)),
-        RhcosBound::Image(bound) => ("", image.text().to_owned(), compare_images(image, bound)),
+        RhcosBound::Image(bound) => ("", image.text.clone(), compare_images(image, bound)),
     };
     let bound = show_bound(bound);
     match order {
@@ -153,7 +153,7 @@ fn rhcos(bound: &RhcosBound, image: &ImageVersion, wrong: Ordering, name: &str) 
 }
 
 fn releases_behind(most: u16, image: &ImageVersion, target: Option<Release>) -> Answer {
-    let Some(ocp) = image.ocp() else { return Answer::open(None, "the version does not say its OCP release") };
+    let Some(ocp) = image.ocp else { return Answer::open(None, "the version does not say its OCP release") };
     let have = ocp.to_string();
     let Some(Release { minor: target, .. }) = target else { return Answer::open(Some(have), "the target release is unknown") };
     let (old, new) = (ocp.counted(), target.counted());

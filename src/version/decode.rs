@@ -1,6 +1,6 @@
 //! Decodes version strings.
 
-use super::{BuildDate, ImageVersion, OcpMinor, RhelVersion, Scheme};
+use super::{ImageVersion, OcpMinor, RhelVersion, Scheme};
 use crate::text;
 
 /// Longest string that is decoded, in bytes. Real ones have at most 24, such as `42s390x.81.20200131.0`.
@@ -16,7 +16,16 @@ pub(super) fn decode(raw: &str) -> ImageVersion {
 
 /// A version of which nothing but the scheme is known.
 fn of_scheme(scheme: Scheme, text: &str) -> ImageVersion {
-    ImageVersion { text: text.to_owned(), scheme, rhel: None, ocp: None, date: None, time: None, build: None, zero_minor: false }
+    ImageVersion {
+        text: text.to_owned(),
+        scheme,
+        rhel: None,
+        ocp: None,
+        build_date: None,
+        time: None,
+        build_number: None,
+        zero_minor: false,
+    }
 }
 
 /// `OCP.RHEL.STAMP.BUILD` or `OCP.RHEL.STAMP-BUILD`, STAMP of 8 or 12 digits.
@@ -32,9 +41,9 @@ fn legacy(raw: &str) -> Option<ImageVersion> {
     Some(ImageVersion {
         rhel: Some(legacy_rhel(second)?),
         ocp: Some(legacy_ocp(first, time.is_none())?),
-        date: Some(date),
+        build_date: Some(date),
         time,
-        build: Some(number(build)?),
+        build_number: Some(number(build)?),
         ..of_scheme(Scheme::Legacy, raw)
     })
 }
@@ -77,8 +86,8 @@ fn rhel_versioned(raw: &str) -> Option<ImageVersion> {
     }
     Some(ImageVersion {
         rhel: Some(RhelVersion { major, minor: (minor > 0).then_some(minor) }),
-        date: Some(date(stamp)?),
-        build: Some(number(build)?),
+        build_date: Some(date(stamp)?),
+        build_number: Some(number(build)?),
         zero_minor: minor == 0,
         ..of_scheme(Scheme::RhelVersioned, raw)
     })
@@ -99,7 +108,7 @@ fn fcos(raw: &str) -> Option<ImageVersion> {
         }
         None => Some(number(build)?),
     };
-    Some(ImageVersion { date: Some(date(stamp)?), build, ..of_scheme(Scheme::Fcos, raw) })
+    Some(ImageVersion { build_date: Some(date(stamp)?), build_number: build, ..of_scheme(Scheme::Fcos, raw) })
 }
 
 /// A decimal number as version strings write it: digits only, no sign, no leading zero.
@@ -114,18 +123,19 @@ fn two(digits: Option<&str>) -> Option<u8> {
     if digits.bytes().all(|b| b.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
-fn date(stamp: &str) -> Option<BuildDate> {
+/// `YYYYMMDD` as `YYYY-MM-DD`, if it is a day of this century.
+fn date(stamp: &str) -> Option<String> {
     let year: u16 = number(stamp.get(..4)?)?;
     let (month, day) = (two(stamp.get(4..6))?, two(stamp.get(6..8))?);
-    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
-        2 if leap => 29,
+        // In 2000 to 2099 every fourth year is a leap year.
+        2 if year.is_multiple_of(4) => 29,
         2 => 28,
         4 | 6 | 9 | 11 => 30,
         1..=12 => 31,
         _ => return None,
     };
-    ((2000..2100).contains(&year) && (1..=days).contains(&day)).then_some(BuildDate { year, month, day })
+    ((2000..2100).contains(&year) && (1..=days).contains(&day)).then(|| format!("{year}-{month:02}-{day:02}"))
 }
 
 fn time(hhmm: &str) -> Option<u16> {

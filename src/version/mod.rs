@@ -42,33 +42,22 @@ impl fmt::Display for RhelVersion {
     }
 }
 
-/// The calendar day an image was built on (UTC).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct BuildDate {
-    pub(crate) year: u16,
-    pub(crate) month: u8,
-    pub day: u8,
-}
-
-impl fmt::Display for BuildDate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
-    }
-}
-
 /// A boot image version, decoded as far as its string allows.
 ///
-/// The order is total: by RHEL release (none first), then build date, build stamp, build number and at last the text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The order is total, by the fields as they stand here: RHEL release first (none is the oldest), then the build.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImageVersion {
-    text: String,
-    scheme: Scheme,
-    rhel: Option<RhelVersion>,
-    ocp: Option<OcpMinor>,
-    date: Option<BuildDate>,
+    pub rhel: Option<RhelVersion>,
+    /// The day it was built on (UTC), `YYYY-MM-DD`.
+    pub build_date: Option<String>,
     /// Time of day of a 12-digit stamp, hours and minutes as `hhmm`.
     time: Option<u16>,
-    build: Option<u32>,
+    pub build_number: Option<u32>,
+    pub scheme: Scheme,
+    /// The string as it was read, made printable.
+    pub text: String,
+    /// The OCP release in the string; the OKD release for legacy SCOS.
+    pub ocp: Option<OcpMinor>,
     /// The RHEL minor in a RHEL-versioned string is 0, which CentOS Stream writes for "no minor".
     zero_minor: bool,
 }
@@ -87,33 +76,7 @@ impl ImageVersion {
         let date = stamp.get(..8).filter(|_| matches!(stamp.len(), 8 | 10))?;
         // The stamp is padded to 12 digits: with 8 digits 4.10 would be read as 4.1.
         let version = Self::parse(&format!("{front}.{date}0000-0"));
-        (version.scheme == Scheme::Legacy).then(|| Self { text: text.to_owned(), time: None, build: None, ..version })
-    }
-
-    /// The string as it was read, made printable.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    pub fn scheme(&self) -> Scheme {
-        self.scheme
-    }
-
-    pub fn rhel(&self) -> Option<RhelVersion> {
-        self.rhel
-    }
-
-    /// The OCP release in the string; the OKD release for legacy SCOS.
-    pub fn ocp(&self) -> Option<OcpMinor> {
-        self.ocp
-    }
-
-    pub fn build_date(&self) -> Option<BuildDate> {
-        self.date
-    }
-
-    pub fn build_number(&self) -> Option<u32> {
-        self.build
+        (version.scheme == Scheme::Legacy).then(|| Self { text: text.to_owned(), time: None, build_number: None, ..version })
     }
 
     pub fn is_known(&self) -> bool {
@@ -151,21 +114,8 @@ pub fn compare_rhel(a: RhelVersion, b: RhelVersion) -> Option<Ordering> {
 /// Images of the same day are equal, because the stamps of one build differ by minutes between architectures. `None` where either side
 /// says too little.
 pub fn compare_images(a: &ImageVersion, b: &ImageVersion) -> Option<Ordering> {
-    match compare_rhel(a.rhel()?, b.rhel()?)? {
-        Ordering::Equal => Some(a.build_date()?.cmp(&b.build_date()?)),
+    match compare_rhel(a.rhel?, b.rhel?)? {
+        Ordering::Equal => Some(a.build_date.as_ref()?.cmp(b.build_date.as_ref()?)),
         decided => Some(decided),
-    }
-}
-
-impl Ord for ImageVersion {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let key = |v: &Self| (v.rhel, v.date, v.time, v.build, v.scheme);
-        key(self).cmp(&key(other)).then_with(|| self.text.cmp(&other.text))
-    }
-}
-
-impl PartialOrd for ImageVersion {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
     }
 }

@@ -52,10 +52,10 @@ fn the_policy_of_init_refuses_what_cannot_boot_and_nothing_that_the_peer_allows(
         let version = ImageVersion::parse(&image);
         let outcome = |release, policy: &Policy| decide(&node(&image, release, policy.clone())).verdict;
         for release in ["4.21.3", "4.22.0", "4.23.1", "5.0.0", "5.4.2", "6.0.0"] {
-            let of_rhel_8 = version.rhel().is_some_and(|rhel| rhel.major < 9);
+            let of_rhel_8 = version.rhel.is_some_and(|rhel| rhel.major < 9);
             assert_eq!(
                 outcome(release, &starter) == Outcome::Refused,
-                of_rhel_8 || version.ocp().is_some_and(|ocp| ocp.minor < 13),
+                of_rhel_8 || version.ocp.is_some_and(|ocp| ocp.minor < 13),
                 "{image}"
             );
             assert!(release == "4.21.3" || !of_rhel_8 || outcome(release, &lowered) == Outcome::Refused, "{image} {release}");

@@ -63,7 +63,7 @@ fn every_field_is_read() {
     assert_eq!(second.pools.as_deref(), Some(&["worker".to_owned()][..]));
     // 4.16 and 4.16.0 mean the same.
     assert_eq!(second.minimum_ocp.as_ref().map(|s| matches!(s, Setting::Known(m) if m.to_string() == "4.16.0")), Some(true));
-    assert!(matches!(&second.minimum_rhcos, Some(Setting::Known(RhcosBound::Image(i))) if i.text() == "418.94.202511191518-0"));
+    assert!(matches!(&second.minimum_rhcos, Some(Setting::Known(RhcosBound::Image(i))) if i.text == "418.94.202511191518-0"));
     assert_eq!(second.maximum_releases_behind, Some(Setting::Known(8)));
     assert_eq!(second.rhel_majors, Some(Setting::Known(vec![9])));
     let Some(Setting::Known(denied)) = &second.denied_versions else { panic!("{second:?}") };

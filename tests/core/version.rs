@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 /// Scheme, OCP, RHEL, date and build as the list writes them.
 fn row(version: &ImageVersion) -> [String; 5] {
-    let scheme = match version.scheme() {
+    let scheme = match version.scheme {
         Scheme::Legacy => "legacy",
         Scheme::RhelVersioned => "rhel",
         Scheme::Fcos => "fcos",
@@ -18,8 +18,8 @@ fn row(version: &ImageVersion) -> [String; 5] {
     fn or_empty<T: ToString>(value: Option<T>) -> String {
         value.map(|value| value.to_string()).unwrap_or_default()
     }
-    let (ocp, rhel) = (or_empty(version.ocp()), or_empty(version.rhel()));
-    [scheme.to_owned(), ocp, rhel, or_empty(version.build_date()), or_empty(version.build_number())]
+    let (ocp, rhel) = (or_empty(version.ocp), or_empty(version.rhel));
+    [scheme.to_owned(), ocp, rhel, or_empty(version.build_date.as_ref()), or_empty(version.build_number)]
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn each_scheme_says_what_its_table_says() {
 
 #[test]
 fn minor_nought_is_taken_at_its_word_only_on_rhel_and_only_where_it_is_one() {
-    let on_rhel = |text: &str| ImageVersion::parse(text).on_rhel().rhel().map(|rhel| rhel.to_string());
+    let on_rhel = |text: &str| ImageVersion::parse(text).on_rhel().rhel.map(|rhel| rhel.to_string());
     assert_eq!(on_rhel("9.0.20251023-0").as_deref(), Some("9.0"));
     assert_eq!(on_rhel("10.0.20250628-0").as_deref(), Some("10.0"));
     assert_eq!(on_rhel("9.6.20250523-0").as_deref(), Some("9.6"));
@@ -125,8 +125,8 @@ fn what_is_no_version_is_an_answer() {
         "418.94.202511191518-0\u{1b}[2J",
     ] {
         let version = ImageVersion::parse(text);
-        assert_eq!(version.scheme(), Scheme::Unknown, "{text:?}");
-        assert_eq!((version.rhel(), version.ocp(), version.build_date(), version.build_number()), (None, None, None, None), "{text:?}");
+        assert_eq!(version.scheme, Scheme::Unknown, "{text:?}");
+        assert_eq!((version.rhel, version.ocp, version.build_date.clone(), version.build_number), (None, None, None, None), "{text:?}");
         assert!(!version.is_known());
     }
 }
@@ -134,9 +134,9 @@ fn what_is_no_version_is_an_answer() {
 #[test]
 fn hostile_strings_are_kept_short_and_printable() {
     let long = ImageVersion::parse(&"9".repeat(1 << 20));
-    assert_eq!(long.text().len(), 67);
+    assert_eq!(long.text.len(), 67);
     let odd = ImageVersion::parse("a\u{1b}[31m\n\\S\u{202e}é");
-    assert_eq!(odd.text(), "a\\u{1b}[31m\\n\\\\S\\u{202e}\\u{e9}");
+    assert_eq!(odd.text, "a\\u{1b}[31m\\n\\\\S\\u{202e}\\u{e9}");
     let (exit, out, err) = run(&["inspect", "a\u{1b}[2J\nb\\S", "9.6.20250523-0", ""]);
     assert_eq!((exit, err.as_str()), (0, ""));
     assert_eq!(
@@ -236,16 +236,16 @@ proptest! {
     ) {
         let version = ImageVersion::parse(&built.text);
         prop_assert_eq!(version.to_string(), built.text);
-        prop_assert_eq!(version.scheme(), scheme);
-        prop_assert_eq!((version.ocp(), version.rhel()), (built.ocp, built.rhel));
-        prop_assert_eq!(version.build_date().map(|date| date.to_string()), Some(built.date));
-        prop_assert_eq!(version.build_number(), Some(built.build));
+        prop_assert_eq!(version.scheme, scheme);
+        prop_assert_eq!((version.ocp, version.rhel), (built.ocp, built.rhel));
+        prop_assert_eq!(version.build_date.map(|date| date.to_string()), Some(built.date));
+        prop_assert_eq!(version.build_number, Some(built.build));
     }
 
     #[test]
     fn any_text_is_printable_afterwards(text in any::<String>()) {
         let version = ImageVersion::parse(&text);
-        prop_assert!(version.text().bytes().all(|b| (b' '..=b'~').contains(&b)));
+        prop_assert!(version.text.bytes().all(|b| (b' '..=b'~').contains(&b)));
     }
 
     #[test]
@@ -261,10 +261,10 @@ proptest! {
     #[test]
     fn the_order_agrees_with_rhel_and_then_with_the_date(a in a_version(), b in a_version()) {
         let [a, b] = [a, b].map(|text| ImageVersion::parse(&text));
-        if let (Some(rhel_a), Some(rhel_b)) = (a.rhel(), b.rhel()) {
+        if let (Some(rhel_a), Some(rhel_b)) = (a.rhel, b.rhel) {
             match compare_rhel(rhel_a, rhel_b) {
                 Some(Ordering::Equal) => {
-                    let dates = a.build_date().cmp(&b.build_date());
+                    let dates = a.build_date.cmp(&b.build_date);
                     prop_assert_eq!(compare_images(&a, &b), Some(dates));
                     if dates != Ordering::Equal {
                         prop_assert_eq!(a.cmp(&b), dates);

@@ -33,7 +33,7 @@ fn what_the_oldest_agent_kept_is_read() {
     assert!(verdict.blocks() && verdict.gate.as_ref().is_some_and(|gate| gate.held));
     assert_eq!((verdict.reason, verdict.deployment.stage), (Reason::BelowMinimumOcpVersion, Stage::FirstBoot));
     let record = Record::load(&node.root).unwrap().unwrap();
-    assert_eq!(record.image().unwrap().text(), "412.86.202303211731-0");
+    assert_eq!(record.image().unwrap().text, "412.86.202303211731-0");
     let state = Deliveries::load(&node.root).unwrap();
     let report = state.known_report("worker-3-a17216e094f6e4ff").unwrap();
     assert_eq!(report.uid.as_deref(), Some("7c1f6b1e-8f0a-4d5e-9d55-0a1b2c3d4e5f"));

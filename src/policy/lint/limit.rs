@@ -210,7 +210,7 @@ fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: 
             (format!("{what}: the rule is not evaluated"), help)
         }),
         Some(RhcosBound::Image(image)) => {
-            if let Some(RhelVersion { major, minor: None }) = image.rhel() {
+            if let Some(RhelVersion { major, minor: None }) = image.rhel {
                 let message = format!("{image} does not say its RHEL minor: images of RHEL {major} cannot be compared with it");
                 lint.warning(at, "NoEffect", message, format!("write RHEL major.minor, such as \"{major}.2\""));
             }
@@ -283,7 +283,7 @@ fn majors_in_bounds(lint: &mut Lint, at: &Located<'_>, majors: &[u16], minimum: 
 fn rhel(bound: &RhcosBound) -> Option<RhelVersion> {
     match bound {
         RhcosBound::Rhel(rhel) => Some(*rhel),
-        RhcosBound::Image(image) => image.rhel(),
+        RhcosBound::Image(image) => image.rhel,
     }
 }
 
