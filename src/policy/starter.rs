@@ -11,6 +11,9 @@ pub const STARTER: &str = include_str!("init.json");
 /// The JSON Schema (2020-12) of a policy. It allows fields and words of other releases; `lint` is stricter.
 pub const SCHEMA: &str = include_str!("schema.json");
 
+/// The beginning of the reference.
+const REFERENCE: &str = include_str!("reference.md");
+
 /// The part of the schema that the reference is made of.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -46,21 +49,6 @@ pub fn reference() -> Result<String, serde_json::Error> {
     }
     Ok(out)
 }
-
-const REFERENCE: &str = "\
-# The boot image skew policy
-
-`policy.json` beside this page is a BootImageSkewPolicy. It says which boot images the nodes of a cluster may be installed from.
-
-1. Edit it; every field is listed below.
-2. `skewguard policy lint policy.json` finds what is wrong with it.
-3. `skewguard check --policy policy.json --aleph FILE` tries it on a boot image.
-4. `skewguard render machineconfig` makes the MachineConfig that delivers it to the nodes of a pool.
-5. In mode `Warn` nothing is refused. Read what the nodes report, then set `Enforce`.
-
-For every node one entry of `limits` is used, among those for its pool: the one for exactly its release x.y.z; else for its x.y; else for the
-nearest lower x.y; else one without `release`. Where several are equally close, one that names the pool is used, then the first.
-";
 
 #[cfg(test)]
 mod tests {
