@@ -32,13 +32,9 @@ impl<'a> Located<'a> {
         Self { text: self.text, raw: raw.get(), path }
     }
 
-    /// Its offset in the text, in bytes.
-    pub(super) fn offset(&self) -> usize {
-        (self.raw.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
-    }
-
+    /// Where it begins.
     pub(super) fn line_and_column(&self) -> (usize, usize) {
-        line_and_column(self.text, self.offset())
+        line_and_column(self.text, (self.raw.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize))
     }
 
     /// The value, shortened and printable. Numbers are shown as written: 4.20 must not become 4.2.
@@ -59,6 +55,7 @@ impl<'a> Located<'a> {
         self.read()
     }
 
+    /// Lazily, because a hostile list has as many places as bytes.
     pub(super) fn items(&self) -> Option<impl ExactSizeIterator<Item = Located<'a>> + use<'a>> {
         let items: Vec<&'a RawValue> = serde_json::from_str(self.raw).ok()?;
         let array = self.clone();
@@ -81,7 +78,8 @@ impl<'a> Located<'a> {
     }
 }
 
-/// An object, split into fields. Of a field that is given twice the first counts. A field that is null counts as absent.
+/// An object, split into fields. Keys are kept as they are written, and get a place only when they are asked for: a hostile object has as
+/// many of them as bytes. Of a field that is given twice the first counts. A field that is null counts as absent.
 pub(super) struct Object<'a> {
     pub(super) at: Located<'a>,
     pub(super) names: &'static [&'static str],
@@ -145,7 +143,7 @@ impl<'a> Object<'a> {
 pub(super) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.rsplit_once('\n').map_or(before, |(_, line)| line);
-    (before.bytes().filter(|b| *b == b'\n').count() + 1, line.chars().count() + 1)
+    (before.matches('\n').count() + 1, line.chars().count() + 1)
 }
 
 /// Keys and values in the order of the text. A map would keep one of each key.
@@ -181,7 +179,7 @@ mod tests {
         let a = object.get("a").unwrap();
         let [one, two] = &a.items().unwrap().collect::<Vec<_>>()[..] else { panic!() };
         let inner = two.object(&["b", "c"]).unwrap();
-        let at = |place: &Located<'_>| (line_and_column(text, place.offset()), place.path.clone());
+        let at = |place: &Located<'_>| (place.line_and_column(), place.path.clone());
         let all = |keys: &mut dyn Iterator<Item = Located<'_>>| keys.map(|key| at(&key)).collect::<Vec<_>>();
         assert_eq!(all(&mut inner.twice()), [((2, 26), "a[1].b".to_owned())]);
         assert_eq!(all(&mut inner.unknown()), [((2, 48), "a[1].d".to_owned())]);
@@ -199,7 +197,7 @@ mod tests {
     fn another_type_is_no_object_and_no_array() {
         let whole = Located::whole(b" \"x\"").unwrap();
         assert!(whole.object(&[]).is_err() && whole.items().is_none());
-        assert_eq!(whole.offset(), 1);
+        assert_eq!(whole.line_and_column(), (1, 2));
     }
 
     #[test]

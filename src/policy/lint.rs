@@ -82,7 +82,10 @@ pub fn lint(bytes: &[u8]) -> LintReport {
         Ok(whole) => {
             let mut lint = Lint::default();
             whole::policy(&mut lint, &whole);
-            lint.done(text)
+            let mut report = lint.report;
+            report.findings.sort_by_key(|finding| (finding.line, finding.column, finding.severity));
+            report.findings.truncate(MAX_MISTAKES);
+            report
         }
         Err(error) => {
             // Without " at line L column C", because the finding has both as numbers.
@@ -118,64 +121,54 @@ fn whole_file(mistake: &'static str, (line, column): (usize, usize), message: St
     LintReport { findings: vec![finding], errors: 1, warnings: 0 }
 }
 
-/// What was found so far.
+/// What is known so far.
 #[derive(Default)]
 struct Lint {
-    /// Each with its offset; `done` turns that into line and column.
-    found: Vec<(usize, LintFinding)>,
-    errors: usize,
-    warnings: usize,
+    report: LintReport,
     /// `onUndetermined` is `Refuse`.
     refuses_undetermined: bool,
 }
 
 impl Lint {
     fn error(&mut self, at: &Located<'_>, mistake: &'static str, message: impl Into<String>, help: impl Into<String>) {
-        self.errors += 1;
+        self.report.errors += 1;
         self.add(Severity::Error, at, mistake, message.into(), help.into());
     }
 
     fn warning(&mut self, at: &Located<'_>, mistake: &'static str, message: impl Into<String>, help: impl Into<String>) {
-        self.warnings += 1;
+        self.report.warnings += 1;
         self.add(Severity::Warning, at, mistake, message.into(), help.into());
     }
 
-    fn wrong_type(&mut self, at: &Located<'_>, want: &str, help: impl Into<String>) {
-        self.error(at, "WrongType", format!("must be {want}, not {}", at.shown()), help);
+    /// Passes on the value at `at`. If that is `None`, reports that it has another type than `want`.
+    fn typed<T>(&mut self, at: &Located<'_>, value: Option<T>, want: &str, help: impl Into<String>) -> Option<T> {
+        if value.is_none() {
+            self.error(at, "WrongType", format!("must be {want}, not {}", at.shown()), help);
+        }
+        value
     }
 
-    /// Checks the names of an object's fields: all known, none given twice. Returns the fields that misspelt names were meant to be, so
-    /// that they are not reported as missing, too.
-    fn fields(&mut self, object: &Object<'_>) -> Vec<&'static str> {
+    /// Splits an object into its fields, and checks their names: all known, none given twice. Also returns the fields that misspelt names
+    /// were meant to be, so that they are not reported as missing, too.
+    fn object<'a>(&mut self, at: &Located<'a>, names: &'static [&'static str], help: &str) -> Option<(Object<'a>, Vec<&'static str>)> {
+        let object = self.typed(at, at.object(names).ok(), "an object", help)?;
         let mut seen = BTreeSet::new();
-        let meant = object
-            .unknown()
-            .filter(|key| seen.insert(key.string()))
-            .filter_map(|key| wording::unknown_field(self, &key, object.names))
-            .collect();
+        let unknown = object.unknown().filter(|key| seen.insert(key.string()));
+        let meant = unknown.filter_map(|key| wording::unknown_field(self, &key, names)).collect();
         for key in object.twice() {
             self.error(&key, "DuplicateField", "is given twice", "keep the one that is meant; a node uses neither");
         }
         for key in object.nulls() {
             self.warning(&key, "NullField", "is null, which counts as absent", "leave it out");
         }
-        meant
+        Some((object, meant))
     }
 
     fn add(&mut self, severity: Severity, at: &Located<'_>, mistake: &'static str, message: String, help: String) {
         // Keeps more than are shown, because checks do not run in the order of the file and the first in the file are shown.
-        if self.found.len() < 10 * MAX_MISTAKES {
-            self.found.push((at.offset(), LintFinding { severity, mistake, path: at.path.clone(), line: 0, column: 0, message, help }));
+        if self.report.findings.len() < 10 * MAX_MISTAKES {
+            let (line, column) = at.line_and_column();
+            self.report.findings.push(LintFinding { severity, mistake, path: at.path.clone(), line, column, message, help });
         }
-    }
-
-    fn done(mut self, text: &str) -> LintReport {
-        self.found.sort_by_key(|(offset, finding)| (*offset, finding.severity));
-        self.found.truncate(MAX_MISTAKES);
-        let findings = self.found.into_iter().map(|(offset, mut finding)| {
-            (finding.line, finding.column) = line_and_column(text, offset);
-            finding
-        });
-        LintReport { findings: findings.collect(), errors: self.errors, warnings: self.warnings }
     }
 }

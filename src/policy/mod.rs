@@ -12,7 +12,7 @@ mod starter;
 pub use choose::choose;
 #[cfg(feature = "author")]
 pub use lint::{LintFinding, LintReport, Severity, lint};
-pub use parse::{PolicyError, parse};
+pub use parse::parse;
 #[cfg(feature = "author")]
 pub use starter::{SCHEMA, STARTER, reference};
 
@@ -54,15 +54,6 @@ pub enum OnUndetermined {
     Refuse,
 }
 
-/// The setting of a rule. One whose shape this release does not know is never evaluated.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Setting<T> {
-    /// The setting is understood.
-    Known(T),
-    /// It is not; this is its JSON, made printable.
-    Unknown(String),
-}
-
 /// `release` of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LimitRelease {
@@ -98,6 +89,9 @@ pub struct DeniedVersion {
     /// Why, for the console. Printable.
     pub reason: Option<String>,
 }
+
+/// The setting of a rule. If this release does not know its shape, it is never evaluated, and the error is its JSON, made printable.
+pub type Setting<T> = Result<T, String>;
 
 /// A limit: which nodes it is for, and the rules for their boot images. A rule that is `None` is not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -8,34 +8,20 @@ use crate::{API_VERSION, text};
 /// At most this many warnings are kept: they go into the verdict, the journal and the report.
 const MAX_WARNINGS: usize = 24;
 
-/// Why a policy is not valid. Printable.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct PolicyError(String);
-
-impl From<serde_json::Error> for PolicyError {
-    fn from(error: serde_json::Error) -> Self {
-        Self(text::printable(&error.to_string()))
-    }
-}
-
 /// Reads a policy.
 ///
 /// Unknown fields and modes, and limits and rules of unknown shape, become warnings of the policy.
 ///
 /// # Errors
-/// It is not a JSON object, a required field is missing or has the wrong type, or API group or kind are others. A policy for another
+/// Printable. It is not a JSON object, a required field is missing or has the wrong type, or API group or kind are others. A policy for another
 /// version of our group may lack `mode` and `limits`.
-pub fn parse(bytes: &[u8]) -> Result<Policy, PolicyError> {
-    let policy = Located::whole(bytes)?.object(POLICY)?;
-    if let Some(twice) = policy.twice().next() {
-        let (line, column) = twice.line_and_column();
-        return Err(PolicyError(format!("duplicate field `{}` at line {line} column {column}", twice.path)));
-    }
+pub fn parse(bytes: &[u8]) -> Result<Policy, String> {
+    let whole = Located::whole(bytes).map_err(|error| error.to_string());
+    let policy = whole.and_then(|whole| object(&whole, POLICY)).map_err(|why| text::printable(&why))?;
     // First, so that another kind of object is not called a policy with missing fields.
     let api_version = required(&policy, "apiVersion", "a string", Located::string)?;
     let not_a_policy = |field: &str, found: &str, wanted: &str| {
-        Err(PolicyError(format!("{field} is {:?}; this is a policy only if it is {wanted:?}", text::printable(found))))
+        Err(format!("{field} is {:?}; this is a policy only if it is {wanted:?}", text::printable(found)))
     };
     if !is_our_group(&api_version) {
         return not_a_policy("apiVersion", &api_version, API_VERSION);
@@ -57,7 +43,7 @@ pub fn parse(bytes: &[u8]) -> Result<Policy, PolicyError> {
     };
     // All or none: if some were left out, nodes would be judged by the limits of others.
     if let Some(found) = limits.as_ref().map(ExactSizeIterator::len).filter(|found| *found > MAX_LIMITS) {
-        return Err(PolicyError(format!("there are {found} limits; at most {MAX_LIMITS} are read")));
+        return Err(format!("there are {found} limits; at most {MAX_LIMITS} are read"));
     }
     let mode_text = match policy.get("mode") {
         Some(at) => at.string().map_or_else(|| at.shown(), |word| text::printable_up_to(&word, 60)),
@@ -73,42 +59,45 @@ pub fn parse(bytes: &[u8]) -> Result<Policy, PolicyError> {
             Mode::Warn
         }
     };
-    let on_undetermined = match policy.get("onUndetermined").map(|at| (at.string(), at)) {
-        Some((Some(word), _)) if word == "Refuse" => OnUndetermined::Refuse,
-        Some((word, at)) if word.as_deref() != Some("Proceed") => {
-            warnings.add(format!("unknown onUndetermined {} acts as \"Proceed\"", at.shown()));
-            OnUndetermined::Proceed
+    let mut on_undetermined = OnUndetermined::Proceed;
+    if let Some(at) = policy.get("onUndetermined") {
+        match at.string().as_deref() {
+            Some("Proceed") => {}
+            Some("Refuse") => on_undetermined = OnUndetermined::Refuse,
+            _ => warnings.add(format!("unknown onUndetermined {} acts as \"Proceed\"", at.shown())),
         }
-        _ => OnUndetermined::Proceed,
-    };
+    }
     warnings.unknown_fields(&policy);
     // A mistake in `help` must not invalidate the policy.
     let help = policy.field("help", |at| object(at, HELP).ok());
-    let help = help.and_then(|help| warnings.understood(help, "it is not shown"));
+    let help = help.and_then(|help| warnings.understood(help, "it is not shown").ok());
     if let Some(help) = &help {
         warnings.unknown_fields(help);
     }
-    let mut line =
-        |name| warnings.understood(help.as_ref()?.field(name, Located::string)?, "it is not shown").map(|line| text::printable(&line));
+    let mut line = |name| {
+        let line = warnings.understood(help.as_ref()?.field(name, Located::string)?, "it is not shown");
+        line.ok().map(|line| text::printable(&line))
+    };
     let (help_text, help_url) = (line("text"), line("url"));
     let limits = limits.into_iter().flatten().filter_map(|at| limit(&at, &mut warnings)).collect();
     Ok(Policy { mode, mode_text, on_undetermined, limits, help_text, help_url, other_version, warnings: warnings.done() })
 }
 
-fn missing(field: &str) -> PolicyError {
-    PolicyError(format!("the required field {field} is missing"))
+fn missing(field: &str) -> String {
+    format!("the required field {field} is missing")
 }
 
-fn required<'a, T>(object: &Object<'a>, name: &str, want: &str, read: impl FnOnce(&Located<'a>) -> Option<T>) -> Result<T, PolicyError> {
+fn required<'a, T>(object: &Object<'a>, name: &str, want: &str, read: impl FnOnce(&Located<'a>) -> Option<T>) -> Result<T, String> {
     let Field { at, value } = object.field(name, read).ok_or_else(|| missing(name))?;
-    value.ok_or_else(|| PolicyError(format!("{name} must be {want}, not {}", at.shown())))
+    value.ok_or_else(|| format!("{name} must be {want}, not {}", at.shown()))
 }
 
 /// Splits an object into its fields. One with a field given twice is not understood.
 fn object<'a>(at: &Located<'a>, names: &'static [&'static str]) -> Result<Object<'a>, String> {
     let object = at.object(names).map_err(|error| error.to_string())?;
-    let twice = object.twice().next();
-    twice.map_or(Ok(object), |key| Err(format!("duplicate field `{}`", key.string().unwrap_or_default())))
+    let Some(key) = object.twice().next() else { return Ok(object) };
+    let (line, column) = key.line_and_column();
+    Err(format!("duplicate field `{}` at line {line} column {column}", key.string().unwrap_or_default()))
 }
 
 /// Reads one limit; `None` where it is unclear which nodes it is for, because it must then not be applied to any.
@@ -123,8 +112,10 @@ fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Option<Limit> {
         }
     };
     warnings.unknown_fields(&limit);
-    let release = selector(limit.word("release", limit_release), warnings)?;
-    let pools = selector(limit.field("pools", Located::read::<Vec<String>>), warnings)?;
+    let release = limit.word("release", limit_release).map(|field| warnings.understood(field, "the limit is not used"));
+    let release = release.transpose().ok()?;
+    let pools = limit.field("pools", Located::read::<Vec<String>>).map(|field| warnings.understood(field, "the limit is not used"));
+    let pools = pools.transpose().ok()?;
     Some(Limit {
         release,
         pools: pools.map(|pools| pools.iter().map(|pool| text::printable(pool)).collect()),
@@ -134,46 +125,38 @@ fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Option<Limit> {
         maximum_releases_behind: setting(limit.field("maximumReleasesBehind", Located::read), warnings),
         // An empty list would refuse every image, which nobody means.
         rhel_majors: setting(limit.field("rhelMajors", |at| at.read().filter(|majors: &Vec<u16>| !majors.is_empty())), warnings),
-        denied_versions: setting(limit.field("deniedVersions", Located::items), warnings).map(|setting| match setting {
-            Setting::Known(entries) => Setting::Known(denied(entries, warnings)),
-            Setting::Unknown(shape) => Setting::Unknown(shape),
-        }),
+        denied_versions: setting(limit.field("deniedVersions", Located::items), warnings)
+            .map(|list| list.map(|entries| denied(entries, warnings))),
     })
 }
 
-/// `release` or `pools` of a limit: `Some(None)` where it is absent, `None` where it is not understood.
-#[allow(clippy::option_option)]
-fn selector<T>(field: Option<Field<'_, T>>, warnings: &mut Warnings) -> Option<Option<T>> {
-    field.map_or(Some(None), |field| warnings.understood(field, "the limit is not used").map(Some))
-}
-
 fn setting<T>(field: Option<Field<'_, T>>, warnings: &mut Warnings) -> Option<Setting<T>> {
-    let field = field?;
-    let shape = if field.value.is_none() { field.at.shown() } else { String::new() };
-    Some(warnings.understood(field, "the rule is not evaluated").map_or(Setting::Unknown(shape), Setting::Known))
+    Some(warnings.understood(field?, "the rule is not evaluated"))
 }
 
 fn denied<'a>(items: impl Iterator<Item = Located<'a>>, warnings: &mut Warnings) -> DeniedVersions {
     let mut denied = DeniedVersions::default();
     for at in items {
-        let read = |entry: &Object<'_>| {
-            let reason = match entry.field("reason", Located::string) {
-                Some(reason) => Some(text::printable(&reason.value?)),
-                None => None,
-            };
-            Some(DeniedVersion { version: text::printable(&entry.get("version")?.string()?), reason })
-        };
         let entry = object(&at, DENIED).ok();
-        let value = entry.as_ref().and_then(read);
+        let value = entry.as_ref().and_then(denied_version);
         if let (Some(entry), Some(_)) = (&entry, &value) {
             warnings.unknown_fields(entry);
         }
         match warnings.understood(Field { at, value }, "it denies nothing") {
-            Some(entry) => denied.entries.push(entry),
-            None => denied.not_understood += 1,
+            Ok(entry) => denied.entries.push(entry),
+            Err(_) => denied.not_understood += 1,
         }
     }
     denied
+}
+
+fn denied_version(entry: &Object<'_>) -> Option<DeniedVersion> {
+    let line = |at: Located<'_>| at.string().map(|line| text::printable(&line));
+    let reason = match entry.get("reason") {
+        Some(at) => Some(line(at)?),
+        None => None,
+    };
+    Some(DeniedVersion { version: line(entry.get("version")?)?, reason })
 }
 
 #[derive(Default)]
@@ -191,12 +174,13 @@ impl Warnings {
         }
     }
 
-    /// The value of a field. Where it is not understood a warning says so, with the consequence `then`.
-    fn understood<T>(&mut self, Field { at, value }: Field<'_, T>, then: &str) -> Option<T> {
-        if value.is_none() {
-            self.add(format!("{} is not understood ({}); {then}", at.path, at.shown()));
-        }
-        value
+    /// The value of a field. If it is not understood a warning says so, with the consequence `then`, and the error is what it is instead.
+    fn understood<T>(&mut self, Field { at, value }: Field<'_, T>, then: &str) -> Result<T, String> {
+        value.ok_or_else(|| {
+            let shown = at.shown();
+            self.add(format!("{} is not understood ({shown}); {then}", at.path));
+            shown
+        })
     }
 
     fn unknown_fields(&mut self, object: &Object<'_>) {

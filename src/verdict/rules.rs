@@ -72,9 +72,9 @@ fn rule<T>(
     apply: impl FnOnce(&T, &ImageVersion) -> Answer,
 ) -> Option<Finding> {
     let (want, Answer { result, have, message }) = match (setting.as_ref()?, subject.version) {
-        (Setting::Unknown(shape), _) => (shape.clone(), Answer::open(None, "the rule's shape is not known to this version of skewguard")),
-        (Setting::Known(known), None) => (want(known), Answer::open(None, format!("the {} is unknown", subject.name()))),
-        (Setting::Known(known), Some(image)) => (want(known), apply(known, image)),
+        (Err(shape), _) => (shape.clone(), Answer::open(None, "the rule's shape is not known to this version of skewguard")),
+        (Ok(known), None) => (want(known), Answer::open(None, format!("the {} is unknown", subject.name()))),
+        (Ok(known), Some(image)) => (want(known), apply(known, image)),
     };
     let message = if result == RuleResult::NotEvaluated { message } else { format!("{} {message}", subject.name()) };
     // Lists in a policy can be long; a verdict stays short.

@@ -1,7 +1,7 @@
 //! What `docs/policy.md` says is so: its examples are clean, and its tables are what the code does.
 
 use crate::{image_versions, node};
-use skewguard::policy::{DeniedVersions, Limit, Policy, STARTER, Setting, choose, lint, parse};
+use skewguard::policy::{DeniedVersions, Limit, Policy, STARTER, choose, lint, parse};
 use skewguard::verdict::{Outcome, decide};
 use skewguard::version::ImageVersion;
 
@@ -47,7 +47,7 @@ fn the_smallest_policy_is_that_of_init_with_its_first_limit_alone() {
 fn the_policy_of_init_refuses_what_cannot_boot_and_nothing_that_the_peer_allows() {
     let starter = parse(STARTER.as_bytes()).unwrap();
     let mut lowered = starter.clone();
-    lowered.limits[0] = Limit { denied_versions: Some(Setting::Known(DeniedVersions::default())), ..Limit::default() };
+    lowered.limits[0] = Limit { denied_versions: Some(Ok(DeniedVersions::default())), ..Limit::default() };
     for image in image_versions() {
         let version = ImageVersion::parse(&image);
         let outcome = |release, policy: &Policy| decide(&node(&image, release, policy.clone())).verdict;

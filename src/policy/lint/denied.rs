@@ -3,7 +3,7 @@
 use super::Lint;
 use super::wording::plain_text;
 use crate::policy::fields::DENIED;
-use crate::policy::json::{Field, Located};
+use crate::policy::json::Located;
 use crate::version::ImageVersion;
 use std::collections::HashSet;
 
@@ -11,21 +11,15 @@ use std::collections::HashSet;
 const LONGEST: usize = 40;
 
 /// Checks the list. `alone`: it is the only rule of its limit.
-pub(super) fn list<'a>(lint: &mut Lint, field: Field<'a, impl ExactSizeIterator<Item = Located<'a>>>, alone: bool) {
+pub(super) fn list(lint: &mut Lint, at: &Located<'_>, alone: bool) {
     const ENTRY: &str = "{ \"version\": \"...\", \"reason\": \"...\" }";
-    let Some(items) = field.value else {
-        return lint.wrong_type(&field.at, "an array of objects", format!("write [ {ENTRY} ]"));
-    };
+    let Some(items) = lint.typed(at, at.items(), "an array of objects", format!("write [ {ENTRY} ]")) else { return };
     if items.len() == 0 && !alone {
-        lint.warning(&field.at, "NoEffect", "is empty: it denies nothing", "remove it");
+        lint.warning(at, "NoEffect", "is empty: it denies nothing", "remove it");
     }
     let mut seen = HashSet::new();
     for item in items {
-        let Ok(entry) = item.object(DENIED) else {
-            lint.wrong_type(&item, "an object", format!("write {ENTRY}"));
-            continue;
-        };
-        let meant = lint.fields(&entry);
+        let Some((entry, meant)) = lint.object(&item, DENIED, &format!("write {ENTRY}")) else { continue };
         if let Some(reason) = entry.get("reason") {
             plain_text(lint, &reason);
         }
@@ -36,10 +30,7 @@ pub(super) fn list<'a>(lint: &mut Lint, field: Field<'a, impl ExactSizeIterator<
             }
             continue;
         };
-        let Some(written) = version.string() else {
-            lint.wrong_type(&version, "a string", "put it in double quotes");
-            continue;
-        };
+        let Some(written) = lint.typed(&version, version.string(), "a string", "put it in double quotes") else { continue };
         if denies_some(lint, &version, &written) {
             if is_denied(&seen, &written) {
                 lint.warning(&version, "NoEffect", format!("{} is denied by an entry above", version.shown()), "remove it");
@@ -54,7 +45,7 @@ fn denies_some(lint: &mut Lint, at: &Located<'_>, written: &str) -> bool {
     const HELP: &str = "write a whole version, or its beginning followed by *";
     const ONE_STAR: &str = "matches no version: only one * at the end stands for anything";
     const INSPECT: &str = "`skewguard inspect` decodes versions";
-    let errors = lint.errors;
+    let errors = lint.report.errors;
     let never = |lint: &mut Lint, why: &str, help: &str| lint.error(at, "NeverMatches", format!("{} {why}", at.shown()), help);
     match written.strip_suffix('*') {
         Some("") => {
@@ -77,7 +68,7 @@ fn denies_some(lint: &mut Lint, at: &Located<'_>, written: &str) -> bool {
         }
         _ => {}
     }
-    lint.errors == errors
+    lint.report.errors == errors
 }
 
 /// Whether a version of a known scheme can begin like this: it can if the end of some real version completes it.

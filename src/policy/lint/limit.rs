@@ -32,11 +32,7 @@ pub(super) struct Audience<'a> {
 
 /// Checks one limit; `None` where it is unclear which nodes it is for.
 pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<Audience<'a>> {
-    let Ok(object) = at.object(fields::LIMIT) else {
-        lint.wrong_type(&at, "an object", "write { ... }");
-        return None;
-    };
-    let misspelt = !lint.fields(&object).is_empty();
+    let (object, meant) = lint.object(&at, fields::LIMIT, "write { ... }")?;
     let release = object.word("release", fields::limit_release);
     if let Some(field) = &release {
         self::release(lint, field);
@@ -47,7 +43,7 @@ pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<Audience<'a>
     }
     let for_release = release.as_ref().and_then(|release| release.value);
     let for_pools = pools.as_ref().map(|pools| pools.value.as_ref().map_or(0, Vec::len));
-    rules(lint, &object, misspelt, for_release, for_pools.is_none_or(|pools| pools > 1));
+    rules(lint, &object, !meant.is_empty(), for_release, for_pools.is_none_or(|pools| pools > 1));
     let understood = release.is_none_or(|release| release.value.is_some()) && pools.as_ref().is_none_or(|pools| pools.value.is_some());
     understood.then(|| Audience { limit: at, release: for_release, pools: pools.and_then(|pools| pools.value) })
 }
@@ -80,17 +76,13 @@ fn release(lint: &mut Lint, Field { at, value }: &Field<'_, LimitRelease>) {
 
 fn pools(lint: &mut Lint, at: &Located<'_>) {
     const HELP: &str = "write the names of MachineConfigPools, such as [\"worker\"]; leave it out for any";
-    let Some(items) = at.items() else {
-        return lint.wrong_type(at, "an array of strings", HELP);
-    };
+    let Some(items) = lint.typed(at, at.items(), "an array of strings", HELP) else { return };
     if items.len() == 0 {
         lint.error(at, "NeverMatches", "is empty: the limit is for no node", HELP);
     }
     let mut seen = HashSet::new();
     for item in items {
-        let Some(pool) = item.string() else {
-            return lint.wrong_type(&item, "a string", HELP);
-        };
+        let Some(pool) = lint.typed(&item, item.string(), "a string", HELP) else { return };
         if !seen.insert(pool.clone()) {
             lint.warning(&item, "NoEffect", format!("{} is named twice", item.shown()), "remove it");
         } else {
@@ -133,8 +125,9 @@ fn rules(lint: &mut Lint, object: &Object<'_>, misspelt: bool, release: Option<L
             bound(lint, field, for_ocp);
         }
     }
-    if let Some(Field { at, value: None }) = object.field("maximumReleasesBehind", Located::read::<u16>) {
-        lint.wrong_type(&at, "a whole number from 0 to 65535", "write how many OCP minors an image may be behind, such as 8");
+    if let Some(at) = object.get("maximumReleasesBehind") {
+        const HELP: &str = "write how many OCP minors an image may be behind, such as 8";
+        lint.typed(&at, at.read::<u16>(), "a whole number from 0 to 65535", HELP);
     }
     let understood = |field: &Option<Field<'_, RhcosBound>>| field.as_ref().and_then(|field| field.value.clone());
     let (low, high) = (understood(&minimum), understood(&maximum));
@@ -142,8 +135,8 @@ fn rules(lint: &mut Lint, object: &Object<'_>, misspelt: bool, release: Option<L
         let majors = rhel_majors(lint, &at, several_pools);
         majors_in_bounds(lint, &at, &majors, low.as_ref(), high.as_ref());
     }
-    if let Some(field) = object.field("deniedVersions", Located::items) {
-        denied::list(lint, field, present.len() == 1);
+    if let Some(at) = object.get("deniedVersions") {
+        denied::list(lint, &at, present.len() == 1);
     }
     if let (Some(minimum), Some(maximum), Some(low), Some(high)) = (&minimum, &maximum, &low, &high)
         && compare_bounds(low, high) == Some(Ordering::Greater)
@@ -231,19 +224,13 @@ fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: 
 /// Checks `rhelMajors`; returns those that exist, each once.
 fn rhel_majors(lint: &mut Lint, at: &Located<'_>, several_pools: bool) -> Vec<u16> {
     const HELP: &str = "write the RHEL majors that are allowed, such as [9, 10]";
-    let Some(items) = at.items() else {
-        lint.wrong_type(at, "an array of whole numbers", HELP);
-        return Vec::new();
-    };
+    let Some(items) = lint.typed(at, at.items(), "an array of whole numbers", HELP) else { return Vec::new() };
     if items.len() == 0 {
         lint.error(at, "NeverMatches", "is empty: the rule is not evaluated", "name the majors, or leave it out");
     }
     let mut majors = Vec::new();
     for item in items {
-        let Some(major) = item.read::<u16>() else {
-            lint.wrong_type(&item, "a whole number", HELP);
-            return Vec::new();
-        };
+        let Some(major) = lint.typed(&item, item.read::<u16>(), "a whole number", HELP) else { return Vec::new() };
         if majors.contains(&major) {
             lint.warning(&item, "NoEffect", format!("{major} is named twice"), "remove it");
         } else if !RHEL_MAJORS.contains(&major) {
@@ -300,15 +287,11 @@ fn compare_bounds(minimum: &RhcosBound, maximum: &RhcosBound) -> Option<Ordering
 /// value of another type.
 fn not_a_version(lint: &mut Lint, at: &Located<'_>, form: &str, explain: impl FnOnce(&str) -> (String, String)) {
     let shown = at.shown();
-    match at.string() {
-        Some(written) => {
-            let (what, help) = explain(&written);
-            lint.error(at, "VersionNotUnderstood", format!("{shown} {what}"), help);
-        }
-        // Shown as written, because 4.20 is a number and equal to 4.2.
-        None if shown.starts_with(|c: char| c.is_ascii_digit()) => {
-            lint.wrong_type(at, "a string", format!("put it in quotes: \"{shown}\""));
-        }
-        None => lint.wrong_type(at, "a string", form),
+    // Shown as written, because 4.20 is a number and equal to 4.2.
+    let is_number = shown.starts_with(|c: char| c.is_ascii_digit());
+    let help = if is_number { format!("put it in quotes: \"{shown}\"") } else { form.to_owned() };
+    if let Some(written) = lint.typed(at, at.string(), "a string", help) {
+        let (what, help) = explain(&written);
+        lint.error(at, "VersionNotUnderstood", format!("{shown} {what}"), help);
     }
 }

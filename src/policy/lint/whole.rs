@@ -16,10 +16,7 @@ const CONSOLE_HELP: usize = 120;
 const ADD_LIMITS: &str = "add \"limits\": [ { \"minimumOCPVersion\": \"4.13.0\", \"minimumRHCOSVersion\": \"9.2\" } ]";
 
 pub(super) fn policy(lint: &mut Lint, whole: &Located<'_>) {
-    let Ok(policy) = whole.object(POLICY) else {
-        return lint.wrong_type(whole, "an object", "`skewguard policy init` writes a policy to start from");
-    };
-    let meant = lint.fields(&policy);
+    let Some((policy, meant)) = lint.object(whole, POLICY, "`skewguard policy init` writes a policy to start from") else { return };
     let required = [
         ("apiVersion", format!("add \"apiVersion\": \"{API_VERSION}\"")),
         ("kind", format!("add \"kind\": \"{KIND}\"")),
@@ -36,10 +33,8 @@ pub(super) fn policy(lint: &mut Lint, whole: &Located<'_>) {
     }
     if let Some(at) = policy.get("kind") {
         let help = format!("write \"{KIND}\"");
-        match at.string().as_deref() {
-            Some(KIND) => {}
-            Some(_) => lint.error(&at, "NotAPolicy", format!("the kind of a policy is \"{KIND}\""), help),
-            None => lint.wrong_type(&at, "a string", help),
+        if lint.typed(&at, at.string(), "a string", &help).is_some_and(|kind| kind != KIND) {
+            lint.error(&at, "NotAPolicy", format!("the kind of a policy is \"{KIND}\""), help);
         }
     }
     if let Some(at) = policy.get("mode") {
@@ -58,9 +53,7 @@ pub(super) fn policy(lint: &mut Lint, whole: &Located<'_>) {
 }
 
 fn limits(lint: &mut Lint, at: &Located<'_>) {
-    let Some(items) = at.items() else {
-        return lint.wrong_type(at, "an array", "write [ { ... } ]");
-    };
+    let Some(items) = lint.typed(at, at.items(), "an array", "write [ { ... } ]") else { return };
     if items.len() == 0 {
         return lint.error(at, "NoLimits", "there are no limits: no node is checked", ADD_LIMITS);
     }
@@ -75,9 +68,7 @@ fn limits(lint: &mut Lint, at: &Located<'_>) {
 
 fn api_version(lint: &mut Lint, at: &Located<'_>) {
     let help = format!("write \"{API_VERSION}\"");
-    let Some(written) = at.string() else {
-        return lint.wrong_type(at, "a string", help);
-    };
+    let Some(written) = lint.typed(at, at.string(), "a string", &help) else { return };
     if !crate::policy::is_our_group(&written) {
         lint.error(at, "NotAPolicy", format!("{} is no API version of skewguard", at.shown()), help);
     } else if written != API_VERSION {
@@ -87,10 +78,7 @@ fn api_version(lint: &mut Lint, at: &Located<'_>) {
 }
 
 fn help(lint: &mut Lint, at: &Located<'_>) {
-    let Ok(help) = at.object(HELP) else {
-        return lint.wrong_type(at, "an object", "write { \"text\": \"...\", \"url\": \"https://...\" }");
-    };
-    lint.fields(&help);
+    let Some((help, _)) = lint.object(at, HELP, "write { \"text\": \"...\", \"url\": \"https://...\" }") else { return };
     let lines: Vec<_> = HELP.iter().filter_map(|name| help.get(name)).collect();
     let both: usize = lines.iter().filter_map(|line| Some(line.string()?.chars().count())).sum();
     if both > CONSOLE_HELP {

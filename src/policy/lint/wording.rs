@@ -32,21 +32,16 @@ pub(super) fn unknown_field(lint: &mut Lint, key: &Located<'_>, names: &[&'stati
 /// Checks a value that must be one of `words`. Any other word acts as `acts_as` does.
 pub(super) fn one_of(lint: &mut Lint, value: &Located<'_>, words: &[&'static str], acts_as: &str) {
     let list = format!("write \"{}\"", words.join("\" or \""));
-    match value.string() {
-        Some(word) if words.contains(&word.as_str()) => {}
-        Some(word) => {
-            let help = nearest(&word, words).map_or(list, |meant| format!("did you mean \"{meant}\"?"));
-            lint.error(value, "UnknownValue", format!("{} is unknown; it acts as \"{acts_as}\"", value.shown()), help);
-        }
-        None => lint.wrong_type(value, "a string", list),
+    let word = lint.typed(value, value.string(), "a string", &list);
+    if let Some(word) = word.filter(|word| !words.contains(&word.as_str())) {
+        let help = nearest(&word, words).map_or(list, |meant| format!("did you mean \"{meant}\"?"));
+        lint.error(value, "UnknownValue", format!("{} is unknown; it acts as \"{acts_as}\"", value.shown()), help);
     }
 }
 
 /// Checks text that is shown on a console.
 pub(super) fn plain_text(lint: &mut Lint, value: &Located<'_>) {
-    let Some(written) = value.string() else {
-        return lint.wrong_type(value, "a string", "put it in double quotes");
-    };
+    let Some(written) = lint.typed(value, value.string(), "a string", "put it in double quotes") else { return };
     if written.chars().any(|c| c == '\\' || !matches!(c, ' '..='~')) {
         let shown = text::printable_up_to(&written, 60);
         let message = format!("consoles show plain ASCII only; it will read \"{shown}\"");
