@@ -17,7 +17,7 @@ use skewguard::node::kubeconfig::{Allow, BOOTSTRAP_KUBECONFIG};
 use skewguard::report::carrier::{Carrier, Credentials, Network};
 use skewguard::report::random::chance;
 use skewguard::report::run::{Outside, run};
-use skewguard::report::transport::{Limits, Request, Response, TransportError};
+use skewguard::transport::{Limits, Request, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level, Watcher};
 use skewguard::verdict::Verdict;
 use std::cell::RefCell;

@@ -16,7 +16,7 @@ use crate::report::inventory::NodePatch;
 use crate::report::objects::{BootImageReport, ReportInput};
 use crate::report::situation;
 use crate::report::state::Deliveries;
-use crate::report::transport::{Response, read_curl};
+use crate::transport::{Response, read_curl};
 use crate::verdict::{Action, ClusterKnows, Outcome, OverrideWord, PolicyInput, Verdict, decide};
 use crate::version::{ImageVersion, OcpMinor, Release, compare_images};
 use std::path::PathBuf;

@@ -6,6 +6,7 @@
 pub mod audit;
 mod child;
 pub mod cli;
+mod clock;
 pub mod console;
 #[cfg(any(fuzzing, test))]
 pub mod fuzzing;
@@ -18,6 +19,7 @@ pub mod policy;
 pub mod render;
 pub mod report;
 pub mod text;
+pub mod transport;
 pub mod verdict;
 pub mod version;
 

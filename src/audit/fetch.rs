@@ -1,11 +1,12 @@
-//! Lists of the cluster, page by page, over whatever carries requests.
+//! Reads lists of the cluster from its API server, page by page.
 
 use super::kinds::{list_at, str_at, text_at};
 use super::{Objects, Unread};
 use crate::text::printable;
+use crate::transport::{Request, Response, Transport};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::future::Future;
+use std::fmt::Display;
 use std::time::Duration;
 
 /// Objects of a page.
@@ -91,32 +92,6 @@ pub fn commands() -> String {
     script
 }
 
-/// An answer.
-#[derive(Debug)]
-pub struct Reply {
-    /// HTTP status.
-    pub status: u16,
-    /// `Retry-After`.
-    pub retry_after: Option<Duration>,
-    /// The body.
-    pub body: Vec<u8>,
-}
-
-/// There was none.
-#[derive(Debug)]
-pub struct NoReply {
-    /// Why.
-    pub why: String,
-    /// Whether another attempt may fare better.
-    pub is_passing: bool,
-}
-
-/// What carries requests; from outside.
-pub trait Server {
-    /// Asks for a path with its query.
-    fn get(&self, path: &str) -> impl Future<Output = Result<Reply, NoReply>>;
-}
-
 /// Why a path could not be read.
 enum Trouble {
     /// Nothing serves it: the kind is not installed, or the object is not there.
@@ -133,62 +108,148 @@ enum Trouble {
 ///
 /// # Errors
 /// The server cannot be reached, or does not accept the credentials.
-pub async fn fetch(server: &impl Server, objects: &mut Objects, watch: &mut dyn FnMut(&str, usize)) -> Result<Vec<Unread>, String> {
-    let mut unread = Vec::new();
+pub(crate) async fn fetch(server: &Transport, objects: &mut Objects, watch: &mut dyn FnMut(&str, usize)) -> Result<Vec<Unread>, String> {
+    let mut reading = Reading { server, objects, watch, unread: Vec::new() };
     for resource in RESOURCES {
-        let name = resource.name();
-        let read = read(server, &resource, objects, &mut |count| watch(&name, count)).await;
-        note(read, name, resource.hides_sets, &mut unread)?;
+        let read = reading.resource(&resource).await;
+        reading.note(read, resource.name(), resource.hides_sets)?;
     }
-    if objects.has_cluster_api() {
-        let read = infrastructure(server, objects, watch, &mut unread).await;
-        note(read, INFRASTRUCTURE.to_owned(), false, &mut unread)?;
+    if reading.objects.has_cluster_api() {
+        let read = reading.infrastructure().await;
+        reading.note(read, INFRASTRUCTURE.to_owned(), false)?;
     }
-    Ok(unread)
+    Ok(reading.unread)
 }
 
-fn note(read: Result<(), Trouble>, what: String, hides_sets: bool, unread: &mut Vec<Unread>) -> Result<(), String> {
-    let why = match read {
-        Ok(()) | Err(Trouble::Absent) => return Ok(()),
-        Err(Trouble::Fatal(why)) => return Err(why),
-        Err(Trouble::Said(why)) => why,
-        Err(Trouble::Expired(_)) => "the list expired while it was read: try again".to_owned(),
-    };
-    unread.push(Unread { what, why, hides_sets });
-    Ok(())
+struct Reading<'a> {
+    server: &'a Transport,
+    objects: &'a mut Objects,
+    watch: &'a mut dyn FnMut(&str, usize),
+    unread: Vec<Unread>,
 }
 
-async fn read(server: &impl Server, resource: &Resource, objects: &mut Objects, watch: &mut dyn FnMut(usize)) -> Result<(), Trouble> {
-    let Resource { group, plural, kind, one, .. } = *resource;
-    let version = match resource.version {
-        Some(version) => version.to_owned(),
-        None => versions(server, group).await?.swap_remove(0),
-    };
-    let (api_version, base) = match group {
-        "" => (version.clone(), format!("/api/{version}")),
-        _ => (format!("{group}/{version}"), format!("/apis/{group}/{version}")),
-    };
-    match one {
-        None => pages(server, &format!("{base}/{plural}"), (&api_version, kind), objects, watch).await,
-        Some((namespace, name)) => {
-            let namespace = namespace.map(|namespace| format!("/namespaces/{namespace}")).unwrap_or_default();
-            let body = get(server, &format!("{base}{namespace}/{plural}/{name}")).await?;
-            add(objects, &body, (&api_version, kind)).map(|_| ())
+impl Reading<'_> {
+    /// Notes what could not be read; only what is fatal is an error.
+    fn note(&mut self, read: Result<(), Trouble>, what: String, hides_sets: bool) -> Result<(), String> {
+        let why = match read {
+            Ok(()) | Err(Trouble::Absent) => return Ok(()),
+            Err(Trouble::Fatal(why)) => return Err(why),
+            Err(Trouble::Said(why)) => why,
+            Err(Trouble::Expired(_)) => "the list expired while it was read: try again".to_owned(),
+        };
+        self.unread.push(Unread { what, why, hides_sets });
+        Ok(())
+    }
+
+    async fn resource(&mut self, resource: &Resource) -> Result<(), Trouble> {
+        let Resource { group, plural, kind, one, .. } = *resource;
+        let version = match resource.version {
+            Some(version) => version.to_owned(),
+            None => self.versions(group).await?.swap_remove(0),
+        };
+        let (api_version, base) = match group {
+            "" => (version.clone(), format!("/api/{version}")),
+            _ => (format!("{group}/{version}"), format!("/apis/{group}/{version}")),
+        };
+        match one {
+            None => self.pages(&resource.name(), &format!("{base}/{plural}"), (&api_version, kind)).await,
+            Some((namespace, name)) => {
+                let namespace = namespace.map(|namespace| format!("/namespaces/{namespace}")).unwrap_or_default();
+                let body = self.get(&format!("{base}{namespace}/{plural}/{name}")).await?;
+                self.add(&body, (&api_version, kind)).map(|_| ())
+            }
+        }
+    }
+
+    /// The versions of an API group, the preferred one first.
+    async fn versions(&self, group: &str) -> Result<Vec<String>, Trouble> {
+        let group = self.discovered(&format!("/apis/{group}")).await?;
+        let preferred = str_at(&group, "/preferredVersion/version");
+        let others = list_at(&group, "/versions").iter().map(|version| str_at(version, "/version")).filter(|version| *version != preferred);
+        std::iter::once(preferred).chain(others).map(plain).collect()
+    }
+
+    async fn discovered(&self, path: &str) -> Result<Value, Trouble> {
+        serde_json::from_slice(&self.get(path).await?).map_err(said)
+    }
+
+    /// Machines and templates of whatever providers are installed.
+    async fn infrastructure(&mut self) -> Result<(), Trouble> {
+        // Each provider has versions of its own in the one group.
+        let mut seen = BTreeSet::new();
+        for version in self.versions(INFRASTRUCTURE).await? {
+            let api_version = format!("{INFRASTRUCTURE}/{version}");
+            let list = self.discovered(&format!("/apis/{api_version}")).await?;
+            for entry in list_at(&list, "/resources") {
+                let (name, kind) = (str_at(entry, "/name"), str_at(entry, "/kind").unwrap_or_default());
+                // `awsmachines/status` is part of another.
+                let is_part = name.is_some_and(|name| name.contains('/'));
+                let of_machines = kind.ends_with("Machine") || kind.ends_with("MachineTemplate");
+                if is_part || !of_machines || !seen.insert(name.map(str::to_owned)) {
+                    continue;
+                }
+                let name = plain(name)?;
+                let read = self.pages(&name, &format!("/apis/{api_version}/{name}"), (&api_version, kind)).await;
+                self.note(read, format!("{name}.{INFRASTRUCTURE}"), false).map_err(Trouble::Fatal)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn pages(&mut self, name: &str, path: &str, of: (&str, &str)) -> Result<(), Trouble> {
+        let (mut next, mut expired, before) = (String::new(), false, self.objects.count);
+        loop {
+            let token = percent_encoding::utf8_percent_encode(&next, percent_encoding::NON_ALPHANUMERIC);
+            let page = if next.is_empty() { format!("{path}?limit={PAGE}") } else { format!("{path}?limit={PAGE}&continue={token}") };
+            next = match self.get(&page).await {
+                Ok(body) => self.add(&body, of)?,
+                // Objects changed meanwhile may be missed or seen as they are now, which is as good here.
+                Err(Trouble::Expired(Some(token))) if !expired => {
+                    expired = true;
+                    token
+                }
+                Err(trouble) => return Err(trouble),
+            };
+            (self.watch)(name, self.objects.count - before);
+            if next.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn add(&mut self, body: &[u8], of: (&str, &str)) -> Result<String, Trouble> {
+        self.objects.add_page(std::str::from_utf8(body).map_err(said)?, Some(of)).map_err(said)
+    }
+
+    /// The answer to one path, tried again where that may help.
+    async fn get(&self, path: &str) -> Result<Vec<u8>, Trouble> {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let (trouble, wait) = match self.server.send(&Request::get(path)).await {
+                Ok(Response { status: 200, body, .. }) => return Ok(body),
+                Ok(Response { status: 404, .. }) => return Err(Trouble::Absent),
+                Ok(Response { status: 410, body, .. }) => {
+                    return Err(Trouble::Expired(str_at(&status(&body), "/metadata/continue").map(str::to_owned)));
+                }
+                Ok(Response { status: 401, .. }) => {
+                    return Err(Trouble::Fatal("401: the server does not accept the credentials of the kubeconfig".to_owned()));
+                }
+                Ok(response @ Response { status: 429 | 500..=599, .. }) => (Trouble::Said(refusal(&response)), response.retry_after),
+                Ok(response) => return Err(Trouble::Said(refusal(&response))),
+                Err(error) if error.failure.is_passing() => (Trouble::Fatal(error.to_string()), None),
+                Err(error) => return Err(Trouble::Fatal(error.to_string())),
+            };
+            if attempt == ATTEMPTS {
+                return Err(trouble);
+            }
+            tokio::time::sleep(wait.unwrap_or(Duration::from_millis(100) * 2_u32.pow(attempt)).min(LONGEST_WAIT)).await;
         }
     }
 }
 
-/// The versions of an API group, the preferred one first.
-async fn versions(server: &impl Server, group: &str) -> Result<Vec<String>, Trouble> {
-    let group = discovered(server, &format!("/apis/{group}")).await?;
-    let preferred = str_at(&group, "/preferredVersion/version");
-    let others = list_at(&group, "/versions").iter().map(|version| str_at(version, "/version")).filter(|version| *version != preferred);
-    std::iter::once(preferred).chain(others).map(plain).collect()
-}
-
-async fn discovered(server: &impl Server, path: &str) -> Result<Value, Trouble> {
-    let body = get(server, path).await?;
-    serde_json::from_slice(&body).map_err(|error| Trouble::Said(printable(&error.to_string())))
+fn said(error: impl Display) -> Trouble {
+    Trouble::Said(printable(&error.to_string()))
 }
 
 /// A name that goes into a path.
@@ -200,98 +261,11 @@ fn plain(name: Option<&str>) -> Result<String, Trouble> {
     }
 }
 
-/// Machines and templates of whatever providers are installed.
-async fn infrastructure(
-    server: &impl Server,
-    objects: &mut Objects,
-    watch: &mut dyn FnMut(&str, usize),
-    unread: &mut Vec<Unread>,
-) -> Result<(), Trouble> {
-    // Each provider has versions of its own in the one group.
-    let mut seen = BTreeSet::new();
-    for version in versions(server, INFRASTRUCTURE).await? {
-        let api_version = format!("{INFRASTRUCTURE}/{version}");
-        let list = discovered(server, &format!("/apis/{api_version}")).await?;
-        for entry in list_at(&list, "/resources") {
-            let (name, kind) = (str_at(entry, "/name"), str_at(entry, "/kind").unwrap_or_default());
-            // `awsmachines/status` is part of another.
-            let is_part = name.is_some_and(|name| name.contains('/'));
-            let of_machines = kind.ends_with("Machine") || kind.ends_with("MachineTemplate");
-            if is_part || !of_machines || !seen.insert(name.map(str::to_owned)) {
-                continue;
-            }
-            let name = plain(name)?;
-            let path = format!("/apis/{api_version}/{name}");
-            let read = pages(server, &path, (&api_version, kind), objects, &mut |count| watch(&name, count)).await;
-            note(read, format!("{name}.{INFRASTRUCTURE}"), false, unread).map_err(Trouble::Fatal)?;
-        }
-    }
-    Ok(())
-}
-
-async fn pages(
-    server: &impl Server,
-    path: &str,
-    of: (&str, &str),
-    objects: &mut Objects,
-    watch: &mut dyn FnMut(usize),
-) -> Result<(), Trouble> {
-    let (mut next, mut expired, before) = (String::new(), false, objects.count);
-    loop {
-        let token = percent_encoding::utf8_percent_encode(&next, percent_encoding::NON_ALPHANUMERIC);
-        let page = if next.is_empty() { format!("{path}?limit={PAGE}") } else { format!("{path}?limit={PAGE}&continue={token}") };
-        next = match get(server, &page).await {
-            Ok(body) => add(objects, &body, of)?,
-            // Objects changed meanwhile may be missed or seen as they are now, which is as good here.
-            Err(Trouble::Expired(Some(token))) if !expired => {
-                expired = true;
-                token
-            }
-            Err(trouble) => return Err(trouble),
-        };
-        watch(objects.count - before);
-        if next.is_empty() {
-            return Ok(());
-        }
-    }
-}
-
-fn add(objects: &mut Objects, body: &[u8], of: (&str, &str)) -> Result<String, Trouble> {
-    let said = |error: &dyn std::fmt::Display| Trouble::Said(printable(&error.to_string()));
-    objects.add_page(std::str::from_utf8(body).map_err(|error| said(&error))?, Some(of)).map_err(|error| said(&error))
-}
-
-/// The answer to one path, tried again where that may help.
-async fn get(server: &impl Server, path: &str) -> Result<Vec<u8>, Trouble> {
-    let mut attempt = 0;
-    loop {
-        attempt += 1;
-        let (trouble, wait) = match server.get(path).await {
-            Ok(Reply { status: 200, body, .. }) => return Ok(body),
-            Ok(Reply { status: 404, .. }) => return Err(Trouble::Absent),
-            Ok(Reply { status: 410, body, .. }) => {
-                return Err(Trouble::Expired(str_at(&status(&body), "/metadata/continue").map(str::to_owned)));
-            }
-            Ok(Reply { status: 401, .. }) => {
-                return Err(Trouble::Fatal("401: the server does not accept the credentials of the kubeconfig".to_owned()));
-            }
-            Ok(reply @ Reply { status: 429 | 500..=599, .. }) => (Trouble::Said(refusal(&reply)), reply.retry_after),
-            Ok(reply) => return Err(Trouble::Said(refusal(&reply))),
-            Err(NoReply { why, is_passing: true }) => (Trouble::Fatal(why), None),
-            Err(NoReply { why, is_passing: false }) => return Err(Trouble::Fatal(why)),
-        };
-        if attempt == ATTEMPTS {
-            return Err(trouble);
-        }
-        tokio::time::sleep(wait.unwrap_or(Duration::from_millis(100) * 2_u32.pow(attempt)).min(LONGEST_WAIT)).await;
-    }
-}
-
 /// `403: machinesets is forbidden: ...`
-fn refusal(reply: &Reply) -> String {
-    match text_at(&status(&reply.body), "/message") {
-        Some(message) => format!("{}: {message}", reply.status),
-        None => format!("{}, without a word of an API server", reply.status),
+fn refusal(response: &Response) -> String {
+    match text_at(&status(&response.body), "/message") {
+        Some(message) => format!("{}: {message}", response.status),
+        None => format!("{}, without a word of an API server", response.status),
     }
 }
 

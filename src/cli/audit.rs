@@ -1,13 +1,13 @@
 //! `skewguard audit`: what a policy would refuse in a whole cluster. Reads, prints, changes nothing.
 
 use super::{Exit, Failure, Io, TextOrJson};
-use crate::audit::fetch::{self, MAX_ANSWER, NoReply, Reply, Server, fetch};
+use crate::audit::fetch::{self, MAX_ANSWER, fetch};
 use crate::audit::kubeconfig::Source;
 use crate::audit::{Objects, Question, Unread, audit, text};
 use crate::node::Root;
 use crate::policy::{self, MAX_BYTES};
-use crate::report::transport::{CURL, Choice, Limits, Request, Transport};
 use crate::text::{hex, printable};
+use crate::transport::{CURL, Choice, Limits, Transport};
 use crate::verdict::PolicyInput;
 use crate::version::Release;
 use sha2::{Digest, Sha256};
@@ -102,25 +102,12 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     })
 }
 
-/// The API server, over the report's transport.
-struct Network(Transport);
-
-impl Server for Network {
-    async fn get(&self, path: &str) -> Result<Reply, NoReply> {
-        let request = Request { method: "GET", path: path.to_owned(), body: Vec::new() };
-        match self.0.send(&request).await {
-            Ok(response) => Ok(Reply { status: response.status, retry_after: response.retry_after, body: response.body }),
-            Err(error) => Err(NoReply { is_passing: error.failure.is_passing(), why: error.to_string() }),
-        }
-    }
-}
-
 fn from_server(args: &Args, objects: &mut Objects, io: &mut Io<'_>) -> Result<Vec<Unread>, Failure> {
     let source = Source::find(args.kubeconfig.as_deref(), std::env::var_os("KUBECONFIG"), std::env::var_os("HOME"))?;
     let kubeconfig = source.load(args.context.as_deref())?;
     let choice = Choice::for_host(&Root::open(Path::new("/"))?)?;
     let limits = Limits { body: MAX_ANSWER, ..Limits::default() };
-    let network = Network(Transport::new(choice, &kubeconfig, limits, CURL.into())?);
+    let server = Transport::new(choice, &kubeconfig, limits, CURL.into())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (began, is_watched) = (Instant::now(), std::io::stderr().is_terminal());
     let mut shown = false;
@@ -130,7 +117,7 @@ fn from_server(args: &Args, objects: &mut Objects, io: &mut Io<'_>) -> Result<Ve
             let _ = write!(io.err, "\r\x1b[Kreading {resource}: {count}");
         }
     };
-    let unread = runtime.block_on(fetch(&network, objects, &mut watch));
+    let unread = runtime.block_on(fetch(&server, objects, &mut watch));
     if shown {
         write!(io.err, "\r\x1b[K")?;
     }

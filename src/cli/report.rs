@@ -9,7 +9,7 @@ use crate::node::{ENCAPSULATED_PATH, Lock, Root, STAMP_PATH};
 use crate::report::carrier::Network;
 use crate::report::random::chance;
 use crate::report::run::{End, Outside, run as deliver};
-use crate::report::transport::Limits;
+use crate::transport::Limits;
 use crate::report::watch::{ClusterKnows, Level, Watcher};
 use crate::verdict::Verdict;
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! What an API server's answer means for a delivery: it arrived, it is to be tried again, or a person has to mend something (pure).
 
 use super::names::clean;
-use super::transport::{Response, TransportError};
+use crate::transport::{Response, TransportError};
 use crate::text::printable_up_to;
 use serde::Deserialize;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Sends requests with the credentials of their channel. Kubeconfigs are read anew for every request, because tokens and certificates
 //! rotate.
 
-use super::transport::{CURL, Choice, Failure, Limits, Request, Response, Transport, TransportError};
+use crate::transport::{CURL, Choice, Failure, Limits, Request, Response, Transport, TransportError};
 use crate::node::Root;
 use crate::node::kubeconfig::{Allow, BOOTSTRAP_KUBECONFIG, KUBELET_KUBECONFIG, Kubeconfig, load};
 use std::future::Future;

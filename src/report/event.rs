@@ -1,9 +1,9 @@
 //! The Event about a verdict, for people who look at Events first (pure).
 
-use super::clock;
+use crate::clock;
 use super::names::{clean, event_name};
 use super::objects::{NAMESPACE, ObjectMeta};
-use super::transport::Request;
+use crate::transport::Request;
 use crate::API_VERSION;
 use crate::node::identity::Identity;
 use crate::verdict::{Action, Outcome, Verdict};

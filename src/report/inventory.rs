@@ -1,7 +1,7 @@
 //! What a joined node says about itself on its own Node object (pure).
 
 use super::names::{hex16, label_value};
-use super::transport::Request;
+use crate::transport::Request;
 use crate::verdict::{Action, BootImageStatus, Outcome, Reason, Target, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;

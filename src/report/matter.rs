@@ -8,7 +8,7 @@ use super::names::{hex16, report_name, subdomain};
 use super::objects::{BootImageReport, ReportInput, is_reportable};
 use super::situation::{self, Observed};
 use super::state::Deliveries;
-use super::transport::Request;
+use crate::transport::Request;
 use crate::node::Root;
 use crate::node::bus::{BootedDeployment, booted_deployment};
 use crate::node::identity::Identity;

@@ -2,11 +2,10 @@
 //!
 //! [`situation`] reads what there is to tell. [`objects`], [`event`] and [`inventory`] make Kubernetes objects of it (pure), and `matter`
 //! the requests. [`delivery`] decides when to send which (pure). [`run`] ties them together: it sends the requests through a [`carrier`],
-//! which uses a [`transport`], reads each [`answer`], and lets [`watch`] tell journal and console.
+//! reads each [`answer`], and lets [`watch`] tell journal and console.
 
 pub mod answer;
 pub mod carrier;
-mod clock;
 pub mod delivery;
 pub mod event;
 pub mod inventory;
@@ -17,5 +16,4 @@ pub mod random;
 pub mod run;
 pub mod situation;
 pub mod state;
-pub mod transport;
 pub mod watch;

@@ -4,9 +4,9 @@
 //! stays below what the admission policy takes. `scope`, `impact` and `remediation` are named and worded as in OpenShift's update insights
 //! (enhancements, `update/update-status-api.md`).
 
-use super::clock;
+use crate::clock;
 use super::names::{clean, report_name};
-use super::transport::Request;
+use crate::transport::Request;
 use crate::API_VERSION;
 use crate::node::bus::BootedDeployment;
 use crate::node::identity::Identity;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use skewguard::node::identity::Identity;
 use skewguard::report::event::{About, Event, Regarding};
 use skewguard::report::objects::{BootImageReport, ReportInput};
-use skewguard::report::transport::Request;
+use skewguard::transport::Request;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const INSTALLATION: &str = "00112233445566778899aabbccddeeff";

@@ -3,7 +3,7 @@
 use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN, Fault, Options};
 use crate::way::{block_on, bootstrap, both, event, failure, limits, loaded, send, transport};
 use skewguard::report::answer::{Answer, Channel, Retry};
-use skewguard::report::transport::{CURL, Choice, Failure, Limits, Transport};
+use skewguard::transport::{CURL, Choice, Failure, Limits, Transport};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! A node's tree, and the agent run on it.
 
-use skewguard::report::transport::CURL;
+use skewguard::transport::CURL;
 use skewguard::verdict::Verdict;
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use skewguard::node::Root;
 use skewguard::node::kubeconfig::{Allow, Kubeconfig, load};
 use skewguard::render::manifests::Manifests;
-use skewguard::report::transport::{CURL, Choice, Limits, Request, Transport};
+use skewguard::transport::{CURL, Choice, Limits, Request, Transport};
 use std::cell::RefCell;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -4,7 +4,7 @@ use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN, Fault, Options};
 use crate::way::{block_on, bootstrap, both, event, failure, limits, loaded, transport};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use skewguard::report::transport::{Choice, Limits};
+use skewguard::transport::{Choice, Limits};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ fn a_key_that_cannot_be_used_is_not_shown() {
         let kubeconfig = loaded(&server.kubeconfig(&format!("client-certificate-data: {certificate}\n    client-key-data: {data}")));
         let secret = key.lines().nth(1).unwrap();
         if cfg!(feature = "tls") {
-            let tls = skewguard::report::transport::Transport::new(Choice::Tls, &kubeconfig, limits(), PathBuf::new()).unwrap_err();
+            let tls = skewguard::transport::Transport::new(Choice::Tls, &kubeconfig, limits(), PathBuf::new()).unwrap_err();
             assert_eq!(
                 tls.failure.to_string(),
                 "the request could not be sent: the client certificate and key cannot be used: not a pair, or not RSA, P-256 or P-384"

@@ -4,7 +4,7 @@ use crate::apiserver::{ApiServer, BOOTSTRAP_USER, Key, Options, Tls, Validity, p
 use crate::way::{bootstrap, both, event, failure, loaded, send};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use skewguard::report::transport::{Failure, Request};
+use skewguard::transport::{Failure, Request};
 use std::time::{Duration, SystemTime};
 
 #[test]
@@ -39,7 +39,7 @@ fn every_key_and_version_that_a_cluster_may_have() {
 #[cfg(feature = "tls")]
 #[test]
 fn a_server_that_speaks_what_we_do_not_is_told_apart_and_the_hosts_curl_speaks_it() {
-    use skewguard::report::transport::Choice;
+    use skewguard::transport::Choice;
     let server = ApiServer::start(Options { tls: Tls::OnlyX25519, ..Options::default() });
     let said = failure(Choice::Tls, &bootstrap(&server), &event("e")).to_string();
     let nothing = "TLS failed: nothing in common (HandshakeFailure): this build speaks TLS 1.2 and 1.3 with AES-GCM over P-256 and P-384, \

@@ -4,7 +4,7 @@ use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN};
 use serde_json::json;
 use skewguard::node::Root;
 use skewguard::node::kubeconfig::{Allow, Kubeconfig, load};
-use skewguard::report::transport::{CURL, Choice, Failure, Limits, Request, Response, Transport, TransportError};
+use skewguard::transport::{CURL, Choice, Failure, Limits, Request, Response, Transport, TransportError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

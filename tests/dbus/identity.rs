@@ -7,7 +7,7 @@ use skewguard::node::bus::{BootedDeployment, booted_deployment, hostname};
 use skewguard::node::identity::Identity;
 use skewguard::report::carrier::{Carrier, Credentials};
 use skewguard::report::run::{End, Outside, run};
-use skewguard::report::transport::{Request, Response, TransportError};
+use skewguard::transport::{Request, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level, Watcher};
 use skewguard::verdict::Verdict;
 use std::collections::HashMap;

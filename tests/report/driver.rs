@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use skewguard::report::carrier::Credentials;
 use skewguard::report::run::{End, Outside, run};
 use skewguard::report::state::STATE_PATH;
-use skewguard::report::transport::{Failure, Response, TransportError};
+use skewguard::transport::{Failure, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level};
 use skewguard::verdict::Action;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -5,7 +5,7 @@ use serde_json::Value;
 use skewguard::node::Root;
 use skewguard::report::carrier::{Carrier, Credentials};
 use skewguard::report::run::{End, Outside, run};
-use skewguard::report::transport::{Failure, Request, Response, TransportError};
+use skewguard::transport::{Failure, Request, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level, Watcher};
 use skewguard::verdict::Verdict;
 use std::future::Future;

@@ -1,7 +1,7 @@
 //! Turns reqwest's errors into ours. The cause is somewhere in the chain of sources; it is recognised by its type, never by its text.
 
 use super::Unresolved;
-use crate::report::transport::Failure;
+use crate::transport::Failure;
 use crate::text::printable;
 use rustls::AlertDescription as Alert;
 use rustls::CertificateError as Bad;

@@ -1,7 +1,7 @@
 //! The configuration that curl reads from stdin (pure). Only options of curl 7.61, which RHEL 8 has.
 
 use crate::node::kubeconfig::Kubeconfig;
-use crate::report::transport::{Limits, Request, USER_AGENT};
+use crate::transport::{Limits, Request, USER_AGENT};
 use std::fmt::Display;
 use zeroize::Zeroizing;
 

@@ -34,7 +34,12 @@ pub struct Request {
 }
 
 impl Request {
-    pub(super) fn new(method: &'static str, path: String, object: &impl Serialize) -> Self {
+    #[cfg(feature = "author")]
+    pub(crate) fn get(path: &str) -> Self {
+        Self { method: "GET", path: path.to_owned(), body: Vec::new() }
+    }
+
+    pub(crate) fn new(method: &'static str, path: String, object: &impl Serialize) -> Self {
         // Structs of strings always serialise.
         Self { method, path, body: serde_json::to_vec(object).unwrap_or_default() }
     }

@@ -1,7 +1,7 @@
 //! Reads the outcome of a run of curl: an answer or a typed failure (pure).
 
 use super::config::MARK;
-use crate::report::transport::{Failure, Response, seconds};
+use crate::transport::{Failure, Response, seconds};
 use crate::text::printable;
 
 /// Most bytes of an answer's headers.

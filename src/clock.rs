@@ -3,17 +3,17 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// `metav1.Time`: RFC 3339 in UTC, whole seconds.
-pub(super) fn time(at: SystemTime) -> String {
+pub(crate) fn time(at: SystemTime) -> String {
     humantime::format_rfc3339_seconds(expressible(at)).to_string()
 }
 
 /// `metav1.MicroTime`, as in an Event's `eventTime`: RFC 3339 in UTC, microseconds.
-pub(super) fn micro_time(at: SystemTime) -> String {
+pub(crate) fn micro_time(at: SystemTime) -> String {
     humantime::format_rfc3339_micros(expressible(at)).to_string()
 }
 
 /// Whole seconds since 1970; 0 for earlier times.
-pub(super) fn unix(at: SystemTime) -> u64 {
+pub(crate) fn unix(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 

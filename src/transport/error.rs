@@ -1,6 +1,6 @@
 //! Why a request got no answer, in the same words for both transports.
 
-use crate::report::clock;
+use crate::clock;
 use crate::text::printable;
 use std::fmt;
 use std::io::ErrorKind;
