@@ -55,8 +55,8 @@ pub(super) struct Image {
 
 impl Image {
     /// Whether this and another machine are made from the same image. Never where either does not say.
-    pub(super) fn key(&self) -> Option<(&'static str, &str)> {
-        Some((self.platform?, self.value.as_deref()?))
+    pub(super) fn key(&self) -> Option<(&'static str, String)> {
+        Some((self.platform?, self.value.clone()?))
     }
 }
 

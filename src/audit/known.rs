@@ -35,10 +35,9 @@ pub(super) struct Knowledge<'a> {
     objects: &'a Objects,
     nodes: BTreeMap<&'a str, &'a Node>,
     pub(super) machines: Vec<Made<'a>>,
-    /// Places in `machines`, by what they were made from.
-    by_image: BTreeMap<(&'static str, String), Vec<usize>>,
-    /// Places in `reports`, by host name, address and product UUID.
-    by_identity: BTreeMap<&'a str, Vec<usize>>,
+    by_image: BTreeMap<(&'static str, String), Vec<&'a Machine>>,
+    /// By host name, address and product UUID.
+    by_identity: BTreeMap<&'a str, Vec<&'a Report>>,
 }
 
 impl<'a> Knowledge<'a> {
@@ -51,16 +50,16 @@ impl<'a> Knowledge<'a> {
             Made { machine, group, image }
         };
         let machines: Vec<Made<'a>> = of_machine_api.chain(of_cluster_api).map(made).collect();
-        let mut by_image: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-        for (at, made) in machines.iter().enumerate() {
-            if let Some((platform, value)) = made.image.key() {
-                by_image.entry((platform, value.to_owned())).or_default().push(at);
+        let mut by_image: BTreeMap<_, Vec<&Machine>> = BTreeMap::new();
+        for made in &machines {
+            if let Some(key) = made.image.key() {
+                by_image.entry(key).or_default().push(made.machine);
             }
         }
-        let mut by_identity: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (at, report) in objects.reports.iter().enumerate() {
+        let mut by_identity: BTreeMap<&str, Vec<&Report>> = BTreeMap::new();
+        for report in &objects.reports {
             for name in &report.identities {
-                by_identity.entry(name).or_default().push(at);
+                by_identity.entry(name).or_default().push(report);
             }
         }
         Self { objects, nodes, machines, by_image, by_identity }
@@ -79,10 +78,8 @@ impl<'a> Knowledge<'a> {
         })
     }
 
-    fn same_image(&self, image: &Image) -> impl Iterator<Item = &Machine> {
-        let key = image.key().map(|(platform, value)| (platform, value.to_owned()));
-        let places = key.and_then(|key| self.by_image.get(&key)).into_iter().flatten();
-        places.filter_map(|at| self.machines.get(*at)).map(|made| made.machine)
+    fn same_image(&self, image: &Image) -> impl Iterator<Item = &'a Machine> {
+        image.key().and_then(|key| self.by_image.get(&key)).into_iter().flatten().copied()
     }
 
     fn by_nodes(&self, image: &Image, notes: &mut Vec<String>) -> Option<Known> {
@@ -99,10 +96,9 @@ impl<'a> Knowledge<'a> {
 
     /// The report that this Machine's node made before it could join, where there is but one version to be had.
     fn report_of(&self, machine: &Machine) -> Option<&'a Report> {
-        let places = machine.identities.iter().filter_map(|name| self.by_identity.get(name.as_str())).flatten();
-        let reports: Vec<&Report> = places.filter_map(|at| self.objects.reports.get(*at)).collect();
-        let (first, others) = reports.split_first()?;
-        others.iter().all(|other| other.version == first.version).then_some(*first)
+        let mut reports = machine.identities.iter().filter_map(|name| self.by_identity.get(name.as_str())).flatten().copied();
+        let first = reports.next()?;
+        reports.all(|other| other.version == first.version).then_some(first)
     }
 
     fn by_config_map(&self, image: &Image, architecture: Option<&str>) -> Option<Known> {

@@ -6,12 +6,13 @@
 use super::kinds::{list_at, str_at};
 use crate::child;
 use crate::node::Root;
-use crate::node::kubeconfig::{Allow, Kubeconfig, MAX_BYTES, Tree, parse, read_tree};
+use crate::node::kubeconfig::{Allow, Kubeconfig, MAX_BYTES, MISSING, Secret, Tree, of_tree, read_tree};
 use crate::text::printable;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -23,69 +24,52 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Fields that name files, which start at the directory of the kubeconfig.
 const FILES: [&str; 4] = ["certificate-authority", "client-certificate", "client-key", "tokenFile"];
 
-/// Where `oc` looks.
-#[derive(Debug, Clone)]
-pub struct Source {
-    files: Vec<PathBuf>,
-    /// Whether a file may be missing, as those of `KUBECONFIG` may.
-    may_miss: bool,
-}
-
-impl Source {
-    /// `--kubeconfig`, else `KUBECONFIG`, else `.kube/config` at home.
-    ///
-    /// # Errors
-    /// There is none of them.
-    pub fn find(given: Option<&Path>, env: Option<OsString>, home: Option<OsString>) -> Result<Self, String> {
-        if let Some(file) = given {
-            return Ok(Self { files: vec![file.to_owned()], may_miss: false });
-        }
-        if let Some(list) = env.filter(|list| !list.is_empty()) {
-            return Ok(Self { files: std::env::split_paths(&list).filter(|file| file != Path::new("")).collect(), may_miss: true });
-        }
-        let home = home.filter(|home| !home.is_empty()).ok_or("neither KUBECONFIG nor HOME is set: name a --kubeconfig")?;
-        Ok(Self { files: vec![Path::new(&home).join(".kube/config")], may_miss: false })
-    }
-
-    /// Reads the files and what they name, and asks the program of an exec plugin.
-    ///
-    /// # Errors
-    /// One of these cannot be had or is not supported. The text names files and fields, never a value.
-    pub fn load(&self, context: Option<&str>) -> Result<Kubeconfig, String> {
-        let name = self.files.iter().map(|file| printable(&file.to_string_lossy())).collect::<Vec<_>>().join(":");
-        let mut merged = Tree(json!({ "clusters": [], "contexts": [], "users": [] }));
-        let mut found = false;
-        for file in &self.files {
-            let shown = printable(&file.to_string_lossy());
-            let absolute = std::path::absolute(file).map_err(|error| format!("{shown}: {error}"))?;
-            match read(&absolute) {
-                Ok(Some(text)) => {
-                    let tree = read_tree(std::str::from_utf8(&text).map_err(|_| format!("{shown}: is not UTF-8"))?);
-                    merge(&mut merged.0, &tree.map_err(|what| format!("{shown}: {what}"))?.0, &absolute);
-                    found = true;
-                }
-                Ok(None) if self.may_miss => {}
-                Ok(None) => return Err(format!("{shown}: there is no such file")),
-                Err(error) => return Err(format!("{shown}: {error}")),
+/// Reads the kubeconfigs of `--kubeconfig`, else of `KUBECONFIG`, else `.kube/config` at home, and what they name; asks the program of
+/// an exec plugin.
+///
+/// # Errors
+/// One of these cannot be had or is not supported. The text names files and fields, never a value.
+pub fn load(given: Option<&Path>, env: Option<OsString>, home: Option<OsString>, context: Option<&str>) -> Result<Kubeconfig, String> {
+    let env = env.filter(|list| !list.is_empty());
+    let home = home.filter(|home| !home.is_empty());
+    // Of the files that `KUBECONFIG` names some may be missing.
+    let (files, may_miss): (Vec<PathBuf>, bool) = match (given, env, home) {
+        (Some(file), _, _) => (vec![file.to_owned()], false),
+        (None, Some(list), _) => (std::env::split_paths(&list).filter(|file| file != Path::new("")).collect(), true),
+        (None, None, Some(home)) => (vec![Path::new(&home).join(".kube/config")], false),
+        (None, None, None) => return Err("neither KUBECONFIG nor HOME is set: name a --kubeconfig".to_owned()),
+    };
+    let name = files.iter().map(|file| printable(&file.to_string_lossy())).collect::<Vec<_>>().join(":");
+    let mut merged = Tree(json!({ "clusters": [], "contexts": [], "users": [] }));
+    let mut found = false;
+    for file in &files {
+        let of_file = |what: &dyn Display| format!("{}: {what}", printable(&file.to_string_lossy()));
+        let absolute = std::path::absolute(file).map_err(|error| of_file(&error))?;
+        match read(&absolute).map_err(|what| of_file(&what))? {
+            Some(secret) => {
+                let text = std::str::from_utf8(secret.expose()).map_err(|_| of_file(&"is not UTF-8"))?;
+                merge(&mut merged.0, &read_tree(text).map_err(|what| of_file(&what))?.0, &absolute);
+                found = true;
             }
+            None if may_miss => {}
+            None => return Err(of_file(&MISSING)),
         }
-        if !found {
-            return Err(format!("{name}: there is no such file"));
-        }
-        if let Some(context) = context {
-            set(&mut merged.0, "current-context", json!(context));
-        }
-        prepare(&mut merged.0).map_err(|what| format!("{name}: {what}"))?;
-        let text = Zeroizing::new(merged.0.to_string());
-        let secret = |file: &str| read(Path::new(file)).and_then(|bytes| bytes.ok_or_else(|| "there is no such file".to_owned()));
-        parse(&name, &text, Allow::default(), &|file| secret(file).map(|bytes| crate::node::kubeconfig::Secret::new(bytes.to_vec())))
-            .map_err(|what| format!("{name}: {what}"))
     }
+    let of_all = |what: String| format!("{name}: {what}");
+    if !found {
+        return Err(of_all(MISSING.to_owned()));
+    }
+    if let Some(context) = context {
+        set(&mut merged.0, "current-context", json!(context));
+    }
+    prepare(&mut merged.0).map_err(of_all)?;
+    let named = |file: &str| read(Path::new(file))?.ok_or_else(|| MISSING.to_owned());
+    of_tree(&name, &merged, Allow::default(), &named).map_err(of_all)
 }
 
-fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, String> {
+fn read(path: &Path) -> Result<Option<Secret>, String> {
     let root = Root::open(Path::new("/")).map_err(|error| error.to_string())?;
-    root.read(&path.to_string_lossy(), MAX_BYTES).map(|bytes| bytes.map(Zeroizing::new)).map_err(|error| error.problem.to_string())
+    root.read(&path.to_string_lossy(), MAX_BYTES).map(|bytes| bytes.map(Secret::new)).map_err(|error| error.problem.to_string())
 }
 
 fn set(object: &mut Value, field: &str, value: Value) {
@@ -147,7 +131,7 @@ fn entry<'a>(merged: &'a mut Value, list: &str, inner: &str) -> Option<&'a mut M
     entry.get_mut(inner)?.as_object_mut()
 }
 
-/// Refuses what must not be, and puts what the exec plugin gives in its place. What else is wrong, [`parse`] says.
+/// Refuses what must not be, and puts what the exec plugin gives in its place. What else is wrong, [`of_tree`] says.
 fn prepare(merged: &mut Value) -> Result<(), String> {
     let insecure = entry(merged, "clusters", "cluster").and_then(|cluster| cluster.get("insecure-skip-tls-verify").cloned());
     if insecure == Some(json!(true)) {

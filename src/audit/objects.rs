@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 /// The most objects that are read.
 const MAX_OBJECTS: usize = 200_000;
@@ -42,20 +43,6 @@ pub struct Objects {
     pub(super) count: usize,
 }
 
-/// What was to be a list of objects and is not.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// Not JSON, or cut off.
-    #[error("is not a JSON object of the cluster: {0}")]
-    Json(#[from] serde_json::Error),
-    /// Nor YAML.
-    #[error("is neither JSON nor YAML of the cluster: {0}; `oc get -o json` prints what is read")]
-    Yaml(String),
-    /// More than is read.
-    #[error("there are more than {MAX_OBJECTS} objects")]
-    TooMany,
-}
-
 /// An object or a list, its items unread.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -73,12 +60,12 @@ impl Objects {
     ///
     /// # Errors
     /// It is neither, or more than is read. What stands before stays added.
-    pub fn add_file(&mut self, text: &str) -> Result<(), ReadError> {
+    pub fn add_file(&mut self, text: &str) -> Result<(), String> {
         if !text.trim_start().starts_with('{') {
             return self.add_yaml(text);
         }
         let mut documents = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-        documents.try_for_each(|document| self.add_page(document?.get(), None).map(|_| ()))
+        documents.try_for_each(|document| self.add_page(document.map_err(no_json)?.get(), None).map(|_| ()))
     }
 
     /// Adds one object or list in JSON, of this `apiVersion` and kind where that is known, and gives back what to ask for the next page with; empty at
@@ -86,27 +73,27 @@ impl Objects {
     ///
     /// # Errors
     /// As [`Self::add_file`].
-    pub fn add_page(&mut self, json: &str, of: Option<(&str, &str)>) -> Result<String, ReadError> {
-        let Document { api_version, kind, metadata, items } = serde_json::from_str(json)?;
+    pub fn add_page(&mut self, json: &str, of: Option<(&str, &str)>) -> Result<String, String> {
+        let Document { api_version, kind, metadata, items } = serde_json::from_str(json).map_err(no_json)?;
         let Some(items) = items else {
-            self.add(of, ("", ""), &serde_json::from_str(json)?)?;
+            self.add(of, ("", ""), &serde_json::from_str(json).map_err(no_json)?)?;
             return Ok(String::new());
         };
         let of_items = of_items(&api_version, &kind);
         for item in items {
-            self.add(of, of_items, &serde_json::from_str(item.get())?)?;
+            self.add(of, of_items, &serde_json::from_str(item.get()).map_err(no_json)?)?;
         }
         Ok(str_at(&metadata, "/continue").unwrap_or_default().to_owned())
     }
 
     /// Adds one object or list in YAML, as must-gather keeps them.
-    fn add_yaml(&mut self, text: &str) -> Result<(), ReadError> {
-        let document = &read_yaml(text, &YAML).map_err(ReadError::Yaml)?.0;
+    fn add_yaml(&mut self, text: &str) -> Result<(), String> {
+        let document = &read_yaml(text, &YAML).map_err(no_yaml)?.0;
         let null = Value::Null;
         let field = |name: &str| document.get(name).unwrap_or(&null);
         match field("items").as_array() {
             Some(items) => items.iter().try_for_each(|item| self.add(None, of_items(field("apiVersion"), field("kind")), item)),
-            None if field("kind").is_null() => Err(ReadError::Yaml("has no kind".to_owned())),
+            None if field("kind").is_null() => Err(no_yaml("has no kind")),
             None => self.add(None, ("", ""), document),
         }
     }
@@ -116,10 +103,10 @@ impl Objects {
     }
 
     /// Adds an object of this kind, else of its own, else of its list's.
-    fn add(&mut self, of: Option<(&str, &str)>, of_list: (&str, &str), object: &Value) -> Result<(), ReadError> {
+    fn add(&mut self, of: Option<(&str, &str)>, of_list: (&str, &str), object: &Value) -> Result<(), String> {
         self.count += 1;
         if self.count > MAX_OBJECTS {
-            return Err(ReadError::TooMany);
+            return Err(format!("there are more than {MAX_OBJECTS} objects"));
         }
         let own = || str_at(object, "/kind").map(|kind| (str_at(object, "/apiVersion").unwrap_or_default(), kind));
         let (api_version, kind) = of.or_else(own).unwrap_or(of_list);
@@ -168,6 +155,14 @@ impl Objects {
         }
         name.map(|_| ()).ok_or_else(|| "has no name".to_owned())
     }
+}
+
+fn no_json(error: serde_json::Error) -> String {
+    format!("is not a JSON object of the cluster: {error}")
+}
+
+fn no_yaml(what: impl Display) -> String {
+    format!("is neither JSON nor YAML of the cluster: {what}; `oc get -o json` prints what is read")
 }
 
 /// The `apiVersion` and kind of a list's items, by its own: a `MachineSetList` as the API server sends it has items without either.

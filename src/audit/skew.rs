@@ -29,16 +29,11 @@ fn command(version: &ImageVersion) -> Option<String> {
 }
 
 fn fits_rhcos_version(text: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let parts = || {
-        let (numbers, build) = text.split_once('-')?;
-        let (major, rest) = numbers.split_once('.')?;
-        let (minor, stamp) = rest.split_once('.')?;
-        Some([major, minor, stamp, build])
-    };
-    let fits =
-        |[major, minor, stamp, build]: [&str; 4]| [major, minor, stamp, build].into_iter().all(digits) && matches!(stamp.len(), 8 | 12);
-    parts().is_some_and(fits) && (14..=21).contains(&text.len())
+    let digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts: Vec<&str> = text.split(['.', '-']).collect();
+    let [major, minor, stamp, build] = parts[..] else { return false };
+    let is_in_form = text == format!("{major}.{minor}.{stamp}-{build}") && parts.iter().all(digits);
+    is_in_form && matches!(stamp.len(), 8 | 12) && (14..=21).contains(&text.len())
 }
 
 /// What the cluster says of itself, against what was found.

@@ -168,9 +168,6 @@ impl Page {
 }
 
 fn shown(image: &BootImageStatus) -> String {
-    let rhel = image.rhel_version.as_ref().map(|rhel| format!("RHEL {rhel}"));
-    let ocp = image.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
-    let known: Vec<String> = [rhel, ocp].into_iter().flatten().collect();
-    let known = if known.is_empty() { "says no release".to_owned() } else { known.join(", ") };
-    format!("{} ({known})", image.version)
+    let systems = image.systems().join(", ");
+    format!("{} ({})", image.version, if systems.is_empty() { "says no release" } else { &systems })
 }

@@ -2,7 +2,7 @@
 
 use super::{Exit, Failure, Io, TextOrJson};
 use crate::audit::fetch::{self, MAX_ANSWER, fetch};
-use crate::audit::kubeconfig::Source;
+use crate::audit::kubeconfig;
 use crate::audit::{Objects, Question, Unread, audit, text};
 use crate::node::Root;
 use crate::policy::{self, MAX_BYTES};
@@ -103,8 +103,8 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 }
 
 fn from_server(args: &Args, objects: &mut Objects, io: &mut Io<'_>) -> Result<Vec<Unread>, Failure> {
-    let source = Source::find(args.kubeconfig.as_deref(), std::env::var_os("KUBECONFIG"), std::env::var_os("HOME"))?;
-    let kubeconfig = source.load(args.context.as_deref())?;
+    let [env, home] = ["KUBECONFIG", "HOME"].map(std::env::var_os);
+    let kubeconfig = kubeconfig::load(args.kubeconfig.as_deref(), env, home, args.context.as_deref())?;
     let choice = Choice::for_host(&Root::open(Path::new("/"))?)?;
     let limits = Limits { body: MAX_ANSWER, ..Limits::default() };
     let server = Transport::new(choice, &kubeconfig, limits, CURL.into())?;
@@ -141,7 +141,7 @@ fn read(path: &Path, objects: &mut Objects) -> Result<(), String> {
     if text.trim().is_empty() {
         return Err("is empty".to_owned());
     }
-    objects.add_file(text).map_err(|error| printable(&error.to_string()))
+    objects.add_file(text).map_err(|error| printable(&error))
 }
 
 fn read_file(path: &Path, max: u64) -> Result<Vec<u8>, String> {

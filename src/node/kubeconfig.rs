@@ -12,6 +12,8 @@ pub use parse::parse;
 pub use server::Server;
 
 #[cfg(feature = "author")]
+pub(crate) use parse::of_tree;
+#[cfg(feature = "author")]
 pub(crate) use yaml::{Limits, Tree, read as read_tree, read_yaml};
 
 use super::{FileError, Root};
@@ -27,7 +29,7 @@ pub const KUBELET_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
 /// Largest kubeconfig, and largest file that one names, in bytes.
 pub(crate) const MAX_BYTES: u64 = 512 * 1024;
 
-const MISSING: &str = "there is no such file";
+pub(crate) const MISSING: &str = "there is no such file";
 
 /// Everything needed to talk to one API server. Its `Debug` shows no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]

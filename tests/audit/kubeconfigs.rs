@@ -1,7 +1,7 @@
 //! Kubeconfigs as people have them, found, merged and read as `oc` does.
 
 use super::apiserver::{ADMIN_TOKEN, ADMIN_USER, ApiServer, Options};
-use skewguard::audit::kubeconfig::Source;
+use skewguard::audit::kubeconfig::load;
 use skewguard::node::kubeconfig::Kubeconfig;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -37,7 +37,7 @@ impl Home {
 
     fn load(&self, list: &[&str], context: Option<&str>) -> Result<Kubeconfig, String> {
         let list = std::env::join_paths(list.iter().map(|file| self.0.path().join(file))).unwrap();
-        Source::find(None, Some(list), None)?.load(context).map_err(|error| self.short(&error))
+        load(None, Some(list), None, context).map_err(|error| self.short(&error))
     }
 
     fn short(&self, text: &str) -> String {
@@ -55,18 +55,18 @@ fn files_are_found_as_oc_finds_them() {
     home.write(".kube/config", &config("home", true, "token: t-home"));
     home.write("a/config", &config("a", true, "token: t-a"));
     let of_home = || Some(home.0.path().as_os_str().to_owned());
-    let server = |source: Result<Source, String>| source.and_then(|source| source.load(None)).map(|kubeconfig| kubeconfig.server.host);
-    assert_eq!(server(Source::find(None, None, of_home())), Ok("api.home.example.com".to_owned()));
-    assert_eq!(server(Source::find(None, Some("".into()), of_home())), Ok("api.home.example.com".to_owned()));
+    let server = |loaded: Result<Kubeconfig, String>| loaded.map(|kubeconfig| kubeconfig.server.host);
+    assert_eq!(server(load(None, None, of_home(), None)), Ok("api.home.example.com".to_owned()));
+    assert_eq!(server(load(None, Some("".into()), of_home(), None)), Ok("api.home.example.com".to_owned()));
     let a = home.0.path().join("a/config");
-    assert_eq!(server(Source::find(None, Some(a.clone().into()), of_home())), Ok("api.a.example.com".to_owned()));
-    assert_eq!(server(Source::find(Some(&a), Some("/no/such/file".into()), of_home())), Ok("api.a.example.com".to_owned()));
+    assert_eq!(server(load(None, Some(a.clone().into()), of_home(), None)), Ok("api.a.example.com".to_owned()));
+    assert_eq!(server(load(Some(&a), Some("/no/such/file".into()), of_home(), None)), Ok("api.a.example.com".to_owned()));
     assert_eq!(
-        server(Source::find(Some(Path::new("/no/such/file")), None, of_home())),
+        server(load(Some(Path::new("/no/such/file")), None, of_home(), None)),
         Err("/no/such/file: there is no such file".to_owned())
     );
-    assert_eq!(server(Source::find(None, Some("/no/such/file".into()), None)), Err("/no/such/file: there is no such file".to_owned()));
-    assert_eq!(server(Source::find(None, None, None)), Err("neither KUBECONFIG nor HOME is set: name a --kubeconfig".to_owned()));
+    assert_eq!(server(load(None, Some("/no/such/file".into()), None, None)), Err("/no/such/file: there is no such file".to_owned()));
+    assert_eq!(server(load(None, None, None, None)), Err("neither KUBECONFIG nor HOME is set: name a --kubeconfig".to_owned()));
 }
 
 /// clientcmd's rules: the first file that names a thing wins, the first current-context too, and files that miss do not matter.

@@ -1,7 +1,8 @@
 //! Parses the text of a kubeconfig into what its current context says. The caller reads the files that it names.
 
 use super::server::{Server, is_dns_name};
-use super::{Allow, Client, Kubeconfig, Secret, yaml};
+use super::yaml::{self, Tree};
+use super::{Allow, Client, Kubeconfig, Secret};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls_pki_types::pem::{PemObject, SectionKind};
@@ -16,7 +17,11 @@ type Read<'a> = &'a dyn Fn(&str) -> Result<Secret, String>;
 /// # Errors
 /// The first defect, as the field and what is wrong with it; never a value.
 pub fn parse(path: &str, text: &str, allow: Allow, read: Read<'_>) -> Result<Kubeconfig, String> {
-    let tree = yaml::read(text)?;
+    of_tree(path, &yaml::read(text)?, allow, read)
+}
+
+/// [`parse`] for what was read of the text already.
+pub(crate) fn of_tree(path: &str, tree: &Tree, allow: Allow, read: Read<'_>) -> Result<Kubeconfig, String> {
     let top = Section::of("", &tree.0)?;
     if top.text("kind")?.is_some_and(|kind| kind != "Config") {
         return Err(top.wrong("kind", "is not Config: this is no kubeconfig"));
