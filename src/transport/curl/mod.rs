@@ -11,13 +11,13 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use outcome::{MAX_HEADERS, Run};
 use std::fmt;
 use std::fs::File;
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::net::unix::pipe::Receiver;
+use tokio::time::{sleep, timeout};
 
 /// Most bytes that are kept of curl's stderr.
 const MAX_STDERR: usize = 4096;
@@ -57,8 +57,9 @@ impl Curl {
         let config = config::text(&self.kubeconfig, &self.limits, request, &files);
 
         let stderr = MemoryFile::holding(b"")?;
-        let running = self.spawn(MemoryFile::holding(config.as_bytes())?, &stderr)?;
-        let (exit, stdout) = running.end(MAX_HEADERS + self.limits.body + MAX_WRITTEN, self.limits).await?;
+        let mut running = self.spawn(MemoryFile::holding(config.as_bytes())?, &stderr)?;
+        let (exit, stdout) =
+            timeout(self.limits.total + GRACE, running.end(self.limits.body)).await.unwrap_or(Err(Failure::AnswerTimeout))?;
         let stderr = self.without_token(&stderr.start(MAX_STDERR)?);
         let host = self.kubeconfig.tls_server_name.as_deref().unwrap_or(&self.kubeconfig.server.host);
         let run = Run { exit, stdout: &stdout, stderr: &stderr, host, max_body: self.limits.body };
@@ -79,7 +80,7 @@ impl Curl {
             .stdout(Stdio::piped())
             .stderr(stderr.0.try_clone().map_err(local)?)
             .spawn()
-            .map(|child| Running(Arc::new(Mutex::new(child))))
+            .map(Running)
             .map_err(|error| Failure::Local(format!("{}: {error}", crate::text::printable(&self.program.to_string_lossy()))))
     }
 
@@ -104,49 +105,44 @@ impl Curl {
 }
 
 /// A running curl; dropping it kills it. (tokio's processes would do the same, at the cost of 11 kB for signal handling.)
-struct Running(Arc<Mutex<Child>>);
+struct Running(Child);
 
 impl Running {
-    /// Waits for its end. Returns its exit status, `None` for a signal, and what it printed, at most `max` bytes.
-    async fn end(self, max: usize, limits: Limits) -> Result<(Option<i32>, Vec<u8>), Failure> {
-        let child = Arc::clone(&self.0);
-        let reading = tokio::task::spawn_blocking(move || {
-            let mut stdout = Vec::new();
-            let pipe = lock(&child).stdout.take();
-            if let Some(pipe) = pipe {
-                pipe.take(max as u64 + 1).read_to_end(&mut stdout).map_err(local)?;
-            }
-            if stdout.len() > max {
-                return Err(Failure::TooLarge(limits.body));
-            }
-            // The lock is not held while waiting, so that the child can be killed meanwhile.
+    /// Waits for its end. Returns its exit status, `None` for a signal, and what it printed: an answer with a body of at most `max_body`
+    /// bytes.
+    async fn end(&mut self, max_body: usize) -> Result<(Option<i32>, Vec<u8>), Failure> {
+        let max = MAX_HEADERS + max_body + MAX_WRITTEN;
+        let (mut stdout, mut chunk) = (Vec::new(), vec![0; 16 * 1024]);
+        if let Some(pipe) = self.0.stdout.take() {
+            let pipe = Receiver::from_owned_fd(pipe.into()).map_err(local)?;
             loop {
-                let ended = lock(&child).try_wait().map_err(local)?;
-                match ended {
-                    Some(status) => return Ok((status.code(), stdout)),
-                    None => std::thread::sleep(Duration::from_millis(5)),
+                pipe.readable().await.map_err(local)?;
+                match pipe.try_read(&mut chunk) {
+                    Ok(0) => break,
+                    Ok(read) => stdout.extend(chunk.iter().take(read)),
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                    Err(error) => return Err(local(error)),
+                }
+                if stdout.len() > max {
+                    return Err(Failure::TooLarge(max_body));
                 }
             }
-        });
-        match timeout(limits.total + GRACE, reading).await {
-            Ok(Ok(ended)) => ended,
-            Ok(Err(error)) => Err(Failure::Local(format!("curl: {error}"))),
-            Err(_) => Err(Failure::AnswerTimeout),
+        }
+        loop {
+            match self.0.try_wait().map_err(local)? {
+                Some(status) => return Ok((status.code(), stdout)),
+                None => sleep(Duration::from_millis(5)).await,
+            }
         }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let mut child = lock(&self.0);
         // Neither does anything to a child that was waited for.
-        let _ = child.kill();
-        let _ = child.wait();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
-}
-
-fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
-    child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn local(error: std::io::Error) -> Failure {

@@ -1,8 +1,8 @@
 //! Reads the outcome of a run of curl: an answer or a typed failure (pure).
 
 use super::config::MARK;
-use crate::transport::{Failure, Response, seconds};
 use crate::text::printable;
+use crate::transport::{Failure, Response, seconds};
 
 /// Most bytes of an answer's headers.
 pub(super) const MAX_HEADERS: usize = 64 * 1024;

@@ -1,8 +1,8 @@
 //! Turns reqwest's errors into ours. The cause is somewhere in the chain of sources; it is recognised by its type, never by its text.
 
 use super::Unresolved;
-use crate::transport::Failure;
 use crate::text::printable;
+use crate::transport::Failure;
 use rustls::AlertDescription as Alert;
 use rustls::CertificateError as Bad;
 use std::error::Error;
