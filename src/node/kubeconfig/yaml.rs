@@ -48,12 +48,6 @@ fn wipe(value: &mut Value) {
     }
 }
 
-/// A sequence or mapping that is not complete yet.
-enum Open {
-    Sequence(Vec<Value>),
-    Mapping { done: Map<String, Value>, key: Option<String> },
-}
-
 /// Parses a kubeconfig.
 ///
 /// # Errors
@@ -73,7 +67,8 @@ pub(crate) fn read(text: &str) -> Result<Tree, String> {
 /// As [`read`].
 pub(crate) fn read_yaml(text: &str, limits: &Limits) -> Result<Tree, String> {
     limits.hold(text)?;
-    let mut open: Vec<Open> = Vec::new();
+    // The sequences and mappings that are not complete yet, and of a mapping the key whose value is to come.
+    let mut open: Vec<(Value, Option<String>)> = Vec::new();
     let mut root = None;
     let mut documents = 0;
     let mut nodes = 0_usize;
@@ -91,24 +86,21 @@ pub(crate) fn read_yaml(text: &str, limits: &Limits) -> Result<Tree, String> {
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => continue,
             Event::Alias(_) => return Err(here("has a YAML alias, which is not supported")),
             Event::SequenceStart(..) => {
-                open.push(Open::Sequence(Vec::new()));
+                open.push((Value::Array(Vec::new()), None));
                 None
             }
             Event::MappingStart(..) => {
-                open.push(Open::Mapping { done: Map::new(), key: None });
+                open.push((Value::Object(Map::new()), None));
                 None
             }
             Event::Scalar(text, style, _, tag) => {
-                if let Some(Open::Mapping { key: key @ None, .. }) = open.last_mut() {
+                if let Some((Value::Object(_), key @ None)) = open.last_mut() {
                     *key = Some(text.into_owned());
                     continue;
                 }
                 Some(scalar(&text, style, tag.is_some_and(|tag| tag.is_yaml_core_schema() && tag.suffix == "str")))
             }
-            Event::SequenceEnd | Event::MappingEnd => open.pop().map(|open| match open {
-                Open::Sequence(items) => Value::Array(items),
-                Open::Mapping { done, .. } => Value::Object(done),
-            }),
+            Event::SequenceEnd | Event::MappingEnd => open.pop().map(|(complete, _)| complete),
         };
         nodes += 1;
         if nodes > limits.nodes || open.len() > MAX_DEPTH {
@@ -117,15 +109,13 @@ pub(crate) fn read_yaml(text: &str, limits: &Limits) -> Result<Tree, String> {
         let Some(value) = value else { continue };
         match open.last_mut() {
             None => root = Some(value),
-            Some(Open::Sequence(items)) => items.push(value),
-            Some(Open::Mapping { done, key }) => match key.take() {
-                Some(name) => {
-                    if done.insert(name, value).is_some() {
-                        return Err(here("has the same key twice in one mapping"));
-                    }
+            Some((Value::Array(items), _)) => items.push(value),
+            Some((mapping, key)) => {
+                let name = key.take().ok_or_else(|| here("has a key that is no text"))?;
+                if mapping.as_object_mut().and_then(|fields| fields.insert(name, value)).is_some() {
+                    return Err(here("has the same key twice in one mapping"));
                 }
-                None => return Err(here("has a key that is no text")),
-            },
+            }
         }
     }
     Ok(Tree(root.unwrap_or(Value::Null)))
