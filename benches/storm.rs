@@ -14,11 +14,12 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use skewguard::node::Root;
 use skewguard::node::identity::Identity;
 use skewguard::node::kubeconfig::{Allow, BOOTSTRAP_KUBECONFIG};
-use skewguard::report::carrier::{Carrier, Credentials, Network};
+use skewguard::report::answer::Channel;
+use skewguard::report::carrier::{Carrier, Network};
 use skewguard::report::random::chance;
 use skewguard::report::run::{Outside, run};
-use skewguard::transport::{Limits, Request, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level, Watcher};
+use skewguard::transport::{Limits, Request, Response, TransportError};
 use skewguard::verdict::Verdict;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -58,10 +59,10 @@ struct Watched {
 }
 
 impl Carrier for Watched {
-    fn send(&self, identity: Credentials, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
+    fn send(&self, channel: Channel, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
         let (this, at) = (*self, self.started.elapsed());
         let is_report = request.path.ends_with("bootimagereports");
-        let answer = self.network.send(identity, request);
+        let answer = self.network.send(channel, request);
         async move {
             let answer = answer.await;
             let status = answer.as_ref().ok().map(|response| response.status);

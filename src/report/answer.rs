@@ -1,8 +1,8 @@
 //! What an API server's answer means for a delivery: it arrived, it is to be tried again, or a person has to mend something (pure).
 
 use super::names::clean;
-use crate::transport::{Response, TransportError};
 use crate::text::printable_up_to;
+use crate::transport::{Response, TransportError};
 use serde::Deserialize;
 use std::time::Duration;
 

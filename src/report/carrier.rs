@@ -1,24 +1,16 @@
 //! Sends requests with the credentials of their channel. Kubeconfigs are read anew for every request, because tokens and certificates
 //! rotate.
 
-use crate::transport::{CURL, Choice, Failure, Limits, Request, Response, Transport, TransportError};
+use super::answer::Channel;
 use crate::node::Root;
 use crate::node::kubeconfig::{Allow, BOOTSTRAP_KUBECONFIG, KUBELET_KUBECONFIG, Kubeconfig, load};
+use crate::transport::{CURL, Choice, Failure, Limits, Request, Response, Transport, TransportError};
 use std::future::Future;
-
-/// Whose credentials a request is sent with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Credentials {
-    /// Those of the bootstrap identity, which every node has before it joins.
-    Bootstrap,
-    /// Those of this node's kubelet.
-    Kubelet,
-}
 
 /// Sends requests. A trait, so that tests can replace the network.
 pub trait Carrier {
-    /// Sends one request.
-    fn send(&self, identity: Credentials, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static;
+    /// Sends one request with the credentials of its channel.
+    fn send(&self, channel: Channel, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static;
 
     /// The name of this node in the cluster, from its kubelet's certificate.
     ///
@@ -41,10 +33,11 @@ pub struct Network<'a> {
 }
 
 impl Network<'_> {
-    fn kubeconfig(&self, identity: Credentials) -> Result<Kubeconfig, TransportError> {
-        let own = match identity {
-            Credentials::Bootstrap => BOOTSTRAP_KUBECONFIG,
-            Credentials::Kubelet => KUBELET_KUBECONFIG,
+    fn kubeconfig(&self, channel: Channel) -> Result<Kubeconfig, TransportError> {
+        let own = match channel {
+            // Every node has this one before it joins.
+            Channel::Report | Channel::Event => BOOTSTRAP_KUBECONFIG,
+            Channel::Node => KUBELET_KUBECONFIG,
         };
         let (root, path) = self.kubeconfig.unwrap_or((self.root, own));
         load(root, path, self.allow).map_err(TransportError::setup)
@@ -52,8 +45,8 @@ impl Network<'_> {
 }
 
 impl Carrier for Network<'_> {
-    fn send(&self, identity: Credentials, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
-        let connection = self.kubeconfig(identity).and_then(|kubeconfig| Ok((kubeconfig, Choice::for_host(self.root)?)));
+    fn send(&self, channel: Channel, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
+        let connection = self.kubeconfig(channel).and_then(|kubeconfig| Ok((kubeconfig, Choice::for_host(self.root)?)));
         let limits = self.limits;
         async move {
             let (kubeconfig, choice) = connection?;
@@ -68,6 +61,6 @@ impl Carrier for Network<'_> {
     }
 
     fn node_name(&self) -> Result<String, String> {
-        self.kubeconfig(Credentials::Kubelet).map_err(|error| error.to_string())?.node_name()
+        self.kubeconfig(Channel::Node).map_err(|error| error.to_string())?.node_name()
     }
 }

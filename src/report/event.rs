@@ -1,11 +1,11 @@
 //! The Event about a verdict, for people who look at Events first (pure).
 
-use crate::clock;
 use super::names::{clean, event_name};
 use super::objects::{NAMESPACE, ObjectMeta};
-use crate::transport::Request;
 use crate::API_VERSION;
+use crate::clock;
 use crate::node::identity::Identity;
+use crate::transport::Request;
 use crate::verdict::{Action, Outcome, Verdict};
 use serde::Serialize;
 use std::time::SystemTime;

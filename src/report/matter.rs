@@ -1,17 +1,16 @@
 //! What there is to tell the cluster about this node, and the requests for it.
 
 use super::answer::Channel;
-use super::carrier::Credentials;
 use super::event::{About, Event, NO_VERDICT, Regarding};
 use super::inventory::NodePatch;
 use super::names::{hex16, report_name, subdomain};
 use super::objects::{BootImageReport, ReportInput, is_reportable};
 use super::situation::{self, Observed};
 use super::state::Deliveries;
-use crate::transport::Request;
 use crate::node::Root;
 use crate::node::bus::{BootedDeployment, booted_deployment};
 use crate::node::identity::Identity;
+use crate::transport::Request;
 use crate::verdict::Verdict;
 use std::time::SystemTime;
 
@@ -107,7 +106,7 @@ impl<'a> Matter<'a> {
     }
 
     /// The request for a channel, made anew every time: the node may have been let through while the cluster could not be reached.
-    pub(super) fn request(&self, channel: Channel, delivered: &Deliveries, now: SystemTime) -> Option<(Credentials, Request)> {
+    pub(super) fn request(&self, channel: Channel, delivered: &Deliveries, now: SystemTime) -> Option<Request> {
         match channel {
             Channel::Report => {
                 let verdict = self.verdict()?;
@@ -119,7 +118,7 @@ impl<'a> Matter<'a> {
                     remediation: &self.remediation,
                     installation: &self.installation,
                 };
-                Some((Credentials::Bootstrap, BootImageReport::new(&report).request()))
+                Some(BootImageReport::new(&report).request())
             }
             Channel::Event => {
                 let verdict = self.verdict();
@@ -131,12 +130,9 @@ impl<'a> Matter<'a> {
                     Some(report) => Regarding::report(&self.name, report.uid.as_deref()),
                     None => Regarding::namespace(),
                 };
-                Some((Credentials::Bootstrap, Event::new(about, &self.name, regarding, &self.identity, now).request()))
+                Some(Event::new(about, &self.name, regarding, &self.identity, now).request())
             }
-            Channel::Node => {
-                let patch = NodePatch::new(self.inventory.as_ref()?);
-                Some((Credentials::Kubelet, patch.request(self.node_name.as_ref()?)))
-            }
+            Channel::Node => Some(NodePatch::new(self.inventory.as_ref()?).request(self.node_name.as_ref()?)),
         }
     }
 }

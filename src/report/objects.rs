@@ -4,12 +4,12 @@
 //! stays below what the admission policy takes. `scope`, `impact` and `remediation` are named and worded as in OpenShift's update insights
 //! (enhancements, `update/update-status-api.md`).
 
-use crate::clock;
 use super::names::{clean, report_name};
-use crate::transport::Request;
 use crate::API_VERSION;
+use crate::clock;
 use crate::node::bus::BootedDeployment;
 use crate::node::identity::Identity;
+use crate::transport::Request;
 use crate::verdict::{Action, BootImageStatus, Deployment, Finding, Judged, Outcome, Override, PolicyStatus, Reason, Target, Verdict};
 use serde::Serialize;
 use std::time::SystemTime;

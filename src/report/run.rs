@@ -6,15 +6,15 @@ use super::delivery::{Delivery, Standing};
 use super::event::{NO_VERDICT, no_verdict};
 use super::matter::Matter;
 use super::names::EVENT_INTERVAL;
+use super::situation;
 use super::situation::{Observed, Situation};
 use super::state::{Deliveries, installation};
-use crate::transport::{Response, TransportError};
 use super::watch::{Level, News, Watcher};
-use super::situation;
 use crate::clock;
 use crate::node::identity::Identity;
 use crate::node::kubeconfig::KUBELET_KUBECONFIG;
 use crate::node::{FileError, Root};
+use crate::transport::{Response, TransportError};
 use std::time::{Duration, SystemTime};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -202,8 +202,8 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         loop {
             for channel in self.delivery.due(self.now()) {
                 self.look_at_the_host(channel);
-                if let Some((credentials, request)) = self.matter.request(channel, &self.delivered, (self.outside.now)()) {
-                    let (answer, name) = (self.outside.carrier.send(credentials, request), self.matter.subject(channel).to_owned());
+                if let Some(request) = self.matter.request(channel, &self.delivered, (self.outside.now)()) {
+                    let (answer, name) = (self.outside.carrier.send(channel, request), self.matter.subject(channel).to_owned());
                     under_way.spawn(async move { (channel, name, answer.await) });
                 } else {
                     self.delivery.stop(channel);

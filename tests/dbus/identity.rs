@@ -5,10 +5,11 @@ use crate::bus::Bus;
 use skewguard::node::Root;
 use skewguard::node::bus::{BootedDeployment, booted_deployment, hostname};
 use skewguard::node::identity::Identity;
-use skewguard::report::carrier::{Carrier, Credentials};
+use skewguard::report::answer::Channel;
+use skewguard::report::carrier::Carrier;
 use skewguard::report::run::{End, Outside, run};
-use skewguard::transport::{Request, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level, Watcher};
+use skewguard::transport::{Request, Response, TransportError};
 use skewguard::verdict::Verdict;
 use std::collections::HashMap;
 use std::future::Future;
@@ -144,7 +145,7 @@ async fn odd_answers_of_rpm_ostree_are_none() {
 struct Cluster(Arc<Mutex<Vec<serde_json::Value>>>);
 
 impl Carrier for Cluster {
-    fn send(&self, _: Credentials, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
+    fn send(&self, _: Channel, request: Request) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
         self.0.lock().expect("no panic before").push(serde_json::from_slice(&request.body).expect("JSON"));
         async { Ok(Response { status: 201, retry_after: None, body: br#"{"metadata":{"name":"a"}}"#.to_vec() }) }
     }

@@ -3,11 +3,11 @@
 use crate::sample;
 use crate::stage::{Arrived, Cluster, Log, Node, refused, status};
 use serde_json::{Value, json};
-use skewguard::report::carrier::Credentials;
+use skewguard::report::answer::Channel;
 use skewguard::report::run::{End, Outside, run};
 use skewguard::report::state::STATE_PATH;
-use skewguard::transport::{Failure, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level};
+use skewguard::transport::{Failure, Response, TransportError};
 use skewguard::verdict::Action;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
@@ -31,7 +31,7 @@ async fn a_refused_node_reports_once_and_says_it_again_every_two_hours() {
     let names: std::collections::BTreeSet<_> = arrived[1..].iter().map(|event| event.body["metadata"]["name"].to_string()).collect();
     assert_eq!(names.len(), 3, "each Event has a name of its own: {names:?}");
     assert!(arrived[2].at >= 2 * HOUR && arrived[2].at < 2 * HOUR + Duration::from_secs(60));
-    assert!(arrived.iter().all(|arrived| arrived.identity == Credentials::Bootstrap));
+    assert!(arrived.iter().all(|arrived| arrived.channel != Channel::Node));
     assert_eq!(*log.knows.lock().unwrap(), [ClusterKnows::Told(Some(report.as_str().unwrap().to_owned()))]);
 }
 
@@ -256,7 +256,7 @@ async fn a_joined_node_labels_itself_once() {
     assert_eq!(node.run(&cluster, &log, HOUR).await, Some(End::Done));
     let arrived = cluster.arrived();
     assert!(arrived.len() > 1, "a Node that the kubelet has yet to make is waited for");
-    assert!(arrived.iter().all(|arrived| arrived.path == "/api/v1/nodes/worker-0" && arrived.identity == Credentials::Kubelet));
+    assert!(arrived.iter().all(|arrived| arrived.path == "/api/v1/nodes/worker-0" && arrived.channel == Channel::Node));
     assert_eq!(arrived[0].body["metadata"]["labels"]["skewguard.dev/boot-image"], "411.86.202308081056-0");
     // Started again on the same boot.
     let next = Cluster::new(|_, _| status(200));

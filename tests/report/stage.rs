@@ -3,10 +3,11 @@
 use crate::sample;
 use serde_json::Value;
 use skewguard::node::Root;
-use skewguard::report::carrier::{Carrier, Credentials};
+use skewguard::report::answer::Channel;
+use skewguard::report::carrier::Carrier;
 use skewguard::report::run::{End, Outside, run};
-use skewguard::transport::{Failure, Request, Response, TransportError};
 use skewguard::report::watch::{ClusterKnows, Level, Watcher};
+use skewguard::transport::{Failure, Request, Response, TransportError};
 use skewguard::verdict::Verdict;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
@@ -20,7 +21,7 @@ type Rule = dyn Fn(Duration, &str) -> Reply + Send + Sync;
 #[derive(Debug, Clone)]
 pub(crate) struct Arrived {
     pub(crate) at: Duration,
-    pub(crate) identity: Credentials,
+    pub(crate) channel: Channel,
     pub(crate) path: String,
     pub(crate) body: Value,
 }
@@ -61,12 +62,12 @@ impl Cluster {
 }
 
 impl Carrier for Cluster {
-    fn send(&self, identity: Credentials, request: Request) -> impl Future<Output = Reply> + Send + 'static {
+    fn send(&self, channel: Channel, request: Request) -> impl Future<Output = Reply> + Send + 'static {
         let (cluster, at) = (self.clone(), self.started.elapsed());
         async move {
             tokio::time::sleep(cluster.patience).await;
             let body = serde_json::from_slice(&request.body).unwrap();
-            cluster.arrived.lock().unwrap().push(Arrived { at, identity, path: request.path.clone(), body });
+            cluster.arrived.lock().unwrap().push(Arrived { at, channel, path: request.path.clone(), body });
             (cluster.rule)(at, &request.path)
         }
     }
