@@ -11,8 +11,7 @@ use crate::transport::{CURL, Choice, Limits, Transport};
 use crate::verdict::PolicyInput;
 use crate::version::Release;
 use sha2::{Digest, Sha256};
-use std::fs::File;
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -145,13 +144,7 @@ fn read(path: &Path, objects: &mut Objects) -> Result<(), String> {
 }
 
 fn read_file(path: &Path, max: u64) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().lock().take(max + 1).read_to_end(&mut bytes)
-    } else {
-        File::open(path).and_then(|file| file.take(max + 1).read_to_end(&mut bytes))
-    };
-    read.map_err(|error| error.to_string())?;
+    let bytes = super::read_start(path, max).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > max { Err(format!("is longer than {max} bytes")) } else { Ok(bytes) }
 }
 

@@ -22,6 +22,8 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
+#[cfg(feature = "author")]
+use std::{fs::File, io::Read};
 
 /// The outcome of a command. The numbers are its exit status, and stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,6 +194,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
 /// Opens the directory of `--root`.
 fn open(root: &Path) -> Result<Root, String> {
     Root::open(root).map_err(|error| format!("--root {}: {error}", root.display()))
+}
+
+/// Reads a file, or standard input where its name is `-`: at most one byte more than `max`, which shows that it is too large.
+#[cfg(feature = "author")]
+fn read_start(path: &Path, max: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file: Box<dyn Read> = if path == Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(File::open(path)?) };
+    file.take(max + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Takes the lock over what `enforce`, `allow` and `report` change on a node. If that fails, says so and goes on: it must stop neither the

@@ -13,8 +13,6 @@ use crate::text;
 use clap::Subcommand;
 use sha2::{Digest, Sha256};
 use std::fmt::Display;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
@@ -291,8 +289,7 @@ fn embed_build() -> Option<PathBuf> {
 
 /// Reads a file of at most `max` bytes.
 fn read(path: &Path, max: u64) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(max + 1).read_to_end(&mut bytes)).map_err(about(path))?;
+    let bytes = super::read_start(path, max).map_err(about(path))?;
     if bytes.len() as u64 > max {
         return Err(about(path)(format!("is larger than {} bytes", figure(usize::try_from(max)?))).into());
     }

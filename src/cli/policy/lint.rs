@@ -1,13 +1,12 @@
 //! `skewguard policy lint`: every mistake of a policy, with its line and its remedy.
 
-use super::super::TextOrJson;
+use super::super::{TextOrJson, read_start};
 use super::{Exit, Failure, Io};
 use crate::API_VERSION;
 use crate::policy::{LintFinding, LintReport, MAX_BYTES, lint};
 use crate::text;
 use serde::Serialize;
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Find every mistake of a policy, with its line and its remedy
@@ -37,7 +36,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
     for path in &args.files {
         let name = if path == Path::new("-") { "<stdin>".to_owned() } else { text::printable(&path.to_string_lossy()) };
-        let report = match read(path) {
+        let report = match read_start(path, MAX_BYTES) {
             Ok(bytes) => lint(&bytes),
             Err(error) => {
                 writeln!(io.err, "skewguard: {name}: {error}")?;
@@ -54,17 +53,6 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         }
     }
     Ok(exit)
-}
-
-/// Reads a policy: at most one byte more than a node does, which shows that it is too large.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    if path == Path::new("-") {
-        io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    } else {
-        File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    }
-    Ok(bytes)
 }
 
 fn show(name: &str, report: &LintReport, out: &mut dyn Write) -> io::Result<()> {
