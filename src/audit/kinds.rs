@@ -135,6 +135,8 @@ fn of_go(arch: &str) -> String {
 /// `Machine` of either API.
 #[derive(Debug)]
 pub(super) struct Machine {
+    /// The API group.
+    pub(super) group: &'static str,
     pub(super) metadata: Metadata,
     pub(super) role: Option<String>,
     pub(super) source: Source,
@@ -146,12 +148,13 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn of(object: &Value) -> Self {
+    pub(super) fn of(group: &'static str, object: &Value) -> Self {
         let metadata = Metadata::of(object);
         let addresses = list_at(object, "/status/addresses").iter().filter_map(|address| text_at(address, "/address"));
         // `vsphere://4237-...`, `openstack:///8e1f-...`: on these the last part is the product UUID.
         let uuid = str_at(object, "/spec/providerID").and_then(|id| id.rsplit('/').next()).map(text::printable);
         Self {
+            group,
             role: text_at(object, "/metadata/labels/machine.openshift.io~1cluster-api-machine-role"),
             source: Source::of(object.pointer("/spec")),
             node: text_at(object, "/status/nodeRef/name"),

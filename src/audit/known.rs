@@ -5,11 +5,10 @@
 
 use super::KnownBy;
 use super::image::{self, Image};
-use super::kinds::{Machine, Node, Report, Source};
+use super::kinds::{Machine, Node, Report};
 use super::objects::Objects;
 use super::stream::OwnImage;
 use crate::version::ImageVersion;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A version, and how it is known.
@@ -20,21 +19,11 @@ pub(super) struct Known {
     pub(super) from: String,
 }
 
-/// A Machine, and what it was made from.
-#[derive(Debug)]
-pub(super) struct Made<'a> {
-    pub(super) machine: &'a Machine,
-    /// The API group of the Machine.
-    pub(super) group: &'static str,
-    pub(super) image: Image,
-}
-
 /// The objects, so that they can be asked.
 #[derive(Debug)]
 pub(super) struct Knowledge<'a> {
-    objects: &'a Objects,
+    pub(super) objects: &'a Objects,
     nodes: BTreeMap<&'a str, &'a Node>,
-    pub(super) machines: Vec<Made<'a>>,
     by_image: BTreeMap<(&'static str, String), Vec<&'a Machine>>,
     /// By host name, address and product UUID.
     by_identity: BTreeMap<&'a str, Vec<&'a Report>>,
@@ -43,17 +32,10 @@ pub(super) struct Knowledge<'a> {
 impl<'a> Knowledge<'a> {
     pub(super) fn new(objects: &'a Objects) -> Self {
         let nodes = objects.nodes.iter().map(|node| (&*node.metadata.name, node)).collect();
-        let of_machine_api = objects.machines.iter().map(|machine| (machine, "machine.openshift.io"));
-        let of_cluster_api = objects.cluster_api_machines.iter().map(|machine| (machine, "cluster.x-k8s.io"));
-        let made = |(machine, group): (&'a Machine, &'static str)| {
-            let image = image_of(objects, &machine.metadata.namespace, &machine.source);
-            Made { machine, group, image }
-        };
-        let machines: Vec<Made<'a>> = of_machine_api.chain(of_cluster_api).map(made).collect();
         let mut by_image: BTreeMap<_, Vec<&Machine>> = BTreeMap::new();
-        for made in &machines {
-            if let Some(key) = made.image.key() {
-                by_image.entry(key).or_default().push(made.machine);
+        for machine in &objects.machines {
+            if let Some(key) = objects.image_of(&machine.metadata, &machine.source).key() {
+                by_image.entry(key).or_default().push(machine);
             }
         }
         let mut by_identity: BTreeMap<&str, Vec<&Report>> = BTreeMap::new();
@@ -62,12 +44,17 @@ impl<'a> Knowledge<'a> {
                 by_identity.entry(name).or_default().push(report);
             }
         }
-        Self { objects, nodes, machines, by_image, by_identity }
+        Self { objects, nodes, by_image, by_identity }
     }
 
     /// The node of a Machine.
-    pub(super) fn node_of(&self, machine: &Machine) -> Option<&'a Node> {
+    fn node_of(&self, machine: &Machine) -> Option<&'a Node> {
         self.nodes.get(machine.node.as_deref()?).copied()
+    }
+
+    /// What each joined node of these Machines was made from.
+    pub(super) fn versions_of<'m>(&self, machines: impl Iterator<Item = &'m Machine>) -> Vec<Option<String>> {
+        machines.filter_map(|machine| self.node_of(machine)).map(Node::version_text).collect()
     }
 
     /// What is known of an image.
@@ -137,17 +124,4 @@ pub(super) fn of_newest<'a>(nodes: impl Iterator<Item = &'a Node>, notes: &mut V
     }
     let more = if same > 0 { format!(" and {same} more") } else { String::new() };
     Some(Known { version, by: KnownBy::Node, from: format!("Node {}{more}", newest.metadata.name) })
-}
-
-/// What a Machine, or the template of one, is made from.
-pub(super) fn image_of(objects: &Objects, namespace: &str, source: &Source) -> Image {
-    let Some((kind, name)) = &source.infrastructure else { return source.image.clone() };
-    let pool = source.image.pool.clone();
-    match objects.infrastructure.get(&(kind.clone(), namespace.to_owned(), name.clone())) {
-        Some(image) => Image { pool, ..image.clone() },
-        None => {
-            let of_kind = image::of_spec(kind, &Value::Null);
-            Image { pool, field: None, why_not: Some("the infrastructure template that it refers to was not read"), ..of_kind }
-        }
-    }
 }

@@ -230,7 +230,7 @@ pub fn audit(objects: &Objects, question: Question<'_>) -> BootImageAudit {
     let mut policy = None;
     let mut sets: Vec<SetAudit> = Vec::new();
     let mut users: Vec<_> = knowledge.versions().map(|(name, version)| (format!("Node {name}"), version)).collect();
-    for set in sets::sets(objects, &knowledge) {
+    for set in sets::sets(&knowledge) {
         // A node pool's nodes are of another cluster.
         if set.kind != sets::NODE_POOL {
             let version = set.known.as_ref().map(|known| known.version.clone());

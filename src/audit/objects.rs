@@ -1,7 +1,7 @@
 //! What the cluster's objects say (pure): lists and single objects, sorted by kind. One is read at a time, and of it only what the audit needs is kept.
 
 use super::image::{self, Image};
-use super::kinds::{Host, Machine, MachineSet, Metadata, Node, NodePool, Report, list_at, skew, str_at, text_at};
+use super::kinds::{Host, Machine, MachineSet, Metadata, Node, NodePool, Report, Source, list_at, skew, str_at, text_at};
 use super::stream::{OwnImage, own_images};
 use super::{ClusterSkew, Unread};
 use crate::node::kubeconfig::{Limits, read_yaml};
@@ -11,6 +11,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fmt::Display;
+
+pub(super) const MACHINE_API: &str = "machine.openshift.io";
+pub(super) const CLUSTER_API: &str = "cluster.x-k8s.io";
 
 /// The most objects that are read.
 const MAX_OBJECTS: usize = 200_000;
@@ -24,8 +27,8 @@ pub struct Objects {
     pub(super) machine_sets: Vec<MachineSet>,
     pub(super) control_planes: Vec<MachineSet>,
     pub(super) cluster_api_sets: Vec<MachineSet>,
+    /// Of both APIs.
     pub(super) machines: Vec<Machine>,
-    pub(super) cluster_api_machines: Vec<Machine>,
     /// What the Cluster API makes machines from, by kind, namespace and name.
     pub(super) infrastructure: BTreeMap<(String, String, String), Image>,
     pub(super) node_pools: Vec<NodePool>,
@@ -102,6 +105,19 @@ impl Objects {
         !self.cluster_api_sets.is_empty()
     }
 
+    /// What a Machine, or the template of one, is made from.
+    pub(super) fn image_of(&self, metadata: &Metadata, source: &Source) -> Image {
+        let Some((kind, name)) = &source.infrastructure else { return source.image.clone() };
+        let pool = source.image.pool.clone();
+        match self.infrastructure.get(&(kind.clone(), metadata.namespace.clone(), name.clone())) {
+            Some(image) => Image { pool, ..image.clone() },
+            None => {
+                let of_kind = image::of_spec(kind, &Value::Null);
+                Image { pool, field: None, why_not: Some("the infrastructure template that it refers to was not read"), ..of_kind }
+            }
+        }
+    }
+
     /// Adds an object of this kind, else of its own, else of its list's.
     fn add(&mut self, of: Option<(&str, &str)>, of_list: (&str, &str), object: &Value) -> Result<(), String> {
         self.count += 1;
@@ -123,11 +139,11 @@ impl Objects {
     fn add_kind(&mut self, group: &str, kind: &str, object: &Value) -> Result<(), String> {
         let (namespace, name) = (str_at(object, "/metadata/namespace"), str_at(object, "/metadata/name"));
         match (group, kind) {
-            ("machine.openshift.io", "MachineSet") => self.machine_sets.push(MachineSet::of(object)),
-            ("machine.openshift.io", "ControlPlaneMachineSet") => self.control_planes.push(MachineSet::of(object)),
-            ("machine.openshift.io", "Machine") => self.machines.push(Machine::of(object)),
-            ("cluster.x-k8s.io", "MachineSet") => self.cluster_api_sets.push(MachineSet::of(object)),
-            ("cluster.x-k8s.io", "Machine") => self.cluster_api_machines.push(Machine::of(object)),
+            (MACHINE_API, "MachineSet") => self.machine_sets.push(MachineSet::of(object)),
+            (MACHINE_API, "ControlPlaneMachineSet") => self.control_planes.push(MachineSet::of(object)),
+            (MACHINE_API, "Machine") => self.machines.push(Machine::of(MACHINE_API, object)),
+            (CLUSTER_API, "MachineSet") => self.cluster_api_sets.push(MachineSet::of(object)),
+            (CLUSTER_API, "Machine") => self.machines.push(Machine::of(CLUSTER_API, object)),
             ("infrastructure.cluster.x-k8s.io", _) => {
                 let spec = if kind.ends_with("Template") { "/spec/template/spec" } else { "/spec" };
                 let Metadata { namespace, name, .. } = Metadata::of(object);

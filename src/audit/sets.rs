@@ -2,12 +2,10 @@
 
 use super::image::Image;
 use super::kinds::{Machine, MachineSet, Metadata, Node, NodePool};
-use super::known::{Knowledge, Known, Made, image_of, of_newest};
-use super::objects::Objects;
+use super::known::{Knowledge, Known, of_newest};
+use super::objects::{CLUSTER_API, MACHINE_API, Objects};
 use std::collections::{BTreeMap, BTreeSet};
 
-const MACHINE_API: &str = "machine.openshift.io";
-const CLUSTER_API: &str = "cluster.x-k8s.io";
 pub(super) const NODE_POOL: &str = "NodePool";
 const HYPERSHIFT: &str = "hypershift.openshift.io";
 
@@ -47,41 +45,42 @@ impl Set {
 }
 
 /// All of them.
-pub(super) fn sets(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
-    let mut all = Vec::new();
+pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
+    let (objects, mut all) = (knowledge.objects, Vec::new());
     // Where the two APIs mirror each other, one of them has the say.
     let by_machine_api: BTreeSet<_> = objects.machine_sets.iter().filter(|set| !set.is_mirror).map(|set| &set.metadata.name).collect();
     let mirrored: BTreeSet<_> = objects.cluster_api_sets.iter().map(|set| &set.metadata.name).collect();
     for set in objects.machine_sets.iter().filter(|set| !set.is_mirror || !mirrored.contains(&set.metadata.name)) {
-        all.push(machine_set(objects, knowledge, set, MACHINE_API));
+        all.push(machine_set(knowledge, set, MACHINE_API));
     }
     // A node pool's is part of that.
     for set in objects.cluster_api_sets.iter().filter(|set| set.node_pool.is_none() && !set.is_former) {
         if !by_machine_api.contains(&set.metadata.name) {
-            all.push(machine_set(objects, knowledge, set, CLUSTER_API));
+            all.push(machine_set(knowledge, set, CLUSTER_API));
         }
     }
-    all.extend(objects.control_planes.iter().flat_map(|set| control_plane(objects, knowledge, set)));
+    all.extend(objects.control_planes.iter().flat_map(|set| control_plane(knowledge, set)));
     all.extend(objects.node_pools.iter().map(|pool| node_pool(objects, knowledge, pool)));
-    all.extend(single_machines(knowledge));
+    all.extend(single_machines(objects, knowledge));
     all.extend(hosts(objects, knowledge));
-    all.extend(nodes_without_machines(objects, knowledge));
+    all.extend(nodes_without_machines(objects));
     all
 }
 
-fn machine_set(objects: &Objects, knowledge: &Knowledge<'_>, set: &MachineSet, group: &'static str) -> Set {
+fn machine_set(knowledge: &Knowledge<'_>, set: &MachineSet, group: &'static str) -> Set {
     let Metadata { namespace, name, .. } = &set.metadata;
-    let is_member = |made: &&Made<'_>| {
-        made.group == group && made.machine.metadata.namespace == *namespace && made.machine.is_owned_by("MachineSet", Some(name))
+    let is_member = |machine: &&Machine| {
+        machine.group == group && machine.metadata.namespace == *namespace && machine.is_owned_by("MachineSet", Some(name))
     };
     let path = if group == MACHINE_API { "spec.template.spec.providerSpec.value." } else { "infrastructureRef spec.template.spec." };
-    let of_set = Set { kind: "MachineSet", group, path, image: image_of(objects, namespace, &set.source), ..Set::default() };
-    of_machines(of_set, set, knowledge.machines.iter().filter(is_member), knowledge)
+    let image = knowledge.objects.image_of(&set.metadata, &set.source);
+    of_machines(Set { kind: "MachineSet", group, path, image, ..Set::default() }, set, is_member, knowledge)
 }
 
 /// A control plane's set; where its failure domains name the template, one for each template.
-fn control_plane(objects: &Objects, knowledge: &Knowledge<'_>, set: &MachineSet) -> Vec<Set> {
-    let image = image_of(objects, &set.metadata.namespace, &set.source);
+fn control_plane(knowledge: &Knowledge<'_>, set: &MachineSet) -> Vec<Set> {
+    let objects = knowledge.objects;
+    let image = objects.image_of(&set.metadata, &set.source);
     let image = Image { pool: image.pool.or_else(|| Some("master".to_owned())), ..image };
     let mut domains: BTreeMap<Option<&String>, Vec<&str>> = BTreeMap::new();
     for name in &set.failure_domains {
@@ -99,26 +98,26 @@ fn control_plane(objects: &Objects, knowledge: &Knowledge<'_>, set: &MachineSet)
     let templates: Vec<Option<String>> = ways.iter().map(|(_, image, _)| image.value.clone()).collect();
     let to_set = |(n, (path, image, note)): (usize, (&'static str, Image, Option<String>))| {
         let template = image.value.clone();
-        let is_here = |made: &&Made<'_>| {
-            let value = &made.image.value;
+        let is_here = |machine: &&Machine| {
+            let value = objects.image_of(&machine.metadata, &machine.source).value;
             // A machine that is of none of the templates counts with the first.
-            made.machine.is_owned_by("ControlPlaneMachineSet", Some(&set.metadata.name))
-                && (*value == template || n == 0 && !templates.contains(value))
+            machine.is_owned_by("ControlPlaneMachineSet", Some(&set.metadata.name))
+                && (value == template || n == 0 && !templates.contains(&value))
         };
         let inactive = set.is_inactive.then(|| "Inactive: it makes no Machine until it is activated".to_owned());
         let notes = inactive.into_iter().chain(note).collect();
         let of_set = Set { kind: "ControlPlaneMachineSet", group: MACHINE_API, path, image, notes, ..Set::default() };
-        of_machines(of_set, set, knowledge.machines.iter().filter(is_here), knowledge)
+        of_machines(of_set, set, is_here, knowledge)
     };
     ways.into_iter().enumerate().map(to_set).collect()
 }
 
 /// Adds what the set and its machines say.
-fn of_machines<'a>(of_set: Set, set: &MachineSet, members: impl Iterator<Item = &'a Made<'a>>, knowledge: &Knowledge<'_>) -> Set {
+fn of_machines(of_set: Set, set: &MachineSet, is_member: impl Fn(&&Machine) -> bool, knowledge: &Knowledge<'_>) -> Set {
     let mut of_set = of_set.named(&set.metadata);
     of_set.replicas = set.replicas;
     of_set.architecture.clone_from(&set.architecture);
-    of_set.nodes = members.filter_map(|made| knowledge.node_of(made.machine)).map(Node::version_text).collect();
+    of_set.nodes = knowledge.versions_of(knowledge.objects.machines.iter().filter(is_member));
     of_set.known_by(knowledge)
 }
 
@@ -127,7 +126,7 @@ fn node_pool(objects: &Objects, knowledge: &Knowledge<'_>, pool: &NodePool) -> S
     let full_name = pool.metadata.full_name();
     let of_pool = |set: &&MachineSet| set.node_pool.as_ref() == Some(&full_name) && set.replicas != Some(0);
     let sets = objects.cluster_api_sets.iter().filter(of_pool);
-    let images: Vec<Image> = sets.map(|set| image_of(objects, &set.metadata.namespace, &set.source)).collect();
+    let images: Vec<Image> = sets.map(|set| objects.image_of(&set.metadata, &set.source)).collect();
     let mut image = match (&pool.ami, images.as_slice()) {
         (Some(ami), _) => {
             Image { platform: Some("aws"), field: Some("spec.platform.aws.ami"), value: Some(ami.clone()), ..Image::default() }
@@ -159,23 +158,23 @@ fn node_pool(objects: &Objects, knowledge: &Knowledge<'_>, pool: &NodePool) -> S
 }
 
 /// Machines that no set owns, such as a control plane's without a ControlPlaneMachineSet: by role and image.
-fn single_machines(knowledge: &Knowledge<'_>) -> Vec<Set> {
-    let mut groups: BTreeMap<_, Vec<&Made<'_>>> = BTreeMap::new();
+fn single_machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
+    let mut groups: BTreeMap<_, Vec<&Machine>> = BTreeMap::new();
     let is_owned = |machine: &Machine| machine.is_owned_by("MachineSet", None) || machine.is_owned_by("ControlPlaneMachineSet", None);
-    for made in knowledge.machines.iter().filter(|made| made.group == MACHINE_API && !is_owned(made.machine)) {
-        let role = made.machine.role.as_deref().unwrap_or("no role");
-        groups.entry((&made.machine.metadata.namespace, role, made.image.value.as_deref())).or_default().push(made);
+    for machine in objects.machines.iter().filter(|machine| machine.group == MACHINE_API && !is_owned(machine)) {
+        let image = objects.image_of(&machine.metadata, &machine.source).value;
+        groups.entry((&machine.metadata.namespace, machine.role.as_deref().unwrap_or("no role"), image)).or_default().push(machine);
     }
-    let to_set = |((namespace, role, _), made): ((&String, &str, _), Vec<&Made<'_>>)| {
-        let names: Vec<&str> = made.iter().map(|made| made.machine.metadata.name.as_str()).collect();
+    let to_set = |((namespace, role, _), machines): ((&String, &str, _), Vec<&Machine>)| {
+        let names: Vec<&str> = machines.iter().map(|machine| machine.metadata.name.as_str()).collect();
         let set = Set {
             kind: "Machine",
             group: MACHINE_API,
             namespace: namespace.clone(),
             name: format!("{role}: {}", some_of(&names)),
             path: "spec.providerSpec.value.",
-            image: made.first().map(|made| made.image.clone()).unwrap_or_default(),
-            nodes: made.iter().filter_map(|made| knowledge.node_of(made.machine)).map(Node::version_text).collect(),
+            image: machines.first().map(|machine| objects.image_of(&machine.metadata, &machine.source)).unwrap_or_default(),
+            nodes: knowledge.versions_of(machines.into_iter()),
             ..Set::default()
         };
         set.known_by(knowledge)
@@ -205,8 +204,8 @@ fn hosts(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
 }
 
 /// Nodes that no Machine stands for, by pool. How the next one is made stands nowhere; the newest one is the best there is to go by.
-fn nodes_without_machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
-    let with_machine: BTreeSet<&str> = knowledge.machines.iter().filter_map(|made| made.machine.node.as_deref()).collect();
+fn nodes_without_machines(objects: &Objects) -> Vec<Set> {
+    let with_machine: BTreeSet<&str> = objects.machines.iter().filter_map(|machine| machine.node.as_deref()).collect();
     let pools: BTreeSet<&String> = objects.node_pools.iter().map(|pool| &pool.metadata.name).collect();
     let mut groups: BTreeMap<_, Vec<&Node>> = BTreeMap::new();
     let is_loose = |node: &&Node| {
