@@ -13,7 +13,7 @@ use std::time::Duration;
 const PAGE: usize = 250;
 
 /// The largest answer that is read, in bytes. Nodes are asked for their metadata only.
-pub const MAX_ANSWER: usize = 16 << 20;
+pub(crate) const MAX_ANSWER: usize = 16 << 20;
 
 /// How often a request is tried that a later attempt can be expected to fare better with.
 const ATTEMPTS: u32 = 5;
@@ -74,7 +74,7 @@ pub const RESOURCES: [Resource; 13] = [
 pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
 /// What gathers the objects, for a shell. What the cluster does not have leaves no file.
-pub fn commands() -> String {
+pub(crate) fn commands() -> String {
     let mut script = "mkdir -p objects\n".to_owned();
     for resource in RESOURCES {
         let which = match resource.one {

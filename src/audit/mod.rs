@@ -17,7 +17,6 @@ pub mod text;
 pub use objects::Objects;
 
 use crate::API_VERSION;
-use crate::text::string_enums;
 use crate::verdict::{
     Action, BootImage, BootImageStatus, Deployment, Facts, ImageSource, Outcome, Override, OverrideSource, OverrideWord, PolicyInput,
     PolicyStatus, Reason, Target, TargetInput, Verdict, decide,
@@ -30,195 +29,193 @@ use sets::Set;
 use std::collections::BTreeMap;
 use stream::OwnImage;
 
-string_enums! {
-    /// How the version of a boot image is known.
-    pub enum KnownBy {
-        /// A joined node that was made from the same image says so on its Node.
-        Node = "Node",
-        /// A refused node that was made from the same image said so in its report, which is a claim and no proof.
-        Report = "Report",
-        /// It is an image of the cluster's own release, by the ConfigMap `coreos-bootimages`.
-        ConfigMap = "ConfigMap",
-        /// The image's name or URN has it.
-        ImageName = "ImageName",
-        /// It is not.
-        Unknown = "Unknown",
-    }
+/// How the version of a boot image is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) enum KnownBy {
+    /// A joined node that was made from the same image says so on its Node.
+    Node,
+    /// A refused node that was made from the same image said so in its report, which is a claim and no proof.
+    Report,
+    /// It is an image of the cluster's own release, by the ConfigMap `coreos-bootimages`.
+    ConfigMap,
+    /// The image's name or URN has it.
+    ImageName,
+    Unknown,
 }
 
 /// The audit, serialised as `BootImageAudit`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct BootImageAudit {
+pub(crate) struct BootImageAudit {
     /// [`crate::API_VERSION`].
-    pub api_version: &'static str,
+    pub(crate) api_version: &'static str,
     /// `BootImageAudit`.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// In numbers.
-    pub summary: Summary,
+    pub(crate) summary: Summary,
     /// The policy that would decide; absent where there is nothing to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub policy: Option<PolicyStatus>,
+    pub(crate) policy: Option<PolicyStatus>,
     /// The release that it was asked about; absent where no object says it and none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub release: Option<String>,
+    pub(crate) release: Option<String>,
     /// What makes nodes, worst first.
-    pub sets: Vec<SetAudit>,
+    pub(crate) sets: Vec<SetAudit>,
     /// The oldest image that is still in use, and what the Machine Config Operator takes for it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub oldest: Option<Oldest>,
+    pub(crate) oldest: Option<Oldest>,
     /// What the Machine Config Operator takes for it; absent where the cluster does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cluster: Option<ClusterSkew>,
+    pub(crate) cluster: Option<ClusterSkew>,
     /// What could not be read, and why.
-    pub unread: Vec<Unread>,
+    pub(crate) unread: Vec<Unread>,
     /// What was odd.
-    pub warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// How many sets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Summary {
+pub(crate) struct Summary {
     /// All of them.
-    pub sets: usize,
+    pub(crate) sets: usize,
     /// Whose next node would be refused under `Enforce`.
-    pub would_be_refused: usize,
+    pub(crate) would_be_refused: usize,
     /// Whose next node would be let in.
-    pub would_be_allowed: usize,
+    pub(crate) would_be_allowed: usize,
     /// Of which the policy could not decide; mostly because the version is unknown.
-    pub undetermined: usize,
+    pub(crate) undetermined: usize,
 }
 
 /// A kind of objects that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Unread {
+pub(crate) struct Unread {
     /// The resource or the file.
-    pub what: String,
+    pub(crate) what: String,
     /// Why.
-    pub why: String,
+    pub(crate) why: String,
     /// Sets may be missing for it.
-    pub hides_sets: bool,
+    pub(crate) hides_sets: bool,
 }
 
 /// A set of machines, or a pool of nodes without one, and what the policy says to its next node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SetAudit {
+pub(crate) struct SetAudit {
     /// `MachineSet`, `ControlPlaneMachineSet`, `NodePool`; `Machine` and `BareMetalHost` for those without a set; `MachineConfigPool` for nodes
     /// without either.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// The API group of that.
     pub group: &'static str,
     /// Empty where the kind has none.
     pub namespace: String,
     /// The object's name; of objects without a set, what they have in common.
-    pub name: String,
+    pub(crate) name: String,
     /// How many machines are wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub replicas: Option<i64>,
+    pub(crate) replicas: Option<i64>,
     /// The MachineConfigPool whose config the next node asks for, where the name of its user data says so.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pool: Option<String>,
+    pub(crate) pool: Option<String>,
     /// `aws`, `vsphere` and the like.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
     /// As in the ConfigMap `coreos-bootimages`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub architecture: Option<String>,
+    pub(crate) architecture: Option<String>,
     /// Where images are kept by region.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub region: Option<String>,
+    pub(crate) region: Option<String>,
     /// The field that names the image.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub image_field: Option<String>,
+    pub(crate) image_field: Option<String>,
     /// What it says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
     /// The image's version; absent where unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub boot_image: Option<BootImageStatus>,
+    pub(crate) boot_image: Option<BootImageStatus>,
     /// How that is known.
-    pub known_by: KnownBy,
+    pub(crate) known_by: KnownBy,
     /// By which object, as words.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub known_from: Option<String>,
+    pub(crate) known_from: Option<String>,
     /// What the policy says to the next node.
     pub verdict: Outcome,
     /// What would follow if the policy's mode were `Enforce`.
-    pub action: Action,
+    pub(crate) action: Action,
     /// Why, in one word.
-    pub reason: Reason,
+    pub(crate) reason: Reason,
     /// Why, as one line.
-    pub message: String,
+    pub(crate) message: String,
     /// What to change; absent where nothing has to be.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub remedy: Option<String>,
+    pub(crate) remedy: Option<String>,
     /// How many joined nodes were made from which image.
-    pub nodes: Vec<NodeCount>,
+    pub(crate) nodes: Vec<NodeCount>,
     /// What else is to be known.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// Nodes of one boot image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct NodeCount {
+pub(crate) struct NodeCount {
     /// The version; absent where the node has no label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// How many.
-    pub count: usize,
+    pub(crate) count: usize,
 }
 
 /// The oldest image in use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Oldest {
+pub(crate) struct Oldest {
     /// Its version.
-    pub boot_image: BootImageStatus,
+    pub(crate) boot_image: BootImageStatus,
     /// The sets and nodes that use it: the first two, and how many more.
-    pub used_by: String,
+    pub(crate) used_by: String,
     /// What tells the Machine Config Operator; absent where the version does not fit its fields.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
+    pub(crate) command: Option<String>,
     /// Sets and nodes whose image is unknown, and may be older.
-    pub unknown: usize,
+    pub(crate) unknown: usize,
 }
 
 /// What the cluster says of itself: `status.bootImageSkewEnforcementStatus` of MachineConfiguration `cluster`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ClusterSkew {
+pub(crate) struct ClusterSkew {
     /// `Automatic`, `Manual` or `None`.
-    pub mode: String,
+    pub(crate) mode: String,
     /// What it takes for the oldest boot image.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rhcos_version: Option<String>,
+    pub(crate) rhcos_version: Option<String>,
     /// The release that it takes for that of the oldest boot image.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ocp_version: Option<String>,
+    pub(crate) ocp_version: Option<String>,
     /// Whether an older image is in use than the cluster says; absent where the two cannot be compared.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub older_in_use: Option<bool>,
+    pub(crate) older_in_use: Option<bool>,
 }
 
 /// Who asks what.
 #[derive(Debug)]
-pub struct Question<'a> {
+pub(crate) struct Question<'a> {
     /// The policy.
-    pub policy: &'a PolicyInput,
+    pub(crate) policy: &'a PolicyInput,
     /// The release to ask about, instead of the cluster's own.
-    pub release: Option<&'a str>,
+    pub(crate) release: Option<&'a str>,
     /// What could not be read.
-    pub unread: Vec<Unread>,
+    pub(crate) unread: Vec<Unread>,
 }
 
 /// At most this many objects that could not be understood are named.
 const MAX_ODD: usize = 100;
 
 /// Makes the audit.
-pub fn audit(objects: &Objects, question: Question<'_>) -> BootImageAudit {
+pub(crate) fn audit(objects: &Objects, question: Question<'_>) -> BootImageAudit {
     let knowledge = Knowledge::new(objects);
     let release = question.release.or(objects.release.as_deref());
     let warnings = match question.policy {
@@ -271,12 +268,12 @@ fn full_name(namespace: &str, name: &str) -> String {
 
 impl SetAudit {
     /// Whether a policy that enforces would hold the next node back.
-    pub fn would_be_refused(&self) -> bool {
+    pub(crate) fn would_be_refused(&self) -> bool {
         self.action == Action::Block
     }
 
     /// Whether the next node would be let in because its image is allowed, or because the policy looks at none.
-    pub fn would_be_allowed(&self) -> bool {
+    pub(crate) fn would_be_allowed(&self) -> bool {
         self.action == Action::Proceed && matches!(self.verdict, Outcome::Allowed | Outcome::Disabled)
     }
 

@@ -63,7 +63,7 @@ impl Objects {
     ///
     /// # Errors
     /// It is neither, or more than is read. What stands before stays added.
-    pub fn add_file(&mut self, text: &str) -> Result<(), String> {
+    pub(crate) fn add_file(&mut self, text: &str) -> Result<(), String> {
         if !text.trim_start().starts_with('{') {
             return self.add_yaml(text);
         }
@@ -76,7 +76,7 @@ impl Objects {
     ///
     /// # Errors
     /// As [`Self::add_file`].
-    pub fn add_page(&mut self, json: &str, of: Option<(&str, &str)>) -> Result<String, String> {
+    pub(crate) fn add_page(&mut self, json: &str, of: Option<(&str, &str)>) -> Result<String, String> {
         let Document { api_version, kind, metadata, items } = serde_json::from_str(json).map_err(no_json)?;
         let Some(items) = items else {
             self.add(of, ("", ""), &serde_json::from_str(json).map_err(no_json)?)?;

@@ -12,7 +12,7 @@ const WIDTH: usize = 100;
 const INDENT: usize = 11;
 
 /// Sets, worst first; the oldest image; what could not be read; and the summary, where the eye is when the command ends.
-pub fn render(audit: &BootImageAudit, colour: bool) -> String {
+pub(crate) fn render(audit: &BootImageAudit, colour: bool) -> String {
     let mut page = Page { out: String::new(), colour };
     let policy = audit.policy.as_ref();
     let mode = policy.and_then(|policy| policy.mode.as_deref()).unwrap_or("unknown");

@@ -19,8 +19,8 @@ const JOINED: [&str; 2] = ["/var/lib/kubelet/pki/kubelet-client-current.pem", "/
 /// Files to read instead of the node's own.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
-    pub policy: Option<&'a Path>,
-    pub aleph: Option<&'a Path>,
+    pub(crate) policy: Option<&'a Path>,
+    pub(crate) aleph: Option<&'a Path>,
 }
 
 /// Reads a node's facts. What cannot be read becomes a warning and stays unknown.

@@ -45,7 +45,7 @@ pub struct Kubeconfig {
     pub insecure: bool,
     /// The bearer token.
     pub token: Option<Secret>,
-    pub client: Option<Client>,
+    pub(crate) client: Option<Client>,
 }
 
 impl Kubeconfig {
@@ -74,11 +74,11 @@ impl Kubeconfig {
 
 /// A client certificate and its key, each as PEM. Where one file holds both, each of the two is the whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Client {
+pub(crate) struct Client {
     /// The certificate and the rest of its chain.
-    pub certificate: Secret,
+    pub(crate) certificate: Secret,
     /// The key: PKCS#8, SEC 1 or PKCS#1.
-    pub key: Secret,
+    pub(crate) key: Secret,
 }
 
 /// What a kubeconfig may ask for.

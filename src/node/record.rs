@@ -26,10 +26,10 @@ pub struct Record {
     pub path: Option<String>,
     /// That boot's `ostree=` kernel argument.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ostree: Option<String>,
+    pub(crate) ostree: Option<String>,
     /// RHEL minor 0 in the version is RHEL's, because os-release had `ID=rhel`.
     #[serde(default)]
-    pub rhel: bool,
+    pub(crate) rhel: bool,
 }
 
 impl Record {

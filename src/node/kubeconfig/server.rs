@@ -42,7 +42,7 @@ impl Server {
     }
 
     /// The port; 443 where the URL has none.
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.port.unwrap_or(443)
     }
 
@@ -52,14 +52,14 @@ impl Server {
     }
 
     /// Host and port as written: the value of the HTTP header `Host`.
-    pub fn authority(&self) -> String {
+    pub(crate) fn authority(&self) -> String {
         let host = self.bracketed_host();
         self.port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
     }
 
     /// The same address with another host.
     #[must_use]
-    pub fn at(&self, host: &str) -> Self {
+    pub(crate) fn at(&self, host: &str) -> Self {
         Self { host: host.to_owned(), ..self.clone() }
     }
 }
