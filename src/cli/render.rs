@@ -4,11 +4,11 @@ use super::{Exit, Failure, Io};
 use crate::policy::{self, Severity};
 use crate::render::binary::{Binary, Compression, MAX_BINARY};
 use crate::render::ignition::Spec;
-use crate::render::json;
 use crate::render::machineconfig::{MachineConfig, config, header, role, warning};
-use crate::render::manifests::{AUDITOR, Manifests, node_disruption_policy};
+use crate::render::manifests::{AUDITOR, Manifests, NODE_DISRUPTION_POLICY};
 use crate::render::pointer::{AWS_USER_DATA_MAX, MAX_USER_DATA, Pointer};
-use crate::render::size::{ISO_IGNITION_MAX, MAX_RENDERED, figure, rest_of_rendered};
+use crate::render::size::{ISO_IGNITION_MAX, MAX_RENDERED, Sizes, figure, rest_of_rendered};
+use crate::render::{json, yaml};
 use crate::text;
 use clap::Subcommand;
 use sha2::{Digest, Sha256};
@@ -164,13 +164,13 @@ fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Fail
         None => None,
     };
     let object = MachineConfig::new(&args.role, &policy, binary.as_ref());
-    let sizes = object.sizes(binary.as_ref(), rest.as_deref());
+    let sizes = Sizes::new(&json(&object), &yaml(&object), binary.as_ref(), rest.as_deref());
     sizes.check()?;
 
     let about_binary = match &binary {
         Some(Binary { arch, packed, unpacked, .. }) => format!(
             "Binary: for {}, {} bytes packed, {} unpacked. Nodes of another architecture go on without it.",
-            arch.name(),
+            arch.name,
             figure(packed.len()),
             figure(*unpacked),
         ),
@@ -185,7 +185,7 @@ fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Fail
         writeln!(io.err, "skewguard: warning: {warning}")?;
         facts.push(format!("Warning: {warning}"));
     }
-    write!(io.out, "{}{}", header(&facts), object.to_yaml())?;
+    write!(io.out, "{}{}", header(&facts), yaml(&object))?;
     Ok(Exit::Done)
 }
 
@@ -235,7 +235,7 @@ fn manifests(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let yaml = if args.auditor {
         AUDITOR.to_owned()
     } else if args.node_disruption_policy {
-        node_disruption_policy()
+        NODE_DISRUPTION_POLICY.to_owned()
     } else {
         Manifests { base_only: args.base, prune: args.prune }.to_yaml()
     };

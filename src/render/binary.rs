@@ -17,35 +17,26 @@ const NOT_ELF: &str =
     "is not a program (64-bit ELF, or that packed with xz or gzip); give what `dist/build` made, target/dist/skewguard-embed";
 const DAMAGED: &str = "is packed, and damaged";
 
-/// An architecture that skewguard is built for, as `uname -m` names it.
+/// An architecture that skewguard is built for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Arch {
-    X86_64,
-    Aarch64,
-    Ppc64le,
-    S390x,
+pub struct Arch {
+    /// As `uname -m` names it.
+    pub(crate) name: &'static str,
+    /// As `ConditionArchitecture=` names it (systemd.unit(5)).
+    pub(super) systemd: &'static str,
+    /// Its ELF files: machine and byte order.
+    elf: (u16, AnyEndian),
+    /// What xz is told of its instructions: lc, lp and pb. On aarch64 and ppc64le they have four bytes, on s390x a multiple of two.
+    lzma: (u32, u32, u32),
 }
 
+#[allow(missing_docs)]
 impl Arch {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Arch::X86_64 => "x86_64",
-            Arch::Aarch64 => "aarch64",
-            Arch::Ppc64le => "ppc64le",
-            Arch::S390x => "s390x",
-        }
-    }
-
-    /// As `ConditionArchitecture=` names it (systemd.unit(5)).
-    pub(super) fn systemd(self) -> &'static str {
-        match self {
-            Arch::X86_64 => "x86-64",
-            Arch::Aarch64 => "arm64",
-            Arch::Ppc64le => "ppc64-le",
-            Arch::S390x => "s390x",
-        }
-    }
+    pub const X86_64: Self = Self { name: "x86_64", systemd: "x86-64", elf: (EM_X86_64, AnyEndian::Little), lzma: (4, 0, 0) };
+    pub const AARCH64: Self = Self { name: "aarch64", systemd: "arm64", elf: (EM_AARCH64, AnyEndian::Little), lzma: (2, 2, 2) };
+    pub const PPC64LE: Self = Self { name: "ppc64le", systemd: "ppc64-le", elf: (EM_PPC64, AnyEndian::Little), lzma: (2, 2, 2) };
+    pub const S390X: Self = Self { name: "s390x", systemd: "s390x", elf: (EM_S390, AnyEndian::Big), lzma: (3, 1, 1) };
+    const ALL: [Self; 4] = [Self::X86_64, Self::AARCH64, Self::PPC64LE, Self::S390X];
 }
 
 /// How the binary is packed.
@@ -120,12 +111,7 @@ fn unpack(bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
 ///
 /// Unpacking needs memory for the dictionary, so that is no larger than the program.
 fn xz(program: &[u8], arch: Arch) -> std::io::Result<Vec<u8>> {
-    let (lc, lp, pb) = match arch {
-        Arch::X86_64 => (4, 0, 0),
-        // Their instructions have four bytes, those of s390x a multiple of two.
-        Arch::Aarch64 | Arch::Ppc64le => (2, 2, 2),
-        Arch::S390x => (3, 1, 1),
-    };
+    let (lc, lp, pb) = arch.lzma;
     // The format only has sizes of 2^n and 3 * 2^n, and rounds up.
     let whole = u32::try_from(program.len()).unwrap_or(u32::MAX).max(4096);
     let power = 1 << whole.ilog2();
@@ -144,16 +130,10 @@ fn xz(program: &[u8], arch: Arch) -> std::io::Result<Vec<u8>> {
 /// The architecture of a static 64-bit ELF executable (elf(5)).
 fn static_elf(bytes: &[u8]) -> Result<Arch, String> {
     let file = ElfBytes::<AnyEndian>::minimal_parse(bytes).map_err(|_| NOT_ELF)?;
-    let arch = match (file.ehdr.class, file.ehdr.endianness, file.ehdr.e_machine) {
-        (Class::ELF64, AnyEndian::Little, EM_X86_64) => Arch::X86_64,
-        (Class::ELF64, AnyEndian::Little, EM_AARCH64) => Arch::Aarch64,
-        (Class::ELF64, AnyEndian::Little, EM_PPC64) => Arch::Ppc64le,
-        (Class::ELF64, AnyEndian::Big, EM_S390) => Arch::S390x,
-        (_, _, machine) => {
-            let ours = "skewguard is built for x86_64, aarch64, ppc64le and s390x";
-            return Err(format!("is a program for another machine (ELF machine {machine}); {ours}"));
-        }
-    };
+    let (class, machine) = (file.ehdr.class, file.ehdr.e_machine);
+    let arch = Arch::ALL.into_iter().find(|arch| class == Class::ELF64 && arch.elf == (machine, file.ehdr.endianness));
+    let ours = "skewguard is built for x86_64, aarch64, ppc64le and s390x";
+    let arch = arch.ok_or_else(|| format!("is a program for another machine (ELF machine {machine}); {ours}"))?;
     let segments = file.segments().filter(|_| matches!(file.ehdr.e_type, ET_EXEC | ET_DYN)).ok_or(NOT_ELF)?;
     // Libraries have no interpreter, but need other libraries.
     let mut dynamic = file.dynamic().map_err(|_| NOT_ELF)?.into_iter().flat_map(|table| table.iter());
@@ -206,9 +186,9 @@ mod tests {
     fn packs_a_static_program_of_every_architecture() {
         for (elf, arch) in [
             (program(62, 1), Arch::X86_64),
-            (program(183, 1), Arch::Aarch64),
-            (program(21, 1), Arch::Ppc64le),
-            (big_endian(22), Arch::S390x),
+            (program(183, 1), Arch::AARCH64),
+            (program(21, 1), Arch::PPC64LE),
+            (big_endian(22), Arch::S390X),
         ] {
             let xz = Binary::new(&elf, Compression::Xz).unwrap();
             assert_eq!((xz.arch, xz.unpacked), (arch, elf.len()));

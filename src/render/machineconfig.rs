@@ -2,7 +2,6 @@
 
 use super::binary::Binary;
 use super::ignition::{Config, File, Spec};
-use super::size::Sizes;
 use super::units;
 use crate::policy::POLICY_PATH;
 use crate::text::wrap;
@@ -73,15 +72,6 @@ impl MachineConfig {
             spec: MachineConfigSpec { config: config(Spec::OLDEST_3, policy, binary) },
         }
     }
-
-    pub(crate) fn to_yaml(&self) -> String {
-        super::yaml(self)
-    }
-
-    /// Its sizes, alone or together with `rendered`, the rest of the rendered MachineConfig that it becomes part of.
-    pub(crate) fn sizes(&self, binary: Option<&Binary>, rendered: Option<&str>) -> Sizes {
-        Sizes::new(&super::json(self), &self.to_yaml(), binary, rendered)
-    }
 }
 
 /// What a person should know about a pool before applying a MachineConfig to it.
@@ -112,11 +102,7 @@ pub(crate) fn header(facts: &[String]) -> String {
 ",
     );
     for fact in facts {
-        for (n, line) in wrap(fact, 128).iter().enumerate() {
-            out.push_str(if n == 0 { "# " } else { "#   " });
-            out.push_str(line);
-            out.push('\n');
-        }
+        out.extend(["# ", &wrap(fact, 128).join("\n#   "), "\n"]);
     }
     out
 }
@@ -138,7 +124,7 @@ mod tests {
     #[test]
     fn the_policy_alone_word_for_word() {
         assert_eq!(
-            MachineConfig::new("worker", b"{}\n", None).to_yaml(),
+            crate::render::yaml(&MachineConfig::new("worker", b"{}\n", None)),
             r#"apiVersion: machineconfiguration.openshift.io/v1
 kind: MachineConfig
 metadata:

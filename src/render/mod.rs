@@ -12,7 +12,7 @@ mod url;
 use serde::Serialize;
 
 /// As YAML, for people, with a line end.
-fn yaml(document: &impl Serialize) -> String {
+pub(crate) fn yaml(document: &impl Serialize) -> String {
     let mut out = String::new();
     let options = serde_saphyr::ser_options! { compact_list_indent: false, folded_wrap_chars: usize::MAX };
     // Strings, numbers, lists and structs always serialise, here and below.

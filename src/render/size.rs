@@ -48,7 +48,8 @@ struct Route {
 }
 
 impl Sizes {
-    pub(super) fn new(json: &str, yaml: &str, binary: Option<&Binary>, rest: Option<&str>) -> Self {
+    /// Of the MachineConfig in `json` and `yaml`, alone or together with `rest`, the rest of the rendered one that it becomes part of.
+    pub(crate) fn new(json: &str, yaml: &str, binary: Option<&Binary>, rest: Option<&str>) -> Self {
         Self {
             object: json.len(),
             file: yaml.len(),
@@ -149,14 +150,7 @@ fn base64(bytes: usize) -> usize {
 /// Formats 1258291 as 1,258,291.
 pub(crate) fn figure(number: usize) -> String {
     let digits = number.to_string();
-    let mut out = String::new();
-    for (n, digit) in digits.chars().enumerate() {
-        if n > 0 && (digits.len() - n).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",")
 }
 
 /// The rendered MachineConfig in `json` (`rendered-POOL-HASH`) without the files and units of an earlier render of ours.

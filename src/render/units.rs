@@ -17,9 +17,6 @@ pub(super) const UNPACK_SERVICE: &str = "skewguard-unpack.service";
 /// Unpacks it on later boots, for the report.
 pub(super) const UNPACK_LATER_SERVICE: &str = "skewguard-unpack-later.service";
 
-/// As long as this file exists the first boot is not finished.
-const ENCAPSULATED_PATH: &str = "/etc/ignition-machine-config-encapsulated.json";
-
 /// The units in a MachineConfig with a binary.
 pub(super) const DELIVERED: [&str; 4] = [UNPACK_SERVICE, UNPACK_LATER_SERVICE, SERVICE, REPORT_SERVICE];
 
@@ -81,15 +78,15 @@ fn without_comments(text: &str) -> String {
     text.lines().filter(|line| !line.starts_with(['#', ';'])).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// On which boot a unit unpacks. On the first boot the gate waits for that, and the kubelet for the gate. On later boots nothing of ours
-/// may delay the kubelet, so another unit unpacks for the report alone.
+/// On which boot a unit unpacks. On the first boot, which lasts as long as the encapsulated config exists, the gate waits for that, and the
+/// kubelet for the gate. On later boots nothing of ours may delay the kubelet, so another unit unpacks for the report alone.
 #[derive(Clone, Copy)]
 enum When {
     FirstBoot,
     Later,
 }
 
-/// The unit that unpacks. Whatever fails in it, the gate goes on without a binary, and so does the boot.
+/// The unit that unpacks, made from `unpack.service`. Whatever fails in it, the gate goes on without a binary, and so does the boot.
 ///
 /// - It unpacks to /run, because /usr is read-only and nothing stays in /run.
 /// - There the shell's file gets the SELinux type `initrc_var_run_t`, which init may not execute, so `chcon` gives it the type of /usr/bin. Without
@@ -103,35 +100,16 @@ fn unpack(arch: Arch, compression: Compression, when: When) -> String {
         When::FirstBoot => ("", format!("{SERVICE} {REPORT_SERVICE}")),
         When::Later => ("!", REPORT_SERVICE.to_owned()),
     };
-    let dir = UNPACKED_PATH.trim_end_matches("/skewguard");
     format!(
-        "[Unit]
-Description=Unpack skewguard from its MachineConfig
-Documentation=man:skewguard(1)
-ConditionPathExists={path}
-ConditionPathExists={not}{ENCAPSULATED_PATH}
-ConditionArchitecture={arch}
-Before={before}
-
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-TimeoutStartSec=30
-TimeoutStopSec=5
-LimitFSIZE={MAX_BINARY}
-ExecStart=/usr/bin/mkdir -p {dir}
-ExecStart=/bin/sh -c '{program} {path} >{UNPACKED_PATH}.new'
-ExecStart=/usr/bin/chmod 0755 {UNPACKED_PATH}.new
-ExecStart=-/usr/bin/chcon --reference=/usr/bin {UNPACKED_PATH}.new
-ExecStart=-/bin/sh -c '[ ! -e /sys/fs/selinux/enforce ] || /usr/bin/ls -Z {UNPACKED_PATH}.new | /usr/bin/grep -q :bin_t: || echo \"<3>{REPORT_SERVICE} cannot start: {UNPACKED_PATH} did not get the SELinux type bin_t\"'
-ExecStart=/usr/bin/mv -f {UNPACKED_PATH}.new {UNPACKED_PATH}
-
-[Install]
-WantedBy=multi-user.target
-",
-        arch = arch.systemd(),
+        include_str!("unpack.service"),
         path = compression.path(),
+        not = not,
+        arch = arch.systemd,
+        before = before,
+        max_binary = MAX_BINARY,
+        dir = UNPACKED_PATH.trim_end_matches("/skewguard"),
         program = compression.program(),
+        unpacked = UNPACKED_PATH,
     )
 }
 
@@ -155,7 +133,7 @@ mod tests {
 
     #[test]
     fn gate_and_report_wait_for_their_unpacking_but_do_not_need_it() {
-        for unit in for_packed(Arch::Aarch64, Compression::Gzip).iter().filter(|unit| !unit.name.starts_with("skewguard-unpack")) {
+        for unit in for_packed(Arch::AARCH64, Compression::Gzip).iter().filter(|unit| !unit.name.starts_with("skewguard-unpack")) {
             let which =
                 if unit.name == SERVICE { "skewguard-unpack.service" } else { "skewguard-unpack.service skewguard-unpack-later.service" };
             assert!(unit.contents.contains(&format!("\n[Unit]\nWants={which}\nAfter={which}\n")), "{}", unit.contents);
@@ -186,7 +164,7 @@ mod tests {
     #[test]
     fn the_unpacking_unit_word_for_word() {
         assert_eq!(
-            unpack(Arch::Aarch64, Compression::Xz, When::FirstBoot),
+            unpack(Arch::AARCH64, Compression::Xz, When::FirstBoot),
             "[Unit]
 Description=Unpack skewguard from its MachineConfig
 Documentation=man:skewguard(1)
@@ -212,7 +190,7 @@ ExecStart=/usr/bin/mv -f /run/skewguard/bin/skewguard.new /run/skewguard/bin/ske
 WantedBy=multi-user.target
 "
         );
-        let gzip = unpack(Arch::S390x, Compression::Gzip, When::Later);
+        let gzip = unpack(Arch::S390X, Compression::Gzip, When::Later);
         for line in [
             "ConditionPathExists=!/etc/ignition-machine-config-encapsulated.json",
             "Before=skewguard-report.service",
