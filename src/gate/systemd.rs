@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
-use zbus::{Connection, DynamicType, OwnedObjectPath, OwnedVariant, connection};
+use zbus::{Connection, DynamicType, Message, OwnedObjectPath, OwnedVariant, connection};
 
 const SERVICE: &str = "org.freedesktop.systemd1";
 const MANAGER_PATH: &str = "/org/freedesktop/systemd1";
@@ -133,25 +133,26 @@ impl<'a> Manager<'a> {
         Ok(Self { bus, systemd, deadline })
     }
 
-    async fn call<B, R>(&self, bus: &Connection, to: (&str, &str, &str), body: &B, what: &str, most: Duration) -> Result<R, SystemdError>
+    /// Calls a method on the bus, and waits at most `most` for the answer.
+    async fn call<B>(&self, bus: &Connection, to: (&str, &str, &str), body: &B, what: &str, most: Duration) -> Result<Message, SystemdError>
     where
         B: serde::Serialize + DynamicType,
-        R: for<'d> zbus::zvariant::DynamicDeserialize<'d>,
     {
         let (path, interface, method) = to;
         let until = self.deadline.min(Instant::now() + most);
-        let answer = timeout_at(until, bus.call_method(Some(SERVICE), path, Some(interface), method, body))
-            .await
-            .map_err(|_| SystemdError::timeout(what))?
-            .map_err(|error| SystemdError::of_call(what, &error))?;
-        answer.body().deserialize().map_err(|error| SystemdError::refused(what, error))
+        let answer = timeout_at(until, bus.call_method(Some(SERVICE), path, Some(interface), method, body)).await;
+        answer.map_err(|_| SystemdError::timeout(what))?.map_err(|error| SystemdError::of_call(what, &error))
     }
 
-    /// Queues the start or stop of `unit`.
-    async fn queue(&self, method: &str, command: &str, unit: &str) -> Result<(), SystemdError> {
-        let Some(bus) = &self.bus else { return self.systemctl(&["--no-block", command, "--", unit]).map(drop) };
-        let to = (MANAGER_PATH, MANAGER, method);
-        self.call::<_, OwnedObjectPath>(bus, to, &(unit, "replace"), method, self.systemd.answer).await.map(drop)
+    /// Has the manager do something: on the bus by a method, else by a systemctl command.
+    async fn ask<B>(&self, method: &str, body: &B, most: Duration, command: &[&str]) -> Result<(), SystemdError>
+    where
+        B: serde::Serialize + DynamicType,
+    {
+        match &self.bus {
+            Some(bus) => self.call(bus, (MANAGER_PATH, MANAGER, method), body, method, most).await.map(drop),
+            None => self.systemctl(command).map(drop),
+        }
     }
 
     /// Runs systemctl and returns what it prints. It may take all the time that is left, because nothing but systemd can delay it.
@@ -169,7 +170,9 @@ impl<'a> Manager<'a> {
         };
         let what = format!("properties of {unit}");
         let (path, most) = (object_path(unit), self.systemd.answer);
-        let mut all: HashMap<String, OwnedVariant> = self.call(bus, (&path, PROPERTIES, "GetAll"), &(UNIT,), &what, most).await?;
+        let answer = self.call(bus, (&path, PROPERTIES, "GetAll"), &(UNIT,), &what, most).await?;
+        let all: Result<HashMap<String, OwnedVariant>, _> = answer.body().deserialize();
+        let mut all = all.map_err(|error| SystemdError::refused(&what, error))?;
         let mut state = UnitState {
             load: take(&mut all, unit, "LoadState")?,
             active: take(&mut all, unit, "ActiveState")?,
@@ -188,26 +191,17 @@ impl<'a> Manager<'a> {
 
     /// Makes systemd read the unit files again. It goes on with that even if it does not answer in time.
     pub(super) async fn reload(&self) -> Result<(), SystemdError> {
-        match &self.bus {
-            Some(bus) => self.call(bus, (MANAGER_PATH, MANAGER, "Reload"), &(), "Reload", self.systemd.reload).await,
-            None => self.systemctl(&["daemon-reload"]).map(drop),
-        }
+        self.ask("Reload", &(), self.systemd.reload, &["daemon-reload"]).await
     }
 
+    /// Queues the stop of `unit`.
     pub(super) async fn stop(&self, unit: &str) -> Result<(), SystemdError> {
-        self.queue("StopUnit", "stop", unit).await
+        self.ask("StopUnit", &(unit, "replace"), self.systemd.answer, &["--no-block", "stop", "--", unit]).await
     }
 
     /// Makes systemd forget that `unit` failed. That it is not loaded is no error.
     pub(super) async fn reset_failed(&self, unit: &str) -> Result<(), SystemdError> {
-        let done = match &self.bus {
-            Some(bus) => {
-                let to = (MANAGER_PATH, MANAGER, "ResetFailedUnit");
-                self.call::<_, ()>(bus, to, &(unit,), "ResetFailedUnit", self.systemd.answer).await
-            }
-            None => self.systemctl(&["reset-failed", "--", unit]).map(drop),
-        };
-        match done {
+        match self.ask("ResetFailedUnit", &(unit,), self.systemd.answer, &["reset-failed", "--", unit]).await {
             Err(SystemdError::Refused(why)) if why.contains(": org.freedesktop.systemd1.NoSuchUnit") => Ok(()),
             // systemctl has one exit status for all failures, so they are all ignored.
             Err(SystemdError::Unreachable(_)) if self.bus.is_none() => Ok(()),
@@ -217,7 +211,7 @@ impl<'a> Manager<'a> {
 
     /// Queues the start of `unit` and of everything that it wants, as one transaction.
     pub(super) async fn start(&self, unit: &str) -> Result<(), SystemdError> {
-        self.queue("StartUnit", "start", unit).await
+        self.ask("StartUnit", &(unit, "replace"), self.systemd.answer, &["--no-block", "start", "--", unit]).await
     }
 }
 
