@@ -61,24 +61,21 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
 /// Longest [`Foreign`] value, in bytes.
 const FOREIGN_MAX: usize = 64;
 
-/// A value that another release of skewguard wrote and this one does not know, made printable. It is stored inline so that enums with it
-/// stay `Copy`.
+/// A value that another release of skewguard wrote and this one does not know, made printable. It is stored inline, padded with
+/// zeros, so that enums with it stay `Copy`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Foreign {
-    length: usize,
-    bytes: [u8; FOREIGN_MAX],
-}
+pub struct Foreign([u8; FOREIGN_MAX]);
 
 impl Foreign {
     pub fn new(word: &str) -> Self {
-        let printable = word.bytes().filter(|byte| matches!(byte, b' '..=b'~'));
         let mut bytes = [0; FOREIGN_MAX];
-        let length = bytes.iter_mut().zip(printable).map(|(to, from)| *to = from).count();
-        Self { length, bytes }
+        let printable = word.bytes().filter(|byte| matches!(byte, b' '..=b'~'));
+        bytes.iter_mut().zip(printable).for_each(|(to, from)| *to = from);
+        Self(bytes)
     }
 
     pub fn as_str(&self) -> &str {
-        self.bytes.get(..self.length).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+        std::str::from_utf8(&self.0).unwrap_or_default().trim_end_matches('\0')
     }
 }
 

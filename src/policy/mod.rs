@@ -14,7 +14,7 @@ pub use choose::choose;
 pub use lint::{LintFinding, LintReport, Severity, lint};
 pub use parse::parse;
 #[cfg(feature = "author")]
-pub use starter::{SCHEMA, STARTER, reference};
+pub use starter::{REFERENCE, SCHEMA, STARTER};
 
 use crate::API_VERSION;
 use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion};

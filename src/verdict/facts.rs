@@ -99,14 +99,13 @@ impl From<Stage> for StageFlags {
 
 impl From<StageFlags> for Stage {
     fn from(flags: StageFlags) -> Self {
-        let StageFlags { on_target, rebased, first_boot_finished, unreadable } = flags;
-        let stages = [
-            (on_target, Self::OnTarget),
-            (rebased, Self::Rebased),
-            (first_boot_finished, Self::FirstBootFinished),
-            (unreadable, Self::Unreadable),
-        ];
-        stages.into_iter().find(|(holds, _)| *holds).map_or(Self::FirstBoot, |(_, stage)| stage)
+        match flags {
+            StageFlags { on_target: true, .. } => Self::OnTarget,
+            StageFlags { rebased: true, .. } => Self::Rebased,
+            StageFlags { first_boot_finished: true, .. } => Self::FirstBootFinished,
+            StageFlags { unreadable: true, .. } => Self::Unreadable,
+            _ => Self::FirstBoot,
+        }
     }
 }
 

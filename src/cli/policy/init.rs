@@ -1,7 +1,7 @@
 //! `skewguard policy init`: a policy to start from.
 
 use super::{Exit, Failure, Io};
-use crate::policy::{STARTER, reference};
+use crate::policy::{REFERENCE, STARTER};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,6 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if description == *policy {
         return Err(format!("{}: FILE is the policy, its description gets the ending .md; name it .json", policy.display()).into());
     }
-    let reference = reference()?;
     // Both are checked before either is written.
     if !args.force {
         for path in [policy, &description] {
@@ -50,7 +49,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         }
     }
     write(policy, STARTER, args.force)?;
-    write(&description, &reference, args.force)?;
+    write(&description, REFERENCE, args.force)?;
     writeln!(io.out, "wrote {} and {}", policy.display(), description.display())?;
     Ok(Exit::Done)
 }
