@@ -34,6 +34,14 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]).filter_map(|half| char::from_digit(half.into(), 16)).collect()
 }
 
+/// Whether Kubernetes takes this as a name (RFC 1123, a DNS subdomain) of at most `max` characters.
+#[cfg(feature = "author")]
+pub(crate) fn is_dns_name(text: &str, max: usize) -> bool {
+    let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_label = |label: &str| label.starts_with(edge) && label.ends_with(edge) && label.chars().all(|c| edge(c) || c == '-');
+    text.len() <= max && text.split('.').all(is_label)
+}
+
 /// Breaks `text` at spaces into lines of at most `width` bytes. A longer word is broken as well.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();

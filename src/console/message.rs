@@ -6,7 +6,7 @@
 use super::known::Context;
 pub(super) use super::page::LINES as LINES_MAX;
 use super::page::{Page, Printer, TEXT, ascii};
-use super::platform::{Fix, Wanted, fix, installed_over, without_ssh};
+use super::platform::{Fix, NEWER, OLDER, OTHER, fix, installed_over, without_ssh};
 use crate::policy::POLICY_PATH;
 use crate::text::cut;
 use crate::verdict::{Action, ClusterKnows, Finding, Judged, LetThrough, Outcome, OverrideSource, Reason, Verdict};
@@ -220,24 +220,25 @@ fn by_policy(verdict: &Verdict) -> String {
     format!("by {path}: pool {}, limit {limit}, cluster {cluster}", cut(pool, 16))
 }
 
-fn wanted(verdict: &Verdict) -> Wanted {
+/// Which image the node needs instead of its own.
+fn wanted(verdict: &Verdict) -> &'static str {
     match verdict.reason {
-        Reason::BelowMinimumOcpVersion | Reason::BelowMinimumRhcosVersion | Reason::TooManyReleasesBehind => Wanted::Newer,
-        Reason::AboveMaximumRhcosVersion => Wanted::Older,
-        Reason::RhelMajorUnsupported => verdict.failures().next().map_or(Wanted::Other, wanted_major),
-        _ => Wanted::Other,
+        Reason::BelowMinimumOcpVersion | Reason::BelowMinimumRhcosVersion | Reason::TooManyReleasesBehind => NEWER,
+        Reason::AboveMaximumRhcosVersion => OLDER,
+        Reason::RhelMajorUnsupported => verdict.failures().next().map_or(OTHER, wanted_major),
+        _ => OTHER,
     }
 }
 
-/// `Newer` if all allowed majors are above the image's, `Older` if all are below.
-fn wanted_major(finding: &Finding) -> Wanted {
-    let Some(have) = finding.have.as_deref().and_then(|have| have.parse::<u16>().ok()) else { return Wanted::Other };
+/// A newer one if all allowed majors are above the image's, an older one if all are below.
+fn wanted_major(finding: &Finding) -> &'static str {
+    let Some(have) = finding.have.as_deref().and_then(|have| have.parse::<u16>().ok()) else { return OTHER };
     let allowed: Vec<u16> = finding.want.split(" or ").filter_map(|major| major.parse().ok()).collect();
     match allowed.as_slice() {
-        [] => Wanted::Other,
-        allowed if allowed.iter().all(|major| *major > have) => Wanted::Newer,
-        allowed if allowed.iter().all(|major| *major < have) => Wanted::Older,
-        _ => Wanted::Other,
+        [] => OTHER,
+        allowed if allowed.iter().all(|major| *major > have) => NEWER,
+        allowed if allowed.iter().all(|major| *major < have) => OLDER,
+        _ => OTHER,
     }
 }
 

@@ -4,24 +4,10 @@
 //! (OpenStack), the bare metal and IBM Cloud providers of the machine API, HyperShift's `NodePool`.
 
 /// Which image a node needs instead of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
-    Newer,
-    Older,
-    /// One of another version, because its own is denied or unknown.
-    Other,
-}
-
-impl Wanted {
-    /// As an adjective with its article.
-    fn article(self) -> &'static str {
-        match self {
-            Self::Newer => "a newer",
-            Self::Older => "an older",
-            Self::Other => "another",
-        }
-    }
-}
+pub(super) const NEWER: &str = "a newer";
+pub(super) const OLDER: &str = "an older";
+/// One of another version, because its own is denied or unknown.
+pub(super) const OTHER: &str = "another";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fix {
@@ -33,9 +19,8 @@ pub(super) struct Fix {
     pub(super) from_cluster: bool,
 }
 
-/// What to change on the platform `id` (`ignition.platform.id`) for nodes of `pool`. Every line fits without being cut.
-pub(super) fn fix(id: Option<&str>, pool: Option<&str>, wanted: Wanted) -> Fix {
-    let a = wanted.article();
+/// What to change on the platform `id` (`ignition.platform.id`) for nodes of `pool`, which need `a` (newer, older or other) image. Every line fits without being cut.
+pub(super) fn fix(id: Option<&str>, pool: Option<&str>, a: &str) -> Fix {
     let control_plane = pool == Some("master");
     let id = id.unwrap_or_default();
     match id {
@@ -67,10 +52,10 @@ pub(super) fn fix(id: Option<&str>, pool: Option<&str>, wanted: Wanted) -> Fix {
 }
 
 /// What to change where the installation put another OS in place of the boot image.
-pub(super) fn installed_over(wanted: Wanted) -> Fix {
+pub(super) fn installed_over(a: &str) -> Fix {
     Fix {
         what: "The installation put this OS in place of the boot image: install it".to_owned(),
-        field: format!("with {} OS image, or with the one of the cluster's release.", wanted.article()),
+        field: format!("with {a} OS image, or with the one of the cluster's release."),
         from_cluster: false,
     }
 }
@@ -119,8 +104,8 @@ mod tests {
         let mut lines = Vec::new();
         for id in ids {
             for pool in ["worker", "master"] {
-                for wanted in [Wanted::Newer, Wanted::Older, Wanted::Other] {
-                    lines.extend([fix(Some(id), Some(pool), wanted), installed_over(wanted)].map(|fix| [fix.what, fix.field]));
+                for a in [NEWER, OLDER, OTHER] {
+                    lines.extend([fix(Some(id), Some(pool), a), installed_over(a)].map(|fix| [fix.what, fix.field]));
                 }
             }
         }

@@ -4,7 +4,7 @@ use super::binary::Binary;
 use super::ignition::{Config, File, Spec};
 use super::units;
 use crate::policy::POLICY_PATH;
-use crate::text::wrap;
+use crate::text::{is_dns_name, wrap};
 use serde::Serialize;
 
 /// The Ignition config that delivers a policy and, if there is a binary, the agent.
@@ -45,15 +45,9 @@ struct MachineConfigSpec {
     config: Config,
 }
 
-/// Checks a role. It must be a label value, and fit into an object's name (RFC 1123 subdomain).
+/// Checks a role, which is used as a label's value and in an object's name.
 pub(crate) fn role(text: &str) -> Result<String, &'static str> {
-    let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let fits = (1..=63).contains(&text.len())
-        && text.chars().all(|c| edge(c) || c == '-' || c == '.')
-        && text.starts_with(edge)
-        && text.ends_with(edge)
-        && !text.contains("..");
-    fits.then(|| text.to_owned()).ok_or(
+    is_dns_name(text, 63).then(|| text.to_owned()).ok_or(
         "is not the name of a machine config pool: lower-case letters, digits, '-' and '.', at most 63, as in `oc get machineconfigpool`",
     )
 }

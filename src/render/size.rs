@@ -114,32 +114,24 @@ impl Sizes {
         }
         let [took, max, limit] = [largest, OBJECT_MAX, OBJECT_LIMIT].map(figure);
         let percent = (largest * 100).div_ceil(OBJECT_MAX);
-        let mut lines = vec![
-            format!(
-                "too large: {took} of the {max} bytes that etcd takes in one object ({percent} %); the limit is 80 %, {limit} bytes, where the \
-                 Machine Config Operator warns"
-            ),
-            format!(
-                "  {:>11} bytes  this MachineConfig, of which {} are the packed binary in base64",
-                figure(self.object),
-                figure(base64(self.binary))
-            ),
-        ];
-        lines.extend(self.rest.map(|rest| format!("  {:>11} bytes  everything else in the pool's rendered MachineConfig", figure(rest))));
-        let instead = [
-            "Instead:",
-            match self.compression {
-                Some(Compression::Gzip) => "  - leave --compression gzip out, where the boot images have xz: a fifth smaller",
-                _ if self.binary > EMBED_MAX => {
-                    "  - give the embed build (--binary target/dist/skewguard-embed): no TLS of its own, about half the size"
-                }
-                _ => "",
-            },
-            "  - `skewguard render pointer` lets Ignition fetch the binary, and --policy-only here leaves it out",
-            "  - put skewguard into the boot image, and use --policy-only here (docs/install.md)",
-        ];
-        lines.extend(instead.into_iter().filter(|line| !line.is_empty()).map(str::to_owned));
-        Err(lines.join("\n"))
+        let (object, binary) = (figure(self.object), figure(base64(self.binary)));
+        let rest = self.rest.map(|rest| format!("\n  {:>11} bytes  everything else in the pool's rendered MachineConfig", figure(rest)));
+        let smaller = match self.compression {
+            Some(Compression::Gzip) => "\n  - leave --compression gzip out, where the boot images have xz: a fifth smaller",
+            _ if self.binary > EMBED_MAX => {
+                "\n  - give the embed build (--binary target/dist/skewguard-embed): no TLS of its own, about half the size"
+            }
+            _ => "",
+        };
+        Err(format!(
+            "too large: {took} of the {max} bytes that etcd takes in one object ({percent} %); the limit is 80 %, {limit} bytes, where the \
+             Machine Config Operator warns
+  {object:>11} bytes  this MachineConfig, of which {binary} are the packed binary in base64{rest}
+Instead:{smaller}
+  - `skewguard render pointer` lets Ignition fetch the binary, and --policy-only here leaves it out
+  - put skewguard into the boot image, and use --policy-only here (docs/install.md)",
+            rest = rest.unwrap_or_default(),
+        ))
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Lint, denied};
 use crate::policy::fields::{self, RHEL_MAJORS};
 use crate::policy::json::{Field, Located, Object};
 use crate::policy::{LimitRelease, RhcosBound};
+use crate::text::is_dns_name;
 use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, compare_images, compare_rhel};
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -92,10 +93,7 @@ fn pools(lint: &mut Lint, at: &Located<'_>) {
 }
 
 fn pool_name(lint: &mut Lint, at: &Located<'_>, pool: &str) {
-    // metadata.name of a MachineConfigPool: a DNS subdomain name.
-    let ends = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let inner = |c: char| ends(c) || c == '-' || c == '.';
-    if !(pool.len() <= 253 && pool.chars().all(inner) && pool.starts_with(ends) && pool.ends_with(ends)) {
+    if !is_dns_name(pool, 253) {
         let message = format!("{} cannot be the name of a MachineConfigPool", at.shown());
         lint.error(at, "NeverMatches", message, "pools are named in lower case; see `oc get machineconfigpools`");
     } else if !["worker", "master", "arbiter"].contains(&pool) {
