@@ -7,17 +7,17 @@ import shutil
 import time
 
 from ..boot import LOGIN
-from ..looks import HELD_B, goes_on, policy, refused
+from ..looks import ALLOWING, HELD_B, goes_on, policy, refused
 from ..nspawn import BootError
 from ..scenario import scenario
 from ..stand_in import EACH
 from .s20_gate import AGENT, REAL, cannot_hold, script, unsandboxed
 
 
-def nodes(world, instead=None):
-    """A refused node of each boot image. `instead` is a script in the place of skewguard, which may do anything to the node."""
+def nodes(world, instead=None, what=policy(rhelMajors=[11])):
+    """A node of each boot image, with a policy that refuses it. `instead` is a script in the place of skewguard, which may do anything to the node."""
     for boot, target in EACH:
-        node = world.node(image=boot.name, target=target.name, policy=policy(rhelMajors=[11]))
+        node = world.node(image=boot.name, target=target.name, policy=what)
         if instead:
             program = node.root / AGENT
             shutil.copy(program, node.root / REAL[1:])
@@ -70,17 +70,25 @@ def late_var(world):
         goes_on(world, node, boot)
 
 
-@scenario("trouble-frozen", "the machine is frozen for 15 s once the first drop-in is there, and its clocks go on: held")
+def freeze(node):
+    """The first boot of a node that asks for it is frozen for 15 s then."""
+    boot = node.boot()
+    while not (node.var / "freeze").exists():
+        if boot.machine.ended() or time.monotonic() > boot.deadline:
+            raise BootError("the node did not come as far as where it is to be frozen")
+        time.sleep(0.001)
+    boot.machine.freeze(15)
+    return boot
+
+
+@scenario("trouble-frozen", "the machine is frozen for 15 s once the first drop-in is there, and its clocks go on: held; an allowed one goes on")
 def frozen(world):
     drop_in = "ls /run/systemd/system/*.d/50-skewguard.conf"
     for node in nodes(world, f'{REAL} "$@" &\n(until {drop_in}; do kill -0 $! || break; done) >/dev/null 2>&1\ntouch /var/freeze\nwait $!'):
-        boot = node.boot()
-        while not (node.var / "freeze").exists():
-            if boot.machine.ended() or time.monotonic() > boot.deadline:
-                raise BootError("no drop-in of skewguard on the node")
-            time.sleep(0.001)
-        boot.machine.freeze(15)
-        look(world, node, boot.settle())
+        look(world, node, freeze(node).settle())
+    # An allowed node has no drop-in: it is frozen as soon as its agent has begun.
+    node = next(nodes(world, f'touch /var/freeze\nexec {REAL} "$@"', ALLOWING))
+    goes_on(world, node, freeze(node))
 
 
 STORM = """(for turn in $(seq 30); do
