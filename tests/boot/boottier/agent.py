@@ -64,8 +64,10 @@ def render(*arguments):
 
 
 def install(root):
-    """Bakes the agent into a boot image, by the files of its package."""
-    shutil.copytree(PACKAGE / "tree", root, symlinks=True, dirs_exist_ok=True)
+    """Bakes the agent into a boot image, by the files of its package. Returns their paths in the image."""
+    tree = PACKAGE / "tree"
+    shutil.copytree(tree, root, symlinks=True, dirs_exist_ok=True)
+    return [f"/{path.relative_to(tree)}" for path in tree.rglob("*") if path.is_symlink() or not path.is_dir()]
 
 
 def as_machine_config(policy):

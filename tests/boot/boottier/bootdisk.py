@@ -8,7 +8,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-from . import qemunode
+from . import qemunode, selinux
 from .cache import fingerprint, remove
 from .disk import write_file
 from .sysroot import IMAGES, image_entry, qemu_disk, sysroot
@@ -34,7 +34,7 @@ boot
 def boot_image(cache):
     """The file: the RHEL 9 boot image, without skewguard."""
     disk = qemu_disk(cache)
-    key = fingerprint(disk.name, Path(__file__), qemunode.KERNEL)
+    key = fingerprint(disk.name, Path(__file__), qemunode.KERNEL, selinux.OFF)
     return cache.product("boot-image", key, lambda path: _build(disk, sysroot(cache), path)) / "rhcos.qcow2"
 
 
@@ -44,7 +44,7 @@ def _build(disk, source, path):
     run(["cp", "--sparse=always", str(disk / "disk.ext4"), str(root)])
     image = IMAGES["rhel9-boot"]
     entry = image_entry(source, image)
-    options = f"{entry.options.replace('root=/dev/vda ', 'root=/dev/vda1 ')} {qemunode.KERNEL}"
+    options = f"{entry.options.replace('root=/dev/vda ', 'root=/dev/vda1 ')} {qemunode.KERNEL} {selinux.OFF}"
     write_file(root, "/boot/grub/grub.cfg", CONFIG.format(linux=entry.linux, initrd=entry.initrd, options=options))
     write_file(root, "/boot/ignition.firstboot", "")
     write_file(root, "/.coreos-aleph-version.json", json.dumps({"build": image.version, "imgid": "rhcos-qemu.x86_64.qcow2"}))

@@ -3,9 +3,11 @@
 import subprocess
 import tempfile
 
+from .selinux import LABEL
 
-def write_file(disk, path, text):
-    """Writes a file; its folder is made if it is not there, the one above must be."""
+
+def write_file(disk, path, text, label=None):
+    """Writes a file, with an SELinux label; its folder is made if it is not there, the one above must be."""
     folder, name = path.rsplit("/", 1)
     above, last = (folder or "/").rsplit("/", 1)
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as source:
@@ -16,6 +18,8 @@ def write_file(disk, path, text):
         said = _debugfs(disk, f"cd {folder or '/'}", f"write {source.name} {name}")
     if "Allocated inode" not in said or "File not found" in said:
         raise OSError(f"{path} could not be written to {disk}: {said}")
+    if label:
+        _debugfs(disk, f"ea_set {path} {LABEL} {label}")
 
 
 def _debugfs(disk, *requests):

@@ -20,7 +20,7 @@ def apply(root, pointer, work):
     config.write_text(json.dumps(pointer), encoding="utf-8")
     cached = work / "ignition.json"
     environment = dict(os.environ, IGNITION_CONFIG_FILE=str(config),
-                       PATH=f"{HARNESS}/image/usr/sbin:{os.environ['PATH']}")
+                       PATH=f"{HARNESS}/no-selinux/usr/sbin:{os.environ['PATH']}")
     for stage in ("fetch", "files"):
         done = subprocess.run(
             [BINARY, f"--root={root}", "--platform=file", f"--stage={stage}", "--log-to-stdout",

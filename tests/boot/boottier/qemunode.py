@@ -5,19 +5,19 @@ import shutil
 import subprocess
 import time
 
-from . import cluster
+from . import agent, cluster, selinux
 from .accelerator import accelerator
 from .boot import Boot
 from .disk import write_file
 from .mcs import MachineConfigServer
 from .patience import QEMU_BOOT
 from .qemu import HOST, Machine
-from .sysroot import IMAGES, boot_entries, disk_boot_entry, image_entry, qemu_disk, sysroot
+from .sysroot import IMAGES, boot_entries, deployment, disk_boot_entry, image_entry, make_disk, qemu_disk, sysroot
 
 # mitigations, nokaslr, init_on_alloc: an emulated CPU is slow enough. net.ifnames: the initramfs knows one name. loglevel: on a busy machine the kernel
 # complains about its clock, in the middle of whatever is on the console.
 KERNEL = ("console=tty0 console=ttyS0,115200n8 ignition.platform.id=qemu net.ifnames=0 mitigations=off nokaslr "
-          "init_on_alloc=0 audit=0 selinux=0 apparmor=0 systemd.show_status=yes loglevel=4")
+          "init_on_alloc=0 apparmor=0 systemd.show_status=yes loglevel=4")
 
 
 # RHEL 8's own hierarchy, which the initramfs, Debian's, mounts first.
@@ -36,19 +36,42 @@ class QemuNode:
         self.boots = []
         self._built = qemu_disk(cache, setup.image)
         self._base = sysroot(cache, setup.image)
+        # Whether SELinux enforces on it.
+        self.enforcing = selinux.has_policy(deployment(self._base, self._entry()))
         self.disk = work / "disk.ext4"
-        subprocess.run(["cp", "--sparse=always", str(self._built / "disk.ext4"), str(self.disk)], check=True)
-        write_file(self.disk, "/boot/loader/entries/chosen.conf", self._chosen())
+        if setup.delivery == "baked":
+            self._bake()
+        else:
+            subprocess.run(["cp", "--sparse=always", str(self._built / "disk.ext4"), str(self.disk)], check=True)
+        write_file(self.disk, "/boot/loader/entries/chosen.conf", self._chosen(), selinux.context("boot_t"))
         aleph = setup.aleph_text()
         if aleph is not None:
-            write_file(self.disk, "/.coreos-aleph-version.json", aleph)
+            write_file(self.disk, "/.coreos-aleph-version.json", aleph, selinux.context("etc_runtime_t"))
         served = cluster.served(setup.machine_config(), setup.kubeconfig)
         self.server = MachineConfigServer(served)
         pointer = setup.user_data(self.server.url(HOST))
         (work / "pointer.ign").write_text(json.dumps(pointer), encoding="utf-8")
 
+    def _bake(self):
+        """A disk of its own, from the sysroot with the agent in its boot image."""
+        folders = [self.work / name for name in ("upper", "overlay", "sysroot")]
+        for folder in folders:
+            folder.mkdir()
+        upper, overlay, whole = folders
+        subprocess.run(["mount", "-t", "overlay", "skewguard-boot", "-o", f"lowerdir={self._base},upperdir={upper},workdir={overlay}", str(whole)],
+                       check=True)
+        try:
+            root = deployment(whole, self._entry())
+            selinux.label(root, *agent.install(root))
+            make_disk(whole, self.disk)
+        finally:
+            subprocess.run(["umount", str(whole)], check=True)
+
+    def _entry(self):
+        return image_entry(self._base, IMAGES[self.setup.image])
+
     def _chosen(self):
-        entry = image_entry(self._base, IMAGES[self.setup.image])
+        entry = self._entry()
         highest = boot_entries(self._base)[0].version
         return f"title chosen\nversion {highest + 1}\noptions {entry.options}\nlinux {entry.linux}\ninitrd {entry.initrd}\n"
 
@@ -57,7 +80,8 @@ class QemuNode:
         entry = disk_boot_entry(self.disk)
         first = "" if self.boots else "ignition.firstboot"
         hierarchy = CGROUPS_V1 if IMAGES[self.setup.image].suite == "el8" else ""
-        arguments = " ".join(f"{entry.options} {KERNEL} {hierarchy} {first} {kernel_arguments}".split())
+        enforcing = selinux.KERNEL if self.enforcing else selinux.OFF
+        arguments = " ".join(f"{entry.options} {KERNEL} {enforcing} {hierarchy} {first} {kernel_arguments}".split())
         machine = Machine([
             "-kernel", str(self._built / "vmlinuz"), "-initrd", str(self._built / "initramfs.img"),
             "-append", arguments,

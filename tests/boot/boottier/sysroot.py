@@ -8,10 +8,11 @@ import hashlib
 import os
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import el8
+from . import el8, selinux
 from .cache import fingerprint, remove
 from .paths import HARNESS
 from .trees import SUITES, run, suite_tree
@@ -85,13 +86,14 @@ LINKS = {"home": "var/home", "root": "var/roothome", "opt": "var/opt", "srv": "v
 
 def sysroot(cache, boot="rhel9-boot"):
     """The folder that is the root of the disk of a node with the boot image `boot`, with a deployment of every image that it may need."""
-    bookworm = suite_tree(cache, SUITES["bookworm"])
     if IMAGES[boot].suite == "el8":
+        bookworm = suite_tree(cache, SUITES["bookworm"])
         trees = {"el8": el8.tree(cache, bookworm), "bookworm": bookworm}
     else:
-        trees = {"bookworm": bookworm, "trixie": suite_tree(cache, SUITES["trixie"])}
+        with ThreadPoolExecutor() as pool:
+            trees = dict(zip(SUITES, pool.map(lambda suite: suite_tree(cache, suite), SUITES.values())))
     key = fingerprint(*[tree.name for tree in trees.values()], repr(sorted(IMAGES)),
-                      HARNESS / "image", Path(__file__))
+                      HARNESS / "image", HARNESS / "no-selinux", Path(__file__), Path(selinux.__file__))
     return cache.product(_of("sysroot", boot), key, lambda path: _build(trees, path))
 
 
@@ -121,6 +123,7 @@ def _build(trees, path):
                     image.os_release.format(version=image.version, rhel=image.rhel, ocp=image.ocp), encoding="ascii")
                 _deploy(path, work, image)
     remove(work)
+    selinux.label_outside(path)
 
 
 def _make_image(tree):
@@ -152,10 +155,12 @@ def _make_image(tree):
     for generator in ("cryptsetup", "gpt-auto", "hibernate-resume", "integritysetup", "rc-local", "ssh", "sysv", "tpm2",
                       "veritysetup"):
         (etc / f"systemd/system-generators/systemd-{generator}-generator").symlink_to("/dev/null")
+    (etc / "systemd/system-generators/selinux-autorelabel-generator.sh").symlink_to("/dev/null")
     # As on RHCOS: a link into the read-only /usr.
     (tree / "usr/lib/issue").write_text("\\S \\S{VERSION_ID}\n", encoding="ascii")
     remove(etc / "issue")
     (etc / "issue").symlink_to("../usr/lib/issue")
+    selinux.furnish(tree)
     etc.rename(tree / "usr/etc")
     modules = tree / "usr/lib/modules"
     if not modules.exists():
@@ -178,6 +183,8 @@ def _deploy(path, tree, image):
     commit = run(["ostree", "rev-parse", repo, image.name]).strip()
     # Deployments are immutable folders; a copy of the sysroot must be able to hold mount points.
     run(["chattr", "-i", f"{path}/{STATEROOT}/deploy/{commit}.0"])
+    # Where the kernel has SELinux, ostree labels what it makes in a deployment.
+    selinux.label(path / STATEROOT / f"deploy/{commit}.0", "/etc", "/var")
 
 
 @dataclass(frozen=True)
@@ -242,13 +249,16 @@ def qemu_disk(cache, boot="rhel9-boot"):
         entry = image_entry(source, IMAGES[boot])
         shutil.copy(source / "boot" / entry.linux.lstrip("/"), path / "vmlinuz")
         shutil.copy(source / "boot" / entry.initrd.lstrip("/"), path / "initramfs.img")
-        disk = path / "disk.ext4"
-        with open(disk, "wb") as handle:
-            handle.truncate(2 << 30)
-        run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1,nodiscard", "-O", "^metadata_csum_seed",
-             "-d", str(source), str(disk)])
+        make_disk(source, path / "disk.ext4")
 
     return cache.product(_of("qemu-disk", boot), key, build)
+
+
+def make_disk(source, disk):
+    """Makes a sysroot an ext4 disk."""
+    with open(disk, "wb") as handle:
+        handle.truncate(2 << 30)
+    run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1,nodiscard", "-O", "^metadata_csum_seed", "-d", str(source), str(disk)])
 
 
 def disk_boot_entry(disk):

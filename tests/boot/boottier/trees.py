@@ -12,7 +12,7 @@ BASE = (
     "ca-certificates xz-utils"
 ).split()
 # What only a machine with its own kernel needs.
-QEMU = "dracut-core dracut-network ignition ostree ostree-boot zstd udev".split()
+QEMU = "dracut-core dracut-network ignition ostree ostree-boot zstd udev selinux-policy-default policycoreutils".split()
 ROOT_PASSWORD = "core"
 
 # Unpacks the kernel package instead of installing it: installing would pull in initramfs-tools.
@@ -48,8 +48,7 @@ SUITES = {
 def suite_tree(cache, suite):
     """An unpacked Debian tree, with a kernel and an initramfs with Ignition where QEMU needs them."""
     initramfs = HARNESS / "initramfs"
-    image = HARNESS / "image"
-    key = fingerprint(suite, MIRROR, KERNEL_HOOK, initramfs, image / "etc/selinux", image / "usr/sbin")
+    key = fingerprint(suite, MIRROR, KERNEL_HOOK, initramfs)
     return cache.product(f"tree-{suite.name}", key, lambda path: _build(suite, path))
 
 
@@ -79,8 +78,6 @@ def _crypt(password):
 
 def _initramfs(tree):
     """Builds the initramfs inside the tree, with Debian's own dracut module of Ignition."""
-    for source in ("etc/selinux", "usr/sbin"):
-        shutil.copytree(HARNESS / "image" / source, tree / source, symlinks=True, dirs_exist_ok=True)
     shutil.copytree(HARNESS / "initramfs", tree / "usr/lib/dracut/modules.d", dirs_exist_ok=True)
     release = next((tree / "usr/lib/modules").iterdir()).name
     run(["chroot", str(tree), "dracut", "--quiet", "--no-hostonly", "--no-early-microcode", "--force",

@@ -47,18 +47,23 @@ def kubelet_by_hand(world):
     refused(world, node, boot, message=TOO_OLD, attempts=True, **FACTS)
 
 
-def allowed_on_console(world, wiring):
+def allow_on_console(expect, boot, program="/usr/bin/skewguard"):
     """Types "skewguard allow" where the message says it can be typed."""
+    place = boot.log_in()
+    expect.contains(boot.console.text(), ["Password:", "NODE REFUSED"], "the message of the day after the login")
+    boot.console.send(f"{program} allow; echo status=$?\n")
+    if boot.console.wait_for(r"status=\d", boot.deadline, place) is not None:
+        expect.contains(boot.console.text()[place:], ["This node goes on", "status=0"], "skewguard allow")
+    # else the reboot was faster than the shell; it is what counts.
+
+
+def allowed_on_console(world, wiring):
+    """A refused node that is let through on its console."""
     expect = world.expect
     node = world.node(wiring=wiring, policy=policy())
     first = node.boot().settle()
     refused(world, node, first, message=TOO_OLD, **FACTS)
-    place = first.log_in()
-    expect.contains(first.console.text(), ["Password:", "NODE REFUSED"], "the message of the day after the login")
-    first.console.send("/usr/bin/skewguard allow; echo status=$?\n")
-    if first.console.wait_for(r"status=\d", first.deadline, place) is not None:
-        expect.contains(first.console.text()[place:], ["This node goes on", "status=0"], "skewguard allow")
-    # else the reboot was faster than the shell; it is what counts.
+    allow_on_console(expect, first)
     second = goes_on(world, node, first)
     ran = second.ran_before()
     expect.that(ran.index("machine-config-daemon-pull.service") < ran.index("rebase"), "the pull before the rebase", ran)

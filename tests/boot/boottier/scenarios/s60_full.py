@@ -1,13 +1,17 @@
-"""Whole machines: own kernel, Ignition in the initramfs, serial console and screen."""
+"""Whole machines: own kernel, Ignition in the initramfs, serial console and screen; with SELinux, which enforces, but on el8."""
 
 import time
 
+from ..denials import concern_us, denials
 from ..looks import ALLOWING, goes_on, journal_entry, policy, refused
 from ..qemu import HOST
 from ..scenario import scenario
-from ..stand_in import BOOT
 from .s10_verdicts import FACTS, TOO_OLD
+from .s30_letting_through import allow_on_console
 from .s40_report import api_server, reported
+
+UNPACKED = "/run/skewguard/bin/skewguard"
+MESSAGE = "/etc/issue.d/skewguard.issue"
 
 
 def machine(world, **setup):
@@ -15,8 +19,20 @@ def machine(world, **setup):
     return world.qemu(kernel_arguments="", **setup)
 
 
-@scenario("full-refused", "QEMU: refused and reported, with a picture of its screen; let through (on el8 by `allow`) it updates in two steps", tier="full",
-          el8=True, alone=True)
+def labelled(world, boot):
+    """SELinux enforces, and what Ignition and the agent wrote has the labels that the policy has for it."""
+    world.expect.equal(boot.read("/sys/fs/selinux/enforce"), "1", "SELinux enforcing")
+    written = "/etc/skewguard /etc/systemd/system /etc/issue /etc/issue.d /etc/motd.d /etc/kubernetes /var/lib/skewguard"
+    world.expect.equal(boot.shell(f"restorecon -Rniv {written}"), "", "what restorecon would change")
+
+
+def nothing_denied(world, boot, number=0):
+    """SELinux denied nothing that has to do with us, in this boot or in the one before it (-1)."""
+    world.expect.equal(concern_us(denials(boot, number)), [], f"denials in boot {boot.number + number}")
+
+
+@scenario("full-refused", "QEMU, SELinux enforcing: refused and reported, with a picture of its screen; `allow` on its console, and it updates in two steps",
+          tier="full", el8=True, alone=True)
 def full_refused(world):
     expect = world.expect
     server = api_server(world, host=HOST)
@@ -32,26 +48,35 @@ def full_refused(world):
     expect.equal([request["path"] for request in asked], ["/config/worker"], "what Ignition fetched")
     (world.folder / "critical-chain.txt").write_text(
         boot.shell("systemd-analyze; systemd-analyze critical-chain; systemd-analyze blame"), encoding="utf-8")
-    # The ways through: with ssh, and on the same node again, the one that needs none.
-    if BOOT.suite == "el8":
-        boot.shell("/run/skewguard/bin/skewguard allow")
-    else:
-        boot.power_off()
-        boot = node.boot("skewguard=off")
+    if node.enforcing:
+        labelled(world, boot)
+    allow_on_console(expect, boot, UNPACKED)
     last = goes_on(world, node, boot)
     # It has the served config still, and is not blocked.
     expect.contains(" ".join(last.ran()), ["rebase-not-needed", "crio.service", "kubelet.service"], "what ran in the last boot")
     expect.equal(last.journal("_SYSTEMD_UNIT=skewguard.service", "SKEWGUARD_ACTION=Block"), [], "blocks in the last boot")
+    if node.enforcing:
+        nothing_denied(world, last, -1)
+        nothing_denied(world, last)
+        # And a denial is found where there is one: agetty may not read a message that is labelled wrongly.
+        last.shell(f"mkdir -p /etc/issue.d; touch {MESSAGE}; chcon -t default_t {MESSAGE}; systemctl restart getty@tty1.service")
+        last.shell("until journalctl -b | grep -q 'avc: *denied.*skewguard'; do sleep 1; done")
+        expect.equal(concern_us(denials(last)), ["getty_t read default_t file, comm=agetty, name=skewguard.issue"], "denials of what is labelled wrongly")
 
 
-@scenario("full-allowed", "QEMU: allowed, delivered by render ignition, with a clock that begins in 1970; rebase, reboot, kubelet", tier="full", el8=True)
+@scenario("full-allowed", "QEMU, SELinux enforcing: allowed, baked into the image, with a clock that begins in 1970; rebase, reboot, kubelet",
+          tier="full", el8=True)
 def full_allowed(world):
-    node = machine(world, delivery="ignition", wiring="a", policy=ALLOWING)
-    second = goes_on(world, node, node.boot(clock="1970-01-01T00:00:00"))
+    node = machine(world, delivery="baked", wiring="a", policy=ALLOWING)
+    # An argument that changes nothing here, but is read from a real kernel command line.
+    second = goes_on(world, node, node.boot("skewguard=enforce", clock="1970-01-01T00:00:00"))
     # systemd sets such a clock to the day when it was built itself.
     began = float(second.shell("journalctl -b -1 -o short-unix -q --no-pager | head -n 1").split()[0])
     world.expect.that(began < time.time() - 30 * 24 * 3600, "a first boot in the past", began)
-    journal_entry(world.expect, second, "Allowed", "Proceed", "WithinLimits", before=True, **FACTS)
+    journal_entry(world.expect, second, "Allowed", "Proceed", "WithinLimits", before=True, SKEWGUARD_OVERRIDE="enforce", **FACTS)
     (world.folder / "critical-chain.txt").write_text(
         second.shell("systemd-analyze; systemd-analyze critical-chain; systemd-analyze blame"), encoding="utf-8")
+    if node.enforcing:
+        nothing_denied(world, second, -1)
+        nothing_denied(world, second)
     second.power_off()

@@ -15,8 +15,6 @@ installkernel() {
 
 install() {
     inst_multiple ip modprobe ostree setfiles useradd groupadd usermod id pgrep
-    inst_simple /etc/selinux/config
-    inst_simple /etc/selinux/targeted/contexts/files/file_contexts
     for unit in network-up.service var-up.service; do
         inst_simple "$moddir/$unit" "$systemdsystemunitdir/$unit"
         mkdir -p "$initdir$systemdsystemunitdir/ignition-complete.target.requires"
