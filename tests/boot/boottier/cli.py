@@ -58,7 +58,7 @@ def parser():
     arguments.add_argument("--tier", choices=[*TIERS, "all", MORE], default="all", help="which scenarios (default: all, which is fast and full)")
     arguments.add_argument("--scenario", metavar="NAME", action="append", help="only this one, or those that match (el8-*); may be repeated")
     arguments.add_argument("--list", action="store_true", help="list the scenarios and end")
-    arguments.add_argument("--build", action="store_true", help="build the boot images and the agent, and end")
+    arguments.add_argument("--build", action="store_true", help="build the boot images, and end")
     arguments.add_argument("--require-el8", action="store_true", help="fail where SKEWGUARD_EL8_SOURCES is not set")
     arguments.add_argument("--keep", action="store_true", help="keep the nodes' disks in target/boot-results")
     arguments.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
@@ -107,11 +107,14 @@ def main(words=None):
     else:
         try:
             _prepare(chosen)
+            if options.build:
+                return 0
+            with Step("building the agent"):
+                agent.build()
+                apiserver.build()
         except BuildError as error:
             print(error, file=sys.stderr)
             return 1
-        if options.build:
-            return 0
         results = play_all(chosen, options.keep)
     if options.junit:
         junit.write(options.junit, "skewguard boot", results)
@@ -148,9 +151,6 @@ def _prepare(chosen):
         sysroot(cache, "rhel8-boot")
     if "full" in on_el8:
         qemu_disk(cache, "rhel8-boot")
-    with Step("building the agent"):
-        agent.build()
-        apiserver.build()
 
 
 def _summary(results, without_el8):

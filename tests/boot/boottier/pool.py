@@ -1,4 +1,4 @@
-"""Plays many scenarios two at a time: first those in containers, then those in QEMU; last those that need the machine alone."""
+"""Plays many scenarios side by side: first those in containers, then those in QEMU; last those that need the machine alone."""
 
 import json
 import os
@@ -13,7 +13,8 @@ from .paths import HARNESS, RESULTS
 from .progress import say
 from .scenario import MORE
 
-PARALLEL = 2
+# Tier, whether a scenario of it needs the machine alone, how many are played at a time: a container mostly waits, an emulated machine computes.
+STAGES = (("fast", False, 3), (MORE, False, 3), ("full", False, 2), ("full", True, 1))
 
 
 def play_all(chosen, keep=False):
@@ -21,13 +22,13 @@ def play_all(chosen, keep=False):
     RESULTS.mkdir(parents=True, exist_ok=True)
     Cgroup.remove_left()
     results = {}
-    for tier, alone in (("fast", False), (MORE, False), ("full", False), ("full", True)):
+    for tier, alone, at_a_time in STAGES:
         mine = [scenario for scenario in chosen if (scenario.tier, scenario.alone) == (tier, alone)]
         # Two emulated machines of two processors each would mostly wait for each other's.
         os.environ[accelerator.PROCESSORS] = "2" if alone else "1"
         if tier == "full" and mine:
             accelerator.accelerator()
-        with ThreadPoolExecutor(1 if alone else PARALLEL) as pool:
+        with ThreadPoolExecutor(at_a_time) as pool:
             try:
                 for result in pool.map(lambda scenario: _play_twice(scenario, keep), mine):
                     results[result["name"]] = result
