@@ -3,6 +3,8 @@
 //! `cargo run --release --example storm [NODES] [RATE]`: NODES (5,000) run the agent's own driver, each with its own TLS connections, against
 //! the test API server, which answers RATE (400) requests a second and sends the others away with 429. Bounded to five minutes. Prints the
 //! figures of docs/benchmarks.md; exit status 1 where one of them is over its budget.
+//!
+//! The server and every 5,000 nodes are processes of their own: connections are open files, and a process may have only so many.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
@@ -11,6 +13,9 @@ mod apiserver;
 
 use apiserver::{ApiServer, Options};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use skewguard::node::Root;
 use skewguard::node::identity::Identity;
 use skewguard::node::kubeconfig::{Allow, BOOTSTRAP_KUBECONFIG};
@@ -37,10 +42,14 @@ const DEADLINE: Duration = Duration::from_secs(300);
 /// What budgets are about.
 const FIRST_MINUTE: Duration = Duration::from_secs(60);
 
+/// They take 15,100 open files.
+const NODES_OF_A_PROCESS: usize = 5000;
+
 /// Design: at most so many requests of one node on one channel in the first minute.
 const REQUESTS_MAX: usize = 3;
 
 /// One request of one node.
+#[derive(Serialize, Deserialize)]
 struct Sent {
     node: usize,
     is_report: bool,
@@ -116,87 +125,91 @@ fn node(dir: &Path, kubeconfig: &str, verdict: &str) -> &'static Root {
     root
 }
 
-/// The server, a process of its own: both sides of five thousand connections are more files than one process may have.
-struct Server {
+/// This program once more, as the server or as some of the nodes.
+struct Part {
     process: Child,
     out: BufReader<ChildStdout>,
 }
 
-/// What makes this program the server.
+/// What makes this program the server, and what makes it nodes.
 const SERVE: &str = "--serve";
+const BE_NODES: &str = "--nodes";
 
-impl Server {
-    fn start(rate: u32, dir: &Path) -> Self {
+impl Part {
+    /// Started, and ready.
+    fn start(role: &str, dir: &Path, numbers: [usize; 2]) -> Self {
         let mut process = Command::new(std::env::current_exe().unwrap())
-            .args([SERVE, &rate.to_string()])
+            .arg(role)
             .arg(dir)
+            .args(numbers.map(|number| number.to_string()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let out = BufReader::new(process.stdout.take().unwrap());
-        let mut server = Self { process, out };
-        assert_eq!(server.line(), "ready");
-        server
-    }
-
-    fn line(&mut self) -> String {
+        let mut out = BufReader::new(process.stdout.take().unwrap());
         let mut line = String::new();
-        self.out.read_line(&mut line).unwrap();
-        line.trim().to_owned()
+        out.read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n", "{role}");
+        Self { process, out }
     }
 
-    /// How many reports and Events it has.
-    fn objects(&mut self) -> (usize, usize) {
+    /// Ends its standard input: the server stops, nodes begin.
+    fn go(&mut self) {
         drop(self.process.stdin.take());
-        let line = self.line();
-        let (reports, events) = line.split_once(' ').unwrap();
-        (reports.parse().unwrap(), events.parse().unwrap())
+    }
+
+    /// What it found, once it is over.
+    fn found<T: DeserializeOwned>(&mut self) -> T {
+        serde_json::from_reader(&mut self.out).unwrap()
     }
 }
 
-impl Drop for Server {
+impl Drop for Part {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The other process: serves until its standard input ends, then says what it has.
-fn serve(rate: u32, dir: &Path) {
-    let server = ApiServer::start(Options { rate: Some(rate), ..Options::default() });
-    server.write_kubeconfigs(dir);
-    println!("ready");
-    let _ = std::io::stdin().read_to_string(&mut String::new());
-    println!("{} {}", server.objects("bootimagereports").len(), server.objects("events").len());
+/// May have as many open files as it can. Fails where these are fewer than `files`: what is refused for want of them would measure this program.
+fn open_files(files: usize) {
+    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    assert!(files as u64 <= hard, "{files} open files are needed, and a process may have {hard} here (ulimit -Hn)");
+    setrlimit(Resource::RLIMIT_NOFILE, hard, hard).unwrap();
 }
 
-fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    if args.first().is_some_and(|first| first == SERVE) {
-        serve(args[1].parse().unwrap(), Path::new(&args[2]));
-        return ExitCode::SUCCESS;
-    }
-    let mut args = args.iter().map(|arg| arg.parse::<u32>().expect("a number"));
-    let nodes = args.next().unwrap_or(5000);
-    let rate = args.next().unwrap_or(400);
-    // Each node has its root open, and a connection for each channel. What is refused for want of files would measure this program.
-    let (files, (soft, hard)) = (3 * u64::from(nodes) + 100, getrlimit(Resource::RLIMIT_NOFILE).unwrap());
-    if files > hard {
-        eprintln!("{nodes} nodes take {files} open files, and a process may have {hard} here (ulimit -Hn)");
-        return ExitCode::FAILURE;
-    }
-    setrlimit(Resource::RLIMIT_NOFILE, files.max(soft), hard).unwrap();
-    let nodes = nodes as usize;
-    // The nodes' files in memory: five thousand disks are not one disk.
-    let shm = Path::new("/dev/shm");
-    let dir = if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() }.unwrap();
-    let mut server = Server::start(rate, dir.path());
-    let kubeconfig = std::fs::read_to_string(dir.path().join("kubeconfig")).unwrap();
+fn wait_for_go() {
+    println!("ready");
+    std::io::stdin().read_to_string(&mut String::new()).unwrap();
+}
+
+/// Serves until it is told to stop, then says how many reports and Events it has.
+fn serve(dir: &Path, [rate, _]: [usize; 2]) {
+    open_files(0);
+    let server = ApiServer::start(Options { rate: Some(u32::try_from(rate).unwrap()), ..Options::default() });
+    server.write_kubeconfigs(dir);
+    wait_for_go();
+    println!("{}", json!([server.objects("bootimagereports").len(), server.objects("events").len()]));
+}
+
+/// What some of the nodes found.
+#[derive(Default, Serialize, Deserialize)]
+struct Found {
+    sent: Vec<Sent>,
+    told: Vec<Duration>,
+    reasons: BTreeSet<String>,
+}
+
+/// `count` nodes, from number `first` on.
+fn be_nodes(dir: &Path, [first, count]: [usize; 2]) {
+    // Each node has its root open, and a connection for each channel.
+    open_files(3 * count + 100);
+    let kubeconfig = std::fs::read_to_string(dir.join("kubeconfig")).unwrap();
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trees/rhcos-4.12-refused");
     let verdict = skewguard::report::situation::decide_now(&Root::open(&tree).unwrap()).unwrap();
     let verdict = serde_json::to_string(&verdict).unwrap();
-    let roots: Vec<_> = (0..nodes).map(|n| node(&dir.path().join(format!("node-{n}")), &kubeconfig, &verdict)).collect();
+    let roots: Vec<_> = (first..first + count).map(|n| (n, node(&dir.join(format!("node-{n}")), &kubeconfig, &verdict))).collect();
+    wait_for_go();
 
     let sent: &'static Mutex<Vec<Sent>> = leak(Mutex::default());
     let (told, reasons) = (Rc::<RefCell<Vec<Duration>>>::default(), Rc::<RefCell<BTreeSet<String>>>::default());
@@ -204,7 +217,7 @@ fn main() -> ExitCode {
     let started = Instant::now();
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let mut running = tokio::task::JoinSet::new();
-        for (n, root) in roots.into_iter().enumerate() {
+        for (n, root) in roots {
             let network = leak(Network { root, kubeconfig: None, allow: Allow::default(), limits: Limits::default() });
             let identity =
                 Identity { hostname: Some(format!("worker-{n}")), addresses: vec!["192.0.2.1".to_owned()], ..Identity::default() };
@@ -218,16 +231,45 @@ fn main() -> ExitCode {
         // Refused nodes go on for ever; it is over once both objects of each are there.
         while started.elapsed() < DEADLINE {
             let delivered = sent.lock().unwrap().iter().filter(|sent| matches!(sent.status, Some(201 | 409))).count();
-            if delivered >= 2 * nodes && started.elapsed() >= FIRST_MINUTE {
+            if delivered >= 2 * count && started.elapsed() >= FIRST_MINUTE {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
         running.abort_all();
     });
-    let figures = Figures::new(nodes, server.objects(), &sent.lock().unwrap(), &mut told.borrow_mut());
+    let sent = std::mem::take(&mut *sent.lock().unwrap());
+    println!("{}", json!(Found { sent, told: told.take(), reasons: reasons.take() }));
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [role, dir, a, b] = args.as_slice() {
+        let part = if role == SERVE { serve } else { be_nodes };
+        part(Path::new(dir), [a, b].map(|number| number.parse().unwrap()));
+        return ExitCode::SUCCESS;
+    }
+    let mut args = args.iter().map(|arg| arg.parse().expect("a number"));
+    let nodes = args.next().unwrap_or(NODES_OF_A_PROCESS);
+    let rate = args.next().unwrap_or(400);
+    // The nodes' files in memory: five thousand disks are not one disk.
+    let shm = Path::new("/dev/shm");
+    let dir = if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() }.unwrap();
+    let mut server = Part::start(SERVE, dir.path(), [rate, 0]);
+    let firsts = (0..nodes).step_by(NODES_OF_A_PROCESS);
+    let mut parts: Vec<_> = firsts.map(|first| Part::start(BE_NODES, dir.path(), [first, NODES_OF_A_PROCESS.min(nodes - first)])).collect();
+    parts.iter_mut().for_each(Part::go);
+    let mut found = Found::default();
+    for part in &mut parts {
+        let mut more: Found = part.found();
+        found.sent.append(&mut more.sent);
+        found.told.append(&mut more.told);
+        found.reasons.append(&mut more.reasons);
+    }
+    server.go();
+    let figures = Figures::new(nodes, server.found(), &found.sent, &mut found.told);
     figures.print(rate);
-    for reason in reasons.borrow().iter() {
+    for reason in found.reasons {
         eprintln!("seen: {reason}");
     }
     if figures.within_budget() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -267,7 +309,7 @@ impl Figures {
         self.reports == self.nodes && self.events == self.nodes && self.most_in_first_minute <= REQUESTS_MAX
     }
 
-    fn print(&self, rate: u32) {
+    fn print(&self, rate: usize) {
         let at = |percent: usize| {
             let told = self.told.get((self.told.len() * percent / 100).saturating_sub(1));
             told.map_or("never".to_owned(), |told| format!("{:.1} s", told.as_secs_f64()))
