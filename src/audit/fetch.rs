@@ -15,7 +15,7 @@ const PAGE: usize = 250;
 /// The largest answer that is read, in bytes. Nodes are asked for their metadata only.
 pub(crate) const MAX_ANSWER: usize = 16 << 20;
 
-/// How often a request is tried that a later attempt can be expected to fare better with.
+/// How often a request is tried whose failure may pass.
 const ATTEMPTS: u32 = 5;
 
 /// The longest wait between two attempts, whatever the server asks for.
@@ -73,7 +73,7 @@ pub const RESOURCES: [Resource; 13] = [
 /// What the Cluster API's machines are made from.
 pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
-/// What gathers the objects, for a shell. What the cluster does not have leaves no file.
+/// A shell script that gathers the objects. A resource that the cluster does not have leaves no file.
 pub(crate) fn commands() -> String {
     let mut script = "mkdir -p objects\n".to_owned();
     for resource in RESOURCES {
@@ -94,13 +94,13 @@ pub(crate) fn commands() -> String {
 
 /// Why a path could not be read.
 enum Trouble {
-    /// Nothing serves it: the kind is not installed, or the object is not there.
+    /// The kind is not installed, or the object is not there.
     Absent,
-    /// The continue token is too old; with another, if the server gives one.
+    /// The continue token is too old; with a new one, if the server gives one.
     Expired(Option<String>),
-    /// It is said in words.
+    /// Any other reason, for a person.
     Said(String),
-    /// Nothing can be read at all: the server cannot be reached, or does not know us.
+    /// Nothing at all can be read: the server cannot be reached, or does not accept the credentials.
     Fatal(String),
 }
 
@@ -221,7 +221,7 @@ impl Reading<'_> {
         self.objects.add_page(std::str::from_utf8(body).map_err(said)?, Some(of)).map_err(said)
     }
 
-    /// The answer to one path, tried again where that may help.
+    /// The answer to one path. A failure that may pass is tried again.
     async fn get(&self, path: &str) -> Result<Vec<u8>, Trouble> {
         let mut attempt = 0;
         loop {

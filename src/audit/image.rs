@@ -49,19 +49,18 @@ pub(super) struct Image {
     pub(super) value: Option<String>,
     /// The pool whose config the machine asks for, by the name of its user data.
     pub(super) pool: Option<String>,
-    /// Why nothing is to be known from it.
+    /// Why it does not tell a version.
     pub(super) why_not: Option<&'static str>,
 }
 
 impl Image {
-    /// Whether this and another machine are made from the same image. Never where either does not say.
+    /// Equal for machines that are made from the same image; `None` where that is unknown.
     pub(super) fn key(&self) -> Option<(&'static str, String)> {
         Some((self.platform?, self.value.clone()?))
     }
 }
 
-/// The image of a machine that is made from this: a `providerSpec.value` of the Machine API, or the spec of an infrastructure machine of the Cluster
-/// API, of this kind.
+/// The image that a spec of this kind names: a `providerSpec.value` of the Machine API, or the spec of an infrastructure machine of the Cluster API.
 pub(super) fn of_spec(kind: &str, spec: &Value) -> Image {
     let Some(platform) = PLATFORMS.iter().find(|platform| platform.kinds.iter().any(|begin| kind.starts_with(begin))) else {
         return Image { why_not: Some("the platform is not one whose image field is known"), ..Image::default() };
@@ -80,7 +79,7 @@ pub(super) fn of_spec(kind: &str, spec: &Value) -> Image {
 
 /// The field, and what it says.
 fn field(platform: &str, spec: &Value) -> (&'static str, Option<String>) {
-    // Where several may be given, the last one stands for all.
+    // The first that is given counts. If none is, the last one is named.
     let fields: &[&'static str] = match platform {
         "aws" => &["ami.id"],
         "azure" => &["image.resourceID", "image.id", "image"],

@@ -54,12 +54,12 @@ fn owners(object: &Value) -> Vec<(String, String)> {
     list_at(object, "/metadata/ownerReferences").iter().filter_map(owner).collect()
 }
 
-/// What a Machine is made from, by its spec or the one in a set's template.
+/// What a Machine is made from, by its own spec or that in the template of a set.
 #[derive(Debug, Default)]
 pub(super) struct Source {
-    /// By the provider spec of the Machine API; of the Cluster API the pool only.
+    /// The Machine API's provider spec has all of it; the Cluster API has only the pool here.
     pub(super) image: Image,
-    /// Kind and name of the Cluster API's infrastructure object, which says the rest.
+    /// Kind and name of the Cluster API's infrastructure object, which has the rest.
     pub(super) infrastructure: Option<(String, String)>,
 }
 
@@ -85,15 +85,15 @@ pub(super) struct MachineSet {
     pub(super) replicas: Option<i64>,
     pub(super) architecture: Option<String>,
     pub(super) source: Source,
-    /// The Cluster API has the say, not the Machine API.
+    /// The Cluster API is authoritative for it, not the Machine API.
     pub(super) is_mirror: bool,
-    /// A control plane's that makes no Machine yet.
+    /// A ControlPlaneMachineSet that makes no Machine, because it is not activated.
     pub(super) is_inactive: bool,
-    /// What a MachineDeployment has left behind.
+    /// A former revision of a MachineDeployment.
     pub(super) is_former: bool,
     /// Namespace and name of the node pool that it belongs to.
     pub(super) node_pool: Option<String>,
-    /// vSphere's, of a control plane: by name.
+    /// Names of a control plane's failure domains on vSphere.
     pub(super) failure_domains: Vec<String>,
 }
 
@@ -118,7 +118,7 @@ impl MachineSet {
     }
 }
 
-/// `x86_64` of `kubernetes.io/arch=amd64,topology.ebs.csi.aws.com/zone=us-east-1a`.
+/// `x86_64` from `kubernetes.io/arch=amd64,topology.ebs.csi.aws.com/zone=us-east-1a`.
 fn architecture(labels: &str) -> Option<String> {
     labels.split(',').find_map(|label| label.trim().strip_prefix("kubernetes.io/arch=")).map(of_go)
 }
@@ -231,7 +231,7 @@ pub(super) struct Node {
 impl Node {
     pub(super) fn of(object: &Value) -> Self {
         let config = str_at(object, "/metadata/annotations/machineconfiguration.openshift.io~1currentConfig");
-        // `worker` of `rendered-worker-0123456789abcdef0123456789abcdef`
+        // `worker` from `rendered-worker-0123456789abcdef0123456789abcdef`
         let rendered = config.and_then(|config| config.strip_prefix("rendered-")?.rsplit_once('-')).map(|(pool, _)| text::printable(pool));
         let has = |path: &str| object.pointer(path).is_some();
         let is_of = |role: &&str| has(&format!("/metadata/labels/node-role.kubernetes.io~1{role}"));
@@ -256,14 +256,14 @@ impl Node {
 
 /// A `BootImageReport`, as far as it says which machine had which image.
 #[derive(Debug)]
-pub(super) struct Report {
+pub(super) struct NodeReport {
     pub(super) metadata: Metadata,
     pub(super) version: Option<String>,
     /// As [`Machine::identities`].
     pub(super) identities: Vec<String>,
 }
 
-impl Report {
+impl NodeReport {
     pub(super) fn of(object: &Value) -> Self {
         let names = ["/report/node/hostname", "/report/node/productUUID"].into_iter().filter_map(|path| text_at(object, path));
         let addresses = list_at(object, "/report/node/addresses").iter().filter_map(|address| text_at(address, ""));

@@ -1,11 +1,11 @@
-//! What is known of an image's version, and by what (pure).
+//! What is known of an image's version, and from which object (pure).
 //!
-//! In this order: joined nodes that were made from the same image, reports of refused ones, the images of the cluster's own release, and the version in
-//! the image's name.
+//! The first of these that names a version counts: joined nodes that were made from the same image, reports of refused ones, the images of the
+//! cluster's own release, the image's name.
 
 use super::KnownBy;
 use super::image::{self, Image};
-use super::kinds::{Machine, Node, Report};
+use super::kinds::{Machine, Node, NodeReport};
 use super::objects::Objects;
 use super::stream::OwnImage;
 use crate::version::ImageVersion;
@@ -19,14 +19,14 @@ pub(super) struct Known {
     pub(super) from: String,
 }
 
-/// The objects, so that they can be asked.
+/// The objects, with indexes to look them up by.
 #[derive(Debug)]
 pub(super) struct Knowledge<'a> {
     pub(super) objects: &'a Objects,
     nodes: BTreeMap<&'a str, &'a Node>,
     by_image: BTreeMap<(&'static str, String), Vec<&'a Machine>>,
     /// By host name, address and product UUID.
-    by_identity: BTreeMap<&'a str, Vec<&'a Report>>,
+    by_identity: BTreeMap<&'a str, Vec<&'a NodeReport>>,
 }
 
 impl<'a> Knowledge<'a> {
@@ -38,7 +38,7 @@ impl<'a> Knowledge<'a> {
                 by_image.entry(key).or_default().push(machine);
             }
         }
-        let mut by_identity: BTreeMap<&str, Vec<&Report>> = BTreeMap::new();
+        let mut by_identity: BTreeMap<&str, Vec<&NodeReport>> = BTreeMap::new();
         for report in &objects.reports {
             for name in &report.identities {
                 by_identity.entry(name).or_default().push(report);
@@ -81,8 +81,8 @@ impl<'a> Knowledge<'a> {
         Some(Known { version, by: KnownBy::Report, from })
     }
 
-    /// The report that this Machine's node made before it could join, where there is but one version to be had.
-    fn report_of(&self, machine: &Machine) -> Option<&'a Report> {
+    /// The report that this Machine's node made before it could join. If several reports fit, they must agree on the version.
+    fn report_of(&self, machine: &Machine) -> Option<&'a NodeReport> {
         let mut reports = machine.identities.iter().filter_map(|name| self.by_identity.get(name.as_str())).flatten().copied();
         let first = reports.next()?;
         reports.all(|other| other.version == first.version).then_some(first)
@@ -96,7 +96,7 @@ impl<'a> Knowledge<'a> {
         Some(Known { version: ImageVersion::parse(&own.release), by: KnownBy::ConfigMap, from })
     }
 
-    /// The images of the cluster's own release that would do in place of this one.
+    /// The images of the cluster's own release that could replace this one.
     pub(super) fn own_images(&self, image: &Image, architecture: Option<&str>) -> impl Iterator<Item = &'a OwnImage> {
         let (platform, region) = (image.platform, image.region.clone());
         let architecture = architecture.map(str::to_owned);
@@ -113,7 +113,7 @@ impl<'a> Knowledge<'a> {
     }
 }
 
-/// What the newest of these nodes says. An image field may have been given another image since the older ones were made.
+/// What the newest of these nodes says. The older ones may have been made before the field was given another image.
 pub(super) fn of_newest<'a>(nodes: impl Iterator<Item = &'a Node>, notes: &mut Vec<String>) -> Option<Known> {
     let mut told: Vec<(&Node, ImageVersion)> = nodes.filter_map(|node| Some((node, node.version.clone()?))).collect();
     told.sort_by(|(a, _), (b, _)| (&a.metadata.created, &a.metadata.name).cmp(&(&b.metadata.created, &b.metadata.name)));

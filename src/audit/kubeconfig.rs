@@ -1,7 +1,7 @@
 //! The kubeconfigs of whoever runs the audit, as `oc` has them: several files merged, a context, and credentials from a program.
 //!
-//! What is merged is then read as a node's own is ([`crate::node::kubeconfig`]). Not supported, and said so there: auth providers, passwords,
-//! impersonation, proxies, `insecure-skip-tls-verify`, and the host's own list of CAs.
+//! The result is read like a node's own kubeconfig ([`crate::node::kubeconfig`]), which refuses auth providers, passwords, impersonation and
+//! proxies, and never trusts the host's own list of CAs.
 
 use super::kinds::{list_at, str_at};
 use crate::child;
@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 /// How long a program may take to give credentials.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Fields that name files, which start at the directory of the kubeconfig.
+/// Fields that name files, relative to the directory of the kubeconfig.
 const FILES: [&str; 4] = ["certificate-authority", "client-certificate", "client-key", "tokenFile"];
 
 /// Reads the kubeconfigs of `--kubeconfig`, else of `KUBECONFIG`, else `.kube/config` at home, and what they name; asks the program of
@@ -131,7 +131,7 @@ fn entry<'a>(merged: &'a mut Value, list: &str, inner: &str) -> Option<&'a mut M
     entry.get_mut(inner)?.as_object_mut()
 }
 
-/// Refuses what must not be, and puts what the exec plugin gives in its place. What else is wrong, [`of_tree`] says.
+/// Refuses `insecure-skip-tls-verify`, and replaces an exec plugin by the credentials that it prints. [`of_tree`] finds all other defects.
 fn prepare(merged: &mut Value) -> Result<(), String> {
     let insecure = entry(merged, "clusters", "cluster").and_then(|cluster| cluster.get("insecure-skip-tls-verify").cloned());
     if insecure == Some(json!(true)) {
@@ -140,7 +140,7 @@ fn prepare(merged: &mut Value) -> Result<(), String> {
             .to_owned());
     }
     let Some(user) = entry(merged, "users", "user") else { return Ok(()) };
-    // As for client-go, a token or a certificate that stands there goes first.
+    // As for client-go, a token or a certificate in the file wins over the plugin.
     let has_own = ["token", "tokenFile", "client-certificate", "client-certificate-data"].iter().any(|field| user.contains_key(*field));
     let Some(exec) = user.remove("exec").filter(|exec| !exec.is_null() && !has_own) else { return Ok(()) };
     let program = str_at(&exec, "/command").unwrap_or_default();

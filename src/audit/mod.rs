@@ -1,4 +1,4 @@
-//! What a policy would refuse in a whole cluster: for each set of machines the verdict on the next node of it.
+//! What a policy would refuse in a whole cluster: for each set of machines, the verdict on its next node.
 //!
 //! [`Objects`] and a policy go in, a [`BootImageAudit`] comes out, which [`text`] shows to a person: all of that is pure. What no object says stays
 //! unknown. [`fetch`] reads the objects from the API server that a [`kubeconfig`] names.
@@ -47,11 +47,8 @@ pub(crate) enum KnownBy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BootImageAudit {
-    /// [`crate::API_VERSION`].
     pub(crate) api_version: &'static str,
-    /// `BootImageAudit`.
     pub(crate) kind: &'static str,
-    /// In numbers.
     pub(crate) summary: Summary,
     /// The policy that would decide; absent where there is nothing to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +58,7 @@ pub(crate) struct BootImageAudit {
     pub(crate) release: Option<String>,
     /// What makes nodes, worst first.
     pub(crate) sets: Vec<SetAudit>,
-    /// The oldest image that is still in use, and what the Machine Config Operator takes for it.
+    /// The oldest image that is still in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) oldest: Option<Oldest>,
     /// What the Machine Config Operator takes for it; absent where the cluster does not say.
@@ -69,7 +66,6 @@ pub(crate) struct BootImageAudit {
     pub(crate) cluster: Option<ClusterSkew>,
     /// What could not be read, and why.
     pub(crate) unread: Vec<Unread>,
-    /// What was odd.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -77,13 +73,12 @@ pub(crate) struct BootImageAudit {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Summary {
-    /// All of them.
     pub(crate) sets: usize,
     /// Whose next node would be refused under `Enforce`.
     pub(crate) would_be_refused: usize,
     /// Whose next node would be let in.
     pub(crate) would_be_allowed: usize,
-    /// Of which the policy could not decide; mostly because the version is unknown.
+    /// Those that the policy could not decide about, mostly because the version is unknown.
     pub(crate) undetermined: usize,
 }
 
@@ -93,20 +88,19 @@ pub(crate) struct Summary {
 pub(crate) struct Unread {
     /// The resource or the file.
     pub(crate) what: String,
-    /// Why.
     pub(crate) why: String,
-    /// Sets may be missing for it.
+    /// Sets of machines may be missing from the audit because of it.
     pub(crate) hides_sets: bool,
 }
 
-/// A set of machines, or a pool of nodes without one, and what the policy says to its next node.
+/// A set of machines, or a pool of nodes without one, and the verdict on its next node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SetAudit {
     /// `MachineSet`, `ControlPlaneMachineSet`, `NodePool`; `Machine` and `BareMetalHost` for those without a set; `MachineConfigPool` for nodes
     /// without either.
     pub(crate) kind: &'static str,
-    /// The API group of that.
+    /// The API group of that kind.
     pub group: &'static str,
     /// Empty where the kind has none.
     pub namespace: String,
@@ -130,31 +124,27 @@ pub(crate) struct SetAudit {
     /// The field that names the image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) image_field: Option<String>,
-    /// What it says.
+    /// What that field says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
     /// The image's version; absent where unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) boot_image: Option<BootImageStatus>,
-    /// How that is known.
     pub(crate) known_by: KnownBy,
-    /// By which object, as words.
+    /// The object that told it, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) known_from: Option<String>,
-    /// What the policy says to the next node.
+    /// The verdict on the next node.
     pub verdict: Outcome,
     /// What would follow if the policy's mode were `Enforce`.
     pub(crate) action: Action,
-    /// Why, in one word.
     pub(crate) reason: Reason,
-    /// Why, as one line.
     pub(crate) message: String,
     /// What to change; absent where nothing has to be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) remedy: Option<String>,
     /// How many joined nodes were made from which image.
     pub(crate) nodes: Vec<NodeCount>,
-    /// What else is to be known.
     pub(crate) notes: Vec<String>,
 }
 
@@ -164,7 +154,6 @@ pub(crate) struct NodeCount {
     /// The version; absent where the node has no label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// How many.
     pub(crate) count: usize,
 }
 
@@ -172,11 +161,10 @@ pub(crate) struct NodeCount {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Oldest {
-    /// Its version.
     pub(crate) boot_image: BootImageStatus,
     /// The sets and nodes that use it: the first two, and how many more.
     pub(crate) used_by: String,
-    /// What tells the Machine Config Operator; absent where the version does not fit its fields.
+    /// The command that sets it in the cluster; absent where the version does not fit the fields there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<String>,
     /// Sets and nodes whose image is unknown, and may be older.
@@ -200,29 +188,17 @@ pub(crate) struct ClusterSkew {
     pub(crate) older_in_use: Option<bool>,
 }
 
-/// Who asks what.
-#[derive(Debug)]
-pub(crate) struct Question<'a> {
-    /// The policy.
-    pub(crate) policy: &'a PolicyInput,
-    /// The release to ask about, instead of the cluster's own.
-    pub(crate) release: Option<&'a str>,
-    /// What could not be read.
-    pub(crate) unread: Vec<Unread>,
-}
-
 /// At most this many objects that could not be understood are named.
 const MAX_ODD: usize = 100;
 
-/// Makes the audit.
-pub(crate) fn audit(objects: &Objects, question: Question<'_>) -> BootImageAudit {
+/// Makes the audit, for the release `asked` or else for the cluster's own. `unread` is what could not be read.
+pub(crate) fn audit(objects: &Objects, policy_input: &PolicyInput, asked: Option<&str>, mut unread: Vec<Unread>) -> BootImageAudit {
     let knowledge = Knowledge::new(objects);
-    let release = question.release.or(objects.release.as_deref());
-    let warnings = match question.policy {
+    let release = asked.or(objects.release.as_deref());
+    let warnings = match policy_input {
         PolicyInput::Valid { policy, .. } => policy.warnings.iter().map(|warning| format!("policy: {warning}")).collect(),
         PolicyInput::Absent | PolicyInput::Invalid { .. } => Vec::new(),
     };
-    let mut unread = question.unread;
     unread.extend(objects.odd.iter().take(MAX_ODD).cloned());
     let mut policy = None;
     let mut sets: Vec<SetAudit> = Vec::new();
@@ -233,8 +209,8 @@ pub(crate) fn audit(objects: &Objects, question: Question<'_>) -> BootImageAudit
             let version = set.known.as_ref().map(|known| known.version.clone());
             users.push((format!("{} {}", set.kind, full_name(&set.namespace, &set.name)), version));
         }
-        let of_set = question.release.or(set.release.as_deref()).or(release).map(str::to_owned);
-        let (row, verdict) = judge(set, &knowledge, question.policy, of_set.as_deref());
+        let of_set = asked.or(set.release.as_deref()).or(release).map(str::to_owned);
+        let (row, verdict) = judge(set, &knowledge, policy_input, of_set.as_deref());
         // The limit may be another one for each set.
         policy = verdict.policy.map(|policy| PolicyStatus { limit_release: None, ..policy });
         sets.push(row);

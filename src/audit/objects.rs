@@ -1,7 +1,7 @@
-//! What the cluster's objects say (pure): lists and single objects, sorted by kind. One is read at a time, and of it only what the audit needs is kept.
+//! The cluster's objects, by kind (pure). They are read one at a time, and only what the audit needs is kept of each.
 
 use super::image::{self, Image};
-use super::kinds::{Host, Machine, MachineSet, Metadata, Node, NodePool, Report, Source, list_at, skew, str_at, text_at};
+use super::kinds::{Host, Machine, MachineSet, Metadata, Node, NodePool, NodeReport, Source, list_at, skew, str_at, text_at};
 use super::stream::{OwnImage, own_images};
 use super::{ClusterSkew, Unread};
 use crate::node::kubeconfig::{Limits, read_yaml};
@@ -18,7 +18,7 @@ pub(super) const CLUSTER_API: &str = "cluster.x-k8s.io";
 /// The most objects that are read.
 const MAX_OBJECTS: usize = 200_000;
 
-/// The most that is read of a file of YAML: all ConfigMaps of a namespace, and in one of them the images of the cluster's release.
+/// Enough for the largest file of a must-gather: all ConfigMaps of a namespace, with the images of the cluster's release in one of them.
 const YAML: Limits = Limits { nodes: 1 << 18, marks: 1 << 20, excess: "is larger or deeper than is read" };
 
 /// Everything that was read.
@@ -34,7 +34,7 @@ pub struct Objects {
     pub(super) node_pools: Vec<NodePool>,
     pub(super) hosts: Vec<Host>,
     pub(super) nodes: Vec<Node>,
-    pub(super) reports: Vec<Report>,
+    pub(super) reports: Vec<NodeReport>,
     pub(super) own_images: Vec<OwnImage>,
     /// The template of each failure domain on vSphere, by the domain's name.
     pub(super) failure_domains: BTreeMap<String, String>,
@@ -42,7 +42,7 @@ pub struct Objects {
     pub(super) skew: Option<ClusterSkew>,
     /// Objects that could not be understood.
     pub(super) odd: Vec<Unread>,
-    /// How many were read, of whatever kind.
+    /// How many were read, of all kinds.
     pub(super) count: usize,
 }
 
@@ -58,11 +58,11 @@ struct Document<'a> {
 }
 
 impl Objects {
-    /// Adds what a file says: objects and lists of them, one behind the other, or one of these in YAML. Kinds that say nothing of boot images are
-    /// passed over.
+    /// Adds the objects of a file: in JSON any number of objects and lists, in YAML one object or list. Kinds that say nothing of boot images
+    /// are passed over.
     ///
     /// # Errors
-    /// It is neither, or more than is read. What stands before stays added.
+    /// It is neither, or larger than is read. What came before the error stays added.
     pub(crate) fn add_file(&mut self, text: &str) -> Result<(), String> {
         if !text.trim_start().starts_with('{') {
             return self.add_yaml(text);
@@ -153,7 +153,7 @@ impl Objects {
             ("hypershift.openshift.io", "NodePool") => self.node_pools.push(NodePool::of(object)),
             ("metal3.io", "BareMetalHost") => self.hosts.extend(Host::of(object)),
             ("", "Node") => self.nodes.push(Node::of(object)),
-            ("skewguard.dev", "BootImageReport") if namespace == Some("skewguard") => self.reports.push(Report::of(object)),
+            ("skewguard.dev", "BootImageReport") if namespace == Some("skewguard") => self.reports.push(NodeReport::of(object)),
             ("config.openshift.io", "ClusterVersion") => self.release = text_at(object, "/status/desired/version"),
             ("config.openshift.io", "Infrastructure") => {
                 // Of the template's path the control plane's operator keeps the last part.

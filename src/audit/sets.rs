@@ -12,7 +12,7 @@ const HYPERSHIFT: &str = "hypershift.openshift.io";
 /// A node pool's image field.
 pub(super) const RELEASE_IMAGE: &str = "spec.release.image";
 
-/// One of them, and what is known of its next node's image.
+/// A set of machines, and what is known of its next node's image.
 #[derive(Debug, Default)]
 pub(super) struct Set {
     pub(super) kind: &'static str,
@@ -22,7 +22,7 @@ pub(super) struct Set {
     pub(super) replicas: Option<i64>,
     pub(super) architecture: Option<String>,
     pub(super) image: Image,
-    /// The way to the spec that has the image field.
+    /// The path to the spec that has the image field.
     pub(super) path: &'static str,
     pub(super) known: Option<Known>,
     /// The release of its next node, where that is not the cluster's.
@@ -44,16 +44,15 @@ impl Set {
     }
 }
 
-/// All of them.
 pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
     let (objects, mut all) = (knowledge.objects, Vec::new());
-    // Where the two APIs mirror each other, one of them has the say.
+    // Where the two APIs mirror each other, only the authoritative one counts.
     let by_machine_api: BTreeSet<_> = objects.machine_sets.iter().filter(|set| !set.is_mirror).map(|set| &set.metadata.name).collect();
     let mirrored: BTreeSet<_> = objects.cluster_api_sets.iter().map(|set| &set.metadata.name).collect();
     for set in objects.machine_sets.iter().filter(|set| !set.is_mirror || !mirrored.contains(&set.metadata.name)) {
         all.push(machine_set(knowledge, set, MACHINE_API));
     }
-    // A node pool's is part of that.
+    // The sets of a node pool are listed as that pool.
     for set in objects.cluster_api_sets.iter().filter(|set| set.node_pool.is_none() && !set.is_former) {
         if !by_machine_api.contains(&set.metadata.name) {
             all.push(machine_set(knowledge, set, CLUSTER_API));
@@ -203,7 +202,7 @@ fn hosts(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
     groups.into_iter().map(to_set).collect()
 }
 
-/// Nodes that no Machine stands for, by pool. How the next one is made stands nowhere; the newest one is the best there is to go by.
+/// Nodes without a Machine, by pool. No object says how the next one is made; most likely like the newest one.
 fn nodes_without_machines(objects: &Objects) -> Vec<Set> {
     let with_machine: BTreeSet<&str> = objects.machines.iter().filter_map(|machine| machine.node.as_deref()).collect();
     let pools: BTreeSet<&String> = objects.node_pools.iter().map(|pool| &pool.metadata.name).collect();

@@ -16,7 +16,7 @@ pub(super) fn oldest(users: Vec<(String, Option<ImageVersion>)>) -> Option<(Imag
     Some((oldest.clone(), Oldest { boot_image: BootImageStatus::from(&oldest), used_by, command, unknown: unknown.len() }))
 }
 
-/// What sets the Manual mode. `rhcosVersion` takes `^[0-9]+\.[0-9]+\.([0-9]{8}|[0-9]{12})-[0-9]+$` of 14 to 21 characters, `ocpVersion` x.y.z; only
+/// The command that sets the mode `Manual`. `rhcosVersion` takes `^[0-9]+\.[0-9]+\.([0-9]{8}|[0-9]{12})-[0-9]+$` of 14 to 21 characters, `ocpVersion` x.y.z; only
 /// one of them may be there, so that the other, which may have been set before, is taken away (openshift/api, `operator/v1`, `ClusterBootImageManual`).
 fn command(version: &ImageVersion) -> Option<String> {
     let manual = if fits_rhcos_version(&version.text) {
@@ -36,7 +36,7 @@ fn fits_rhcos_version(text: &str) -> bool {
     is_in_form && matches!(stamp.len(), 8 | 12) && (14..=21).contains(&text.len())
 }
 
-/// What the cluster says of itself, against what was found.
+/// Compares what the cluster says of itself with the oldest image that was found.
 pub(super) fn cluster(said: &ClusterSkew, found: Option<&ImageVersion>) -> ClusterSkew {
     let ocp = || said.ocp_version.as_ref()?.parse::<Release>().ok();
     let older_in_use = found.and_then(|found| match &said.rhcos_version {

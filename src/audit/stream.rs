@@ -16,7 +16,7 @@ pub(super) struct OwnImage {
     pub(super) release: String,
 }
 
-/// `stream`, and from OpenShift 5.0 on `streams`, by name.
+/// The images in the ConfigMap's `stream`, and in its `streams`, which OpenShift has from 5.0 on.
 pub(super) fn own_images(config_map: &Value) -> serde_json::Result<Vec<OwnImage>> {
     let read = |path| str_at(config_map, path).map_or(Ok(Value::Null), serde_json::from_str);
     let (stream, streams): (Value, Value) = (read("/data/stream")?, read("/data/streams")?);

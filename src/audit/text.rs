@@ -5,13 +5,12 @@ use crate::text::wrap;
 use crate::verdict::BootImageStatus;
 use std::collections::BTreeMap;
 
-/// Columns.
 const WIDTH: usize = 100;
 
-/// Columns before what a line says.
+/// Columns before the text of an item.
 const INDENT: usize = 11;
 
-/// Sets, worst first; the oldest image; what could not be read; and the summary, where the eye is when the command ends.
+/// Sets, worst first; the oldest image; what could not be read; and the summary last, right above the prompt.
 pub(crate) fn render(audit: &BootImageAudit, colour: bool) -> String {
     let mut page = Page { out: String::new(), colour };
     let policy = audit.policy.as_ref();
@@ -51,14 +50,14 @@ const YELLOW: &str = "33";
 const GREEN: &str = "32";
 
 impl Page {
-    /// Text in as many lines as it takes, each behind so many spaces.
+    /// Text, wrapped, with each line indented.
     fn lines(&mut self, indent: usize, text: &str) {
         for line in wrap(text, WIDTH - indent) {
             self.out.push_str(format!("{:indent$}{line}\n", "").as_str());
         }
     }
 
-    /// A name, and behind it what is said of it.
+    /// A name, and beside it a text, wrapped.
     fn item(&mut self, name: &str, text: &str) {
         for (n, line) in wrap(text, WIDTH - INDENT).iter().enumerate() {
             let name = if n == 0 { name } else { "" };

@@ -3,7 +3,7 @@
 use super::{Exit, Failure, Io, TextOrJson};
 use crate::audit::fetch::{self, MAX_ANSWER, fetch};
 use crate::audit::kubeconfig;
-use crate::audit::{Objects, Question, Unread, audit, text};
+use crate::audit::{Objects, Unread, audit, text};
 use crate::node::Root;
 use crate::policy::{self, MAX_BYTES};
 use crate::text::{hex, printable};
@@ -83,10 +83,10 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if args.from.is_empty() {
         unread = from_server(args, &mut objects, io)?;
     }
-    let result = audit(&objects, Question { policy: &policy, release: args.target.as_deref(), unread });
+    let result = audit(&objects, &policy, args.target.as_deref(), unread);
     if result.sets.is_empty() {
         for unread in &result.unread {
-            writeln!(io.err, "skewguard: {}: {}", unread.what, unread.why)?;
+            io.say(format_args!("{}: {}", unread.what, unread.why));
         }
         return Err("there is nothing to audit: no set of machines, no machine and no node was read".into());
     }
