@@ -182,7 +182,7 @@ fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Fail
         facts.push("Check with --rendered that it fits beside the rest of the pool's config, 200 to 300 KiB as a rule.".to_owned());
     }
     for warning in sizes.warning().into_iter().chain(warning(&args.role)) {
-        writeln!(io.err, "skewguard: warning: {warning}")?;
+        io.say(format_args!("warning: {warning}"));
         facts.push(format!("Warning: {warning}"));
     }
     write!(io.out, "{}{}", header(&facts), yaml(&object))?;
@@ -193,13 +193,11 @@ fn ignition(args: &IgnitionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let (policy, _) = policy(&args.content.policy, io)?;
     let binary = binary(&args.content)?;
     if let Some(packed) = binary.as_ref().map(|binary| binary.packed.len()).filter(|&packed| packed > ISO_IGNITION_MAX) {
-        writeln!(
-            io.err,
-            "skewguard: warning: a live ISO has room for {} bytes of Ignition configs, packed, and the binary alone has {}: `coreos-installer \
+        let [room, packed] = [ISO_IGNITION_MAX, packed].map(figure);
+        io.say(format_args!(
+            "warning: a live ISO has room for {room} bytes of Ignition configs, packed, and the binary alone has {packed}: `coreos-installer \
              iso customize` refuses it. For an ISO use --policy-only here, and `skewguard render pointer` for the binary.",
-            figure(ISO_IGNITION_MAX),
-            figure(packed)
-        )?;
+        ));
     }
     writeln!(io.out, "{}", json(&config(args.spec, &policy, binary.as_ref())))?;
     Ok(Exit::Done)
@@ -225,7 +223,7 @@ fn pointer(args: &PointerArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
         warnings.push(format!("the user data has {bytes} bytes; AWS takes at most {max}."));
     }
     for warning in warnings {
-        writeln!(io.err, "skewguard: warning: {warning}")?;
+        io.say(format_args!("warning: {warning}"));
     }
     writeln!(io.out, "{printed}")?;
     Ok(Exit::Done)

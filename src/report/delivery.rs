@@ -158,7 +158,7 @@ impl Delivery {
         self.tracks().iter().any(|track| track.standing == Standing::InFlight)
     }
 
-    /// Takes in an answer. `chance` is a random number in 0.0..1.0. `repeat`: the node is still refused, so that another Event is due in
+    /// Handles an answer. `chance` is a random number in 0.0..1.0. `repeat`: the node is still refused, so that another Event is due in
     /// two hours. Returns whether a person has to mend the failure.
     pub fn answered(&mut self, channel: Channel, now: Duration, answer: &Answer, chance: f64, repeat: bool) -> bool {
         if channel == Channel::Report && std::mem::take(&mut self.event_waits) && matches!(self.event.standing, Standing::Due(_)) {

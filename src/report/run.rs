@@ -267,7 +267,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
         }
     }
 
-    /// Takes in the answer about the object `name`.
+    /// Handles the answer about the object `name`.
     fn answered(&mut self, channel: Channel, name: &str, result: Result<Response, TransportError>) {
         let answer = Answer::read(channel, result);
         let repeat = !self.matter.no_verdict && self.is_held();

@@ -58,8 +58,8 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
     verdict(&serde_json::to_vec(&decided).ok()?).ok()
 }
 
-/// Whether the node is held back now. If the stamp cannot be examined it is: otherwise one failure would remove the message of a held node
-/// from its console, and tell the cluster that it goes on.
+/// Whether the node is held back now. If the stamp cannot be examined, the node counts as held: otherwise one failed look would remove the
+/// message from the console of a held node, and tell the cluster that it goes on.
 pub(super) fn is_held(root: &Root) -> bool {
     root.exists(STAMP_PATH).unwrap_or(true)
 }

@@ -47,7 +47,7 @@ fn a_policy_that_is_none_is_an_error() {
     assert!(exit == Exit::Failed && err.contains("policy lint"), "{err}");
 }
 
-/// Wherever a value is replaced by one of another type: no crash, and a set is never lost without a word.
+/// Any value is replaced by one of another type: no crash, and no set is lost without being named.
 #[test]
 fn any_value_may_be_of_another_type() {
     fn places(value: &Value, at: String, all: &mut Vec<String>) {

@@ -79,7 +79,7 @@ fn files_are_put_together() {
     let (out, _, exit) = audit_text(&text, &["--output", "json"]);
     let mut found: Value = serde_json::from_str(&out).unwrap();
     let mut wanted = json("tests/data/audit/aws.json", &[]);
-    // Which of the users are named first goes by the order of the files.
+    // Which users are named first depends on the order of the files.
     for audit in [&mut found, &mut wanted] {
         audit["oldest"]["usedBy"].take();
     }
@@ -92,7 +92,7 @@ fn without_kind(item: &Value) -> Value {
     item
 }
 
-/// A policy for the release to upgrade to is asked about that release.
+/// `--target` asks about another release, by the limits for that one.
 #[test]
 fn the_target_chooses_the_limit() {
     let dir = tempfile::tempdir().unwrap();
@@ -108,7 +108,7 @@ fn the_target_chooses_the_limit() {
     };
     assert_eq!(refused(&[]), ("4.21.3".to_owned(), 1));
     assert_eq!(refused(&["--target", "4.22"]), ("4.22.0".to_owned(), 3));
-    // A node pool has a release of its own, and is asked about this one all the same.
+    // A node pool has a release of its own, but `--target` wins.
     let args = ["--policy", policy.to_str().unwrap(), "--target", "4.22", "--output", "json", "--from", "tests/data/audit/hypershift.json"];
     let audited: Value = serde_json::from_str(&audit(&args).0).unwrap();
     let of_guest = audited["sets"].as_array().unwrap().iter().find(|set| set["name"] == "guest-template").unwrap();
@@ -117,7 +117,7 @@ fn the_target_chooses_the_limit() {
     assert!(exit == Exit::Usage && err.contains("not an OCP release"), "{err}");
 }
 
-/// One set of GCP, of whose image everything that can tell a version tells another one.
+/// A set on GCP whose image has another version from each source.
 struct Told {
     image: &'static str,
     /// How the report names the machine.
@@ -183,7 +183,7 @@ fn the_first_that_says_a_version_wins() {
     assert_eq!(Told { identity: json!({ "hostname": "other" }), ..custom }.by(&["BootImageReport"]).0, "Unknown");
 }
 
-/// Who may write to a namespace of his own says nothing of the cluster.
+/// A user who may write to a namespace of their own cannot speak for the cluster.
 #[test]
 fn reports_and_images_of_other_namespaces_do_not_count() {
     let told = Told { image: NAMED, identity: json!({ "hostname": "refused" }), namespaces: ["mallory", "mallory"] };
@@ -224,7 +224,7 @@ fn the_command_fits_the_version() {
     }
 }
 
-/// What the cluster says of itself, against the oldest boot image in use.
+/// The cluster's own value, compared with the oldest boot image in use.
 #[test]
 fn the_cluster_and_the_audit_agree_or_not() {
     let manual = |mode: &str, field: &str, version: &str| json!({ "mode": "Manual", "manual": { "mode": mode, field: version } });

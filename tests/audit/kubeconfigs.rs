@@ -69,7 +69,7 @@ fn files_are_found_as_oc_finds_them() {
     assert_eq!(server(load(None, None, None, None)), Err("neither KUBECONFIG nor HOME is set: name a --kubeconfig".to_owned()));
 }
 
-/// clientcmd's rules: the first file that names a thing wins, the first current-context too, and files that miss do not matter.
+/// clientcmd's rules: the first file that names a thing wins, so does the first current-context, and missing files do not matter.
 #[test]
 fn several_files_are_merged() {
     let home = Home::new();
@@ -79,7 +79,7 @@ fn several_files_are_merged() {
     let list = ["missing", "a/config", "b/config"];
     let current = home.load(&list, None).unwrap();
     assert_eq!((current.server.host.as_str(), token(&current)), ("api.b.example.com", "t-b"));
-    // Each file's paths start where it is.
+    // Paths are relative to the file that has them.
     let chosen = home.load(&list, Some("a")).unwrap();
     assert_eq!((chosen.server.host.as_str(), token(&chosen)), ("api.a.example.com", "t-a"));
     let reversed = home.load(&["b/config", "a/config"], Some("a")).unwrap();
@@ -145,7 +145,7 @@ fn a_program_gives_the_credentials() {
     }
     home.write("a/config", &config("a", true, "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Always}"));
     assert!(home.load(&["a/config"], None).unwrap_err().contains("(interactiveMode: Always), which is not supported"));
-    // A token that stands there goes first, and nothing is run.
+    // A token in the file wins, and no program is run.
     home.write("a/config", &config("a", true, "exec: {apiVersion: x, command: /no/such/file}\n    token: here"));
     assert_eq!(token(&home.load(&["a/config"], None).unwrap()), "here");
 }

@@ -20,7 +20,7 @@ use std::path::Path;
 
 const POLICY: &str = "tests/data/audit/policy.json";
 
-/// What the command prints, and what it comes to.
+/// What the command prints to stdout and stderr, and its outcome.
 fn audit(args: &[&str]) -> (String, String, Exit) {
     run(&[&["audit"], args].concat())
 }

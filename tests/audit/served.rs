@@ -1,4 +1,4 @@
-//! An API server over real TLS: what is read of it is what the files say, however it serves that.
+//! An API server over real TLS: the audit finds there what it finds in files, even while the server is in trouble.
 
 use super::apiserver::{ADMIN_TOKEN, ApiServer, Fault, Lists, Options, Validity};
 use super::{POLICY, audit, fixture};
@@ -122,7 +122,7 @@ fn a_server_that_cannot_be_asked_is_an_error() {
     std::fs::write(&served.kubeconfig, served.server.kubeconfig("token: not-one-of-ours")).unwrap();
     let (_, err, exit) = served.audit(&[]);
     assert_eq!((err.as_str(), exit), ("skewguard: 401: the server does not accept the credentials of the kubeconfig\n", Exit::Failed));
-    // Too much, and what is no JSON.
+    // An answer that is too large, and one that is no JSON.
     for fault in [Fault::Huge, Fault::Page(200)] {
         let served = serve(lists(), Options { faults: vec![fault], ..Options::default() });
         let (out, err, exit) = served.audit(&[]);
@@ -130,7 +130,7 @@ fn a_server_that_cannot_be_asked_is_an_error() {
     }
 }
 
-/// Machines, nodes and sets of a large cluster; every node as large as nodes are.
+/// Machines, nodes and sets of a large cluster; every node has the size of a real one.
 pub(crate) fn fleet(nodes: usize, sets: usize) -> Vec<Value> {
     let spec = |set: usize| json!({ "kind": "AWSMachineProviderConfig", "ami": { "id": format!("ami-{set:017}") }, "userDataSecret": { "name": "worker-user-data" } });
     let managed: Vec<Value> = (0..5).map(|n| json!({ "manager": format!("m{n}"), "operation": "Update", "fieldsV1": { "f:metadata": { "f:labels": { "x".repeat(100): {} } } } })).collect();
@@ -173,6 +173,6 @@ fn five_thousand_nodes_fit_into_64_mib() {
     let audit: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     assert_eq!(audit["summary"], json!({ "sets": 200, "wouldBeRefused": 67, "wouldBeAllowed": 133, "undetermined": 0 }));
     assert_eq!(audit["sets"][0]["nodes"], json!([{ "version": "412.86.202301311551-0", "count": 25 }]));
-    // The limit is one: with too little the program ends.
+    // The limit works: with too little memory the program ends.
     assert!(!run(1024).status.success());
 }

@@ -6,7 +6,7 @@ use apiserver::{Lists, Options};
 use std::process::Command;
 use std::time::Duration;
 
-/// What a terminal gets of the audit with these arguments, and with this before and behind them.
+/// What the audit writes to a terminal, with these arguments, and with this text before and after the command.
 fn shown(before: &str, args: &str, behind: &str) -> String {
     let command = format!("{before} {} audit --policy {POLICY} {args} {behind}", env!("CARGO_BIN_EXE_skewguard"));
     let output = Command::new("script").args(["-qc", &command, "/dev/null"]).output().expect("script(1) runs (Debian: bsdutils)");
@@ -24,7 +24,7 @@ fn colour_is_for_a_terminal_that_wants_it() {
     assert_eq!(shown("NO_COLOR=", args, "| cat"), plain);
 }
 
-/// The line is there once a second has passed, names what is read and how much of it, and is gone at the end.
+/// The line appears after a second, names what is read and how much of it, and is gone at the end.
 #[test]
 fn a_line_says_how_far_it_is() {
     let slow = |delay| serve(Lists::of(fleet(300, 2)), Options { delay: Duration::from_millis(delay), ..Options::default() });

@@ -1,4 +1,4 @@
-//! Every file that is read, broken in every way: nothing panics, hangs, grows or blocks a good boot image, and each is named.
+//! Every file that is read, broken in every way: no panic, no hang, bounded memory, no good boot image blocked, and the file is named.
 
 use crate::{copy_tree, tree};
 use nix::sys::stat::Mode;
@@ -86,7 +86,7 @@ fn broken(path: &str, unprivileged: bool, break_it: &dyn Fn(&Path)) -> Run {
     check(dir.path(), unprivileged)
 }
 
-/// Where a warning would name the file: the path it is looked for under.
+/// The path under which a warning names the file.
 fn shown(path: &str) -> String {
     match path {
         ALEPH => "/sysroot/.coreos-aleph-version.json".to_owned(),
@@ -235,7 +235,7 @@ fn hostile_strings_never_reach_the_output_raw() {
     assert_survived("override", OVERRIDE, &broken(OVERRIDE, true, &|file| replace(file, hostile.as_bytes())), true);
 }
 
-/// The largest policies that are read, made of the shortest of what they may hold.
+/// Policies of the largest size that is read, made of as many of the shortest elements as fit.
 #[test]
 fn a_policy_as_large_as_allowed_stays_within_memory_and_its_verdict_small() {
     let many = |what: &str, of: &str| {

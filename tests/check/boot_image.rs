@@ -92,7 +92,7 @@ fn what_the_installation_put_in_place_of_the_boot_image_is_judged() {
         json!(["/etc/os-release: the node runs 418.94.202511191518-0, which the installation put in place of the boot image, \
             412.86.202303211731-0 by /sysroot/.coreos-aleph-version.json; the limits are applied to the former"])
     );
-    // Also one that is too old, and also where the node was refused once and boots again.
+    // The same for an image that is too old, and for a node that was refused once and boots again.
     let again: fn(&Path) = |root| record(root, "412.86.202303211731-0", OSTREE);
     for change in [|_: &Path| (), again] {
         let refused = booted("411.86.202308081056-0", change);
@@ -100,11 +100,11 @@ fn what_the_installation_put_in_place_of_the_boot_image_is_judged() {
         assert_eq!(refused["message"], "booted deployment is OCP 4.11; the minimum is 4.13.0");
         assert_eq!(refused["deployment"]["image"]["path"], "/etc/os-release");
     }
-    // After the rebase it is no longer the question what was installed.
+    // After the rebase it no longer matters what was installed.
     let rebased = booted("418.94.202511191518-0", |root| record(root, "412.86.202303211731-0", "/ostree/boot.0/rhcos/a11ce/0"));
     assert_eq!(state(&rebased), [aleph.clone(), json!("BootImage"), json!("Refused"), json!("Proceed")]);
     assert_eq!(rebased["warnings"], json!([]));
-    // What cannot be decoded replaces nothing.
+    // A version that cannot be decoded replaces nothing.
     let verdict = booted("next", |_| ());
     assert_eq!(state(&verdict), [aleph.clone(), json!("BootImage"), json!("Refused"), json!("Block")]);
     assert_eq!(
@@ -185,7 +185,7 @@ fn a_node_that_has_joined_is_never_blocked_although_its_config_is_still_there() 
     });
     assert_eq!((&verdict["verdict"], &verdict["action"]), (&json!("Refused"), &json!("Proceed")));
     assert_eq!(verdict["target"]["release"], "4.21.3");
-    // The certificates were deleted to recover them, and an old served config is back.
+    // An admin deleted the certificates to recover them, and an old served config is back.
     let verdict = node(|root| {
         fs::create_dir_all(root.join("etc/machine-config-daemon")).expect("made");
         fs::write(root.join("etc/machine-config-daemon/currentconfig"), "{}").expect("written");
@@ -223,14 +223,14 @@ fn a_tree_without_deployments_is_judged_by_its_image() {
     assert_eq!(verdict["warnings"], json!([]));
 }
 
-/// What would let the node through is there, and cannot be read.
+/// The file that would let the node through exists, but cannot be read.
 #[test]
 fn what_may_let_the_node_through_and_cannot_be_read_does_unless_the_policy_says_otherwise() {
     const ORIGIN: &str = "sysroot/ostree/deploy/rhcos/deploy/c0ffee0000000000000000000000000000000000000000000000000000000000.0.origin";
     const RECORD: &str = "var/lib/skewguard/boot-image.json";
     let known = format!("ostree={OSTREE} ");
     let written = |bytes: &[u8]| Some([known.as_bytes(), bytes].concat());
-    // A file, what it holds (nothing: it is a symlink to itself), and what the warning names.
+    // A file, its content (none: it is a symlink to itself), and what the warning names.
     let breaks: [(&str, Option<Vec<u8>>, &str); 14] = [
         ("proc/cmdline", Some(b"ostree=/ostree/boot.1/rhcos/elsewhere/0".to_vec()), "elsewhere"),
         ("proc/cmdline", Some(b"ostree=/ostree/boot.1/rhcos/\xff/0".to_vec()), "cmdline"),
@@ -280,7 +280,7 @@ fn what_may_let_the_node_through_and_cannot_be_read_does_unless_the_policy_says_
     assert_eq!(off["override"], json!({"value": "off", "source": "KernelArgument"}));
 }
 
-/// It is not known whether os-release is still the boot image's.
+/// Whether os-release still is the boot image's is unknown.
 #[test]
 fn after_a_damaged_record_os_release_is_not_taken_for_the_boot_image() {
     let verdict = node(|root| {

@@ -52,7 +52,7 @@ fn a_named_file_that_cannot_be_used_is_an_error_and_names_it() {
     }
 }
 
-/// On any node, also one that has joined or left its boot image behind: the question is about another.
+/// It works on any node, also on one that has joined or was rebased: the question is about another node.
 #[test]
 fn an_aleph_that_is_tried_is_that_of_a_first_boot() {
     let dir = tempfile::tempdir().expect("tempdir");

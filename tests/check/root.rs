@@ -1,4 +1,4 @@
-//! Confined file access: what is written is whole, and nothing leaves the root.
+//! Confined file access: files are written whole, and no path leads out of the root.
 
 use skewguard::node::{Problem, Root};
 use std::fs;
@@ -87,7 +87,7 @@ fn no_read_is_longer_than_asked_for() {
     assert_eq!(root.read("/four", 4).expect("read").as_deref(), Some(b"1234".as_slice()));
     assert_eq!(root.read("/four", 3).expect_err("too long").to_string(), "/four: is 4 bytes long; at most 3 are read");
     assert_eq!(root.read("/none", 3).expect("absent is no error"), None);
-    // A file whose size the kernel does not say.
+    // For a file in /proc the kernel gives no size.
     let proc = Root::open(Path::new("/proc")).expect("opened");
     assert!(matches!(proc.read("/self/status", 10).expect_err("too long").problem, Problem::TooLarge { max: 10, .. }));
 }

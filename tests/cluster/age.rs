@@ -1,6 +1,6 @@
 //! Agents of different age on one node: an update between two boots, or in the middle of one, and its rollback.
 //!
-//! By default the earlier agent is there in what it left: `tests/data/kept` has that, by commit. `tests/age COMMIT` builds the agent of a
+//! By default the earlier agent is represented by the files that it left: `tests/data/kept` has them, by commit. `tests/age COMMIT` builds the agent of a
 //! commit and lets it and this one take each other's nodes over, in both directions.
 
 use crate::apiserver::{ApiServer, Options};
@@ -115,7 +115,7 @@ fn takes_over(agent: &Agent, tree: &str, code: i32, server: &ApiServer, left: &(
     let before = Node::new(tree).console();
     let words = |node: &Node, path: &str| ["verdict", "reason", "action"].map(|word| node.json(path)[word].clone());
 
-    // In the boot in which the other one decided.
+    // In the same boot in which the other agent decided.
     let node = left();
     let (status, said) = agent.code(&node, &["check"]);
     assert_eq!(status, Some(code), "{what}: check: {said}");
@@ -146,7 +146,7 @@ fn takes_over(agent: &Agent, tree: &str, code: i32, server: &ApiServer, left: &(
     assert_eq!(agent.code(&node, &["enforce"]), (Some(0), String::new()), "{what}: once the first boot is over");
     assert_eq!(node.console(), before, "{what}: once the first boot is over");
 
-    // What was delivered is known. Of a node that is held an Event is due every two hours.
+    // What was delivered is known. A held node sends an Event every two hours.
     let node = left();
     if code == 3 {
         assert_eq!(node.json("var/lib/skewguard/report-state.json")["reports"].as_array().unwrap().len(), 1, "{what}");
@@ -190,7 +190,7 @@ fn what_every_earlier_agent_left_is_taken_over() {
     takes_over_each(all.collect());
 }
 
-/// The policy that an earlier agent's `policy init` wrote, as a node and as its author read it today.
+/// The policy that an earlier agent's `policy init` wrote, read by a node and by lint today.
 #[test]
 #[cfg(feature = "author")]
 fn the_policies_of_every_earlier_agent_are_read() {
@@ -258,7 +258,7 @@ fn what_a_later_agent_left_is_taken_over() {
     takes_over_each(all.into());
 }
 
-/// What of a policy of a later release is known still holds; what is not is said, and never holds a node.
+/// Of a later release's policy, what is known still counts. What is not known is a warning, and never holds a node.
 #[test]
 fn a_policy_of_a_later_release_is_obeyed_as_far_as_it_is_known() {
     type Change = fn(&mut Value);
@@ -289,7 +289,7 @@ fn a_policy_of_a_later_release_is_obeyed_as_far_as_it_is_known() {
     }
 }
 
-/// What an earlier agent sent is taken by the cluster of today, and nothing of it is dropped.
+/// Today's CRD accepts what an earlier agent sent, and drops no field of it.
 #[test]
 fn the_reports_and_events_of_every_earlier_agent_are_taken() {
     let mut sent = 0;
@@ -339,7 +339,7 @@ fn leave_each(agent: &Agent, to: &Path) {
             scope.spawn(move || leave(agent, tree, code, &to.join(tree)));
         }
     });
-    // Agents before `audit` wrote it to stdout, too.
+    // Agents from before the command `audit` wrote it to stdout, too.
     let policy = Command::new(&agent.0).args(["policy", "init"]).output().unwrap();
     assert!(policy.status.success());
     fs::write(to.join("policy.json"), policy.stdout).unwrap();

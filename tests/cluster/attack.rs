@@ -1,5 +1,4 @@
-//! What a machine of the network can try with the bootstrap identity, which every machine gets: each try is refused, or changed into what does
-//! no harm.
+//! What any machine on the network can try with the bootstrap identity: each try is refused, or made harmless.
 
 use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN, Options};
 use crate::cluster::Cluster;
@@ -16,7 +15,7 @@ const INSTALLATION: &str = "00112233445566778899aabbccddeeff";
 pub(crate) const REPORTS: &str = "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports";
 pub(crate) const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/skewguard/events";
 
-/// The same at every call.
+/// The same text at every call.
 fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_772_323_200)
 }
@@ -55,7 +54,7 @@ pub(crate) fn create(cluster: &Cluster, path: &str, object: &Value) -> (u16, Val
     (response.status, serde_json::from_slice(&response.body).unwrap())
 }
 
-/// As deep and wide as a request may be, in a few objects.
+/// Objects as deep and wide as a request may have them.
 fn tree() -> Value {
     let leaves: Value = (0..2_000).map(|n| (format!("f:{n}"), json!({}))).collect::<serde_json::Map<_, _>>().into();
     json!({ "f:report": leaves })

@@ -1,4 +1,4 @@
-//! Servers that are down, slow, hostile or something else altogether.
+//! Servers that are down, slow or hostile, or are no API servers.
 
 use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN, Fault, Options};
 use crate::way::{block_on, bootstrap, both, event, failure, limits, loaded, send, transport};
@@ -7,7 +7,7 @@ use skewguard::transport::{CURL, Choice, Failure, Limits, Transport};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What each fault is called, over both transports.
+/// Each fault has the same text over both transports.
 #[test]
 fn every_fault_has_its_name() {
     let server = ApiServer::start(Options::default());
@@ -56,7 +56,7 @@ fn a_server_that_comes_up_late_gets_the_report() {
             }
         });
         assert_eq!(statuses, 201, "{choice:?}");
-        // A connection that was kept is cut; the next request finds out and does not hang.
+        // A kept connection is cut; the next request notices, and does not hang.
         server.set_up(false);
         let failure = block_on(over.send(&event("late"))).unwrap_err().failure;
         assert!(matches!(failure, Failure::Refused | Failure::Reset(_)), "{choice:?} {failure:?}");
@@ -146,10 +146,7 @@ fn no_curl_stays_behind() {
     block_on(async {
         let gave_up = tokio::time::timeout(Duration::from_secs(2), over.send(&event("e"))).await;
         assert!(gave_up.is_err());
-        // tokio reaps it in the background.
-        while !crate::secrets::curls_to(port).is_empty() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        assert!(crate::secrets::curls_to(port).is_empty(), "who gives up kills it and waits for its end");
     });
     assert_eq!(server.seen().len(), 1);
     let _ = send(Choice::Curl, &bootstrap(&server), &event("e")).unwrap();
@@ -163,7 +160,7 @@ fn a_body_of_a_gibibyte_does_not_fill_the_memory() {
         let server = ApiServer::start(Options { faults, ..Options::default() });
         let node = crate::node::Node::refused("worker-7", over);
         crate::cluster::bootstrap(&server, &node);
-        // With so much memory of its own, each process of it (prlimit(1), RLIMIT_DATA).
+        // prlimit(1) gives each of its processes that much memory (RLIMIT_DATA).
         let (said, status) = node.report_within(32 << 20);
         assert_eq!(said.matches("the answer is longer than 524288 bytes; the rest was not read").count(), 2, "{over:?}: {said}");
         assert_eq!(status, 1);

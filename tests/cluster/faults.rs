@@ -1,4 +1,4 @@
-//! What only the test API server can be made to do.
+//! Faults that only the test API server can be made to have.
 
 use crate::apiserver::{ADMIN_TOKEN, ApiServer, BOOTSTRAP_TOKEN, BOOTSTRAP_USER, Fault, Options, Validity};
 use crate::cluster::{bootstrap, join};
@@ -8,7 +8,7 @@ fn server(options: Options) -> ApiServer {
     ApiServer::start(options)
 }
 
-/// What a refused node says to that server.
+/// What a refused node's report prints when it talks to that server.
 fn said(server: &ApiServer, over: Over) -> (Vec<String>, i32) {
     let node = Node::refused("worker-7", over);
     bootstrap(server, &node);
@@ -191,7 +191,7 @@ fn a_kubeconfig_that_cannot_be_used_is_named() {
     }
 }
 
-/// The unit has MemoryMax=64M; what costs the YAML parser most took 214 MB.
+/// The unit has MemoryMax=64M. Without bounds the worst YAML took 214 MB.
 #[test]
 fn a_hostile_kubeconfig_takes_no_more_memory_than_the_unit_has() {
     let node = Node::refused("worker-7", transports()[0]);

@@ -213,7 +213,7 @@ fn hostile_yaml_is_bounded_and_never_quoted() {
         assert!(error.starts_with(&format!("/etc/kubernetes/kubeconfig: {want}")), "{error}");
         assert!(!error.contains("abc"));
     }
-    // What costs the parser or the tree most, each up to the size that is read.
+    // The worst cases for the parser and for the tree, each as large as is read.
     let most = |unit: &str, open: &str| format!("{open}{}", unit.repeat((512 * 1024 - 16) / unit.len()));
     for (unit, open) in [
         (":,", "["),

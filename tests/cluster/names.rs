@@ -1,4 +1,4 @@
-//! Clusters that bring their own DNS: the site's knows `api.NAME`, and `api-int.NAME` is only known once a kubelet runs.
+//! Clusters with DNS of their own: the site's DNS has only `api.NAME`; `api-int.NAME` resolves once a kubelet runs.
 
 use crate::apiserver::{ApiServer, Options};
 use crate::cluster::{bootstrap, join};
@@ -63,7 +63,7 @@ fn a_node_without_the_clusters_own_dns_reports_by_the_public_name() {
             assert!(status == 1 && said.contains("the server's certificate is not"), "{over:?}: {said}");
             assert!(other.seen().iter().all(|seen| seen.path.is_empty()), "{over:?}");
 
-            // Where neither is known, the one in the kubeconfig is named.
+            // If neither resolves, the error names the one in the kubeconfig.
             let nowhere = server("api-int.c2.skewguard.test");
             bootstrap(&nowhere, &node);
             let (said, status) = node.report();

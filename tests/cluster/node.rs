@@ -82,7 +82,7 @@ impl Node {
     pub(crate) fn command(&self) -> Command {
         let given = std::env::var_os("SKEWGUARD_TEST_PROGRAM").filter(|program| !program.is_empty());
         let mut command = Command::new(given.unwrap_or(env!("CARGO_BIN_EXE_skewguard").into()));
-        // A proxy of the node's environment is never for the API server; one that does not exist shows it.
+        // A proxy in the environment must not be used; this one does not exist, so using it would fail.
         for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
             command.env(name, "http://127.0.0.1:9");
         }

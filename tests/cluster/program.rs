@@ -1,4 +1,4 @@
-//! The program's own TLS, as a whole: what a cluster may have, and what must be refused. The dist tier runs this with the binaries that ship,
+//! The whole program with its own TLS: servers that a cluster may have, and servers that must be refused. The dist tier runs this with the binaries that ship,
 //! whose ring is built another way (docs/size.md).
 
 #![cfg(feature = "tls")]
@@ -26,7 +26,7 @@ fn every_key_and_version() -> impl Iterator<Item = Options> {
     [Key::Rsa, Key::P256, Key::P384].into_iter().flat_map(|key| BOTH.map(|tls| Options { key, tls, ..Options::default() }))
 }
 
-/// What a refused node says to that server, and its exit status.
+/// What a refused node's report prints when it talks to that server, and its exit status.
 fn refused_node(server: &ApiServer) -> (String, i32) {
     let node = Node::refused("worker-7", Over::Tls);
     bootstrap(server, &node);

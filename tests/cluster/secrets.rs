@@ -45,7 +45,7 @@ fn curl_has_no_secret_in_its_arguments_environment_or_files() {
             let read = |name: &str| String::from_utf8_lossy(&std::fs::read(process.join(name)).unwrap()).into_owned();
             assert_eq!(read("cmdline"), "/usr/bin/curl\0--disable\0--config\0-\0");
             assert_eq!(read("environ"), "LC_ALL=C\0");
-            // What is on a disk holds none of it: cargo's test runner leaves files of its own open, which are inherited too.
+            // No file on a disk that it has open has a secret. Some are open because cargo's test runner leaves its own to be inherited.
             for fd in std::fs::read_dir(process.join("fd")).unwrap().flatten() {
                 let target = std::fs::read_link(fd.path()).unwrap_or_default().to_string_lossy().into_owned();
                 if target.starts_with('/') && !target.starts_with("/memfd:skewguard") && fd.path().metadata().unwrap().is_file() {
@@ -153,7 +153,7 @@ fn the_agent_leaves_no_secret_while_it_runs_nor_after() {
         agent.kill().unwrap();
         let said = agent.wait_with_output().unwrap().stderr;
         assert!(!String::from_utf8_lossy(&said).contains(BOOTSTRAP_TOKEN));
-        // To the end, so that everything it ever writes is there.
+        // Runs to its end, so that everything it ever writes is there.
         let (said, status) = node.report();
         assert!(!said.contains(BOOTSTRAP_TOKEN) && status == 0, "{over:?}: {said}");
         let written = files(&node.path(""));

@@ -74,7 +74,7 @@ fn a_lost_state_makes_no_second_report(cluster: &Cluster, over: Over) {
     assert_eq!(status, 0, "{said}");
     assert!(said.starts_with("skewguard: report was delivered before: "), "{said}");
     assert_eq!(cluster.objects("bootimagereports", &host).len(), 1, "{over:?}");
-    // Two, where the run went over the end of a two-hour slot.
+    // Two, if a two-hour slot ended during the run.
     assert!((1..=2).contains(&cluster.objects("events", &host).len()), "{over:?}");
 }
 

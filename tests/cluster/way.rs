@@ -8,7 +8,7 @@ use skewguard::transport::{CURL, Choice, Failure, Limits, Request, Response, Tra
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Those of this build: both, unless it is the embed build. A test over one only would not be the tier that it says it is.
+/// Both, unless this is the embed build, which has only curl.
 pub(crate) fn both() -> Vec<Choice> {
     assert!(Path::new(CURL).exists(), "{CURL} is missing: install the Debian package curl");
     if cfg!(feature = "tls") { vec![Choice::Tls, Choice::Curl] } else { vec![Choice::Curl] }
@@ -50,7 +50,7 @@ pub(crate) fn failure(choice: Choice, kubeconfig: &Kubeconfig, request: &Request
     answer.map(|response| response.status).expect_err(&format!("over {choice:?}")).failure
 }
 
-/// An Event that the cluster takes of a node; its name begins with this one.
+/// An Event that the cluster accepts from a node; its name begins with `name`.
 pub(crate) fn event(name: &str) -> Request {
     let body = json!({
         "apiVersion": "events.k8s.io/v1", "kind": "Event",

@@ -166,7 +166,7 @@ impl Watcher for Nobody {
     }
 }
 
-/// Both services are started by being asked: no node is to start them on every boot for nothing.
+/// Asking starts both services, so a node must not ask on every boot for nothing.
 #[tokio::test]
 async fn a_report_holds_both_answers_and_a_later_boot_asks_nobody() {
     let bus = Bus::start();

@@ -49,7 +49,7 @@ fn a_403_names_the_role_and_the_manifest_that_grants_it() {
     let (retry, said) = why(answer(Channel::Event, 403, FORBIDDEN));
     assert_eq!(retry, Retry::SlowlyIfRepeated);
     assert!(said.starts_with("403: this identity may not create events.events.k8s.io: the Role skewguard-report"), "{said}");
-    // The Role is there; naming it would send the admin the wrong way.
+    // The Role is there, so the message must not blame it.
     for message in [
         r#"bootimagereports.skewguard.dev \"a\" is forbidden: exceeded quota: q, requested: count/bootimagereports.skewguard.dev=1"#,
         r#"bootimagereports.skewguard.dev \"a\" is forbidden: unable to create new content in namespace skewguard because it is being terminated"#,
@@ -201,7 +201,7 @@ fn what_is_no_status_object_is_not_passed_on_and_not_taken_for_an_api_server() {
             assert_eq!(event(code, None, body), foreign(code), "{body}");
         }
     }
-    // What Go's servers answer where nothing serves the path (net/http, NotFound), and what older API servers do.
+    // What Go's servers answer for a path that nothing serves (net/http, NotFound), and what older API servers answer.
     for body in ["404 page not found\n", r#"{"paths":["/api"]}"#] {
         assert!(event(404, None, body).1.starts_with("404: the cluster has no events.events.k8s.io"), "{body}");
     }

@@ -128,7 +128,7 @@ fn the_first_403s_are_those_of_a_server_that_starts_however_long_it_was_away() {
     }
     let forbidden: Vec<_> = (0..6).map(|_| wait(&mut delivery, failed(Retry::SlowlyIfRepeated))).collect();
     assert_eq!(forbidden, [(11, false), (21, false), (41, false), (900, true), (1500, true), (2700, true)]);
-    // It was restarted in between.
+    // The report was restarted in between.
     assert_eq!(wait(&mut delivery, failed(Retry::Backoff)), (301, false));
     assert_eq!(wait(&mut delivery, failed(Retry::SlowlyIfRepeated)), (11, false));
 }
@@ -159,7 +159,7 @@ fn retries() -> impl Strategy<Value = Answer> {
 }
 
 proptest! {
-    /// Whatever comes back, and whatever the dice say: never more than three requests a minute on a channel, never a stop without a reason,
+    /// Whatever the answers and the random numbers are: never more than three requests a minute on a channel, never a stop without a reason,
     /// and never a wait beyond the two hours of a repeated Event.
     #[test]
     fn requests_are_bounded_in_any_minute(

@@ -1,4 +1,4 @@
-//! The driver on a clock that runs by itself, against a cluster of a few lines.
+//! The driver with tokio's paused clock, against a cluster of a few lines.
 
 use crate::sample;
 use crate::stage::{Arrived, Cluster, Log, Node, refused, status};
@@ -35,7 +35,7 @@ async fn a_refused_node_reports_once_and_says_it_again_every_two_hours() {
     assert_eq!(*log.knows.lock().unwrap(), [ClusterKnows::Told(Some(report.as_str().unwrap().to_owned()))]);
 }
 
-/// At the first boot there may be none before the report has begun; and a lease may end.
+/// At the first boot the report may start before there is an address; and a lease may end.
 #[tokio::test(start_paused = true)]
 async fn the_console_is_told_of_each_address_as_it_comes() {
     let (node, log, cluster) = (Node::refused(), Log::default(), Cluster::new(|_, _| status(201)));
@@ -59,7 +59,7 @@ async fn the_console_is_told_of_each_address_as_it_comes() {
     assert_eq!(changes, [None, Some("2001:db8::7".to_owned()), Some("192.0.2.7".to_owned())], "{addresses:?}");
 }
 
-/// As while `enforce` or `allow` has the lock.
+/// The console is busy while `enforce` or `allow` has the lock.
 #[tokio::test(start_paused = true)]
 async fn a_console_that_is_busy_is_told_again() {
     let (node, log, cluster) = (Node::refused(), Log::default(), Cluster::new(|_, _| status(201)));
@@ -159,7 +159,7 @@ async fn the_console_says_what_stands_in_the_way_by_now() {
     assert_eq!(*log.knows.lock().unwrap(), [ClusterKnows::CannotBeTold(NO_ROLE.to_owned()), ClusterKnows::NotYet]);
 }
 
-/// One look at the stamp that fails must not tell the cluster, and the console, that a held node goes on.
+/// A stamp that cannot be examined once must not tell the cluster, and the console, that a held node goes on.
 #[tokio::test(start_paused = true)]
 async fn a_node_whose_stamp_cannot_be_looked_at_stays_held() {
     let (node, log) = (Node::refused(), Log::default());
@@ -172,13 +172,13 @@ async fn a_node_whose_stamp_cannot_be_looked_at_stays_held() {
     assert_eq!((&report["action"], &report["held"]), (&json!("Block"), &json!(true)));
 }
 
-/// `skewguard allow` while the API server was away: what is told afterwards is what is so by then, and when it was observed.
+/// `skewguard allow` while the API server was away: afterwards the report tells how the node stands then, and when the verdict was made.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_that_was_lifted_meanwhile_is_not_told_as_one() {
     let allowed = |node: &Node, rewritten: bool| {
         node.root.remove("/run/skewguard/refused").unwrap();
         if rewritten {
-            // By the run of skewguard.service that follows.
+            // The run of skewguard.service that follows writes this.
             let mut verdict = sample::refused();
             (verdict.action, verdict.gate) = (Action::Proceed, None);
             node.write("/run/skewguard/verdict.json", &serde_json::to_string(&verdict).unwrap());
@@ -263,14 +263,14 @@ async fn a_joined_node_labels_itself_once() {
     *next.node.lock().unwrap() = Some("worker-0");
     assert_eq!(node.run(&next, &log, HOUR).await, Some(End::Done));
     assert_eq!(next.paths(), [""; 0]);
-    // At the next boot once more: the Node may have been deleted and made anew, without its labels.
+    // The next boot does it again: the Node may have been deleted and made anew, without its labels.
     node.write("/proc/sys/kernel/random/boot_id", "boot-2\n");
     for _ in 0..2 {
         assert_eq!(node.run(&next, &log, HOUR).await, Some(End::Done));
         assert_eq!(next.paths(), ["/api/v1/nodes/worker-0"]);
     }
     next.forget();
-    // As another Node, it is another label.
+    // Another Node needs its own label.
     *next.node.lock().unwrap() = Some("worker-1");
     assert_eq!(node.run(&next, &log, HOUR).await, Some(End::Done));
     assert_eq!(next.paths(), ["/api/v1/nodes/worker-1"]);
@@ -348,7 +348,7 @@ async fn a_run_without_a_verdict_is_stated_once_a_boot() {
     assert_eq!(cluster.paths(), [EVENTS, EVENTS]);
 }
 
-/// Killed between the stamp and the verdict, a full disk there, a verdict that is too large to read.
+/// The run was killed between the stamp and the verdict, or the disk was full, or the verdict is too large to read.
 #[tokio::test(start_paused = true)]
 async fn a_held_node_without_a_verdict_is_not_said_to_go_on() {
     for verdict in [None, Some(" ".repeat(300 * 1024))] {
@@ -376,7 +376,7 @@ async fn the_first_boot_shows_by_a_config_put_aside_since_the_kernel_started() {
     let cluster = Cluster::new(|_, _| status(201));
     node.run(&cluster, &log, HOUR).await;
     assert_eq!(cluster.paths(), [EVENTS]);
-    // A machine that has been up for a minute, with a config put aside before: an ordinary later boot.
+    // Up for a minute, and the config was renamed before that: an ordinary later boot.
     let (later, quiet) = (Node::new(), Cluster::new(|_, _| status(201)));
     later.write("/etc/ignition-machine-config-encapsulated.json.bak", "{}");
     later.write("/proc/uptime", "-1000 0\n");
@@ -384,7 +384,7 @@ async fn the_first_boot_shows_by_a_config_put_aside_since_the_kernel_started() {
     assert_eq!(quiet.paths(), [""; 0]);
 }
 
-/// The reboot into an OS update, with a clock that is behind: the copy of /etc seems to be of this boot.
+/// The reboot into an OS update, with a clock that is behind: the copy of /etc seems to be made in this boot.
 #[tokio::test(start_paused = true)]
 async fn an_update_of_the_os_is_no_first_boot() {
     let updated = |node: &Node| {
@@ -471,7 +471,7 @@ async fn once_tries_everything_once() {
         let lines = log.lines.lock().unwrap();
         assert!(lines.iter().all(|(_, line)| !line.contains("next try")), "{lines:?}");
     }
-    // A server that is slow to say no is not asked again meanwhile.
+    // While an answer is still to come, nothing is sent again.
     let (node, log) = (Node::refused(), Log::default());
     let server = "https://api-int.c1.example.com:6443".to_owned();
     let timeout = TransportError { server: Some(server), failure: Failure::AnswerTimeout };

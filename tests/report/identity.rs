@@ -63,7 +63,7 @@ async fn of_a_tree_no_address_of_this_machine_is_said() {
     assert_eq!(identity, Identity::default());
 }
 
-/// At the first try there may be an address of one family only, or of a network that is gone by now.
+/// At the first try there may be addresses of one family only, or of a network that is gone later.
 #[tokio::test]
 async fn addresses_are_those_of_now() {
     let root = Root::open("/".as_ref()).unwrap();

@@ -1,4 +1,4 @@
-//! What another release left on the node: an older one's files are read, a newer one's words are passed on.
+//! Files that another release left on the node: those of an older one are read, unknown words of a newer one are passed on.
 
 use crate::sample;
 use crate::stage::{Cluster, Log, Node, refused, status};
@@ -43,7 +43,7 @@ fn what_the_oldest_agent_kept_is_read() {
     assert_eq!(node.root.read_link("/etc/issue").unwrap().unwrap(), "../usr/lib/issue", "the link itself is back");
 }
 
-/// The words of a later release, and fields that this one does not know.
+/// A verdict with words and fields of a later release.
 fn of_a_later_release() -> Value {
     let mut verdict: Value = serde_json::from_str(sample::REFUSED).unwrap();
     verdict["verdict"] = json!("Quarantined");

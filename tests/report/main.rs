@@ -1,4 +1,4 @@
-//! What is reported, when, and what is kept of it: pure parts, and the driver with a clock and a network of its own.
+//! What is reported, when, and what is recorded of it: the pure parts, and the driver with a clock and a network made for the test.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! dist/manifests: complete, valid against the cluster's OpenAPI documents, and letting through what nodes send and nothing else.
+//! dist/manifests: they are complete, are valid by the cluster's OpenAPI documents, and admit what nodes send and nothing else.
 
 use crate::admission::{self, Admission};
 use crate::sample;
@@ -109,7 +109,8 @@ fn nodes_may_create_two_kinds_of_objects_and_nothing_else() {
     assert_eq!(reader["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-cluster-reader"], "true");
 }
 
-/// What the namespace enforces (Kubernetes, "Pod Security Standards", restricted), the job's pod has; and no more rights than its script uses.
+/// The job's pod meets what the namespace enforces (Kubernetes, "Pod Security Standards", restricted), and has only the rights that its
+/// script uses.
 #[test]
 fn the_pruning_job_is_let_in_and_may_do_what_it_does() {
     let all = rendered(false, true);
@@ -319,7 +320,7 @@ fn the_policies_stop_what_nodes_do_not_send() {
     }
     let denied_type = denied("skewguard-core-events", BOOTSTRAP, "CREATE", &set(&core, "/type", json!("x".repeat(1000))));
     assert_eq!(denied_type, ["type is Normal or Warning"]);
-    // As an API server has it of every Event.
+    // An API server sets this on every Event.
     assert_eq!(denied("skewguard-core-events", BOOTSTRAP, "CREATE", &set(&core, "/source", json!({}))), [""; 0]);
     assert_eq!(denied("skewguard-events", BOOTSTRAP, "UPDATE", &event), ["a node's Event is made once and never changed"]);
 }
@@ -337,7 +338,7 @@ fn the_policies_select_the_resources_they_are_for() {
         let rule = &constraints["resourceRules"][0];
         assert_eq!((&rule["apiGroups"], &rule["resources"][0]), (&json!([group]), &json!(resource)));
         assert_eq!(rule["operations"], json!(["CREATE", "UPDATE"]));
-        // What the API server would put there: in a list that is replaced whole it would be a difference at every `oc apply`.
+        // Fields that the API server would default: in a list that is replaced whole they would differ at every `oc apply`.
         let defaults = (&constraints["matchPolicy"], &constraints["objectSelector"], &rule["scope"]);
         assert_eq!(defaults, (&json!("Equivalent"), &json!({}), &json!("*")));
     }
@@ -375,7 +376,7 @@ fn a_list_of_reports_fits_a_terminal() {
     assert!(columns.iter().all(|column| column["priority"] == 1 || column["name"] != "Host"), "the name says it");
 }
 
-/// Quantities have one form that the API server gives back; another one would be a difference at every `oc apply`.
+/// The API server returns quantities in one form; any other form would differ at every `oc apply`.
 #[test]
 fn the_number_of_reports_is_bounded() {
     let base = rendered(true, false);
@@ -387,7 +388,7 @@ fn the_number_of_reports_is_bounded() {
 #[test]
 fn figures_of_the_documents() {
     let page = std::fs::read_to_string(dir().join("../../docs/reporting.md")).unwrap();
-    // However its lines break.
+    // Wherever its lines break.
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     let policy = std::fs::read_to_string(dir().join("admission/reports.yaml")).unwrap();
     let bound = |of: &str| {

@@ -1,11 +1,11 @@
-//! The pruning job's script, run by bash with an `oc` of the test's.
+//! The pruning job's script, run by bash with a stand-in for `oc`.
 
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// A cluster that gives out its reports in these pages. `oc delete` takes none away: what is left is what `oc patch` sees.
+/// A cluster that lists its reports in these pages. Its `oc delete` deletes nothing, so that the test sees what `oc patch` was given.
 const OC: &str = r#"#!/bin/sh
 cd "${0%/*}"
 case $1 in
@@ -18,7 +18,7 @@ case $1 in
 esac
 "#;
 
-/// Runs the script of the manifest as its container would; what `oc` was told to do, and whether the job succeeded.
+/// Runs the script of the manifest as its container would. Returns the calls of `oc`, and whether the job succeeded.
 fn prune(pages: &[Vec<Value>], get_status: i32) -> (Vec<String>, bool) {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/manifests/prune/prune.yaml");
     let documents: Vec<Value> = serde_saphyr::from_multiple(&std::fs::read_to_string(manifest).unwrap()).unwrap();

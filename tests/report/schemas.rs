@@ -28,7 +28,7 @@ const BOOTSTRAP: &str = "system:serviceaccount:openshift-machine-config-operator
 const NONE: [&str; 0] = [];
 
 fn report(verdict: &Verdict, identity: &Identity, seconds: u64) -> Value {
-    // As long as it is kept where it is read.
+    // As long as `node::bus` lets it be.
     let rpm_ostree = BootedDeployment { version: Some("x".repeat(512)), ..BootedDeployment::default() };
     serde_json::to_value(BootImageReport::new(&ReportInput {
         verdict,
@@ -42,7 +42,7 @@ fn report(verdict: &Verdict, identity: &Identity, seconds: u64) -> Value {
 }
 
 fn check(verdict: &Verdict, identity: &Identity, seconds: u64) {
-    // From `enforce` to the report it goes through a file, and is made printable and bounded where that is read.
+    // The report reads the verdict from a file, and there makes its text printable and bounded.
     let verdict = &situation::verdict(&serde_json::to_vec(verdict).unwrap()).unwrap();
     let mut report = report(verdict, identity, seconds);
     assert_eq!(META.errors(&report["metadata"]), NONE);

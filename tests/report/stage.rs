@@ -175,7 +175,7 @@ impl Node {
         }
     }
 
-    /// Runs for that long; `None` where it would go on.
+    /// Runs the report for that long; `None` if it has not ended by then.
     pub(crate) async fn run(&self, cluster: &Cluster, log: &Log, time: Duration) -> Option<End> {
         let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200) + self.made.elapsed();
         tokio::time::timeout(time, run(self.parts(cluster, log, &now))).await.ok()

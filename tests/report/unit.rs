@@ -20,7 +20,7 @@ fn it_is_no_part_of_the_boot_path() {
     }
 }
 
-/// "Restarted on failure within limits": five times an hour, a minute apart; never for a run that came to its end.
+/// systemd restarts it on failure only, a minute later, at most five times an hour.
 #[test]
 fn a_crash_is_tried_again_a_few_times() {
     let text = text();

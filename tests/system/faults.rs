@@ -1,6 +1,6 @@
 //! Every system call that reads or changes a file, failing or killing the agent: strace(1) injects that into the real program on sample nodes.
 //!
-//! By default a sample: killed at every change that `enforce` makes to a node that is refused, and every so-manieth of all other faults.
+//! By default a sample: a kill at every change that `enforce` makes to a refused node, and one in so many of all other faults.
 //! `SKEWGUARD_TEST_FAULTS=all` (`tests/run faults`) makes it all of them, with a scenario's name all of that scenario; `SKEWGUARD_TEST_PROGRAM` names another `skewguard` than cargo's.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const CHANGES: [&str; 9] = ["write", "fsync", "fchmod", "mkdirat", "linkat", "sy
 const READS: [&str; 11] =
     ["openat", "openat2", "read", "pread64", "newfstatat", "fstat", "stat", "statx", "readlinkat", "getdents64", "flock"];
 
-/// What becomes of a call.
+/// What a fault does to a call.
 const FAULTS: [(&str, &str); 8] = [
     ("error=EIO", "Input/output error"),
     ("error=ENOSPC", "No space left on device"),
@@ -33,7 +33,7 @@ const FAULTS: [(&str, &str); 8] = [
 ];
 const KILL: &str = "signal=KILL";
 
-/// Of what is not all: one in so many.
+/// The sample takes one fault in so many.
 const SAMPLE: usize = 61;
 
 const STAMP: &str = "run/skewguard/refused";
@@ -166,7 +166,7 @@ fn is_drop_in(path: &str) -> bool {
     path.starts_with("run/systemd/system/")
 }
 
-/// What is ours to change.
+/// The paths that skewguard may change.
 fn is_ours(path: &str) -> bool {
     let console = ["etc/issue.d/skewguard.issue", "etc/issue.skewguard-saved", "etc/motd.d/skewguard"];
     let folders = ["run/skewguard/", "var/lib/skewguard/", "run/systemd/system/"];
@@ -180,7 +180,7 @@ fn differing<'a>(a: &'a Files, b: &'a Files) -> Vec<&'a str> {
     names
 }
 
-/// A scenario as it goes without a fault.
+/// A scenario, and how it goes without a fault.
 struct Clean {
     start: TempDir,
     before: Files,

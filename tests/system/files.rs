@@ -1,4 +1,4 @@
-//! `/etc/issue` where the file system does not want.
+//! `/etc/issue` on file systems that are full, read-only or unreadable.
 
 use crate::world::{Powers, alone};
 use crate::{allowed, refused};
@@ -89,14 +89,14 @@ fn without_permission_nothing_changes() {
         let error = console::update(&root, &refused(), &Context::default()).expect_err("not allowed");
         assert!(error.to_string().contains("Permission denied"), "{error}");
         assert_eq!(fs::read_link(format!("{world}/etc/issue")).expect("still the symlink"), Path::new("../usr/lib/issue"));
-        // Whoever can log in is told all the same, and both are undone.
+        // Who logs in is told all the same, and both changes are undone.
         assert!(Path::new(world).join("etc/motd.d/skewguard").exists());
         console::restore(&root).expect("the motd goes");
         assert_eq!(listing(&format!("{world}/etc")), before);
     });
 }
 
-/// What stands there may be a message of ours, and what is kept the only original.
+/// The file may hold our message, and the kept copy may be the only original.
 #[test]
 fn while_it_cannot_be_read_nothing_is_done_to_the_issue() {
     alone("files::while_it_cannot_be_read_nothing_is_done_to_the_issue", TREE, Powers::None, |world| {

@@ -87,7 +87,7 @@ fn journald_gets_every_field_by_its_documented_name() {
              SYSLOG_IDENTIFIER=skewguard\n\
              TARGET=skewguard\n"
         );
-        // What is unknown is not sent, neither empty nor as "None".
+        // Unknown fields are not sent, neither empty nor as "None".
         let unknown = verdict_unknown("Proceed");
         assert_eq!(
             lines(&received(&socket, &unknown)),
@@ -160,7 +160,7 @@ fn without_a_journald_that_listens_the_lines_go_to_the_writer() {
         drop(UnixDatagram::bind(SOCKET).expect("bound"));
         assert_eq!(recorded(), PLAIN, "nobody listens any more");
         fs::remove_file(SOCKET).expect("removed");
-        // One that never reads: its queue is filled up, then a blocking send would wait for ever.
+        // A journald that never reads: once its queue is full, a blocking send would wait for ever.
         let _deaf = UnixDatagram::bind(SOCKET).expect("bound");
         let sender = UnixDatagram::unbound().expect("a socket");
         sender.set_nonblocking(true).expect("nonblocking");

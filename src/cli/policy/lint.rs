@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         let report = match read_start(path, MAX_BYTES) {
             Ok(bytes) => lint(&bytes),
             Err(error) => {
-                writeln!(io.err, "skewguard: {name}: {error}")?;
+                io.say(format_args!("{name}: {error}"));
                 exit = Exit::Failed;
                 continue;
             }

@@ -9,6 +9,7 @@ use zeroize::Zeroize;
 
 /// Most levels of nesting; a kubeconfig needs five.
 const MAX_DEPTH: usize = 32;
+
 /// How much of a text is read.
 pub(crate) struct Limits {
     /// Most scalars, sequences and mappings together.
