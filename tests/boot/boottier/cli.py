@@ -26,12 +26,13 @@ OpenShift node under their real names and with their real ordering. Everything t
 outcome is real: systemd, D-Bus, journald, agetty, Ignition.
 
 Beside these el8, a RHEL 8 stand-in with systemd 239, compiled from the archives of SKEWGUARD_EL8_SOURCES: without
-them its scenarios, called el8-..., are left out, and the last line says so. In QEMU it runs with --tier full only.
+them its scenarios, called el8-..., are left out, and the last line says so.
 
   fast   Ignition against a folder, then systemd-nspawn: all scenarios, a few seconds each
   graphs the units of every release on every platform (tests/data/mco-units.tsv) as in fast, which has the ten
          releases and three platforms that matter most
-  full   QEMU: kernel, Ignition in the initramfs, fw_cfg, config over HTTP, serial console
+  full   QEMU: kernel, Ignition in the initramfs, fw_cfg, config over HTTP, serial console, SELinux; what takes some
+         minutes more only with --tier full or by name: el8, and full-power-cuts
 
 A scenario that fails is played once more, since the machine may have been too busy. The last lines name it
 either way, and say what was wrong.
@@ -124,9 +125,8 @@ def main(words=None):
 def _choose(options, scenarios):
     names = [scenario.name for scenario in scenarios]
     if not options.scenario:
-        # In QEMU el8 takes minutes more; it is asked for, with --tier full or by name.
-        tiers = () if el8.sources() is None else (options.tier,) if options.tier != "all" else ("fast",)
-        scenarios = [scenario for scenario in scenarios if not scenario.name.startswith(EL8) or scenario.tier in tiers]
+        scenarios = [scenario for scenario in scenarios if (el8.sources() is not None or not scenario.name.startswith(EL8))
+                     and (not scenario.asked or options.tier == scenario.tier)]
     patterns = options.scenario or ["*"]
     unknown = [pattern for pattern in patterns if not fnmatch.filter(names, pattern)]
     if unknown:

@@ -23,21 +23,23 @@ class Scenario:
     summary: str
     timeout: int
     alone: bool
+    # Left out, unless its tier or its name is asked for.
+    asked: bool
     play: Callable
 
 
-def scenario(name, summary, tier="fast", el8=None, alone=False):
+def scenario(name, summary, tier="fast", el8=None, alone=False, asked=False):
     """Registers a function `play(world)` as a scenario, and again for el8: a fast one unless `el8` says no, a full one if it says so;
     in another tier if it names one. `alone`: nothing else runs meanwhile. A machine that is emulated beside another one may be too slow to be held
-    within the time that the unit has."""
+    within the time that the unit has. `asked`: only where its tier or its name is asked for, as what runs on el8 in QEMU."""
     timeout = QEMU_SCENARIO if tier == "full" else SCENARIO
 
     def register(play):
         if name in _ALL:
             raise ValueError(f"two scenarios are called {name}")
-        _ALL[name] = Scenario(name, tier, summary, timeout, alone, play)
+        _ALL[name] = Scenario(name, tier, summary, timeout, alone, asked, play)
         if el8 or (el8 is None and tier == "fast"):
-            _ALL[EL8 + name] = Scenario(EL8 + name, el8 if el8 in (*TIERS, MORE) else tier, f"on el8: {summary}", timeout, alone, play)
+            _ALL[EL8 + name] = Scenario(EL8 + name, el8 if el8 in (*TIERS, MORE) else tier, f"on el8: {summary}", timeout, alone, tier == "full", play)
         return play
 
     return register

@@ -3,14 +3,17 @@
 import time
 
 from ..denials import concern_us, denials
-from ..looks import ALLOWING, goes_on, journal_entry, policy, refused
+from ..looks import ALLOWING, goes_on, joined, journal_entry, policy, refused
+from ..nspawn import BootError
 from ..qemu import HOST
 from ..scenario import scenario
 from .s10_verdicts import FACTS, TOO_OLD
+from .s25_trouble import refused_whole
 from .s30_letting_through import allow_on_console
 from .s40_report import api_server, reported
 
 UNPACKED = "/run/skewguard/bin/skewguard"
+REFUSED = "skewguard: NODE REFUSED"
 MESSAGE = "/etc/issue.d/skewguard.issue"
 
 
@@ -31,7 +34,7 @@ def nothing_denied(world, boot, number=0):
     world.expect.equal(concern_us(denials(boot, number)), [], f"denials in boot {boot.number + number}")
 
 
-@scenario("full-refused", "QEMU, SELinux enforcing: refused and reported, with a picture of its screen; `allow` on its console, and it updates in two steps",
+@scenario("full-refused", "QEMU (SELinux enforcing, but on el8): refused and reported, with a picture of its screen; `allow` on its console, and it updates in two steps",
           tier="full", el8=True, alone=True)
 def full_refused(world):
     expect = world.expect
@@ -64,7 +67,7 @@ def full_refused(world):
         expect.equal(concern_us(denials(last)), ["getty_t read default_t file, comm=agetty, name=skewguard.issue"], "denials of what is labelled wrongly")
 
 
-@scenario("full-allowed", "QEMU, SELinux enforcing: allowed, baked into the image, with a clock that begins in 1970; rebase, reboot, kubelet",
+@scenario("full-allowed", "QEMU (SELinux enforcing, but on el8): allowed, baked into the image, with a clock that begins in 1970; rebase, reboot, kubelet",
           tier="full", el8=True)
 def full_allowed(world):
     node = machine(world, delivery="baked", wiring="a", policy=ALLOWING)
@@ -80,3 +83,39 @@ def full_allowed(world):
         nothing_denied(world, second, -1)
         nothing_denied(world, second)
     second.power_off()
+
+
+@scenario("full-power-cuts", "QEMU (SELinux enforcing): the power fails in the decision, after it, and in `allow`, and what was not synced is lost: refused, "
+          "or goes on whole", tier="full", asked=True)
+def power_cuts(world):
+    expect = world.expect
+    node = machine(world, delivery="machineconfig", policy=policy())
+    boot = node.boot()
+    # What Ignition wrote is on the disk: on a CoreOS it would run again otherwise.
+    boot.shell("sync")
+    boot.shell("until [ -e /var/lib/skewguard/boot-image.json ]; do sleep 0.02; done", boot.deadline - time.monotonic())
+    boot.machine.kill()
+
+    boot = node.boot()
+    if boot.console.wait_for(REFUSED, boot.deadline) is None:
+        raise BootError("no refusal on the console")
+    boot.shell("echo synced >/var/synced; sync; echo lost >/var/lost")
+    boot.machine.kill()
+
+    boot = node.boot().settle()
+    expect.equal((boot.read("/var/synced"), boot.read("/var/lost") or ""), ("synced\n", ""), "what was lost in a power cut")
+    refused_whole(world, boot, "after two power cuts")
+    boot.log_in()
+    boot.console.send(f"{UNPACKED} allow\n")
+    if boot.console.wait_for("This node goes on", boot.deadline) is None:
+        raise BootError("skewguard allow did not come to its end")
+    boot.machine.kill()
+
+    boot = node.boot().settle()
+    if boot.exists("/run/skewguard/refused"):
+        refused_whole(world, boot, "after a power cut in allow")
+        boot.shell(f"{UNPACKED} allow")
+        boot = goes_on(world, node, boot)
+    else:
+        joined(world, node, boot)
+    nothing_denied(world, boot)
