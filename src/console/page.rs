@@ -75,7 +75,7 @@ pub(super) fn ascii(text: &str) -> String {
 
 /// Breaks `text` into at most `most` lines of `width` characters. A cut is marked with `...`.
 fn paragraph(text: &str, width: usize, most: usize) -> Vec<String> {
-    // As much as can fill one line more than `most`; the rest cannot matter.
+    // Text beyond what fills `most` lines and one more is never shown.
     let text: String = ascii(text).chars().take((width + 1) * (most + 1)).collect();
     let mut lines = wrap(&text, width);
     if lines.len() > most {

@@ -19,7 +19,8 @@ pub(super) struct Fix {
     pub(super) from_cluster: bool,
 }
 
-/// What to change on the platform `id` (`ignition.platform.id`) for nodes of `pool`, which need `a` (newer, older or other) image. Every line fits without being cut.
+/// What to change on the platform `id` (`ignition.platform.id`) for nodes of `pool`. `a` is the image that they need:
+/// [`NEWER`], [`OLDER`] or [`OTHER`]. Every line fits without being cut.
 pub(super) fn fix(id: Option<&str>, pool: Option<&str>, a: &str) -> Fix {
     let control_plane = pool == Some("master");
     let id = id.unwrap_or_default();

@@ -55,7 +55,7 @@ impl<'a> Located<'a> {
         self.read()
     }
 
-    /// Lazily, because a hostile list has as many places as bytes.
+    /// The items of an array, made one by one: with their paths, all items of a hostile list take many times the memory of its text.
     pub(super) fn items(&self) -> Option<impl ExactSizeIterator<Item = Located<'a>> + use<'a>> {
         let items: Vec<&'a RawValue> = serde_json::from_str(self.raw).ok()?;
         let array = self.clone();
@@ -78,8 +78,7 @@ impl<'a> Located<'a> {
     }
 }
 
-/// An object, split into fields. Keys are kept as they are written, and get a place only when they are asked for: a hostile object has as
-/// many of them as bytes. Of a field that is given twice the first counts. A field that is null counts as absent.
+/// An object, split into fields. Keys get their paths only when they are asked for, because a hostile object can have very many. Of a field that is given twice the first counts. A field that is null counts as absent.
 pub(super) struct Object<'a> {
     pub(super) at: Located<'a>,
     pub(super) names: &'static [&'static str],

@@ -121,7 +121,7 @@ fn whole_file(mistake: &'static str, (line, column): (usize, usize), message: St
     LintReport { findings: vec![finding], errors: 1, warnings: 0 }
 }
 
-/// What is known so far.
+/// The findings so far, and what later checks have to know.
 #[derive(Default)]
 struct Lint {
     report: LintReport,

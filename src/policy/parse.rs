@@ -13,8 +13,8 @@ const MAX_WARNINGS: usize = 24;
 /// Unknown fields and modes, and limits and rules of unknown shape, become warnings of the policy.
 ///
 /// # Errors
-/// Printable. It is not a JSON object, a required field is missing or has the wrong type, or API group or kind are others. A policy for another
-/// version of our group may lack `mode` and `limits`.
+/// It is not a JSON object, a required field is missing or has the wrong type, or API group or kind are others. A policy for another
+/// version of our group may lack `mode` and `limits`. The text is printable.
 pub fn parse(bytes: &[u8]) -> Result<Policy, String> {
     let whole = Located::whole(bytes).map_err(|error| error.to_string());
     let policy = whole.and_then(|whole| object(&whole, POLICY)).map_err(|why| text::printable(&why))?;
@@ -174,7 +174,7 @@ impl Warnings {
         }
     }
 
-    /// The value of a field. If it is not understood a warning says so, with the consequence `then`, and the error is what it is instead.
+    /// The value of a field. If it is not understood, a warning says so and what follows from that (`then`); the error is the field as shown.
     fn understood<T>(&mut self, Field { at, value }: Field<'_, T>, then: &str) -> Result<T, String> {
         value.ok_or_else(|| {
             let shown = at.shown();

@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 
 /// Largest binary, in bytes, here and for the unit that unpacks it on the node. The full build has about 3 MB.
 pub(crate) const MAX_BINARY: u64 = 32 << 20;
-/// Most memory for unpacking, in MiB, here and on the node. What is packed here needs 2.
+/// Most memory for unpacking, in MiB, here and on the node. What is packed here needs 2 MiB.
 pub(super) const MAX_MEMORY: u32 = 64;
 
 const NOT_ELF: &str =

@@ -48,7 +48,8 @@ struct Route {
 }
 
 impl Sizes {
-    /// Of the MachineConfig in `json` and `yaml`, alone or together with `rest`, the rest of the rendered one that it becomes part of.
+    /// The sizes of a MachineConfig, given as JSON and as YAML. `rest` is everything else in the rendered MachineConfig that it becomes part
+    /// of, as JSON.
     pub(crate) fn new(json: &str, yaml: &str, binary: Option<&Binary>, rest: Option<&str>) -> Self {
         Self {
             object: json.len(),

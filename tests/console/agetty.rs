@@ -9,10 +9,10 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-/// Set in the inner run.
+/// Set when this program runs itself again, in namespaces of its own.
 const INSIDE: &str = "SKEWGUARD_TEST_AGETTY";
 
-/// Runs `test` with mounts, network and host name of its own, where it is root: this program starts again for the one test called `name`.
+/// Runs `test` as root in namespaces of its own (mounts, network, host name): this program starts itself again, for the test called `name`.
 fn alone(name: &str, test: impl FnOnce(&Path)) {
     if let Ok(dir) = env::var(INSIDE) {
         return test(Path::new(&dir));
@@ -85,7 +85,7 @@ fn agetty_says_the_address_that_there_is() {
         };
         sh("hostname localhost; ip link set lo up; ip link add n0 type veth peer name n1
             sysctl -qw net.ipv6.conf.n1.disable_ipv6=1; ip link set n0 up; ip link set n1 up");
-        // Nothing yet: of itself agetty knows the loopback alone.
+        // Without an address, agetty prints that of the loopback interface.
         assert!(ssh(None).starts_with("ssh core@127.0.0.1 or "), "{}", ssh(None));
         sh("ip address add 2001:db8::7/64 dev n0 nodad");
         let v6_only = ssh(None);
@@ -99,7 +99,7 @@ fn agetty_says_the_address_that_there_is() {
     });
 }
 
-/// A prompt that waits: agetty itself draws it again when an address comes, and when it is told to.
+/// agetty prints a waiting prompt again when an address comes, and on `agetty --reload`.
 #[test]
 fn a_prompt_that_waits_is_drawn_again() {
     alone("agetty::a_prompt_that_waits_is_drawn_again", |dir| {
@@ -108,7 +108,7 @@ fn a_prompt_that_waits_is_drawn_again() {
         std::fs::write(&file, issue(&refused, &Context::default())).expect("written");
         sh("mount -t tmpfs tmpfs /run; hostname localhost; ip link set lo up; ip link add n0 type veth peer name n1
             ip link set n0 up; ip link set n1 up");
-        // Before any prompt there is no file to watch, and none is made: agetty makes its own, of the type that it may watch.
+        // Without a prompt the file that agettys watch does not exist. We do not make it: it would get the wrong SELinux type.
         live::reload_prompts().expect("nothing to do");
         assert!(!Path::new("/run/agetty.reload").exists());
         let mut agetty = Command::new("script")

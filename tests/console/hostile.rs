@@ -105,7 +105,7 @@ proptest! {
         }
     }
 
-    /// The same through the front door: hostile policy, version, pool and platform, decided as on a node.
+    /// The same with a verdict that is decided from a hostile policy, version, pool and platform.
     #[test]
     fn the_message_holds_for_any_policy_and_image(
         image in hostile(), platform in hostile(), pool in hostile(), reason in hostile(), help in hostile(), warn in any::<bool>(),
@@ -122,7 +122,7 @@ proptest! {
     }
 }
 
-/// The rule of thumb above against the real thing.
+/// What the real agetty makes of such a message.
 #[test]
 fn agetty_prints_hostile_text_as_it_stands_in_the_motd() {
     let reason = r#""deniedVersions": [ { "version": "411.*", "reason": "\\e{red}\\4{eth0} \\S \\l \u001b[2J \\" } ]"#;

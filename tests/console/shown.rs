@@ -25,7 +25,7 @@ fn the_message_follows_the_verdict_and_what_the_cluster_knows() {
     let (refused, allowed) = (Node::default().verdict(), Node { image: Some("418.94.202511191518-0"), ..Node::default() }.verdict());
     let told = Context { cluster: ClusterKnows::Told(None), ..Context::default() };
 
-    // Where no message stands, news of the cluster put none there.
+    // If no message is shown, news from the cluster does not show one.
     assert!(!console::refresh(&root, &refused, &told).expect("works"));
     assert!(!console::update(&root, &allowed, &told).expect("works"));
     assert!(!dir.path().join("var").exists() && !dir.path().join("etc/motd.d").exists(), "a node that is allowed is not touched");
@@ -54,7 +54,7 @@ fn stamp(dir: &std::path::Path) {
     fs::write(dir.join("run/skewguard/refused"), "").expect("written");
 }
 
-/// What the report has learnt is not unlearnt: neither by another run of `enforce`, which knows nothing of the network, nor by `check`.
+/// What the report has learnt stays in the message when `enforce` or `check`, which do not use the network, write or print it again.
 #[test]
 fn whoever_writes_or_prints_the_message_next_says_what_is_known() {
     let (dir, root) = node();
@@ -72,7 +72,7 @@ fn whoever_writes_or_prints_the_message_next_says_what_is_known() {
     console::refresh(&root, &held(), &learnt).expect("works");
     assert_eq!(read(), expected(&learnt));
     assert_eq!(Context::load(&root, &held()), learnt);
-    // It is about this verdict, and of this boot.
+    // What is known belongs to this verdict and this boot.
     let other = Verdict { message: "another".to_owned(), ..held() };
     assert_eq!(Context::load(&root, &other), first);
     fs::write(dir.path().join("run/skewguard/console.json"), "{}").expect("written");
@@ -88,7 +88,7 @@ fn the_program_is_the_one_that_the_units_of_the_node_run() {
     ];
     let (dir, root) = node();
     assert_eq!(Context::load(&root, &held()).program, "/usr/bin/skewguard");
-    // The disk of a node that is not running.
+    // The root tree of a node that is not running: its /run is empty.
     fs::create_dir_all(dir.path().join("etc/skewguard")).expect("made");
     fs::write(dir.path().join("etc/skewguard/skewguard.gz"), "").expect("written");
     assert_eq!(Context::load(&root, &held()).program, "/run/skewguard/bin/skewguard");
@@ -106,7 +106,7 @@ fn no_message_comes_back_on_a_node_that_was_let_through() {
     stamp(dir.path());
     console::update(&root, &held(), &Context::default()).expect("works");
     fs::remove_file(dir.path().join("run/skewguard/refused")).expect("removed");
-    // Also where `allow` could not take it away.
+    // Also if `allow` could not remove the message: then this does.
     assert!(console::refresh(&root, &held(), &Context::default()).expect("works"));
     assert!(fs::symlink_metadata(dir.path().join("etc/issue")).expect("there").is_symlink());
     assert!(!console::refresh(&root, &held(), &Context::default()).expect("works"));

@@ -43,7 +43,7 @@ fn reasons() -> Vec<(&'static str, Verdict)> {
     ]
 }
 
-/// What a text is called for is what it is about.
+/// Each expected text is named for its reason.
 #[test]
 fn the_reasons_are_those_of_the_names() {
     let named: Vec<(&str, Reason)> = reasons().iter().map(|(name, verdict)| (*name, verdict.reason)).collect();
@@ -73,7 +73,7 @@ fn every_reason_has_its_text() {
     }
 }
 
-/// Ignition's names (`ignition.platform.id=`), and two that people use.
+/// Ignition's names of platforms (`ignition.platform.id=`), and two other names in use.
 const PLATFORMS: [&str; 14] = [
     "aws",
     "azure",
@@ -91,7 +91,7 @@ const PLATFORMS: [&str; 14] = [
     "",
 ];
 
-/// The same for the report, where it is a text of its own, and the policy's help may follow.
+/// The remedy in the report: the same as whole sentences.
 #[test]
 fn the_report_says_it_in_sentences() {
     for platform in PLATFORMS {
@@ -134,7 +134,7 @@ fn the_short_forms_say_the_same_in_few_lines() {
     for (name, verdict) in reasons() {
         let short = short(&verdict, &Context::default());
         assert!(short.lines().count() <= 6, "{short}");
-        // The policy's own reason may be long; a sentence of ours is not cut.
+        // Only a reason from the policy may be cut.
         assert!(name == "denied" || !short.contains("..."), "{short}");
         all.push_str(&format!("## {name}\n{short}{}\n", kernel_log(&verdict)));
     }
@@ -197,7 +197,7 @@ fn where_there_is_nothing_to_say_all_texts_are_empty() {
     let off = Facts { r#override: overridden(OverrideWord::Off), ..Node::default().facts() };
     let at = |stage| Deployment { stage, ..Deployment::default() };
     let on_target = Facts { deployment: at(Stage::OnTarget), ..Node::default().facts() };
-    // A refusal that lost its force: warned of on the boot image, history once that was left behind.
+    // A refusal does not count any more once the node has left its boot image.
     let rebased = Facts { deployment: at(Stage::Rebased), ..Node::default().facts() };
     let undetermined = Facts { target: TargetInput::Unreadable, ..Node::default().facts() };
     // After `skewguard allow`, whose user has read the message.
@@ -242,7 +242,7 @@ fn a_warning_says_who_let_the_node_through() {
     // An unknown mode acts as Warn.
     let other_mode = Node { mode: "Terminate", ..Node::default() }.facts();
     assert_eq!(second(&other_mode).as_deref(), Some("It is let through, because the policy only warns."));
-    // Nor does the word for the opposite let it through, wherever it stands.
+    // The override `enforce` is never given as the cause.
     let enforce = Override { value: OverrideWord::Enforce, source: OverrideSource::File };
     let mut other_version = Facts { r#override: Some(enforce), ..Node::default().facts() };
     if let PolicyInput::Valid { policy, .. } = &mut other_version.policy {

@@ -119,7 +119,7 @@ fn another_pools_limit_is_as_good_as_none() {
     let limits = [limit("4.21", &["master"]), limit("4.20", &["worker"])];
     check(&limits, "4.21.3", "worker", Some(1));
     check(&limits, "4.21.3", "infra", None);
-    // An unknown pool is no named pool, and nor is a name that only looks alike.
+    // A limit with pools does not match an unknown pool, nor a name in another case.
     check(&limits, "4.21.3", "-", None);
     check(&limits, "4.21.3", "Worker", None);
 }
@@ -157,7 +157,7 @@ fn by_the_book(limits: &[Limit], release: Option<Release>, pool: Option<&str>) -
     let Some(release) = release else { return any_release() };
     let exact = step(&|wanted| wanted == Some(LimitRelease::Exact(release)));
     let minor = || step(&|wanted| wanted == Some(LimitRelease::Minor(release.minor)));
-    // Down from the target, one minor at a time, on a line on which 4.23 and 5.0 are one; none of the generated ones is beyond 4.99 or 5.76.
+    // Goes down from the target, one minor at a time. 5.0 counts as 4.23. The generated minors end at 4.99 and 5.76.
     let on_the_line = |OcpMinor { major, minor }: OcpMinor| if major == 5 { 423 + minor } else { major * 100 + minor };
     let lower = || {
         let minors = (0..=on_the_line(release.minor)).rev();
@@ -175,7 +175,7 @@ fn a_release() -> impl Strategy<Value = Release> {
     (a_minor(), 0u32..3).prop_map(|(minor, patch)| Release { minor, patch })
 }
 
-/// Every target that a generated limit could be told apart by: one patch release, one minor, one major and one pool more than generated.
+/// All targets that can tell two generated limits apart: those that the limits name, and one patch release, minor, major and pool more.
 pub(crate) fn all_targets() -> impl Iterator<Item = (Option<Release>, Option<&'static str>)> {
     let minor = (4u16..8).flat_map(|major| [0, 1, 2, 8, 9, 10, 11, 20, 21, 22, 23, 24, 25].map(|minor| OcpMinor { major, minor }));
     let release = minor.flat_map(|minor| (0u32..4).map(move |patch| Some(Release { minor, patch })));
@@ -194,7 +194,7 @@ pub(crate) fn a_limit() -> impl Strategy<Value = Limit> {
     (release, pools).prop_map(|(release, pools)| Limit { release, pools, ..Limit::default() })
 }
 
-/// Targets that often are one of the releases in the list: by chance alone the exact steps would hardly be met.
+/// Limits and a target, which often is one of their releases: by chance alone, exact matches would be rare.
 fn a_case() -> impl Strategy<Value = (Vec<Limit>, Option<Release>, Option<String>)> {
     proptest::collection::vec(a_limit(), 0..10).prop_flat_map(|limits| {
         let named: Vec<Release> = limits

@@ -91,7 +91,7 @@ fn each_command_says_what_it_is_for() {
 fn lint_stdin(input: &[u8]) -> (Option<i32>, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_skewguard"));
     let mut child = program.args(["policy", "lint", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    // It stops reading where a node would, so the rest may meet a closed pipe.
+    // The program stops reading after as many bytes as a node reads, so writing may fail.
     let _ = child.stdin.take().unwrap().write_all(input);
     let output = child.wait_with_output().unwrap();
     (output.status.code(), String::from_utf8(output.stdout).unwrap())

@@ -42,7 +42,7 @@ fn the_smallest_policy_is_that_of_init_with_its_first_limit_alone() {
     assert_eq!(parse(examples()[0].as_bytes()).unwrap(), starter);
 }
 
-/// Also where somebody lowers the limit for any release, and for the releases that nobody has named yet.
+/// Also if the limit for any release is lowered, and for releases later than those that the policy names.
 #[test]
 fn the_policy_of_init_refuses_what_cannot_boot_and_nothing_that_the_peer_allows() {
     let starter = parse(STARTER.as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! `policy lint`: what it says, word for word, and that it says it about everything that a node would stumble over.
+//! `policy lint`: its findings word for word, and that it finds everything that a node would warn about or reject.
 
 use crate::policy_choose::{a_limit, all_targets, chosen};
 use crate::policy_parse::{any_json, base, places, with};
@@ -131,7 +131,8 @@ fn many_mistakes_are_counted_and_the_first_of_them_named() {
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines.len(), 202);
     assert!(lines[200].ends_with("policy.json: the first 100 are shown"), "{}", lines[200]);
-    // They are too many, each sets no rule, each but the first is never used; and none is without release.
+    // One error for their number, one for each because it sets no rule, and one for each but the first because it is never used. One warning
+    // because no limit is without release.
     assert!(lines[0].contains("error: limits: there are 5000 limits: a node reads at most 1000"), "{}", lines[0]);
     assert!(lines[201].ends_with("policy.json: 10000 errors, 1 warning"), "{}", lines[201]);
 }
@@ -210,7 +211,7 @@ proptest! {
         prop_assert!(lint(&bytes).errors > 0);
     }
 
-    /// What a node warns of or refuses to read, the author was told.
+    /// Lint has a finding for everything that a node warns about, and an error for everything that it rejects.
     #[test]
     fn nothing_that_a_node_stumbles_over_is_passed(place in proptest::sample::select(places()), value in any_json()) {
         let text = with(place, value).to_string();
@@ -226,7 +227,7 @@ proptest! {
         }
     }
 
-    /// Against every target there is in the small world of the generated limits.
+    /// Compared with what is chosen for every target that the generated limits can tell apart.
     #[test]
     fn a_limit_that_is_never_chosen_is_found_and_no_other(limits in proptest::collection::vec(a_limit(), 1..8)) {
         let report = lint(as_json(&limits).to_string().as_bytes());

@@ -179,7 +179,7 @@ fn more_limits_than_are_read_are_no_policy() {
     assert_eq!(read(&with_limits(1001)).unwrap_err().to_string(), "there are 1001 limits; at most 1000 are read");
 }
 
-/// Read as they look, each of these would refuse every image there is, or pass every one.
+/// Taken literally, each of these would refuse every image, or allow every image.
 #[test]
 fn a_rule_that_nobody_can_mean_is_not_evaluated() {
     for (rule, value) in [
@@ -281,7 +281,7 @@ fn another_version_of_our_group_is_read_as_far_as_understood() {
     assert!(policy.other_version);
     assert_eq!((policy.mode, &policy.limits), (Mode::Enforce, &read(&base()).unwrap().limits));
 
-    // What this version requires, another one may have dropped or changed.
+    // Another version may have dropped or changed a field that this one requires.
     for field in ["mode", "limits"] {
         let mut policy = newer(base());
         policy.as_object_mut().unwrap().remove(field);
@@ -306,7 +306,7 @@ fn another_group_or_kind_is_somebody_elses_object() {
     }
     let error = read(&with("/kind", json!("BootImageReport"))).unwrap_err();
     assert_eq!(error.to_string(), "kind is \"BootImageReport\"; this is a policy only if it is \"BootImageSkewPolicy\"");
-    // It is called that, not a policy with missing fields.
+    // The error does not call it a policy with missing fields.
     let error = read(&json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": {} })).unwrap_err();
     assert_eq!(error.to_string(), "apiVersion is \"v1\"; this is a policy only if it is \"skewguard.dev/v1alpha1\"");
 }
@@ -386,7 +386,7 @@ fn depth_is_bounded_wherever_it_is() {
     assert!(parse(deep.as_bytes()).is_err());
     for field in ["limits", "help", "onUndetermined", "mode", "kind", "apiVersion", "other"] {
         let text = with(&format!("/{field}"), json!("@")).to_string().replace("\"@\"", &deep);
-        // Read or refused; what matters is that it ends, and what the required fields say.
+        // It must end at all. Only required fields make such a policy invalid.
         let read = parse(text.as_bytes());
         assert_eq!(read.is_ok(), ["help", "onUndetermined", "mode", "limits", "other"].contains(&field), "{field}: {read:?}");
     }

@@ -157,7 +157,7 @@ fn each_rule_answers_for_each_kind_of_image() {
             "9.6.20250523-1",
             "Pass 9.6.20250523-1 want any version that is understood: boot image 9.6.20250523-1 is not denied",
         ),
-        // What is not understood may have denied it.
+        // An entry that is not understood may have denied this image.
         (
             "deniedVersions",
             json!([{ "versions": "9.6.20250523-0" }, { "version": "9.4.*" }, 7]),
@@ -279,13 +279,13 @@ fn policy_of(limit: &Value) -> String {
 #[test]
 fn the_cases_that_the_peer_gets_wrong_come_out_right() {
     for (image, outcome, reason) in [
-        // Read as RHEL 410.8 and passed.
+        // The Machine Config Operator reads it as RHEL 410.8 and allows it.
         ("410.8.20190520-0", "Refused", "BelowMinimumOCPVersion"),
-        // Passed without being parsed.
+        // It allows this one without parsing it.
         ("412.9.202211241749-0", "Refused", "BelowMinimumOCPVersion"),
-        // Blocked, though CentOS Stream says no minor.
+        // It blocks this one, although CentOS Stream names no minor.
         ("9.0.20250827-0", "Undetermined", "NoRuleEvaluated"),
-        // With an OCP release given its RHCOS version is not looked at.
+        // It does not look at the RHCOS version if an OCP release is given.
         ("413.86.202302162338-0", "Refused", "BelowMinimumRHCOSVersion"),
     ] {
         let verdict = judge(&peer(), image, "4.21.3");
@@ -322,7 +322,7 @@ fn every_published_version_is_decided_right() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// A bound between two images lets the newer pass and never the older alone.
+    /// A minimum never allows the older of two images and refuses the newer.
     #[test]
     fn a_newer_image_never_does_worse_against_a_minimum(
         a in proptest::sample::select(image_versions()),

@@ -75,7 +75,7 @@ impl Case {
         }
     }
 
-    /// Something that would let the node through cannot be read.
+    /// A file that may let the node through cannot be read.
     fn in_doubt(&self) -> bool {
         self.stage == Stage::Unreadable || self.word == Some(OverrideWord::Unreadable)
     }
@@ -186,7 +186,7 @@ fn by_the_table(case: &Case) -> (Outcome, Reason, Action) {
     (outcome, reason, action)
 }
 
-/// Whether that is a cause for which a refusal of this state does not block.
+/// Whether this is why a refusal in this case does not block.
 fn is_true(why: LetThrough, case: &Case) -> bool {
     let PolicyKind::Valid { mode, refuse_undetermined, other_version, .. } = case.policy else { return false };
     match why {
@@ -254,9 +254,10 @@ fn every_state_is_decided_by_the_table() {
         assert_eq!(verdict.let_through.is_some(), refused_and_let_through, "{case:?}");
         assert!(verdict.let_through.is_none_or(|why| is_true(why, case)), "{:?}: {case:?}", verdict.let_through);
     }
-    // Too old are 2 images, and all 7 replaced by an older one, with the limit for a release at 1 target, with the other at 4; nothing can be said
-    // of 3 images at 1 target, and at 3. They are held by Enforce with no word or `enforce`, and by Warn with `enforce`; with Refuse the
-    // undetermined too, and all of it again where the stage is unreadable. By Enforce with a word that is unreadable only with Refuse.
+    // Too old are 2 images, and each of the 7 if an older one replaced it, at 1 target by the limit for a release and at 4 by the other limit.
+    // Undetermined are 3 images, at 1 and 3 targets. Three overrides and modes hold: Enforce without an override, and `enforce` over Enforce or
+    // Warn. With Proceed they hold what is too old at the first boot; with Refuse also what is undetermined, and all of it again at an
+    // unreadable stage. Under Enforce with an unreadable override only Refuse holds.
     let (too_old, undetermined) = ((2 + 7) * (1 + 4), 3 * (1 + 3));
     assert_eq!(blocked, 3 * (too_old + 2 * (too_old + undetermined)) + 2 * (too_old + undetermined));
 }
@@ -303,7 +304,7 @@ fn the_rows_by_example() {
     assert_eq!(allowed.policy.unwrap().limit_release.as_deref(), Some("4.21"));
 }
 
-/// A mode that an older release does not know must not hold its nodes; a word on the command line is an order of today.
+/// An unknown mode must not hold a node. An override is given by a person now, so it applies.
 #[test]
 fn an_unknown_mode_warns_and_can_be_lifted() {
     let mut facts = node("411.86.202308081056-0", "4.22.1", policy("EnforceLater", "Proceed", "skewguard.dev/v1alpha1"));

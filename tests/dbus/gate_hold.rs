@@ -38,7 +38,7 @@ fn holds_every_unit_of_the_newer_wiring_and_stamps_last() {
     let mut with_drop_in = [&FIXED[..], &["nodeip-configuration.service", "ovs-configuration.service"]].concat();
     with_drop_in.sort_unstable();
     assert_eq!(node.drop_ins(), with_drop_in);
-    // The stamp was not there yet when systemd was asked to read the drop-ins, and nothing that waits was touched.
+    // systemd was only asked to reload, before the stamp was written; waiting units were left alone.
     assert_eq!(node.calls(), ["Reload"]);
     assert!(node.is_stamped());
 }
@@ -50,7 +50,7 @@ fn holds_the_older_wiring_which_has_neither_target() {
     assert_eq!((status.held, status.error), (true, None));
     let held = ["machine-config-daemon-pull.service", "machine-config-daemon-firstboot.service", "crio.service", "kubelet.service"];
     assert_eq!(status.units, held);
-    // Should the absent ones appear later in this boot, they are held too.
+    // Units that are missing have a drop-in too, in case they appear later in this boot.
     assert_eq!(node.drop_ins(), FIXED);
 }
 
@@ -98,7 +98,7 @@ fn what_the_bus_may_not_do_systemctl_does() {
     let node = Node::with(Behaviour { deny_reload: true, systemctl: true, ..Behaviour::default() });
     let status = hold(&node.root, Some(&node.systemd));
     assert_eq!((status.held, status.error), (true, None));
-    // Both connections to the bus, then systemctl.
+    // Two attempts on the bus, then systemctl.
     assert_eq!(node.calls(), ["Reload", "Reload", "systemctl daemon-reload"]);
     assert!(node.is_stamped());
 }
@@ -139,7 +139,7 @@ fn what_is_held_already_is_verified_and_nothing_else() {
     assert_eq!(std::fs::metadata(node.path("run/skewguard/refused")).expect("a stamp").modified().expect("a time"), stamped);
     let again = node.systemd1.as_ref().expect("a systemd").model().asked - asked;
     assert!(again < 10, "{again} questions for the second time");
-    // Somebody took a drop-in away.
+    // A drop-in that was removed is written again.
     std::fs::remove_file(node.path("run/systemd/system/kubelet.service.d/50-skewguard.conf")).expect("removed");
     assert_eq!(hold(&node.root, Some(&node.systemd)), first);
     assert_eq!(node.calls(), ["Reload", "Reload [stamp]"]);

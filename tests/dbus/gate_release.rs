@@ -115,7 +115,7 @@ fn a_start_that_starts_nothing_is_an_error() {
     assert!(release(&node.root, Some(&node.systemd)).expect("released"));
     let error = resume(&node.systemd).expect_err("no job").to_string();
     assert_eq!(error, "machine-config-daemon-firstboot.service was not started");
-    // A rebase that runs, or has run, needs no job.
+    // If the rebase runs or has run, no job is needed.
     let mut units = wiring_b();
     units.insert("machine-config-daemon-firstboot.service".into(), unit("active", &[]));
     let node = Node::new(Bus::start(), units, Behaviour { starts_nothing: true, ..Behaviour::default() });
@@ -156,7 +156,7 @@ fn a_start_of_ours_that_has_begun_is_waited_for() {
         node.calls()
     };
     assert_eq!(calls(2), ["skewguard.service has ended", "StartUnit default.target replace"]);
-    // One that never ends does not keep the boot.
+    // If it never ends, the boot is started nevertheless.
     assert_eq!(calls(usize::MAX), ["StartUnit default.target replace"]);
 }
 

@@ -1,4 +1,4 @@
-//! Holding a node, with everything in the way that can be: a hold that is not complete must hold nothing.
+//! Holding a node while something fails: an incomplete hold must hold nothing.
 
 use crate::bus::Bus;
 use crate::node::{Node, unit, wiring_b};
@@ -30,7 +30,7 @@ fn no_bus_at_all() {
     assert!(!node.path("run/systemd").exists(), "nothing was written before systemd was reached");
 }
 
-/// Expects that the node is not held because systemd was out of reach, and what the bus had to do with it.
+/// Expects that the node is not held because systemd cannot be reached, and that the error says `bus` of the bus.
 fn assert_lost(node: &Node, bus: &str) {
     let status = hold(&node.root, Some(&node.systemd));
     assert!(!status.held && !node.is_stamped());
@@ -128,7 +128,7 @@ fn a_systemd_whose_answers_have_other_types() {
     assert!(error.starts_with("systemd: Requires of machine-config-daemon-pull.service: "), "{error}");
 }
 
-/// A kubelet that already runs, and cannot be stopped: what is verified to be held stays held, and it is said what still runs.
+/// Expects that a node whose running kubelet cannot be stopped is held, and that the error says what still runs.
 fn assert_held_beside_a_kubelet(behaviour: Behaviour, error: &str) {
     let mut units = wiring_b();
     units.insert("kubelet.service".into(), unit("active", &[]));
@@ -195,7 +195,7 @@ fn a_boot_that_is_refused_stays_refused_when_systemd_is_gone() {
     assert_eq!(node.drop_ins(), before);
 }
 
-/// Expects that the node is held although the bus is as it is, since systemd can be reached without.
+/// Expects that the node is held although the bus fails: systemctl needs no bus.
 fn assert_held(node: &Node) {
     let status = hold(&node.root, Some(&node.systemd));
     assert_eq!((status.held, status.error), (true, None));
@@ -237,7 +237,7 @@ fn a_systemd_that_executes_itself_anew_is_waited_for() {
     for at in ["GetAll firstboot-osupdate.target", "Reload"] {
         let behaviour = Behaviour { systemctl: true, break_at: Some(at), ..Behaviour::default() };
         assert_held(&Node::new(Bus::start(), wiring_b(), behaviour));
-        // Without systemctl, too.
+        // Also without systemctl.
         assert_held(&Node::new(Bus::start(), wiring_b(), Behaviour { break_at: Some(at), ..Behaviour::default() }));
     }
 }

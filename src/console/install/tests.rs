@@ -109,7 +109,7 @@ fn the_message_goes_on_top_never_stacks_and_leaves_no_trace() {
     }
 }
 
-/// Then the message is on the console alone; what was to be restored is, and nothing waits for the next boot.
+/// The message is on the console alone then. Restoring leaves nothing for the next boot to restore.
 #[test]
 fn a_motd_that_cannot_be_written_is_no_reason_to_restore_for_ever() {
     let (dir, root) = node(|issue| fs::write(issue, "banner\n").unwrap());
@@ -131,7 +131,7 @@ enum Step {
     Restore,
 }
 
-/// Runs one step with a fault at every change it makes, and afterwards goes either way: all must end as if nothing had happened.
+/// Kills or fails a step at each change that it makes, then shows or restores: the outcome is as without the fault.
 #[test]
 fn killed_or_failing_at_any_change_the_file_is_whole_and_comes_back() {
     let mut faults = 0;
@@ -183,7 +183,7 @@ fn what_stands_on_etc_issue_is_not_touched_for_a_node_that_goes_on() {
     for case in CASES {
         let (dir, root) = node(case.make);
         let before = snapshot(dir.path());
-        // Of an earlier boot, or of an agent that put every message there.
+        // A message may be there from an earlier boot, or from an earlier release, which put every message there.
         for shown_before in [false, true] {
             if shown_before {
                 hold(&root, FIRST).unwrap();
@@ -201,7 +201,7 @@ fn what_stands_on_etc_issue_is_not_touched_for_a_node_that_goes_on() {
                 expected.remove(ours);
                 assert_eq!(now, expected, "{}", case.name);
             }
-            // Held after all.
+            // A later run holds the node.
             hold(&root, FIRST).unwrap();
             assert_eq!(issue_of(&root), [FIRST.as_bytes(), case.below].concat(), "{}", case.name);
             assert!(!root.exists(BESIDE).unwrap());
@@ -212,7 +212,7 @@ fn what_stands_on_etc_issue_is_not_touched_for_a_node_that_goes_on() {
     }
 }
 
-/// As where /var is mounted only after the message was written.
+/// The state is missing if /var is mounted after the message was written.
 #[test]
 fn without_the_state_the_message_is_known_by_its_text() {
     for case in CASES {
@@ -230,7 +230,7 @@ fn a_text_of_ours_is_never_kept_as_the_original() {
     let (dir, root) = node(|path| fs::write(path, "banner\n").unwrap());
     let before = snapshot(dir.path());
     hold(&root, FIRST).unwrap();
-    // What agents did once that could not read the file for a moment.
+    // An earlier release could do this when it failed to read the file.
     let issue = dir.path().join("etc/issue");
     fs::remove_file(dir.path().join("etc/issue.skewguard-saved")).unwrap();
     fs::hard_link(&issue, dir.path().join("etc/issue.skewguard-saved")).unwrap();
@@ -251,7 +251,7 @@ pub(super) fn count_line() {
     LINES_LOOKED_AT.set(LINES_LOOKED_AT.get() + 1);
 }
 
-/// Runs `work`; how many lines were looked at, again or for the first time.
+/// Runs `work`; returns how many lines it looked at. A line counts each time.
 fn lines_looked_at(work: impl FnOnce()) -> usize {
     LINES_LOOKED_AT.set(0);
     work();
@@ -271,7 +271,7 @@ fn the_messages_in_a_state_are_not_looked_for() {
     assert_eq!(snapshot(dir.path()), before);
 }
 
-/// Headlines without an end, at every line.
+/// Every line begins a message, and none ends.
 #[test]
 fn a_file_full_of_headlines_is_looked_through_once() {
     let text = "*** NODE REFUSED: ITS BOOT IMAGE\n".repeat(4000);
@@ -292,7 +292,7 @@ fn what_an_admin_changed_meanwhile_survives() {
         ("cut into the message", |path, _| fs::write(path, &FIRST[5..]).unwrap(), &FIRST[5..]),
     ];
     for (what, edit, wanted) in edits {
-        // At once, and after a second refusal in between.
+        // With one refusal before the edit, and with another after it.
         for again in [false, true] {
             let (dir, root) = node(|path| fs::write(path, "banner\n").unwrap());
             let issue = dir.path().join("etc/issue");
@@ -319,7 +319,7 @@ fn what_an_admin_took_away_stays_away() {
     restore(&root).unwrap();
     assert!(!dir.path().join("etc/issue").exists());
 
-    // With the kept file gone, what was below the message is still known.
+    // Without the hard link, the text below the message is kept.
     let (dir, root) = node(|path| symlink("../usr/lib/issue", path).unwrap());
     hold(&root, FIRST).unwrap();
     fs::remove_file(dir.path().join("etc/issue.skewguard-saved")).unwrap();
@@ -379,7 +379,7 @@ fn a_state_that_cannot_be_read_does_not_keep_the_file_from_coming_back() {
 
 #[test]
 fn temporary_files_of_killed_writes_are_swept_and_no_others() {
-    // Also where the first write was killed, and nothing is to be restored.
+    // Also if the first write was killed, so that there is nothing to restore.
     for shown in [true, false] {
         let (dir, root) = node(|path| fs::write(path, "banner\n").unwrap());
         if shown {
