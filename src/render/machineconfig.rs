@@ -85,16 +85,7 @@ pub(crate) fn warning(role: &str) -> Option<String> {
 
 /// The comment at the head of the YAML.
 pub(crate) fn header(facts: &[String]) -> String {
-    let mut out = String::from(
-        "# Apply it with `oc apply --server-side -f -`, or `oc create -f -`. Plain `oc apply` keeps a copy of the object in an annotation, which
-# is limited to 262,144 bytes, and fails where the binary is in it.
-#
-# A new MachineConfig reboots the pool's existing nodes, one after another, unless the cluster's node disruption policy exempts these
-# files and units FIRST (OpenShift 4.17 and later):
-#   skewguard render manifests --node-disruption-policy | oc apply --server-side --field-manager=skewguard -f -
-#
-",
-    );
+    let mut out = String::from(include_str!("header.txt"));
     for fact in facts {
         out.extend(["# ", &wrap(fact, 128).join("\n#   "), "\n"]);
     }
