@@ -3,7 +3,7 @@
 use super::ignition::assert_fields_of_spec;
 use super::{Desk, POLICY, data, file, program, unit_names};
 use flate2::read::GzDecoder;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::Read;
 use xz2::read::XzDecoder;
@@ -241,8 +241,13 @@ fn the_node_disruption_policy_covers_exactly_what_the_machine_config_changes() {
     });
     let (exit, out, err) = desk.render(&["manifests", "--node-disruption-policy"]);
     assert_eq!((exit, err.as_str()), (0, ""));
-    let policy: Value = serde_saphyr::from_str(&out).unwrap();
-    let policy = &policy["spec"]["nodeDisruptionPolicy"];
+    let object: Value = serde_saphyr::from_str(&out).unwrap();
+    assert_eq!(object["kind"], "MachineConfiguration");
+    assert_eq!(object["metadata"], json!({ "name": "cluster" }));
+    let policy = &object["spec"]["nodeDisruptionPolicy"];
+    for entry in [&policy["files"], &policy["units"]].into_iter().flat_map(|list| list.as_array().unwrap()) {
+        assert_eq!(entry["actions"], json!([{ "type": "None" }]), "{entry}: no reboot, no drain, no restart");
+    }
     let names = |lists: &[&Value], key: &str| -> BTreeSet<String> {
         lists.iter().flat_map(|list| list.as_array().unwrap()).map(|entry| entry[key].as_str().unwrap().to_owned()).collect()
     };
