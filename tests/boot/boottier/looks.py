@@ -21,6 +21,8 @@ HELD = ["machine-config-daemon-pull.service", "rebase", "rebase-not-needed", "cr
 HELD_B = [*HELD, "nodeip-configuration.service", "nmstate-configuration.service", "wait-for-br-ex-up.service", "node-valid-hostname.service"]
 # As on RHCOS, where /etc/issue is a link into /usr.
 ISSUE_LINK = "../usr/lib/issue"
+# What makes a boot a first one; the MCO renames it when it has staged its OS.
+CONFIG = "/etc/ignition-machine-config-encapsulated.json"
 
 
 def policy(mode="Enforce", **limit):
@@ -65,7 +67,7 @@ def refused(world, node, boot, reason="BelowMinimumOCPVersion", verdict="Refused
     expect.that("kubelet.service" not in boot.active(), "no kubelet running", boot.active())
     expect.equal(boot.failed(), ["skewguard.service"], "systemctl --failed")
     expect.equal(boot.property("multi-user.target", "ActiveState"), "active", "multi-user.target")
-    expect.that(boot.exists("/etc/ignition-machine-config-encapsulated.json"), "the first boot not finished")
+    expect.that(boot.exists(CONFIG), "the first boot not finished")
     stopped = [line for line in boot.journal_text().splitlines() if "Dependency failed for" in line]
     for unit in ("Kubernetes Kubelet", "Machine Config Daemon Firstboot"):
         expect.that(any(unit in line for line in stopped), f"'Dependency failed for {unit}'", "\n".join(stopped))
@@ -115,8 +117,8 @@ def goes_on(world, node, first):
     return second
 
 
-def joined(world, node, boot):
-    """The node is on the cluster's OS image and its kubelet runs."""
+def joined(world, node, boot, image=None):
+    """The node is on the cluster's OS image, or on `image`, and its kubelet runs."""
     expect = world.expect
     ran = boot.ran()
     expect.contains(" ".join(ran), ["nodeip-configuration.service", "crio.service", "kubelet.service"],
@@ -125,8 +127,8 @@ def joined(world, node, boot):
     expect.that("rebase" not in ran, "one rebase only", ran)
     expect.equal(boot.failed(), [], "systemctl --failed")
     expect.that("kubelet.service" in boot.active(), "the kubelet running", boot.active())
-    expect.that(not boot.exists("/etc/ignition-machine-config-encapsulated.json"), "the first boot finished")
-    expect.contains(boot.read("/etc/os-release") or "", [IMAGES[node.setup.target].version], "the booted OS")
+    expect.that(not boot.exists(CONFIG), "the first boot finished")
+    expect.contains(boot.read("/etc/os-release") or "", [IMAGES[image or node.setup.target].version], "the booted OS")
     expect.equal(boot.shell("readlink /etc/issue || true").strip(), ISSUE_LINK, "/etc/issue as it was, a link")
     expect.that("NODE REFUSED" not in boot.console.text(), "no refusal on the console", boot.console.text()[-1500:])
 
