@@ -3,7 +3,6 @@
 use super::apiserver::{ADMIN_TOKEN, ADMIN_USER, ApiServer, Options};
 use skewguard::audit::kubeconfig::load;
 use skewguard::node::kubeconfig::Kubeconfig;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 const CA: &str = "/ca.crt";
@@ -107,10 +106,8 @@ fn a_client_certificate_speaks_for_its_user() {
 #[test]
 fn a_program_gives_the_credentials() {
     let home = Home::new();
-    let plugin = |text: &str| {
-        home.write("a/bin/login", &format!("#!/bin/sh\n{text}\n"));
-        std::fs::set_permissions(home.0.path().join("a/bin/login"), std::fs::Permissions::from_mode(0o755)).unwrap();
-    };
+    std::fs::create_dir_all(home.0.path().join("a/bin")).unwrap();
+    let plugin = |text: &str| crate::script::script(&home.0.path().join("a/bin/login"), text);
     let exec = |more: &str| {
         format!(
             "exec: {{apiVersion: client.authentication.k8s.io/v1, command: bin/login, args: [get, token], env: [{{name: REGION, value: r1}}], interactiveMode: IfAvailable{more}}}"

@@ -11,6 +11,8 @@ mod auditor;
 mod bad_input;
 mod fixtures;
 mod kubeconfigs;
+#[path = "../support/script.rs"]
+mod script;
 mod served;
 mod terminal;
 mod unknown;

@@ -2,6 +2,7 @@
 
 use crate::bus::Bus;
 use crate::node::{Node, unit, wiring_b};
+use crate::script::script;
 use crate::systemd1::Behaviour;
 use nix::sys::signal::Signal;
 use skewguard::gate::hold;
@@ -84,9 +85,9 @@ fn reload_denied_and_no_systemctl() {
 
 #[test]
 fn a_systemctl_that_fails_or_hangs() {
-    for (text, why) in [("exit 1", "exit status: 1"), ("sleep 1000", "no answer in time")] {
+    for (text, why) in [("exit 1", "exit status: 1"), ("exec sleep 1000", "no answer in time")] {
         let node = Node::alone("unix:path=/nonexistent/bus".into()).impatient();
-        node.root.write("/systemctl", format!("#!/bin/sh\nexec {text}\n").replace("exec exit", "exit").as_bytes(), 0o755).expect("written");
+        script(&node.path("systemctl"), text);
         let status = hold(&node.root, Some(&node.systemd));
         assert!(!status.held && !node.is_stamped());
         let error = status.error.expect("an error");

@@ -8,4 +8,6 @@ mod gate_release;
 mod gate_trouble;
 mod identity;
 mod node;
+#[path = "../support/script.rs"]
+mod script;
 mod systemd1;

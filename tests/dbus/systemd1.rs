@@ -3,10 +3,10 @@
 //!
 //! Its units are those of a node; `Reload` really reads the drop-ins below the test's root. How it misbehaves is up to the test.
 
+use crate::script::script;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -454,11 +454,8 @@ fn serve_systemctl(root: &Path, model: Shared) {
     for pipe in [&asks, &answers] {
         nix::unistd::mkfifo(pipe, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
     }
-    let program = root.join("systemctl");
     let (ask, answer) = (asks.display(), answers.display());
-    std::fs::write(&program, format!("#!/bin/sh\necho \"$*\" >'{ask}'\n{{ read -r status; cat; }} <'{answer}'\nexit \"$status\"\n"))
-        .expect("written");
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    script(&root.join("systemctl"), &format!("echo \"$*\" >'{ask}'\n{{ read -r status; cat; }} <'{answer}'\nexit \"$status\""));
     std::thread::spawn(move || {
         while let Ok(asked) = std::fs::read_to_string(&asks) {
             let answer = lock(&model).systemctl(asked.trim());

@@ -8,6 +8,8 @@
 
 mod docs;
 mod man;
+#[path = "../support/script.rs"]
+mod script;
 mod setup;
 mod supply;
 

@@ -1,6 +1,5 @@
 //! tests/setup, with stand-ins for what it calls: it adds what a toolchain lacks of rust-toolchain.toml's list.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -14,9 +13,7 @@ fn setup(dir: &Path, rustup: bool) -> Output {
         programs.push(("rustup", format!("echo \"$@\" >>{}/asked", dir.display())));
     }
     for (name, script) in programs {
-        let path = dir.join(name);
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+        crate::script::script(&dir.join(name), &script);
     }
     // Without the rest of this machine's PATH: its own rustup is not to be found.
     let path = format!("{}:/usr/bin:/bin", dir.display());

@@ -20,6 +20,8 @@ mod sample;
 #[allow(dead_code, unreachable_pub)] // It is the test API server's, which uses all of it.
 mod schema;
 mod schemas;
+#[path = "../support/script.rs"]
+mod script;
 mod stage;
 mod state;
 mod unit;

@@ -1,13 +1,11 @@
 //! The pruning job's script, run by bash with a stand-in for `oc`.
 
 use serde_json::{Value, json};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
 /// A cluster that lists its reports in these pages. Its `oc delete` deletes nothing, so that the test sees what `oc patch` was given.
-const OC: &str = r#"#!/bin/sh
-cd "${0%/*}"
+const OC: &str = r#"cd "${0%/*}"
 case $1 in
     get)
         token=${3##*continue=}
@@ -33,8 +31,7 @@ fn prune(pages: &[Vec<Value>], get_status: i32) -> (Vec<String>, bool) {
         std::fs::write(dir.path().join(format!("page{n}")), list.to_string()).unwrap();
     }
     let oc = dir.path().join("oc");
-    std::fs::write(&oc, OC).unwrap();
-    std::fs::set_permissions(&oc, std::fs::Permissions::from_mode(0o755)).unwrap();
+    crate::script::script(&oc, OC);
     let command = words("command");
     let status = Command::new(&command[0])
         .args(&command[1..])
