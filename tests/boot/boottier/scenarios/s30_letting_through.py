@@ -1,5 +1,10 @@
 """How a node gets past a refusal, and what does not get it past one."""
 
+import os
+import shutil
+from pathlib import Path
+
+from .. import agent
 from ..looks import ALLOWING, ISSUE_LINK, goes_on, joined, journal_entry, policy, refused, silent
 from ..scenario import scenario
 from .s10_verdicts import FACTS, TOO_OLD
@@ -108,6 +113,45 @@ def allow_beside_a_start(world):
                 rm /run/skewguard/override; systemctl restart skewguard.service; test -e /run/skewguard/refused""", timeout=120)
         expect.equal(wrong, [], f"20 times, {image}")
         boot.power_off()
+
+
+def _exchange(node, program):
+    """Puts another agent into the image, as an update does: the old file may still run."""
+    installed = node.root / "usr/bin/skewguard"
+    installed.unlink()
+    shutil.copy(program, installed)
+
+
+def _another_agent(world, first, second):
+    """The `first` agent refuses a node; the `second` one refuses it after a reboot, and lets it in. What both say is checked, not how."""
+    expect = world.expect
+    node = world.node(policy=policy())
+    for number, program in enumerate((first, second)):
+        _exchange(node, program)
+        boot = node.boot().settle()
+        expect.that("kubelet.service" not in boot.active() and "rebase" not in boot.ran(), "kubelet and rebase held back", boot.ran())
+        issue = boot.read("/etc/issue") or ""
+        expect.equal(issue.count("NODE REFUSED"), 1, "messages on /etc/issue")
+        expect.that(issue.endswith("\\S \\S{VERSION_ID}\n"), "what was on /etc/issue before below the message", issue)
+        if number == 0:
+            boot.power_off()
+    allow_on_console(expect, boot)
+    goes_on(world, node, boot)
+    # In the same boot: an update of the agent on a machine that is held.
+    node = world.node(policy=policy())
+    _exchange(node, first)
+    boot = node.boot().settle()
+    _exchange(node, second)
+    allow_on_console(expect, boot)
+    goes_on(world, node, boot)
+
+
+# Named by tests/age, which builds it: an agent of an earlier release.
+if EARLIER := os.environ.get("SKEWGUARD_BOOT_EARLIER"):
+    @scenario("earlier-agent", "an earlier agent refuses, this one restores the console; and the other way round")
+    def earlier_agent(world):
+        _another_agent(world, Path(EARLIER), agent.binary())
+        _another_agent(world, agent.binary(), Path(EARLIER))
 
 
 @scenario("two-step-update", "the served config survives one reboot: the second boot, already rebased, is not blocked")
