@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
-use zbus::{Connection, DynamicType, Message, OwnedObjectPath, OwnedVariant, connection};
+use zbus::{Connection, DynamicType, Message, OwnedVariant, Variant, connection};
 
 const SERVICE: &str = "org.freedesktop.systemd1";
 const MANAGER_PATH: &str = "/org/freedesktop/systemd1";
@@ -166,27 +166,18 @@ impl<'a> Manager<'a> {
     /// Asks for the state of `unit`, with one call. systemd loads the unit if it was not loaded.
     pub(super) async fn state(&self, unit: &str) -> Result<UnitState, SystemdError> {
         let Some(bus) = &self.bus else {
-            return Ok(state_in(&self.systemctl(&["show", ASKED, "--", unit])?));
+            let text = self.systemctl(&["show", ASKED, "--", unit])?;
+            return unit_state(|name| Ok(shown(&text, name)));
         };
         let what = format!("properties of {unit}");
         let (path, most) = (object_path(unit), self.systemd.answer);
         let answer = self.call(bus, (&path, PROPERTIES, "GetAll"), &(UNIT,), &what, most).await?;
         let all: Result<HashMap<String, OwnedVariant>, _> = answer.body().deserialize();
-        let mut all = all.map_err(|error| SystemdError::refused(&what, error))?;
-        let mut state = UnitState {
-            load: take(&mut all, unit, "LoadState")?,
-            active: take(&mut all, unit, "ActiveState")?,
-            requires: take(&mut all, unit, "Requires")?,
-            after: take(&mut all, unit, "After")?,
-            before: take(&mut all, unit, "Before")?,
-            required_by: Vec::new(),
-            has_job: take::<(u32, OwnedObjectPath)>(&mut all, unit, "Job")?.0 != 0,
-            id: take(&mut all, unit, "Id")?,
-        };
-        for name in ["RequiredBy", "RequisiteOf", "BoundBy"] {
-            state.required_by.extend(take::<Vec<String>>(&mut all, unit, name)?);
-        }
-        Ok(state)
+        let all = all.map_err(|error| SystemdError::refused(&what, error))?;
+        unit_state(|name| {
+            let words = all.get(name).map_or(Err("systemd does not say"), |value| words(value).ok_or("of another type"));
+            words.map_err(|why| SystemdError::refused(&format!("{name} of {unit}"), why))
+        })
     }
 
     /// Makes systemd read the unit files again. It goes on with that even if it does not answer in time.
@@ -215,34 +206,35 @@ impl<'a> Manager<'a> {
     }
 }
 
-/// Parses the output of `systemctl show`.
-fn state_in(text: &str) -> UnitState {
-    let mut state = UnitState::default();
-    for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
-        let names = || value.split_whitespace().map(str::to_owned);
-        match name {
-            "LoadState" => state.load = value.to_owned(),
-            "ActiveState" => state.active = value.to_owned(),
-            "Id" => state.id = value.to_owned(),
-            "Job" => state.has_job = !matches!(value, "" | "0"),
-            "Requires" => state.requires = names().collect(),
-            "After" => state.after = names().collect(),
-            "Before" => state.before = names().collect(),
-            "RequiredBy" | "RequisiteOf" | "BoundBy" => state.required_by.extend(names()),
-            _ => {}
-        }
-    }
-    state
+/// The state of a unit. `words` gives each property as `systemctl show` prints it: one word, or a list of names.
+fn unit_state(words: impl Fn(&str) -> Result<Vec<String>, SystemdError>) -> Result<UnitState, SystemdError> {
+    let word = |name: &str| Ok(words(name)?.pop().unwrap_or_default());
+    Ok(UnitState {
+        load: word("LoadState")?,
+        active: word("ActiveState")?,
+        requires: words("Requires")?,
+        after: words("After")?,
+        before: words("Before")?,
+        required_by: [words("RequiredBy")?, words("RequisiteOf")?, words("BoundBy")?].concat(),
+        has_job: !matches!(word("Job")?.as_str(), "" | "0"),
+        id: word("Id")?,
+    })
 }
 
-fn take<T>(all: &mut HashMap<String, OwnedVariant>, unit: &str, name: &str) -> Result<T, SystemdError>
-where
-    T: TryFrom<OwnedVariant>,
-    T::Error: fmt::Display,
-{
-    let what = || format!("{name} of {unit}");
-    let value = all.remove(name).ok_or_else(|| SystemdError::refused(&what(), "systemd does not say"))?;
-    T::try_from(value).map_err(|error| SystemdError::refused(&what(), error))
+/// A property in what `systemctl show` printed.
+fn shown(text: &str, name: &str) -> Vec<String> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    value.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+}
+
+/// A property on the bus: a word, a list of names, or a job with its number.
+fn words(value: &Variant<'_>) -> Option<Vec<String>> {
+    match value {
+        Variant::Str(word) => Some(vec![word.to_string()]),
+        Variant::Array(names) => names.iter().map(|name| name.downcast_ref::<&str>().ok().map(str::to_owned)).collect(),
+        Variant::Structure(job) => job.fields().first()?.downcast_ref::<u32>().ok().map(|number| vec![number.to_string()]),
+        _ => None,
+    }
 }
 
 /// The object path of a unit, which is made from its name (org.freedesktop.systemd1(5), "Unit Objects"; sd_bus_path_encode(3)): every
@@ -272,7 +264,7 @@ mod tests {
             id: "x.service".into(),
             ..UnitState::default()
         };
-        assert_eq!(state_in(text), expected);
+        assert_eq!(unit_state(|name| Ok(shown(text, name))).unwrap(), expected);
     }
 
     #[test]
