@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The error, with the command that completes what failed. Files are changed before systemd is told, so that a person can do that instead.
+/// The error, with the command that completes what failed. Files are changed before systemd is told, so a person can tell systemd instead.
 fn explain(error: GateError) -> String {
     let (but, run) = match &error {
         GateError::File(_) | GateError::NotHeld { .. } => return error.to_string(),

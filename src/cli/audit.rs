@@ -148,7 +148,7 @@ fn read_file(path: &Path, max: u64) -> Result<Vec<u8>, String> {
     if bytes.len() as u64 > max { Err(format!("is longer than {max} bytes")) } else { Ok(bytes) }
 }
 
-/// On a terminal only, and not where <https://no-color.org> asks for none.
+/// Colour is used only on a terminal, and not if `NO_COLOR` is set (<https://no-color.org>).
 fn wants_colour() -> bool {
     let asked_not = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     std::io::stdout().is_terminal() && !asked_not

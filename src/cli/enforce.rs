@@ -28,9 +28,9 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let root = super::open(&args.root)?;
-    // If that cannot be found out, the decision deals with it.
+    // If this cannot be found out, it counts as a first boot, and the decision deals with it.
     let first_boot = !args.restore_console && root.exists(ENCAPSULATED_PATH).unwrap_or(true);
-    // Before anything is read that `allow` may change: the override, the stamp.
+    // The lock is taken before anything is read that `allow` may change: the override, the stamp.
     let _lock = (first_boot || console::pending_restore(&root)).then(|| super::lock(&root, Lock::BOOT, io));
     if first_boot {
         return decide_and_act(&root, io);
@@ -61,7 +61,7 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if verdict.blocks() {
         verdict.gate = Some(gate::hold(root, systemd.as_ref()));
     }
-    // The slower, the later: memory, /etc, /var, journald, a serial line.
+    // The slowest comes last: memory, /etc, /var, journald, a serial line.
     io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
     let context = Context::load(root, &verdict);
     super::change_message(root, console::update(root, &verdict, &context), io);
@@ -91,7 +91,7 @@ fn still_refused(now: Option<&Verdict>, io: &mut Io<'_>) -> Exit {
     Exit::Refused
 }
 
-/// Keeps what is known on the first run. An existing record is not replaced, even if it is damaged: one that is made after the rebase would
+/// Keeps what is known on the first run. An existing record is not replaced, even if it is damaged: a record made after the rebase would
 /// say that there was no rebase.
 fn keep_record(root: &Root, facts: &Facts) -> Result<(), FileError> {
     if root.exists(RECORD_PATH)? {

@@ -34,7 +34,7 @@ pub enum Exit {
     Failed = 1,
     /// Wrong usage.
     Usage = 2,
-    /// Refused: the action is `Block`.
+    /// Refused: the action is `Block`. For `audit`: something would be refused.
     Refused = 3,
 }
 
@@ -93,7 +93,7 @@ const AFTER_HELP: &str = after_help!("");
 #[cfg(not(feature = "author"))]
 const AFTER_HELP: &str = after_help!("\n\nThis build is for nodes: `audit`, `policy` and `render` are commands of the full one.");
 
-// Deferred: only the arguments of the command that runs are built. They are most of what the parser costs, in time and in stack.
+// Deferred: clap builds only the arguments of the command that runs. Arguments are most of the parser's cost, in time and in stack.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {

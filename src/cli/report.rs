@@ -43,8 +43,8 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         None => None,
     };
     let allow = Allow { insecure: args.insecure_skip_tls_verify };
-    // Removes a message that is left from a first boot, for example after a power cut. skewguard.service does not, because the kubelet
-    // waits for it.
+    // Removes a message that is left from a first boot, for example after a power cut. skewguard.service does not run on such a boot,
+    // because the kubelet would wait for it.
     if [ENCAPSULATED_PATH, STAMP_PATH].iter().all(|path| root.exists(path).is_ok_and(|there| !there)) {
         super::change_message(&root, console::restore(&root), io);
     }

@@ -1,4 +1,4 @@
-//! Asks hostnamed and rpm-ostree over D-Bus. Read-only and bounded in time; a report does without the answers.
+//! Asks hostnamed and rpm-ostree over D-Bus. The calls only read and have a time limit; a report can do without the answers.
 
 use crate::text;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use zbus::{Connection, OwnedObjectPath, OwnedVariant, connection};
 /// The system bus (D-Bus specification, "System message bus").
 pub(crate) const SYSTEM_BUS: &str = "unix:path=/run/dbus/system_bus_socket";
 
-/// How long one service may take. D-Bus starts both when they are first asked, on a node that is still booting.
+/// How long one service may take. D-Bus starts each on its first call, and the node may still be booting.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The D-Bus interface that properties are read with.
@@ -49,7 +49,7 @@ pub async fn hostname(address: &str) -> Option<String> {
     on_bus(address, async |bus| property(&bus, service, "/org/freedesktop/hostname1", service, "Hostname").await).await
 }
 
-/// The booted deployment by `org.projectatomic.rpmostree1`, its text printable.
+/// The booted deployment according to `org.projectatomic.rpmostree1`, with printable text.
 pub async fn booted_deployment(address: &str) -> Option<BootedDeployment> {
     let (service, sysroot) = ("org.projectatomic.rpmostree1", "/org/projectatomic/rpmostree1/Sysroot");
     let found: HashMap<String, OwnedVariant> = on_bus(address, async |bus| {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 const PATH: &str = "/proc/cmdline";
 
-/// Longest command line that is read, in bytes; no architecture takes one as long.
+/// Longest command line that is read, in bytes; kernels usually take 2 to 4 KiB.
 const MAX: u64 = 64 << 10;
 
 /// The arguments that matter here, as written.
@@ -19,11 +19,11 @@ pub(super) struct Cmdline {
     pub(super) platform: Option<String>,
     /// `skewguard=`: the override.
     pub(super) skewguard: Option<String>,
-    /// Part of the line is not UTF-8, and `ostree=` is or may be there.
+    /// Part of the line is not UTF-8, and `ostree=` is or may be in that part.
     pub(super) ostree_is_lost: bool,
 }
 
-/// Parses a command line. Of an argument that is given twice the last counts, as for systemd.
+/// Parses a command line. If an argument is given twice, the last one counts, as in systemd.
 pub(super) fn parse(line: &str) -> Cmdline {
     let last = |key: &str| line.split_ascii_whitespace().filter_map(|word| word.strip_prefix(key)?.strip_prefix('=')).next_back();
     Cmdline {
@@ -34,7 +34,7 @@ pub(super) fn parse(line: &str) -> Cmdline {
     }
 }
 
-/// Reads the command line. A byte that is not UTF-8 spoils only the argument that it is in: the override may be an admin's last resort.
+/// Reads the command line. A byte that is not UTF-8 spoils only its own argument, because the override may be an admin's last resort.
 pub(super) fn load(root: &Root, warnings: &mut Vec<String>) -> Result<Cmdline, FileError> {
     let bytes = root.read(PATH, MAX)?.unwrap_or_default();
     let line = String::from_utf8_lossy(&bytes);

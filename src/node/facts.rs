@@ -12,8 +12,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// Files that exist once the node has joined: the kubelet's certificate from the cluster, and the config that the Machine Config Daemon
-/// applied last. They are looked for because a node can have joined although its encapsulated config still exists: where the kubelet does
-/// not wait for the rebase, it may join without one. The daemon then renames the config (from OCP 4.5 on), but a reboot can come first.
+/// applied last. They are needed because a node can have joined while its encapsulated config still exists: where the kubelet does not wait
+/// for the rebase, it may join without one. The daemon then renames the config (from OCP 4.5 on), but a reboot can come first.
 const JOINED: [&str; 2] = ["/var/lib/kubelet/pki/kubelet-client-current.pem", "/etc/machine-config-daemon/currentconfig"];
 
 /// Files to read instead of the node's own.
@@ -39,8 +39,8 @@ pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
     let rebased = record.as_ref().map_or(Ok(false), |record| record.is_of_another_deployment(ostree));
     let rebased = notes.or_in_doubt(rebased);
     let (target, renamed) = target(root, &mut notes.warnings);
-    // The kubelet writes its kubeconfig before it asks for a certificate, so this file alone does not prove that it joined. But where there
-    // is no encapsulated config there is no rebase to come, and the file is sign enough.
+    // The kubelet writes its kubeconfig before it asks for a certificate, so this file alone does not prove that it joined. But without an
+    // encapsulated config there is no rebase to come, and the file is proof enough.
     let signs = JOINED.into_iter().chain((target == TargetInput::Absent).then_some(KUBELET_KUBECONFIG));
     let joined = signs.fold(false, |joined, path| notes.or_in_doubt(root.exists(path)) | joined);
     let reference = notes.or_in_doubt(ostree.map_or(Ok(None), |ostree| deployment::image_reference(root, ostree)));
@@ -62,7 +62,7 @@ pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
         None => policy::find(root, &mut warnings),
     };
     let (boot_image, replaced_by, deployment) = match options.aleph {
-        // What this node runs says nothing about another node with that image.
+        // The aleph given stands for another node, so this node's deployment says nothing about it.
         Some(path) => {
             let (path, bytes) = read_own(path, ALEPH_MAX)?;
             (Some(image::aleph(&path, &bytes)?), None, Deployment::default())
@@ -79,7 +79,7 @@ pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
 #[derive(Default)]
 struct Notes {
     warnings: Vec<String>,
-    /// A file cannot be read that may show that the node has left its boot image.
+    /// A file that may show that the node has left its boot image cannot be read.
     in_doubt: bool,
 }
 
@@ -94,7 +94,7 @@ impl Notes {
     }
 }
 
-/// The target, and whether it is in the renamed file: the Machine Config Daemon renames it when the first boot is finished.
+/// The target, and whether it comes from the renamed file. The Machine Config Daemon renames the file when the first boot is finished.
 fn target(root: &Root, warnings: &mut Vec<String>) -> (TargetInput, bool) {
     let mut load = |path| match load_target(root, path) {
         Ok(target) => target.map(TargetInput::Read),
@@ -112,12 +112,12 @@ fn target(root: &Root, warnings: &mut Vec<String>) -> (TargetInput, bool) {
     }
 }
 
-/// Reads a file that was named on the command line, with the same bounds as the node's; also returns its name, printable. `-` and pipes are
-/// not files.
+/// Reads a file named on the command line, with the same limit as for the node's own. Also returns its name, printable. `-` is not standard
+/// input, and pipes are refused.
 fn read_own(path: &Path, max: u64) -> Result<(String, Vec<u8>), FileError> {
     let name = text::printable(&path.to_string_lossy());
     let absolute = std::path::absolute(path).map_err(|error| FileError::new(&name, error))?;
-    // A shell's <(command) is a link that only the kernel can follow.
+    // A shell's <(command) is a link that only the kernel can follow, so [`Root`] would not recognise the pipe.
     if std::fs::metadata(&absolute).is_ok_and(|file| file.file_type().is_fifo()) {
         return Err(FileError::new(&name, Problem::NotAFile("FIFO")));
     }

@@ -12,7 +12,7 @@ use std::net::IpAddr;
 /// Longest name or id kept, in characters (hostname(7): a host name has at most 253).
 const NAME_MAX: usize = 253;
 
-/// Most addresses kept of either kind.
+/// Most IP addresses that are kept, and most hardware addresses.
 const ADDRESSES_MAX: usize = 16;
 
 /// Who this node is. What could not be read is `None`.
@@ -50,8 +50,8 @@ impl Identity {
         identity
     }
 
-    /// Fills in from the running system what is still missing. Early in a boot there may be no name and no address yet, and addresses of
-    /// the second family may come later than those of the first.
+    /// Fills in a missing host name and reads the addresses again, if this is the running system. Early in a boot there may be neither, and
+    /// addresses of one family may come later than those of the other.
     pub fn complete(&mut self, root: &Root) {
         if !root.is_live() {
             return;

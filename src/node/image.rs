@@ -5,10 +5,10 @@ use crate::verdict::{BootImage, ImageSource, Stage};
 use crate::version::ImageVersion;
 use serde::Deserialize;
 
-/// Aleph files, in the order in which they count: by coreos-assembler and osbuild, by osbuild, by bootc. Some are symlinks to others.
+/// Aleph files, in order of precedence: written by coreos-assembler and osbuild, by osbuild, by bootc. Some are symlinks to others.
 const ALEPHS: [&str; 3] = ["/sysroot/.coreos-aleph-version.json", "/sysroot/.aleph-version.json", "/sysroot/.bootc-aleph.json"];
 
-/// Largest aleph that is read, in bytes; real ones have a few KiB, with the labels of a container image some more.
+/// Largest aleph that is read, in bytes; real ones have a few KiB, or somewhat more with the labels of a container image.
 pub(super) const ALEPH_MAX: u64 = 1 << 20;
 
 /// os-release files, in the order of os-release(5).
@@ -20,7 +20,7 @@ const OS_RELEASE_MAX: u64 = 64 << 10;
 #[serde(expecting = "an object")]
 struct Aleph {
     version: Option<String>,
-    /// Before December 2023.
+    /// The field before December 2023.
     build: Option<String>,
 }
 
@@ -36,12 +36,12 @@ pub(super) fn aleph(path: &str, bytes: &[u8]) -> Result<BootImage, FileError> {
     Ok(BootImage { version: ImageVersion::parse(version.trim()), source: ImageSource::Aleph, path: path.to_owned() })
 }
 
-/// What matters here of os-release(5) in the booted deployment.
+/// The part of the booted deployment's os-release(5) that matters here.
 #[derive(Default)]
 pub(super) struct OsRelease {
     /// `ID=rhel`, so minor 0 is RHEL's and not CentOS Stream's.
     is_rhel: bool,
-    /// `OSTREE_VERSION`, else the first word of `VERSION`. That must follow a known scheme: on systems other than CoreOS it names a
+    /// `OSTREE_VERSION`, else the first word of `VERSION`. `VERSION` must follow a known scheme: on systems other than CoreOS it names a
     /// release, not an image.
     image: Option<BootImage>,
     /// The file exists but cannot be read.

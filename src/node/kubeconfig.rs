@@ -1,6 +1,7 @@
 //! The kubeconfigs of the node: which API server, which CA to trust, which credentials.
 //!
-//! The format is client-go's (`k8s.io/client-go/tools/clientcmd/api/v1`). Where two fields say the same, the one wins that wins there.
+//! The format is client-go's (`k8s.io/client-go/tools/clientcmd/api/v1`). Where two fields set the same thing, the one that wins in
+//! client-go wins here.
 
 mod certificate;
 mod parse;
@@ -49,8 +50,8 @@ pub struct Kubeconfig {
 }
 
 impl Kubeconfig {
-    /// The same API server by its public name, `api.NAME` instead of `api-int.NAME`. It is still asked for the certificate of
-    /// `api-int.NAME`, which it also has.
+    /// The same API server by its public name, `api.NAME` instead of `api-int.NAME`. TLS still asks for the certificate of `api-int.NAME`,
+    /// which the server also has.
     ///
     /// A held node may need this. On platforms without DNS of their own (bare metal, vSphere, Nutanix, OpenStack) only `api.NAME` has to be
     /// in the site's DNS; `api-int.NAME` is served by a CoreDNS that the kubelet starts on every node, and on a held node no kubelet runs
@@ -72,7 +73,7 @@ impl Kubeconfig {
     }
 }
 
-/// A client certificate and its key, each as PEM. Where one file holds both, each of the two is the whole file.
+/// A client certificate and its key, each as PEM. Where one file holds both, each field has the whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Client {
     /// The certificate and the rest of its chain.

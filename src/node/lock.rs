@@ -15,10 +15,11 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub(crate) struct Lock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
 
 impl Lock {
-    /// How long a boot waits for another process of ours. `skewguard.service` has 50 seconds in all, and holding may take most of them.
+    /// How long `enforce` and the report wait for another skewguard. `skewguard.service` has 50 seconds in all, and holding the node may
+    /// take most of them.
     pub(crate) const BOOT: Duration = Duration::from_secs(3);
 
-    /// How long a person waits: longer than `skewguard.service` may take.
+    /// How long `allow` waits: longer than `skewguard.service` may take.
     pub(crate) const PERSON: Duration = Duration::from_secs(55);
 
     /// Takes the lock. If another process holds it, waits for at most `patience`.
@@ -63,7 +64,7 @@ mod tests {
         std::thread::sleep(SHORT);
         drop(first);
         waiting.join().unwrap().unwrap();
-        // Nobody but root can take it, and so keep it.
+        // Only root can open the file, so nobody else can keep the lock.
         let mode = std::fs::metadata(dir.path().join("run/skewguard/lock")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }

@@ -15,7 +15,7 @@ mod contents;
 /// The target MachineConfig with an empty Ignition config. As long as it exists the first boot is not finished.
 pub const ENCAPSULATED_PATH: &str = "/etc/ignition-machine-config-encapsulated.json";
 
-/// The same file after the first boot.
+/// The same file, renamed after the first boot.
 pub(crate) const ENCAPSULATED_BAK_PATH: &str = "/etc/ignition-machine-config-encapsulated.json.bak";
 
 /// The whole MachineConfig as the Machine Config Server served it.

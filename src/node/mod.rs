@@ -22,7 +22,7 @@ pub(crate) use record::save_verdict;
 pub use record::{KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record};
 pub use root::{FileError, Problem, Root};
 
-/// The override for this boot. It wins over the kernel argument.
+/// The override for this boot. It wins over the kernel argument `skewguard=`.
 pub const OVERRIDE_PATH: &str = "/run/skewguard/override";
 
 /// Exists while this boot is refused and the node is held back.

@@ -24,10 +24,10 @@ pub struct Record {
     /// The file that named it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// That boot's `ostree=` kernel argument.
+    /// The `ostree=` kernel argument of the first run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ostree: Option<String>,
-    /// RHEL minor 0 in the version is RHEL's, because os-release had `ID=rhel`.
+    /// os-release had `ID=rhel`, so RHEL minor 0 in the version is taken literally and is not CentOS Stream.
     #[serde(default)]
     pub(crate) rhel: bool,
 }
@@ -86,10 +86,11 @@ impl Record {
 /// This boot's verdict, for the report, for scripts and people.
 pub const RUN_VERDICT_PATH: &str = "/run/skewguard/verdict.json";
 
-/// The last verdict, of whichever boot.
+/// The last verdict, of this boot or an earlier one.
 pub const KEPT_VERDICT_PATH: &str = "/var/lib/skewguard/verdict.json";
 
-/// Writes one of the verdict files, as a whole or not at all. Only a refusal is synced to disk: a node that goes on must not wait for that.
+/// Writes one of the verdict files, as a whole or not at all. Only a refusal is synced to disk: a node that goes on must not wait for the
+/// disk.
 ///
 /// # Errors
 /// It cannot be written; the old file is untouched.

@@ -1,7 +1,7 @@
 //! Confined file access: every file of a node is found and read through a [`Root`]. `write.rs` has the methods that change files.
 //!
-//! Symlinks are resolved as in a chroot: absolute ones start at the root, and `..` stops there. From Linux 5.6 on the kernel does that by
-//! itself (openat2(2)). Boot images go back to 4.18; there paths are walked here, one component at a time.
+//! Symlinks are resolved as in a chroot: absolute ones start at the root, and `..` stops there. From Linux 5.6 on the kernel does this
+//! (openat2(2)). Boot images go back to Linux 4.18; on those the path is walked here, one component at a time.
 
 use nix::dir::Dir;
 use nix::errno::Errno;
@@ -29,7 +29,7 @@ pub struct Root {
     has_openat2: bool,
 }
 
-/// What is wrong with a file. A file that does not exist is no problem, but `Ok(None)`.
+/// What is wrong with a file. A missing file is not a problem: it is `Ok(None)`.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// A directory, FIFO, socket or device.
@@ -38,7 +38,7 @@ pub enum Problem {
     /// A symlink whose target does not exist inside the root.
     #[error("is a symlink to nothing inside the root")]
     Dangling,
-    /// Larger than is read of this file.
+    /// Larger than the limit for this file.
     #[error("is {size} bytes long; at most {max} are read")]
     TooLarge { size: u64, max: u64 },
     #[error("{0}{remedy}", remedy = remedy(.0))]
@@ -90,7 +90,8 @@ impl Root {
         let opened = openat2(AT_FDCWD, path, OpenHow::new().flags(flags));
         let has_openat2 = opened.is_ok();
         let dir = opened.or_else(|_| openat(AT_FDCWD, path, flags, Mode::empty()))?;
-        // `/` is live without asking: if it were mistaken for another tree, the node would be held by files alone, unverified.
+        // `/` is always live. If it were mistaken for another tree, the node would be held by files alone, and nothing would verify the
+        // hold.
         let live = path == Path::new("/") || {
             let (root, slash) = (fstat(&dir)?, stat("/")?);
             (root.st_dev, root.st_ino) == (slash.st_dev, slash.st_ino)
@@ -106,7 +107,8 @@ impl Root {
     /// Reads a regular file of at most `max` bytes; `None` where there is none.
     ///
     /// # Errors
-    /// It is not a regular file, a dangling symlink or too large, or it cannot be read. A FIFO is an error, too, and never waited for.
+    /// It is not a regular file, is a dangling symlink, is too large, or cannot be read. A FIFO is an error at once: nothing waits for its
+    /// writer.
     pub fn read(&self, path: &str, max: u64) -> Result<Option<Vec<u8>>, FileError> {
         self.read_entry(path, max).map_err(|problem| FileError::new(path, problem))
     }
@@ -135,7 +137,7 @@ impl Root {
         text.map_err(|_| FileError::content(path, "is not UTF-8 text"))
     }
 
-    /// Whether the path exists, whatever its type. A dangling symlink does not.
+    /// Whether the path exists, whatever its type. A dangling symlink counts as missing.
     pub fn exists(&self, path: &str) -> Result<bool, FileError> {
         let found = self.find(path, OFlag::O_PATH).map_err(|error| FileError::new(path, error))?;
         Ok(found.is_some())
@@ -173,13 +175,13 @@ impl Root {
         names().map_err(|error: Errno| FileError::new(path, error))
     }
 
-    /// The directory that holds `path`, with symlinks followed, and the last name in `path`, as it is.
+    /// The directory that holds `path`, with symlinks followed, and the last name in `path`, unresolved.
     pub(super) fn parent<'a>(&self, path: &'a str) -> Result<(OwnedFd, &'a str), Errno> {
         let (parent, name) = split(path);
         Ok((self.directory(parent)?.ok_or(Errno::ENOENT)?, name))
     }
 
-    /// The directory at `path`, as a place to start from; `None` where it does not exist.
+    /// The directory at `path`, opened with `O_PATH`; `None` where it does not exist.
     pub(super) fn directory(&self, path: &str) -> Result<Option<OwnedFd>, Errno> {
         self.find(path, OFlag::O_PATH | OFlag::O_DIRECTORY)
     }
@@ -190,13 +192,13 @@ impl Root {
         if self.has_openat2 {
             let inside = ResolveFlag::RESOLVE_IN_ROOT | ResolveFlag::RESOLVE_NO_MAGICLINKS;
             let how = OpenHow::new().flags(flags | OFlag::O_CLOEXEC).resolve(inside);
-            // The walk does not mind a slash at the end.
+            // The walk ignores a trailing slash, so it is removed here too.
             let path = path.trim_end_matches('/');
             match openat2(&self.dir, if path.is_empty() { "." } else { path }, how) {
                 Ok(found) => return Ok(Some(found)),
                 Err(Errno::ENOENT) => return Ok(None),
-                // EAGAIN: something was renamed meanwhile. ELOOP: a link in /proc that only the kernel can follow. Whatever it is, the walk
-                // gets there or says why it cannot.
+                // EAGAIN: something was renamed during the lookup. ELOOP: a link in /proc that only the kernel can follow. Whatever the
+                // error, the walk succeeds or gives the reason.
                 Err(_) => {}
             }
         }
@@ -246,7 +248,7 @@ impl Root {
     }
 }
 
-/// Opens the end of a walk. What is there was no symlink, or is to be opened as one.
+/// Opens the last component of a walk. It is not a symlink, or `O_NOFOLLOW` asks for the symlink itself.
 fn enter(dir: &OwnedFd, name: &OsStr, flags: OFlag) -> Result<Option<OwnedFd>, Errno> {
     match openat(dir, name, flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC, Mode::empty()) {
         Ok(found) => Ok(Some(found)),
@@ -293,7 +295,7 @@ mod tests {
         [root, walking].map(|root| ask(&root))
     }
 
-    /// All that can be asked of a path.
+    /// The answers to every query that takes a path.
     fn everything(root: &Root, path: &str) -> String {
         let found = root.find(path, OFlag::O_PATH).map(|found| found.map(|fd| fstat(fd).map(|stat| stat.st_ino)));
         let parent = root.parent(path).map(|(dir, name)| (fstat(dir).map(|stat| stat.st_ino), name.to_owned()));
@@ -301,7 +303,7 @@ mod tests {
         format!("{:?} {found:?} {parent:?} {rest:?}", root.read(path, 64 << 10))
     }
 
-    /// Paths in [`tree`]: with `.` and `..`, to nothing, through what is no directory, through every link.
+    /// Paths in [`tree`]: with `.` and `..`, missing ones, through files that are no directories, through every link.
     fn paths() -> Vec<String> {
         let names = [
             "",
@@ -402,7 +404,7 @@ mod tests {
             }
         };
         compare();
-        // As somebody who may not do everything: only this thread, and only in the file system.
+        // Again as an unprivileged user: setfsuid(2) changes only this thread, and only its file access.
         for (path, mode) in [("", 0o755), ("closed", 0), ("secret", 0)] {
             fs::set_permissions(tree.path().join(path), fs::Permissions::from_mode(mode)).expect("set");
         }

@@ -1,8 +1,8 @@
 //! Changes the files of a node. Each file is written as a whole or not at all.
 //!
-//! A file is first written under a temporary name, and its writer holds a lock on it (flock(2)) that ends with the process. So a temporary
-//! file that is not locked has no writer any more, and is removed. The process number in its name would not show that: numbers are reused,
-//! and a container has its own.
+//! A file is first written under a temporary name, and its writer holds a lock on it (flock(2)) that ends with the process. So an unlocked
+//! temporary file has no writer any more, and is removed. The PID in its name would not show that: PIDs are reused, and a container has its
+//! own.
 
 use super::root::{FileError, Problem, Root, assert_regular, split};
 use nix::dir::Dir;
@@ -21,13 +21,13 @@ const ENTRIES_MAX: usize = 4096;
 /// Most names that are tried for a temporary file.
 const NAMES_MAX: u32 = 16;
 
-/// The mark in a temporary file's name: `.NAME.skewguard-PROCESS-N`.
+/// The mark in a temporary file's name: `.NAME.skewguard-PID-N`.
 const SUFFIX: &str = ".skewguard-";
 
 impl Root {
-    /// Writes a file as a whole: makes a temporary file in the same directory, for the SELinux label, sets its mode, syncs and renames it.
-    /// Directories on the way are made with mode 0755. A symlink at `path` is replaced, not followed. After a power cut the file is the old
-    /// or the new one: the directory is not synced. Sweeps the directory, see [`Root::sweep`].
+    /// Writes a file as a whole: creates a temporary file in the same directory (for the SELinux label), sets its mode, syncs it and
+    /// renames it. Missing directories are created with mode 0755. A symlink at `path` is replaced, not followed. The directory is not
+    /// synced, so after a power cut the file may be the old or the new one. Sweeps the directory, see [`Root::sweep`].
     ///
     /// # Errors
     /// It cannot be written; the old file is untouched, and no temporary file stays behind.
@@ -122,7 +122,7 @@ impl Root {
     }
 }
 
-/// Whether the thing to change existed. The kernel's ENOTDIR counts as absent: there is nothing below a file.
+/// Whether the file or directory existed. ENOTDIR counts as absent: there is nothing below a file.
 fn was_there(done: Result<(), Errno>) -> Result<bool, Problem> {
     match done {
         Ok(()) => Ok(true),
@@ -145,11 +145,11 @@ fn create(dir: &OwnedFd, name: &str) -> std::io::Result<(CString, File)> {
         let temporary = CString::new(format!(".{name}{SUFFIX}{}-{n}", std::process::id()))?;
         let file = match openat(dir, temporary.as_c_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR) {
             Ok(fd) => File::from(fd),
-            // A process of another PID namespace writes it.
+            // Another writer has it, such as a process with the same PID in another PID namespace.
             Err(Errno::EEXIST) => continue,
             Err(error) => return Err(error.into()),
         };
-        // On a file system without locks no file is ever swept.
+        // This may fail: on a file system without locks no file is ever swept.
         let _ = file.lock();
         // A sweep may have removed the file before it was locked.
         if is_at(&file, dir, &temporary) {
@@ -159,7 +159,7 @@ fn create(dir: &OwnedFd, name: &str) -> std::io::Result<(CString, File)> {
     Err(Errno::EEXIST.into())
 }
 
-/// Removes temporary files from `dir` that nobody writes any more. One that cannot be removed does no harm.
+/// Removes the temporary files in `dir` that nobody is writing any more. One that cannot be removed does no harm.
 fn sweep(dir: &OwnedFd) {
     let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC;
     let Ok(mut entries) = Dir::openat(dir, ".", flags | OFlag::O_DIRECTORY, Mode::empty()) else { return };
@@ -193,7 +193,7 @@ fn is_at(file: &File, dir: &OwnedFd, name: &CStr) -> bool {
     }
 }
 
-/// Faults in the changes that a test makes.
+/// Makes changes of files fail, for tests.
 #[cfg(test)]
 pub(crate) mod fault {
     use super::Problem;
@@ -203,11 +203,11 @@ pub(crate) mod fault {
     /// The fault to come.
     #[derive(Debug, Clone, Copy)]
     pub(crate) struct Fault {
-        /// How many changes work before.
+        /// How many changes succeed first.
         pub(crate) left: usize,
-        /// The change happens, and is said to have failed.
+        /// The change is made, but reported as failed.
         pub(crate) done: bool,
-        /// Only that one fails, as without space; else everything after it does too, as after a kill.
+        /// Only this change fails, as on a full disk. Otherwise all later ones fail too, as after a kill.
         pub(crate) once: bool,
     }
 
@@ -216,7 +216,7 @@ pub(crate) mod fault {
         static MET: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// Runs `work` under a fault; what it gives, and whether it met the fault.
+    /// Runs `work` with a fault set. Returns its result, and whether the fault was met.
     pub(crate) fn during<T>(fault: Fault, work: impl FnOnce() -> T) -> (T, bool) {
         NEXT.set(Some(fault));
         MET.set(false);
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn only_temporary_files_are_known() {
         let known = |file: &str| is_temporary(&CString::new(file).expect("a name"));
-        // The second is of agents without a counter.
+        // The second name is from older agents, which had no counter.
         for ours in [".issue.skewguard-17-0", ".issue.skewguard-17", ".skewguard.skewguard-1-2"] {
             assert!(known(ours), "{ours}");
         }
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    /// Whatever process number is in its name: one that was used again, that of this process, or one that is not of this PID namespace.
+    /// The PID in the name does not matter: it may be reused, this process's own, or unknown in this PID namespace.
     #[test]
     fn what_nobody_writes_is_swept_and_what_somebody_writes_is_not() {
         type Change = fn(&Root);
@@ -286,7 +286,7 @@ mod tests {
             for name in [&own, ".issue.skewguard-1", unused, "issue.skewguard-saved", ".issue.skewguard-1-7"] {
                 fs::write(dir.path().join(name), "half").expect("written");
             }
-            // What another process writes at this moment, as this one sees it.
+            // The lock makes this a file that another process is writing.
             let writing = File::open(dir.path().join(".issue.skewguard-1-7")).expect("opened");
             writing.lock().expect("locked");
 
@@ -300,7 +300,7 @@ mod tests {
         }
     }
 
-    /// Two PID namespaces count alike.
+    /// Processes in two PID namespaces can have the same PID.
     #[test]
     fn a_name_that_is_taken_is_left_to_whoever_has_it() {
         let dir = tempfile::tempdir().expect("temporary directory");

@@ -82,7 +82,7 @@ pub enum Answer {
         /// It was there already: an earlier try had arrived.
         already: bool,
     },
-    /// It is not.
+    /// It is not in the cluster.
     Failed {
         /// When to try again.
         retry: Retry,
@@ -93,7 +93,7 @@ pub enum Answer {
     },
 }
 
-/// What is read of a body: of a `metav1.Status`, or of the object that was made.
+/// The part of a body that is read: of a `metav1.Status`, or of the object that was created or changed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Body {
@@ -123,7 +123,7 @@ impl Answer {
         let Response { status, retry_after, body: bytes } = response;
         let body: Body = serde_json::from_slice(&bytes).unwrap_or_default();
         match status {
-            // An API server returns the object that it has made or changed. Without one, the 2xx came from something else, which kept
+            // An API server returns the object that it has made or changed. A 2xx without one came from something else, which stored
             // nothing.
             200..300 if !body.metadata.name.is_empty() => {
                 Self::Delivered { uid: body.metadata.uid.map(|uid| clean(&uid, UID_MAX)), already: false }
@@ -167,7 +167,7 @@ impl Answer {
                 let why = format!("403: this identity may not {verb} {resource}: {grant} ({message})");
                 (Retry::SlowlyIfRepeated, why, Some(brief.to_owned()))
             }
-            // By a quota, by an admission webhook, or because the namespace is being deleted.
+            // Forbidden by a quota, by an admission webhook, or because the namespace is being deleted.
             (403, true) => {
                 let brief = "403, forbidden (journalctl -u skewguard-report)".to_owned();
                 (Retry::SlowlyIfRepeated, format!("403: the cluster forbids it ({message})"), Some(brief))

@@ -55,7 +55,7 @@ impl Carrier for Network<'_> {
             let answer = Transport::new(choice, &kubeconfig, limits, CURL.into())?.send(&request).await;
             let Some(public) = kubeconfig.by_public_name().filter(|_| is_unresolved(&answer)) else { return answer };
             let other = Transport::new(choice, &public, limits, CURL.into())?.send(&request).await;
-            // The error to show is about the name in the kubeconfig.
+            // If neither name resolves, the error is about the one in the kubeconfig.
             if is_unresolved(&other) { answer } else { other }
         }
     }

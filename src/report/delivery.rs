@@ -158,8 +158,8 @@ impl Delivery {
         self.tracks().iter().any(|track| track.standing == Standing::InFlight)
     }
 
-    /// Handles an answer. `chance` is a random number in 0.0..1.0. `repeat`: the node is still refused, so that another Event is due in
-    /// two hours. Returns whether a person has to mend the failure.
+    /// Handles an answer. `chance` is a random number in 0.0..1.0. `repeat`: the node is still held, so another Event is due in two hours.
+    /// Returns whether a person has to mend the failure.
     pub fn answered(&mut self, channel: Channel, now: Duration, answer: &Answer, chance: f64, repeat: bool) -> bool {
         if channel == Channel::Report && std::mem::take(&mut self.event_waits) && matches!(self.event.standing, Standing::Due(_)) {
             // Whatever the answer about the report was, the Event need not wait any longer.

@@ -10,13 +10,13 @@ use crate::verdict::{Action, Outcome, Verdict};
 use serde::Serialize;
 use std::time::SystemTime;
 
-/// Who reports. The admission policy in `dist/manifests` lets the bootstrap identity write no Events of other controllers.
+/// The reporting controller. The admission policy in `dist/manifests` lets the bootstrap identity write Events of this controller only.
 pub(crate) const REPORTING_CONTROLLER: &str = "skewguard.dev/agent";
 
 /// Longest note (Kubernetes, `events.k8s.io/v1` Event: "Maximal length of the note is 1kB").
 pub(crate) const NOTE_MAX: usize = 1024;
 
-/// Longest `reportingInstance`, `action` and `reason` (Kubernetes, ditto).
+/// Longest `reportingInstance`, `action` and `reason` (Kubernetes, `events.k8s.io/v1` Event).
 const NAME_MAX: usize = 128;
 
 /// An `events.k8s.io/v1` Event.
@@ -43,7 +43,7 @@ pub struct Regarding {
     api_version: &'static str,
     kind: &'static str,
     name: String,
-    /// Set even where this is the Namespace: an Event without it is only accepted in `default` and `kube-system`.
+    /// Set even if `kind` is Namespace: without it an Event is only accepted in `default` and `kube-system`.
     namespace: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     uid: Option<String>,
@@ -69,7 +69,7 @@ pub enum About<'a> {
     Verdict(&'a Verdict),
     /// A run of `skewguard.service` that ended without one.
     NoVerdict {
-        /// The node is held nevertheless: the run ended after that.
+        /// The node is held nevertheless: the run ended after the hold.
         held: bool,
     },
 }
@@ -134,7 +134,7 @@ pub(super) fn no_verdict(held: bool) -> &'static str {
     }
 }
 
-/// The host name and the first address: one of them finds the Machine.
+/// The host name and the first address; either may identify the Machine.
 fn who(identity: &Identity, host: &str) -> String {
     match identity.addresses.first() {
         Some(address) => format!("{} ({})", clean(host, NAME_MAX), clean(address, NAME_MAX)),

@@ -26,7 +26,7 @@ pub(super) struct Matter<'a> {
     pub(super) inventory: Option<Verdict>,
     /// The Event is about a run without a verdict.
     pub(super) no_verdict: bool,
-    /// The report's name, with which the Event's begins.
+    /// The report's name; the Event's name begins with it.
     pub(super) name: String,
     /// The Node's name, once the node has joined.
     pub(super) node_name: Option<String>,
@@ -61,13 +61,13 @@ impl<'a> Matter<'a> {
         self.reported.is_some()
     }
 
-    /// Makes a run without a verdict the thing to tell.
+    /// Turns the Event into one about a run without a verdict.
     pub(super) fn adopt_no_verdict(&mut self) {
         self.no_verdict = true;
         self.name = self.name_of(None);
     }
 
-    /// The verdict to tell, by how the node stands now.
+    /// The verdict to tell, corrected if the node is no longer held.
     pub(super) fn verdict(&self) -> Option<Verdict> {
         self.reported.as_ref().map(|observed| situation::as_it_is_now(self.root, &observed.verdict))
     }
@@ -79,7 +79,7 @@ impl<'a> Matter<'a> {
         self.rename();
     }
 
-    /// Names the report after the host name and the verdict of now.
+    /// Names the report after the current host name and verdict.
     pub(super) fn rename(&mut self) {
         self.name = self.name_of(self.verdict().as_ref());
     }

@@ -1,8 +1,8 @@
 //! The `BootImageReport` that a node which never joined leaves in the cluster (pure).
 //!
-//! Its shape is that of the CustomResourceDefinition in `dist/manifests/base/crd.yaml`. Each bound here is a bound there, and the whole
-//! stays below what the admission policy takes. `scope`, `impact` and `remediation` are named and worded as in OpenShift's update insights
-//! (enhancements, `update/update-status-api.md`).
+//! Its shape is that of the CustomResourceDefinition in `dist/manifests/base/crd.yaml`. Each bound here is also a bound there, and the
+//! whole object stays below the limit of the admission policy. `scope`, `impact` and `remediation` are named and worded as in OpenShift's
+//! update insights (enhancements, `update/update-status-api.md`).
 
 use super::names::{clean, report_name};
 use crate::API_VERSION;
@@ -20,7 +20,7 @@ pub(crate) const NAMESPACE: &str = "skewguard";
 /// Longest sentence, in bytes.
 pub(super) const TEXT_MAX: usize = 1024;
 
-/// Most entries of a list; of the held units twice as many.
+/// Most entries of a list; for the held units twice as many.
 const LIST_MAX: usize = 16;
 
 /// Longest list of findings, in bytes of JSON.
@@ -32,7 +32,7 @@ const LIST_BYTES_MAX: usize = 2048;
 /// What a report is made from. All text is printable and bounded already.
 #[derive(Debug, Clone, Copy)]
 pub struct ReportInput<'a> {
-    /// The verdict that `enforce` left, by [`super::situation::verdict`].
+    /// The verdict that `enforce` left, read with [`super::situation::verdict`].
     pub verdict: &'a Verdict,
     /// Who this node is.
     pub identity: &'a Identity,
@@ -118,8 +118,8 @@ struct Remediation<'a> {
     reference: Option<&'a str>,
 }
 
-/// Further facts. The API server drops fields that its CRD does not have; one that older CRDs must keep goes into their `details.more`, as
-/// name and value.
+/// Further facts. The API server drops fields that its CRD does not have; a new one that older CRDs must keep goes into their
+/// `details.more`, as name and value.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Details<'a> {
@@ -159,7 +159,7 @@ impl<'a> BootImageReport<'a> {
             boot_image: verdict.boot_image.as_ref(),
             judged: verdict.judged,
             target: &verdict.target,
-            // The help is part of the remediation.
+            // The policy's help is in the remediation.
             policy: policy.map(|policy| PolicyStatus { help_text: None, help_url: None, ..policy.clone() }),
             r#override: verdict.r#override,
             findings: list(&verdict.findings, LIST_MAX, FINDINGS_BYTES_MAX),

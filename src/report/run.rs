@@ -22,7 +22,7 @@ use tokio::time::Instant;
 /// How often to look whether the node has joined, and whether a refused one is still held.
 const POLL: Duration = Duration::from_secs(30);
 
-/// How long to wait for a node to join that is not held.
+/// How long to wait for a node that is not held to join.
 const JOIN_PATIENCE: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// First requests are spread at random over this time: thousands of nodes may have been switched on at once.
@@ -50,7 +50,7 @@ pub struct Outside<'a, C, W> {
     pub once: bool,
 }
 
-/// How it ended.
+/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// Everything is told, or skipped until the next boot.
@@ -74,7 +74,7 @@ struct Run<'a, C, W> {
     delivered: Deliveries,
     matter: Matter<'a>,
     news: News,
-    /// Why a node that has joined has no name yet; said once.
+    /// Why the name of a joined node is not known yet; said once.
     nameless: Option<String>,
 }
 
@@ -287,7 +287,7 @@ impl<'a, C: Carrier, W: Watcher> Run<'a, C, W> {
                     _ => String::new(),
                 };
                 self.warn(&format!("{} not delivered: {why}{next}", channel.as_str()));
-                // Only the latest answer counts. If the server is away now, whether a Role still is missing is unknown.
+                // Only the latest answer counts. If the server cannot be reached now, it is unknown whether a Role is still missing.
                 if channel != Channel::Node {
                     let only_try = self.outside.once && *retry == Retry::SlowlyIfRepeated;
                     self.news.obstacle = (mended_by_a_person || only_try).then(|| brief.clone());

@@ -51,10 +51,10 @@ pub fn read(root: &Root) -> Situation {
     }
 }
 
-/// What `check` would say now; it labels a Node that has no verdict.
+/// What `check` would say now, for the label of a Node that has no verdict.
 pub fn decide_now(root: &Root) -> Option<Verdict> {
     let decided = decide(&facts(root, Options::default()).ok()?);
-    // Bounded like one that was read.
+    // Bounded like a verdict that was read from a file.
     verdict(&serde_json::to_vec(&decided).ok()?).ok()
 }
 
@@ -97,7 +97,7 @@ fn load(root: &Root, path: &str) -> Result<Option<Observed>, FileError> {
 pub fn verdict(json: &[u8]) -> Result<Verdict, serde_json::Error> {
     let mut json: Value = serde_json::from_slice(json)?;
     bound(&mut json, WORD_MAX);
-    // Not `from_value`, which would link a second reader of every type.
+    // Not `from_value`: that would add a second deserialiser of every type to the binary.
     serde_json::from_slice(&serde_json::to_vec(&json)?)
 }
 
@@ -116,10 +116,11 @@ fn bound(value: &mut Value, max: usize) {
 }
 
 /// Whether this boot is or began as a first boot, so that `skewguard.service` had to run: the encapsulated config exists, or was renamed
-/// since the kernel started. (Where it was removed instead, nothing shows that.)
+/// since the kernel started. (If it was removed instead, nothing shows that this was a first boot.)
 ///
-/// An OS update copies /etc, with the renamed config, moments before its reboot. If the clock is behind after that, the copy seems to be
-/// made since. So a node with an earlier verdict, or with a kubelet that joined before the copy was made, counts as past its first boot.
+/// An OS update copies /etc, with the renamed config, moments before its reboot. If the clock is behind after the reboot, the copy seems to
+/// be newer than the boot. So a node with an earlier verdict, or with a kubelet that joined before the copy was made, counts as past its
+/// first boot.
 fn was_first_boot(root: &Root) -> bool {
     if root.exists(ENCAPSULATED_PATH).unwrap_or(false) {
         return true;

@@ -34,7 +34,7 @@ pub struct Deliveries {
     /// The last patch of the Node, by [`super::inventory::NodePatch::digest`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_patch: Option<String>,
-    /// The id of the last boot whose run without a verdict the cluster was told about.
+    /// The id of the last boot without a verdict that the cluster was told about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_verdict_boot: Option<String>,
 }
@@ -64,7 +64,8 @@ impl Default for Deliveries {
 }
 
 impl Deliveries {
-    /// Reads the state; an empty one if there is none. After an error the caller goes on with an empty one, which at worst leads to a 409.
+    /// Reads the state; an empty one if there is none. After an error the caller goes on with an empty one: things are sent again, and the
+    /// server answers 409 to a name that it has.
     pub fn load(root: &Root) -> Result<Self, FileError> {
         let Some(text) = root.read_text(STATE_PATH, STATE_MAX)? else { return Ok(Self::default()) };
         let mut state: Self = serde_json::from_str(&text).map_err(|error| FileError::content(STATE_PATH, error))?;
@@ -90,7 +91,7 @@ impl Deliveries {
         self.reports.push(DeliveredReport { name: name.to_owned(), uid: uid.map(|uid| clean(uid, 64)) });
     }
 
-    /// The report with the verdict of this name that the cluster has, perhaps under another host name.
+    /// The report that the cluster has for the same verdict as `name`, perhaps under another host name.
     pub fn known_report(&self, name: &str) -> Option<&DeliveredReport> {
         self.reports.iter().find(|report| hash_of(&report.name) == hash_of(name))
     }
@@ -106,8 +107,8 @@ impl Deliveries {
     }
 }
 
-/// The installation's random id, made at the first call and kept. Where it cannot be kept (`/var` is read-only or full) it is a hash of
-/// machine-id(5), so that it still is the same on the next boot; and the error is returned with it.
+/// The installation's random id, made at the first call and kept. If it cannot be kept (`/var` is read-only or full), it is a hash of
+/// machine-id(5), which is the same on the next boot, and the error is returned with it.
 pub fn installation(root: &Root, machine_id: Option<&str>) -> (String, Option<FileError>) {
     match kept_installation(root) {
         Ok(id) => (id, None),

@@ -5,7 +5,7 @@ use super::state::Deliveries;
 pub use crate::verdict::ClusterKnows;
 use crate::verdict::Verdict;
 
-/// Who is told how it goes. A trait, so that tests can listen.
+/// Receives what a run tells the journal and the console. A trait, so that tests can listen.
 pub trait Watcher {
     /// Takes a line for the journal.
     fn line(&mut self, level: Level, line: &str);
@@ -26,7 +26,7 @@ pub enum Level {
     Error,
 }
 
-/// What the console is to know, and what it was told.
+/// What the console should be told, and what it was told last.
 pub(super) struct News {
     /// Why the cluster cannot be told until a person mends something.
     pub(super) obstacle: Option<String>,

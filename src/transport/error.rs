@@ -39,7 +39,7 @@ pub enum Failure {
     /// The connection broke, or was closed without an answer.
     #[error("the connection was closed before there was an answer: {0}")]
     Reset(String),
-    /// Name, TCP and TLS took too long.
+    /// Name resolution, TCP and TLS took too long.
     #[error("no answer in time: no connection was made")]
     ConnectTimeout,
     /// The answer took too long.
@@ -95,7 +95,7 @@ impl Failure {
         Self::CertificateTime(format!("{what}{bound}; this node's clock says {now}: {remedy}"))
     }
 
-    /// The failure of a connection behind an error of the kernel; `None` if it is another kind of error.
+    /// The connection failure behind a kernel error; `None` for any other kind of error.
     pub(super) fn of_io(error: &std::io::Error) -> Option<Self> {
         let said = || printable(&error.to_string());
         Some(match error.kind() {

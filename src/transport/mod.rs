@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where every RHCOS has curl.
+/// curl's path in every RHCOS.
 pub const CURL: &str = "/usr/bin/curl";
 
 /// The HTTP header `User-Agent`.
@@ -49,8 +49,8 @@ impl Request {
         if self.method == "PATCH" { "application/merge-patch+json" } else { "application/json" }
     }
 
-    /// The types that the answer may have. Of a patched object and of a list of Nodes only the metadata is asked for, which servers can do
-    /// from Kubernetes 1.15 on: a whole Node has hundreds of kilobytes.
+    /// The types that the answer may have. For a patched object and for a list of Nodes only the metadata is requested (Kubernetes 1.15 and
+    /// later): a whole Node has hundreds of kilobytes.
     fn accept(&self) -> &'static str {
         match self.method {
             "PATCH" => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
@@ -68,7 +68,7 @@ impl Request {
 pub struct Response {
     /// HTTP status.
     pub status: u16,
-    /// `Retry-After`, if it is a number of seconds. (A date would need a clock that is right.)
+    /// `Retry-After`, if it is a number of seconds. (A date would need a correct clock.)
     pub retry_after: Option<Duration>,
     /// The body, at most [`Limits::body`] bytes.
     pub body: Vec<u8>,

@@ -1,7 +1,7 @@
 //! The Node's name, from the kubelet's client certificate (pure).
 //!
-//! An X.509 parser would take more space than the rest of the report, for one name out of a certificate that the cluster itself issued and
-//! that its API server checks anyway. So only the way to the subject is parsed here (DER; RFC 5280, section 4.1).
+//! An X.509 parser would take more space than the rest of the report. Only one name is needed, from a certificate that the cluster itself
+//! issued and its API server checks anyway. So the certificate is parsed only as far as its subject (DER; RFC 5280, section 4.1).
 
 use super::server::is_dns_name;
 use rustls_pki_types::CertificateDer;

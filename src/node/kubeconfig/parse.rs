@@ -20,7 +20,7 @@ pub fn parse(path: &str, text: &str, allow: Allow, read: Read<'_>) -> Result<Kub
     of_tree(path, &yaml::read(text)?, allow, read)
 }
 
-/// [`parse`] for what was read of the text already.
+/// [`parse`] for a text that is already a tree.
 pub(crate) fn of_tree(path: &str, tree: &Tree, allow: Allow, read: Read<'_>) -> Result<Kubeconfig, String> {
     let top = Section::of("", &tree.0)?;
     if top.text("kind")?.is_some_and(|kind| kind != "Config") {
@@ -63,7 +63,8 @@ pub(crate) fn of_tree(path: &str, tree: &Tree, allow: Allow, read: Read<'_>) -> 
     }
     let token = user.token(read)?;
     let client = match (user.material("client-certificate", read)?, user.material("client-key", read)?) {
-        // The kubelet keeps certificate and key in one file, and names it in both fields.
+        // The kubelet keeps certificate and key in one file, and names it in both fields. Without `client-key` the key is taken from the
+        // certificate's PEM.
         (Some(certificate), key) => {
             Some(Client { key: key.as_ref().unwrap_or(&certificate).key()?, certificate: certificate.certificate()? })
         }
@@ -111,7 +112,7 @@ impl Material {
     }
 }
 
-/// A name as errors show it. In a damaged file a name may extend over the lines that follow it, with a token in them.
+/// A name as errors show it. In a damaged file a name may run on into the following lines, which may hold a token.
 fn shown(name: &str) -> &str {
     let fits = name.len() <= 48 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:/@".contains(&b));
     if fits { name } else { "..." }
@@ -202,7 +203,7 @@ impl<'a> Section<'a> {
         };
         let Some(Material { at, content }) = material else { return Ok(None) };
         let token = content.expose().trim_ascii();
-        // Only what may stand in an HTTP header: a line break would begin another header.
+        // Only what an HTTP header may contain: a line break would begin another header.
         if token.is_empty() || !token.iter().all(u8::is_ascii_graphic) {
             return Err(format!("{at}: is empty, or has characters that no bearer token has"));
         }

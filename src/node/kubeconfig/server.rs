@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// An API server's address. It displays as written, without a slash at the end.
+/// An API server's address. It displays as written, without a trailing slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// A DNS name, or an IP address without brackets.

@@ -17,7 +17,7 @@ pub(crate) struct Limits {
     /// Most punctuation characters, not counting those of base64, names and URLs. They bound the number of tokens before the parser runs: it
     /// keeps every token of a flow sequence in memory, some 200 bytes each, until it knows that the sequence is not a key.
     pub(crate) marks: usize,
-    /// The error where there is more.
+    /// The error if a limit is exceeded.
     pub(crate) excess: &'static str,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn read(text: &str) -> Result<Tree, String> {
 /// As [`read`].
 pub(crate) fn read_yaml(text: &str, limits: &Limits) -> Result<Tree, String> {
     limits.hold(text)?;
-    // The sequences and mappings that are not complete yet, and of a mapping the key whose value is to come.
+    // The sequences and mappings that are not complete yet; for a mapping, also the key whose value comes next.
     let mut open: Vec<(Value, Option<String>)> = Vec::new();
     let mut root = None;
     let mut documents = 0;
@@ -122,8 +122,8 @@ pub(crate) fn read_yaml(text: &str, limits: &Limits) -> Result<Tree, String> {
     Ok(Tree(root.unwrap_or(Value::Null)))
 }
 
-/// A scalar by YAML's core schema. The audit reads how many machines a set has; no field of a kubeconfig, all that the embed build reads, may be a
-/// number.
+/// A scalar by YAML's core schema. The audit needs numbers, for how many machines a set has. The embed build reads only kubeconfigs, where
+/// no field may be a number, so there each number becomes 0.
 fn scalar(text: &str, style: ScalarStyle, is_str: bool) -> Value {
     if style != ScalarStyle::Plain || is_str {
         return Value::String(text.to_owned());

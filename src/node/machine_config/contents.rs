@@ -41,7 +41,7 @@ impl Contents<'_> {
     /// The policy's bytes. Without a source the file is empty, as for Ignition.
     ///
     /// # Errors
-    /// What is wrong with them, as a sentence about the config: "carries the policy in ...".
+    /// What is wrong, as a clause about the config: "carries the policy in ...".
     pub(super) fn policy(&self) -> Result<Vec<u8>, String> {
         let too_large = || format!("carries a policy of more than {MAX_BYTES} bytes");
         let raw = given(self.source.as_ref()).map_or(Ok(Vec::new()), decode)?;
@@ -67,7 +67,7 @@ fn undecodable(why: &str) -> String {
     format!("carries the policy in a data URL that does not decode: {why}")
 }
 
-/// Decodes `data:[mediatype][;base64],DATA` (RFC 2397). A file that was fetched by `http:`, `s3:` and the like is not in the config.
+/// Decodes `data:[mediatype][;base64],DATA` (RFC 2397). The content of an `http:`, `s3:` or similar source is not in the config.
 fn decode(url: &str) -> Result<Vec<u8>, String> {
     let (scheme, rest) = url.split_once(':').unwrap_or_default();
     if !scheme.eq_ignore_ascii_case("data") {

@@ -18,7 +18,7 @@ pub(super) const MARK: &str = "\nskewguard:";
 
 /// The configuration. It holds the token, so dropping it wipes the memory.
 pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, files: &Files<impl Display>) -> Zeroizing<String> {
-    // Large enough never to be moved, because the old place would not be wiped.
+    // Large enough never to be reallocated: the old memory would not be wiped.
     let token = kubeconfig.token.as_ref().map_or(0, |token| token.expose().len());
     let mut text = Zeroizing::new(String::with_capacity(8192 + 2 * token));
     for flag in ["silent", "show-error", "include", "globoff", "path-as-is", "http1.1", "tlsv1.2"] {

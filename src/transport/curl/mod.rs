@@ -108,8 +108,8 @@ impl Curl {
 struct Running(Child);
 
 impl Running {
-    /// Waits for its end. Returns its exit status, `None` for a signal, and what it printed: an answer with a body of at most `max_body`
-    /// bytes.
+    /// Waits for curl to end. Returns its exit status, `None` for a signal, and what it printed: an answer with a body of at most
+    /// `max_body` bytes.
     async fn end(&mut self, max_body: usize) -> Result<(Option<i32>, Vec<u8>), Failure> {
         let max = MAX_HEADERS + max_body + MAX_WRITTEN;
         let (mut stdout, mut chunk) = (Vec::new(), vec![0; 16 * 1024]);
@@ -139,7 +139,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Neither does anything to a child that was waited for.
+        // Neither call does anything to a child that was waited for.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -149,8 +149,8 @@ fn local(error: std::io::Error) -> Failure {
     Failure::Local(format!("curl: {error}"))
 }
 
-/// A file in memory. It is curl's stdin or stderr, or curl opens it as /proc/self/fd/N. For that it is not close-on-exec, so `agetty
-/// --reload`, the only other program that the report runs, may inherit it, too; that runs as root and ends at once.
+/// A file in memory. It is curl's stdin or stderr, or curl opens it as /proc/self/fd/N. For this it is not close-on-exec, so `agetty
+/// --reload`, the only other program that the report runs, may inherit it too. That runs as root and ends at once.
 struct MemoryFile(File);
 
 impl MemoryFile {
@@ -171,7 +171,7 @@ impl MemoryFile {
     }
 }
 
-/// Displays as its path in curl.
+/// Displays as the path under which curl opens it.
 impl fmt::Display for MemoryFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/proc/self/fd/{}", self.0.as_raw_fd())

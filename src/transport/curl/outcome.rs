@@ -25,7 +25,7 @@ struct Written {
     status: u16,
     /// OpenSSL's `X509_V_ERR_…` (openssl/x509_vfy.h); 0 if it accepts the chain.
     verify: u32,
-    /// The TLS handshake was finished, because its time is not 0.000000.
+    /// The TLS handshake was finished: its time is not 0.000000.
     connected: bool,
 }
 
@@ -80,8 +80,8 @@ fn response(mut answer: &[u8], status: u16, max_body: usize) -> Result<Response,
     }
 }
 
-/// The failure behind an exit code of curl(1). Where that says too little the message is searched, but only for words of OpenSSL and the
-/// kernel.
+/// The failure behind an exit code of curl(1). Where the code says too little, the message is searched, but only for words of OpenSSL and
+/// the kernel, and for curl's "subject name".
 fn failure(code: i32, written: &Written, run: &Run<'_>) -> Failure {
     let message = message(run.stderr);
     let says = |words: &[&str]| words.iter().any(|w| message.to_ascii_lowercase().contains(w));
@@ -95,7 +95,7 @@ fn failure(code: i32, written: &Written, run: &Run<'_>) -> Failure {
         // curl 7.61 has 51 for a wrong name.
         51 | 60 => match written.verify {
             9 | 10 => Failure::certificate_time(written.verify == 9, None),
-            // Newer curls start with 1. The name is compared once the chain is accepted.
+            // Newer curls preset the result to 1. The name is compared only once the chain is accepted.
             0 | 1 if says(&["subject name", "hostname mismatch"]) => Failure::WrongName(printable(run.host)),
             // Issuer not found, self-signed, signature wrong, chain incomplete.
             2 | 7 | 18..=21 => Failure::UnknownCa(detail()),

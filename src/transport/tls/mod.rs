@@ -91,7 +91,7 @@ impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let host = self.host.clone().unwrap_or_else(|| name.as_str().to_owned());
         Box::pin(async move {
-            // reqwest replaces port 0 by the URL's.
+            // reqwest replaces port 0 with the URL's.
             let found = tokio::net::lookup_host((host.as_str(), 0)).await.map(Iterator::collect::<Vec<_>>);
             Ok(Box::new(found.map_err(|error| Unresolved { host, error })?.into_iter()) as Addrs)
         })

@@ -67,7 +67,7 @@ impl SecureRandom for Ring {
 
 impl KeyProvider for Ring {
     fn load_private_key(&self, key: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
-        // Wiped afterwards, as rustls does it.
+        // Wiped afterwards, as in rustls.
         let key = zeroize::Zeroizing::new(key);
         match sign::RsaSigningKey::new(&key) {
             Ok(key) => Ok(Arc::new(key)),
