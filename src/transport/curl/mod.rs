@@ -64,6 +64,8 @@ impl Curl {
         let host = self.kubeconfig.tls_server_name.as_deref().unwrap_or(&self.kubeconfig.server.host);
         let run = Run { exit, stdout: &stdout, stderr: &stderr, host, max_body: self.limits.body };
         match outcome::read(&run) {
+            // What does not resolve is the name to connect to, not that of the certificate.
+            Err(Failure::Resolve(_, said)) => Err(Failure::Resolve(self.kubeconfig.server.host.clone(), said)),
             Err(Failure::Unreachable(said)) => Err(self.why_unreachable().await.unwrap_or(Failure::Unreachable(said))),
             other => other,
         }
