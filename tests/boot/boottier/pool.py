@@ -14,7 +14,7 @@ from .progress import say
 from .scenario import MORE
 
 # Tier, whether a scenario of it needs the machine alone, how many are played at a time: a container mostly waits, an emulated machine computes.
-STAGES = (("fast", False, 4), (MORE, False, 4), ("full", False, 2), ("full", True, 1))
+STAGES = (("fast", False, 6), (MORE, False, 4), ("full", False, 2), ("full", True, 1))
 
 
 def play_all(chosen, keep=False):
