@@ -29,7 +29,7 @@ const GRACE: Duration = Duration::from_secs(3);
 /// Reads the outcome of a run of curl, for `crate::fuzzing`.
 #[cfg(any(fuzzing, test))]
 pub(crate) fn read_curl(exit: i32, stdout: &[u8], stderr: &str, max_body: usize) -> Result<Response, Failure> {
-    outcome::read(&Run { exit: Some(exit), stdout, stderr, host: "api-int.c1.example.com", max_body })
+    outcome::read(&Run { exit: Some(exit), stdout, stderr, host: "api.c1.example.com", name: "api-int.c1.example.com", max_body })
 }
 
 /// One curl process per request.
@@ -61,11 +61,10 @@ impl Curl {
         let (exit, stdout) =
             timeout(self.limits.total + GRACE, running.end(self.limits.body)).await.unwrap_or(Err(Failure::AnswerTimeout))?;
         let stderr = self.without_token(&stderr.start(MAX_STDERR)?);
-        let host = self.kubeconfig.tls_server_name.as_deref().unwrap_or(&self.kubeconfig.server.host);
-        let run = Run { exit, stdout: &stdout, stderr: &stderr, host, max_body: self.limits.body };
+        let host = &self.kubeconfig.server.host;
+        let name = self.kubeconfig.tls_server_name.as_ref().unwrap_or(host);
+        let run = Run { exit, stdout: &stdout, stderr: &stderr, host, name, max_body: self.limits.body };
         match outcome::read(&run) {
-            // What does not resolve is the name to connect to, not that of the certificate.
-            Err(Failure::Resolve(_, said)) => Err(Failure::Resolve(self.kubeconfig.server.host.clone(), said)),
             Err(Failure::Unreachable(said)) => Err(self.why_unreachable().await.unwrap_or(Failure::Unreachable(said))),
             other => other,
         }

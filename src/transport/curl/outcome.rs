@@ -14,8 +14,10 @@ pub(super) struct Run<'a> {
     pub(super) exit: Option<i32>,
     pub(super) stdout: &'a [u8],
     pub(super) stderr: &'a str,
-    /// The name that the certificate must have.
+    /// The name or address that curl connects to.
     pub(super) host: &'a str,
+    /// The name that the certificate must have.
+    pub(super) name: &'a str,
     /// Most bytes of the body.
     pub(super) max_body: usize,
 }
@@ -96,7 +98,7 @@ fn failure(code: i32, written: &Written, run: &Run<'_>) -> Failure {
         51 | 60 => match written.verify {
             9 | 10 => Failure::certificate_time(written.verify == 9, None),
             // Newer curls preset the result to 1. The name is compared only once the chain is accepted.
-            0 | 1 if says(&["subject name", "hostname mismatch"]) => Failure::WrongName(printable(run.host)),
+            0 | 1 if says(&["subject name", "hostname mismatch"]) => Failure::WrongName(printable(run.name)),
             // Issuer not found, self-signed, signature wrong, chain incomplete.
             2 | 7 | 18..=21 => Failure::UnknownCa(detail()),
             _ => Failure::Tls(detail()),
@@ -135,7 +137,7 @@ mod tests {
     use super::*;
 
     fn run<'a>(exit: i32, stdout: &'a str, stderr: &'a str) -> Run<'a> {
-        Run { exit: Some(exit), stdout: stdout.as_bytes(), stderr, host: "api", max_body: 20 }
+        Run { exit: Some(exit), stdout: stdout.as_bytes(), stderr, host: "api", name: "api-int", max_body: 20 }
     }
 
     #[test]
@@ -190,13 +192,13 @@ mod tests {
                 51,
                 verify(0),
                 "curl: (51) SSL: no alternative certificate subject name matches target host name 'api'",
-                Failure::WrongName("api".into()),
+                Failure::WrongName("api-int".into()),
             ),
             (
                 60,
                 verify(0),
                 "curl: (60) SSL: no alternative certificate subject name matches target host name 'api'",
-                Failure::WrongName("api".into()),
+                Failure::WrongName("api-int".into()),
             ),
             (60, verify(20), unknown, Failure::UnknownCa("SSL certificate problem: unable to get local issuer certificate".into())),
             (
