@@ -1,9 +1,11 @@
 //! What `docs/policy.md` says is so: its examples are clean, and its tables are what the code does.
 
 use crate::{image_versions, node};
-use skewguard::policy::{DeniedVersions, Limit, Policy, STARTER, choose, lint, parse};
+use serde_json::Value;
+use skewguard::policy::{DeniedVersions, Limit, Policy, SCHEMA, STARTER, choose, lint, parse};
 use skewguard::verdict::{Outcome, decide};
 use skewguard::version::ImageVersion;
+use std::collections::BTreeSet;
 
 fn docs() -> String {
     std::fs::read_to_string("docs/policy.md").unwrap()
@@ -86,4 +88,23 @@ fn the_limits_in_the_table_are_chosen() {
         let index = policy.limits.iter().position(|limit| std::ptr::eq(limit, chosen)).unwrap();
         assert_eq!(format!("limits[{index}]"), row[2], "{row:?}");
     }
+}
+
+/// Their names, and which of them are required.
+#[test]
+fn the_tables_of_fields_name_those_of_the_schema() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let docs = docs();
+    let (_, fields) = docs.split_once("\n## Fields\n").unwrap();
+    let (fields, _) = fields.split_once("\n### ").unwrap();
+    let rows = fields.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let described: BTreeSet<_> = rows.map(|(name, rest)| (name.to_owned(), rest.starts_with("required |"))).collect();
+    let of = |place: &str| {
+        let object = schema.pointer(place).unwrap();
+        let required = object["required"].as_array().cloned().unwrap_or_default();
+        let names = object["properties"].as_object().unwrap().keys().cloned();
+        names.map(move |name| (name.clone(), required.contains(&name.into()))).collect::<Vec<_>>()
+    };
+    let known: BTreeSet<_> = of("").into_iter().chain(of("/$defs/limit")).collect();
+    assert_eq!(described, known);
 }
