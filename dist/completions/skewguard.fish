@@ -87,7 +87,7 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fi
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "manifests" -d 'What the cluster needs besides the MachineConfig (YAML)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l role -d 'The pool: worker, master, or a custom one' -r
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l policy -d 'Skew policy; checked first, and refused if it is not valid' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l policy -d 'Skew policy, or - for standard input; checked first, and refused if it is not valid' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l binary -d 'Static binary for the nodes\' architecture, packed or not. Default: the embed build, this one or skewguard-embed beside it' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l compression -d 'How the binary is packed' -r -f -a "xz\t'A fifth smaller. RHCOS has xz from OpenShift 4.8 on, or earlier'
 gzip\t'Every RHCOS has gzip'"
@@ -95,7 +95,7 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_s
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l policy-only -d 'Leave units and binary out, for nodes that have them from their boot image or from `render pointer`'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l spec -d 'Ignition spec: 2.2.0, or 3.0.0 to 3.5.0. The oldest 3.x is read by every later one' -r
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l policy -d 'Skew policy; checked first, and refused if it is not valid' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l policy -d 'Skew policy, or - for standard input; checked first, and refused if it is not valid' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l binary -d 'Static binary for the nodes\' architecture, packed or not. Default: the embed build, this one or skewguard-embed beside it' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l compression -d 'How the binary is packed' -r -f -a "xz\t'A fifth smaller. RHCOS has xz from OpenShift 4.8 on, or earlier'
 gzip\t'Every RHCOS has gzip'"

@@ -33,7 +33,7 @@ enum What {
 /// What is delivered.
 #[derive(Debug, clap::Args)]
 struct Content {
-    /// Skew policy; checked first, and refused if it is not valid.
+    /// Skew policy, or - for standard input; checked first, and refused if it is not valid.
     #[arg(long, value_name = "FILE")]
     policy: PathBuf,
     /// Static binary for the nodes' architecture, packed or not. Default: the embed build, this one or skewguard-embed beside it.
