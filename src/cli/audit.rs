@@ -1,6 +1,6 @@
 //! `skewguard audit`: what a policy would refuse in a whole cluster. Reads, prints, changes nothing.
 
-use super::{Exit, Failure, Io, TextOrJson};
+use super::{Exit, Failure, Io, TextOrJson, named, read_file};
 use crate::audit::fetch::{self, MAX_ANSWER, fetch};
 use crate::audit::kubeconfig;
 use crate::audit::{Objects, Unread, audit, text};
@@ -123,14 +123,10 @@ fn from_server(args: &Args, objects: &mut Objects, io: &mut Io<'_>) -> Result<Ve
     Ok(unread?)
 }
 
-fn named(path: &Path) -> String {
-    printable(&path.to_string_lossy())
-}
-
 fn policy_file(path: &Path) -> Result<PolicyInput, Failure> {
     let file = named(path);
     let bytes = read_file(path, MAX_BYTES).map_err(|error| format!("--policy {file}: {error}"))?;
-    let policy = policy::parse(&bytes).map_err(|error| format!("--policy {file}: {error}; `skewguard policy lint {file}` says where"))?;
+    let policy = policy::parse(&bytes).map_err(|error| format!("--policy {file}: {error}; `skewguard policy lint` says where"))?;
     Ok(PolicyInput::Valid { path: file, digest: format!("sha256:{}", hex(&Sha256::digest(&bytes))), policy })
 }
 
@@ -141,11 +137,6 @@ fn read(path: &Path, objects: &mut Objects) -> Result<(), String> {
         return Err("is empty".to_owned());
     }
     objects.add_file(text).map_err(|error| printable(&error))
-}
-
-fn read_file(path: &Path, max: u64) -> Result<Vec<u8>, String> {
-    let bytes = super::read_start(path, max).map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > max { Err(format!("is longer than {max} bytes")) } else { Ok(bytes) }
 }
 
 /// Colour is used only on a terminal, and not if `NO_COLOR` is set (<https://no-color.org>).

@@ -23,7 +23,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 #[cfg(feature = "author")]
-use std::{fs::File, io::Read};
+use {
+    crate::{render::size::figure, text::printable},
+    std::{fs::File, io::Read},
+};
 
 /// The outcome of a command. The numbers are its exit status, and stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,6 +206,22 @@ fn read_start(path: &Path, max: u64) -> std::io::Result<Vec<u8>> {
     let file: Box<dyn Read> = if path == Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(File::open(path)?) };
     file.take(max + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// [`read_start`] of a whole file.
+///
+/// # Errors
+/// It cannot be read, or is larger than `max` bytes. The text does not name it.
+#[cfg(feature = "author")]
+fn read_file(path: &Path, max: u64) -> Result<Vec<u8>, String> {
+    let bytes = read_start(path, max).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > max { Err(format!("is larger than {} bytes", figure(max))) } else { Ok(bytes) }
+}
+
+/// The name of a file that [`read_start`] reads, as errors show it.
+#[cfg(feature = "author")]
+fn named(path: &Path) -> String {
+    if path == Path::new("-") { "<stdin>".to_owned() } else { printable(&path.to_string_lossy()) }
 }
 
 /// Takes the lock over what `enforce`, `allow` and `report` change on a node. If that fails, says so and goes on: it must stop neither the

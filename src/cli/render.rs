@@ -1,6 +1,6 @@
 //! `skewguard render`: what to apply to a cluster or give to Ignition. Reads files, prints, changes nothing.
 
-use super::{Exit, Failure, Io};
+use super::{Exit, Failure, Io, named, read_file};
 use crate::policy::{self, Severity};
 use crate::render::binary::{Binary, Compression, MAX_BINARY};
 use crate::render::ignition::Spec;
@@ -160,7 +160,7 @@ fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Fail
     let (policy, about_policy) = policy(&args.content.policy, io)?;
     let binary = binary(&args.content)?;
     let rest = match &args.rendered {
-        Some(path) => Some(rest_of_rendered(&read(path, MAX_RENDERED)?).map_err(about(path))?),
+        Some(path) => Some(read_file(path, MAX_RENDERED).and_then(|json| rest_of_rendered(&json)).map_err(about(path))?),
         None => None,
     };
     let object = MachineConfig::new(&args.role, &policy, binary.as_ref());
@@ -206,7 +206,7 @@ fn ignition(args: &IgnitionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
 fn pointer(args: &PointerArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let pointer = Pointer::new(&args.url, &args.sha512)?;
     let printed = match &args.user_data {
-        Some(path) => pointer.merged(&read(path, MAX_USER_DATA)?).map_err(about(path))?,
+        Some(path) => read_file(path, MAX_USER_DATA).and_then(|user_data| pointer.merged(&user_data)).map_err(about(path))?,
         None => json(&pointer.config(args.spec.unwrap_or(Spec::OLDEST_3.max(pointer.url.oldest_spec())))?),
     };
     let mut warnings = vec![format!(
@@ -243,8 +243,8 @@ fn manifests(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
 
 /// Reads a policy; also returns a line that describes it. A policy with errors is refused.
 fn policy(path: &Path, io: &mut Io<'_>) -> Result<(Vec<u8>, String), Failure> {
-    let name = text::printable(&path.to_string_lossy());
-    let bytes = read(path, policy::MAX_BYTES)?;
+    let name = named(path);
+    let bytes = read_file(path, policy::MAX_BYTES).map_err(about(path))?;
     let report = policy::lint(&bytes);
     let mut errors = String::new();
     for finding in &report.findings {
@@ -269,7 +269,7 @@ fn binary(content: &Content) -> Result<Option<Binary>, Failure> {
     }
     let path = content.binary.clone().or_else(embed_build);
     let path = path.ok_or("there is no embed build beside this program; name one with --binary, or use --policy-only")?;
-    let binary = Binary::new(&read(&path, MAX_BINARY)?, content.compression).map_err(about(&path))?;
+    let binary = read_file(&path, MAX_BINARY).and_then(|elf| Binary::new(&elf, content.compression)).map_err(about(&path))?;
     Ok(Some(binary))
 }
 
@@ -285,17 +285,8 @@ fn embed_build() -> Option<PathBuf> {
     beside.into_iter().chain([package]).find(|path| path.is_file())
 }
 
-/// Reads a file of at most `max` bytes.
-fn read(path: &Path, max: u64) -> Result<Vec<u8>, Failure> {
-    let bytes = super::read_start(path, max).map_err(about(path))?;
-    if bytes.len() as u64 > max {
-        return Err(about(path)(format!("is larger than {} bytes", figure(usize::try_from(max)?))).into());
-    }
-    Ok(bytes)
-}
-
 /// Puts the file's name before an error.
 fn about<E: Display>(path: &Path) -> impl Fn(E) -> String {
-    let name = text::printable(&path.to_string_lossy());
+    let name = named(path);
     move |error| format!("{name}: {error}")
 }

@@ -8,6 +8,7 @@ use super::units;
 use crate::gzip;
 use crate::policy::POLICY_PATH;
 use serde_json::Value;
+use std::fmt::Display;
 
 /// The largest object that etcd takes, in bytes.
 const OBJECT_MAX: usize = 1_572_864;
@@ -141,7 +142,7 @@ fn base64(bytes: usize) -> usize {
 }
 
 /// Formats 1258291 as 1,258,291.
-pub(crate) fn figure(number: usize) -> String {
+pub(crate) fn figure(number: impl Display) -> String {
     let digits = number.to_string();
     digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",")
 }

@@ -1,13 +1,12 @@
 //! `skewguard policy lint`: every mistake of a policy, with its line and its remedy.
 
-use super::super::{TextOrJson, read_start};
+use super::super::{TextOrJson, named, read_start};
 use super::{Exit, Failure, Io};
 use crate::API_VERSION;
 use crate::policy::{LintFinding, LintReport, MAX_BYTES, lint};
-use crate::text;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Find every mistake of a policy, with its line and its remedy
 ///
@@ -35,7 +34,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
     for path in &args.files {
-        let name = if path == Path::new("-") { "<stdin>".to_owned() } else { text::printable(&path.to_string_lossy()) };
+        let name = named(path);
         let report = match read_start(path, MAX_BYTES) {
             Ok(bytes) => lint(&bytes),
             Err(error) => {
