@@ -42,6 +42,14 @@ fn every_platform_word_for_word() {
     }
 }
 
+#[test]
+fn standard_input_is_read() {
+    let stdin = std::fs::File::open("tests/data/audit/aws.json").unwrap();
+    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_skewguard"));
+    let output = program.args(["audit", "--policy", POLICY, "--from", "-"]).stdin(stdin).output().unwrap();
+    expect("aws.txt", &String::from_utf8(output.stdout).unwrap());
+}
+
 /// The command of docs/audit.md, word for word, on the folders and files of a must-gather.
 #[test]
 fn a_must_gather_is_read() {

@@ -6,6 +6,7 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::Read;
+use std::process::Command;
 use xz2::read::XzDecoder;
 
 const SMALL: &[&str] = &["machineconfig", "--role", "worker", "--policy", "policy.json", "--binary", "embed"];
@@ -229,6 +230,22 @@ fn files_that_are_not_what_they_should_be() {
         assert_eq!((exit, out.as_str()), (1, ""), "{args:?}: {err}");
         assert!(err.contains(wanted), "{wanted:?} is not in {err}");
     }
+}
+
+#[test]
+fn the_policy_may_come_through_standard_input() {
+    let desk = Desk::new();
+    let huge = desk.file("huge", "");
+    std::fs::File::options().write(true).open(huge).unwrap().set_len(2 << 30).unwrap();
+    let args = |policy| ["render", "machineconfig", "--role", "worker", "--policy-only", "--policy", policy];
+    let rendered = |file: &str| {
+        let stdin = std::fs::File::open(desk.0.path().join(file)).unwrap();
+        Command::new(env!("CARGO_BIN_EXE_skewguard")).args(args("-")).stdin(stdin).output().unwrap()
+    };
+    assert_eq!(String::from_utf8(rendered("policy.json").stdout).unwrap(), desk.render(&args("policy.json")[1..]).1);
+    let refused = rendered("huge");
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(String::from_utf8(refused.stderr).unwrap(), "skewguard: <stdin>: is larger than 262,144 bytes\n");
 }
 
 #[test]
