@@ -1,0 +1,40 @@
+# Thin recipes over the scripts, which work without just: `just` lists them.
+
+_list:
+    @just --list --unsorted
+
+# see a node that is refused
+try:
+    -cargo run --release -- check --root tests/trees/rhcos-4.12-refused
+
+# for every save: formatting, clippy, unit, core and render tests
+quick:
+    tests/run quick
+
+# all tests, or the tiers that are named: lint cargo dist boot fuzz
+test *tiers:
+    tests/run {{tiers}}
+
+# one subject or test of the integration tests
+it name:
+    cargo test --test it {{name}}
+
+# expected texts, man pages and completions anew: read the diff
+bless subject="generated":
+    SKEWGUARD_BLESS=1 cargo test --test it {{subject}}
+
+# one machine that boots; `just boot --list` has them all
+boot *arguments:
+    tests/boot/run {{arguments}}
+
+# what the tests need and this machine lacks
+setup:
+    tests/setup
+
+# the two static binaries that ship
+build *arguments:
+    dist/build {{arguments}}
+
+# what is published of the tag that is checked out
+release version:
+    dist/release {{version}}
