@@ -25,6 +25,9 @@ _skewguard() {
             skewguard,check)
                 cmd="skewguard__subcmd__check"
                 ;;
+            skewguard,completion)
+                cmd="skewguard__subcmd__completion"
+                ;;
             skewguard,enforce)
                 cmd="skewguard__subcmd__enforce"
                 ;;
@@ -43,6 +46,12 @@ _skewguard() {
             skewguard,report)
                 cmd="skewguard__subcmd__report"
                 ;;
+            skewguard,schema)
+                cmd="skewguard__subcmd__schema"
+                ;;
+            skewguard,status)
+                cmd="skewguard__subcmd__status"
+                ;;
             skewguard__subcmd__help,allow)
                 cmd="skewguard__subcmd__help__subcmd__allow"
                 ;;
@@ -51,6 +60,9 @@ _skewguard() {
                 ;;
             skewguard__subcmd__help,check)
                 cmd="skewguard__subcmd__help__subcmd__check"
+                ;;
+            skewguard__subcmd__help,completion)
+                cmd="skewguard__subcmd__help__subcmd__completion"
                 ;;
             skewguard__subcmd__help,enforce)
                 cmd="skewguard__subcmd__help__subcmd__enforce"
@@ -70,11 +82,20 @@ _skewguard() {
             skewguard__subcmd__help,report)
                 cmd="skewguard__subcmd__help__subcmd__report"
                 ;;
+            skewguard__subcmd__help,schema)
+                cmd="skewguard__subcmd__help__subcmd__schema"
+                ;;
+            skewguard__subcmd__help,status)
+                cmd="skewguard__subcmd__help__subcmd__status"
+                ;;
             skewguard__subcmd__policy,help)
                 cmd="skewguard__subcmd__policy__subcmd__help"
                 ;;
             skewguard__subcmd__policy,init)
                 cmd="skewguard__subcmd__policy__subcmd__init"
+                ;;
+            skewguard__subcmd__policy,known-issues)
+                cmd="skewguard__subcmd__policy__subcmd__known__subcmd__issues"
                 ;;
             skewguard__subcmd__policy,lint)
                 cmd="skewguard__subcmd__policy__subcmd__lint"
@@ -88,11 +109,23 @@ _skewguard() {
             skewguard__subcmd__policy__subcmd__help,init)
                 cmd="skewguard__subcmd__policy__subcmd__help__subcmd__init"
                 ;;
+            skewguard__subcmd__policy__subcmd__help,known-issues)
+                cmd="skewguard__subcmd__policy__subcmd__help__subcmd__known__subcmd__issues"
+                ;;
             skewguard__subcmd__policy__subcmd__help,lint)
                 cmd="skewguard__subcmd__policy__subcmd__help__subcmd__lint"
                 ;;
             skewguard__subcmd__policy__subcmd__help,schema)
                 cmd="skewguard__subcmd__policy__subcmd__help__subcmd__schema"
+                ;;
+            skewguard__subcmd__render,admission)
+                cmd="skewguard__subcmd__render__subcmd__admission"
+                ;;
+            skewguard__subcmd__render,alerts)
+                cmd="skewguard__subcmd__render__subcmd__alerts"
+                ;;
+            skewguard__subcmd__render,dashboard)
+                cmd="skewguard__subcmd__render__subcmd__dashboard"
                 ;;
             skewguard__subcmd__render,help)
                 cmd="skewguard__subcmd__render__subcmd__help"
@@ -108,6 +141,15 @@ _skewguard() {
                 ;;
             skewguard__subcmd__render,pointer)
                 cmd="skewguard__subcmd__render__subcmd__pointer"
+                ;;
+            skewguard__subcmd__render__subcmd__help,admission)
+                cmd="skewguard__subcmd__render__subcmd__help__subcmd__admission"
+                ;;
+            skewguard__subcmd__render__subcmd__help,alerts)
+                cmd="skewguard__subcmd__render__subcmd__help__subcmd__alerts"
+                ;;
+            skewguard__subcmd__render__subcmd__help,dashboard)
+                cmd="skewguard__subcmd__render__subcmd__help__subcmd__dashboard"
                 ;;
             skewguard__subcmd__render__subcmd__help,help)
                 cmd="skewguard__subcmd__render__subcmd__help__subcmd__help"
@@ -131,7 +173,7 @@ _skewguard() {
 
     case "${cmd}" in
         skewguard)
-            opts="-h -V --help --version check enforce allow report inspect policy audit render help"
+            opts="-h -V --help --version check enforce allow report status inspect policy audit render schema completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -163,7 +205,7 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__audit)
-            opts="-h --policy --target --from --kubeconfig --context --print-commands --output --help"
+            opts="-o -h --policy --target --from --streams --kubeconfig --context --print-commands --request-timeout --insecure-skip-tls-verify --only --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -181,6 +223,10 @@ _skewguard() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --streams)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --kubeconfig)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -189,8 +235,24 @@ _skewguard() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --print-commands)
+                    COMPREPLY=($(compgen -W "objects labels alephs" -- "${cur}"))
+                    return 0
+                    ;;
+                --request-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --only)
+                    COMPREPLY=($(compgen -W "refused unknown" -- "${cur}"))
+                    return 0
+                    ;;
                 --output)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text wide json yaml html" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text wide json yaml html" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -201,7 +263,7 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__check)
-            opts="-h --root --policy --aleph --output --help"
+            opts="-o -h --root --policy --aleph --target --pool --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -219,10 +281,36 @@ _skewguard() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pool)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "text json issue" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json issue" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        skewguard__subcmd__completion)
+            opts="-h --help bash zsh fish"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -249,7 +337,7 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__help)
-            opts="check enforce allow report inspect policy audit render help"
+            opts="check enforce allow report status inspect policy audit render schema completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -291,6 +379,20 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        skewguard__subcmd__help__subcmd__completion)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -388,14 +490,46 @@ _skewguard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        skewguard__subcmd__help__subcmd__schema)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        skewguard__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         skewguard__subcmd__inspect)
-            opts="-h --output --help"
+            opts="-o -h --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -407,7 +541,7 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__policy)
-            opts="-h --help init lint schema help"
+            opts="-h --help init lint known-issues schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -421,7 +555,7 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__policy__subcmd__help)
-            opts="init lint schema help"
+            opts="init lint known-issues schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -449,6 +583,20 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__policy__subcmd__help__subcmd__init)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        skewguard__subcmd__policy__subcmd__help__subcmd__known__subcmd__issues)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -491,17 +639,17 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__policy__subcmd__init)
-            opts="-o -h --output --force --help"
+            opts="-f -h --file --force --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --output)
+                --file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                -o)
+                -f)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -512,14 +660,32 @@ _skewguard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        skewguard__subcmd__policy__subcmd__known__subcmd__issues)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         skewguard__subcmd__policy__subcmd__lint)
-            opts="-h --output --help"
+            opts="-o -h --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -545,7 +711,7 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__render)
-            opts="-h --help machineconfig ignition pointer manifests help"
+            opts="-h --help machineconfig ignition pointer manifests alerts admission dashboard help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -558,9 +724,109 @@ _skewguard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        skewguard__subcmd__render__subcmd__help)
-            opts="machineconfig ignition pointer manifests help"
+        skewguard__subcmd__render__subcmd__admission)
+            opts="-h --policy --audit --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --audit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        skewguard__subcmd__render__subcmd__alerts)
+            opts="-h --policy --target --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        skewguard__subcmd__render__subcmd__dashboard)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        skewguard__subcmd__render__subcmd__help)
+            opts="machineconfig ignition pointer manifests alerts admission dashboard help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        skewguard__subcmd__render__subcmd__help__subcmd__admission)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        skewguard__subcmd__render__subcmd__help__subcmd__alerts)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        skewguard__subcmd__render__subcmd__help__subcmd__dashboard)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -707,12 +973,20 @@ _skewguard() {
             return 0
             ;;
         skewguard__subcmd__render__subcmd__manifests)
-            opts="-h --base --prune --node-disruption-policy --auditor --help"
+            opts="-h --base --prune --audit --policy --dashboard --node-disruption-policy --auditor --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --audit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -763,6 +1037,46 @@ _skewguard() {
                     ;;
                 --kubeconfig)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        skewguard__subcmd__schema)
+            opts="-h --help policy verdict status inspect lint audit"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        skewguard__subcmd__status)
+            opts="-o -h --root --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
                 *)

@@ -30,20 +30,25 @@ complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "check" -d 'Deci
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "enforce" -d 'Decide about this node, and hold it back if it is refused; skewguard.service runs this'
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "allow" -d 'Let this refused node through, for this boot'
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "report" -d 'Tell the cluster about this node\'s boot image; skewguard-report.service runs this'
+complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "status" -d 'Say whether this node is held back, since when and why, and who was told'
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "inspect" -d 'Decode boot image version strings'
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "policy" -d 'Write, check and describe skew policies'
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "audit" -d 'Say which sets of machines of a cluster a policy would refuse, before it enforces'
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "render" -d 'Print what to apply to a cluster, or to give to Ignition'
+complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "schema" -d 'Print the JSON Schema (2020-12) of a policy, or of what a command prints as JSON'
+complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "completion" -d 'Print completions for a shell'
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l root -d 'Directory that stands for the node\'s `/`; symlinks are followed inside it only' -r -F
-complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l policy -d 'Policy to try, instead of the one that the node was served' -r -F
-complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l aleph -d 'Aleph file to try, instead of the node\'s; for a node at its first boot, whatever this one runs' -r -F
-complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l output -d 'Form of the verdict' -r -f -a "text\t'For a person: verdict first, then why, then what was had and wanted'
+complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l policy -d 'Policy to try, instead of the one that the node was served; - is standard input' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l aleph -d 'Aleph file to try, instead of the node\'s; - is standard input. It is judged as at a first boot, whatever this node runs' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l target -d 'Release to ask about, such as the one to upgrade to, instead of the node\'s target. It is judged as at a first boot' -r
+complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l pool -d 'Pool to ask about, instead of the node\'s own' -r
+complete -c skewguard -n "__fish_skewguard_using_subcommand check" -s o -l output -d 'Form of the verdict' -r -f -a "text\t'For a person: verdict first, then why, then what was had and wanted'
 json\t'For a script; fields are only ever added'
 issue\t'The message that `enforce` would put on the console'"
 complete -c skewguard -n "__fish_skewguard_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand enforce" -l root -d 'Directory that stands for the node\'s `/`; with any other than `/`, only files below it are touched' -r -F
-complete -c skewguard -n "__fish_skewguard_using_subcommand enforce" -l restore-console -d 'Only take the message off the console, as the service does when the system goes down'
+complete -c skewguard -n "__fish_skewguard_using_subcommand enforce" -l restore-console -d 'Only clean up, as the service does when it is stopped: take the message off the console, and the drop-ins of a decision that did not come to its end'
 complete -c skewguard -n "__fish_skewguard_using_subcommand enforce" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand allow" -l root -d 'Directory that stands for the node\'s `/`; with any other than `/`, only files below it are touched' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand allow" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -52,40 +57,60 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand report" -l kubeconfi
 complete -c skewguard -n "__fish_skewguard_using_subcommand report" -l insecure-skip-tls-verify -d 'Obey `insecure-skip-tls-verify` in a kubeconfig, which is an error otherwise: any server that answers gets the credentials'
 complete -c skewguard -n "__fish_skewguard_using_subcommand report" -l once -d 'Try everything once and come back, instead of waiting until the cluster knows'
 complete -c skewguard -n "__fish_skewguard_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c skewguard -n "__fish_skewguard_using_subcommand inspect" -l output -d 'One line per version: text for a person, or a JSON object' -r -f -a "text\t'For a person'
+complete -c skewguard -n "__fish_skewguard_using_subcommand status" -l root -d 'Directory that stands for the node\'s `/`' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand status" -s o -l output -d 'Text for a person, or one JSON object; its fields are only ever added' -r -f -a "text\t'For a person'
+json\t'For a script; fields are only ever added'"
+complete -c skewguard -n "__fish_skewguard_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand inspect" -s o -l output -d 'One line per version: text for a person, or a JSON object' -r -f -a "text\t'For a person'
 json\t'For a script; fields are only ever added'"
 complete -c skewguard -n "__fish_skewguard_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint schema help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint schema help" -f -a "init" -d 'Write a policy to start from'
-complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint schema help" -f -a "lint" -d 'Find every mistake of a policy, with its line and its remedy'
-complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint schema help" -f -a "schema" -d 'Print the JSON Schema (2020-12) of a policy'
-complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from init" -s o -l output -d 'File to write instead of standard output; the description of the fields is written beside it, with the ending .md' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint known-issues schema help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint known-issues schema help" -f -a "init" -d 'Write a policy to start from'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint known-issues schema help" -f -a "lint" -d 'Find every mistake of a policy, with its line and its remedy'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint known-issues schema help" -f -a "known-issues" -d 'Print what is known to fail, as `knownIssues` of a policy (JSON)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint known-issues schema help" -f -a "schema" -d 'Print the JSON Schema (2020-12) of a policy'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fish_seen_subcommand_from init lint known-issues schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from init" -s f -l file -d 'File to write instead of standard output; the description of the fields is written beside it, with the ending .md' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from init" -l force -d 'Replace files that exist'
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from lint" -l output -d 'Text for a person, or one JSON object per file' -r -f -a "text\t'For a person'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from lint" -s o -l output -d 'Text for a person, or one JSON object per file' -r -f -a "text\t'For a person'
 json\t'For a script; fields are only ever added'"
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from known-issues" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write a policy to start from'
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "lint" -d 'Find every mistake of a policy, with its line and its remedy'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "known-issues" -d 'Print what is known to fail, as `knownIssues` of a policy (JSON)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Print the JSON Schema (2020-12) of a policy'
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l policy -d 'The policy to try; it is judged as if its mode were Enforce' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l target -d 'Release to ask about, such as the one to upgrade to. Default: the cluster\'s own' -r
-complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l from -d 'What `oc get -o json` printed, or YAML files of a must-gather; - is standard input' -r -F
-complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l kubeconfig -d 'The kubeconfig to use, instead of those that oc finds' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l from -d 'Files of `oc get -o json` or YAML, and folders such as a must-gather; - is standard input' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l streams -d 'Stream metadata of other releases, whose images are then known: what `openshift-install coreos print-stream-json` prints; - is standard input' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l kubeconfig -d 'The kubeconfig to use, instead of those that oc finds; - is standard input' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l context -d 'The context to use, instead of the current one' -r
-complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l output -d 'Text for a person, or one JSON object; its fields are only ever added' -r -f -a "text\t'For a person'
-json\t'For a script; fields are only ever added'"
-complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l print-commands -d 'Print the commands that gather what --from reads, and do nothing else'
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l print-commands -d 'Print a script, and do nothing else. objects: gathers what --from reads. labels: makes joined nodes label themselves, without a reboot. alephs: collects their aleph files for --from, where skewguard is not on them' -r -f -a "objects\t''
+labels\t''
+alephs\t''"
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l request-timeout -d 'How long each request to the server may take, such as 30s or 2m' -r
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l only -d 'Show only these sets; the summary and the exit status stay those of all' -r -f -a "refused\t'Whose next node would be refused'
+unknown\t'Of which it is not known'"
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -s o -l output -d 'text: a line for each set. wide: all that is known. json and yaml: one object, whose fields are only ever added. html: one page, with a chart' -r -f -a "text\t'A line for each set'
+wide\t'All that is known of each set'
+json\t'For a script; fields are only ever added'
+yaml\t'The same as YAML'
+html\t'One file for a browser, with a chart; it needs no network'"
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l insecure-skip-tls-verify -d 'Do not check the server\'s certificate. Whoever answers gets your credentials'
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "machineconfig" -d 'One MachineConfig for a pool: policy, units and binary (YAML)'
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "ignition" -d 'An Ignition config with policy, units and binary (JSON)'
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "pointer" -d 'The addition to a MachineSet\'s user data that fetches the full binary at first boot (JSON)'
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "manifests" -d 'What the cluster needs besides the MachineConfig (YAML)'
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests alerts admission dashboard help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests alerts admission dashboard help" -f -a "machineconfig" -d 'One MachineConfig for a pool: policy, units and binary (YAML)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests alerts admission dashboard help" -f -a "ignition" -d 'An Ignition config with policy, units and binary (JSON)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests alerts admission dashboard help" -f -a "pointer" -d 'The addition to a MachineSet\'s user data that fetches the full binary at first boot (JSON)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests alerts admission dashboard help" -f -a "manifests" -d 'What the cluster needs besides the MachineConfig (YAML)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests alerts admission dashboard help" -f -a "alerts" -d 'Alerts for the cluster\'s own Prometheus (YAML)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests alerts admission dashboard help" -f -a "admission" -d 'What refuses a Machine before it exists (YAML)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests alerts admission dashboard help" -f -a "dashboard" -d 'A dashboard for the console (YAML)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests alerts admission dashboard help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l role -d 'The pool: worker, master, or a custom one' -r
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l policy -d 'Skew policy, or - for standard input; checked first, and refused if it is not valid' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l binary -d 'Static binary for the nodes\' architecture, packed or not. Default: the embed build, this one or skewguard-embed beside it' -r -F
@@ -106,22 +131,40 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_s
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from pointer" -l spec -d 'Ignition spec of the addition. Default: 3.0.0' -r
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from pointer" -l user-data -d 'The MachineSet\'s user data; it is printed with the addition in it, in its own spec' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from pointer" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l audit -d 'With an audit every hour, in the cluster, of the policy that --policy names; IMAGE is the container image of this program' -r
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l policy -d 'Skew policy for --audit, or - for standard input' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l base -d 'Without the admission policies, for clusters before Kubernetes 1.30 (OpenShift 4.17)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l prune -d 'With a nightly job that deletes reports older than 30 days'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l dashboard -d 'With a dashboard for the console'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l node-disruption-policy -d 'The node disruption policy that lets skewguard\'s files change without a reboot (OpenShift 4.17 and later)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l auditor -d 'The ClusterRole for `skewguard audit`, and nothing else'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from alerts" -l policy -d 'Skew policy, or - for standard input' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from alerts" -l target -d 'Release whose limits apply, such as the one to upgrade to. Default: the limits for any release' -r
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from alerts" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from admission" -l policy -d 'Skew policy, or - for standard input. Its mode decides whether Machines are denied' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from admission" -l audit -d 'What `skewguard audit --output json` printed, with the same policy' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from admission" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from dashboard" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "machineconfig" -d 'One MachineConfig for a pool: policy, units and binary (YAML)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "ignition" -d 'An Ignition config with policy, units and binary (JSON)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "pointer" -d 'The addition to a MachineSet\'s user data that fetches the full binary at first boot (JSON)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "manifests" -d 'What the cluster needs besides the MachineConfig (YAML)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "alerts" -d 'Alerts for the cluster\'s own Prometheus (YAML)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "admission" -d 'What refuses a Machine before it exists (YAML)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "dashboard" -d 'A dashboard for the console (YAML)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "check" -d 'Decide about this node, or about a node\'s root tree, and print the verdict'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "enforce" -d 'Decide about this node, and hold it back if it is refused; skewguard.service runs this'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "allow" -d 'Let this refused node through, for this boot'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "report" -d 'Tell the cluster about this node\'s boot image; skewguard-report.service runs this'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "inspect" -d 'Decode boot image version strings'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "policy" -d 'Write, check and describe skew policies'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "audit" -d 'Say which sets of machines of a cluster a policy would refuse, before it enforces'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "render" -d 'Print what to apply to a cluster, or to give to Ignition'
-complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report inspect policy audit render help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand completion" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "check" -d 'Decide about this node, or about a node\'s root tree, and print the verdict'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "enforce" -d 'Decide about this node, and hold it back if it is refused; skewguard.service runs this'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "allow" -d 'Let this refused node through, for this boot'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "report" -d 'Tell the cluster about this node\'s boot image; skewguard-report.service runs this'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "status" -d 'Say whether this node is held back, since when and why, and who was told'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "inspect" -d 'Decode boot image version strings'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "policy" -d 'Write, check and describe skew policies'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "audit" -d 'Say which sets of machines of a cluster a policy would refuse, before it enforces'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "render" -d 'Print what to apply to a cluster, or to give to Ignition'
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "schema"
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "completion"
+complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -10,7 +10,8 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from . import yaml
+import yaml
+
 from .cache import remove
 from .paths import PROJECT, TARGET
 from .trees import BuildError, run
@@ -48,9 +49,10 @@ def _package():
             archive.add(PROJECT / name, f"skewguard-{version}/{name}")
     shutil.copy(binary(), PACKAGE / "prebuilt/skewguard")
     shutil.copy(binary(embed=True), PACKAGE / "prebuilt/skewguard-embed")
+    (PACKAGE / "prebuilt/skewguard.licences.txt").write_text("those of the boot tier's agent\n", encoding="utf-8")
     run(["rpmbuild", "-bb", "--quiet", "--with", "prebuilt", "--define", f"prebuilt {PACKAGE}/prebuilt",
          "--define", f"_topdir {PACKAGE}", str(PROJECT / "dist/skewguard.spec")])
-    (package,) = PACKAGE.glob("RPMS/*/*.rpm")
+    (package,) = PACKAGE.glob("RPMS/*/skewguard-[0-9]*.rpm")
     run(["sh", "-c", f"rpm2cpio '{package}' | cpio -idm --quiet"], cwd=PACKAGE / "tree")
 
 
@@ -72,7 +74,7 @@ def install(root):
 
 def as_machine_config(policy):
     """The Ignition config inside what `skewguard render machineconfig` prints for this policy."""
-    return yaml.load(_render_with(policy, "machineconfig", binary(embed=True)))["spec"]["config"]
+    return yaml.safe_load(_render_with(policy, "machineconfig", binary(embed=True)))["spec"]["config"]
 
 
 def as_ignition(policy):

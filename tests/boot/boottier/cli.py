@@ -46,7 +46,7 @@ Environment: SKEWGUARD_BOOT_BINARY  test this static binary instead of building 
              SKEWGUARD_BOOT_MIRROR  Debian mirror (http://deb.debian.org/debian)
              SKEWGUARD_BOOT_CACHE   where boot images are kept (target/boot-cache)
              SKEWGUARD_BOOT_ACCELERATOR  kvm or tcg, for QEMU (kvm where a guest really runs with it)
-             SKEWGUARD_EL8_SOURCES  folder with the archives that el8 is compiled from (docs/ci.md)
+             SKEWGUARD_EL8_SOURCES  folder with the archives that el8 is compiled from (docs/dev/boot-tests.md)
              SKEWGUARD_EL8_STATE    its systemd: 8.6 (the default) or 8.0, a RHEL release
 Results:     target/boot-results/SCENARIO/: result.json, consoles, screenshots
 """
@@ -88,7 +88,7 @@ def main(words=None):
             print(f"{scenario.tier}  {scenario.name:34} {scenario.summary}")
         return 0
     if options.require_el8 and el8.sources() is None:
-        print("--require-el8: SKEWGUARD_EL8_SOURCES is not set (docs/ci.md)", file=sys.stderr)
+        print("--require-el8: SKEWGUARD_EL8_SOURCES is not set (docs/dev/boot-tests.md)", file=sys.stderr)
         return 1
     chosen = _choose(options, scenarios)
     if chosen is None:
@@ -164,5 +164,5 @@ def _summary(results, without_el8):
         if wrong:
             say(f"{'FAILED' if result['failure'] else 'PASSED AT THE SECOND TRY'}: {result['name']}: {wrong[:3000]}")
     if without_el8:
-        say("el8 (systemd 239, RHEL 8) NOT RUN: SKEWGUARD_EL8_SOURCES is not set (docs/ci.md)")
+        say("el8 (systemd 239, RHEL 8) NOT RUN: SKEWGUARD_EL8_SOURCES is not set (docs/dev/boot-tests.md)")
     return 1 if failed else 0

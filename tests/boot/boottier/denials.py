@@ -16,6 +16,8 @@ HARMLESS = {
     "getty_t checkpoint_restore getty_t capability2",
     # login asks systemd whether root is a user that it made up for a service (nss-systemd).
     "local_login_t connectto kernel_t unix_stream_socket",
+    # login inherits the socket on which agetty waits for the address that the message names (agetty(8), \\4). SELinux closes it.
+    "local_login_t read write getty_t netlink_route_socket",
 }
 
 

@@ -12,7 +12,7 @@ from .cache import fingerprint, remove
 from .paths import HARNESS
 from .trees import BASE, BuildError, bootstrap, run
 
-# NAME.tar.xz and its SHA-256; docs/ci.md says where they were published.
+# NAME.tar.xz and its SHA-256; docs/dev/boot-tests.md says where they were published.
 SYSTEMD_86 = "systemd-239-rhel-8.6.0"
 SYSTEMD_80 = "systemd-239-rhel-8.0.0"
 UTIL_LINUX = "util-linux-2.32.1"
@@ -79,10 +79,10 @@ def _archive(name):
     """The archive in the given folder. It is unpacked and run as root, so it must be the one that is known here."""
     folder = sources()
     if folder is None:
-        raise BuildError(f"el8 needs the source of {name}: SKEWGUARD_EL8_SOURCES is not set (docs/ci.md)")
+        raise BuildError(f"el8 needs the source of {name}: SKEWGUARD_EL8_SOURCES is not set (docs/dev/boot-tests.md)")
     file = folder / f"{name}.tar.xz"
     if not file.is_file():
-        raise BuildError(f"{file}: no such file; el8 is built from it (docs/ci.md)")
+        raise BuildError(f"{file}: no such file; el8 is built from it (docs/dev/boot-tests.md)")
     if hashlib.sha256(file.read_bytes()).hexdigest() != SOURCES[name]:
         raise BuildError(f"{file}: not the archive that tests/boot/boottier/el8.py names, its SHA-256 differs")
     return file

@@ -35,7 +35,7 @@ decides() {
 speaks_tls() {
     printf '#!/bin/sh\nexec %s "%s" "$@"\n' "$emulator" "$dist/$part/skewguard" >"$work/emulated"
     chmod +x "$work/emulated"
-    SKEWGUARD_TEST_PROGRAM=$work/emulated cargo test --locked --test cluster -- program::
+    SKEWGUARD_TEST_PROGRAM=$work/emulated cargo test --locked --test it -- cluster::program::
 }
 
 # Rendered by this machine's program and by the emulated one: the same bytes.
@@ -55,8 +55,8 @@ packaged() {
     mkdir -p "$folder/SOURCES"
     git archive --prefix="skewguard-$version/" --output "$folder/SOURCES/skewguard-$version.tar.gz" HEAD
     rpmbuild -bb --quiet --target "$part" --define "_topdir $folder" --with prebuilt --define "prebuilt $dist/$part" dist/skewguard.spec
-    [[ $(rpm -qp --qf '%{ARCH}' "$folder/RPMS/$part"/*.rpm) == "$part" ]]
-    rpm2cpio "$folder/RPMS/$part"/*.rpm | cpio -i --quiet --to-stdout ./usr/bin/skewguard | cmp - "$dist/$part/skewguard"
+    [[ $(rpm -qp --qf '%{ARCH}' "$folder/RPMS/$part"/skewguard-[0-9]*.rpm) == "$part" ]]
+    rpm2cpio "$folder/RPMS/$part"/skewguard-[0-9]*.rpm | cpio -i --quiet --to-stdout ./usr/bin/skewguard | cmp - "$dist/$part/skewguard"
 }
 
 built_for() {

@@ -24,10 +24,10 @@ rendered() {
 
 # The Ignition config inside of a MachineConfig is what the Machine Config Server serves.
 config_in() {
-    PYTHONPATH=tests/boot PYTHONDONTWRITEBYTECODE=1 python3 -c '
-import json, sys
-from boottier import yaml
-json.dump(yaml.load(sys.stdin.read())["spec"]["config"], sys.stdout)'
+    # Debian's, which has the package python3-yaml.
+    /usr/bin/python3 -c '
+import json, sys, yaml
+json.dump(yaml.safe_load(sys.stdin)["spec"]["config"], sys.stdout)'
 }
 
 machineconfig() {
@@ -139,7 +139,7 @@ server.serve_forever()' "$out/served" >"$out/port" 2>/dev/null &
     url=http://127.0.0.1:$(<"$out/port")
 }
 
-if needs ignition-validate:ignition "$ignition:ignition" python3:python3; then
+if needs ignition-validate:ignition "$ignition:ignition" /usr/bin/python3:python3-yaml; then
     build_once
     mkdir -p "$out"
     "$dist/skewguard" policy init >"$out/policy.json" 2>/dev/null

@@ -30,6 +30,7 @@ build_image() { buildah --storage-driver vfs --root "$work/store" --runroot "$wo
 builds() {
     local context=$work/context
     mkdir -p "$context"
+    # Both packages, as `rpmbuild` leaves them: the image takes the one for boot images.
     cp "$work"/image-rpm/RPMS/*/skewguard-*.rpm "$context/"
     printf 'FROM scratch\nCOPY . /\n' | build_image build --isolation chroot --tag base --file - "$base"
     build_image build --isolation chroot --pull-never --build-arg BASE=localhost/base --tag image --file dist/Containerfile "$context"
@@ -51,10 +52,17 @@ contains() {
     [[ ! $(ls "$mounted/tmp") ]] || fail "left in /tmp: $(ls "$mounted/tmp")"
 }
 
+# dist/Containerfile.cli: nothing but the program, which runs there.
+runs_alone() {
+    build_image build --isolation chroot --tag cli --file dist/Containerfile.cli "$dist"
+    [[ $(build_image run --isolation chroot "$(build_image from --pull-never localhost/cli)" -- /usr/bin/skewguard inspect 9.6.20250523-0) == *"RHEL 9.6"* ]]
+}
+
 if needs root buildah:buildah rpmbuild:rpm; then
     build_once
     check "the package" package
     check "a stand-in for the base image" stand_in
     check "buildah builds dist/Containerfile" builds
     check "the image has the agent, enabled, and was linted" contains
+    check "the image of dist/Containerfile.cli runs the program" runs_alone
 fi

@@ -15,9 +15,39 @@ completes() {
     [[ " ${COMPREPLY[*]} " == *" machineconfig "* ]] || fail "completes to: ${COMPREPLY[*]-nothing}"
 }
 
+# zsh in a terminal of its own, where Tab lists what follows.
+completes_zsh() {
+    local shown
+    mkdir -p "$work/zsh"
+    cp dist/completions/_skewguard "$work/zsh/"
+    zsh -n "$work/zsh/_skewguard"
+    shown=$(cd "$work/zsh" && zsh -f -c '
+        zmodload zsh/zpty
+        zpty shell zsh -f -i
+        zpty -w shell "PS1=; fpath=($PWD \$fpath); autoload -U compinit; compinit -u -d $PWD/dump; skewguard() { :; }; print READY"
+        zpty -r -m shell line "*READY*READY*"
+        zpty -w -n shell "skewguard render ma"$'"'\\t'"'
+        repeat 50; do
+            sleep 0.1
+            while zpty -r -t shell part; do print -rn -- $part; done
+        done
+        zpty -d shell')
+    [[ $shown == *machineconfig* && $shown == *manifests* ]] || fail "completes to: $shown"
+}
+
+completes_fish() {
+    local said
+    said=$(HOME=$work fish --no-config -c 'source dist/completions/skewguard.fish; complete -C "skewguard render ma"')
+    [[ $said == *machineconfig*manifests* ]] || fail "completes to: $said"
+}
+
 if needs groff:groff-base; then
     for page in dist/man/*.1; do
         check "groff reads $page" readable "$page"
     done
 fi
 check "bash completes a subcommand" completes
+if needs zsh:zsh fish:fish; then
+    check "zsh completes a subcommand" completes_zsh
+    check "fish completes a subcommand" completes_fish
+fi

@@ -28,7 +28,8 @@ from_sources() {
     # What a distribution exports for its own programs changes nothing.
     env -u CARGO_TARGET_DIR -u SKEWGUARD_COMMIT CARGO_HOME="$work/another/cargo home" CFLAGS=-O0 RUSTFLAGS=-Copt-level=0 \
         rpmbuild -ba --define "_topdir $top" dist/skewguard.spec
-    mv "$top"/RPMS/*/*.rpm "$work/package.rpm"
+    mv "$top"/RPMS/*/skewguard-[0-9]*.rpm "$work/package.rpm"
+    mv "$top"/RPMS/*/skewguard-cli-*.rpm "$work/cli.rpm"
     unpacked
 }
 
@@ -40,14 +41,14 @@ unpacked() {
 
 prebuilt() {
     rpmbuild -bb --quiet --define "_topdir $top" --with prebuilt --define "prebuilt $dist" dist/skewguard.spec
-    mv "$top"/RPMS/*/*.rpm "$work/prebuilt.rpm"
+    mv "$top"/RPMS/*/skewguard-[0-9]*.rpm "$work/prebuilt.rpm"
     diff <(files "$work/package.rpm") <(files "$work/prebuilt.rpm")
 }
 
 query() { rpm -qp --qf "$1" "$work/package.rpm"; }
 
 named() {
-    [[ $(query '%{NAME} %{VERSION} %{LICENSE} %{ARCH}') == "skewguard $version Apache-2.0 $(uname -m)" ]] || fail "$(query '%{NAME} %{VERSION} %{LICENSE} %{ARCH}')"
+    [[ $(query '%{NAME} %{VERSION} %{LICENSE} %{ARCH}') == "skewguard $version $(sed -n 's/^License: *//p' dist/skewguard.spec) $(uname -m)" ]] || fail "$(query '%{NAME} %{VERSION} %{LICENSE} %{ARCH}')"
 }
 
 files() {
@@ -65,7 +66,7 @@ without_scriptlets() {
 }
 
 marked() {
-    diff <(rpm -qp --licensefiles "$work/package.rpm" | sed 's#.*/##') <(echo LICENSE)
+    diff <(rpm -qp --licensefiles "$work/package.rpm" | sed 's#.*/##') <(printf '%s\n' LICENSE THIRD-PARTY-LICENCES)
     diff <(rpm -qp --docfiles "$work/package.rpm" | sed -n 's#/usr/share/doc/[^/]*/##p' | sort) <({ echo README.md; find docs -type f; } | sort)
     [[ ! $(rpm -qp --configfiles "$work/package.rpm") ]]
 }
@@ -81,6 +82,17 @@ same_bytes() {
     done
     diff -r dist/man "$tree/usr/share/man/man1"
     diff -r docs "$tree"/usr/share/doc/skewguard*/docs
+    cmp "$tree"/usr/share/licenses/skewguard*/THIRD-PARTY-LICENCES "$dist/skewguard.licences.txt"
+}
+
+# The package for admins: the same files, without everything that systemd reads.
+for_admins() {
+    local names
+    [[ $(rpm -qp --qf '%{NAME} %{CONFLICTNAME}' "$work/cli.rpm") == "skewguard-cli skewguard" ]] || fail "$(rpm -qpi "$work/cli.rpm")"
+    names=$(rpm -qlp "$work/cli.rpm")
+    [[ $names != */systemd/* ]] || fail "$names"
+    diff <(files "$work/cli.rpm" | sed -E 's#/skewguard-cli(-[0-9.]+)?#/skewguard#') <(files "$work/package.rpm" | grep -v /systemd/)
+    [[ ! $(rpm -qp --scripts "$work/cli.rpm") ]]
 }
 
 rpm_in() { rpm --root "$work/root" --dbpath /usr/lib/sysimage/rpm --nodeps --force-debian "$@"; }
@@ -123,6 +135,7 @@ if needs root rpmbuild:rpm rpm2cpio:rpm2cpio cpio:cpio; then
     check "files, modes, owners, links" diff -u tests/dist/rpm-files <(files "$work/package.rpm")
     check "licence and documentation are marked as such" marked
     check "no scriptlets, no dependencies" without_scriptlets
+    check "skewguard-cli: the same without units" for_admins
     check "the same package from binaries that are built already" prebuilt
     check "installs into an empty tree, enabled in /usr" installs
     check "erases, and leaves no file" erases

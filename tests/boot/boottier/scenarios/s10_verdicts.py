@@ -1,5 +1,7 @@
 """Every verdict, on a node that really boots."""
 
+import json
+
 from ..looks import ALLOWING, ISSUE_LINK, goes_on, journal_entry, policy, refused, silent
 from ..scenario import scenario
 from ..stand_in import BOOT, NEXT, TARGET
@@ -122,6 +124,23 @@ def warn_at_once(world):
     expect.equal(second.shell("ls /etc/issue.d/skewguard.issue /etc/motd.d/skewguard 2>/dev/null || true").strip(), "",
                  "messages in the next boot")
     silent(expect, second)
+
+
+@scenario("reinstalled", "refused, on a /var that an earlier installation left: neither its record nor its certificate lets the node in")
+def reinstalled(world):
+    node = world.node(policy=policy())
+    kept = {"lib/skewguard/boot-image.json": json.dumps({
+                "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord", "version": "418.94.202501221327-0",
+                "ostree": "/ostree/boot.0/rhcos/a11ce/0", "rhel": False}),
+            "lib/kubelet/kubeconfig": "", "lib/kubelet/pki/kubelet-client-current.pem": "of the earlier installation"}
+    for path, text in kept.items():
+        path = node.var / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="ascii")
+    for argument in ("ignition.firstboot", ""):
+        boot = node.boot(argument).settle()
+        refused(world, node, boot, **FACTS)
+        boot.power_off()
 
 
 @scenario("no-policy", "no policy delivered: nothing is decided, nothing is shown")

@@ -100,12 +100,12 @@ done) >/dev/null 2>&1 &
 """
 
 
-def still_held(world, boot, when):
-    """Refused, and nothing of what is held ran."""
+def still_held(world, boot, when, before=()):
+    """Refused, and nothing of what is held ran, but what ran before it was held."""
     world.expect.that(boot.exists("/run/skewguard/refused"), f"refused {when}")
     world.expect.that(not boot.succeeds("systemctl start kubelet.service"), f"the start of the kubelet to fail {when}")
     ran = boot.ran()
-    world.expect.equal([name for name in HELD_B if name in ran], [], f"what ran of what is held {when}")
+    world.expect.equal([name for name in HELD_B if name in ran and name not in before], [], f"what ran of what is held {when}")
     world.expect.equal(((boot.verdict() or {}).get("gate") or {}).get("held"), True, f"gate.held in the verdict {when}")
 
 
@@ -140,6 +140,72 @@ def ten_reboots(world):
         before = found
         boot.power_off()
     world.expect.equal(before.split()[-1], "1", "messages on /etc/issue")
+
+
+ETC = "/etc/systemd/system"
+# Whatever an admin's units do: all of it starts what is held, again and again. The last one waits for the kubelet, and nobody has loaded it.
+STARTERS = {
+    f"{ETC}/again-kubelet.path": "[Path]\nPathExists=/etc/machine-id\nUnit=kubelet.service\n",
+    f"{ETC}/again-firstboot.path": "[Path]\nPathExists=/etc/machine-id\nUnit=machine-config-daemon-firstboot.service\n",
+    f"{ETC}/again-ovs.path": "[Path]\nPathExists=/etc/machine-id\nUnit=ovs-configuration.service\n",
+    f"{ETC}/multi-user.target.d/again.conf":
+        "[Unit]\nWants=again-kubelet.path again-firstboot.path again-ovs.path\nUpholds=kubelet.service\n",
+    f"{ETC}/never-loaded.service": "[Unit]\nAfter=kubelet.service\n[Service]\nExecStart=/usr/bin/true\n",
+}
+
+
+@scenario("trouble-starting-units", "path units and Upholds= start what is held, again and again: login, ssh and the report come up, and enforce runs once")
+def starting_units(world):
+    expect = world.expect
+    for image, target in EACH:
+        node = world.node(image=image.name, target=target.name, policy=policy(rhelMajors=[11]), files=STARTERS)
+        boot = node.boot()
+        if not expect.that(boot.console.wait_for(LOGIN, boot.deadline), "a login prompt"):
+            continue
+        still_held(world, boot, "while units start what is held")
+        runs = [line for line in boot.journal_text("_PID=1").splitlines() if "Starting" in line and "Check the boot image" in line and "asserts" not in line]
+        expect.equal(len(runs), 1, "runs of enforce")
+        expect.that(not boot.exists("/run/nologin"), "logins to be let in")
+        for unit in ("systemd-user-sessions.service", "sshd.service", "skewguard-report.service"):
+            expect.equal(boot.property(unit, "ActiveState"), "active", unit)
+        boot.machine.run("/usr/bin/skewguard allow")
+        boot.wait_reboot()
+        node.close()
+
+
+@scenario("trouble-clock-killed", "timeout(1) is killed in the decision: held, or the node goes on, and its rebase is not interrupted")
+def clock_killed(world):
+    for pause in ("0", "0.03"):
+        for node in nodes(world, f'clock=$PPID\n(sleep {pause}; kill -KILL $clock) &\nexec {REAL} "$@"'):
+            boot = node.boot()
+            while not boot.machine.ended() and not (boot.console.wait_for(LOGIN, time.monotonic() + 0.5) and boot.exists("/run/skewguard/refused")):
+                if time.monotonic() > boot.deadline:
+                    raise BootError("neither refused nor rebased")
+            if boot.machine.ended():
+                goes_on(world, node, boot)
+            else:
+                still_held(world, boot.settle(), f"after {pause} s without a clock")
+
+
+@scenario("trouble-stopped", "systemctl stop in the decision, when the drop-ins are written: nothing is left behind, and it can be made again")
+def stopped(world):
+    for node in nodes(world, f"""[ ! -e /run/stopped ] || exec {REAL} "$@"
+        touch /run/stopped
+        {REAL} "$@" & pid=$!
+        until ls /run/systemd/system/kubelet.service.d/50-skewguard.conf; do kill -0 $pid || break; done >/dev/null 2>&1
+        kill -KILL $pid; rm -f /run/skewguard/refused; systemctl daemon-reload
+        systemctl --no-block stop skewguard.service
+        while :; do sleep 1; done"""):
+        boot = node.boot()
+        if not world.expect.that(boot.console.wait_for(LOGIN, boot.deadline), "a login prompt"):
+            continue
+        world.expect.equal(boot.shell("ls /run/skewguard/refused /run/systemd/system/*.d/50-skewguard.conf 2>/dev/null || true"), "", "what is left behind")
+        world.expect.contains(boot.journal_text("-u", "skewguard.service"), ["the decision was interrupted: nothing is held"], "the journal")
+        # Between the two decisions nothing is held: what is only ordered after the rebase, as nmstate-configuration, may run. Nothing joins.
+        core = ("machine-config-daemon-pull.service", "rebase", "rebase-not-needed", "crio.service", "kubelet.service")
+        before = [name for name in boot.settle().ran() if name not in core]
+        boot.shell("systemctl start skewguard.service || true")
+        still_held(world, boot.settle(), "in the second decision", before)
 
 
 def refused_whole(world, boot, when):

@@ -7,6 +7,7 @@ from pathlib import Path
 from .. import agent
 from ..looks import ALLOWING, ISSUE_LINK, goes_on, joined, journal_entry, policy, refused, silent
 from ..scenario import scenario
+from ..stand_in import EACH
 from .s10_verdicts import FACTS, TOO_OLD
 from .s20_gate import AGENT
 from .s25_trouble import refused_whole
@@ -46,12 +47,14 @@ def kubelet_by_hand(world):
     refused(world, node, boot, message=TOO_OLD, **FACTS)
     for command in ("systemctl restart kubelet.service", "systemctl start crio.service",
                     "systemctl start machine-config-daemon-firstboot.service",
-                    "systemctl daemon-reload && systemctl start kubelet.service",
-                    "systemctl reset-failed && systemctl start firstboot-osupdate.target"):
+                    "systemctl daemon-reload && systemctl start kubelet.service"):
         expect.that(not boot.succeeds(command), f"{command!r} to fail")
     boot.succeeds("systemctl isolate multi-user.target")
     boot.wait_started()
     refused(world, node, boot, message=TOO_OLD, attempts=True, **FACTS)
+    expect.that(not boot.succeeds("systemctl reset-failed && systemctl start firstboot-osupdate.target"), "the start to fail after reset-failed")
+    # Nothing of ours runs again, so nothing fails again.
+    refused(world, node, boot, message=TOO_OLD, attempts=True, forgotten=True, **FACTS)
 
 
 def allow_on_console(expect, boot, program="/usr/bin/skewguard"):
@@ -105,7 +108,8 @@ def allow_beside_a_start(world):
             output = boot.shell(f"""systemctl --no-block start kubelet; sleep 0.{turn:02d}; /usr/bin/skewguard allow; echo status=$?
                 # What was running of ours ends before anything is looked at.
                 while [ "$(systemctl show --value -p ActiveState skewguard.service)" = activating ]; do sleep 0.02; done
-                ls /run/skewguard/refused /run/systemd/system/*.d/50-skewguard.conf 2>/dev/null
+                ls /run/skewguard/refused 2>/dev/null
+                grep -l Requires=skewguard /run/systemd/system/*.d/50-skewguard.conf
                 grep -h "NODE REFUSED" /etc/issue
                 echo job=$(systemctl show --value -p Job machine-config-daemon-firstboot.service)""", timeout=120)
             good = "status=0" in output and "goes on" in output and "job=0" not in output and "job=\n" not in output
@@ -115,6 +119,19 @@ def allow_beside_a_start(world):
                 rm /run/skewguard/override; systemctl restart skewguard.service; test -e /run/skewguard/refused""", timeout=120)
         expect.equal(wrong, [], f"20 times, {image}")
         boot.power_off()
+
+
+@scenario("allow-interrupted", "skewguard allow is killed again and again while something starts the kubelet, and the terminal hangs up: the rebase comes first")
+def allow_interrupted(world):
+    for image, target in EACH:
+        node = world.node(image=image.name, target=target.name, policy=policy(rhelMajors=[11]))
+        boot = node.boot().settle()
+        boot.shell("systemd-run --unit=starter sh -c 'while :; do systemctl start kubelet.service; sleep 0.05; done'")
+        # The node may reboot at any moment of this.
+        boot.machine.run("for time in 0.005 0.01 0.02 0.04 0.08; do timeout -s KILL $time /usr/bin/skewguard allow; done; "
+                         "/usr/bin/skewguard allow & sleep 0.02; kill -HUP $!; kill -INT $!; kill -TERM $!; wait")
+        goes_on(world, node, boot)
+        node.close()
 
 
 def _exchange(node, program):

@@ -1,0 +1,196 @@
+"""First boots that are let in and do not finish: what they wait for is told everywhere, and so is that they go on."""
+
+import json
+import time
+
+from ..looks import ALLOWING
+from ..patience import ANSWER
+from ..scenario import scenario
+from ..stand_in import BOOT
+from ..sysroot import IMAGES
+from .s40_report import api_server, checked, created
+
+MESSAGE_ID = "6f0d1f0a8a5c4bd39a4c1f2e7b90d5c3"
+NOTE = "/run/issue.d/skewguard-first-boot.issue"
+MOTD = "/run/motd.d/skewguard-first-boot"
+STATE = "lib/skewguard/report-state.json"
+LOGIN = r"(?m)^\S+ login: "
+# The node looks once a minute, and sends within some seconds.
+TOLD = 150
+# The shortest wait that a policy can ask for, less 20 seconds: what an earlier boot of the same installation left behind.
+SECONDS = 280
+QUICK = {**ALLOWING, "stalledAfterMinutes": 5}
+DIGEST = "sha256:0f4a8bd2a3f6c1d2e3f40516273849506172839405162738495061728394a5b6"
+# What podman says, with a credential in it (tests/report/messages.tsv has where such lines were seen).
+REFUSED = (f"Error: initializing source docker://quay.io/openshift-release-dev/ocp-v4.0-art-dev@{DIGEST}: reading manifest: "
+           "unauthorized: access to the requested resource is not authorized\n"
+           "WARN[0001] auth=cm9ib3Q6c3VwZXJzZWNyZXRwYXNzd29yZA== was refused\n")
+UNREACHABLE = ("Error: pinging container registry mirror.example.com:5000: Get \"https://robot:hunter2@mirror.example.com:5000/v2/\": "
+               "dial tcp 192.0.2.7:5000: connect: no route to host\n")
+REBASE = "error: failed to update OS: error running rpm-ostree rebase: error: Timeout was reached\nSleeping 1 minute for retry\n"
+KUBELET = "bootstrap.go:266] certificate request was not signed yet, token=abcdefghijklmnop\n"
+
+
+def looping(unit, script):
+    """Files that make `unit` run `script` until the file with what it prints is gone."""
+    name = unit.removesuffix(".service")
+    return {f"/etc/systemd/system/{unit}.d/50-loop.conf": f"[Service]\nExecStart=\nExecStart=/bin/sh /etc/stand-in/{name}\n",
+            f"/etc/stand-in/{name}": f"while [ -e /etc/stand-in/broken ]; do cat /etc/stand-in/broken >&2; sleep 2; done\n{script}\n"}
+
+
+PULL = ("machine-config-daemon-pull.service", "exec /usr/libexec/stand-in machine-config-daemon-pull.service")
+FIRSTBOOT = ("machine-config-daemon-firstboot.service", "exec /usr/libexec/stand-in-rebase")
+JOIN = ("kubelet.service", "exec /usr/libexec/stand-in-kubelet")
+
+
+def stalling(world, unit, broken, image=None, **setup):
+    """A node that is let in, whose `unit` says `broken` again and again; and its API server."""
+    server = api_server(world, "--pending-request", "worker-0")
+    files = {**looping(*unit), **server.joined_files(), "/etc/stand-in/broken": broken}
+    if image is not None:
+        setup.update(image=image, target=image.replace("boot", "target"))
+    policy = {**QUICK, "limits": [{"minimumRHCOSVersion": IMAGES[image].rhel if image else BOOT.rhel}]}
+    return server, world.node(policy=policy, delivery="machineconfig", kubeconfig=server.kubeconfig, files=files, **setup)
+
+
+def begun(world, boot):
+    """The node asks for a login. Its boot is not over: something in it hangs."""
+    world.expect.that(boot.console.wait_for(LOGIN, boot.deadline) is not None, "a login prompt", boot.console.text()[-1500:])
+    return boot
+
+
+def after_an_earlier_boot(node):
+    """What the agent of an earlier boot has counted."""
+    machine_id = (node.root / "etc/machine-id").read_text(encoding="ascii").strip()
+    state = {"apiVersion": "skewguard.dev/v1alpha1", "kind": "ReportState",
+             "firstBoot": {"machineId": machine_id, "total": SECONDS, "waited": SECONDS}}
+    path = node.var / STATE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(state), encoding="utf-8")
+
+
+def event(server, reason, report):
+    """Waits for the Event with this reason about this report."""
+    return server.wait_for(lambda request: created(request, "/events") and request["body"]["reason"] == reason
+                           and request["body"]["regarding"]["name"] == report, time.monotonic() + TOLD)
+
+
+def told(world, server, boot, phase, unit, line, secrets):
+    """The stall is in a report, an Event, on console and motd, and in the journal. Returns the report."""
+    expect = world.expect
+    report = server.wait_for(lambda request: created(request, "/bootimagereports"), time.monotonic() + TOLD)
+    if not expect.that(report is not None, "a BootImageReport about the stall", boot.journal_text("-u", "skewguard-report.service")):
+        return None
+    progress, name = report["body"]["report"].get("progress") or {}, report["body"]["metadata"]["name"]
+    expect.equal(report["body"]["report"]["verdict"], "Allowed", "the verdict in the report")
+    expect.equal((progress.get("phase"), progress.get("unit"), progress.get("activeState")), (phase, unit, "activating"), "progress")
+    expect.that(5 <= progress.get("minutes", 0) < 30, "the minutes of the first boot, over its reboots", progress)
+    expect.that(any(line in text for text in progress.get("lines", [])), f"{line!r} among the lines", progress)
+    stalled = event(server, "FirstBootStalled", name)
+    if expect.that(stalled is not None, "an Event FirstBootStalled about it", server.requests()):
+        expect.equal(stalled["body"]["type"], "Warning", "the Event's type")
+        expect.contains(stalled["body"]["note"], [f"it waits in the phase {phase}: {unit} is activating"], "the Event's note")
+    note = boot.read(NOTE) or ""
+    expect.contains(note, ["*** FIRST BOOT NOT FINISHED ***", unit, "Its last line: ", f"journalctl -b -u {unit}"], NOTE)
+    expect.that(all(len(text) <= 80 for text in note.splitlines()), "the note in 80 columns", note)
+    expect.equal(boot.read(MOTD), note, MOTD)
+    expect.that(boot.console.wait_for(r"FIRST BOOT NOT FINISHED", time.monotonic() + ANSWER) is not None,
+                "the note at the login prompt", boot.console.text()[-1500:])
+    entries = boot.journal("MESSAGE_ID=" + MESSAGE_ID)
+    if expect.equal(len(entries), 1, "journal entries about the stall"):
+        expect.equal([entries[0].get(field) for field in ("SKEWGUARD_PHASE", "SKEWGUARD_UNIT", "PRIORITY", "_SYSTEMD_UNIT")],
+                     [phase, unit, "4", "skewguard-report.service"], "the journal entry")
+    everywhere = json.dumps(server.requests()) + note + boot.journal_text("-u", "skewguard-report.service")
+    expect.equal([secret for secret in secrets if secret in everywhere], [], "credentials that were told")
+    checked(expect, server)
+    return name
+
+
+def went_on(world, server, boot, name):
+    """That it goes on is told; the node joins, labels itself, and the report ends well."""
+    expect = world.expect
+    went = event(server, "FirstBootWentOn", name)
+    if expect.that(went is not None, "an Event FirstBootWentOn about the same report", boot.journal_text("-u", "skewguard-report.service")):
+        expect.equal(went["body"]["type"], "Normal", "its type")
+    patch = server.wait_for(lambda request: request["method"] == "PATCH" and request["status"] == 200, time.monotonic() + TOLD)
+    expect.that(patch is not None, "the label of the Node", server.requests())
+    until = time.monotonic() + ANSWER
+    while boot.property("skewguard-report.service", "ActiveState") != "inactive" and time.monotonic() < until:
+        time.sleep(1)
+    states = [boot.property("skewguard-report.service", name) for name in ("ActiveState", "Result", "ExecMainStatus")]
+    expect.equal(states, ["inactive", "success", "0"], "the end of skewguard-report.service")
+    expect.equal((boot.exists(NOTE), boot.exists(MOTD)), (False, False), "the notes taken away")
+    expect.that(boot.succeeds("! test -L /etc/issue.d/skewguard-first-boot.issue"), "the link to it taken away")
+    expect.equal(len([request for request in server.requests() if created(request, "/bootimagereports")]), 1, "reports, one for the phase")
+    expect.that("kubelet.service" in boot.ran(), "the node joined", boot.ran())
+    checked(expect, server)
+
+
+def before_the_rebase(world, server, node, phase, unit, line, secrets):
+    """Two boots in which it hangs, the second past its time; then it goes on, rebases and joins in a third."""
+    begun(world, node.boot()).power_off()
+    after_an_earlier_boot(node)
+    boot = begun(world, node.boot(timeout=3 * TOLD))
+    name = told(world, server, boot, phase, unit, line, secrets)
+    boot.shell("rm /etc/stand-in/broken")
+    boot.wait_reboot()
+    went_on(world, server, begun(world, node.boot()), name)
+
+
+def pull_refused(world, image=None):
+    server, node = stalling(world, PULL, REFUSED, image)
+    before_the_rebase(world, server, node, "Pull", PULL[0], "unauthorized: access to", ["cm9ib3Q6"])
+
+
+def rebase_fails(world, image=None):
+    server, node = stalling(world, FIRSTBOOT, REBASE, image, wiring="a")
+    before_the_rebase(world, server, node, "Rebase", FIRSTBOOT[0], "Timeout was reached", [])
+
+
+def no_certificate(world, image=None):
+    server, node = stalling(world, JOIN, KUBELET, image)
+    node.boot().wait_reboot()
+    after_an_earlier_boot(node)
+    boot = begun(world, node.boot(timeout=2 * TOLD))
+    name = told(world, server, boot, "Join", JOIN[0], "certificate request was not signed yet", ["abcdefghijklmnop"])
+    asked = [request["body"]["report"]["progress"] for request in server.requests() if created(request, "/bootimagereports")]
+    world.expect.equal([(progress.get("apiServer"), progress.get("certificateRequest")) for progress in asked],
+                       [("reached", "its certificate request csr-8vnps of 2026-05-04T10:11:12Z waits for approval")], "what the cluster says")
+    boot.shell("rm /etc/stand-in/broken")
+    went_on(world, server, boot, name)
+
+
+@scenario("stalled-pull", "the registry refuses the pull again and again: told as Pull; mended, the node goes on, which is told, too")
+def stalled_pull(world):
+    pull_refused(world)
+
+
+@scenario("stalled-pull-unreachable", "a mirror that is not reached: told as Pull, without the user and password in its URL", el8=False)
+def stalled_pull_unreachable(world):
+    server, node = stalling(world, PULL, UNREACHABLE)
+    before_the_rebase(world, server, node, "Pull", PULL[0], "Get \"https://[cut]@mirror.example.com:5000/v2/\"", ["hunter2"])
+
+
+@scenario("stalled-rebase", "the rebase fails again and again, wiring A: told as Rebase, then that it goes on")
+def stalled_rebase(world):
+    rebase_fails(world)
+
+
+@scenario("stalled-join", "rebased, then the kubelet never gets its certificate: told as Join, with the time since before the reboot")
+def stalled_join(world):
+    no_certificate(world)
+
+
+@scenario("stalled-pull-systemd-257", "the same as stalled-pull, on a RHEL 10 boot image", el8=False)
+def stalled_pull_257(world):
+    pull_refused(world, "rhel10-boot")
+
+
+@scenario("stalled-rebase-systemd-257", "the same as stalled-rebase, on a RHEL 10 boot image", el8=False)
+def stalled_rebase_257(world):
+    rebase_fails(world, "rhel10-boot")
+
+
+@scenario("stalled-join-systemd-257", "the same as stalled-join, on a RHEL 10 boot image", el8=False)
+def stalled_join_257(world):
+    no_certificate(world, "rhel10-boot")
