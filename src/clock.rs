@@ -39,7 +39,13 @@ mod tests {
 
     #[test]
     fn a_clock_far_off_is_no_panic() {
-        assert_eq!(micro_time(UNIX_EPOCH - Duration::from_secs(5)), "1970-01-01T00:00:00.000000Z");
-        assert_eq!(time(UNIX_EPOCH + Duration::from_secs(1 << 40)), "9999-12-31T23:59:59Z");
+        assert_eq!(
+            micro_time(UNIX_EPOCH - Duration::from_secs(5)),
+            "1970-01-01T00:00:00.000000Z"
+        );
+        assert_eq!(
+            time(UNIX_EPOCH + Duration::from_secs(1 << 40)),
+            "9999-12-31T23:59:59Z"
+        );
     }
 }

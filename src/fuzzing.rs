@@ -1,32 +1,43 @@
-//! What the fuzz targets in `fuzz/` call, one function a target, and `cargo test` replays on their corpora. In no build that ships.
+//! What the fuzz targets in `fuzz/` call, one function a target, and `cargo test` replays on their
+//! corpora. In no build that ships.
 //!
-//! A target takes bytes that somebody else may have written, and panics where something is not as it has to be.
+//! A target takes bytes that somebody else may have written, and panics where something is not as
+//! it has to be.
 
-#![allow(missing_docs, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
+#![allow(
+    missing_docs,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)]
 
 use crate::console::message::{issue, kernel_log, motd, short};
 use crate::console::{self, Context};
+use crate::kubeconfig::{self, Allow, BOOTSTRAP_KUBECONFIG};
 use crate::node::identity::Identity;
-use crate::node::kubeconfig::{self, Allow, BOOTSTRAP_KUBECONFIG};
 use crate::node::{self, Record, Root};
 use crate::policy;
 use crate::report::answer::{Answer, Channel};
 use crate::report::event::{About, Event, Regarding};
 use crate::report::inventory::NodePatch;
+use crate::report::ledger::Ledger;
 use crate::report::objects::{BootImageReport, ReportInput};
-use crate::report::situation;
-use crate::report::state::Deliveries;
+use crate::report::{situation, stall};
 use crate::transport::{Response, read_curl};
 use crate::verdict::{Action, ClusterKnows, Outcome, OverrideWord, PolicyInput, Verdict, decide};
 use crate::version::{ImageVersion, OcpMinor, Release, compare_images};
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Starts a file in an input of [`tree`]: this byte, one of [`FILES`], a line break, then its bytes.
+/// Starts a file in an input of [`tree`]: this byte, one of [`FILES`], a line break, then its
+/// bytes.
 const NEXT_FILE: u8 = 0x1e;
 
 /// The files of an input of [`tree`], by the letter that names them.
-const FILES: [(u8, &str); 16] = [
+const FILES: [(u8, &str); 18] = [
+    (b'B', "boot/bootupd-state.json"),
+    (b'P', "proc/cpuinfo"),
     (b'a', "sysroot/.coreos-aleph-version.json"),
     (b'b', "sysroot/.bootc-aleph.json"),
     (b'c', "proc/cmdline"),
@@ -51,15 +62,25 @@ pub fn version(data: &[u8]) {
     let versions: Vec<ImageVersion> = text.split('\n').take(3).map(ImageVersion::parse).collect();
     for version in &versions {
         assert_printable(&version.text);
-        assert!(compare_images(version, version).is_none_or(|order| order.is_eq()), "{version:?}");
+        assert!(
+            compare_images(version, version).is_none_or(|order| order.is_eq()),
+            "{version:?}"
+        );
     }
     for a in &versions {
         for b in &versions {
-            assert_eq!(compare_images(a, b), compare_images(b, a).map(|order| order.reverse()), "{a:?} {b:?}");
+            assert_eq!(
+                compare_images(a, b),
+                compare_images(b, a).map(|order| order.reverse()),
+                "{a:?} {b:?}"
+            );
             for c in &versions {
                 let (ab, bc) = (compare_images(a, b), compare_images(b, c));
                 if ab.is_some_and(|order| order.is_lt()) && bc.is_some_and(|order| order.is_lt()) {
-                    assert!(compare_images(a, c).is_none_or(|order| order.is_lt()), "{a:?} {b:?} {c:?}");
+                    assert!(
+                        compare_images(a, c).is_none_or(|order| order.is_lt()),
+                        "{a:?} {b:?} {c:?}"
+                    );
                 }
             }
         }
@@ -70,18 +91,23 @@ pub fn version(data: &[u8]) {
 pub fn policy(data: &[u8]) {
     let read = policy::parse(data);
     if let Ok(read) = &read {
-        read.warnings.iter().for_each(|warning| assert_printable(warning));
+        read.warnings
+            .iter()
+            .for_each(|warning| assert_printable(warning));
         for (major, minor) in [(4, 6), (4, 21), (5, 0)] {
-            let release = Release { minor: OcpMinor { major, minor }, patch: 3 };
+            let release = Release {
+                minor: OcpMinor { major, minor },
+                patch: 3,
+            };
             for pool in [None, Some("worker"), Some("master")] {
                 let chosen = policy::choose(&read.limits, Some(release), pool);
                 assert!(chosen.is_none_or(|chosen| read.limits.contains(chosen)));
             }
         }
     }
-    #[cfg(feature = "author")]
+    #[cfg(feature = "admin")]
     {
-        let report = policy::lint(data);
+        let report = crate::admin::lint::lint(data);
         for finding in &report.findings {
             assert_printable(&finding.message);
             assert_printable(&finding.help);
@@ -94,28 +120,46 @@ pub fn policy(data: &[u8]) {
 pub fn tree(data: &[u8]) {
     let scratch = Scratch::new();
     for file in data.split(|byte| *byte == NEXT_FILE) {
-        let Some((letter, [b'\n', content @ ..])) = file.split_first() else { continue };
+        let Some((letter, [b'\n', content @ ..])) = file.split_first() else {
+            continue;
+        };
         if let Some((_, path)) = FILES.iter().find(|(named, _)| named == letter) {
             scratch.write(path, content);
         }
     }
     let root = &scratch.root;
-    let facts = node::facts(root, node::Options::default()).expect("only files of the caller's fail it");
+    let facts =
+        node::facts(root, node::Options::default()).expect("only files of the caller's fail it");
     let verdict = decide(&facts);
     if verdict.action == Action::Block {
-        assert!(matches!(verdict.verdict, Outcome::Refused | Outcome::Undetermined), "{verdict:?}");
-        assert!(matches!(facts.policy, PolicyInput::Valid { .. }), "what cannot be read does not block: {verdict:?}");
+        assert!(
+            matches!(verdict.verdict, Outcome::Refused | Outcome::Undetermined),
+            "{verdict:?}"
+        );
+        assert!(
+            matches!(facts.policy, PolicyInput::Valid { .. }),
+            "what cannot be read does not block: {verdict:?}"
+        );
         let word = facts.r#override.as_ref().map(|given| given.value);
-        assert!(!matches!(word, Some(OverrideWord::Off | OverrideWord::Warn)), "{verdict:?}");
+        assert!(
+            !matches!(word, Some(OverrideWord::Off | OverrideWord::Warn)),
+            "{verdict:?}"
+        );
     }
     let json = serde_json::to_string(&verdict).expect("a struct of strings always serialises");
-    assert_eq!(serde_json::from_str::<Verdict>(&json).expect("what was written is read"), verdict);
+    assert_eq!(
+        serde_json::from_str::<Verdict>(&json).expect("what was written is read"),
+        verdict
+    );
     assert_messages(&verdict);
     // The report reads what `enforce` has written.
-    assert_reports(&situation::verdict(json.as_bytes()).expect("what was written is read"), &Identity::from_files(root));
+    assert_reports(
+        &situation::verdict(json.as_bytes()).expect("what was written is read"),
+        &Identity::from_files(root),
+    );
 
     // What is kept from earlier runs.
-    let _ = (Record::load(root), Deliveries::load(root));
+    let _ = (Record::load(root), Ledger::load(root));
     situation::read(root);
     let _ = Context::load(root, &verdict);
 
@@ -130,12 +174,26 @@ pub fn tree(data: &[u8]) {
 
 /// A verdict that another program wrote.
 pub fn verdict(data: &[u8]) {
-    let Ok(verdict) = serde_json::from_slice::<Verdict>(data) else { return };
+    let Ok(verdict) = serde_json::from_slice::<Verdict>(data) else {
+        return;
+    };
     let json = serde_json::to_string(&verdict).expect("a struct of strings always serialises");
-    assert_eq!(serde_json::from_str::<Verdict>(&json).expect("what was written is read"), verdict);
+    assert_eq!(
+        serde_json::from_str::<Verdict>(&json).expect("what was written is read"),
+        verdict
+    );
     assert_messages(&verdict);
-    let Ok(verdict) = situation::verdict(data) else { return };
-    let words = || [&verdict.message, &verdict.reason.to_string(), &verdict.action.to_string()].map(|text| crate::text::printable(text));
+    let Ok(verdict) = situation::verdict(data) else {
+        return;
+    };
+    let words = || {
+        [
+            &verdict.message,
+            &verdict.reason.to_string(),
+            &verdict.action.to_string(),
+        ]
+        .map(|text| crate::text::printable(text))
+    };
     let [hostname, platform, address] = words();
     assert_reports(
         &verdict,
@@ -154,9 +212,19 @@ pub fn kubeconfig(data: &[u8]) {
     let scratch = Scratch::new();
     scratch.write(BOOTSTRAP_KUBECONFIG.trim_start_matches('/'), data);
     scratch.write("etc/kubernetes/token", SECRET.as_bytes());
-    match kubeconfig::load(&scratch.root, BOOTSTRAP_KUBECONFIG, Allow { insecure: data.len().is_multiple_of(2) }) {
+    match kubeconfig::load(
+        &scratch.root,
+        BOOTSTRAP_KUBECONFIG,
+        Allow {
+            insecure: data.len().is_multiple_of(2),
+        },
+    ) {
         Ok(read) => {
-            let _ = (read.node_name(), read.by_public_name(), read.server.authority());
+            let _ = (
+                read.node_name(),
+                read.by_public_name(),
+                read.server.authority(),
+            );
             assert!(!format!("{read:?}").contains(SECRET));
         }
         Err(error) => {
@@ -172,7 +240,13 @@ pub fn certificate(data: &[u8]) {
     let body = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, data);
     let pem = format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n");
     if let Ok(name) = kubeconfig::node_name(pem.as_bytes()) {
-        assert!(name.len() <= 253 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte)), "{name:?}");
+        assert!(
+            name.len() <= 253
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte)),
+            "{name:?}"
+        );
     }
 }
 
@@ -181,7 +255,11 @@ pub fn answer(data: &[u8]) {
     let [high, low, body @ ..] = data else { return };
     let status = u16::from_be_bytes([*high, *low]);
     for channel in [Channel::Report, Channel::Event, Channel::Node] {
-        let response = Response { status, retry_after: Some(Duration::from_secs(u64::from(status))), body: body.to_vec() };
+        let response = Response {
+            status,
+            retry_after: Some(Duration::from_secs(u64::from(status))),
+            body: body.to_vec(),
+        };
         match Answer::read(channel, Ok(response)) {
             Answer::Delivered { uid, .. } => uid.iter().for_each(|uid| assert_printable(uid)),
             Answer::Failed { why, brief, .. } => {
@@ -192,11 +270,61 @@ pub fn answer(data: &[u8]) {
     }
 }
 
+/// A first boot that does not finish: what `systemctl show` and `list-jobs`, the journal and the
+/// API server say, apart by zero bytes.
+pub fn stall(data: &[u8]) {
+    let mut parts = data.split(|byte| *byte == 0);
+    let mut next = || parts.next().unwrap_or_default();
+    let [shown, jobs, journal] = std::array::from_fn(|_| String::from_utf8_lossy(next()));
+    let answer = next();
+    let job = stall::running_job(&jobs);
+    let waiting = stall::waits_for(
+        &stall::units(&shown),
+        data.len().is_multiple_of(2),
+        job.as_deref(),
+    );
+    let mut newest = stall::Newest::default();
+    let _ = newest.look("worker-0", answer);
+    assert_printable(&newest.clause());
+    for line in stall::lines(&journal) {
+        assert!(line.len() <= 200, "{line:?}");
+    }
+    // A credential is cut wherever it comes.
+    let secret = "hunter2";
+    for line in stall::lines(&format!(
+        "{} password={secret}\n",
+        journal.replace(secret, "")
+    )) {
+        assert!(!line.contains(secret), "{line:?}");
+    }
+    let times = stall::Times {
+        now: UNIX_EPOCH + Duration::from_secs(1_772_323_200),
+        uptime: Some(Duration::from_secs(600)),
+    };
+    let facts = node::facts(&Scratch::new().root, node::Options::default())
+        .expect("only files of the caller's fail it");
+    let first_boot = stall::FirstBoot::default();
+    let progress = stall::Progress::new(waiting, &journal, &first_boot, times, &decide(&facts));
+    assert_printable(&progress.sentence());
+    assert_printable(&progress.note().replace('\n', ""));
+}
+
 /// What curl printed: its exit status, then stdout and stderr, apart by a zero byte.
 pub fn curl(data: &[u8]) {
-    let Some((exit, said)) = data.split_first() else { return };
-    let (stdout, stderr) = said.split_at(said.iter().position(|byte| *byte == 0).unwrap_or(said.len()));
-    match read_curl(i32::from(*exit), stdout, &String::from_utf8_lossy(stderr), 1024) {
+    let Some((exit, said)) = data.split_first() else {
+        return;
+    };
+    let (stdout, stderr) = said.split_at(
+        said.iter()
+            .position(|byte| *byte == 0)
+            .unwrap_or(said.len()),
+    );
+    match read_curl(
+        i32::from(*exit),
+        stdout,
+        &String::from_utf8_lossy(stderr),
+        1024,
+    ) {
         Ok(response) => assert!(response.body.len() <= 1024),
         Err(failure) => assert_printable(&failure.to_string()),
     }
@@ -207,7 +335,12 @@ pub fn gzip(data: &[u8]) {
     if let Ok(unpacked) = crate::gzip::unpack(data, 4096) {
         assert!(unpacked.len() <= 4096);
     }
-    assert_eq!(crate::gzip::unpack(&crate::gzip::pack(data), data.len() as u64).ok().as_deref(), Some(data));
+    assert_eq!(
+        crate::gzip::unpack(&crate::gzip::pack(data), data.len() as u64)
+            .ok()
+            .as_deref(),
+        Some(data)
+    );
 }
 
 /// A root of its own in memory, for one run of a target.
@@ -218,14 +351,22 @@ struct Scratch {
 
 impl Scratch {
     fn new() -> Self {
-        let name = format!("skewguard-fuzz-{}-{:?}", std::process::id(), std::thread::current().id());
+        let name = format!(
+            "skewguard-fuzz-{}-{:?}",
+            std::process::id(),
+            std::thread::current().id()
+        );
         let path = std::path::Path::new("/dev/shm").join(name);
         let _ = std::fs::remove_dir_all(&path);
         // Where the kernel argument ostree=/ostree/boot.1/rhcos/abc/0 leads.
         std::fs::create_dir_all(path.join("ostree/boot.1/rhcos/abc")).unwrap();
         std::fs::create_dir_all(path.join("ostree/deploy/rhcos/deploy/abc.0")).unwrap();
         std::fs::create_dir_all(path.join("etc")).unwrap();
-        std::os::unix::fs::symlink("../../../deploy/rhcos/deploy/abc.0", path.join("ostree/boot.1/rhcos/abc/0")).unwrap();
+        std::os::unix::fs::symlink(
+            "../../../deploy/rhcos/deploy/abc.0",
+            path.join("ostree/boot.1/rhcos/abc/0"),
+        )
+        .unwrap();
         let root = Root::open(&path).unwrap();
         Self { path, root }
     }
@@ -244,7 +385,10 @@ impl Drop for Scratch {
 }
 
 fn assert_printable(text: &str) {
-    assert!(text.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{text:?}");
+    assert!(
+        text.bytes().all(|byte| matches!(byte, b' '..=b'~')),
+        "{text:?}"
+    );
 }
 
 /// At most so many lines of 79 columns, in plain ASCII.
@@ -256,7 +400,8 @@ fn assert_page(text: &str, most: usize) {
     }
 }
 
-/// What agetty(8) makes of a text, with the longest addresses; an escape that is not ours is a fault.
+/// What agetty(8) makes of a text, with the longest addresses; an escape that is not ours is a
+/// fault.
 fn shown_by_agetty(text: &str) -> String {
     let mut pieces = text.split('\\');
     let mut shown = pieces.next().unwrap_or_default().to_owned();
@@ -266,7 +411,10 @@ fn shown_by_agetty(text: &str) -> String {
             Some(b'6') => ("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", piece.get(1..)),
             // Two backslashes: one, and what follows is text.
             None => ("\\", pieces.next()),
-            Some(other) => panic!("agetty would take \\{} for an escape in\n{text}", char::from(*other)),
+            Some(other) => panic!(
+                "agetty would take \\{} for an escape in\n{text}",
+                char::from(*other)
+            ),
         };
         shown.push_str(makes);
         shown.push_str(rest.unwrap_or_default());
@@ -278,10 +426,18 @@ fn assert_messages(verdict: &Verdict) {
     let kernel_log = kernel_log(verdict);
     assert!(kernel_log.len() <= 400);
     assert_printable(&kernel_log);
-    let told = [ClusterKnows::NotYet, ClusterKnows::Told(None), ClusterKnows::CannotBeTold(verdict.message.clone())];
+    let told = [
+        ClusterKnows::NotYet,
+        ClusterKnows::Told(None),
+        ClusterKnows::CannotBeTold(verdict.message.clone()),
+    ];
     for cluster in told {
         for address in [None, Some(verdict.message.clone())] {
-            let context = Context { address, program: "/usr/bin/skewguard".to_owned(), cluster: cluster.clone() };
+            let context = Context {
+                address,
+                program: "/usr/bin/skewguard".to_owned(),
+                cluster: cluster.clone(),
+            };
             assert_page(&shown_by_agetty(&issue(verdict, &context)), 20);
             assert_page(&motd(verdict, &context), 20);
             assert_page(&short(verdict, &context), 6);
@@ -289,19 +445,38 @@ fn assert_messages(verdict: &Verdict) {
     }
 }
 
-/// The bounds of the CustomResourceDefinition, of its admission policies, and of Events (`tests/report/schemas.rs` holds them against these
-/// files).
+/// The bounds of the CustomResourceDefinition, of its admission policies, and of Events
+/// (`tests/report/schemas.rs` holds them against these files).
 fn assert_reports(verdict: &Verdict, identity: &Identity) {
     let observed = UNIX_EPOCH + Duration::from_secs(1_772_323_200);
     let remediation = &verdict.message;
-    let input = ReportInput { verdict, identity, rpm_ostree: None, remediation, installation: "00", observed };
+    let input = ReportInput {
+        progress: None,
+        verdict,
+        identity,
+        rpm_ostree: None,
+        remediation,
+        installation: "00",
+        observed,
+    };
     let report = BootImageReport::new(&input);
     let json = serde_json::to_string(&report).unwrap();
     assert_printable(&json);
     assert!(json.len() <= 40_960, "{}", json.len());
-    let event = Event::new(About::Verdict(verdict), &report.metadata.name, Regarding::namespace(), identity, observed);
+    let event = Event::new(
+        About::Verdict(verdict),
+        &report.metadata.name,
+        Regarding::namespace(),
+        identity,
+        observed,
+    );
     let json = serde_json::to_value(&event).unwrap();
-    for (field, most) in [("note", 1024), ("reason", 128), ("action", 128), ("reportingInstance", 128)] {
+    for (field, most) in [
+        ("note", 1024),
+        ("reason", 128),
+        ("action", 128),
+        ("reportingInstance", 128),
+    ] {
         let text = json.get(field).and_then(serde_json::Value::as_str).unwrap();
         assert_printable(text);
         assert!(text.len() <= most, "{field}: {text}");
@@ -318,13 +493,14 @@ mod tests {
     type Target = fn(&[u8]);
 
     /// Every target, by the name of its file in fuzz/fuzz_targets and of its folder in fuzz/corpus.
-    const TARGETS: [(&str, Target); 9] = [
+    const TARGETS: [(&str, Target); 10] = [
         ("answer", answer),
         ("certificate", certificate),
         ("curl", curl),
         ("gzip", gzip),
         ("kubeconfig", kubeconfig),
         ("policy", policy),
+        ("stall", stall),
         ("tree", tree),
         ("verdict", verdict),
         ("version", version),
@@ -335,7 +511,10 @@ mod tests {
     }
 
     fn files(dir: &Path) -> Vec<PathBuf> {
-        let mut files: Vec<PathBuf> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut files: Vec<PathBuf> = std::fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
         files.sort();
         files
     }
@@ -356,15 +535,24 @@ mod tests {
     #[test]
     fn every_target_has_its_program_and_its_corpus() {
         let names: Vec<String> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
-        let stems =
-            |dir: &str| files(&fuzz().join(dir)).iter().map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
-        let (programs, corpora): (Vec<String>, Vec<String>) = (stems("fuzz_targets"), stems("corpus"));
+        let stems = |dir: &str| {
+            files(&fuzz().join(dir))
+                .iter()
+                .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+                .collect()
+        };
+        let (programs, corpora): (Vec<String>, Vec<String>) =
+            (stems("fuzz_targets"), stems("corpus"));
         assert_eq!((&programs, &corpora), (&names, &names));
         let manifest = std::fs::read_to_string(fuzz().join("Cargo.toml")).unwrap();
         for name in names {
             assert!(manifest.contains(&format!("name = \"{name}\"")), "{name}");
-            let program = std::fs::read_to_string(fuzz().join(format!("fuzz_targets/{name}.rs"))).unwrap();
-            assert!(program.contains(&format!("skewguard::fuzzing::{name}(data)")), "{name}: {program}");
+            let program =
+                std::fs::read_to_string(fuzz().join(format!("fuzz_targets/{name}.rs"))).unwrap();
+            assert!(
+                program.contains(&format!("skewguard::fuzzing::{name}(data)")),
+                "{name}: {program}"
+            );
         }
     }
 
@@ -372,7 +560,15 @@ mod tests {
     fn the_corpora_are_small() {
         let size: BTreeMap<&str, u64> = TARGETS
             .iter()
-            .map(|(name, _)| (*name, files(&fuzz().join("corpus").join(name)).iter().map(|path| path.metadata().unwrap().len()).sum()))
+            .map(|(name, _)| {
+                (
+                    *name,
+                    files(&fuzz().join("corpus").join(name))
+                        .iter()
+                        .map(|path| path.metadata().unwrap().len())
+                        .sum(),
+                )
+            })
             .collect();
         assert!(size.values().sum::<u64>() < 1 << 20, "{size:?}");
     }

@@ -1,7 +1,8 @@
 //! gzip files (RFC 1952), around miniz_oxide's deflate (RFC 1951).
 //!
-//! flate2 would do all of this, but its checksum has 16 KB of tables that do not compress, and its reader a window of 32 KB that every
-//! first boot would pay for. What is packed here is small: files of a few hundred KB and one binary, all in memory.
+//! flate2 would do all of this, but its checksum has 16 KB of tables that do not compress, and its
+//! reader a window of 32 KB that every first boot would pay for. What is packed here is small:
+//! files of a few hundred KB and one binary, all in memory.
 
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
@@ -18,28 +19,50 @@ pub(crate) enum Unpack {
     TooLarge,
 }
 
-/// Unpacks a gzip file of one member to at most `max` bytes. Like Ignition's reader it accepts nothing behind the trailer.
+/// Unpacks a gzip file of one member to at most `max` bytes. Like Ignition's reader it accepts
+/// nothing behind the trailer.
 pub(crate) fn unpack(file: &[u8], max: u64) -> Result<Vec<u8>, Unpack> {
-    let (stream, stored) = body(file).and_then(<[u8]>::split_last_chunk::<8>).ok_or(Unpack::Broken)?;
+    let (stream, stored) = body(file)
+        .and_then(<[u8]>::split_last_chunk::<8>)
+        .ok_or(Unpack::Broken)?;
     // The stored length must be right in the end, so no more than that is ever allocated.
     let [_, _, _, _, a, b, c, d] = *stored;
-    let (length, max) = (u32::from_le_bytes([a, b, c, d]) as usize, usize::try_from(max).unwrap_or(usize::MAX));
+    let (length, max) = (
+        u32::from_le_bytes([a, b, c, d]) as usize,
+        usize::try_from(max).unwrap_or(usize::MAX),
+    );
     let mut bytes = vec![0; length.min(max)];
     let mut state = Box::<DecompressorOxide>::default();
-    let (status, read, written) = decompress(&mut state, stream, &mut bytes, 0, TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF);
+    let (status, read, written) = decompress(
+        &mut state,
+        stream,
+        &mut bytes,
+        0,
+        TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF,
+    );
     if status == TINFLStatus::HasMoreOutput && length > max {
         return Err(Unpack::TooLarge);
     }
     let whole = status == TINFLStatus::Done && read == stream.len() && written == bytes.len();
-    if whole && *stored == trailer(&bytes) { Ok(bytes) } else { Err(Unpack::Broken) }
+    if whole && *stored == trailer(&bytes) {
+        Ok(bytes)
+    } else {
+        Err(Unpack::Broken)
+    }
 }
 
-/// Packs `bytes` as small as deflate can. The result depends on the bytes alone: the header has no name and no time.
-#[cfg(any(feature = "author", test))]
+/// Packs `bytes` as small as deflate can. The result depends on the bytes alone: the header has no
+/// name and no time.
+#[cfg(any(feature = "admin", test))]
 pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     // No flags, no time, XFL 2 (slowest, smallest), OS unknown.
     let header = [&MAGIC[..], &[0, 0, 0, 0, 0, 2, 255]].concat();
-    [header, miniz_oxide::deflate::compress_to_vec(bytes, 9), trailer(bytes).to_vec()].concat()
+    [
+        header,
+        miniz_oxide::deflate::compress_to_vec(bytes, 9),
+        trailer(bytes).to_vec(),
+    ]
+    .concat()
 }
 
 /// Skips the header: its fixed fields, then the optional ones that `FLG` announces.
@@ -58,7 +81,11 @@ fn body(file: &[u8]) -> Option<&[u8]> {
             rest = rest.splitn(2, |&byte| byte == 0).nth(1)?;
         }
     }
-    if flags & header_crc != 0 { rest.get(2..) } else { Some(rest) }
+    if flags & header_crc != 0 {
+        rest.get(2..)
+    } else {
+        Some(rest)
+    }
 }
 
 /// `CRC32` and `ISIZE`, the length modulo 2^32.
@@ -87,8 +114,14 @@ fn crc32(bytes: &[u8]) -> u32 {
         0xa00a_e278,
         0xbdbd_f21c,
     ];
-    let step = |crc: u32| TABLE.get((crc & 15) as usize).map_or(0, |entry| entry ^ crc >> 4);
-    !bytes.iter().fold(!0, |crc, &byte| step(step(crc ^ u32::from(byte))))
+    let step = |crc: u32| {
+        TABLE
+            .get((crc & 15) as usize)
+            .map_or(0, |entry| entry ^ crc >> 4)
+    };
+    !bytes
+        .iter()
+        .fold(!0, |crc, &byte| step(step(crc ^ u32::from(byte))))
 }
 
 #[cfg(test)]
@@ -113,7 +146,9 @@ mod tests {
 
     #[test]
     fn another_reader_takes_what_is_packed_and_every_header_is_read() {
-        let text: Vec<u8> = (0..300_000u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
+        let text: Vec<u8> = (0..300_000u32)
+            .flat_map(|n| (n / 7).to_le_bytes())
+            .collect();
         for bytes in [&b""[..], b"{}", &text] {
             let file = pack(bytes);
             let mut back = Vec::new();
@@ -122,7 +157,17 @@ mod tests {
             let with = |builder| unpack(&packed(builder, bytes), bytes.len() as u64);
             assert_eq!(unpack(&file, bytes.len() as u64).as_deref(), Ok(bytes));
             assert_eq!(with(GzBuilder::new()).as_deref(), Ok(bytes));
-            assert_eq!(with(GzBuilder::new().mtime(7).filename("policy.json").comment("x").extra("ab\0c")).as_deref(), Ok(bytes));
+            assert_eq!(
+                with(
+                    GzBuilder::new()
+                        .mtime(7)
+                        .filename("policy.json")
+                        .comment("x")
+                        .extra("ab\0c")
+                )
+                .as_deref(),
+                Ok(bytes)
+            );
         }
         // FHCRC, which flate2 reads but does not write: two bytes after the fixed ones.
         let mut file = pack(b"policy");
@@ -133,9 +178,16 @@ mod tests {
 
     #[test]
     fn broken_files_are_told_from_large_ones() {
-        let file = packed(GzBuilder::new().filename("n").extra("e"), b"a policy of some length, length, length");
+        let file = packed(
+            GzBuilder::new().filename("n").extra("e"),
+            b"a policy of some length, length, length",
+        );
         for end in 0..file.len() {
-            assert_eq!(unpack(&file[..end], 100), Err(Unpack::Broken), "cut after {end}");
+            assert_eq!(
+                unpack(&file[..end], 100),
+                Err(Unpack::Broken),
+                "cut after {end}"
+            );
         }
         for at in (0..4).chain(file.len() - 8..file.len()) {
             let mut broken = file.clone();
@@ -152,6 +204,9 @@ mod tests {
         for _ in 0..16 {
             bomb.write_all(&vec![0; 1 << 20]).unwrap();
         }
-        assert_eq!(unpack(&bomb.finish().unwrap(), 1 << 20), Err(Unpack::TooLarge));
+        assert_eq!(
+            unpack(&bomb.finish().unwrap(), 1 << 20),
+            Err(Unpack::TooLarge)
+        );
     }
 }

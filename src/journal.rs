@@ -1,9 +1,10 @@
 //! One journal entry per verdict, over journald's native protocol.
 //!
-//! `MESSAGE_ID`s, fields and priorities are a stable interface: `docs/journal.md` lists them and `dist/skewguard.catalog` explains them to
-//! `journalctl -x`. Where journald is missing or hangs, the entry may be lost, and the boot waits for [`LIMIT`] at most.
+//! `MESSAGE_ID`s, fields and priorities are a stable interface: `docs/journal.md` lists them and
+//! `dist/skewguard.catalog` explains them to `journalctl -x`. Where journald is missing or hangs,
+//! the entry may be lost, and the boot waits for [`LIMIT`] at most.
 
-use crate::verdict::{Outcome, Verdict};
+use crate::verdict::{Fate, Outcome, Verdict};
 use std::io::{Error, ErrorKind, Write};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -31,26 +32,44 @@ pub fn message_id(verdict: Outcome) -> &'static str {
 }
 
 fn level(verdict: &Verdict) -> Level {
-    match verdict.verdict {
-        Outcome::Refused => Level::ERROR,
-        Outcome::Undetermined if verdict.blocks() => Level::ERROR,
-        Outcome::Undetermined | Outcome::Other(_) => Level::WARN,
+    match verdict.fate() {
+        Fate::Held | Fate::NotHeld => Level::ERROR,
+        Fate::LetThrough | Fate::Unchecked => Level::WARN,
         // tracing-journald maps INFO to NOTICE (5).
-        Outcome::Disabled | Outcome::NoPolicy | Outcome::Allowed => Level::INFO,
+        Fate::Free | Fate::PastFirstBoot => Level::INFO,
     }
 }
 
-/// The verdict as text: one line, then one each for every other failed rule, for what the gate could not do, and for every warning.
+/// The verdict as text: one line, then one each for every other failed rule, for what the gate
+/// could not do, and for every warning.
 pub fn message(verdict: &Verdict) -> String {
-    let mut text = format!("{} ({}, {}): {}", verdict.verdict, verdict.reason, verdict.action, verdict.message);
-    // The message of a refusal already is its first failure. Other verdicts disregard all of theirs.
-    let (said, also) = if verdict.verdict == Outcome::Refused { (1, "also") } else { (0, "disregarded:") };
-    let failures = verdict.failures().skip(said).map(|finding| format!("{also} {}: {}", finding.rule, finding.message));
+    let mut text = format!(
+        "{} ({}, {}): {}",
+        verdict.verdict, verdict.reason, verdict.action, verdict.message
+    );
+    // The message of a refusal already is its first failure. Other verdicts disregard all of
+    // theirs.
+    let (said, also) = if verdict.verdict == Outcome::Refused {
+        (1, "also")
+    } else {
+        (0, "disregarded:")
+    };
+    let failures = verdict
+        .failures()
+        .skip(said)
+        .map(|finding| format!("{also} {}: {}", finding.rule, finding.message));
     let gate = verdict.gate.iter().filter_map(|gate| {
-        let what = if gate.held { "in doubt" } else { "not held back" };
+        let what = if gate.held {
+            "in doubt"
+        } else {
+            "not held back"
+        };
         gate.error.as_ref().map(|error| format!("{what}: {error}"))
     });
-    let warnings = verdict.warnings.iter().map(|warning| format!("warning: {warning}"));
+    let warnings = verdict
+        .warnings
+        .iter()
+        .map(|warning| format!("warning: {warning}"));
     for line in failures.chain(gate).chain(warnings) {
         if text.len() + line.len() > MESSAGE_MAX {
             text.push_str("\n...");
@@ -62,10 +81,12 @@ pub fn message(verdict: &Verdict) -> String {
     text
 }
 
-/// Sends the verdict to the journal. Where there is no journald, or `live` is false because the root is not the running system's, it is
-/// written to `err` as plain lines. Never fails: no trouble with the journal may change what happens to the node.
+/// Sends the verdict to the journal. Where there is no journald, or `live` is false because the
+/// root is not the running system's, it is written to `err` as plain lines. Never fails: no trouble
+/// with the journal may change what happens to the node.
 pub fn record(verdict: &Verdict, live: bool, err: &mut dyn Write) {
-    if !live || send(verdict.clone()).is_err() {
+    let entry = verdict.clone();
+    if !live || send(move || emit(&entry)).is_err() {
         let _ = write_plain(verdict, err);
     }
 }
@@ -81,16 +102,59 @@ pub fn write_plain(verdict: &Verdict, err: &mut dyn Write) -> Result<(), Error> 
 /// Sends one entry to journald.
 ///
 /// # Errors
-/// There is no journald (`NotFound`, `ConnectionRefused`), or it did not take the entry within [`LIMIT`] (`TimedOut`).
-fn send(verdict: Verdict) -> Result<(), Error> {
+/// There is no journald (`NotFound`, `ConnectionRefused`), or it did not take the entry within
+/// [`LIMIT`] (`TimedOut`).
+fn send(emit: impl FnOnce() + Send + 'static) -> Result<(), Error> {
     let (done, waiting) = mpsc::channel();
     // A thread that hangs is abandoned; it ends with the process.
-    std::thread::Builder::new().name("journal".to_owned()).spawn(move || {
-        let layer = tracing_journald::layer().map(|layer| layer.with_field_prefix(None).with_syslog_identifier(IDENTIFIER.to_owned()));
-        let sent = layer.map(|layer| tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || emit(&verdict)));
-        let _ = done.send(sent);
-    })?;
-    waiting.recv_timeout(LIMIT).unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+    std::thread::Builder::new()
+        .name("journal".to_owned())
+        .spawn(move || {
+            let layer = tracing_journald::layer().map(|layer| {
+                layer
+                    .with_field_prefix(None)
+                    .with_syslog_identifier(IDENTIFIER.to_owned())
+            });
+            let sent = layer.map(|layer| {
+                tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), emit)
+            });
+            let _ = done.send(sent);
+        })?;
+    waiting
+        .recv_timeout(LIMIT)
+        .unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+}
+
+/// The `MESSAGE_ID` of a first boot that does not finish. It never changes.
+pub const STALLED_ID: &str = "6f0d1f0a8a5c4bd39a4c1f2e7b90d5c3";
+
+/// Sends what a first boot waits for to the journal; where there is none, to `err`.
+pub fn record_stall(
+    phase: &'static str,
+    unit: String,
+    message: String,
+    live: bool,
+    err: &mut dyn Write,
+) {
+    let entry = (unit, message.clone());
+    let sent = live
+        && send(move || {
+            let (unit, message) = entry;
+            tracing::event!(
+                target: "skewguard",
+                Level::WARN,
+                MESSAGE_ID = STALLED_ID,
+                OBJECT_SYSTEMD_UNIT = "skewguard.service",
+                SKEWGUARD_PHASE = phase,
+                SKEWGUARD_UNIT = unit.as_str(),
+                "{}",
+                message
+            );
+        })
+        .is_ok();
+    if !sent {
+        let _ = writeln!(err, "skewguard: {message}");
+    }
 }
 
 fn emit(verdict: &Verdict) {
@@ -102,8 +166,9 @@ fn emit(verdict: &Verdict) {
                 target: "skewguard",
                 $level,
                 MESSAGE_ID = message_id(verdict.verdict),
-                // journald reads the sender's unit from /proc, too late if the process has ended by then. With this field
-                // `journalctl -u skewguard` finds the entry anyway (systemd.journal-fields(7)).
+                // journald reads the sender's unit from /proc, too late if the process has ended by
+                // then. With this field `journalctl -u skewguard` finds the entry anyway
+                // (systemd.journal-fields(7)).
                 OBJECT_SYSTEMD_UNIT = "skewguard.service",
                 SKEWGUARD_VERDICT = verdict.verdict.as_str(),
                 SKEWGUARD_ACTION = verdict.action.as_str(),

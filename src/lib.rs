@@ -1,9 +1,11 @@
-//! skewguard: refuses, at the first boot of an OpenShift node, a boot image that is too old for its cluster, and says why.
+//! skewguard: refuses, at the first boot of an OpenShift node, a boot image that is too old for its
+//! cluster, and says why.
 //!
-//! Facts in (`node`), decision in the middle ([`version`], [`policy`], [`verdict`]), effects out. `docs/architecture.md` draws it.
+//! Facts in (`node`), decision in the middle ([`version`], [`policy`], [`verdict`]), effects out.
+//! `docs/dev/architecture.md` draws it.
 
-#[cfg(feature = "author")]
-pub mod audit;
+#[cfg(feature = "admin")]
+pub mod admin;
 mod child;
 pub mod cli;
 mod clock;
@@ -13,15 +15,31 @@ pub mod fuzzing;
 pub mod gate;
 mod gzip;
 pub mod journal;
+pub mod kubeconfig;
 pub mod node;
+mod platform;
 pub mod policy;
-#[cfg(feature = "author")]
-pub mod render;
 pub mod report;
 pub mod text;
 pub mod transport;
 pub mod verdict;
 pub mod version;
+
+/// The address of a page of `docs/`, as it was at this release: for texts that people read who have
+/// no checkout.
+#[cfg(feature = "admin")]
+macro_rules! docs {
+    ($page:literal) => {
+        concat!(
+            "https://github.com/skewguard/skewguard/blob/v",
+            env!("CARGO_PKG_VERSION"),
+            "/docs/",
+            $page
+        )
+    };
+}
+#[cfg(feature = "admin")]
+pub(crate) use docs;
 
 /// The program in a boot image; the units in `systemd/` run it from there.
 pub const IMAGE_PATH: &str = "/usr/bin/skewguard";
@@ -32,7 +50,8 @@ pub const PACKED_PATHS: [&str; 2] = ["/etc/skewguard/skewguard.xz", "/etc/skewgu
 /// Where a unit unpacks that program to.
 pub const UNPACKED_PATH: &str = "/run/skewguard/bin/skewguard";
 
-/// Where Ignition puts the program that a pointer names: writable on CoreOS, and of SELinux type `bin_t` there.
+/// Where Ignition puts the program that a pointer names: writable on CoreOS, and of SELinux type
+/// `bin_t` there.
 pub const FETCHED_PATH: &str = "/usr/local/bin/skewguard";
 
 /// The API version of every JSON object that skewguard writes or reads.

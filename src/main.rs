@@ -8,5 +8,12 @@ static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 fn main() -> ExitCode {
     let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr());
-    run(std::env::args_os(), &mut Io { out: &mut out, err: &mut err }).into()
+    run(
+        std::env::args_os(),
+        &mut Io {
+            out: &mut out,
+            err: &mut err,
+        },
+    )
+    .into()
 }

@@ -4,6 +4,7 @@ use super::{Exit, Failure, Io};
 use crate::console;
 use crate::gate::{self, GateError, Systemd};
 use crate::node::{LOCK_PATH, Lock};
+use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::geteuid;
 use std::path::PathBuf;
 
@@ -11,7 +12,8 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Exit status: 0 done, or nothing to do; 1 could not do it; 2 wrong usage.")]
 pub(super) struct Args {
-    /// Directory that stands for the node's `/`; with any other than `/`, only files below it are touched.
+    /// Directory that stands for the node's `/`; with any other than `/`, only files below it are
+    /// touched.
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
 }
@@ -22,15 +24,23 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if systemd.is_some() && !geteuid().is_root() {
         return Err("only root can let a node through; run it with sudo".into());
     }
-    // Without the lock file `enforce` has not run, so there is nobody to wait for and nothing to let through.
-    let _lock = root.exists(LOCK_PATH).unwrap_or(true).then(|| super::lock(&root, Lock::PERSON, io));
-    if !gate::release(&root, systemd.as_ref()).map_err(explain)? {
-        writeln!(io.out, "This node is not refused: there is nothing to let through.")?;
+    outlive_the_terminal();
+    // Without the lock file `enforce` has not run, so there is nobody to wait for and nothing to
+    // let through.
+    let _lock = root
+        .exists(LOCK_PATH)
+        .unwrap_or(true)
+        .then(|| super::lock(&root, Lock::PERSON, io));
+    if !gate::release(&root, systemd.as_ref()).map_err(explain_release)? {
+        writeln!(
+            io.out,
+            "This node is not refused: there is nothing to let through."
+        )?;
         return Ok(Exit::Done);
     }
     super::change_message(&root, console::restore(&root), io);
     if let Some(systemd) = &systemd {
-        gate::resume(systemd).map_err(explain)?;
+        gate::resume(systemd).map_err(explain_resume)?;
     }
     writeln!(
         io.out,
@@ -40,16 +50,42 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The error, with the command that completes what failed. Files are changed before systemd is told, so a person can tell systemd instead.
-fn explain(error: GateError) -> String {
+/// Goes on to the end where the terminal goes away, as ssh does when the network is set up, or
+/// where somebody presses Ctrl-C: half a release is safe, but starts nothing. The signals stay
+/// blocked for the programs that are run, too.
+fn outlive_the_terminal() {
+    let signals = [
+        Signal::SIGHUP,
+        Signal::SIGINT,
+        Signal::SIGTERM,
+        Signal::SIGPIPE,
+    ];
+    // Blocking these cannot fail.
+    let _ = signals.into_iter().collect::<SigSet>().thread_block();
+}
+
+/// Why the hold could not be lifted. Whatever was done by then, a kubelet still fails, or waits for
+/// the OS update.
+fn explain_release(error: GateError) -> String {
+    format!(
+        "{error}\nNothing was started, and the kubelet cannot start before the OS update. To complete this, run the same command again."
+    )
+}
+
+/// Why the boot does not go on, with the command that helps.
+fn explain_resume(error: GateError) -> String {
     let (but, run) = match &error {
-        GateError::File(_) | GateError::NotHeld { .. } => return error.to_string(),
-        // Not multi-user.target: in the newer wiring it wants the kubelet, but not the rebase, which only default.target wants.
-        GateError::OtherTarget(_) => {
-            ("this boot does not lead to where the node joins", "systemctl start machine-config-daemon-firstboot.service")
-        }
+        // Not multi-user.target: in the newer wiring it wants the kubelet, but not the rebase,
+        // which only default.target wants.
+        GateError::OtherTarget(_) => (
+            "this boot does not lead to where the node joins",
+            "systemctl start machine-config-daemon-firstboot.service",
+        ),
         GateError::NotStarted(_) => ("the boot does not go on", "systemctl start default.target"),
-        GateError::Systemd(_) => ("systemd was not told", "systemctl daemon-reload && systemctl start default.target"),
+        _ => (
+            "systemd was not told to go on",
+            "systemctl start default.target",
+        ),
     };
     format!("{error}\nThe refusal is lifted, but {but}. Run: {run}")
 }

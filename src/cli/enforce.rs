@@ -5,37 +5,47 @@ use crate::console::{self, Context, live};
 use crate::gate::{self, Systemd};
 use crate::journal;
 use crate::node::{
-    ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, Lock, Options, RECORD_PATH, RUN_VERDICT_PATH, Record, Root, STAMP_PATH, facts,
-    save_verdict,
+    self, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, Lock, Options, RUN_VERDICT_PATH, Root,
+    STAMP_PATH, VERDICT_MAX, facts, save_verdict,
 };
-use crate::verdict::{Facts, Verdict, decide};
+use crate::report::ledger::{INSTALLATION_PATH, STATE_PATH};
+use crate::verdict::{Fate, Verdict, decide};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::getppid;
 use std::path::PathBuf;
-
-/// Largest verdict that is read back, in bytes.
-const VERDICT_MAX: u64 = 1 << 20;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.")]
 pub(super) struct Args {
-    /// Directory that stands for the node's `/`; with any other than `/`, only files below it are touched.
+    /// Directory that stands for the node's `/`; with any other than `/`, only files below it are
+    /// touched.
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
-    /// Only take the message off the console, as the service does when the system goes down.
+    /// Only clean up, as the service does when it is stopped: take the message off the console, and
+    /// the drop-ins of a decision that did not come to its end.
     #[arg(long)]
     restore_console: bool,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let root = super::open(&args.root)?;
+    if args.restore_console {
+        return clean_up(&root, io);
+    }
     // If this cannot be found out, it counts as a first boot, and the decision deals with it.
-    let first_boot = !args.restore_console && root.exists(ENCAPSULATED_PATH).unwrap_or(true);
+    let first_boot = root.exists(ENCAPSULATED_PATH).unwrap_or(true) && node::is_image_based(&root);
     // The lock is taken before anything is read that `allow` may change: the override, the stamp.
-    let _lock = (first_boot || console::pending_restore(&root)).then(|| super::lock(&root, Lock::BOOT, io));
+    let _lock =
+        (first_boot || console::pending_restore(&root)).then(|| super::lock(&root, Lock::BOOT, io));
     if first_boot {
+        if root.is_live() {
+            die_with_the_clock()?;
+        }
         return decide_and_act(&root, io);
     }
-    // The first boot is finished, or the system goes down: the message is removed, unless the node is held.
+    // The first boot is finished: the message is removed, unless the node is held.
     if root.exists(STAMP_PATH)? {
         return Ok(still_refused(None, io));
     }
@@ -43,11 +53,47 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Decides, and does everything that follows. A step that fails, for example because the disk is full, does not stop the next.
+/// Dies when the process that started it does. In the service that is timeout(1): without it the
+/// boot goes on, and a decision that comes later would find the rebase half done.
+///
+/// # Errors
+/// It is too late: that process has ended.
+fn die_with_the_clock() -> Result<(), Failure> {
+    let parent = getppid();
+    set_pdeathsig(Signal::SIGKILL)?;
+    if getppid() == parent {
+        Ok(())
+    } else {
+        Err("what started this has ended".into())
+    }
+}
+
+/// What the service does when it is stopped, or has failed: on a boot that is not refused nothing
+/// of a decision is left.
+fn clean_up(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let _lock = super::lock(root, Lock::BOOT, io);
+    if root.exists(STAMP_PATH)? {
+        return Ok(Exit::Done);
+    }
+    let systemd = root.is_live().then(Systemd::system);
+    match gate::clear(root, systemd.as_ref()) {
+        Ok(true) => io.say("the decision was interrupted: nothing is held, and this boot is not refused; to go on with it run: systemctl start default.target"),
+        Ok(false) => {}
+        Err(error) => io.say(error),
+    }
+    live::show_change(root, console::restore(root))?;
+    Ok(Exit::Done)
+}
+
+/// Decides, and does everything that follows. A step that fails, for example because the disk is
+/// full, does not stop the next.
 fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let systemd = root.is_live().then(Systemd::system);
     let refused_before = gate::is_refused(root);
-    if refused_before && has_its_verdicts(root) && gate::hold(root, systemd.as_ref()).error.is_none() {
+    if refused_before
+        && has_its_verdicts(root)
+        && gate::hold(root, systemd.as_ref()).error.is_none()
+    {
         return Ok(still_refused(None, io));
     }
     let facts = facts(root, Options::default())?;
@@ -55,8 +101,8 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if !verdict.blocks() && refused_before {
         return Ok(still_refused(Some(&verdict), io));
     }
-    if let Err(error) = keep_record(root, &facts) {
-        verdict.warnings.push(error.to_string());
+    if node::keep_record(root, &facts, &mut verdict.warnings) {
+        io.note(forget_earlier_installation(root));
     }
     if verdict.blocks() {
         verdict.gate = Some(gate::hold(root, systemd.as_ref()));
@@ -70,32 +116,42 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if root.is_live() && !refused_before {
         live::announce(&verdict, &context);
     }
-    Ok(match &verdict.gate {
-        None => Exit::Done,
-        Some(gate) if gate.held => Exit::Refused,
-        Some(_) => Exit::Failed,
+    Ok(match verdict.fate() {
+        Fate::Held => Exit::Refused,
+        Fate::NotHeld => Exit::Failed,
+        Fate::LetThrough | Fate::Unchecked | Fate::Free | Fate::PastFirstBoot => Exit::Done,
     })
 }
 
-/// Whether the run that refused this boot was completed: the kept verdict is the last file that it writes. This is checked because every
-/// start of a held unit runs `enforce` again, and a path unit can do that several times a second.
+/// Whether the run that refused this boot was completed: the kept verdict is the last file that it
+/// writes. This is checked because every start of a held unit runs `enforce` again, and a path unit
+/// can do that several times a second.
 fn has_its_verdicts(root: &Root) -> bool {
     let read = |path| root.read(path, VERDICT_MAX).ok().flatten();
     read(RUN_VERDICT_PATH).is_some_and(|verdict| read(KEPT_VERDICT_PATH) == Some(verdict))
 }
 
-/// A boot that was refused stays refused: if the hold were lifted now, the kubelet could join on the old OS.
+/// A boot that was refused stays refused: if the hold were lifted now, the kubelet could join on
+/// the old OS.
 fn still_refused(now: Option<&Verdict>, io: &mut Io<'_>) -> Exit {
-    let now = now.map(|verdict| format!(" (now it would be {}: {})", verdict.verdict, verdict.message)).unwrap_or_default();
-    io.say(format_args!("this boot was refused and stays refused{now}; to let the node through run: skewguard allow"));
+    let now = now
+        .map(|verdict| {
+            format!(
+                " (now it would be {}: {})",
+                verdict.verdict, verdict.message
+            )
+        })
+        .unwrap_or_default();
+    io.say(format_args!(
+        "this boot was refused and stays refused{now}; to let the node through run: skewguard allow"
+    ));
     Exit::Refused
 }
 
-/// Keeps what is known on the first run. An existing record is not replaced, even if it is damaged: a record made after the rebase would
-/// say that there was no rebase.
-fn keep_record(root: &Root, facts: &Facts) -> Result<(), FileError> {
-    if root.exists(RECORD_PATH)? {
-        return Ok(());
+/// Removes what an earlier installation, with the same /var, told the cluster.
+fn forget_earlier_installation(root: &Root) -> Result<(), FileError> {
+    for path in [STATE_PATH, INSTALLATION_PATH] {
+        root.remove(path)?;
     }
-    Record::new(facts.boot_image.as_ref(), facts.deployment.ostree.as_deref()).save(root)
+    Ok(())
 }

@@ -8,23 +8,40 @@ use std::ffi::OsString;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: skewguard inspect 418.94.202511191518-0 9.6.20250523-0")]
 pub(super) struct Args {
-    /// Versions as an aleph file or os-release names them.
+    /// Versions as an aleph file or os-release names them; the full build takes names of images,
+    /// too.
     #[arg(required = true, value_name = "VERSION")]
     versions: Vec<OsString>,
     /// One line per version: text for a person, or a JSON object.
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(long, short, value_enum, default_value = "text")]
     output: TextOrJson,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     for text in &args.versions {
-        let version = ImageVersion::parse(&text.to_string_lossy());
+        let version = decode(&text.to_string_lossy());
         match args.output {
             TextOrJson::Text => writeln!(io.out, "{}", line(&version))?,
-            TextOrJson::Json => writeln!(io.out, "{}", serde_json::to_string(&BootImageStatus::from(&version))?)?,
+            TextOrJson::Json => writeln!(
+                io.out,
+                "{}",
+                serde_json::to_string(&BootImageStatus::from(&version))?
+            )?,
         }
     }
     Ok(Exit::Done)
+}
+
+/// A version, else the one in the name of an image, as the audit reads it.
+fn decode(text: &str) -> ImageVersion {
+    let version = ImageVersion::parse(text);
+    #[cfg(feature = "admin")]
+    if !version.is_known()
+        && let Some(of_name) = ImageVersion::of_image_name(text)
+    {
+        return of_name;
+    }
+    version
 }
 
 fn line(version: &ImageVersion) -> String {
@@ -39,6 +56,11 @@ fn line(version: &ImageVersion) -> String {
     };
     let ocp = version.ocp.map_or_else(unknown, |ocp| ocp.to_string());
     let date = version.build_date.clone().unwrap_or_else(unknown);
-    let build = version.build_number.map_or_else(unknown, |build| build.to_string());
-    format!("{version}: scheme {}, RHEL {rhel}, OCP {ocp}, built {date}, build {build}", version.scheme)
+    let build = version
+        .build_number
+        .map_or_else(unknown, |build| build.to_string());
+    format!(
+        "{version}: scheme {}, RHEL {rhel}, OCP {ocp}, built {date}, build {build}",
+        version.scheme
+    )
 }

@@ -1,20 +1,37 @@
 //! The command line: one file per command. Only here the parts of the library are put together.
 
 mod allow;
-#[cfg(feature = "author")]
+#[cfg(feature = "admin")]
 mod audit;
 mod check;
+#[cfg(feature = "admin")]
+mod completion;
 mod enforce;
 mod inspect;
-#[cfg(feature = "author")]
+#[cfg(feature = "admin")]
 mod policy;
-#[cfg(feature = "author")]
+#[cfg(feature = "admin")]
 mod render;
 mod report;
+#[cfg(feature = "admin")]
+mod schema;
+mod status;
 mod version;
 
 use crate::console::live;
+#[cfg(not(feature = "admin"))]
+use crate::node::named::read as read_named;
+use crate::node::policy::input;
 use crate::node::{FileError, Lock, Root};
+use crate::policy::MAX_BYTES;
+use crate::verdict::PolicyInput;
+#[cfg(feature = "admin")]
+use crate::{
+    admin::lint::{Severity, lint},
+    admin::render::size::figure,
+    node::named::{name as named, read_start},
+    version::Release,
+};
 use clap::{Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -22,11 +39,6 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
-#[cfg(feature = "author")]
-use {
-    crate::{render::size::figure, text::printable},
-    std::{fs::File, io::Read},
-};
 
 /// The outcome of a command. The numbers are its exit status, and stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +51,8 @@ pub enum Exit {
     Usage = 2,
     /// Refused: the action is `Block`. For `audit`: something would be refused.
     Refused = 3,
+    /// For `audit`: nothing would be refused, and something is unknown.
+    Unknown = 4,
 }
 
 impl From<Exit> for ExitCode {
@@ -70,7 +84,8 @@ impl Io<'_> {
     }
 }
 
-/// Refuses, at the first boot of an OpenShift node, a boot image that is too old for its cluster, and says why.
+/// Refuses, at the first boot of an OpenShift node, a boot image that is too old for its cluster,
+/// and says why.
 #[derive(Debug, Parser)]
 #[command(name = "skewguard", version, long_version = version::LONG.as_str(), max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
@@ -91,61 +106,79 @@ On a refused node: read /etc/issue, then run `skewguard check` for all details. 
     };
 }
 
-#[cfg(feature = "author")]
+#[cfg(feature = "admin")]
 const AFTER_HELP: &str = after_help!("");
-#[cfg(not(feature = "author"))]
-const AFTER_HELP: &str = after_help!("\n\nThis build is for nodes: `audit`, `policy` and `render` are commands of the full one.");
+#[cfg(not(feature = "admin"))]
+const AFTER_HELP: &str = after_help!(
+    "\n\nThis build is for nodes: `audit`, `policy`, `render`, `schema` and `completion` are commands of the full one."
+);
 
-// Deferred: clap builds only the arguments of the command that runs. Arguments are most of the parser's cost, in time and in stack.
+// Deferred: clap builds only the arguments of the command that runs. Arguments are most of the
+// parser's cost, in time and in stack.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {
     /// Decide about this node, or about a node's root tree, and print the verdict
     ///
-    /// Reads which boot image the node was installed from and which skew policy its cluster served, and says whether the policy allows the
-    /// image, and why. Changes nothing, on the node or in the cluster.
+    /// Reads which boot image the node was installed from and which skew policy its cluster served,
+    /// and says whether the policy allows the image, and why. Changes nothing, on the node or in
+    /// the cluster.
     Check(check::Args),
     /// Decide about this node, and hold it back if it is refused; skewguard.service runs this
     ///
-    /// On a refusal the OS update and the kubelet are held back for this boot, the reason is put on the console and in the journal, and the
-    /// verdict is left in /run/skewguard/verdict.json and /var/lib/skewguard/verdict.json. Otherwise nothing is held and the boot goes on.
-    /// Once the first boot is finished it only removes its message from the console.
+    /// On a refusal the OS update and the kubelet are held back for this boot, the reason is put on
+    /// the console and in the journal, and the verdict is left in /run/skewguard/verdict.json and
+    /// /var/lib/skewguard/verdict.json. Otherwise nothing is held and the boot goes on. Once the
+    /// first boot is finished it only removes its message from the console.
     Enforce(enforce::Args),
     /// Let this refused node through, for this boot
     ///
-    /// The refusal is lifted, its message is removed from the console, and the boot goes on where it was held: first the OS update, which
-    /// reboots the node, then the kubelet. If the node reboots without having been updated, it is refused again. What was found stays on
-    /// record.
+    /// The refusal is lifted, its message is removed from the console, and the boot goes on where
+    /// it was held: first the OS update, which reboots the node, then the kubelet. If the node
+    /// reboots without having been updated, it is refused again. What was found stays on record.
     Allow(allow::Args),
     /// Tell the cluster about this node's boot image; skewguard-report.service runs this
     ///
-    /// If a node was refused or warned about, or could not be checked, it creates a BootImageReport and an Event before it joins, with the
-    /// bootstrap credentials in its config. A node that has joined labels its own Node. What was delivered is recorded in
-    /// /var/lib/skewguard and not repeated; the rest is tried again, as long as it takes, and on later boots.
+    /// If a node was refused or warned about, or could not be checked, it creates a BootImageReport
+    /// and an Event before it joins, with the bootstrap credentials in its config. A node that has
+    /// joined labels its own Node. What was delivered is recorded in /var/lib/skewguard and not
+    /// repeated; the rest is tried again, as long as it takes, and on later boots.
     Report(report::Args),
+    /// Say whether this node is held back, since when and why, and who was told
+    ///
+    /// Reads what the services left on this boot, or on the first boot where that is over. Decides
+    /// nothing and changes nothing.
+    Status(status::Args),
     /// Decode boot image version strings
     ///
-    /// What a string does not say is shown as unknown and never guessed. A string of no known scheme is an answer, not an error.
+    /// What a string does not say is shown as unknown and never guessed. A string of no known
+    /// scheme is an answer, not an error.
     Inspect(inspect::Args),
     /// Write, check and describe skew policies
     ///
-    /// A policy says which boot images the nodes of a cluster may be installed from. It is a JSON file that reaches the nodes as
-    /// /etc/skewguard/policy.json in a MachineConfig.
-    #[cfg(feature = "author")]
+    /// A policy says which boot images the nodes of a cluster may be installed from. It is a JSON
+    /// file that reaches the nodes as /etc/skewguard/policy.json in a MachineConfig.
+    #[cfg(feature = "admin")]
     Policy(policy::Args),
     /// Say which sets of machines of a cluster a policy would refuse, before it enforces
     ///
-    /// For each MachineSet, ControlPlaneMachineSet and pool: which boot image its next node gets, how the version of that is known, what
-    /// the policy says to it, and what to change. Then the oldest boot image that is still in use, and how to tell the Machine Config
-    /// Operator of it. A version that no object says is unknown and never guessed. Nothing is changed.
-    #[cfg(feature = "author")]
+    /// For each MachineSet, ControlPlaneMachineSet and pool: which boot image its next node gets,
+    /// how the version of that is known, what the policy says to it, and what to change. Then the
+    /// oldest boot image that is still in use, and how to tell the Machine Config Operator of it. A
+    /// version that no object says is unknown and never guessed. Nothing is changed.
+    #[cfg(feature = "admin")]
     Audit(audit::Args),
     /// Print what to apply to a cluster, or to give to Ignition
     ///
-    /// For most clusters one MachineConfig with policy, units and binary is all it takes. The other commands are for binaries that do not
-    /// fit, for installs without a cluster, and for what the cluster needs besides. Nothing is applied or changed here.
-    #[cfg(feature = "author")]
+    /// For most clusters one MachineConfig with policy, units and binary is all it takes. The other
+    /// commands are for binaries that do not fit, for installs without a cluster, and for what the
+    /// cluster needs besides. Nothing is applied or changed here.
+    #[cfg(feature = "admin")]
     Render(render::Args),
+    #[cfg(feature = "admin")]
+    Schema(schema::Args),
+    #[cfg(feature = "admin")]
+    Completion(completion::Args),
 }
 
 /// The form of results that people and scripts both read.
@@ -168,9 +201,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are results, not errors.
-            let (to, exit) = if error.use_stderr() { (&mut *io.err, Exit::Usage) } else { (&mut *io.out, Exit::Done) };
-            let _ = write!(to, "{}", error.render());
-            return exit;
+            let (to, exit) = if error.use_stderr() {
+                (&mut *io.err, Exit::Usage)
+            } else {
+                (&mut *io.out, Exit::Done)
+            };
+            return match write!(to, "{}", error.render()).and_then(|()| to.flush()) {
+                Err(error) if exit == Exit::Done => failed(&error, io),
+                _ => exit,
+            };
         }
     };
     let done = match &cli.command {
@@ -178,20 +217,32 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
         Command::Enforce(args) => enforce::run(args, io),
         Command::Allow(args) => allow::run(args, io),
         Command::Report(args) => report::run(args, io),
+        Command::Status(args) => status::run(args, io),
         Command::Inspect(args) => inspect::run(args, io),
-        #[cfg(feature = "author")]
+        #[cfg(feature = "admin")]
         Command::Policy(args) => policy::run(args, io),
-        #[cfg(feature = "author")]
+        #[cfg(feature = "admin")]
         Command::Audit(args) => audit::run(args, io),
-        #[cfg(feature = "author")]
+        #[cfg(feature = "admin")]
         Command::Render(args) => render::run(args, io),
+        #[cfg(feature = "admin")]
+        Command::Schema(args) => schema::run(args, io),
+        #[cfg(feature = "admin")]
+        Command::Completion(args) => completion::run(args, io),
     };
-    done.unwrap_or_else(|failure| {
-        if !is_broken_pipe(failure.as_ref()) {
-            io.say(failure);
-        }
-        Exit::Failed
-    })
+    let done = done.and_then(|exit| {
+        io.out.flush()?;
+        Ok(exit)
+    });
+    done.unwrap_or_else(|failure| failed(failure.as_ref(), io))
+}
+
+/// A command that could not do its work, or not print it.
+fn failed(failure: &(dyn std::error::Error + 'static), io: &mut Io<'_>) -> Exit {
+    if !is_broken_pipe(failure) {
+        io.say(failure);
+    }
+    Exit::Failed
 }
 
 /// Opens the directory of `--root`.
@@ -199,43 +250,91 @@ fn open(root: &Path) -> Result<Root, String> {
     Root::open(root).map_err(|error| format!("--root {}: {error}", root.display()))
 }
 
-/// Reads a file, or standard input where its name is `-`: at most one byte more than `max`, which shows that it is too large.
-#[cfg(feature = "author")]
-fn read_start(path: &Path, max: u64) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let file: Box<dyn Read> = if path == Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(File::open(path)?) };
-    file.take(max + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+/// A release on the command line; `4.22` counts as `4.22.0`.
+#[cfg(feature = "admin")]
+fn parse_release(text: &str) -> Result<String, String> {
+    let whole = if text.matches('.').count() == 1 {
+        format!("{text}.0")
+    } else {
+        text.to_owned()
+    };
+    whole
+        .parse::<Release>()
+        .map(|_| whole)
+        .map_err(|error| error.to_string())
+}
+
+/// A policy that a person named. A node makes the best of a policy's mistakes; here each of them is
+/// an error.
+///
+/// # Errors
+/// It cannot be read, or lint finds an error in it. The text names the file.
+#[cfg(feature = "admin")]
+fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
+    let file = named(path);
+    let bytes = read_file(path, MAX_BYTES).map_err(|error| format!("--policy {file}: {error}"))?;
+    let report = lint(&bytes);
+    if report.errors > 0 {
+        let errors: String = report
+            .findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .map(|finding| format!("\n{}", finding.shown(&file).trim_end()))
+            .collect();
+        return Err(
+            format!("--policy {file}: nodes would not be judged by all of it{errors}").into(),
+        );
+    }
+    Ok(input(&file, &bytes))
+}
+
+/// A policy that a person named. This build has no lint, and judges by what is understood of it.
+///
+/// # Errors
+/// It cannot be read, or is no policy. The text names the file.
+#[cfg(not(feature = "admin"))]
+fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
+    let (file, bytes) = read_named(path, MAX_BYTES)?;
+    match input(&file, &bytes) {
+        PolicyInput::Invalid { error, .. } => Err(error.into()),
+        policy => Ok(policy),
+    }
 }
 
 /// [`read_start`] of a whole file.
 ///
 /// # Errors
 /// It cannot be read, or is larger than `max` bytes. The text does not name it.
-#[cfg(feature = "author")]
+#[cfg(feature = "admin")]
 fn read_file(path: &Path, max: u64) -> Result<Vec<u8>, String> {
     let bytes = read_start(path, max).map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > max { Err(format!("is larger than {} bytes", figure(max))) } else { Ok(bytes) }
+    if bytes.len() as u64 > max {
+        Err(format!("is larger than {} bytes", figure(max)))
+    } else {
+        Ok(bytes)
+    }
 }
 
-/// The name of a file that [`read_start`] reads, as errors show it.
-#[cfg(feature = "author")]
-fn named(path: &Path) -> String {
-    if path == Path::new("-") { "<stdin>".to_owned() } else { printable(&path.to_string_lossy()) }
-}
-
-/// Takes the lock over what `enforce`, `allow` and `report` change on a node. If that fails, says so and goes on: it must stop neither the
-/// boot nor an admin.
+/// Takes the lock over what `enforce`, `allow` and `report` change on a node. If that fails, says
+/// so and goes on: it must stop neither the boot nor an admin.
 fn lock(root: &Root, patience: Duration, io: &mut Io<'_>) -> Option<Lock> {
-    Lock::take(root, patience).map_err(|error| io.say(format_args!("{error}; going on without the lock"))).ok()
+    Lock::take(root, patience)
+        .map_err(|error| io.say(format_args!("{error}; going on without the lock")))
+        .ok()
 }
 
 /// Shows a change of the message on the console. If it failed, says so and goes on.
 fn change_message(root: &Root, changed: Result<bool, FileError>, io: &mut Io<'_>) {
-    io.note(live::show_change(root, changed).map_err(|error| format!("the message on the console: {error}")));
+    io.note(
+        live::show_change(root, changed)
+            .map_err(|error| format!("the message on the console: {error}")),
+    );
 }
 
-/// Whether nobody reads the output any more, as in `skewguard check | head -1`. That is not worth an error.
+/// Whether nobody reads the output any more, as in `skewguard check | head -1`. That is not worth
+/// an error.
 fn is_broken_pipe(failure: &(dyn std::error::Error + 'static)) -> bool {
-    failure.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+    failure
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }

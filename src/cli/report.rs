@@ -1,32 +1,39 @@
 //! `skewguard report`: tell the cluster; what `skewguard-report.service` runs.
 
 use super::{Exit, Failure, Io};
+use crate::child;
 use crate::console::{self, Context, live, message};
+use crate::gate::{self, Systemd};
+use crate::journal;
+use crate::kubeconfig::Allow;
 use crate::node::bus::SYSTEM_BUS;
 use crate::node::identity::Identity;
-use crate::node::kubeconfig::Allow;
 use crate::node::{ENCAPSULATED_PATH, Lock, Root, STAMP_PATH};
-use crate::report::carrier::Network;
+use crate::report::client::Network;
+use crate::report::output::{ClusterKnows, Level, Output};
 use crate::report::random::chance;
-use crate::report::run::{End, Outside, run as deliver};
-use crate::report::watch::{ClusterKnows, Level, Watcher};
+use crate::report::run::{End, Env, run as deliver};
+use crate::report::stall::Progress;
 use crate::transport::Limits;
 use crate::verdict::Verdict;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status: 0 everything is delivered, or there was nothing to deliver; 1 something is not delivered; 2 wrong usage.")]
 pub(super) struct Args {
-    /// Directory that stands for the node's `/`; with any other than `/`, neither D-Bus nor the console is touched.
+    /// Directory that stands for the node's `/`; with any other than `/`, neither D-Bus nor the
+    /// console is touched.
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
     /// Kubeconfig to use instead of the node's own two.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Obey `insecure-skip-tls-verify` in a kubeconfig, which is an error otherwise: any server that answers gets the credentials.
+    /// Obey `insecure-skip-tls-verify` in a kubeconfig, which is an error otherwise: any server
+    /// that answers gets the credentials.
     #[arg(long)]
     insecure_skip_tls_verify: bool,
     /// Try everything once and come back, instead of waiting until the cluster knows.
@@ -37,27 +44,51 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let root = super::open(&args.root)?;
     let slash = Root::open(Path::new("/"))?;
-    let kubeconfig = args.kubeconfig.as_deref().map(std::path::absolute).transpose()?;
+    let kubeconfig = args
+        .kubeconfig
+        .as_deref()
+        .map(std::path::absolute)
+        .transpose()?;
     let kubeconfig = match &kubeconfig {
-        Some(path) => Some((&slash, path.to_str().ok_or("--kubeconfig: the path is not UTF-8")?)),
+        Some(path) => Some((
+            &slash,
+            path.to_str().ok_or("--kubeconfig: the path is not UTF-8")?,
+        )),
         None => None,
     };
-    let allow = Allow { insecure: args.insecure_skip_tls_verify };
-    // Removes a message that is left from a first boot, for example after a power cut. skewguard.service does not run on such a boot,
-    // because the kubelet would wait for it.
-    if [ENCAPSULATED_PATH, STAMP_PATH].iter().all(|path| root.exists(path).is_ok_and(|there| !there)) {
+    let allow = Allow {
+        insecure: args.insecure_skip_tls_verify,
+    };
+    // Removes a message that is left from a first boot, for example after a power cut.
+    // skewguard.service does not run on such a boot, because the kubelet would wait for it.
+    if [ENCAPSULATED_PATH, STAMP_PATH]
+        .iter()
+        .all(|path| root.exists(path).is_ok_and(|there| !there))
+    {
         super::change_message(&root, console::restore(&root), io);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let end = runtime.block_on(async {
-        deliver(Outside {
+        deliver(Env {
             root: &root,
             identity: Identity::read(&root, None).await,
             refresh: &|identity| identity.complete(&root),
             bus: root.is_live().then_some(SYSTEM_BUS),
-            carrier: Network { root: &root, kubeconfig, allow, limits: Limits::default() },
-            watcher: Console { root: &root, err: io.err, journal: std::env::var_os("JOURNAL_STREAM").is_some() },
+            client: Network {
+                root: &root,
+                kubeconfig,
+                allow,
+                limits: Limits::default(),
+            },
+            output: Console {
+                root: &root,
+                err: io.err,
+                journal: std::env::var_os("JOURNAL_STREAM").is_some(),
+            },
             now: &SystemTime::now,
+            program: &|program, args| host_program(&root, program, args),
             chance: &chance,
             once: args.once,
         })
@@ -69,15 +100,30 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     })
 }
 
-/// Writes lines to stderr, which in the service is the journal, and keeps the message on the console up to date.
+/// How long systemctl or journalctl may take.
+const PROGRAM_MAX: Duration = Duration::from_secs(5);
+
+/// Runs systemctl or journalctl of the running system; `None` where that fails.
+fn host_program(root: &Root, program: &str, args: &[&str]) -> Option<String> {
+    let mut command = Command::new(Path::new("/usr/bin").join(program));
+    command.args(args).env("LC_ALL", "C");
+    let until = Instant::now() + PROGRAM_MAX;
+    root.is_live()
+        .then(|| child::run(&mut command, until).ok())
+        .flatten()
+}
+
+/// Writes lines to stderr, which in the service is the journal, and keeps the message on the
+/// console up to date.
 struct Console<'a> {
     root: &'a Root,
     err: &'a mut dyn Write,
-    /// stderr is the journal (systemd.exec(5), `$JOURNAL_STREAM`), so lines begin with their priority (sd-daemon(3)).
+    /// stderr is the journal (systemd.exec(5), `$JOURNAL_STREAM`), so lines begin with their
+    /// priority (sd-daemon(3)).
     journal: bool,
 }
 
-impl Watcher for Console<'_> {
+impl Output for Console<'_> {
     fn line(&mut self, level: Level, line: &str) {
         let priority = match (self.journal, level) {
             (false, _) => "",
@@ -89,21 +135,81 @@ impl Watcher for Console<'_> {
         let _ = writeln!(self.err, "{priority}skewguard: {line}");
     }
 
-    fn cluster_knows(&mut self, verdict: &Verdict, knows: &ClusterKnows, address: Option<&str>) -> bool {
+    fn cluster_knows(
+        &mut self,
+        verdict: &Verdict,
+        knows: &ClusterKnows,
+        address: Option<&str>,
+    ) -> bool {
         if !console::pending_restore(self.root) {
             return true;
         }
         // `enforce` or `allow` may be changing the message.
-        let Ok(_lock) = Lock::take(self.root, Lock::BOOT) else { return false };
-        let context = Context { address: address.map(str::to_owned), cluster: knows.clone(), ..Context::load(self.root, verdict) };
-        if let Err(error) = live::show_change(self.root, console::refresh(self.root, verdict, &context)) {
-            self.line(Level::Warning, &format!("the message on the console: {error}"));
+        let Ok(_lock) = Lock::take(self.root, Lock::BOOT) else {
+            return false;
+        };
+        let context = Context {
+            address: address.map(str::to_owned),
+            cluster: knows.clone(),
+            ..Context::load(self.root, verdict)
+        };
+        if let Err(error) =
+            live::show_change(self.root, console::refresh(self.root, verdict, &context))
+        {
+            self.line(
+                Level::Warning,
+                &format!("the message on the console: {error}"),
+            );
         }
         true
     }
 
+    fn look_at_the_hold(&mut self) {
+        if !self.root.is_live() {
+            return;
+        }
+        // `enforce` or `allow` may be changing it.
+        let Ok(_lock) = Lock::take(self.root, Lock::BOOT) else {
+            return;
+        };
+        let Some(status) = gate::hold_again(self.root, &Systemd::system()) else {
+            return;
+        };
+        let result = status.error.unwrap_or_else(|| "held again".to_owned());
+        let line = format!(
+            "drop-ins that hold this node were removed, as systemctl revert does: {result}"
+        );
+        self.line(Level::Warning, &line);
+    }
+
+    fn first_boot(&mut self, progress: Option<&Progress>) {
+        let changed = match progress {
+            Some(progress) => {
+                journal::record_stall(
+                    progress.phase.as_str(),
+                    progress.unit.clone(),
+                    progress.sentence(),
+                    self.root.is_live(),
+                    self.err,
+                );
+                console::show_first_boot(self.root, &progress.note())
+            }
+            None => console::hide_first_boot(self.root),
+        };
+        if let Err(error) = live::show_change(self.root, changed) {
+            self.line(Level::Warning, &format!("the note on the console: {error}"));
+        }
+    }
+
     fn remediation(&self, verdict: &Verdict) -> String {
-        let help = verdict.policy.as_ref().and_then(|policy| policy.help_text.clone());
-        [message::remedy(verdict)].into_iter().chain(help).collect::<Vec<_>>().join(" ")
+        let help = verdict
+            .policy
+            .as_ref()
+            .and_then(|policy| policy.help_text.clone());
+        [message::remedy(verdict)]
+            .into_iter()
+            .chain(help)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }

@@ -1,4 +1,5 @@
-//! The text of `--version`: which build this is, how it reaches the cluster, and which commit it was made from.
+//! The text of `--version`: which build this is, how it reaches the cluster, and which commit it
+//! was made from.
 
 use std::sync::LazyLock;
 
@@ -6,14 +7,25 @@ use std::sync::LazyLock;
 const COMMIT: Option<&str> = option_env!("SKEWGUARD_COMMIT");
 
 /// The build's name: `full` has TLS of its own, `embed` is the one that fits into a MachineConfig.
-const BUILD: &str = if cfg!(feature = "tls") { "full" } else { "embed" };
+const BUILD: &str = if cfg!(feature = "tls") {
+    "full"
+} else {
+    "embed"
+};
 
-const TRANSPORT: &str =
-    if cfg!(feature = "tls") { "rustls (TLS 1.2 and 1.3); /usr/bin/curl on FIPS hosts" } else { "/usr/bin/curl of the node" };
+const TRANSPORT: &str = if cfg!(feature = "tls") {
+    "rustls (TLS 1.2 and 1.3); /usr/bin/curl on FIPS hosts"
+} else {
+    "/usr/bin/curl of the node"
+};
 
 /// `--version`; `-V` gives the first line only.
 pub(super) static LONG: LazyLock<String> = LazyLock::new(|| {
-    let libc = if cfg!(all(target_env = "musl", target_feature = "crt-static")) { "static musl" } else { "not static, not for nodes" };
+    let libc = if cfg!(all(target_env = "musl", target_feature = "crt-static")) {
+        "static musl"
+    } else {
+        "not static, not for nodes"
+    };
     format!(
         "{}\nbuild: {BUILD}, {}, {libc}\ntransport: {TRANSPORT}\ncommit: {}",
         env!("CARGO_PKG_VERSION"),

@@ -1,6 +1,7 @@
 //! What a message says besides the verdict: the node's address, and whether the cluster knows.
 //!
-//! The report learns this and keeps it in a file, so that a message that is written or printed later on this boot says the same.
+//! The report learns this and keeps it in a file, so that a message that is written or printed
+//! later on this boot says the same.
 
 use crate::node::{FileError, Root};
 use crate::verdict::{ClusterKnows, Verdict};
@@ -16,7 +17,8 @@ const KNOWN_MAX: u64 = 16 * 1024;
 /// What a message says besides the verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
-    /// The node's address for `ssh`. While it is unknown the login prompt has agetty's escapes `\4` and `\6` instead.
+    /// The node's address for `ssh`. While it is unknown the login prompt has agetty's escapes `\4`
+    /// and `\6` instead.
     pub address: Option<String>,
     /// The full path of this program on the node.
     #[serde(skip)]
@@ -27,30 +29,52 @@ pub struct Context {
 
 impl Default for Context {
     fn default() -> Self {
-        Self { address: None, program: IMAGE_PATH.to_owned(), cluster: ClusterKnows::NotYet }
+        Self {
+            address: None,
+            program: IMAGE_PATH.to_owned(),
+            cluster: ClusterKnows::NotYet,
+        }
     }
 }
 
 impl Context {
     /// Reads what is known about this verdict. What cannot be read is unknown.
     pub fn load(root: &Root, verdict: &Verdict) -> Self {
-        let bytes = root.read(KNOWN_PATH, KNOWN_MAX).ok().flatten().unwrap_or_default();
-        let known = serde_json::from_slice::<(String, Self)>(&bytes).ok().filter(|(about, _)| *about == verdict.message);
-        Self { program: installed(root).to_owned(), ..known.map_or_else(Self::default, |(_, known)| known) }
+        let bytes = root
+            .read(KNOWN_PATH, KNOWN_MAX)
+            .ok()
+            .flatten()
+            .unwrap_or_default();
+        let known = serde_json::from_slice::<(String, Self)>(&bytes)
+            .ok()
+            .filter(|(about, _)| *about == verdict.message);
+        Self {
+            program: installed(root).to_owned(),
+            ..known.map_or_else(Self::default, |(_, known)| known)
+        }
     }
 
     /// Keeps it for the rest of this boot.
     pub(super) fn save(&self, root: &Root, verdict: &Verdict) -> Result<(), FileError> {
-        let bytes = serde_json::to_vec(&(&verdict.message, self)).map_err(|error| FileError::content(KNOWN_PATH, error))?;
+        let bytes = serde_json::to_vec(&(&verdict.message, self))
+            .map_err(|error| FileError::content(KNOWN_PATH, error))?;
         root.write_soon(KNOWN_PATH, &bytes, 0o644)
     }
 }
 
-/// The program that the units of this node run. Units from a MachineConfig or a pointer replace those of the boot image.
+/// The program that the units of this node run. Units from a MachineConfig or a pointer replace
+/// those of the boot image.
 fn installed(root: &Root) -> &'static str {
     let there = |path: &&str| root.exists(path).unwrap_or(false);
-    [UNPACKED_PATH, FETCHED_PATH, IMAGE_PATH].into_iter().find(there).unwrap_or_else(|| {
-        // The root tree of a node that is not running has an empty /run.
-        if PACKED_PATHS.iter().any(there) { UNPACKED_PATH } else { IMAGE_PATH }
-    })
+    [UNPACKED_PATH, FETCHED_PATH, IMAGE_PATH]
+        .into_iter()
+        .find(there)
+        .unwrap_or_else(|| {
+            // The root tree of a node that is not running has an empty /run.
+            if PACKED_PATHS.iter().any(there) {
+                UNPACKED_PATH
+            } else {
+                IMAGE_PATH
+            }
+        })
 }

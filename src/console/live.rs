@@ -1,10 +1,11 @@
-//! The consoles of the running system: login prompts, `/dev/console` and the kernel log. Nothing here may delay a boot.
+//! The consoles of the running system: login prompts, `/dev/console` and the kernel log. Nothing
+//! here may delay a boot.
 
 use super::known::Context;
 use super::message;
 use crate::child;
 use crate::node::{FileError, Root};
-use crate::verdict::Verdict;
+use crate::verdict::{Fate, Verdict};
 use nix::fcntl::OFlag;
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Write};
@@ -22,13 +23,22 @@ const RELOAD_MAX: Duration = Duration::from_secs(2);
 /// The file that waiting agettys watch.
 const RELOAD_FILE: &str = "/run/agetty.reload";
 
-/// Passes on the outcome of changing the message. If it was changed on the running system, the login prompts are printed again.
-pub(crate) fn show_change(root: &Root, changed: Result<bool, FileError>) -> Result<(), Box<dyn std::error::Error>> {
-    if changed? && root.is_live() { Ok(reload_prompts()?) } else { Ok(()) }
+/// Passes on the outcome of changing the message. If it was changed on the running system, the
+/// login prompts are printed again.
+pub(crate) fn show_change(
+    root: &Root,
+    changed: Result<bool, FileError>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    if changed? && root.is_live() {
+        Ok(reload_prompts()?)
+    } else {
+        Ok(())
+    }
 }
 
-/// Makes waiting login prompts print `/etc/issue` again (agetty(8), `--reload`, since util-linux 2.26). If the file that they watch does
-/// not exist, none is waiting, and we must not make it: it would get an SELinux type that they may not watch.
+/// Makes waiting login prompts print `/etc/issue` again (agetty(8), `--reload`, since util-linux
+/// 2.26). If the file that they watch does not exist, none is waiting, and we must not make it: it
+/// would get an SELinux type that they may not watch.
 ///
 /// # Errors
 /// agetty cannot be run, fails, or takes longer than two seconds and is killed.
@@ -36,12 +46,16 @@ pub fn reload_prompts() -> Result<(), Error> {
     if !Path::new(RELOAD_FILE).exists() {
         return Ok(());
     }
-    let done = child::run(Command::new(AGETTY).arg("--reload"), Instant::now() + RELOAD_MAX);
-    done.map(drop).map_err(|error| Error::new(error.kind(), format!("{AGETTY} --reload: {error}")))
+    let done = child::run(
+        Command::new(AGETTY).arg("--reload"),
+        Instant::now() + RELOAD_MAX,
+    );
+    done.map(drop)
+        .map_err(|error| Error::new(error.kind(), format!("{AGETTY} --reload: {error}")))
 }
 
-/// Writes the short form of the message to `/dev/console`, and one line to the kernel log, which appears on every `console=`. Does nothing
-/// if the verdict has no message. Errors are ignored.
+/// Writes the short form of the message to `/dev/console`, and one line to the kernel log, which
+/// appears on every `console=`. Does nothing if the verdict has no message. Errors are ignored.
 pub(crate) fn announce(verdict: &Verdict, context: &Context) {
     if !message::is_shown(verdict) {
         return;
@@ -55,28 +69,44 @@ pub(crate) fn announce(verdict: &Verdict, context: &Context) {
 }
 
 /// Writes the short form with CR LF, because the terminal may be in raw mode.
-fn write_console(console: &mut dyn Write, verdict: &Verdict, context: &Context) -> Result<(), Error> {
+fn write_console(
+    console: &mut dyn Write,
+    verdict: &Verdict,
+    context: &Context,
+) -> Result<(), Error> {
     let text = message::short(verdict, context);
     console.write_all(format!("\r\n{}", text.replace('\n', "\r\n")).as_bytes())
 }
 
-/// Writes one record, `<priority>text`, in a single write as kmsg requires. 3 is an error, 4 a warning (syslog(2)).
+/// Writes one record, `<priority>text`, in a single write as kmsg requires. 3 is an error, 4 a
+/// warning (syslog(2)).
 fn write_kernel_log(kmsg: &mut dyn Write, verdict: &Verdict) -> Result<(), Error> {
-    let priority = if verdict.blocks() { 3 } else { 4 };
+    let priority = match verdict.fate() {
+        Fate::Held | Fate::NotHeld => 3,
+        _ => 4,
+    };
     kmsg.write_all(format!("<{priority}>{}\n", message::kernel_log(verdict)).as_bytes())
 }
 
-/// Opens a character device for writing, without waiting for it and without making it the controlling terminal.
+/// Opens a character device for writing, without waiting for it and without making it the
+/// controlling terminal.
 fn open_device(path: &str) -> Result<File, Error> {
     let flags = (OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC).bits();
-    let file = OpenOptions::new().write(true).custom_flags(flags).open(path)?;
-    if file.metadata()?.file_type().is_char_device() { Ok(file) } else { Err(ErrorKind::InvalidInput.into()) }
+    let file = OpenOptions::new()
+        .write(true)
+        .custom_flags(flags)
+        .open(path)?;
+    if file.metadata()?.file_type().is_char_device() {
+        Ok(file)
+    } else {
+        Err(ErrorKind::InvalidInput.into())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::{Facts, PolicyInput, TargetInput, decide};
+    use crate::verdict::{Facts, Machine, PolicyInput, TargetInput, decide};
 
     /// Counts writes: a record of the kernel log is one of them.
     #[derive(Default)]
@@ -107,6 +137,7 @@ mod tests {
             },
             r#override: None,
             platform: None,
+            machine: Machine::default(),
             warnings: Vec::new(),
         })
     }
@@ -115,17 +146,32 @@ mod tests {
     fn the_kernel_log_gets_one_record_and_the_console_its_own_line_ends() {
         let mut kmsg = Writes::default();
         write_kernel_log(&mut kmsg, &refused()).unwrap();
-        assert_eq!(kmsg.0, ["<3>skewguard: node refused: no source on this node names the boot image (BootImageUnknown)\n"]);
+        assert_eq!(
+            kmsg.0,
+            [
+                "<3>skewguard: node refused: no source on this node names the boot image (BootImageUnknown)\n"
+            ]
+        );
         let mut warned = refused();
-        (warned.verdict, warned.action) = (crate::verdict::Outcome::Refused, crate::verdict::Action::Proceed);
+        (warned.verdict, warned.action) = (
+            crate::verdict::Outcome::Refused,
+            crate::verdict::Action::Proceed,
+        );
         let mut kmsg = Writes::default();
         write_kernel_log(&mut kmsg, &warned).unwrap();
-        assert!(kmsg.0[0].starts_with("<4>skewguard: node let through with a warning"), "{:?}", kmsg.0);
+        assert!(
+            kmsg.0[0].starts_with("<4>skewguard: node let through with a warning"),
+            "{:?}",
+            kmsg.0
+        );
 
         let mut console = Writes::default();
         write_console(&mut console, &refused(), &Context::default()).unwrap();
         let text = console.0.concat();
-        assert!(text.starts_with("\r\nskewguard: NODE REFUSED") && text.ends_with("\r\n"), "{text:?}");
+        assert!(
+            text.starts_with("\r\nskewguard: NODE REFUSED") && text.ends_with("\r\n"),
+            "{text:?}"
+        );
         assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
     }
 
@@ -134,7 +180,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
         std::fs::write(path("file"), "kept").unwrap();
-        nix::unistd::mkfifo(dir.path().join("fifo").as_path(), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        nix::unistd::mkfifo(
+            dir.path().join("fifo").as_path(),
+            nix::sys::stat::Mode::S_IRWXU,
+        )
+        .unwrap();
         for name in ["file", "fifo", "missing"] {
             assert!(open_device(&path(name)).is_err(), "{name}");
         }

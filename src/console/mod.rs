@@ -1,15 +1,16 @@
 //! What an admin reads on the console of a node that did not join.
 //!
-//! [`message`] makes the texts (pure). [`install`] puts them on top of `/etc/issue` and into `/etc/motd.d`, and takes them away again.
-//! [`live`] refreshes the login prompts and writes the short form to the console and the kernel log.
+//! [`message`] makes the texts (pure). [`install`] puts them on top of `/etc/issue` and into
+//! `/etc/motd.d`, and takes them away again. [`live`] refreshes the login prompts and writes the
+//! short form to the console and the kernel log.
 
+mod fix;
 mod known;
 mod page;
-mod platform;
 
 pub mod install;
 pub mod live;
 pub mod message;
 
-pub use install::{pending_restore, refresh, restore, update};
+pub use install::{hide_first_boot, pending_restore, refresh, restore, show_first_boot, update};
 pub use known::Context;

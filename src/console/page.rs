@@ -2,11 +2,12 @@
 
 use crate::text::{cut, wrap};
 
-/// Columns that are used: one less than a terminal has, because some wrap as soon as the last one is written.
+/// Columns that are used: one less than a terminal has, because some wrap as soon as the last one
+/// is written.
 const COLUMNS: usize = 79;
 
-/// Most lines of a page, with its last empty one. A terminal has 24, and below the message are the original `/etc/issue`, which on RHCOS is
-/// a few lines, and the login prompt.
+/// Most lines of a page, with its last empty one. A terminal has 24, and below the message are the
+/// original `/etc/issue`, which on RHCOS is a few lines, and the login prompt.
 pub(super) const LINES: usize = 20;
 
 /// Columns of a label, with the gap after it.
@@ -32,7 +33,10 @@ pub(super) struct Page {
 
 impl Page {
     pub(super) fn new(printer: Printer) -> Self {
-        Self { printer, lines: Vec::new() }
+        Self {
+            printer,
+            lines: Vec::new(),
+        }
     }
 
     /// Adds one line from the left margin, cut if it is too long.
@@ -40,7 +44,8 @@ impl Page {
         self.push(&cut(&ascii(text), COLUMNS));
     }
 
-    /// Adds a paragraph of at most `most` lines, with its label in a column of its own. Without a label it continues the one above.
+    /// Adds a paragraph of at most `most` lines, with its label in a column of its own. Without a
+    /// label it continues the one above.
     pub(super) fn item(&mut self, label: &str, text: &str, most: usize) {
         for (n, line) in paragraph(text, TEXT, most).iter().enumerate() {
             let label = if n == 0 { label } else { "" };
@@ -56,7 +61,10 @@ impl Page {
     /// The text: at most [`LINES`] lines, each with a line end.
     pub(super) fn finish(mut self) -> String {
         self.lines.truncate(LINES);
-        self.lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
+        self.lines
+            .iter()
+            .flat_map(|line| [line.as_str(), "\n"])
+            .collect()
     }
 
     fn push(&mut self, line: &str) {
@@ -68,9 +76,12 @@ impl Page {
     }
 }
 
-/// Replaces whatever is not printable ASCII. A verdict's texts should be printable, but one may have been read from a file.
+/// Replaces whatever is not printable ASCII. A verdict's texts should be printable, but one may
+/// have been read from a file.
 pub(super) fn ascii(text: &str) -> String {
-    text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect()
+    text.chars()
+        .map(|c| if matches!(c, ' '..='~') { c } else { '?' })
+        .collect()
 }
 
 /// Breaks `text` into at most `most` lines of `width` characters. A cut is marked with `...`.
@@ -81,7 +92,10 @@ fn paragraph(text: &str, width: usize, most: usize) -> Vec<String> {
     if lines.len() > most {
         lines.truncate(most);
         if let Some(last) = lines.last_mut() {
-            *last = cut(&format!("{last} {}", ".".repeat(width)), width.min(last.len() + 4));
+            *last = cut(
+                &format!("{last} {}", ".".repeat(width)),
+                width.min(last.len() + 4),
+            );
         }
     }
     lines

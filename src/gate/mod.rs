@@ -1,13 +1,56 @@
 //! The gate: holds back the rebase and the kubelet of a refused node, and lets them go again.
 //!
-//! [`plan`] decides what to hold (pure). [`hold`] writes runtime drop-ins that make those units require `skewguard.service`, has systemd
-//! read them, verifies over D-Bus that they apply, and last writes the stamp that makes `skewguard.service` fail. An incomplete hold holds
-//! nothing: without the stamp the service succeeds, and the units that require it start.
+//! [`plan`] decides what to hold (pure). [`hold`] writes runtime drop-ins that make those units
+//! require `skewguard.service`, has systemd read them, verifies over D-Bus that they apply, and
+//! last writes the stamp that makes `skewguard.service` fail. An incomplete hold holds nothing:
+//! without the stamp the service succeeds, and the units that require it start.
+//!
+//! [`release`] goes the other way: it first makes what comes after the rebase require the rebase,
+//! and only then takes the stamp away. So at no moment, and however it ends, can a kubelet start on
+//! the old OS.
 
+mod drop_ins;
 mod hold;
 pub mod plan;
+mod release;
+mod retry;
 mod systemd;
 
-pub use hold::{GateError, hold, is_refused, release, resume};
+use crate::node::FileError;
+pub(crate) use drop_ins::held_units;
+pub use hold::{clear, hold, hold_again, is_refused};
 pub use plan::STAMP_PATH;
+pub use release::{release, resume};
 pub use systemd::Systemd;
+use systemd::SystemdError;
+
+/// Why a node could not be held, or not be let through.
+#[derive(Debug, thiserror::Error)]
+pub enum GateError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("systemd: {0}")]
+    Systemd(#[from] SystemdError),
+    /// The drop-in is written, but systemd does not apply it.
+    #[error("{unit} is not held: its {missing} does not name {}", plan::UNIT)]
+    NotHeld { unit: String, missing: &'static str },
+    /// The rebase has begun. Stopped in the middle, it may leave neither the old OS nor the new
+    /// one.
+    #[error("{} has begun and is not interrupted", plan::FIRSTBOOT)]
+    HasBegun,
+    /// The drop-in is replaced, but systemd does not apply that.
+    #[error(
+        "{unit} would start without the OS update: its {missing} does not name {}",
+        plan::FIRSTBOOT
+    )]
+    NotLetThrough { unit: String, missing: &'static str },
+    /// The drop-in is removed, but systemd does not apply that.
+    #[error("{0} is still held")]
+    StillHeld(String),
+    /// This boot has another target than usual.
+    #[error("default.target is {0}, so nothing was started")]
+    OtherTarget(String),
+    /// systemd was asked to go on with the boot, but does not.
+    #[error("{0} was not started")]
+    NotStarted(&'static str),
+}

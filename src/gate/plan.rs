@@ -13,7 +13,8 @@ pub(super) const RUNTIME_UNITS: &str = "/run/systemd/system";
 
 const DROP_IN_NAME: &str = "50-skewguard.conf";
 
-/// Rebases the node and reboots it. Units ordered after this one start only on the OS that the cluster runs.
+/// Rebases the node and reboots it. Units ordered after this one start only on the OS that the
+/// cluster runs.
 pub(super) const FIRSTBOOT: &str = "machine-config-daemon-firstboot.service";
 
 /// Fetches what the rebase needs. Units ordered after this one alone may start before the rebase.
@@ -27,41 +28,66 @@ const DEPENDENCIES_TARGET: &str = "kubelet-dependencies.target";
 
 pub(super) const KUBELET: &str = "kubelet.service";
 
-/// Always held, as far as a node has them: the rebase, what waits for it, and what joins the cluster. `ovs-kubelet-recovery` starts the
-/// kubelet whenever `kubelet-dependencies.target` fails (MCO templates, 4.22).
-const ALWAYS: [&str; 7] = [PULL, FIRSTBOOT, OSUPDATE_TARGET, DEPENDENCIES_TARGET, "crio.service", KUBELET, "ovs-kubelet-recovery.service"];
+/// Always held, as far as a node has them: the rebase, what waits for it, and what joins the
+/// cluster. `ovs-kubelet-recovery` starts the kubelet whenever `kubelet-dependencies.target` fails
+/// (MCO templates, 4.22).
+const ALWAYS: [&str; 7] = [
+    PULL,
+    FIRSTBOOT,
+    OSUPDATE_TARGET,
+    DEPENDENCIES_TARGET,
+    "crio.service",
+    KUBELET,
+    "ovs-kubelet-recovery.service",
+];
 
-/// Never held, whatever they are ordered after: the network, logins, logging, and ourselves. Each stands for `NAME.*`, `NAME@*` and
-/// `NAME-*`.
-const NEVER: [&str; 21] = [
+/// Never held, whatever they are ordered after: the network, logins, logging, and ourselves. Each
+/// stands for `NAME.*` and `NAME@*`.
+const NEVER: [&str; 28] = [
     "NetworkManager",
+    "NetworkManager-clean-initrd-state",
+    "NetworkManager-dispatcher",
+    "NetworkManager-wait-online",
     "afterburn-sshkeys",
     "auditd",
     "autovt",
     "chronyd",
+    "chronyd-restricted",
     "console-getty",
-    "console-login-helper-messages",
     "container-getty",
     "dbus",
+    "dbus-broker",
     "emergency",
     "getty",
     "polkit",
     "rescue",
     "rsyslog",
     "serial-getty",
-    "skewguard",
     "ssh",
     "sshd",
+    "sshd-keygen",
+    "sshd-unix-local",
+    "sshd-vsock",
     "sssd",
-    "systemd",
     "user",
+    "user-runtime-dir",
+    "skewguard",
+];
+
+/// Never held either: every unit whose name begins so. These names belong to one project each; an
+/// admin's own unit has no reason to take one, as it may to be called `ssh-tunnel`.
+const NEVER_FAMILIES: [&str; 4] = [
+    "console-login-helper-messages-",
+    "skewguard-",
+    "sssd-",
+    "systemd-",
 ];
 
 /// Most units that are held besides [`ALWAYS`]; a real node has fewer than twenty.
-const ORDERED_MAX: usize = 64;
+const ORDERED_MAX: usize = 256;
 
-/// Once this many units are known, [`is_needed`] asks for no more.
-const LOOK_MAX: usize = 128;
+/// Most units that systemd is asked about.
+const LOOK_MAX: usize = 1024;
 
 /// Longest name of a unit, in bytes (`UNIT_NAME_MAX` of systemd).
 const NAME_MAX: usize = 255;
@@ -78,98 +104,241 @@ pub(super) fn is_always(unit: &str) -> bool {
 /// The units whose state is known, by name.
 pub type Known = BTreeMap<String, UnitState>;
 
-/// The next step in finding the units to hold.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Step {
-    /// The state of this unit must become known first.
-    Look(String),
-    /// These are the units to hold.
-    Hold(Vec<String>),
+/// What is to be held.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The units to hold.
+    pub units: Vec<String>,
+    /// Units that come after the rebase, too, but are more than are held.
+    pub left_out: BTreeSet<String>,
+    /// What was asked for on the way.
+    pub known: Known,
 }
 
-/// Finds the units to hold: [`ALWAYS`], and every service that a healthy node starts only after its rebase, because it is ordered after the
-/// rebase, directly or through other services. Orderings are not followed through targets, except for the two that stand for the rebase:
-/// most of the system is ordered after `network-online.target` or `multi-user.target`.
+/// Finds the units to hold: [`ALWAYS`], and every service that a healthy node starts only after its
+/// rebase, because it is ordered after the rebase, directly or through other services, or because
+/// the timer, path or socket that starts it is. Orderings are not followed through targets, except
+/// for the two that stand for the rebase: most of the system is ordered after
+/// `network-online.target` or `multi-user.target`.
 ///
-/// systemd keeps both ends of an ordering, so `Before` of a unit names every loaded unit that waits for it.
-pub fn to_hold(known: &Known) -> Step {
-    let mut hold = always();
-    let mut done = 0;
-    while let Some(name) = hold.get(done).cloned() {
-        let Some(state) = known.get(&name) else { return Step::Look(name) };
-        done += 1;
-        if name == PULL {
-            continue;
+/// systemd keeps both ends of an ordering, so `Before` of a unit names every loaded unit that waits
+/// for it. `look` asks for the state of a unit, once for each. For units that are not loaded,
+/// `files` has the text of their files, by name.
+///
+/// # Errors
+/// The first one of `look`.
+pub async fn to_hold<E>(
+    look: impl AsyncFnMut(&str) -> Result<UnitState, E>,
+    files: &BTreeMap<String, String>,
+) -> Result<Plan, E> {
+    let mut survey = Survey {
+        look,
+        plan: Plan {
+            units: always(),
+            ..Plan::default()
+        },
+        free: BTreeSet::new(),
+    };
+    let (mut done, mut unread) = (0, files.clone());
+    loop {
+        while let Some(name) = survey.plan.units.get(done).cloned() {
+            done += 1;
+            survey.add_what_waits_for(&name).await?;
         }
-        for next in &state.before {
-            if hold.contains(next) || !is_holdable(next) || hold.len() >= ALWAYS.len() + ORDERED_MAX {
+        unread.retain(|name, _| !survey.plan.known.contains_key(name));
+        let units = &survey.plan.units;
+        let waits = unread
+            .iter()
+            .find(|(name, text)| waits_for(name, text, units));
+        let Some(name) = waits.map(|(name, _)| name.clone()) else {
+            return Ok(survey.plan);
+        };
+        unread.remove(&name);
+        survey.add(name).await?;
+    }
+}
+
+/// The search for what to hold, as far as it has come.
+struct Survey<L> {
+    look: L,
+    plan: Plan,
+    /// Units that nothing of [`NEVER`] needs.
+    free: BTreeSet<String>,
+}
+
+impl<L: AsyncFnMut(&str) -> Result<UnitState, E>, E> Survey<L> {
+    /// The state of a unit; `None` once too many were asked for.
+    async fn state(&mut self, name: &str) -> Result<Option<&UnitState>, E> {
+        let known = &mut self.plan.known;
+        if !known.contains_key(name) && known.len() < LOOK_MAX {
+            known.insert(name.to_owned(), (self.look)(name).await?);
+        }
+        Ok(known.get(name))
+    }
+
+    /// Names that the state of a unit has.
+    async fn names(
+        &mut self,
+        name: &str,
+        which: fn(&UnitState) -> &Vec<String>,
+    ) -> Result<Vec<String>, E> {
+        let state = self.state(name).await?;
+        Ok(state.map(which).cloned().unwrap_or_default())
+    }
+
+    /// Adds the services that are ordered after a unit that is held, and those that a timer, path
+    /// or socket starts that is.
+    async fn add_what_waits_for(&mut self, name: &str) -> Result<(), E> {
+        if is_template(name) {
+            return Ok(());
+        }
+        let before = self.names(name, |unit| &unit.before).await?;
+        for next in before.into_iter().filter(|_| name != PULL) {
+            if is_holdable(&next) {
+                self.add(next).await?;
+            } else if is_activator(&next) {
+                for service in self.names(&next, |unit| &unit.triggers).await? {
+                    if is_holdable(&service) {
+                        self.add(service).await?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a unit to those that are held, unless something that is never held needs it.
+    async fn add(&mut self, name: String) -> Result<(), E> {
+        if self.plan.units.contains(&name) || self.plan.left_out.contains(&name) {
+            return Ok(());
+        }
+        let needed = if is_template(&name) {
+            Some(false)
+        } else {
+            self.is_needed(&name).await?
+        };
+        if needed == Some(true) {
+            return Ok(());
+        }
+        if needed.is_none() || self.plan.units.len() >= ALWAYS.len() + ORDERED_MAX {
+            self.plan.left_out.insert(name);
+        } else {
+            self.plan.units.push(name);
+        }
+        Ok(())
+    }
+
+    /// Whether one of [`NEVER`] cannot start without `unit`; `None` if that cannot be found out,
+    /// because too much requires it.
+    async fn is_needed(&mut self, unit: &str) -> Result<Option<bool>, E> {
+        let (mut todo, mut seen) = (vec![unit.to_owned()], BTreeSet::new());
+        while let Some(name) = todo.pop() {
+            if is_never_held(&name) {
+                return Ok(Some(true));
+            }
+            // Targets are not followed, because they run nothing themselves; nor are units that are
+            // held anyway.
+            let counts =
+                is_unit_name(&name) && (name.ends_with(".service") || name.ends_with(".socket"));
+            if !counts
+                || is_always(&name)
+                || self.free.contains(&name)
+                || !seen.insert(name.clone())
+            {
                 continue;
             }
-            match is_needed(next, known) {
-                Err(unknown) => return Step::Look(unknown),
-                Ok(true) => {}
-                Ok(false) => hold.push(next.clone()),
-            }
+            let Some(state) = self.state(&name).await? else {
+                return Ok(None);
+            };
+            let required_by = state.required_by.iter();
+            todo.extend(required_by.filter(|name| !seen.contains(*name)).cloned());
         }
+        self.free.append(&mut seen);
+        Ok(Some(false))
     }
-    Step::Hold(hold)
-}
-
-/// Whether one of [`NEVER`] cannot start without `unit`. `Err` names a unit whose state must become known first.
-fn is_needed(unit: &str, known: &Known) -> Result<bool, String> {
-    let (mut todo, mut seen) = (vec![unit], BTreeSet::new());
-    while let Some(name) = todo.pop() {
-        if is_never_held(name) {
-            return Ok(true);
-        }
-        // Targets are not followed, because they run nothing themselves; nor are units that are held anyway.
-        let counts = is_unit_name(name) && (name.ends_with(".service") || name.ends_with(".socket"));
-        if !counts || is_always(name) || seen.len() == ORDERED_MAX || !seen.insert(name) {
-            continue;
-        }
-        match known.get(name) {
-            Some(state) => todo.extend(state.required_by.iter().map(String::as_str).take(ORDERED_MAX)),
-            None if known.len() < LOOK_MAX => return Err(name.to_owned()),
-            None => {}
-        }
-    }
-    Ok(false)
 }
 
 fn is_holdable(name: &str) -> bool {
     is_unit_name(name) && name.ends_with(".service") && !is_never_held(name)
 }
 
+/// Whether this starts a service. It is not held itself: most are ordered before `basic.target`,
+/// which our own unit comes after.
+fn is_activator(name: &str) -> bool {
+    let starts = [".timer", ".path", ".socket"];
+    is_unit_name(name) && starts.iter().any(|kind| name.ends_with(kind))
+}
+
 fn is_never_held(name: &str) -> bool {
-    NEVER.iter().any(|never| name.strip_prefix(never).is_some_and(|rest| rest.starts_with(['.', '@', '-'])))
+    let is = |never: &&str| {
+        name.strip_prefix(*never)
+            .is_some_and(|rest| rest.starts_with(['.', '@']))
+    };
+    NEVER.iter().any(is) || NEVER_FAMILIES.iter().any(|family| name.starts_with(family))
 }
 
-/// Whether the text of a unit file says that `unit` waits for one of `held`. systemd only names loaded units, but one that is not loaded
-/// yet can be started later, by a timer or by hand.
-pub(crate) fn waits_for(unit: &str, text: &str, held: &[String]) -> bool {
+/// Whether the text of a unit's files says that `unit` waits for one of `held`. systemd only names
+/// loaded units, but one that is not loaded yet can be started later, by a timer or by hand.
+fn waits_for(unit: &str, text: &str, held: &[String]) -> bool {
     let joined = text.replace("\\\n", " ");
-    let mut after = joined.lines().filter_map(|line| line.trim().strip_prefix("After")?.trim_start().strip_prefix('='));
-    is_holdable(unit) && after.any(|names| names.split_whitespace().any(|name| name != PULL && held.iter().any(|held| held == name)))
+    let mut after = joined.lines().filter_map(|line| {
+        line.trim()
+            .strip_prefix("After")?
+            .trim_start()
+            .strip_prefix('=')
+    });
+    is_holdable(unit)
+        && after.any(|names| {
+            names
+                .split_whitespace()
+                .any(|name| name != PULL && held.iter().any(|held| held == name))
+        })
 }
 
-/// Whether this can be the name of a unit (systemd.unit(5)). Such a name cannot lead to another directory.
+/// Whether this can be the name of a unit (systemd.unit(5)). Such a name cannot lead to another
+/// directory.
 pub(super) fn is_unit_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || ":-_.\\@".contains(c);
-    name.len() <= NAME_MAX && !name.starts_with('.') && name.contains('.') && name.chars().all(allowed)
+    name.len() <= NAME_MAX
+        && !name.starts_with('.')
+        && name.contains('.')
+        && name.chars().all(allowed)
 }
 
 pub(crate) fn drop_in_path(unit: &str) -> String {
     format!("{RUNTIME_UNITS}/{unit}.d/{DROP_IN_NAME}")
 }
 
-/// The drop-in, the same for every unit. A mask would not work, because a unit file in /etc wins over one in /run; a drop-in applies to
-/// both. The assertion is for `systemctl --job-mode=ignore-requirements start`, which ignores dependencies.
+/// The drop-in that holds, the same for every unit. A mask would not work, because a unit file in
+/// /etc wins over one in /run; a drop-in applies to both. The assertion is for `systemctl
+/// --job-mode=ignore-requirements start`, which ignores dependencies.
 pub fn drop_in() -> String {
     format!(
         "# Written by skewguard: this boot is refused, see /etc/issue.\n\
-         # \"skewguard allow\" lets the node through and removes this file.\n\
+         # \"skewguard allow\" lets the node through and replaces this file.\n\
          [Unit]\nRequires={UNIT}\nAfter={UNIT}\nAssertPathExists=!{STAMP_PATH}\n"
     )
+}
+
+/// The drop-in of a node that was let through, in the place of the one that holds. Whatever starts
+/// the unit starts the rebase, and waits for it: in the newer wiring nothing else would keep a
+/// kubelet that somebody starts alone from joining on the old OS.
+pub fn drop_in_let_through() -> String {
+    format!(
+        "# Written by skewguard: \"skewguard allow\" let this boot through. The OS update comes first.\n\
+         [Unit]\nRequires={FIRSTBOOT}\nAfter={FIRSTBOOT}\n"
+    )
+}
+
+/// Whether a unit is the rebase, or what the rebase needs: on a node that was let through it has no
+/// drop-in.
+pub(super) fn is_rebase(unit: &str) -> bool {
+    [PULL, FIRSTBOOT].contains(&unit)
+}
+
+/// Whether this is the name of a template, which systemd cannot load.
+pub(super) fn is_template(unit: &str) -> bool {
+    unit.contains("@.")
 }
 
 /// A unit as systemd shows it over D-Bus (org.freedesktop.systemd1(5), interface Unit).
@@ -186,26 +355,37 @@ pub struct UnitState {
     pub required_by: Vec<String>,
     /// A job is queued or running for it.
     pub has_job: bool,
+    /// `Triggers`: what a timer, path or socket starts.
+    pub triggers: Vec<String>,
     /// `Id`: the unit that an alias like `default.target` stands for.
     pub id: String,
 }
 
 impl UnitState {
-    /// Whether it can be started. A unit that is missing, masked or broken cannot be; if that changes, the drop-in applies.
+    /// Whether it can be started. A unit that is missing, masked or broken cannot be; if that
+    /// changes, the drop-in applies.
     pub(crate) fn is_loaded(&self) -> bool {
         self.load == "loaded"
     }
 
     /// The dependency on us that it lacks to be held; `None` if it is held or cannot be started.
     pub fn missing(&self) -> Option<&'static str> {
-        if !self.is_loaded() {
-            return None;
-        }
-        let names_us = |list: &[String]| list.iter().any(|name| name == UNIT);
-        match (names_us(&self.requires), names_us(&self.after)) {
-            // It would start although we fail.
+        self.lacks(UNIT)
+    }
+
+    /// The dependency on the rebase that it lacks on a node that was let through; `None` if it
+    /// cannot start before the rebase.
+    pub(super) fn missing_rebase(&self) -> Option<&'static str> {
+        self.lacks(FIRSTBOOT)
+    }
+
+    fn lacks(&self, on: &str) -> Option<&'static str> {
+        let names_it = |list: &[String]| list.iter().any(|name| name == on);
+        match (names_it(&self.requires), names_it(&self.after)) {
+            _ if !self.is_loaded() => None,
+            // It would start although that fails.
             (false, _) => Some("Requires"),
-            // It would not wait for us.
+            // It would not wait for that.
             (true, false) => Some("After"),
             (true, true) => None,
         }
@@ -220,44 +400,91 @@ impl UnitState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::convert::Infallible;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|&name| name.to_owned()).collect()
     }
 
-    /// All that has to be looked at, from what each unit is `Before` and what requires it.
-    fn walk(units: &[(&str, &[&str], &[&str])]) -> Vec<String> {
-        let mut known = Known::new();
-        for _ in 0..10_000 {
-            match to_hold(&known) {
-                Step::Hold(hold) => return hold,
-                Step::Look(name) => {
-                    let (before, required_by) =
-                        units.iter().find(|unit| unit.0 == name).map_or((&[][..], &[][..]), |unit| (unit.1, unit.2));
-                    let state = UnitState { before: names(before), required_by: names(required_by), ..UnitState::default() };
-                    assert!(known.insert(name.clone(), state).is_none(), "{name} is looked at twice");
-                }
-            }
-        }
-        panic!("it never ends");
+    /// A unit: what it is `Before`, and what requires it, or what it triggers if it is not a
+    /// service.
+    type Line<'a> = (&'a str, &'a [&'a str], &'a [&'a str]);
+
+    /// The plan on a node with these units. Nothing is looked at twice.
+    fn plan(units: &[Line<'_>]) -> Plan {
+        let mut seen = BTreeSet::new();
+        let look = async |name: &str| {
+            assert!(seen.insert(name.to_owned()), "{name} is looked at twice");
+            let (before, more) = units
+                .iter()
+                .find(|unit| unit.0 == name)
+                .map_or((&[][..], &[][..]), |unit| (unit.1, unit.2));
+            let triggers = name.ends_with(".timer") || name.ends_with(".path");
+            let (triggers, required_by) = if triggers {
+                (names(more), Vec::new())
+            } else {
+                (Vec::new(), names(more))
+            };
+            Ok::<_, Infallible>(UnitState {
+                before: names(before),
+                required_by,
+                triggers,
+                ..UnitState::default()
+            })
+        };
+        let Poll::Ready(Ok(plan)) =
+            pin!(to_hold(look, &BTreeMap::new())).poll(&mut Context::from_waker(Waker::noop()))
+        else {
+            panic!("it waits for nothing");
+        };
+        plan
     }
 
     /// What is held beside the fixed ones.
-    fn more(units: &[(&str, &[&str], &[&str])]) -> Vec<String> {
-        walk(units).split_off(ALWAYS.len())
+    fn more(units: &[Line<'_>]) -> Vec<String> {
+        let plan = plan(units);
+        assert!(plan.left_out.is_empty(), "{:?}", plan.left_out);
+        plan.units.into_iter().skip(ALWAYS.len()).collect()
     }
 
     #[test]
     fn holds_what_waits_for_the_rebase_through_services_and_not_through_targets() {
         let held = more(&[
-            (OSUPDATE_TARGET, &["nodeip-configuration.service", "ovs-configuration.service", "shutdown.target", "x.path"], &[]),
-            ("nodeip-configuration.service", &["ovs-configuration.service", "nmstate-configuration.service"], &[]),
-            ("nmstate-configuration.service", &["nmstate.service", "kubelet-dependencies.target"], &[]),
-            ("nmstate.service", &["network-online.target", "wait-for-primary-ip.service"], &[]),
+            (
+                OSUPDATE_TARGET,
+                &[
+                    "nodeip-configuration.service",
+                    "ovs-configuration.service",
+                    "shutdown.target",
+                    "x.path",
+                ],
+                &[],
+            ),
+            (
+                "nodeip-configuration.service",
+                &["ovs-configuration.service", "nmstate-configuration.service"],
+                &[],
+            ),
+            (
+                "nmstate-configuration.service",
+                &["nmstate.service", "kubelet-dependencies.target"],
+                &[],
+            ),
+            (
+                "nmstate.service",
+                &["network-online.target", "wait-for-primary-ip.service"],
+                &[],
+            ),
             ("network-online.target", &["everything.service"], &[]),
             (FIRSTBOOT, &["crio-wipe.service", "kubelet.service"], &[]),
             (PULL, &["beside-the-rebase.service"], &[]),
-            (KUBELET, &["multi-user.target", "after-the-kubelet.service"], &[]),
+            (
+                KUBELET,
+                &["multi-user.target", "after-the-kubelet.service"],
+                &[],
+            ),
         ]);
         let expected = [
             "crio-wipe.service",
@@ -289,34 +516,104 @@ mod tests {
             "skewguard.service",
             "skewguard-report.service",
         ];
-        let before = [&never[..], &["skewguards.service", "userland.service"]].concat();
-        assert_eq!(more(&[(FIRSTBOOT, &before, &[])]), names(&["skewguards.service", "userland.service"]));
+        // Names that only begin like one of them.
+        let held = [
+            "skewguards.service",
+            "userland.service",
+            "user-setup.service",
+            "ssh-tunnel.service",
+            "rsyslog-k8s.service",
+            "NetworkManager-routes.service",
+            "getty-banner@tty1.service",
+        ];
+        let before = [&never[..], &held].concat();
+        assert_eq!(more(&[(FIRSTBOOT, &before, &[])]), names(&held));
         // And nothing is followed through them.
-        assert_eq!(more(&[(FIRSTBOOT, &["sshd.service"], &[]), ("sshd.service", &["after-sshd.service"], &[])]), names(&[]));
+        assert_eq!(
+            more(&[
+                (FIRSTBOOT, &["sshd.service"], &[]),
+                ("sshd.service", &["after-sshd.service"], &[])
+            ]),
+            names(&[])
+        );
+    }
+
+    #[test]
+    fn holds_what_timers_paths_and_sockets_after_the_rebase_start() {
+        let held = more(&[
+            (KUBELET, &["backup.timer"], &[]),
+            (
+                OSUPDATE_TARGET,
+                &["routes.path", "sshd.socket", "data.mount"],
+                &[],
+            ),
+            (
+                "backup.timer",
+                &["not-followed.service"],
+                &["backup.service"],
+            ),
+            ("routes.path", &[], &["routes.service", "sshd.service"]),
+            ("routes.service", &["after-routes.service"], &[]),
+        ]);
+        assert_eq!(
+            held,
+            names(&["routes.service", "backup.service", "after-routes.service"])
+        );
     }
 
     #[test]
     fn never_holds_what_they_cannot_start_without() {
         let held = more(&[
-            (OSUPDATE_TARGET, &["keys.service", "helper.service", "other.service", "loop.service"], &[]),
+            (
+                OSUPDATE_TARGET,
+                &[
+                    "keys.service",
+                    "helper.service",
+                    "other.service",
+                    "loop.service",
+                ],
+                &[],
+            ),
             ("keys.service", &["after-keys.service"], &["sshd.service"]),
-            ("helper.service", &[], &["middle.service", "kubelet-dependencies.target"]),
+            (
+                "helper.service",
+                &[],
+                &["middle.service", "kubelet-dependencies.target"],
+            ),
             ("middle.service", &[], &["middle.socket"]),
             ("middle.socket", &[], &["NetworkManager.service"]),
-            ("other.service", &[], &["multi-user.target", "kubelet.service", "app.service"]),
+            (
+                "other.service",
+                &[],
+                &["multi-user.target", "kubelet.service", "app.service"],
+            ),
             ("loop.service", &[], &["app.service"]),
             ("app.service", &[], &["loop.service"]),
         ]);
         assert_eq!(held, names(&["other.service", "loop.service"]));
+        // Neither through a target, which runs nothing itself, nor through what is held anyway.
+        let held = more(&[
+            (OSUPDATE_TARGET, &["app.service"], &[]),
+            ("app.service", &[], &["some.target", "crio.service"]),
+            ("some.target", &[], &["sshd.service"]),
+            ("crio.service", &[], &["sshd.service"]),
+        ]);
+        assert_eq!(held, names(&["app.service"]));
     }
 
     #[test]
     fn a_unit_file_that_systemd_has_not_loaded_says_what_it_waits_for() {
         let held = names(&["ovs-configuration.service", OSUPDATE_TARGET, PULL]);
         for (text, waits) in [
-            ("[Unit]\nAfter=network.target ovs-configuration.service\n", true),
+            (
+                "[Unit]\nAfter=network.target ovs-configuration.service\n",
+                true,
+            ),
             ("[Unit]\nAfter = \\\n  firstboot-osupdate.target\n", true),
-            ("[Unit]\nAfter=network.target\nBefore=ovs-configuration.service\n", false),
+            (
+                "[Unit]\nAfter=network.target\nBefore=ovs-configuration.service\n",
+                false,
+            ),
             ("[Unit]\n#After=ovs-configuration.service\n", false),
             ("[Unit]\nAfter=machine-config-daemon-pull.service\n", false),
         ] {
@@ -330,32 +627,88 @@ mod tests {
     #[test]
     fn a_name_that_is_no_unit_name_never_becomes_a_path() {
         let long = format!("{}.service", "a".repeat(255));
-        for name in ["../../etc/x.service", "a/b.service", "", "..service", ".service", "a\nb.service", "a b.service", "noending", &long] {
+        for name in [
+            "../../etc/x.service",
+            "a/b.service",
+            "",
+            "..service",
+            ".service",
+            "a\nb.service",
+            "a b.service",
+            "noending",
+            &long,
+        ] {
             assert!(!is_unit_name(name), "{name:?}");
         }
-        assert_eq!(more(&[(FIRSTBOOT, &["../x.service", "a/../../b.service"], &[])]), names(&[]));
-        for name in ["kubelet.service", "getty@tty1.service", "dev-disk-by\\x2dlabel-root.device", "a:b_c.mount"] {
+        assert_eq!(
+            more(&[(FIRSTBOOT, &["../x.service", "a/../../b.service"], &[])]),
+            names(&[])
+        );
+        for name in [
+            "kubelet.service",
+            "getty@tty1.service",
+            "dev-disk-by\\x2dlabel-root.device",
+            "a:b_c.mount",
+        ] {
             assert!(is_unit_name(name), "{name:?}");
         }
     }
 
     #[test]
-    fn holds_no_more_than_a_node_can_have() {
-        let many: Vec<String> = (0..200).map(|n| format!("u{n}.service")).collect();
+    fn holds_no_more_than_a_node_can_have_and_names_the_rest() {
+        let many: Vec<String> = (0..ORDERED_MAX + 2)
+            .map(|n| format!("u{n}.service"))
+            .collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert_eq!(more(&[(OSUPDATE_TARGET, &many, &[])]).len(), ORDERED_MAX);
+        let left_out = |units: &[Line<'_>]| {
+            let plan = plan(units);
+            assert!(plan.known.len() <= LOOK_MAX);
+            (
+                plan.units.len() - ALWAYS.len(),
+                plan.left_out.into_iter().collect::<Vec<_>>(),
+            )
+        };
+        let rest = names(&many[ORDERED_MAX..]);
+        assert_eq!(
+            left_out(&[(OSUPDATE_TARGET, &many, &[])]),
+            (ORDERED_MAX, rest.clone())
+        );
         // Each is required by all others.
-        let units: Vec<(&str, &[&str], &[&str])> = many.iter().map(|&name| (name, &[][..], &many[..])).collect();
-        assert_eq!(more(&[&[(OSUPDATE_TARGET, &many[..], &[][..])][..], &units].concat()).len(), ORDERED_MAX);
+        let units: Vec<Line<'_>> = many
+            .iter()
+            .map(|&name| (name, &[][..], &many[..]))
+            .collect();
+        assert_eq!(
+            left_out(&[&[(OSUPDATE_TARGET, &many[..], &[][..])][..], &units].concat()),
+            (ORDERED_MAX, rest)
+        );
+        // What requires it cannot be known: perhaps a way in.
+        let many: Vec<String> = (0..LOOK_MAX).map(|n| format!("u{n}.service")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(
+            left_out(&[
+                (OSUPDATE_TARGET, &["a.service"], &[]),
+                ("a.service", &[], &many)
+            ]),
+            (0, names(&["a.service"]))
+        );
     }
 
     #[test]
     fn the_drop_in_in_full() {
-        assert_eq!(drop_in_path("crio.service"), "/run/systemd/system/crio.service.d/50-skewguard.conf");
+        assert_eq!(
+            drop_in_path("crio.service"),
+            "/run/systemd/system/crio.service.d/50-skewguard.conf"
+        );
         assert_eq!(
             drop_in(),
-            "# Written by skewguard: this boot is refused, see /etc/issue.\n# \"skewguard allow\" lets the node through and removes this file.\n\
+            "# Written by skewguard: this boot is refused, see /etc/issue.\n# \"skewguard allow\" lets the node through and replaces this file.\n\
              [Unit]\nRequires=skewguard.service\nAfter=skewguard.service\nAssertPathExists=!/run/skewguard/refused\n"
+        );
+        assert_eq!(
+            drop_in_let_through(),
+            "# Written by skewguard: \"skewguard allow\" let this boot through. The OS update comes first.\n\
+             [Unit]\nRequires=machine-config-daemon-firstboot.service\nAfter=machine-config-daemon-firstboot.service\n"
         );
     }
 
@@ -370,15 +723,45 @@ mod tests {
         };
         let us = ["basic.target", "skewguard.service"];
         assert_eq!(with(&us, &us).missing(), None);
-        assert_eq!(with(&us, &["skewguard-report.service"]).missing(), Some("After"));
-        assert_eq!(with(&["skewguard.service.d"], &us).missing(), Some("Requires"));
-        assert_eq!(UnitState { load: "masked".into(), ..UnitState::default() }.missing(), None);
+        assert_eq!(
+            with(&us, &["skewguard-report.service"]).missing(),
+            Some("After")
+        );
+        assert_eq!(
+            with(&["skewguard.service.d"], &us).missing(),
+            Some("Requires")
+        );
+        assert_eq!(with(&us, &us).missing_rebase(), Some("Requires"));
+        assert_eq!(with(&[FIRSTBOOT], &us).missing_rebase(), Some("After"));
+        assert_eq!(with(&[FIRSTBOOT], &[FIRSTBOOT]).missing_rebase(), None);
+        assert_eq!(
+            UnitState {
+                load: "masked".into(),
+                ..UnitState::default()
+            }
+            .missing(),
+            None
+        );
     }
 
     #[test]
     fn anything_not_at_rest_runs() {
-        for (active, running) in [("inactive", false), ("failed", false), ("active", true), ("activating", true), ("maintenance", true)] {
-            assert_eq!(UnitState { active: active.into(), ..UnitState::default() }.is_running(), running, "{active}");
+        for (active, running) in [
+            ("inactive", false),
+            ("failed", false),
+            ("active", true),
+            ("activating", true),
+            ("maintenance", true),
+        ] {
+            assert_eq!(
+                UnitState {
+                    active: active.into(),
+                    ..UnitState::default()
+                }
+                .is_running(),
+                running,
+                "{active}"
+            );
         }
     }
 }

@@ -1,6 +1,8 @@
-//! systemd over D-Bus: the few calls of `org.freedesktop.systemd1` that the gate needs (org.freedesktop.systemd1(5)).
+//! systemd over D-Bus: the few calls of `org.freedesktop.systemd1` that the gate needs
+//! (org.freedesktop.systemd1(5)).
 //!
-//! Every call is bounded in time. They are written out instead of generated, which makes the binary smaller.
+//! Every call is bounded in time. They are written out instead of generated, which makes the binary
+//! smaller.
 
 use super::plan::UnitState;
 use crate::node::bus::{PROPERTIES, SYSTEM_BUS};
@@ -25,16 +27,19 @@ pub(super) const PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone)]
 pub struct Systemd {
     pub bus: String,
-    /// `systemctl`. As root it needs no bus, because it uses systemd's own socket, `/run/systemd/private`. (zbus cannot: it rejects the
-    /// sender's name that systemd uses there.)
+    /// `systemctl`. As root it needs no bus, because it uses systemd's own socket,
+    /// `/run/systemd/private`. (zbus cannot: it rejects the sender's name that systemd uses there.)
     pub systemctl: PathBuf,
     /// Longest wait for an answer on the bus.
     pub answer: Duration,
-    /// Longest wait for a reload on the bus. It runs every generator, which takes many seconds on an overcommitted host.
+    /// Longest wait for a reload on the bus. It runs every generator, which takes many seconds on
+    /// an overcommitted host.
     pub reload: Duration,
-    /// Longest wait for everything together. The unit has 50 seconds in all, and the message is written after this. It may be long, because
-    /// only a node that is refused waits for it. And it must be: if the bus hangs after a reload, systemd 239 answers nobody for 25
-    /// seconds, until its own call to the bus times out (`manager_dispatch_sync_bus_names`, `BUS_DEFAULT_TIMEOUT`).
+    /// Longest wait for everything together. The unit has 50 seconds in all, and the message is
+    /// written after this. It may be long, because only a node that is refused waits for it. And it
+    /// must be: if the bus hangs after a reload, systemd 239 answers nobody for 25 seconds, until
+    /// its own call to the bus times out (`manager_dispatch_sync_bus_names`,
+    /// `BUS_DEFAULT_TIMEOUT`).
     pub whole: Duration,
 }
 
@@ -74,7 +79,8 @@ pub enum SystemdError {
     /// It answered with an error. Asking again does not help.
     #[error("{0}")]
     Refused(String),
-    /// It cannot be reached, the connection broke, or there was no answer in time. Another connection or a later try may help.
+    /// It cannot be reached, the connection broke, or there was no answer in time. Another
+    /// connection or a later try may help.
     #[error("{0}")]
     Unreachable(String),
 }
@@ -99,16 +105,24 @@ impl SystemdError {
             zbus::Error::MethodError(..) => true,
             zbus::Error::FDO(error) => matches!(
                 **error,
-                Fdo::AccessDenied(_) | Fdo::UnknownObject(_) | Fdo::UnknownMethod(_) | Fdo::UnknownInterface(_) | Fdo::InvalidArgs(_)
+                Fdo::AccessDenied(_)
+                    | Fdo::UnknownObject(_)
+                    | Fdo::UnknownMethod(_)
+                    | Fdo::UnknownInterface(_)
+                    | Fdo::InvalidArgs(_)
             ),
             _ => false,
         };
-        if said_no { Self::refused(what, error) } else { Self::unreachable(what, error) }
+        if said_no {
+            Self::refused(what, error)
+        } else {
+            Self::unreachable(what, error)
+        }
     }
 }
 
 /// The properties of a unit that are asked for.
-const ASKED: &str = "--property=LoadState,ActiveState,Requires,After,Before,RequiredBy,RequisiteOf,BoundBy,Job,Id";
+const ASKED: &str = "--property=LoadState,ActiveState,Requires,After,Before,RequiredBy,RequisiteOf,BoundBy,Triggers,Job,Id";
 
 /// A connection to systemd.
 pub(super) struct Manager<'a> {
@@ -119,7 +133,11 @@ pub(super) struct Manager<'a> {
 }
 
 impl<'a> Manager<'a> {
-    pub(super) async fn connect(systemd: &'a Systemd, route: Route, deadline: Instant) -> Result<Self, SystemdError> {
+    pub(super) async fn connect(
+        systemd: &'a Systemd,
+        route: Route,
+        deadline: Instant,
+    ) -> Result<Self, SystemdError> {
         let bus = match route {
             Route::Systemctl => None,
             Route::Bus => {
@@ -130,36 +148,71 @@ impl<'a> Manager<'a> {
                 Some(open.map_err(|error| SystemdError::of_call(what, &error))?)
             }
         };
-        Ok(Self { bus, systemd, deadline })
+        Ok(Self {
+            bus,
+            systemd,
+            deadline,
+        })
     }
 
     /// Calls a method on the bus, and waits at most `most` for the answer.
-    async fn call<B>(&self, bus: &Connection, to: (&str, &str, &str), body: &B, what: &str, most: Duration) -> Result<Message, SystemdError>
+    async fn call<B>(
+        &self,
+        bus: &Connection,
+        to: (&str, &str, &str),
+        body: &B,
+        what: &str,
+        most: Duration,
+    ) -> Result<Message, SystemdError>
     where
         B: serde::Serialize + DynamicType,
     {
         let (path, interface, method) = to;
         let until = self.deadline.min(Instant::now() + most);
-        let answer = timeout_at(until, bus.call_method(Some(SERVICE), path, Some(interface), method, body)).await;
-        answer.map_err(|_| SystemdError::timeout(what))?.map_err(|error| SystemdError::of_call(what, &error))
+        let answer = timeout_at(
+            until,
+            bus.call_method(Some(SERVICE), path, Some(interface), method, body),
+        )
+        .await;
+        answer
+            .map_err(|_| SystemdError::timeout(what))?
+            .map_err(|error| SystemdError::of_call(what, &error))
     }
 
     /// Has the manager do something: on the bus by a method, else by a systemctl command.
-    async fn ask<B>(&self, method: &str, body: &B, most: Duration, command: &[&str]) -> Result<(), SystemdError>
+    async fn ask<B>(
+        &self,
+        method: &str,
+        body: &B,
+        most: Duration,
+        command: &[&str],
+    ) -> Result<(), SystemdError>
     where
         B: serde::Serialize + DynamicType,
     {
         match &self.bus {
-            Some(bus) => self.call(bus, (MANAGER_PATH, MANAGER, method), body, method, most).await.map(drop),
+            Some(bus) => self
+                .call(bus, (MANAGER_PATH, MANAGER, method), body, method, most)
+                .await
+                .map(drop),
             None => self.systemctl(command).map(drop),
         }
     }
 
-    /// Runs systemctl and returns what it prints. It may take all the time that is left, because nothing but systemd can delay it.
+    /// Runs systemctl and returns what it prints. It may take all the time that is left, because
+    /// nothing but systemd can delay it.
     fn systemctl(&self, args: &[&str]) -> Result<String, SystemdError> {
-        child::run(Command::new(&self.systemd.systemctl).args(args), self.deadline.into_std()).map_err(|error| {
+        child::run(
+            Command::new(&self.systemd.systemctl).args(args),
+            self.deadline.into_std(),
+        )
+        .map_err(|error| {
             let what = args.join(" ");
-            if error.kind() == ErrorKind::TimedOut { SystemdError::timeout(&what) } else { SystemdError::unreachable(&what, error) }
+            if error.kind() == ErrorKind::TimedOut {
+                SystemdError::timeout(&what)
+            } else {
+                SystemdError::unreachable(&what, error)
+            }
         })
     }
 
@@ -171,29 +224,53 @@ impl<'a> Manager<'a> {
         };
         let what = format!("properties of {unit}");
         let (path, most) = (object_path(unit), self.systemd.answer);
-        let answer = self.call(bus, (&path, PROPERTIES, "GetAll"), &(UNIT,), &what, most).await?;
+        let answer = self
+            .call(bus, (&path, PROPERTIES, "GetAll"), &(UNIT,), &what, most)
+            .await?;
         let all: Result<HashMap<String, OwnedVariant>, _> = answer.body().deserialize();
         let all = all.map_err(|error| SystemdError::refused(&what, error))?;
         unit_state(|name| {
-            let words = all.get(name).map_or(Err("systemd does not say"), |value| words(value).ok_or("of another type"));
+            let words = all.get(name).map_or(Err("systemd does not say"), |value| {
+                words(value).ok_or("of another type")
+            });
             words.map_err(|why| SystemdError::refused(&format!("{name} of {unit}"), why))
         })
     }
 
-    /// Makes systemd read the unit files again. It goes on with that even if it does not answer in time.
+    /// Makes systemd read the unit files again. It goes on with that even if it does not answer in
+    /// time.
     pub(super) async fn reload(&self) -> Result<(), SystemdError> {
-        self.ask("Reload", &(), self.systemd.reload, &["daemon-reload"]).await
+        self.ask("Reload", &(), self.systemd.reload, &["daemon-reload"])
+            .await
     }
 
     /// Queues the stop of `unit`.
     pub(super) async fn stop(&self, unit: &str) -> Result<(), SystemdError> {
-        self.ask("StopUnit", &(unit, "replace"), self.systemd.answer, &["--no-block", "stop", "--", unit]).await
+        self.ask(
+            "StopUnit",
+            &(unit, "replace"),
+            self.systemd.answer,
+            &["--no-block", "stop", "--", unit],
+        )
+        .await
     }
 
-    /// Makes systemd forget that `unit` failed. That it is not loaded is no error.
+    /// Makes systemd forget that `unit` failed. A unit that is not loaded is not an error.
     pub(super) async fn reset_failed(&self, unit: &str) -> Result<(), SystemdError> {
-        match self.ask("ResetFailedUnit", &(unit,), self.systemd.answer, &["reset-failed", "--", unit]).await {
-            Err(SystemdError::Refused(why)) if why.contains(": org.freedesktop.systemd1.NoSuchUnit") => Ok(()),
+        match self
+            .ask(
+                "ResetFailedUnit",
+                &(unit,),
+                self.systemd.answer,
+                &["reset-failed", "--", unit],
+            )
+            .await
+        {
+            Err(SystemdError::Refused(why))
+                if why.contains(": org.freedesktop.systemd1.NoSuchUnit") =>
+            {
+                Ok(())
+            }
             // systemctl has one exit status for all failures, so they are all ignored.
             Err(SystemdError::Unreachable(_)) if self.bus.is_none() => Ok(()),
             done => done,
@@ -202,12 +279,21 @@ impl<'a> Manager<'a> {
 
     /// Queues the start of `unit` and of everything that it wants, as one transaction.
     pub(super) async fn start(&self, unit: &str) -> Result<(), SystemdError> {
-        self.ask("StartUnit", &(unit, "replace"), self.systemd.answer, &["--no-block", "start", "--", unit]).await
+        self.ask(
+            "StartUnit",
+            &(unit, "replace"),
+            self.systemd.answer,
+            &["--no-block", "start", "--", unit],
+        )
+        .await
     }
 }
 
-/// The state of a unit. `words` gives each property as `systemctl show` prints it: one word, or a list of names.
-fn unit_state(words: impl Fn(&str) -> Result<Vec<String>, SystemdError>) -> Result<UnitState, SystemdError> {
+/// The state of a unit. `words` gives each property as `systemctl show` prints it: one word, or a
+/// list of names.
+fn unit_state(
+    words: impl Fn(&str) -> Result<Vec<String>, SystemdError>,
+) -> Result<UnitState, SystemdError> {
     let word = |name: &str| Ok(words(name)?.pop().unwrap_or_default());
     Ok(UnitState {
         load: word("LoadState")?,
@@ -215,7 +301,13 @@ fn unit_state(words: impl Fn(&str) -> Result<Vec<String>, SystemdError>) -> Resu
         requires: words("Requires")?,
         after: words("After")?,
         before: words("Before")?,
-        required_by: [words("RequiredBy")?, words("RequisiteOf")?, words("BoundBy")?].concat(),
+        required_by: [
+            words("RequiredBy")?,
+            words("RequisiteOf")?,
+            words("BoundBy")?,
+        ]
+        .concat(),
+        triggers: words("Triggers")?,
         has_job: !matches!(word("Job")?.as_str(), "" | "0"),
         id: word("Id")?,
     })
@@ -223,26 +315,45 @@ fn unit_state(words: impl Fn(&str) -> Result<Vec<String>, SystemdError>) -> Resu
 
 /// A property in what `systemctl show` printed.
 fn shown(text: &str, name: &str) -> Vec<String> {
-    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
-    value.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    value
+        .unwrap_or_default()
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A property on the bus: a word, a list of names, or a job with its number.
 fn words(value: &Variant<'_>) -> Option<Vec<String>> {
     match value {
         Variant::Str(word) => Some(vec![word.to_string()]),
-        Variant::Array(names) => names.iter().map(|name| name.downcast_ref::<&str>().ok().map(str::to_owned)).collect(),
-        Variant::Structure(job) => job.fields().first()?.downcast_ref::<u32>().ok().map(|number| vec![number.to_string()]),
+        Variant::Array(names) => names
+            .iter()
+            .map(|name| name.downcast_ref::<&str>().ok().map(str::to_owned))
+            .collect(),
+        Variant::Structure(job) => job
+            .fields()
+            .first()?
+            .downcast_ref::<u32>()
+            .ok()
+            .map(|number| vec![number.to_string()]),
         _ => None,
     }
 }
 
-/// The object path of a unit, which is made from its name (org.freedesktop.systemd1(5), "Unit Objects"; sd_bus_path_encode(3)): every
-/// character but letters and digits becomes `_` and two hexadecimal digits, and so does a digit at the beginning.
+/// The object path of a unit, which is made from its name (org.freedesktop.systemd1(5), "Unit
+/// Objects"; sd_bus_path_encode(3)): every character but letters and digits becomes `_` and two
+/// hexadecimal digits, and so does a digit at the beginning.
 fn object_path(unit: &str) -> String {
     let escaped = unit.bytes().enumerate().map(|(at, byte)| {
         let plain = byte.is_ascii_alphabetic() || (byte.is_ascii_digit() && at > 0);
-        if plain { char::from(byte).to_string() } else { format!("_{byte:02x}") }
+        if plain {
+            char::from(byte).to_string()
+        } else {
+            format!("_{byte:02x}")
+        }
     });
     format!("{MANAGER_PATH}/unit/{}", escaped.collect::<String>())
 }
@@ -254,7 +365,12 @@ mod tests {
     #[test]
     fn what_systemctl_shows() {
         let text = "LoadState=loaded\nActiveState=activating\nRequires=a.service b.target\nAfter=\nRequiredBy=c.service\nBoundBy=d.service\nJob=42\nId=x.service\nNew=1\n";
-        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let names = |names: &[&str]| {
+            names
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect::<Vec<_>>()
+        };
         let expected = UnitState {
             load: "loaded".into(),
             active: "activating".into(),
@@ -269,7 +385,13 @@ mod tests {
 
     #[test]
     fn a_unit_has_the_path_that_systemd_gives_it() {
-        assert_eq!(object_path("kubelet.service"), "/org/freedesktop/systemd1/unit/kubelet_2eservice");
-        assert_eq!(object_path("1a-b@c.service"), "/org/freedesktop/systemd1/unit/_31a_2db_40c_2eservice");
+        assert_eq!(
+            object_path("kubelet.service"),
+            "/org/freedesktop/systemd1/unit/kubelet_2eservice"
+        );
+        assert_eq!(
+            object_path("1a-b@c.service"),
+            "/org/freedesktop/systemd1/unit/_31a_2db_40c_2eservice"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The booted deployment: from the kernel argument `ostree=` to the container image that it was deployed from.
+//! The booted deployment: from the kernel argument `ostree=` to the container image that it was
+//! deployed from.
 
 use super::{FileError, Root};
 use crate::text;
@@ -10,28 +11,73 @@ const MAX: u64 = 64 << 10;
 /// Where an ostree system has its deployments and the links to them.
 const REPOSITORY: &str = "/sysroot/ostree";
 
-/// `container-image-reference` of the deployment that `ostree` (`/ostree/boot.1/rhcos/HASH/0`) names; printable.
+/// The booted deployment.
+pub(super) struct Booted {
+    /// `CHECKSUM.SERIAL`, printable.
+    pub(super) name: String,
+    /// The path of its origin file.
+    origin: String,
+}
+
+/// Finds the deployment that `ostree` (`/ostree/boot.1/rhcos/HASH/0`) names.
 ///
-/// That path is a symlink to `…/deploy/STATEROOT/deploy/CHECKSUM.SERIAL`. The origin is a file beside the deployment, with `.origin` added
-/// to its name (ostree-prepare-root(1), "deployments").
+/// That path is a symlink to `…/deploy/STATEROOT/deploy/CHECKSUM.SERIAL`. The origin is a file
+/// beside the deployment, with `.origin` added to its name (ostree-prepare-root(1), "deployments").
 ///
-/// `None` also where there is no `/sysroot/ostree`, as in a tree that was made by hand to try a policy.
+/// `None` where there is no `/sysroot/ostree`, as in a tree that was made by hand to try a policy.
 ///
 /// # Errors
-/// A file on the way is missing or cannot be read, so the deployment is unknown.
-pub(super) fn image_reference(root: &Root, ostree: &str) -> Result<Option<String>, FileError> {
+/// The link is missing or cannot be read, so the deployment is unknown.
+pub(super) fn find(root: &Root, ostree: &str) -> Result<Option<Booted>, FileError> {
     if !root.exists(REPOSITORY)? {
         return Ok(None);
     }
     let boot = format!("/sysroot/{}", ostree.trim_matches('/'));
-    let Some(target) = root.read_link(&boot)? else { return Err(FileError::content(&boot, "the booted deployment is not there")) };
-    let Ok(target) = std::str::from_utf8(target.as_bytes()) else {
-        return Err(FileError::content(&boot, "links to a name that is not UTF-8"));
+    let Some(target) = root.read_link(&boot)? else {
+        return Err(FileError::content(
+            &boot,
+            "the booted deployment is not there",
+        ));
     };
+    let Ok(target) = std::str::from_utf8(target.as_bytes()) else {
+        return Err(FileError::content(
+            &boot,
+            "links to a name that is not UTF-8",
+        ));
+    };
+    let target = target.trim_end_matches('/');
     let parent = boot.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let origin = format!("{parent}/{}.origin", target.trim_end_matches('/'));
-    let Some(text) = root.read_text(&origin, MAX)? else { return Err(FileError::content(&origin, "the booted deployment has no origin")) };
-    Ok(reference(&text))
+    let name = target.rsplit_once('/').map_or(target, |(_, name)| name);
+    Ok(Some(Booted {
+        name: text::printable(name),
+        origin: format!("{parent}/{target}.origin"),
+    }))
+}
+
+impl Booted {
+    /// `container-image-reference` in its origin; printable.
+    ///
+    /// # Errors
+    /// The origin is missing or cannot be read.
+    pub(super) fn image_reference(&self, root: &Root) -> Result<Option<String>, FileError> {
+        let Some(text) = root.read_text(&self.origin, MAX)? else {
+            return Err(FileError::content(
+                &self.origin,
+                "the booted deployment has no origin",
+            ));
+        };
+        Ok(reference(&text))
+    }
+}
+
+/// Whether two deployments, each `CHECKSUM.SERIAL`, are of the same commit. The serial grows with
+/// every deployment of the commit: new kernel arguments make one, and are no rebase.
+pub(super) fn is_same_commit(a: &str, b: &str) -> bool {
+    let commit = |name| {
+        let (commit, serial) = str::rsplit_once(name, '.')?;
+        serial.parse::<u32>().ok().map(|_| commit)
+    };
+    a == b || matches!((commit(a), commit(b)), (Some(a), Some(b)) if a == b)
 }
 
 /// The reference in the text of an origin file, which is a key file with the section `[origin]`.
@@ -61,7 +107,10 @@ pub(super) fn same_digest(a: &str, b: &str) -> bool {
 fn digest(reference: &str) -> Option<&str> {
     let (_, digest) = reference.rsplit_once('@')?;
     let (algorithm, hex) = digest.split_once(':')?;
-    let whole = matches!((algorithm, hex.len()), ("sha256", 64) | ("sha384", 96) | ("sha512", 128));
+    let whole = matches!(
+        (algorithm, hex.len()),
+        ("sha256", 64) | ("sha384", 96) | ("sha512", 128)
+    );
     (whole && hex.bytes().all(|b| b.is_ascii_hexdigit())).then_some(digest)
 }
 
@@ -72,16 +121,37 @@ mod tests {
     #[test]
     fn reads_the_reference_of_the_origin_section_only() {
         let origin = "[other]\ncontainer-image-reference=no\n[origin]\nrefspec=x\ncontainer-image-reference = ostree-unverified-registry:quay.io/a@sha256:00\n";
-        assert_eq!(reference(origin).as_deref(), Some("ostree-unverified-registry:quay.io/a@sha256:00"));
+        assert_eq!(
+            reference(origin).as_deref(),
+            Some("ostree-unverified-registry:quay.io/a@sha256:00")
+        );
         assert_eq!(reference("[origin]\nrefspec=x\n"), None);
         assert_eq!(reference("[origin]\ncontainer-image-reference=\n"), None);
     }
 
     #[test]
+    fn the_serial_of_a_deployment_does_not_count() {
+        assert!(is_same_commit("c0ffee.0", "c0ffee.0") && is_same_commit("c0ffee.0", "c0ffee.12"));
+        for (a, b) in [
+            ("c0ffee.0", "decade.0"),
+            ("c0ffee.a", "c0ffee.b"),
+            ("c0ffee", "c0ffee.0"),
+        ] {
+            assert!(!is_same_commit(a, b), "{a} {b}");
+        }
+    }
+
+    #[test]
     fn only_whole_equal_digests_are_the_same_image() {
         let (a, b) = ("a".repeat(64), "b".repeat(64));
-        assert!(same_digest(&format!("ostree-image-signed:docker://q/x@sha256:{a}"), &format!("q/y@sha256:{a}")));
-        assert!(!same_digest(&format!("q/x@sha256:{a}"), &format!("q/x@sha256:{b}")));
+        assert!(same_digest(
+            &format!("ostree-image-signed:docker://q/x@sha256:{a}"),
+            &format!("q/y@sha256:{a}")
+        ));
+        assert!(!same_digest(
+            &format!("q/x@sha256:{a}"),
+            &format!("q/x@sha256:{b}")
+        ));
         assert!(!same_digest("q/x:latest", "q/x:latest"));
         assert!(!same_digest("q/x@sha256:", "q/x@sha256:"));
         assert!(!same_digest(&format!("q/x@sha256:{a}"), "q/x:latest"));

@@ -1,6 +1,7 @@
 //! Who this node is: what an admin needs to find its Machine, instance or host.
 //!
-//! Everything is optional: a node that cannot say who it is still reports. Text is made printable and bounded where it enters.
+//! Everything is optional: a node that cannot say who it is still reports. Text is made printable
+//! and bounded where it enters.
 
 use super::{Root, bus, cmdline};
 use crate::text;
@@ -25,7 +26,8 @@ pub struct Identity {
     /// machine-id(5); a Node object shows it as `status.nodeInfo.machineID`.
     #[serde(rename = "machineID", skip_serializing_if = "Option::is_none")]
     pub machine_id: Option<String>,
-    /// SMBIOS product UUID; a Node object shows it as `status.nodeInfo.systemUUID`, clouds and vSphere as the instance's UUID.
+    /// SMBIOS product UUID; a Node object shows it as `status.nodeInfo.systemUUID`, clouds and
+    /// vSphere as the instance's UUID.
     #[serde(rename = "productUUID", skip_serializing_if = "Option::is_none")]
     pub product_uuid: Option<String>,
     /// `ignition.platform.id` from the kernel command line.
@@ -38,7 +40,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Reads the identity. hostnamed is asked on `bus`; uname and interfaces only count where `root` is the running system.
+    /// Reads the identity. hostnamed is asked on `bus`; uname and interfaces only count where
+    /// `root` is the running system.
     pub async fn read(root: &Root, bus: Option<&str>) -> Self {
         let mut identity = Self::from_files(root);
         if let Some(address) = bus
@@ -50,14 +53,20 @@ impl Identity {
         identity
     }
 
-    /// Fills in a missing host name and reads the addresses again, if this is the running system. Early in a boot there may be neither, and
-    /// addresses of one family may come later than those of the other.
+    /// Fills in a missing host name and reads the addresses again, if this is the running system.
+    /// Early in a boot there may be neither, and addresses of one family may come later than those
+    /// of the other.
     pub fn complete(&mut self, root: &Root) {
         if !root.is_live() {
             return;
         }
-        if self.hostname.as_deref().is_none_or(|name| name.starts_with("localhost"))
-            && let Some(name) = nix::sys::utsname::uname().ok().and_then(|uname| name_of(&uname.nodename().to_string_lossy()))
+        if self
+            .hostname
+            .as_deref()
+            .is_none_or(|name| name.starts_with("localhost"))
+            && let Some(name) = nix::sys::utsname::uname()
+                .ok()
+                .and_then(|uname| name_of(&uname.nodename().to_string_lossy()))
         {
             self.hostname = Some(name);
         }
@@ -71,12 +80,22 @@ impl Identity {
 
     /// Reads what the node's files say.
     pub fn from_files(root: &Root) -> Self {
-        let line = |path| root.read_text(path, 4096).ok().flatten().and_then(|text| name_of(text.lines().next().unwrap_or_default()));
+        let line = |path| {
+            root.read_text(path, 4096)
+                .ok()
+                .flatten()
+                .and_then(|text| name_of(text.lines().next().unwrap_or_default()))
+        };
         Self {
             hostname: line("/etc/hostname"),
-            machine_id: line("/etc/machine-id").filter(|id| id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit())),
+            machine_id: line("/etc/machine-id")
+                .filter(|id| id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit())),
             product_uuid: line("/sys/class/dmi/id/product_uuid"),
-            platform: cmdline::load(root, &mut Vec::new()).ok().and_then(|line| line.platform).as_deref().map(bounded),
+            platform: cmdline::load(root, &mut Vec::new())
+                .ok()
+                .and_then(|line| line.platform)
+                .as_deref()
+                .map(|platform| text::bounded(platform, NAME_MAX)),
             addresses: Vec::new(),
             mac_addresses: Vec::new(),
         }
@@ -85,25 +104,27 @@ impl Identity {
 
 fn name_of(name: &str) -> Option<String> {
     let name = name.trim();
-    (!name.is_empty()).then(|| bounded(&text::printable(name)))
-}
-
-/// Cuts text to the length that a report allows, escapes included.
-fn bounded(printable: &str) -> String {
-    printable.chars().take(NAME_MAX).collect()
+    (!name.is_empty()).then(|| text::bounded(&text::printable(name), NAME_MAX))
 }
 
 /// Addresses and hardware addresses of the interfaces that are up.
 fn addresses(interfaces: impl Iterator<Item = InterfaceAddress>) -> (Vec<String>, Vec<String>) {
     let (mut ips, mut macs): (Vec<IpAddr>, Vec<String>) = (Vec::new(), Vec::new());
     let up = |interface: &InterfaceAddress| {
-        interface.flags.contains(InterfaceFlags::IFF_UP) && !interface.flags.contains(InterfaceFlags::IFF_LOOPBACK)
+        interface.flags.contains(InterfaceFlags::IFF_UP)
+            && !interface.flags.contains(InterfaceFlags::IFF_LOOPBACK)
     };
-    for address in interfaces.filter(up).filter_map(|interface| interface.address) {
+    for address in interfaces
+        .filter(up)
+        .filter_map(|interface| interface.address)
+    {
         let v4 = address.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
         let ip = v4.or_else(|| address.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip())));
         ips.extend(ip.filter(|ip| !is_link_local(*ip) && !ips.contains(ip)));
-        let mac = address.as_link_addr().and_then(|link| link.addr()).filter(|mac| mac.iter().any(|byte| *byte != 0));
+        let mac = address
+            .as_link_addr()
+            .and_then(|link| link.addr())
+            .filter(|mac| mac.iter().any(|byte| *byte != 0));
         let mac = mac.map(|mac| mac.map(|byte| format!("{byte:02x}")).join(":"));
         macs.extend(mac.filter(|mac| !macs.contains(mac)));
     }

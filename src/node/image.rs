@@ -5,10 +5,16 @@ use crate::verdict::{BootImage, ImageSource, Stage};
 use crate::version::ImageVersion;
 use serde::Deserialize;
 
-/// Aleph files, in order of precedence: written by coreos-assembler and osbuild, by osbuild, by bootc. Some are symlinks to others.
-const ALEPHS: [&str; 3] = ["/sysroot/.coreos-aleph-version.json", "/sysroot/.aleph-version.json", "/sysroot/.bootc-aleph.json"];
+/// Aleph files, in order of precedence: written by coreos-assembler and osbuild, by osbuild, by
+/// bootc. Some are symlinks to others.
+const ALEPHS: [&str; 3] = [
+    "/sysroot/.coreos-aleph-version.json",
+    "/sysroot/.aleph-version.json",
+    "/sysroot/.bootc-aleph.json",
+];
 
-/// Largest aleph that is read, in bytes; real ones have a few KiB, or somewhat more with the labels of a container image.
+/// Largest aleph that is read, in bytes; real ones have a few KiB, or somewhat more with the labels
+/// of a container image.
 pub(super) const ALEPH_MAX: u64 = 1 << 20;
 
 /// os-release files, in the order of os-release(5).
@@ -28,12 +34,19 @@ struct Aleph {
 ///
 /// # Errors
 /// It is not a JSON object, or it names no version: bootc writes null where it does not know one.
-pub(super) fn aleph(path: &str, bytes: &[u8]) -> Result<BootImage, FileError> {
-    let Aleph { version, build } =
-        serde_json::from_slice(bytes).map_err(|error| FileError::content(path, format_args!("is no aleph: {error}")))?;
-    let version = [version, build].into_iter().flatten().find(|version| !version.trim().is_empty());
+pub(crate) fn aleph(path: &str, bytes: &[u8]) -> Result<BootImage, FileError> {
+    let Aleph { version, build } = serde_json::from_slice(bytes)
+        .map_err(|error| FileError::content(path, format_args!("is not an aleph: {error}")))?;
+    let version = [version, build]
+        .into_iter()
+        .flatten()
+        .find(|version| !version.trim().is_empty());
     let version = version.ok_or_else(|| FileError::content(path, "names no version"))?;
-    Ok(BootImage { version: ImageVersion::parse(version.trim()), source: ImageSource::Aleph, path: path.to_owned() })
+    Ok(BootImage {
+        version: ImageVersion::parse(version.trim()),
+        source: ImageSource::Aleph,
+        path: path.to_owned(),
+    })
 }
 
 /// The part of the booted deployment's os-release(5) that matters here.
@@ -41,8 +54,8 @@ pub(super) fn aleph(path: &str, bytes: &[u8]) -> Result<BootImage, FileError> {
 pub(super) struct OsRelease {
     /// `ID=rhel`, so minor 0 is RHEL's and not CentOS Stream's.
     is_rhel: bool,
-    /// `OSTREE_VERSION`, else the first word of `VERSION`. `VERSION` must follow a known scheme: on systems other than CoreOS it names a
-    /// release, not an image.
+    /// `OSTREE_VERSION`, else the first word of `VERSION`. `VERSION` must follow a known scheme: on
+    /// systems other than CoreOS it names a release, not an image.
     image: Option<BootImage>,
     /// The file exists but cannot be read.
     pub(super) is_lost: bool,
@@ -62,31 +75,54 @@ impl OsRelease {
                 }
             }
         }
-        Self { is_lost, ..Self::default() }
+        Self {
+            is_lost,
+            ..Self::default()
+        }
     }
 
     fn parse(text: &str, path: &str) -> Self {
         let value = |key: &str| {
-            let raw = text.lines().filter_map(|line| line.trim().strip_prefix(key)?.strip_prefix('=')).next_back()?.trim();
-            let bare = ['"', '\''].iter().find_map(|quote| raw.strip_prefix(*quote)?.strip_suffix(*quote)).unwrap_or(raw);
+            let raw = text
+                .lines()
+                .filter_map(|line| line.trim().strip_prefix(key)?.strip_prefix('='))
+                .next_back()?
+                .trim();
+            let bare = ['"', '\'']
+                .iter()
+                .find_map(|quote| raw.strip_prefix(*quote)?.strip_suffix(*quote))
+                .unwrap_or(raw);
             Some(bare.trim()).filter(|value| !value.is_empty())
         };
         let is_rhel = value("ID") == Some("rhel");
-        let release = || value("VERSION")?.split_ascii_whitespace().next().map(ImageVersion::parse).filter(ImageVersion::is_known);
-        let version = value("OSTREE_VERSION").map(ImageVersion::parse).or_else(release);
+        let release = || {
+            value("VERSION")?
+                .split_ascii_whitespace()
+                .next()
+                .map(ImageVersion::parse)
+                .filter(ImageVersion::is_known)
+        };
+        let version = value("OSTREE_VERSION")
+            .map(ImageVersion::parse)
+            .or_else(release);
         let image = version.map(|version| BootImage {
             version: if is_rhel { version.on_rhel() } else { version },
             source: ImageSource::OsRelease,
             path: path.to_owned(),
         });
-        Self { is_rhel, image, is_lost: false }
+        Self {
+            is_rhel,
+            image,
+            is_lost: false,
+        }
     }
 }
 
 /// Finds the boot image, and the image that the installation put in its place, if it did.
 ///
-/// The first source that yields a version names the boot image; a later one that disagrees adds a warning. Until the rebase, os-release
-/// belongs to the boot image or to the image that replaced it.
+/// The first source with a version that is understood names the boot image, else the first with
+/// any. Others that disagree add a warning. Until the rebase, os-release belongs to the boot image
+/// or to the image that replaced it.
 pub(super) fn find(
     root: &Root,
     record: Option<&Record>,
@@ -96,27 +132,58 @@ pub(super) fn find(
 ) -> (Option<BootImage>, Option<BootImage>) {
     let mut found: Vec<BootImage> = Vec::new();
     for path in ALEPHS {
-        match root.read(path, ALEPH_MAX).and_then(|bytes| bytes.map(|bytes| aleph(path, &bytes)).transpose()) {
-            Ok(Some(image)) if os_release.is_rhel => found.push(BootImage { version: image.version.on_rhel(), ..image }),
+        match root
+            .read(path, ALEPH_MAX)
+            .and_then(|bytes| bytes.map(|bytes| aleph(path, &bytes)).transpose())
+        {
+            Ok(Some(image)) if os_release.is_rhel => found.push(BootImage {
+                version: image.version.on_rhel(),
+                ..image
+            }),
             Ok(image) => found.extend(image),
             Err(error) => warnings.push(error.to_string()),
         }
     }
     let recorded = record.and_then(Record::image);
-    found.extend(recorded.map(|version| BootImage { version, source: ImageSource::Record, path: RECORD_PATH.to_owned() }));
+    found.extend(recorded.map(|version| BootImage {
+        version,
+        source: ImageSource::Record,
+        path: RECORD_PATH.to_owned(),
+    }));
     let mut booted = os_release.image;
-    if stage == Stage::FirstBoot && (found.is_empty() || booted.as_ref().is_some_and(|booted| !booted.version.is_known())) {
+    // If no other source is understood, os-release is not known to be of another image.
+    if stage == Stage::FirstBoot
+        && (!found.iter().any(|image| image.version.is_known())
+            || booted
+                .as_ref()
+                .is_some_and(|booted| !booted.version.is_known()))
+    {
         found.extend(booted.take());
     }
-    let mut found = found.into_iter();
-    let Some(boot) = found.next() else { return (None, None) };
+    if found.is_empty() {
+        return (None, None);
+    }
+    let best = found.iter().position(|image| image.version.is_known());
+    let best = best.unwrap_or(0);
+    let boot = found.remove(best);
     let differs = |other: &BootImage| other.version.text != boot.version.text;
-    for BootImage { path, version, .. } in found.filter(differs) {
-        warnings.push(format!("{path}: says the boot image is {version}, but {} says {}; the latter is used", boot.path, boot.version));
+    for (at, BootImage { path, version, .. }) in found.iter().enumerate() {
+        let (used, by) = (&boot.version, &boot.path);
+        if at < best {
+            warnings.push(format!(
+                "{path}: version \"{version}\" is not understood; {by} is used: {used}"
+            ));
+        } else if version.text != used.text {
+            warnings.push(format!(
+                "{path}: says the boot image is {version}, but {by} says {used}; the latter is used"
+            ));
+        }
     }
     // After the rebase the booted deployment is not judged any more.
     let to_rebase = matches!(stage, Stage::FirstBoot | Stage::Unreadable);
-    let replaced_by = booted.filter(|booted| to_rebase && booted.version.is_known() && differs(booted));
+    let replaced_by = booted.filter(|booted| {
+        to_rebase && booted.version.is_known() && boot.version.is_known() && differs(booted)
+    });
     if let Some(BootImage { path, version, .. }) = &replaced_by {
         warnings.push(format!(
             "{path}: the node runs {version}, which the installation put in place of the boot image, {} by {}; the limits are applied to the former",

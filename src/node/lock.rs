@@ -1,4 +1,5 @@
-//! One lock for everything that is changed on a refused node: its hold, its stamp, its override and its message.
+//! One lock for everything that is changed on a refused node: its hold, its stamp, its override and
+//! its message.
 
 use super::{FileError, Root};
 use std::fs::{File, TryLockError};
@@ -15,8 +16,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub(crate) struct Lock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
 
 impl Lock {
-    /// How long `enforce` and the report wait for another skewguard. `skewguard.service` has 50 seconds in all, and holding the node may
-    /// take most of them.
+    /// How long `enforce` and the report wait for another skewguard. `skewguard.service` has 50
+    /// seconds in all, and holding the node may take most of them.
     pub(crate) const BOOT: Duration = Duration::from_secs(3);
 
     /// How long `allow` waits: longer than `skewguard.service` may take.
@@ -25,16 +26,24 @@ impl Lock {
     /// Takes the lock. If another process holds it, waits for at most `patience`.
     ///
     /// # Errors
-    /// The file cannot be made, or another process still holds the lock. Neither stops a boot: `enforce` and `allow` say so and go on
-    /// without the lock; the report leaves the console as it is.
+    /// The file cannot be made, or another process still holds the lock. Neither stops a boot:
+    /// `enforce` and `allow` say so and go on without the lock; the report leaves the console as it
+    /// is.
     pub(crate) fn take(root: &Root, patience: Duration) -> Result<Self, FileError> {
         let file = root.open_lock(LOCK_PATH)?;
         let until = Instant::now() + patience;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Self(file)),
-                Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(PAUSE),
-                Err(TryLockError::WouldBlock) => return Err(FileError::content(LOCK_PATH, "is locked by another skewguard")),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    std::thread::sleep(PAUSE)
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(FileError::content(
+                        LOCK_PATH,
+                        "is locked by another skewguard",
+                    ));
+                }
                 Err(TryLockError::Error(error)) => return Err(FileError::new(LOCK_PATH, error)),
             }
         }
@@ -59,13 +68,20 @@ mod tests {
         let (dir, root) = root();
         let first = Lock::take(&root, SHORT).unwrap();
         let error = Lock::take(&root, SHORT).unwrap_err();
-        assert_eq!(error.to_string(), "/run/skewguard/lock: is locked by another skewguard");
-        let waiting = std::thread::spawn(move || Lock::take(&root, Duration::from_secs(20)).map(drop));
+        assert_eq!(
+            error.to_string(),
+            "/run/skewguard/lock: is locked by another skewguard"
+        );
+        let waiting =
+            std::thread::spawn(move || Lock::take(&root, Duration::from_secs(20)).map(drop));
         std::thread::sleep(SHORT);
         drop(first);
         waiting.join().unwrap().unwrap();
         // Only root can open the file, so nobody else can keep the lock.
-        let mode = std::fs::metadata(dir.path().join("run/skewguard/lock")).unwrap().permissions().mode();
+        let mode = std::fs::metadata(dir.path().join("run/skewguard/lock"))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600);
     }
 
@@ -74,7 +90,12 @@ mod tests {
         let (dir, root) = root();
         drop(Lock::take(&root, SHORT).unwrap());
         let path = dir.path().join("run/skewguard/lock");
-        let mut other = std::process::Command::new("flock").arg("--no-fork").arg(&path).args(["sleep", "1000"]).spawn().unwrap();
+        let mut other = std::process::Command::new("flock")
+            .arg("--no-fork")
+            .arg(&path)
+            .args(["sleep", "1000"])
+            .spawn()
+            .unwrap();
         while Lock::take(&root, Duration::ZERO).is_ok() {
             std::thread::sleep(PAUSE);
         }
@@ -94,7 +115,10 @@ mod tests {
                 "fifo" => nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap(),
                 _ => std::os::unix::fs::symlink("/etc/passwd", &path).unwrap(),
             }
-            assert!(Lock::take(&root, Duration::from_secs(100_000)).is_err(), "{what}");
+            assert!(
+                Lock::take(&root, Duration::from_secs(100_000)).is_err(),
+                "{what}"
+            );
         }
     }
 }

@@ -6,24 +6,34 @@ mod deployment;
 mod facts;
 pub mod identity;
 mod image;
-pub mod kubeconfig;
+mod installation;
 mod lock;
+mod machine;
 mod machine_config;
-mod policy;
+pub(crate) mod named;
+pub(crate) mod policy;
 mod record;
 mod root;
 pub(crate) mod write;
 
+#[cfg(feature = "admin")]
+pub(crate) use facts::OF_NODES;
 pub use facts::{Options, facts};
+#[cfg(feature = "admin")]
+pub(crate) use image::aleph;
+pub(crate) use installation::is_image_based;
 pub(crate) use lock::{LOCK_PATH, Lock};
 pub(crate) use machine_config::ENCAPSULATED_BAK_PATH;
 pub use machine_config::{ENCAPSULATED_PATH, SERVED_PATH};
-pub(crate) use record::save_verdict;
 pub use record::{KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record};
+pub(crate) use record::{VERDICT_MAX, has_certificate, keep_record, save_verdict};
 pub use root::{FileError, Problem, Root};
 
 /// The override for this boot. It wins over the kernel argument `skewguard=`.
 pub const OVERRIDE_PATH: &str = "/run/skewguard/override";
+
+/// The kubelet's own identity; it exists once the kubelet was started.
+pub const KUBELET_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
 
 /// Exists while this boot is refused and the node is held back.
 pub const STAMP_PATH: &str = "/run/skewguard/refused";

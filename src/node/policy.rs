@@ -1,20 +1,31 @@
 //! Finds the policy, and compares the one on disk with the one that was served.
 
-use super::machine_config::{SERVED_PATH, load_policy_file};
+use super::machine_config::{ENCAPSULATED_PATH, SERVED_PATH, load_policy_file};
 use super::{FileError, Root};
 use crate::policy::{self, MAX_BYTES, POLICY_PATH};
 use crate::text::hex;
 use crate::verdict::PolicyInput;
 use sha2::{Digest, Sha256};
 
-/// Finds the policy. The served config is the authority; a file on disk that differs adds a warning. Where the served config cannot be
-/// read, the file on disk is not used instead: it may hold another policy.
+/// Finds the policy. Until the first boot is over the served config is the authority; a file on
+/// disk that differs adds a warning. Where the served config cannot be read, the file on disk is
+/// not used instead: it may hold another policy. Afterwards the cluster updates the file on disk
+/// only.
 pub(super) fn find(root: &Root, warnings: &mut Vec<String>) -> PolicyInput {
     let mut unreadable = |path: &str, error: FileError| {
         warnings.push(error.to_string());
-        PolicyInput::Invalid { path: path.to_owned(), digest: None, error: error.problem.to_string() }
+        PolicyInput::Invalid {
+            path: path.to_owned(),
+            digest: None,
+            error: error.problem.to_string(),
+        }
     };
-    let served = match load_policy_file(root) {
+    let served = if root.exists(ENCAPSULATED_PATH).unwrap_or(true) {
+        load_policy_file(root)
+    } else {
+        Ok(None)
+    };
+    let served = match served {
         Ok(served) => served,
         Err(error) => return unreadable(SERVED_PATH, error),
     };
@@ -25,7 +36,10 @@ pub(super) fn find(root: &Root, warnings: &mut Vec<String>) -> PolicyInput {
         (Some(served), Ok(Some(disk))) if served == disk => input(POLICY_PATH, &disk),
         (Some(served), disk) => {
             let what = match disk {
-                Ok(Some(disk)) => format!("{POLICY_PATH}: differs from the served policy (it has {})", digest(&disk)),
+                Ok(Some(disk)) => format!(
+                    "{POLICY_PATH}: differs from the served policy (it has {})",
+                    digest(&disk)
+                ),
                 Ok(None) => format!("{POLICY_PATH}: is missing"),
                 Err(error) => error.to_string(),
             };
@@ -36,12 +50,20 @@ pub(super) fn find(root: &Root, warnings: &mut Vec<String>) -> PolicyInput {
 }
 
 /// Parses a policy's bytes.
-pub(super) fn input(path: &str, bytes: &[u8]) -> PolicyInput {
+pub(crate) fn input(path: &str, bytes: &[u8]) -> PolicyInput {
     let path = path.to_owned();
     let digest = digest(bytes);
     match policy::parse(bytes) {
-        Ok(policy) => PolicyInput::Valid { path, digest, policy },
-        Err(error) => PolicyInput::Invalid { path, digest: Some(digest), error: format!("is no valid policy: {error}") },
+        Ok(policy) => PolicyInput::Valid {
+            path,
+            digest,
+            policy,
+        },
+        Err(error) => PolicyInput::Invalid {
+            path,
+            digest: Some(digest),
+            error: format!("is not a valid policy: {error}"),
+        },
     }
 }
 

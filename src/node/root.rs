@@ -1,13 +1,17 @@
-//! Confined file access: every file of a node is found and read through a [`Root`]. `write.rs` has the methods that change files.
+//! Confined file access: every file of a node is found and read through a [`Root`]. `write.rs` has
+//! the methods that change files.
 //!
-//! Symlinks are resolved as in a chroot: absolute ones start at the root, and `..` stops there. From Linux 5.6 on the kernel does this
-//! (openat2(2)). Boot images go back to Linux 4.18; on those the path is walked here, one component at a time.
+//! Symlinks are resolved as in a chroot: absolute ones start at the root, and `..` stops there.
+//! From Linux 5.6 on the kernel does this (openat2(2)). Boot images go back to Linux 4.18; on those
+//! the path is walked here, one component at a time.
 
 use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat, openat2, readlinkat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, stat};
+use nix::sys::statvfs::fstatvfs;
 use nix::unistd::geteuid;
+use serde_json::error::Category;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -56,7 +60,11 @@ impl From<Errno> for Problem {
 
 /// The remedy for an error of the kernel, where there is one.
 fn remedy(error: &std::io::Error) -> &'static str {
-    if error.kind() == ErrorKind::PermissionDenied && !geteuid().is_root() { "; run it with sudo" } else { "" }
+    if error.kind() == ErrorKind::PermissionDenied && !geteuid().is_root() {
+        "; run it with sudo"
+    } else {
+        ""
+    }
 }
 
 /// A problem, and the file that has it.
@@ -71,12 +79,34 @@ pub struct FileError {
 
 impl FileError {
     pub(crate) fn new(path: &str, problem: impl Into<Problem>) -> Self {
-        Self { path: path.to_owned(), problem: problem.into() }
+        Self {
+            path: path.to_owned(),
+            problem: problem.into(),
+        }
     }
 
     /// The content of `path` is not what it should be.
     pub(crate) fn content(path: &str, what: impl std::fmt::Display) -> Self {
-        Self::new(path, Problem::Content(crate::text::printable(&what.to_string())))
+        Self::new(
+            path,
+            Problem::Content(crate::text::printable(&what.to_string())),
+        )
+    }
+
+    /// The content of `path` is not JSON, or not the object that it should be (`what`). The text is
+    /// not quoted, as serde_json does: a served config has secrets.
+    pub(crate) fn json(path: &str, what: &str, error: &serde_json::Error) -> Self {
+        let why = match error.classify() {
+            Category::Data => "a field has the wrong type, or is missing",
+            Category::Syntax => "it is not JSON",
+            Category::Eof => "it ends too early",
+            Category::Io => "it cannot be read",
+        };
+        let (line, column) = (error.line(), error.column());
+        Self::content(
+            path,
+            format_args!("{what}: {why}, at line {line} column {column}"),
+        )
     }
 }
 
@@ -90,16 +120,21 @@ impl Root {
         let opened = openat2(AT_FDCWD, path, OpenHow::new().flags(flags));
         let has_openat2 = opened.is_ok();
         let dir = opened.or_else(|_| openat(AT_FDCWD, path, flags, Mode::empty()))?;
-        // `/` is always live. If it were mistaken for another tree, the node would be held by files alone, and nothing would verify the
-        // hold.
+        // `/` is always live. If it were mistaken for another tree, the node would be held by files
+        // alone, and nothing would verify the hold.
         let live = path == Path::new("/") || {
             let (root, slash) = (fstat(&dir)?, stat("/")?);
             (root.st_dev, root.st_ino) == (slash.st_dev, slash.st_ino)
         };
-        Ok(Self { dir, live, has_openat2 })
+        Ok(Self {
+            dir,
+            live,
+            has_openat2,
+        })
     }
 
-    /// Whether this is the running system, with its D-Bus, journal and console. `/` by any name counts.
+    /// Whether this is the running system, with its D-Bus, journal and console. `/` by any name
+    /// counts.
     pub fn is_live(&self) -> bool {
         self.live
     }
@@ -107,28 +142,82 @@ impl Root {
     /// Reads a regular file of at most `max` bytes; `None` where there is none.
     ///
     /// # Errors
-    /// It is not a regular file, is a dangling symlink, is too large, or cannot be read. A FIFO is an error at once: nothing waits for its
-    /// writer.
+    /// It is not a regular file, is a dangling symlink, is too large, or cannot be read. A FIFO is
+    /// an error at once: nothing waits for its writer.
     pub fn read(&self, path: &str, max: u64) -> Result<Option<Vec<u8>>, FileError> {
-        self.read_entry(path, max).map_err(|problem| FileError::new(path, problem))
+        let read = || {
+            let Some((file, size)) = self.open_entry(path)? else {
+                return Ok(None);
+            };
+            let fits = |size: u64| {
+                if size > max {
+                    Err(Problem::TooLarge { size, max })
+                } else {
+                    Ok(size)
+                }
+            };
+            // Files in /proc have size 0, and a file may grow while it is read.
+            let mut bytes = Vec::with_capacity(usize::try_from(fits(size)?).unwrap_or(0));
+            file.take(max + 1).read_to_end(&mut bytes)?;
+            fits(bytes.len() as u64)?;
+            Ok(Some(bytes))
+        };
+        read().map_err(|problem: Problem| FileError::new(path, problem))
     }
 
-    fn read_entry(&self, path: &str, max: u64) -> Result<Option<Vec<u8>>, Problem> {
+    /// The first `max` bytes of a regular file; otherwise as [`Root::read`].
+    pub(super) fn read_start(&self, path: &str, max: u64) -> Result<Option<Vec<u8>>, FileError> {
+        let read = || {
+            let Some((file, _)) = self.open_entry(path)? else {
+                return Ok(None);
+            };
+            let mut bytes = Vec::new();
+            file.take(max).read_to_end(&mut bytes)?;
+            Ok(Some(bytes))
+        };
+        read().map_err(|problem: Problem| FileError::new(path, problem))
+    }
+
+    /// What is free for root in the file system that is mounted at the directory `path`, in bytes;
+    /// `None` where none is mounted there.
+    pub(super) fn free(&self, path: &str) -> Result<Option<u64>, FileError> {
+        let free = || {
+            let Some(dir) = self.directory(path)? else {
+                return Ok(None);
+            };
+            if fstat(&dir)?.st_dev == fstat(&self.dir)?.st_dev {
+                return Ok(None);
+            }
+            let found = fstatvfs(&dir)?;
+            Ok(Some(
+                found.blocks_free().saturating_mul(found.fragment_size()),
+            ))
+        };
+        free().map_err(|error: Errno| FileError::new(path, error))
+    }
+
+    /// A regular file, and its size as the file system gives it.
+    fn open_entry(&self, path: &str) -> Result<Option<(File, u64)>, Problem> {
         let Some(found) = self.find(path, OFlag::O_PATH)? else {
-            return if self.find(path, OFlag::O_PATH | OFlag::O_NOFOLLOW)?.is_some() { Err(Problem::Dangling) } else { Ok(None) };
+            return if self
+                .find(path, OFlag::O_PATH | OFlag::O_NOFOLLOW)?
+                .is_some()
+            {
+                Err(Problem::Dangling)
+            } else {
+                Ok(None)
+            };
         };
         // The type is checked before the file is opened, because opening a device can have effects.
         assert_regular(&fstat(found)?)?;
-        let Some(file) = self.find(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY)? else { return Ok(None) };
+        let Some(file) = self.find(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY)?
+        else {
+            return Ok(None);
+        };
         let stat = fstat(&file)?;
         assert_regular(&stat)?;
-        let fits = |size: u64| if size > max { Err(Problem::TooLarge { size, max }) } else { Ok(size) };
-        let size = fits(u64::try_from(stat.st_size).unwrap_or(0))?;
-        // Files in /proc have size 0, and a file may grow while it is read.
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-        File::from(file).take(max + 1).read_to_end(&mut bytes)?;
-        fits(bytes.len() as u64)?;
-        Ok(Some(bytes))
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        Ok(Some((File::from(file), size)))
     }
 
     /// [`Root::read`] for UTF-8 text.
@@ -139,20 +228,49 @@ impl Root {
 
     /// Whether the path exists, whatever its type. A dangling symlink counts as missing.
     pub fn exists(&self, path: &str) -> Result<bool, FileError> {
-        let found = self.find(path, OFlag::O_PATH).map_err(|error| FileError::new(path, error))?;
+        let found = self
+            .find(path, OFlag::O_PATH)
+            .map_err(|error| FileError::new(path, error))?;
         Ok(found.is_some())
     }
 
-    /// When the content, mode or name of `path` last changed (`st_ctime`, inode(7)); `None` where it does not exist.
+    /// When the content, mode or name of `path` last changed (`st_ctime`, inode(7)); `None` where
+    /// it does not exist.
     pub(crate) fn changed(&self, path: &str) -> Result<Option<SystemTime>, FileError> {
-        let stat = self.find(path, OFlag::O_PATH).and_then(|found| found.map(fstat).transpose());
-        let seconds = stat.map_err(|error| FileError::new(path, error))?.map(|stat| u64::try_from(stat.st_ctime).unwrap_or(0));
+        let stat = self
+            .find(path, OFlag::O_PATH)
+            .and_then(|found| found.map(fstat).transpose());
+        let seconds = stat
+            .map_err(|error| FileError::new(path, error))?
+            .map(|stat| u64::try_from(stat.st_ctime).unwrap_or(0));
         Ok(seconds.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds)))
     }
 
-    /// The target of the symlink at `path`; `None` where there is no symlink. Symlinks on the way to it are followed.
+    /// Which version of a file `path` is: inode, size, and time of its last change in content
+    /// (`st_mtim`, inode(7)), which a new label does not touch. `None` where it does not exist.
+    pub(crate) fn version(&self, path: &str) -> Result<Option<String>, FileError> {
+        let stat = self
+            .find(path, OFlag::O_PATH)
+            .and_then(|found| found.map(fstat).transpose())
+            .map_err(|error| FileError::new(path, error))?;
+        Ok(stat.map(|stat| {
+            let FileStat {
+                st_ino, st_size, ..
+            } = stat;
+            format!(
+                "{st_ino}:{st_size}:{}.{:09}",
+                stat.st_mtime, stat.st_mtime_nsec
+            )
+        }))
+    }
+
+    /// The target of the symlink at `path`; `None` where there is no symlink. Symlinks on the way
+    /// to it are followed.
     pub fn read_link(&self, path: &str) -> Result<Option<OsString>, FileError> {
-        match self.parent(path).and_then(|(dir, name)| readlinkat(dir, name)) {
+        match self
+            .parent(path)
+            .and_then(|(dir, name)| readlinkat(dir, name))
+        {
             Ok(target) => Ok(Some(target)),
             Err(Errno::EINVAL | Errno::ENOENT) => Ok(None),
             Err(error) => Err(FileError::new(path, error)),
@@ -162,9 +280,13 @@ impl Root {
     /// At most `max` names in a directory, sorted; empty where there is no such directory.
     pub(crate) fn list(&self, path: &str, max: usize) -> Result<Vec<OsString>, FileError> {
         let names = || {
-            let Some(dir) = self.find(path, OFlag::O_RDONLY | OFlag::O_DIRECTORY)? else { return Ok(Vec::new()) };
+            let Some(dir) = self.find(path, OFlag::O_RDONLY | OFlag::O_DIRECTORY)? else {
+                return Ok(Vec::new());
+            };
             let mut dir = Dir::from_fd(dir)?;
-            let names = dir.iter().map(|entry| Ok(OsString::from_vec(entry?.file_name().to_bytes().to_vec())));
+            let names = dir
+                .iter()
+                .map(|entry| Ok(OsString::from_vec(entry?.file_name().to_bytes().to_vec())));
             let mut names: Vec<_> = names
                 .filter(|name| !name.as_ref().is_ok_and(|name| name == "." || name == ".."))
                 .take(max)
@@ -175,7 +297,8 @@ impl Root {
         names().map_err(|error: Errno| FileError::new(path, error))
     }
 
-    /// The directory that holds `path`, with symlinks followed, and the last name in `path`, unresolved.
+    /// The directory that holds `path`, with symlinks followed, and the last name in `path`,
+    /// unresolved.
     pub(super) fn parent<'a>(&self, path: &'a str) -> Result<(OwnedFd, &'a str), Errno> {
         let (parent, name) = split(path);
         Ok((self.directory(parent)?.ok_or(Errno::ENOENT)?, name))
@@ -186,19 +309,21 @@ impl Root {
         self.find(path, OFlag::O_PATH | OFlag::O_DIRECTORY)
     }
 
-    /// Opens what `path` leads to, with every symlink followed inside the root; `None` where it does not exist. With `O_NOFOLLOW` a symlink
-    /// at the end is opened itself.
+    /// Opens what `path` leads to, with every symlink followed inside the root; `None` where it
+    /// does not exist. With `O_NOFOLLOW` a symlink at the end is opened itself.
     fn find(&self, path: &str, flags: OFlag) -> Result<Option<OwnedFd>, Errno> {
         if self.has_openat2 {
             let inside = ResolveFlag::RESOLVE_IN_ROOT | ResolveFlag::RESOLVE_NO_MAGICLINKS;
-            let how = OpenHow::new().flags(flags | OFlag::O_CLOEXEC).resolve(inside);
+            let how = OpenHow::new()
+                .flags(flags | OFlag::O_CLOEXEC)
+                .resolve(inside);
             // The walk ignores a trailing slash, so it is removed here too.
             let path = path.trim_end_matches('/');
             match openat2(&self.dir, if path.is_empty() { "." } else { path }, how) {
                 Ok(found) => return Ok(Some(found)),
                 Err(Errno::ENOENT) => return Ok(None),
-                // EAGAIN: something was renamed during the lookup. ELOOP: a link in /proc that only the kernel can follow. Whatever the
-                // error, the walk succeeds or gives the reason.
+                // EAGAIN: something was renamed during the lookup. ELOOP: a link in /proc that only
+                // the kernel can follow. Whatever the error, the walk succeeds or gives the reason.
                 Err(_) => {}
             }
         }
@@ -217,11 +342,18 @@ impl Root {
             }
             let here = dirs.last().unwrap_or(&self.dir);
             let is_last = todo.is_empty();
-            match openat(here, name.as_os_str(), OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC, Mode::empty()) {
+            match openat(
+                here,
+                name.as_os_str(),
+                OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC,
+                Mode::empty(),
+            ) {
                 Ok(dir) => dirs.push(dir),
                 Err(Errno::ENOENT) => return Ok(None),
                 Err(Errno::ENOTDIR) => match readlinkat(here, name.as_os_str()) {
-                    Ok(_) if is_last && flags.contains(OFlag::O_NOFOLLOW) => return enter(here, &name, flags),
+                    Ok(_) if is_last && flags.contains(OFlag::O_NOFOLLOW) => {
+                        return enter(here, &name, flags);
+                    }
                     Ok(target) => {
                         links += 1;
                         if links > MAX_SYMLINKS {
@@ -248,9 +380,15 @@ impl Root {
     }
 }
 
-/// Opens the last component of a walk. It is not a symlink, or `O_NOFOLLOW` asks for the symlink itself.
+/// Opens the last component of a walk. It is not a symlink, or `O_NOFOLLOW` asks for the symlink
+/// itself.
 fn enter(dir: &OwnedFd, name: &OsStr, flags: OFlag) -> Result<Option<OwnedFd>, Errno> {
-    match openat(dir, name, flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC, Mode::empty()) {
+    match openat(
+        dir,
+        name,
+        flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC,
+        Mode::empty(),
+    ) {
         Ok(found) => Ok(Some(found)),
         Err(Errno::ENOENT) => Ok(None),
         Err(error) => Err(error),
@@ -264,19 +402,23 @@ pub(super) fn split(path: &str) -> (&str, &str) {
 
 fn components(path: &OsStr) -> impl Iterator<Item = OsString> + '_ {
     let parts = path.as_bytes().split(|byte| *byte == b'/');
-    parts.filter(|part| !part.is_empty() && *part != b".").map(|part| OsStr::from_bytes(part).to_owned())
+    parts
+        .filter(|part| !part.is_empty() && *part != b".")
+        .map(|part| OsStr::from_bytes(part).to_owned())
 }
 
 pub(super) fn assert_regular(stat: &FileStat) -> Result<(), Problem> {
-    Err(Problem::NotAFile(match SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT {
-        SFlag::S_IFREG => return Ok(()),
-        SFlag::S_IFDIR => "directory",
-        SFlag::S_IFIFO => "FIFO",
-        SFlag::S_IFSOCK => "socket",
-        SFlag::S_IFCHR => "character device",
-        SFlag::S_IFBLK => "block device",
-        _ => "symlink",
-    }))
+    Err(Problem::NotAFile(
+        match SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT {
+            SFlag::S_IFREG => return Ok(()),
+            SFlag::S_IFDIR => "directory",
+            SFlag::S_IFIFO => "FIFO",
+            SFlag::S_IFSOCK => "socket",
+            SFlag::S_IFCHR => "character device",
+            SFlag::S_IFBLK => "block device",
+            _ => "symlink",
+        },
+    ))
 }
 
 #[cfg(test)]
@@ -290,20 +432,39 @@ mod tests {
     /// The same question, answered with openat2(2) and by the walk alone.
     fn both(dir: &str, ask: impl Fn(&Root) -> String) -> [String; 2] {
         let root = Root::open(Path::new(dir)).expect("opened");
-        assert!(root.has_openat2, "this test needs openat2(2), which Linux has from 5.6 on");
-        let walking = Root { has_openat2: false, ..Root::open(Path::new(dir)).expect("opened") };
+        assert!(
+            root.has_openat2,
+            "this test needs openat2(2), which Linux has from 5.6 on"
+        );
+        let walking = Root {
+            has_openat2: false,
+            ..Root::open(Path::new(dir)).expect("opened")
+        };
         [root, walking].map(|root| ask(&root))
     }
 
     /// The answers to every query that takes a path.
     fn everything(root: &Root, path: &str) -> String {
-        let found = root.find(path, OFlag::O_PATH).map(|found| found.map(|fd| fstat(fd).map(|stat| stat.st_ino)));
-        let parent = root.parent(path).map(|(dir, name)| (fstat(dir).map(|stat| stat.st_ino), name.to_owned()));
-        let rest = (root.exists(path), root.changed(path), root.read_link(path), root.list(path, 64));
-        format!("{:?} {found:?} {parent:?} {rest:?}", root.read(path, 64 << 10))
+        let found = root
+            .find(path, OFlag::O_PATH)
+            .map(|found| found.map(|fd| fstat(fd).map(|stat| stat.st_ino)));
+        let parent = root
+            .parent(path)
+            .map(|(dir, name)| (fstat(dir).map(|stat| stat.st_ino), name.to_owned()));
+        let rest = (
+            root.exists(path),
+            root.changed(path),
+            root.read_link(path),
+            root.list(path, 64),
+        );
+        format!(
+            "{:?} {found:?} {parent:?} {rest:?}",
+            root.read(path, 64 << 10)
+        )
     }
 
-    /// Paths in [`tree`]: with `.` and `..`, missing ones, through files that are no directories, through every link.
+    /// Paths in [`tree`]: with `.` and `..`, missing ones, through files that are no directories,
+    /// through every link.
     fn paths() -> Vec<String> {
         let names = [
             "",
@@ -347,12 +508,17 @@ mod tests {
             "chain-41",
         ];
         let below = ["", "/", "/file", "/none", "/..", "/../file", "/back/file"];
-        let through = links.iter().flat_map(|link| below.map(|rest| format!("/{link}{rest}")));
+        let through = links
+            .iter()
+            .flat_map(|link| below.map(|rest| format!("/{link}{rest}")));
         names
             .map(str::to_owned)
             .into_iter()
             .chain(through)
-            .chain([format!("/{}", "long".repeat(64)), format!("/dir{}", "/.".repeat(3000))])
+            .chain([
+                format!("/{}", "long".repeat(64)),
+                format!("/dir{}", "/.".repeat(3000)),
+            ])
             .collect()
     }
 
@@ -404,29 +570,69 @@ mod tests {
             }
         };
         compare();
-        // Again as an unprivileged user: setfsuid(2) changes only this thread, and only its file access.
+        // Again as an unprivileged user: setfsuid(2) changes only this thread, and only its file
+        // access.
         for (path, mode) in [("", 0o755), ("closed", 0), ("secret", 0)] {
-            fs::set_permissions(tree.path().join(path), fs::Permissions::from_mode(mode)).expect("set");
+            fs::set_permissions(tree.path().join(path), fs::Permissions::from_mode(mode))
+                .expect("set");
         }
         let before = setfsuid(Uid::from_raw(65534));
         compare();
-        let denied = both(dir, |root| format!("{:?} {:?}", root.read("/secret", 9), root.exists("/closed/file")));
+        let denied = both(dir, |root| {
+            format!(
+                "{:?} {:?}",
+                root.read("/secret", 9),
+                root.exists("/closed/file")
+            )
+        });
         setfsuid(before);
-        assert!(denied.iter().all(|answer| answer.matches("PermissionDenied").count() == 2), "{denied:?}");
-        fs::set_permissions(tree.path().join("closed"), fs::Permissions::from_mode(0o755)).expect("set");
+        assert!(
+            denied
+                .iter()
+                .all(|answer| answer.matches("PermissionDenied").count() == 2),
+            "{denied:?}"
+        );
+        fs::set_permissions(
+            tree.path().join("closed"),
+            fs::Permissions::from_mode(0o755),
+        )
+        .expect("set");
     }
 
     #[test]
     fn the_kernel_and_the_walk_agree_about_its_own_files() {
-        let links = ["/self/exe", "/self/root", "/self/root/etc/passwd", "/self/cwd/Cargo.toml", "/self/fd/0", "/self/ns/mnt"];
-        let paths = links.iter().chain(&["/cmdline", "/version", "/self/limits", "/mounts", "/self", "/thread-self/comm", "/1/../version"]);
+        let links = [
+            "/self/exe",
+            "/self/root",
+            "/self/root/etc/passwd",
+            "/self/cwd/Cargo.toml",
+            "/self/fd/0",
+            "/self/ns/mnt",
+        ];
+        let paths = links.iter().chain(&[
+            "/cmdline",
+            "/version",
+            "/self/limits",
+            "/mounts",
+            "/self",
+            "/thread-self/comm",
+            "/1/../version",
+        ]);
         for path in paths {
-            let [kernel, walk] =
-                both("/proc", |root| format!("{:?} {:?} {:?}", root.read(path, 64 << 10), root.exists(path), root.read_link(path)));
+            let [kernel, walk] = both("/proc", |root| {
+                format!(
+                    "{:?} {:?} {:?}",
+                    root.read(path, 64 << 10),
+                    root.exists(path),
+                    root.read_link(path)
+                )
+            });
             assert_eq!(kernel, walk, "{path}");
         }
         for path in ["/null", "/zero", "/stdin", "/fd", "/none", "/."] {
-            let [kernel, walk] = both("/dev", |root| format!("{:?} {:?}", root.read(path, 9), root.exists(path)));
+            let [kernel, walk] = both("/dev", |root| {
+                format!("{:?} {:?}", root.read(path, 9), root.exists(path))
+            });
             assert_eq!(kernel, walk, "{path}");
         }
     }

@@ -1,15 +1,15 @@
 //! Changes the files of a node. Each file is written as a whole or not at all.
 //!
-//! A file is first written under a temporary name, and its writer holds a lock on it (flock(2)) that ends with the process. So an unlocked
-//! temporary file has no writer any more, and is removed. The PID in its name would not show that: PIDs are reused, and a container has its
-//! own.
+//! A file is first written under a temporary name, and its writer holds a lock on it (flock(2))
+//! that ends with the process. So an unlocked temporary file has no writer any more, and is
+//! removed. The PID in its name would not show that: PIDs are reused, and a container has its own.
 
 use super::root::{FileError, Problem, Root, assert_regular, split};
 use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat, renameat};
 use nix::sys::stat::{Mode, fchmod, fstat, fstatat, mkdirat};
-use nix::unistd::{UnlinkatFlags, linkat, unlinkat};
+use nix::unistd::{Gid, Uid, UnlinkatFlags, fchown, linkat, symlinkat, unlinkat};
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::Write;
@@ -25,22 +25,50 @@ const NAMES_MAX: u32 = 16;
 const SUFFIX: &str = ".skewguard-";
 
 impl Root {
-    /// Writes a file as a whole: creates a temporary file in the same directory (for the SELinux label), sets its mode, syncs it and
-    /// renames it. Missing directories are created with mode 0755. A symlink at `path` is replaced, not followed. The directory is not
-    /// synced, so after a power cut the file may be the old or the new one. Sweeps the directory, see [`Root::sweep`].
+    /// Writes a file as a whole: creates a temporary file in the same directory (for the SELinux
+    /// label), sets its mode, syncs it and renames it. Missing directories are created with mode
+    /// 0755. A symlink at `path` is replaced, not followed. The directory is not synced, so after a
+    /// power cut the file may be the old or the new one. Sweeps the directory, see [`Root::sweep`].
     ///
     /// # Errors
     /// It cannot be written; the old file is untouched, and no temporary file stays behind.
     pub fn write(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
-        self.replace(path, bytes, mode, File::sync_all)
+        self.replace(path, bytes, mode, None, File::sync_all)
     }
 
-    /// [`Root::write`] without fsync: the kernel decides when the file reaches the disk, and a power cut before that may leave it empty.
+    /// [`Root::write`] with the mode and owner of the regular file `like`; with mode 0644 if there
+    /// is none.
+    pub(crate) fn write_like(&self, path: &str, bytes: &[u8], like: &str) -> Result<(), FileError> {
+        let stat = || {
+            let (parent, name) = split(like);
+            let dir = self.directory(parent).ok()??;
+            let stat = fstatat(dir, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
+            assert_regular(&stat).ok().map(|()| stat)
+        };
+        match stat() {
+            Some(stat) => {
+                let owner = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+                let mode = stat.st_mode & 0o7777;
+                self.replace(path, bytes, mode, Some(owner), File::sync_all)
+            }
+            None => self.write(path, bytes, 0o644),
+        }
+    }
+
+    /// [`Root::write`] without fsync: the kernel decides when the file reaches the disk, and a
+    /// power cut before that may leave it empty.
     pub(crate) fn write_soon(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
-        self.replace(path, bytes, mode, |_| Ok(()))
+        self.replace(path, bytes, mode, None, |_| Ok(()))
     }
 
-    fn replace(&self, path: &str, bytes: &[u8], mode: u32, sync: fn(&File) -> std::io::Result<()>) -> Result<(), FileError> {
+    fn replace(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        mode: u32,
+        owner: Option<(Uid, Gid)>,
+        sync: fn(&File) -> std::io::Result<()>,
+    ) -> Result<(), FileError> {
         let (parent, name) = split(path);
         change(path, || {
             if matches!(name, "" | "." | "..") {
@@ -50,6 +78,10 @@ impl Root {
             sweep(&dir);
             let (temporary, mut file) = create(&dir, name)?;
             let mut write = || {
+                if let Some((user, group)) = owner {
+                    // Before the mode, because it takes set-id bits away.
+                    fchown(&file, Some(user), Some(group))?;
+                }
                 fchmod(&file, Mode::from_bits_truncate(mode))?;
                 file.write_all(bytes)?;
                 sync(&file)?;
@@ -61,12 +93,22 @@ impl Root {
         })
     }
 
-    /// Opens a file to be locked (flock(2)), and makes it if it does not exist. Only its owner can open it.
+    /// Opens a file to be locked (flock(2)), and makes it if it does not exist. Only its owner can
+    /// open it.
     pub(super) fn open_lock(&self, path: &str) -> Result<File, FileError> {
         let open = || {
             let (parent, name) = split(path);
-            let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-            let file = openat(self.make_dirs(parent)?, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?;
+            let flags = OFlag::O_RDWR
+                | OFlag::O_CREAT
+                | OFlag::O_NONBLOCK
+                | OFlag::O_NOFOLLOW
+                | OFlag::O_CLOEXEC;
+            let file = openat(
+                self.make_dirs(parent)?,
+                name,
+                flags,
+                Mode::S_IRUSR | Mode::S_IWUSR,
+            )?;
             assert_regular(&fstat(&file)?)?;
             Ok(File::from(file))
         };
@@ -80,7 +122,8 @@ impl Root {
         }
     }
 
-    /// Makes `to` another name of the file or symlink `from`; a symlink is not followed. `to` must not exist.
+    /// Makes `to` another name of the file or symlink `from`; a symlink is not followed. `to` must
+    /// not exist.
     pub(crate) fn hard_link(&self, from: &str, to: &str) -> Result<(), FileError> {
         change(to, || {
             let ((from_dir, from), (to_dir, to)) = (self.parent(from)?, self.parent(to)?);
@@ -88,7 +131,8 @@ impl Root {
         })
     }
 
-    /// Renames the file or symlink `from` to `to`, and replaces what is there. Returns whether there was a `from`.
+    /// Renames the file or symlink `from` to `to`, and replaces what is there. Returns whether
+    /// there was a `from`.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<bool, FileError> {
         change(to, || {
             let ((from_dir, from), (to_dir, to)) = (self.parent(from)?, self.parent(to)?);
@@ -106,8 +150,25 @@ impl Root {
         self.unlink(path, UnlinkatFlags::RemoveDir)
     }
 
+    /// Makes `path` a symlink to `target`, unless something is there. Missing directories are
+    /// created.
+    pub(crate) fn link(&self, path: &str, target: &str) -> Result<(), FileError> {
+        let (parent, name) = split(path);
+        change(path, || {
+            match symlinkat(target, self.make_dirs(parent)?, name) {
+                Ok(()) | Err(Errno::EEXIST) => Ok(()),
+                Err(error) => Err(error.into()),
+            }
+        })
+    }
+
     fn unlink(&self, path: &str, flag: UnlinkatFlags) -> Result<bool, FileError> {
-        change(path, || was_there(self.parent(path).and_then(|(dir, name)| unlinkat(dir, name, flag))))
+        change(path, || {
+            was_there(
+                self.parent(path)
+                    .and_then(|(dir, name)| unlinkat(dir, name, flag)),
+            )
+        })
     }
 
     fn make_dirs(&self, path: &str) -> Result<OwnedFd, Errno> {
@@ -115,7 +176,11 @@ impl Root {
             return Ok(dir);
         }
         let (parent, name) = split(path);
-        match mkdirat(self.make_dirs(parent)?, name, Mode::from_bits_truncate(0o755)) {
+        match mkdirat(
+            self.make_dirs(parent)?,
+            name,
+            Mode::from_bits_truncate(0o755),
+        ) {
             Ok(()) | Err(Errno::EEXIST) => self.directory(path)?.ok_or(Errno::ENOENT),
             Err(error) => Err(error),
         }
@@ -140,10 +205,16 @@ fn change<T>(path: &str, make: impl FnOnce() -> Result<T, Problem>) -> Result<T,
 
 /// Creates the temporary file for `name` in the same directory, locked for as long as it is open.
 fn create(dir: &OwnedFd, name: &str) -> std::io::Result<(CString, File)> {
-    let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let flags =
+        OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     for n in 0..NAMES_MAX {
         let temporary = CString::new(format!(".{name}{SUFFIX}{}-{n}", std::process::id()))?;
-        let file = match openat(dir, temporary.as_c_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR) {
+        let file = match openat(
+            dir,
+            temporary.as_c_str(),
+            flags,
+            Mode::S_IRUSR | Mode::S_IWUSR,
+        ) {
             Ok(fd) => File::from(fd),
             // Another writer has it, such as a process with the same PID in another PID namespace.
             Err(Errno::EEXIST) => continue,
@@ -159,18 +230,29 @@ fn create(dir: &OwnedFd, name: &str) -> std::io::Result<(CString, File)> {
     Err(Errno::EEXIST.into())
 }
 
-/// Removes the temporary files in `dir` that nobody is writing any more. One that cannot be removed does no harm.
+/// Removes the temporary files in `dir` that nobody is writing any more. One that cannot be removed
+/// does no harm.
 fn sweep(dir: &OwnedFd) {
     let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC;
-    let Ok(mut entries) = Dir::openat(dir, ".", flags | OFlag::O_DIRECTORY, Mode::empty()) else { return };
+    let Ok(mut entries) = Dir::openat(dir, ".", flags | OFlag::O_DIRECTORY, Mode::empty()) else {
+        return;
+    };
     for entry in entries.iter().flatten().take(ENTRIES_MAX) {
         let name = entry.file_name();
         if !is_temporary(name) {
             continue;
         }
-        let Ok(fd) = openat(dir, name, flags | OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW, Mode::empty()) else { continue };
+        let Ok(fd) = openat(
+            dir,
+            name,
+            flags | OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW,
+            Mode::empty(),
+        ) else {
+            continue;
+        };
         let file = File::from(fd);
-        // Only the holder of the lock renames or removes the file, so what is checked here stays true.
+        // Only the holder of the lock renames or removes the file, so what is checked here stays
+        // true.
         if file.try_lock().is_ok() && is_at(&file, dir, name) {
             let _ = unlinkat(dir, name, UnlinkatFlags::NoRemoveDir);
         }
@@ -179,15 +261,24 @@ fn sweep(dir: &OwnedFd) {
 
 /// Whether this is the name of a temporary file of ours.
 fn is_temporary(name: &CStr) -> bool {
-    let numbers = name.to_str().ok().and_then(|name| Some(name.strip_prefix('.')?.rsplit_once(SUFFIX)?.1));
+    let numbers = name
+        .to_str()
+        .ok()
+        .and_then(|name| Some(name.strip_prefix('.')?.rsplit_once(SUFFIX)?.1));
     numbers.is_some_and(|numbers| {
-        numbers.starts_with(|c: char| c.is_ascii_digit()) && numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+        numbers.starts_with(|c: char| c.is_ascii_digit())
+            && numbers
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'-')
     })
 }
 
 /// Whether `name` in `dir` still is this file.
 fn is_at(file: &File, dir: &OwnedFd, name: &CStr) -> bool {
-    match (fstat(file), fstatat(dir, name, AtFlags::AT_SYMLINK_NOFOLLOW)) {
+    match (
+        fstat(file),
+        fstatat(dir, name, AtFlags::AT_SYMLINK_NOFOLLOW),
+    ) {
         (Ok(file), Ok(name)) => (file.st_dev, file.st_ino) == (name.st_dev, name.st_ino),
         _ => false,
     }
@@ -207,7 +298,8 @@ pub(crate) mod fault {
         pub(crate) left: usize,
         /// The change is made, but reported as failed.
         pub(crate) done: bool,
-        /// Only this change fails, as on a full disk. Otherwise all later ones fail too, as after a kill.
+        /// Only this change fails, as on a full disk. Otherwise all later ones fail too, as after a
+        /// kill.
         pub(crate) once: bool,
     }
 
@@ -226,12 +318,21 @@ pub(crate) mod fault {
     }
 
     pub(super) fn change<T>(make: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
-        let Some(fault) = NEXT.get() else { return make() };
+        let Some(fault) = NEXT.get() else {
+            return make();
+        };
         if MET.get() {
-            return if fault.once { make() } else { Err(Errno::ENOSPC.into()) };
+            return if fault.once {
+                make()
+            } else {
+                Err(Errno::ENOSPC.into())
+            };
         }
         if fault.left > 0 {
-            NEXT.set(Some(Fault { left: fault.left - 1, ..fault }));
+            NEXT.set(Some(Fault {
+                left: fault.left - 1,
+                ..fault
+            }));
             return make();
         }
         MET.set(true);
@@ -250,7 +351,9 @@ mod tests {
 
     fn names(dir: &std::path::Path) -> Vec<String> {
         let entries = fs::read_dir(dir).expect("listed");
-        let mut names: Vec<String> = entries.map(|e| e.expect("entry").file_name().into_string().expect("UTF-8")).collect();
+        let mut names: Vec<String> = entries
+            .map(|e| e.expect("entry").file_name().into_string().expect("UTF-8"))
+            .collect();
         names.sort();
         names
     }
@@ -259,7 +362,11 @@ mod tests {
     fn only_temporary_files_are_known() {
         let known = |file: &str| is_temporary(&CString::new(file).expect("a name"));
         // The second name is from older agents, which had no counter.
-        for ours in [".issue.skewguard-17-0", ".issue.skewguard-17", ".skewguard.skewguard-1-2"] {
+        for ours in [
+            ".issue.skewguard-17-0",
+            ".issue.skewguard-17",
+            ".skewguard.skewguard-1-2",
+        ] {
             assert!(known(ours), "{ours}");
         }
         for other in [
@@ -275,15 +382,28 @@ mod tests {
         }
     }
 
-    /// The PID in the name does not matter: it may be reused, this process's own, or unknown in this PID namespace.
+    /// The PID in the name does not matter: it may be reused, this process's own, or unknown in
+    /// this PID namespace.
     #[test]
     fn what_nobody_writes_is_swept_and_what_somebody_writes_is_not() {
         type Change = fn(&Root);
-        let changes: [Change; 2] = [|root| root.write("/issue", b"new", 0o644).expect("written"), |root| root.sweep("/")];
+        let changes: [Change; 2] = [
+            |root| root.write("/issue", b"new", 0o644).expect("written"),
+            |root| root.sweep("/"),
+        ];
         for change in changes {
             let dir = tempfile::tempdir().expect("temporary directory");
-            let (own, unused) = (format!(".issue.skewguard-{}-0", std::process::id()), ".motd.skewguard-4194304-0");
-            for name in [&own, ".issue.skewguard-1", unused, "issue.skewguard-saved", ".issue.skewguard-1-7"] {
+            let (own, unused) = (
+                format!(".issue.skewguard-{}-0", std::process::id()),
+                ".motd.skewguard-4194304-0",
+            );
+            for name in [
+                &own,
+                ".issue.skewguard-1",
+                unused,
+                "issue.skewguard-saved",
+                ".issue.skewguard-1-7",
+            ] {
                 fs::write(dir.path().join(name), "half").expect("written");
             }
             // The lock makes this a file that another process is writing.
@@ -292,11 +412,20 @@ mod tests {
 
             let root = Root::open(dir.path()).expect("opened");
             change(&root);
-            let left: Vec<String> = names(dir.path()).into_iter().filter(|name| name.contains("skewguard")).collect();
+            let left: Vec<String> = names(dir.path())
+                .into_iter()
+                .filter(|name| name.contains("skewguard"))
+                .collect();
             assert_eq!(left, [".issue.skewguard-1-7", "issue.skewguard-saved"]);
             drop(writing);
             root.write("/issue", b"newer", 0o644).expect("written");
-            assert_eq!(names(dir.path()).iter().filter(|name| name.contains("skewguard-1")).count(), 0);
+            assert_eq!(
+                names(dir.path())
+                    .iter()
+                    .filter(|name| name.contains("skewguard-1"))
+                    .count(),
+                0
+            );
         }
     }
 
@@ -321,7 +450,8 @@ mod tests {
                 scope.spawn(move || {
                     let root = Root::open(path).expect("opened");
                     for _ in 0..300 {
-                        root.write_soon("/file", &byte.repeat(4096), 0o644).expect("written");
+                        root.write_soon("/file", &byte.repeat(4096), 0o644)
+                            .expect("written");
                     }
                 });
             }

@@ -1,7 +1,8 @@
 //! JSON values that know where in the text they stand.
 //!
-//! serde_json does the parsing. Its raw values are slices of the text, so their place in the text gives line and column. One level is
-//! parsed at a time: nesting deeper than a policy's is never parsed, and a field that is given twice is noticed.
+//! serde_json does the parsing. Its raw values are slices of the text, so their place in the text
+//! gives line and column. One level is parsed at a time: nesting deeper than a policy's is never
+//! parsed, and a field that is given twice is noticed.
 
 use crate::text;
 use serde::Deserialize;
@@ -11,66 +12,95 @@ use std::fmt;
 
 /// A value or a field's name, and where it stands.
 #[derive(Debug, Clone)]
-pub(super) struct Located<'a> {
+pub(crate) struct Located<'a> {
     text: &'a str,
     /// A slice of `text`.
     raw: &'a str,
     /// `limits[1].release`; empty for the whole.
-    pub(super) path: String,
+    pub(crate) path: String,
 }
 
 impl<'a> Located<'a> {
     /// The value that a text consists of.
-    pub(super) fn whole(bytes: &'a [u8]) -> Result<Self, serde_json::Error> {
+    pub(crate) fn whole(bytes: &'a [u8]) -> Result<Self, serde_json::Error> {
         let raw: &RawValue = serde_json::from_slice(bytes)?;
         // Valid UTF-8: there is only whitespace around the value.
         let text = std::str::from_utf8(bytes).unwrap_or(raw.get());
-        Ok(Self { text, raw: raw.get(), path: String::new() })
+        Ok(Self {
+            text,
+            raw: raw.get(),
+            path: String::new(),
+        })
     }
 
     fn at(&self, raw: &'a RawValue, path: String) -> Self {
-        Self { text: self.text, raw: raw.get(), path }
+        Self {
+            text: self.text,
+            raw: raw.get(),
+            path,
+        }
     }
 
     /// Where it begins.
-    pub(super) fn line_and_column(&self) -> (usize, usize) {
-        line_and_column(self.text, (self.raw.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize))
+    pub(crate) fn line_and_column(&self) -> (usize, usize) {
+        line_and_column(
+            self.text,
+            (self.raw.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize),
+        )
     }
 
     /// The value, shortened and printable. Numbers are shown as written: 4.20 must not become 4.2.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         let compact = match self.raw.as_bytes().first() {
-            Some(b'[' | b'{') => self.read::<serde_json::Value>().map(|value| value.to_string()),
+            Some(b'[' | b'{') => self
+                .read::<serde_json::Value>()
+                .map(|value| value.to_string()),
             _ => None,
         };
         text::printable_up_to(compact.as_deref().unwrap_or(self.raw), 60)
     }
 
     /// The value as a `T`; `None` where it has another type.
-    pub(super) fn read<T: DeserializeOwned>(&self) -> Option<T> {
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_str(self.raw).ok()
     }
 
-    pub(super) fn string(&self) -> Option<String> {
+    pub(crate) fn string(&self) -> Option<String> {
         self.read()
     }
 
-    /// The items of an array, made one by one: with their paths, all items of a hostile list take many times the memory of its text.
-    pub(super) fn items(&self) -> Option<impl ExactSizeIterator<Item = Located<'a>> + use<'a>> {
+    /// The items of an array, made one by one: with their paths, all items of a hostile list take
+    /// many times the memory of its text.
+    pub(crate) fn items(&self) -> Option<impl ExactSizeIterator<Item = Located<'a>> + use<'a>> {
         let items: Vec<&'a RawValue> = serde_json::from_str(self.raw).ok()?;
         let array = self.clone();
-        Some(items.into_iter().enumerate().map(move |(n, item)| array.at(item, format!("{}[{n}]", array.path))))
+        Some(
+            items
+                .into_iter()
+                .enumerate()
+                .map(move |(n, item)| array.at(item, format!("{}[{n}]", array.path))),
+        )
     }
 
     /// Splits an object into the fields called `names` and all others.
-    pub(super) fn object(&self, names: &'static [&'static str]) -> Result<Object<'a>, serde_json::Error> {
+    pub(crate) fn object(
+        &self,
+        names: &'static [&'static str],
+    ) -> Result<Object<'a>, serde_json::Error> {
         let Members(members) = serde_json::from_str(self.raw)?;
-        let mut object = Object { at: self.clone(), known: Vec::new(), unknown: Vec::new(), twice: Vec::new() };
+        let mut object = Object {
+            at: self.clone(),
+            known: Vec::new(),
+            unknown: Vec::new(),
+            twice: Vec::new(),
+        };
         for (key, value) in members {
             let name: String = serde_json::from_str(key.get())?;
             match names.iter().find(|known| **known == name) {
                 None => object.unknown.push(key),
-                Some(name) if object.known.iter().any(|(known, ..)| known == name) => object.twice.push(key),
+                Some(name) if object.known.iter().any(|(known, ..)| known == name) => {
+                    object.twice.push(key)
+                }
                 Some(name) => object.known.push((*name, key, value)),
             }
         }
@@ -78,9 +108,11 @@ impl<'a> Located<'a> {
     }
 }
 
-/// An object, split into fields. Keys get their paths only when they are asked for, because a hostile object can have very many. Of a field that is given twice the first counts. A field that is null counts as absent.
-pub(super) struct Object<'a> {
-    pub(super) at: Located<'a>,
+/// An object, split into fields. Keys get their paths only when they are asked for, because a
+/// hostile object can have very many. Of a field that is given twice the first counts. A field that
+/// is null counts as absent.
+pub(crate) struct Object<'a> {
+    pub(crate) at: Located<'a>,
     /// Name, key and value.
     known: Vec<(&'static str, &'a RawValue, &'a RawValue)>,
     unknown: Vec<&'a RawValue>,
@@ -88,56 +120,76 @@ pub(super) struct Object<'a> {
 }
 
 /// A field that is present, and its value where that is understood.
-pub(super) struct Field<'a, T> {
-    pub(super) at: Located<'a>,
-    pub(super) value: Option<T>,
+pub(crate) struct Field<'a, T> {
+    pub(crate) at: Located<'a>,
+    pub(crate) value: Option<T>,
 }
 
 impl<'a> Object<'a> {
     /// `raw` with the path of the field `name`.
     fn member(&self, name: &str, raw: &'a RawValue) -> Located<'a> {
         let dot = if self.at.path.is_empty() { "" } else { "." };
-        self.at.at(raw, format!("{}{dot}{}", self.at.path, text::printable_up_to(name, 60)))
+        self.at.at(
+            raw,
+            format!("{}{dot}{}", self.at.path, text::printable_up_to(name, 60)),
+        )
     }
 
     fn key(&self, key: &'a RawValue) -> Located<'a> {
-        self.member(&serde_json::from_str::<String>(key.get()).unwrap_or_default(), key)
+        self.member(
+            &serde_json::from_str::<String>(key.get()).unwrap_or_default(),
+            key,
+        )
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<Located<'a>> {
+    pub(crate) fn get(&self, name: &str) -> Option<Located<'a>> {
         let (_, _, value) = self.known.iter().find(|(known, ..)| *known == name)?;
         (value.get() != "null").then(|| self.member(name, value))
     }
 
-    pub(super) fn field<T>(&self, name: &str, read: impl FnOnce(&Located<'a>) -> Option<T>) -> Option<Field<'a, T>> {
+    pub(crate) fn field<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&Located<'a>) -> Option<T>,
+    ) -> Option<Field<'a, T>> {
         let at = self.get(name)?;
-        Some(Field { value: read(&at), at })
+        Some(Field {
+            value: read(&at),
+            at,
+        })
     }
 
     /// A field that must be a string, and is read by `read`.
-    pub(super) fn word<T>(&self, name: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Field<'a, T>> {
+    pub(crate) fn word<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<Field<'a, T>> {
         self.field(name, |at| read(&at.string()?))
     }
 
     /// The keys of fields that are null.
-    #[cfg(feature = "author")]
-    pub(super) fn nulls(&self) -> impl Iterator<Item = Located<'a>> {
-        self.known.iter().filter(|(.., value)| value.get() == "null").map(|(name, key, _)| self.member(name, key))
+    #[cfg(feature = "admin")]
+    pub(crate) fn nulls(&self) -> impl Iterator<Item = Located<'a>> {
+        self.known
+            .iter()
+            .filter(|(.., value)| value.get() == "null")
+            .map(|(name, key, _)| self.member(name, key))
     }
 
     /// The keys of fields that are none of `names`.
-    pub(super) fn unknown(&self) -> impl Iterator<Item = Located<'a>> {
+    pub(crate) fn unknown(&self) -> impl Iterator<Item = Located<'a>> {
         self.unknown.iter().map(|key| self.key(key))
     }
 
     /// The second keys of fields that are given twice.
-    pub(super) fn twice(&self) -> impl Iterator<Item = Located<'a>> {
+    pub(crate) fn twice(&self) -> impl Iterator<Item = Located<'a>> {
         self.twice.iter().map(|key| self.key(key))
     }
 }
 
 /// Line and column of a byte offset, both from 1, the column in characters.
-pub(super) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.rsplit_once('\n').map_or(before, |(_, line)| line);
     (before.matches('\n').count() + 1, line.chars().count() + 1)
@@ -157,7 +209,9 @@ impl<'de> Deserialize<'de> for Members<'de> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                std::iter::from_fn(|| map.next_entry().transpose()).collect::<Result<_, _>>().map(Members)
+                std::iter::from_fn(|| map.next_entry().transpose())
+                    .collect::<Result<_, _>>()
+                    .map(Members)
             }
         }
         deserializer.deserialize_map(InOrder)
@@ -174,16 +228,23 @@ mod tests {
         let whole = Located::whole(text.as_bytes()).unwrap();
         let object = whole.object(&["a"]).unwrap();
         let a = object.get("a").unwrap();
-        let [one, two] = &a.items().unwrap().collect::<Vec<_>>()[..] else { panic!() };
+        let [one, two] = &a.items().unwrap().collect::<Vec<_>>()[..] else {
+            panic!()
+        };
         let inner = two.object(&["b", "c"]).unwrap();
         let at = |place: &Located<'_>| (place.line_and_column(), place.path.clone());
-        let all = |keys: &mut dyn Iterator<Item = Located<'_>>| keys.map(|key| at(&key)).collect::<Vec<_>>();
+        let all = |keys: &mut dyn Iterator<Item = Located<'_>>| {
+            keys.map(|key| at(&key)).collect::<Vec<_>>()
+        };
         assert_eq!(all(&mut inner.twice()), [((2, 26), "a[1].b".to_owned())]);
         assert_eq!(all(&mut inner.unknown()), [((2, 48), "a[1].d".to_owned())]);
-        #[cfg(feature = "author")]
+        #[cfg(feature = "admin")]
         assert_eq!(all(&mut inner.nulls()), [((2, 37), "a[1].c".to_owned())]);
         let b = inner.get("b").unwrap();
-        assert_eq!((b.string().as_deref(), inner.get("c").is_none()), (Some("é é"), true));
+        assert_eq!(
+            (b.string().as_deref(), inner.get("c").is_none()),
+            (Some("é é"), true)
+        );
         assert_eq!(at(&whole), ((1, 1), String::new()));
         assert_eq!(at(&a), ((1, 9), "a".to_owned()));
         assert_eq!(at(one), ((1, 11), "a[0]".to_owned()));
@@ -199,8 +260,15 @@ mod tests {
 
     #[test]
     fn depth_beyond_that_of_a_policy_is_not_read() {
-        let deep = format!("{{\"limits\":{}1{}}}", "[".repeat(200_000), "]".repeat(200_000));
-        let object = Located::whole(deep.as_bytes()).unwrap().object(&["limits"]).unwrap();
+        let deep = format!(
+            "{{\"limits\":{}1{}}}",
+            "[".repeat(200_000),
+            "]".repeat(200_000)
+        );
+        let object = Located::whole(deep.as_bytes())
+            .unwrap()
+            .object(&["limits"])
+            .unwrap();
         assert_eq!(object.get("limits").unwrap().raw.len(), 400_001);
     }
 }

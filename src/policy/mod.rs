@@ -1,23 +1,20 @@
 //! The skew policy: its schema, its reading and the choice of the limit (pure).
 
 mod choose;
-mod fields;
-mod json;
-#[cfg(feature = "author")]
-mod lint;
+pub(crate) mod fields;
+pub(crate) mod json;
+mod known_issue;
 mod parse;
-#[cfg(feature = "author")]
-mod starter;
 
 pub use choose::choose;
-#[cfg(feature = "author")]
-pub use lint::{LintFinding, LintReport, Severity, lint};
+#[cfg(feature = "admin")]
+pub(crate) use known_issue::MAX_ISSUES;
+pub use known_issue::{Images, KnownIssue, ReleaseRange, Scope, When};
 pub use parse::parse;
-#[cfg(feature = "author")]
-pub use starter::{REFERENCE, SCHEMA, STARTER};
 
 use crate::API_VERSION;
-use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion};
+use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, RpmVersion};
+use std::collections::BTreeMap;
 
 /// Where the policy is delivered on a node.
 pub const POLICY_PATH: &str = "/etc/skewguard/policy.json";
@@ -30,7 +27,11 @@ pub(crate) const MAX_LIMITS: usize = 1000;
 
 /// Whether this is some version of our API group, [`API_VERSION`] or another.
 pub(crate) fn is_our_group(api_version: &str) -> bool {
-    let group = |api_version: &str| api_version.split_once('/').map(|(group, _)| group.to_owned());
+    let group = |api_version: &str| {
+        api_version
+            .split_once('/')
+            .map(|(group, _)| group.to_owned())
+    };
     group(api_version) == group(API_VERSION)
 }
 
@@ -90,10 +91,12 @@ pub struct DeniedVersion {
     pub reason: Option<String>,
 }
 
-/// The setting of a rule. If this release does not know its shape, it is never evaluated, and the error is its JSON, made printable.
+/// The setting of a rule. If this release does not know its shape, it is never evaluated, and the
+/// error is its JSON, made printable.
 pub type Setting<T> = Result<T, String>;
 
-/// A limit: which nodes it is for, and the rules for their boot images. A rule that is `None` is not set.
+/// A limit: which nodes it is for, and the rules for their boot images. A rule that is `None` is
+/// not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Limit {
     /// The target release it is for; `None` is any.
@@ -112,6 +115,12 @@ pub struct Limit {
     pub rhel_majors: Option<Setting<Vec<u16>>>,
     /// Versions that are never allowed.
     pub denied_versions: Option<Setting<DeniedVersions>>,
+    /// The lowest level of CPU allowed, by architecture.
+    pub minimum_cpu: Option<Setting<BTreeMap<String, String>>>,
+    /// What has to be free in /boot before the rebase, in MiB.
+    pub minimum_boot_free: Option<Setting<u32>>,
+    /// The oldest shim allowed where Secure Boot is on.
+    pub minimum_shim: Option<Setting<RpmVersion>>,
 }
 
 /// A policy, as far as it is understood.
@@ -123,13 +132,19 @@ pub struct Policy {
     pub mode_text: String,
     /// What happens where a boot image cannot be judged.
     pub on_undetermined: OnUndetermined,
+    /// How long a first boot may take before the node tells what it waits for, in minutes; `None`
+    /// where the policy does not say.
+    pub stalled_after_minutes: Option<u16>,
     /// In the order of the file.
     pub limits: Vec<Limit>,
+    /// In the order of the file.
+    pub known_issues: Vec<KnownIssue>,
     /// Whom to ask. Printable.
     pub help_text: Option<String>,
     /// Where to read more. Printable.
     pub help_url: Option<String>,
-    /// It is written for another version of our API group: it is read as far as it is understood, and never blocks.
+    /// It is written for another version of our API group: it is read as far as it is understood,
+    /// and never blocks.
     pub other_version: bool,
     /// What is not understood of it, as warnings for the verdict.
     pub warnings: Vec<String>,

@@ -1,8 +1,16 @@
 //! Reads a [`Policy`] from JSON, with the forward compatibility that the format promises.
 
-use super::fields::{DENIED, HELP, KIND, LIMIT, POLICY, limit_release, minimum_ocp, rhcos_bound};
+use super::fields::{
+    DENIED, HELP, KIND, LIMIT, POLICY, STALLED_AFTER_MINUTES, limit_release, minimum_ocp,
+    rhcos_bound, rhel_majors,
+};
 use super::json::{Field, Located, Object};
-use super::{DeniedVersion, DeniedVersions, Limit, MAX_LIMITS, Mode, OnUndetermined, Policy, Setting, is_our_group};
+use super::known_issue;
+use super::{
+    DeniedVersion, DeniedVersions, Limit, MAX_LIMITS, Mode, OnUndetermined, Policy, Setting,
+    is_our_group,
+};
+use crate::version::RpmVersion;
 use crate::{API_VERSION, text};
 
 /// At most this many warnings are kept: they go into the verdict, the journal and the report.
@@ -13,44 +21,103 @@ const MAX_WARNINGS: usize = 24;
 /// Unknown fields and modes, and limits and rules of unknown shape, become warnings of the policy.
 ///
 /// # Errors
-/// It is not a JSON object, a required field is missing or has the wrong type, or API group or kind are others. A policy for another
-/// version of our group may lack `mode` and `limits`. The text is printable.
+/// It is not a JSON object, a required field is missing or has the wrong type, or API group or kind
+/// are others. A policy for another version of our group may lack `mode` and `limits`. The text is
+/// printable.
 pub fn parse(bytes: &[u8]) -> Result<Policy, String> {
     let whole = Located::whole(bytes).map_err(|error| error.to_string());
-    let policy = whole.and_then(|whole| object(&whole, POLICY)).map_err(|why| text::printable(&why))?;
+    let policy = whole
+        .and_then(|whole| object(&whole, POLICY))
+        .map_err(|why| text::printable(&why))?;
+    let mut warnings = Warnings::default();
     // First, so that another kind of object is not called a policy with missing fields.
-    let api_version = required(&policy, "apiVersion", "a string", Located::string)?;
+    let other_version = is_of_other_version(&policy, &mut warnings)?;
+    let limits = limits(&policy, other_version)?;
+    let (mode, mode_text) = mode(&policy, other_version, &mut warnings)?;
+    let on_undetermined = on_undetermined(&policy, &mut warnings);
+    let stalled_after_minutes = stalled_after(&policy, &mut warnings);
+    warnings.unknown_fields(&policy);
+    let (help_text, help_url) = help(&policy, &mut warnings);
+    let limits = limits
+        .into_iter()
+        .flatten()
+        .filter_map(|at| limit(&at, &mut warnings))
+        .collect();
+    Ok(Policy {
+        mode,
+        mode_text,
+        on_undetermined,
+        stalled_after_minutes,
+        limits,
+        known_issues: known_issue::list(&policy, &mut warnings),
+        help_text,
+        help_url,
+        other_version,
+        warnings: warnings.done(),
+    })
+}
+
+/// Whether the policy is written for another version of our API group.
+///
+/// # Errors
+/// It is not a policy.
+fn is_of_other_version(policy: &Object<'_>, warnings: &mut Warnings) -> Result<bool, String> {
+    let api_version = required(policy, "apiVersion", "a string", Located::string)?;
     let not_a_policy = |field: &str, found: &str, wanted: &str| {
-        Err(format!("{field} is {:?}; this is a policy only if it is {wanted:?}", text::printable(found)))
+        Err(format!(
+            "{field} is \"{}\"; this is a policy only if it is \"{wanted}\"",
+            text::printable(found)
+        ))
     };
     if !is_our_group(&api_version) {
         return not_a_policy("apiVersion", &api_version, API_VERSION);
     }
-    let kind = required(&policy, "kind", "a string", Located::string)?;
+    let kind = required(policy, "kind", "a string", Located::string)?;
     if kind != KIND {
         return not_a_policy("kind", &kind, KIND);
     }
-
-    let mut warnings = Warnings::default();
-    let other_version = api_version != API_VERSION;
-    if other_version {
-        let api_version = text::printable_up_to(&api_version, 60);
-        warnings.add(format!("the policy is written for {api_version}; read as far as understood, and it never blocks"));
+    if api_version == API_VERSION {
+        return Ok(false);
     }
-    let limits = match required(&policy, "limits", "an array", Located::items) {
-        Err(_) if other_version => None,
-        limits => Some(limits?),
+    let api_version = text::printable_up_to(&api_version, 60);
+    warnings.add(format!(
+        "the policy is written for {api_version}; read as far as understood, and it never blocks"
+    ));
+    Ok(true)
+}
+
+fn limits<'a>(
+    policy: &Object<'a>,
+    other_version: bool,
+) -> Result<Option<impl ExactSizeIterator<Item = Located<'a>> + use<'a>>, String> {
+    let limits = match required(policy, "limits", "an array", Located::items) {
+        Err(_) if other_version => return Ok(None),
+        limits => limits?,
     };
     // All or none: if some were left out, nodes would be judged by the limits of others.
-    if let Some(found) = limits.as_ref().map(ExactSizeIterator::len).filter(|found| *found > MAX_LIMITS) {
-        return Err(format!("there are {found} limits; at most {MAX_LIMITS} are read"));
+    let found = limits.len();
+    if found > MAX_LIMITS {
+        return Err(format!(
+            "there are {found} limits; at most {MAX_LIMITS} are read"
+        ));
     }
-    let mode_text = match policy.get("mode") {
-        Some(at) => at.string().map_or_else(|| at.shown(), |word| text::printable_up_to(&word, 60)),
+    Ok(Some(limits))
+}
+
+/// The mode in force, and as written.
+fn mode(
+    policy: &Object<'_>,
+    other_version: bool,
+    warnings: &mut Warnings,
+) -> Result<(Mode, String), String> {
+    let written = match policy.get("mode") {
+        Some(at) => at
+            .string()
+            .map_or_else(|| at.shown(), |word| text::printable_up_to(&word, 60)),
         None if other_version => "Warn".to_owned(),
         None => return Err(missing("mode")),
     };
-    let mode = match mode_text.as_str() {
+    let mode = match written.as_str() {
         "Enforce" => Mode::Enforce,
         "Warn" => Mode::Warn,
         "None" => Mode::None,
@@ -59,75 +126,133 @@ pub fn parse(bytes: &[u8]) -> Result<Policy, String> {
             Mode::Warn
         }
     };
-    let mut on_undetermined = OnUndetermined::Proceed;
-    if let Some(at) = policy.get("onUndetermined") {
-        match at.string().as_deref() {
-            Some("Proceed") => {}
-            Some("Refuse") => on_undetermined = OnUndetermined::Refuse,
-            _ => warnings.add(format!("unknown onUndetermined {} acts as \"Proceed\"", at.shown())),
-        }
-    }
-    warnings.unknown_fields(&policy);
-    // A mistake in `help` must not invalidate the policy.
-    let help = policy.field("help", |at| object(at, HELP).ok());
-    let help = help.and_then(|help| warnings.understood(help, "it is not shown").ok());
-    if let Some(help) = &help {
-        warnings.unknown_fields(help);
-    }
-    let mut line = |name| {
-        let line = warnings.understood(help.as_ref()?.field(name, Located::string)?, "it is not shown");
-        line.ok().map(|line| text::printable(&line))
-    };
-    let (help_text, help_url) = (line("text"), line("url"));
-    let limits = limits.into_iter().flatten().filter_map(|at| limit(&at, &mut warnings)).collect();
-    Ok(Policy { mode, mode_text, on_undetermined, limits, help_text, help_url, other_version, warnings: warnings.done() })
+    Ok((mode, written))
 }
 
-fn missing(field: &str) -> String {
+fn on_undetermined(policy: &Object<'_>, warnings: &mut Warnings) -> OnUndetermined {
+    let Some(at) = policy.get("onUndetermined") else {
+        return OnUndetermined::Proceed;
+    };
+    match at.string().as_deref() {
+        Some("Proceed") => OnUndetermined::Proceed,
+        Some("Refuse") => OnUndetermined::Refuse,
+        _ => {
+            warnings.add(format!(
+                "unknown onUndetermined {} acts as \"Proceed\"",
+                at.shown()
+            ));
+            OnUndetermined::Proceed
+        }
+    }
+}
+
+/// `help.text` and `help.url`. A mistake in them must not invalidate the policy.
+fn help(policy: &Object<'_>, warnings: &mut Warnings) -> (Option<String>, Option<String>) {
+    let help = policy.field("help", |at| object(at, HELP).ok());
+    let help = help.and_then(|help| warnings.understood(help, "it is not shown").ok());
+    let Some(help) = help else {
+        return (None, None);
+    };
+    warnings.unknown_fields(&help);
+    let mut line = |name| {
+        let line = warnings.understood(help.field(name, Located::string)?, "it is not shown");
+        line.ok().map(|line| text::printable(&line))
+    };
+    (line("text"), line("url"))
+}
+
+pub(super) fn missing(field: &str) -> String {
     format!("the required field {field} is missing")
 }
 
-fn required<'a, T>(object: &Object<'a>, name: &str, want: &str, read: impl FnOnce(&Located<'a>) -> Option<T>) -> Result<T, String> {
+fn required<'a, T>(
+    object: &Object<'a>,
+    name: &str,
+    want: &str,
+    read: impl FnOnce(&Located<'a>) -> Option<T>,
+) -> Result<T, String> {
     let Field { at, value } = object.field(name, read).ok_or_else(|| missing(name))?;
     value.ok_or_else(|| format!("{name} must be {want}, not {}", at.shown()))
 }
 
 /// Splits an object into its fields. One with a field given twice is not understood.
-fn object<'a>(at: &Located<'a>, names: &'static [&'static str]) -> Result<Object<'a>, String> {
+pub(super) fn object<'a>(
+    at: &Located<'a>,
+    names: &'static [&'static str],
+) -> Result<Object<'a>, String> {
     let object = at.object(names).map_err(|error| error.to_string())?;
-    let Some(key) = object.twice().next() else { return Ok(object) };
+    let Some(key) = object.twice().next() else {
+        return Ok(object);
+    };
     let (line, column) = key.line_and_column();
-    Err(format!("duplicate field `{}` at line {line} column {column}", key.string().unwrap_or_default()))
+    Err(format!(
+        "duplicate field `{}` at line {line} column {column}",
+        key.string().unwrap_or_default()
+    ))
 }
 
-/// Reads one limit; `None` where it is unclear which nodes it is for, because it must then not be applied to any.
+/// `stalledAfterMinutes`; a value that is not understood is as if there were none.
+fn stalled_after(policy: &Object<'_>, warnings: &mut Warnings) -> Option<u16> {
+    let minutes = policy.field("stalledAfterMinutes", |at| {
+        at.read()
+            .filter(|minutes| STALLED_AFTER_MINUTES.contains(minutes))
+    })?;
+    warnings.understood(minutes, "30 acts instead").ok()
+}
+
+/// Reads one limit; `None` where it is unclear which nodes it is for, because it must then not be
+/// applied to any.
 fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Option<Limit> {
     let limit = match object(at, LIMIT) {
         Ok(limit) => limit,
         Err(why) => {
             // serde_json's position counts from the beginning of the limit.
-            let why = why.split_once(" at line ").map_or(why.as_str(), |(why, _)| why);
-            warnings.add(format!("{} is not understood ({}); it is not used", at.path, text::printable_up_to(why, 60)));
+            let why = why
+                .split_once(" at line ")
+                .map_or(why.as_str(), |(why, _)| why);
+            warnings.add(format!(
+                "{} is not understood ({}); it is not used",
+                at.path,
+                text::printable_up_to(why, 60)
+            ));
             return None;
         }
     };
     warnings.unknown_fields(&limit);
-    let release = limit.word("release", limit_release).map(|field| warnings.understood(field, "the limit is not used"));
+    let release = limit
+        .word("release", limit_release)
+        .map(|field| warnings.understood(field, "the limit is not used"));
     let release = release.transpose().ok()?;
-    let pools = limit.field("pools", Located::read::<Vec<String>>).map(|field| warnings.understood(field, "the limit is not used"));
+    let pools = limit
+        .field("pools", Located::read::<Vec<String>>)
+        .map(|field| warnings.understood(field, "the limit is not used"));
     let pools = pools.transpose().ok()?;
     Some(Limit {
         release,
         pools: pools.map(|pools| pools.iter().map(|pool| text::printable(pool)).collect()),
+        ..rules(&limit, warnings)
+    })
+}
+
+/// The rules of a limit: CONTRIBUTING.md says what else a new one needs.
+fn rules(limit: &Object<'_>, warnings: &mut Warnings) -> Limit {
+    Limit {
+        release: None,
+        pools: None,
         minimum_ocp: setting(limit.word("minimumOCPVersion", minimum_ocp), warnings),
         minimum_rhcos: setting(limit.word("minimumRHCOSVersion", rhcos_bound), warnings),
         maximum_rhcos: setting(limit.word("maximumRHCOSVersion", rhcos_bound), warnings),
-        maximum_releases_behind: setting(limit.field("maximumReleasesBehind", Located::read), warnings),
-        // An empty list would refuse every image, which nobody means.
-        rhel_majors: setting(limit.field("rhelMajors", |at| at.read().filter(|majors: &Vec<u16>| !majors.is_empty())), warnings),
+        maximum_releases_behind: setting(
+            limit.field("maximumReleasesBehind", Located::read),
+            warnings,
+        ),
+        rhel_majors: setting(limit.field("rhelMajors", rhel_majors), warnings),
         denied_versions: setting(limit.field("deniedVersions", Located::items), warnings)
             .map(|list| list.map(|entries| denied(entries, warnings))),
-    })
+        minimum_cpu: setting(limit.field("minimumCPU", Located::read), warnings),
+        minimum_boot_free: setting(limit.field("minimumBootFreeMiB", Located::read), warnings),
+        minimum_shim: setting(limit.word("minimumShim", RpmVersion::parse), warnings),
+    }
 }
 
 fn setting<T>(field: Option<Field<'_, T>>, warnings: &mut Warnings) -> Option<Setting<T>> {
@@ -150,23 +275,26 @@ fn denied<'a>(items: impl Iterator<Item = Located<'a>>, warnings: &mut Warnings)
     denied
 }
 
-fn denied_version(entry: &Object<'_>) -> Option<DeniedVersion> {
+pub(super) fn denied_version(entry: &Object<'_>) -> Option<DeniedVersion> {
     let line = |at: Located<'_>| at.string().map(|line| text::printable(&line));
     let reason = match entry.get("reason") {
         Some(at) => Some(line(at)?),
         None => None,
     };
-    Some(DeniedVersion { version: line(entry.get("version")?)?, reason })
+    Some(DeniedVersion {
+        version: line(entry.get("version")?)?,
+        reason,
+    })
 }
 
 #[derive(Default)]
-struct Warnings {
+pub(super) struct Warnings {
     list: Vec<String>,
     more: usize,
 }
 
 impl Warnings {
-    fn add(&mut self, warning: String) {
+    pub(super) fn add(&mut self, warning: String) {
         if self.list.len() < MAX_WARNINGS {
             self.list.push(warning);
         } else {
@@ -174,8 +302,13 @@ impl Warnings {
         }
     }
 
-    /// The value of a field. If it is not understood, a warning says so and what follows from that (`then`); the error is the field as shown.
-    fn understood<T>(&mut self, Field { at, value }: Field<'_, T>, then: &str) -> Result<T, String> {
+    /// The value of a field. If it is not understood, a warning says so and what follows from that
+    /// (`then`); the error is the field as shown.
+    pub(super) fn understood<T>(
+        &mut self,
+        Field { at, value }: Field<'_, T>,
+        then: &str,
+    ) -> Result<T, String> {
         value.ok_or_else(|| {
             let shown = at.shown();
             self.add(format!("{} is not understood ({shown}); {then}", at.path));
@@ -191,7 +324,10 @@ impl Warnings {
 
     fn done(mut self) -> Vec<String> {
         if self.more > 0 {
-            self.list.push(format!("{} more of the policy is not understood; `skewguard policy lint` names all of it", self.more));
+            self.list.push(format!(
+                "{} more of the policy is not understood; `skewguard policy lint` names all of it",
+                self.more
+            ));
         }
         self.list
     }

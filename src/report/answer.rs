@@ -1,7 +1,7 @@
-//! What an API server's answer means for a delivery: it arrived, it is to be tried again, or a person has to mend something (pure).
+//! What an API server's answer means for a delivery: it arrived, it is to be tried again, or a
+//! person has to mend something (pure).
 
-use super::names::clean;
-use crate::text::printable_up_to;
+use crate::text::{bounded, printable_up_to};
 use crate::transport::{Response, TransportError};
 use serde::Deserialize;
 use std::time::Duration;
@@ -66,7 +66,8 @@ pub enum Retry {
     After(Duration),
     /// After the slow backoff: only a change in the cluster helps.
     Slowly,
-    /// After the quick backoff a few times, then after the slow one: an API server that is just starting forbids everything.
+    /// After the quick backoff a few times, then after the slow one: an API server that is just
+    /// starting forbids everything.
     SlowlyIfRepeated,
     /// Not on this boot.
     NextBoot,
@@ -93,7 +94,8 @@ pub enum Answer {
     },
 }
 
-/// The part of a body that is read: of a `metav1.Status`, or of the object that was created or changed.
+/// The part of a body that is read: of a `metav1.Status`, or of the object that was created or
+/// changed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Body {
@@ -116,90 +118,171 @@ impl Answer {
         let response = match result {
             Ok(response) => response,
             Err(error) => {
-                let retry = if error.failure.is_passing() { Retry::Backoff } else { Retry::Slowly };
-                return Self::Failed { retry, why: error.to_string(), brief: error.to_string() };
+                let retry = if error.failure.is_passing() {
+                    Retry::Backoff
+                } else {
+                    Retry::Slowly
+                };
+                return Self::Failed {
+                    retry,
+                    why: error.to_string(),
+                    brief: error.to_string(),
+                };
             }
         };
-        let Response { status, retry_after, body: bytes } = response;
+        let Response {
+            status,
+            retry_after,
+            body: bytes,
+        } = response;
         let body: Body = serde_json::from_slice(&bytes).unwrap_or_default();
         match status {
-            // An API server returns the object that it has made or changed. A 2xx without one came from something else, which stored
-            // nothing.
-            200..300 if !body.metadata.name.is_empty() => {
-                Self::Delivered { uid: body.metadata.uid.map(|uid| clean(&uid, UID_MAX)), already: false }
-            }
-            409 if body.kind == "Status" && body.reason == "AlreadyExists" && channel != Channel::Node => {
-                Self::Delivered { uid: None, already: true }
+            // An API server returns the object that it has made or changed. A 2xx without one came
+            // from something else, which stored nothing.
+            200..300 if !body.metadata.name.is_empty() => Self::Delivered {
+                uid: body.metadata.uid.map(|uid| bounded(&uid, UID_MAX)),
+                already: false,
+            },
+            409 if body.kind == "Status"
+                && body.reason == "AlreadyExists"
+                && channel != Channel::Node =>
+            {
+                Self::Delivered {
+                    uid: None,
+                    already: true,
+                }
             }
             _ => {
-                // For a path that it does not serve, such as that of a missing CRD, an API server writes plain text or JSON, but never
-                // HTML.
-                let unserved = bytes.trim_ascii_start().first().is_some_and(|first| *first != b'<');
+                // For a path that it does not serve, such as that of a missing CRD, an API server
+                // writes plain text or JSON, but never HTML.
+                let unserved = bytes
+                    .trim_ascii_start()
+                    .first()
+                    .is_some_and(|first| *first != b'<');
                 Self::failed(channel, status, retry_after, &body, unserved)
             }
         }
     }
 
-    fn failed(channel: Channel, status: u16, retry_after: Option<Duration>, body: &Body, unserved: bool) -> Self {
+    fn failed(
+        channel: Channel,
+        status: u16,
+        retry_after: Option<Duration>,
+        body: &Body,
+        unserved: bool,
+    ) -> Self {
         let (verb, resource, grant) = channel.rbac();
         let raw = &body.message;
-        let message = if raw.is_empty() || body.kind != "Status" { NO_REASON.to_owned() } else { printable_up_to(raw, MESSAGE_MAX) };
-        // Searched in the whole message, because long names may come first. Worded as in k8s.io/apiserver,
-        // endpoints/handlers/responsewriters.
+        let message = if raw.is_empty() || body.kind != "Status" {
+            NO_REASON.to_owned()
+        } else {
+            printable_up_to(raw, MESSAGE_MAX)
+        };
+        // Searched in the whole message, because long names may come first. Worded as in
+        // k8s.io/apiserver, endpoints/handlers/responsewriters.
         let lacks_grant = raw.contains(&format!("cannot {verb} resource"));
         let no_namespace = raw.starts_with("namespaces \"");
         let (retry, why, brief) = match (status, body.kind == "Status") {
-            // These also come without a Status: from Go's HTTP server, from filters, from a load balancer in front.
+            // These also come without a Status: from Go's HTTP server, from filters, from a load
+            // balancer in front.
             (408 | 429 | 500.., _) => {
-                let retry = retry_after.map_or(Retry::Backoff, |time| Retry::After(time.min(RETRY_AFTER_MAX)));
-                (retry, format!("{status}: the API server cannot do it now ({message})"), None)
+                let retry = retry_after.map_or(Retry::Backoff, |time| {
+                    Retry::After(time.min(RETRY_AFTER_MAX))
+                });
+                (
+                    retry,
+                    format!("{status}: the API server cannot do it now ({message})"),
+                    None,
+                )
             }
             (401, true) => {
                 let why = "the API server does not know this identity: its token or certificate has expired, or is from another cluster or from \
                            before the CA was replaced";
-                (Retry::Slowly, format!("401: {why} ({message})"), Some("401, it does not know these credentials".to_owned()))
+                (
+                    Retry::Slowly,
+                    format!("401: {why} ({message})"),
+                    Some("401, it does not know these credentials".to_owned()),
+                )
             }
             (403, true) if lacks_grant => {
                 let brief = match channel {
                     Channel::Node => "403, the kubelet may not patch its Node",
-                    Channel::Report | Channel::Event => "403, the Role skewguard-report is missing there",
+                    Channel::Report | Channel::Event => {
+                        "403, the Role skewguard-report is missing there"
+                    }
                 };
-                let why = format!("403: this identity may not {verb} {resource}: {grant} ({message})");
+                let why =
+                    format!("403: this identity may not {verb} {resource}: {grant} ({message})");
                 (Retry::SlowlyIfRepeated, why, Some(brief.to_owned()))
             }
-            // Forbidden by a quota, by an admission webhook, or because the namespace is being deleted.
+            // Forbidden by a quota, by an admission webhook, or because the namespace is being
+            // deleted.
             (403, true) => {
                 let brief = "403, forbidden (journalctl -u skewguard-report)".to_owned();
-                (Retry::SlowlyIfRepeated, format!("403: the cluster forbids it ({message})"), Some(brief))
+                (
+                    Retry::SlowlyIfRepeated,
+                    format!("403: the cluster forbids it ({message})"),
+                    Some(brief),
+                )
             }
             (404, true) if no_namespace => {
                 let why = format!(
                     "404: the cluster has no such namespace ({message}); it is made by: skewguard render manifests | oc apply -f -"
                 );
-                (Retry::Slowly, why, Some("404, it has no namespace skewguard".to_owned()))
+                (
+                    Retry::Slowly,
+                    why,
+                    Some("404, it has no namespace skewguard".to_owned()),
+                )
             }
             (404, is_status) if is_status || unserved => {
                 let (retry, remedy) = match channel {
-                    Channel::Report => {
-                        (Retry::NextBoot, "not tried again on this boot. To have reports: skewguard render manifests | oc apply -f -")
-                    }
+                    Channel::Report => (
+                        Retry::NextBoot,
+                        "not tried again on this boot. To have reports: skewguard render manifests | oc apply -f -",
+                    ),
                     Channel::Event => (Retry::Slowly, "Kubernetes has it from 1.19 on"),
-                    Channel::Node => (Retry::Backoff, "the kubelet has not registered this Node yet"),
+                    Channel::Node => (
+                        Retry::Backoff,
+                        "the kubelet has not registered this Node yet",
+                    ),
                 };
-                (retry, format!("404: the cluster has no {resource} ({message}); {remedy}"), Some(format!("404, it has no {resource}")))
+                (
+                    retry,
+                    format!("404: the cluster has no {resource} ({message}); {remedy}"),
+                    Some(format!("404, it has no {resource}")),
+                )
             }
             // A quota or a webhook lost a race; the next try may succeed.
-            (409, true) => (Retry::Backoff, format!("409: there is such an object already ({message})"), None),
+            (409, true) => (
+                Retry::Backoff,
+                format!("409: there is such an object already ({message})"),
+                None,
+            ),
             (400..500, true) => {
                 let why = "the cluster does not take this object: its CRD or admission policy may be of another release of skewguard";
-                (Retry::Slowly, format!("{status}: {why} ({message})"), Some(format!("{status}, it does not take this report")))
+                (
+                    Retry::Slowly,
+                    format!("{status}: {why} ({message})"),
+                    Some(format!("{status}, it does not take this report")),
+                )
             }
             // TLS accepted the server, but it does not answer like an API server.
             _ => {
                 let why = "but not as an API server answers: is it a load balancer, a proxy or another server that stands there?";
-                (Retry::Slowly, format!("{status}, {why}"), Some(format!("{status}, from something that is no API server")))
+                (
+                    Retry::Slowly,
+                    format!("{status}, {why}"),
+                    Some(format!(
+                        "{status}, from something that is not an API server"
+                    )),
+                )
             }
         };
-        Self::Failed { retry, brief: brief.unwrap_or_else(|| why.clone()), why }
+        Self::Failed {
+            retry,
+            brief: brief.unwrap_or_else(|| why.clone()),
+            why,
+        }
     }
 }

@@ -1,16 +1,19 @@
 //! The Event about a verdict, for people who look at Events first (pure).
 
-use super::names::{clean, event_name};
+use super::names::event_name;
 use super::objects::{NAMESPACE, ObjectMeta};
+use super::stall::{Phase, Progress};
 use crate::API_VERSION;
 use crate::clock;
 use crate::node::identity::Identity;
+use crate::text::bounded;
 use crate::transport::Request;
-use crate::verdict::{Action, Outcome, Verdict};
+use crate::verdict::{Action, Fate, Outcome, Verdict};
 use serde::Serialize;
 use std::time::SystemTime;
 
-/// The reporting controller. The admission policy in `dist/manifests` lets the bootstrap identity write Events of this controller only.
+/// The reporting controller. The admission policy in `dist/manifests` lets the bootstrap identity
+/// write Events of this controller only.
 pub(crate) const REPORTING_CONTROLLER: &str = "skewguard.dev/agent";
 
 /// Longest note (Kubernetes, `events.k8s.io/v1` Event: "Maximal length of the note is 1kB").
@@ -43,22 +46,38 @@ pub struct Regarding {
     api_version: &'static str,
     kind: &'static str,
     name: String,
-    /// Set even if `kind` is Namespace: without it an Event is only accepted in `default` and `kube-system`.
+    /// Set even if `kind` is Namespace: without it an Event is only accepted in `default` and
+    /// `kube-system`.
     namespace: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     uid: Option<String>,
 }
 
 impl Regarding {
-    /// The node's report, with the `uid` that the server gave it, so that `oc describe bir` shows the Event.
+    /// The node's report, with the `uid` that the server gave it, so that `oc describe bir` shows
+    /// the Event.
     pub fn report(name: &str, uid: Option<&str>) -> Self {
-        let uid = uid.filter(|uid| !uid.is_empty()).map(|uid| clean(uid, NAME_MAX));
-        Self { api_version: API_VERSION, kind: "BootImageReport", name: name.to_owned(), namespace: NAMESPACE, uid }
+        let uid = uid
+            .filter(|uid| !uid.is_empty())
+            .map(|uid| bounded(uid, NAME_MAX));
+        Self {
+            api_version: API_VERSION,
+            kind: "BootImageReport",
+            name: name.to_owned(),
+            namespace: NAMESPACE,
+            uid,
+        }
     }
 
     /// The namespace, where there is no report to refer to.
     pub fn namespace() -> Self {
-        Self { api_version: "v1", kind: "Namespace", name: NAMESPACE.to_owned(), namespace: NAMESPACE, uid: None }
+        Self {
+            api_version: "v1",
+            kind: "Namespace",
+            name: NAMESPACE.to_owned(),
+            namespace: NAMESPACE,
+            uid: None,
+        }
     }
 }
 
@@ -72,57 +91,143 @@ pub enum About<'a> {
         /// The node is held nevertheless: the run ended after the hold.
         held: bool,
     },
+    /// A first boot that does not finish.
+    Stalled(&'a Progress),
+    /// A first boot that goes on after it hung in this phase.
+    WentOn(Phase),
 }
 
 impl Event {
     /// Makes the Event, named after the report and the two-hour slot that `now` is in.
-    pub fn new(about: About<'_>, report: &str, regarding: Regarding, identity: &Identity, now: SystemTime) -> Self {
-        let host = identity.hostname.as_deref().filter(|host| !host.is_empty()).unwrap_or("unknown");
+    pub fn new(
+        about: About<'_>,
+        report: &str,
+        regarding: Regarding,
+        identity: &Identity,
+        now: SystemTime,
+    ) -> Self {
+        let host = identity
+            .hostname
+            .as_deref()
+            .filter(|host| !host.is_empty())
+            .unwrap_or("unknown");
         let (reason, action, note) = match about {
-            About::Verdict(verdict) => (verdict.reason.to_string(), verdict.action, note(verdict, identity, host)),
+            About::Verdict(verdict) => (
+                verdict.reason.to_string(),
+                verdict.action,
+                note(verdict, identity, host),
+            ),
             About::NoVerdict { held } => {
                 let action = if held { Action::Block } else { Action::Proceed };
-                let note =
-                    format!("Node {}: {}. See `journalctl -b -u skewguard.service` on the node.", who(identity, host), no_verdict(held));
-                (NO_VERDICT.to_owned(), action, clean(&note, NOTE_MAX))
+                let note = format!(
+                    "Node {}: {}. See `journalctl -b -u skewguard.service` on the node.",
+                    who(identity, host),
+                    no_verdict(held)
+                );
+                (NO_VERDICT.to_owned(), action, bounded(&note, NOTE_MAX))
+            }
+            About::Stalled(progress) => {
+                let note = format!("Node {}: {}", who(identity, host), progress.told(NOTE_MAX));
+                (
+                    STALLED.to_owned(),
+                    Action::Proceed,
+                    bounded(&note, NOTE_MAX),
+                )
+            }
+            About::WentOn(phase) => {
+                let note = format!(
+                    "Node {}: the first boot goes on after the phase {}.",
+                    who(identity, host),
+                    phase.as_str()
+                );
+                (
+                    WENT_ON.to_owned(),
+                    Action::Proceed,
+                    bounded(&note, NOTE_MAX),
+                )
             }
         };
+        let went_on = matches!(about, About::WentOn(_));
+        let mut name = event_name(report, clock::unix(now));
+        if went_on {
+            // The admission policy takes a number there; one digit more is no other Event's.
+            name.push('f');
+        }
         Self {
             api_version: "events.k8s.io/v1",
             kind: "Event",
-            metadata: ObjectMeta { name: event_name(report, clock::unix(now)), namespace: NAMESPACE },
+            metadata: ObjectMeta {
+                name,
+                namespace: NAMESPACE,
+            },
             event_time: clock::micro_time(now),
-            r#type: "Warning",
+            r#type: if went_on { "Normal" } else { "Warning" },
             reason,
             action,
             note,
             regarding,
             reporting_controller: REPORTING_CONTROLLER,
-            reporting_instance: clean(host, NAME_MAX),
+            reporting_instance: bounded(host, NAME_MAX),
         }
     }
 
     /// The request that creates it.
     pub fn request(&self) -> Request {
-        Request::new("POST", format!("/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"), self)
+        Request::new(
+            "POST",
+            format!("/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"),
+            self,
+        )
     }
 }
+
+/// The reason of the Event about a first boot that does not finish.
+const STALLED: &str = "FirstBootStalled";
+
+/// The reason of the Event about one that goes on.
+const WENT_ON: &str = "FirstBootWentOn";
 
 /// The reason of the Event about a run without a verdict.
 pub(crate) const NO_VERDICT: &str = "NoVerdict";
 
 fn note(verdict: &Verdict, identity: &Identity, host: &str) -> String {
-    let what = match (verdict.verdict, verdict.gate.as_ref().map(|gate| gate.held)) {
-        (_, Some(false)) if verdict.blocks() => "was refused but could not be held back",
-        (_, held) if verdict.blocks() || held == Some(true) => "is refused and does not join the cluster",
-        (Outcome::Refused, _) => "breaks the boot image policy; it goes on to join",
-        _ => "could not be checked; it goes on to join",
+    let what = match (verdict.fate(), verdict.verdict) {
+        (Fate::NotHeld, _) => "was refused but could not be held back",
+        (Fate::Held, _) => "is refused and does not join the cluster",
+        (Fate::LetThrough, _) => "breaks the boot image policy; it goes on to join",
+        (Fate::Unchecked, _) => "could not be checked; it goes on to join",
+        (Fate::Free, _) => "goes on to join",
+        (Fate::PastFirstBoot, Outcome::Refused) => {
+            "breaks the boot image policy; its first boot is over"
+        }
+        (Fate::PastFirstBoot, Outcome::Undetermined) => {
+            "could not be checked; its first boot is over"
+        }
+        (Fate::PastFirstBoot, _) => "is past its first boot",
     };
     let image = verdict.boot_image.as_ref().map(|image| &image.version);
-    let facts = [("boot image", image), ("target release", verdict.target.release.as_ref()), ("pool", verdict.target.pool.as_ref())];
-    let facts: Vec<String> = facts.into_iter().filter_map(|(name, value)| value.map(|value| format!("{name} {value}"))).collect();
-    let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
-    clean(&format!("Node {} {what}: {}{facts}", who(identity, host), verdict.message), NOTE_MAX)
+    let facts = [
+        ("boot image", image),
+        ("target release", verdict.target.release.as_ref()),
+        ("pool", verdict.target.pool.as_ref()),
+    ];
+    let facts: Vec<String> = facts
+        .into_iter()
+        .filter_map(|(name, value)| value.map(|value| format!("{name} {value}")))
+        .collect();
+    let facts = if facts.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", facts.join(", "))
+    };
+    bounded(
+        &format!(
+            "Node {} {what}: {}{facts}",
+            who(identity, host),
+            verdict.message
+        ),
+        NOTE_MAX,
+    )
 }
 
 /// What is known about a node on which a run of the service left no verdict.
@@ -137,7 +242,11 @@ pub(super) fn no_verdict(held: bool) -> &'static str {
 /// The host name and the first address; either may identify the Machine.
 fn who(identity: &Identity, host: &str) -> String {
     match identity.addresses.first() {
-        Some(address) => format!("{} ({})", clean(host, NAME_MAX), clean(address, NAME_MAX)),
-        None => clean(host, NAME_MAX),
+        Some(address) => format!(
+            "{} ({})",
+            bounded(host, NAME_MAX),
+            bounded(address, NAME_MAX)
+        ),
+        None => bounded(host, NAME_MAX),
     }
 }

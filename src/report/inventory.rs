@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 /// Label with the boot image version, for `oc get nodes -L`.
 pub(crate) const LABEL: &str = "skewguard.dev/boot-image";
 
-/// Annotation with the verdict as JSON. It has the whole version, where the label may have to change it.
+/// Annotation with the verdict as JSON. It has the whole version, where the label may have to
+/// change it.
 pub(crate) const ANNOTATION: &str = "skewguard.dev/boot-image-verdict";
 
 /// The patch that a joined node applies to its own Node.
@@ -40,9 +41,14 @@ struct Annotation<'a> {
 }
 
 impl NodePatch {
-    /// Makes the patch. The same verdict always gives the same patch: nothing in it depends on time or chance.
+    /// Makes the patch. The same verdict always gives the same patch: nothing in it depends on time
+    /// or chance.
     pub fn new(verdict: &Verdict) -> Self {
-        let version = verdict.boot_image.as_ref().map(|image| image.version.as_str()).unwrap_or_default();
+        let version = verdict
+            .boot_image
+            .as_ref()
+            .map(|image| image.version.as_str())
+            .unwrap_or_default();
         let annotation = Annotation {
             verdict: verdict.verdict,
             action: verdict.action,
@@ -50,7 +56,10 @@ impl NodePatch {
             message: &verdict.message,
             boot_image: verdict.boot_image.as_ref(),
             target: &verdict.target,
-            policy_digest: verdict.policy.as_ref().and_then(|policy| policy.digest.as_deref()),
+            policy_digest: verdict
+                .policy
+                .as_ref()
+                .and_then(|policy| policy.digest.as_deref()),
         };
         // A struct of strings always serialises.
         let annotation = serde_json::to_string(&annotation).unwrap_or_default();
@@ -62,13 +71,15 @@ impl NodePatch {
         }
     }
 
-    /// The request that applies it to the Node `node`, a DNS subdomain ([`crate::node::kubeconfig::node_name`]).
+    /// The request that applies it to the Node `node`, a DNS subdomain
+    /// ([`crate::kubeconfig::node_name`]).
     pub fn request(&self, node: &str) -> Request {
         Request::new("PATCH", format!("/api/v1/nodes/{node}"), self)
     }
 
-    /// Identifies this patch, for this Node on this boot, so that it is applied once a boot. It is applied again on every boot because a
-    /// Node object that was deleted and made anew has lost its labels; where it has not, that changes nothing.
+    /// Identifies this patch, for this Node on this boot, so that it is applied once a boot. It is
+    /// applied again on every boot because a Node object that was deleted and made anew has lost
+    /// its labels; where it has not, that changes nothing.
     pub fn digest(&self, node: &str, boot: &str) -> String {
         let patch = serde_json::to_string(self).unwrap_or_default();
         hex16(&[node, "\n", boot, "\n", &patch])

@@ -1,19 +1,22 @@
 //! Tells the cluster about this node.
 //!
-//! [`situation`] reads what there is to tell. [`objects`], [`event`] and [`inventory`] make Kubernetes objects of it (pure), and `matter`
-//! the requests. [`delivery`] decides when to send which (pure). [`run`] ties them together: it sends the requests through a [`carrier`],
-//! reads each [`answer`], and lets [`watch`] tell journal and console.
+//! [`situation`] reads what there is to tell. [`objects`], [`event`] and [`inventory`] make
+//! Kubernetes objects of it (pure), and `payload` the requests. [`schedule`] decides when to send
+//! which (pure). [`run`] ties them together: it sends the requests through a [`client`], reads each
+//! [`answer`], and lets [`output`] tell journal and console. [`stall`] says when a first boot that
+//! was let in does not finish.
 
 pub mod answer;
-pub mod carrier;
-pub mod delivery;
+pub mod client;
 pub mod event;
 pub mod inventory;
-mod matter;
+pub mod ledger;
 pub mod names;
 pub mod objects;
+pub mod output;
+mod payload;
 pub mod random;
 pub mod run;
+pub mod schedule;
 pub mod situation;
-pub mod state;
-pub mod watch;
+pub mod stall;

@@ -14,8 +14,8 @@ const LABEL_MAX: usize = 63;
 /// Time after which a new Event is due, in seconds. OpenShift keeps Events for three hours.
 pub(crate) const EVENT_INTERVAL: u64 = 2 * 60 * 60;
 
-/// What two verdicts must have in common to be the same report. Warnings and messages are not part of it: they may differ from boot to boot
-/// without being news.
+/// What two verdicts must have in common to be the same report. Warnings and messages are not part
+/// of it: they may differ from boot to boot without being news.
 #[derive(Serialize)]
 struct Key<'a> {
     verdict: &'a str,
@@ -31,28 +31,48 @@ struct Key<'a> {
     r#override: Option<&'a str>,
 }
 
-/// The name of a verdict's report: the host, `-`, and 16 hex digits of SHA-256 over the installation's random id and the verdict. A node
-/// reports the same verdict under the same name, so a retry gives a 409 and not a second report. Nobody else can guess the name.
+/// The name of a verdict's report: the host, `-`, and 16 hex digits of SHA-256 over the
+/// installation's random id and the verdict. A node reports the same verdict under the same name,
+/// so a retry gives a 409 and not a second report. Nobody else can guess the name.
 pub fn report_name(host: &str, installation: &str, verdict: &Verdict) -> String {
     let key = Key {
         verdict: verdict.verdict.as_str(),
         action: verdict.action.as_str(),
         reason: verdict.reason.as_str(),
         held: verdict.gate.as_ref().map(|gate| gate.held),
-        boot_image: verdict.boot_image.as_ref().map(|image| image.version.as_str()),
+        boot_image: verdict
+            .boot_image
+            .as_ref()
+            .map(|image| image.version.as_str()),
         release: verdict.target.release.as_deref(),
         pool: verdict.target.pool.as_deref(),
         machine_config: verdict.target.machine_config.as_deref(),
         os_image: verdict.target.os_image_url.as_deref(),
-        policy: verdict.policy.as_ref().and_then(|policy| policy.digest.as_deref()),
-        r#override: verdict.r#override.as_ref().map(|given| given.value.as_str()),
+        policy: verdict
+            .policy
+            .as_ref()
+            .and_then(|policy| policy.digest.as_deref()),
+        r#override: verdict
+            .r#override
+            .as_ref()
+            .map(|given| given.value.as_str()),
     };
     // A struct of strings always serialises.
     let key = serde_json::to_string(&key).unwrap_or_default();
     format!("{}-{}", subdomain(host), hex16(&[installation, "\n", &key]))
 }
 
-/// The name of the report's Event in the two-hour slot that `unix` (seconds since 1970) is in. A retry in the same slot gives a 409.
+/// The name of the report about a first boot that hangs in `phase`: one a phase, beside that of the
+/// verdict alone.
+pub(crate) fn phase_name(report: &str, phase: &str) -> String {
+    match report.rsplit_once('-') {
+        Some((host, hash)) => format!("{host}-{}", hex16(&[hash, "\n", phase])),
+        None => report.to_owned(),
+    }
+}
+
+/// The name of the report's Event in the two-hour slot that `unix` (seconds since 1970) is in. A
+/// retry in the same slot gives a 409.
 pub fn event_name(report: &str, unix: u64) -> String {
     format!("{report}.{:x}", unix / EVENT_INTERVAL)
 }
@@ -66,48 +86,49 @@ pub(crate) fn hex16(parts: &[&str]) -> String {
     text::hex(sha.finalize().get(..8).unwrap_or_default())
 }
 
-/// Makes `host` a DNS subdomain (RFC 1123) of at most 63 characters; `node` if no character of it is allowed.
+/// Makes `host` a DNS subdomain (RFC 1123) of at most 63 characters; `node` if no character of it
+/// is allowed.
 pub fn subdomain(host: &str) -> String {
-    let lower = host.chars().take(HOST_MAX).map(|c| match c.to_ascii_lowercase() {
-        c @ ('a'..='z' | '0'..='9' | '.') => c,
-        _ => '-',
-    });
+    let lower = host
+        .chars()
+        .take(HOST_MAX)
+        .map(|c| match c.to_ascii_lowercase() {
+            c @ ('a'..='z' | '0'..='9' | '.') => c,
+            _ => '-',
+        });
     let lower: String = lower.collect();
-    let labels = lower.split('.').map(|label| label.trim_matches('-')).filter(|label| !label.is_empty());
+    let labels = lower
+        .split('.')
+        .map(|label| label.trim_matches('-'))
+        .filter(|label| !label.is_empty());
     let name = labels.collect::<Vec<_>>().join(".");
-    if name.is_empty() { "node".to_owned() } else { name }
+    if name.is_empty() {
+        "node".to_owned()
+    } else {
+        name
+    }
 }
 
-/// Makes `text` a label value: at most 63 characters, with `_` for those that are not allowed, and a letter or digit at both ends;
-/// `unknown` if nothing is left. Real boot image versions stay as they are.
+/// Makes `text` a label value: at most 63 characters, with `_` for those that are not allowed, and
+/// a letter or digit at both ends; `unknown` if nothing is left. Real boot image versions stay as
+/// they are.
 pub fn label_value(text: &str) -> String {
-    let fitting = text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') { c } else { '_' });
+    let fitting = text.chars().map(|c| {
+        if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') {
+            c
+        } else {
+            '_'
+        }
+    });
     let fitting: String = fitting.collect();
     let start = fitting.trim_start_matches(['-', '.', '_']);
-    let value = start.get(..LABEL_MAX).unwrap_or(start).trim_end_matches(['-', '.', '_']);
-    if value.is_empty() { "unknown".to_owned() } else { value.to_owned() }
-}
-
-/// Makes `text` printable ASCII of at most `max` bytes in JSON, where a quote and a backslash count as two. A cut is marked with `...`.
-/// Unlike [`crate::text::printable`] it keeps backslashes: those of text that is printable already must not be escaped again.
-pub fn clean(text: &str, max: usize) -> String {
-    let mut out = String::with_capacity(text.len().min(max));
-    let (mut size, mut fits) = (0, 0);
-    for c in text.chars() {
-        let start = out.len();
-        match c {
-            ' '..='~' => out.push(c),
-            _ => out.extend(c.escape_default()),
-        }
-        size += out.bytes().skip(start).map(|byte| if matches!(byte, b'"' | b'\\') { 2 } else { 1 }).sum::<usize>();
-        if size > max {
-            out.truncate(fits);
-            out.push_str("...");
-            break;
-        }
-        if size + 3 <= max {
-            fits = out.len();
-        }
+    let value = start
+        .get(..LABEL_MAX)
+        .unwrap_or(start)
+        .trim_end_matches(['-', '.', '_']);
+    if value.is_empty() {
+        "unknown".to_owned()
+    } else {
+        value.to_owned()
     }
-    out
 }

@@ -1,16 +1,22 @@
 //! The `BootImageReport` that a node which never joined leaves in the cluster (pure).
 //!
-//! Its shape is that of the CustomResourceDefinition in `dist/manifests/base/crd.yaml`. Each bound here is also a bound there, and the
-//! whole object stays below the limit of the admission policy. `scope`, `impact` and `remediation` are named and worded as in OpenShift's
-//! update insights (enhancements, `update/update-status-api.md`).
+//! Its shape is that of the CustomResourceDefinition in `dist/manifests/base/crd.yaml`. Each bound
+//! here is also a bound there, and the whole object stays below the limit of the admission policy.
+//! `scope`, `impact` and `remediation` are named and worded as in OpenShift's update insights
+//! (enhancements, `update/update-status-api.md`).
 
-use super::names::{clean, report_name};
+use super::names::{phase_name, report_name};
+use super::stall::Progress;
 use crate::API_VERSION;
 use crate::clock;
 use crate::node::bus::BootedDeployment;
 use crate::node::identity::Identity;
+use crate::text::bounded;
 use crate::transport::Request;
-use crate::verdict::{Action, BootImageStatus, Deployment, Finding, Judged, Outcome, Override, PolicyStatus, Reason, Target, Verdict};
+use crate::verdict::{
+    Action, BootImageStatus, Deployment, Fate, Finding, Judged, Machine, Outcome, Override,
+    PolicyStatus, Reason, Target, Verdict,
+};
 use serde::Serialize;
 use std::time::SystemTime;
 
@@ -44,6 +50,8 @@ pub struct ReportInput<'a> {
     pub installation: &'a str,
     /// When the verdict was made, by the node's clock.
     pub observed: SystemTime,
+    /// What the first boot waits for, if it does not finish.
+    pub progress: Option<&'a Progress>,
 }
 
 /// A `BootImageReport`.
@@ -83,6 +91,8 @@ struct Content<'a> {
     policy: Option<PolicyStatus>,
     #[serde(skip_serializing_if = "Option::is_none")]
     r#override: Option<Override>,
+    #[serde(skip_serializing_if = "Machine::is_unknown")]
+    machine: &'a Machine,
     findings: Vec<&'a Finding>,
     warnings: Vec<&'a String>,
     node: &'a Identity,
@@ -90,6 +100,8 @@ struct Content<'a> {
     impact: Impact,
     remediation: Remediation<'a>,
     details: Details<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<&'a Progress>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -118,8 +130,8 @@ struct Remediation<'a> {
     reference: Option<&'a str>,
 }
 
-/// Further facts. The API server drops fields that its CRD does not have; a new one that older CRDs must keep goes into their
-/// `details.more`, as name and value.
+/// Further facts. The API server drops fields that its CRD does not have; a new one that older CRDs
+/// must keep goes into their `details.more`, as name and value.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Details<'a> {
@@ -132,8 +144,9 @@ struct Details<'a> {
     rpm_ostree: Option<&'a BootedDeployment>,
 }
 
-/// Whether a node that has not joined reports this verdict: it was refused (also where the policy only warns) or is undetermined. A verdict
-/// that only another release of skewguard knows is reported where the gate had something to do.
+/// Whether a node that has not joined reports this verdict: it was refused (also where the policy
+/// only warns) or is undetermined. A verdict that only another release of skewguard knows is
+/// reported where the gate had something to do.
 pub fn is_reportable(verdict: &Verdict) -> bool {
     match verdict.verdict {
         Outcome::Refused | Outcome::Undetermined => true,
@@ -148,6 +161,10 @@ impl<'a> BootImageReport<'a> {
         let verdict = source.verdict;
         let host = source.identity.hostname.as_deref().unwrap_or_default();
         let (gate, policy) = (verdict.gate.as_ref(), verdict.policy.as_ref());
+        let remediation = match source.progress {
+            Some(progress) => format!("On the node: journalctl -b -u {}", progress.unit),
+            None => source.remediation.to_owned(),
+        };
         let report = Content {
             verdict: verdict.verdict,
             action: verdict.action,
@@ -160,31 +177,56 @@ impl<'a> BootImageReport<'a> {
             judged: verdict.judged,
             target: &verdict.target,
             // The policy's help is in the remediation.
-            policy: policy.map(|policy| PolicyStatus { help_text: None, help_url: None, ..policy.clone() }),
+            policy: policy.map(|policy| PolicyStatus {
+                help_text: None,
+                help_url: None,
+                ..policy.clone()
+            }),
             r#override: verdict.r#override,
+            machine: &verdict.machine,
             findings: list(&verdict.findings, LIST_MAX, FINDINGS_BYTES_MAX),
             warnings: list(&verdict.warnings, LIST_MAX, LIST_BYTES_MAX),
             node: source.identity,
             scope: scope(verdict),
-            impact: impact(verdict),
+            impact: source.progress.map_or_else(|| impact(verdict), |_| STALLED),
             remediation: Remediation {
-                text: clean(source.remediation, TEXT_MAX),
+                text: bounded(&remediation, TEXT_MAX),
                 reference: policy.and_then(|policy| policy.help_url.as_deref()),
             },
             details: Details {
                 deployment: &verdict.deployment,
                 gate_error: gate.and_then(|gate| gate.error.as_deref()),
-                held_units: gate.map(|gate| list(&gate.units, 2 * LIST_MAX, LIST_BYTES_MAX)).unwrap_or_default(),
+                held_units: gate
+                    .map(|gate| list(&gate.units, 2 * LIST_MAX, LIST_BYTES_MAX))
+                    .unwrap_or_default(),
                 rpm_ostree: source.rpm_ostree,
             },
+            progress: source.progress,
         };
-        let metadata = ObjectMeta { name: report_name(host, source.installation, verdict), namespace: NAMESPACE };
-        Self { api_version: API_VERSION, kind: "BootImageReport", metadata, report }
+        let name = report_name(host, source.installation, verdict);
+        let name = match source.progress {
+            Some(progress) => phase_name(&name, progress.phase.as_str()),
+            None => name,
+        };
+        let metadata = ObjectMeta {
+            name,
+            namespace: NAMESPACE,
+        };
+        Self {
+            api_version: API_VERSION,
+            kind: "BootImageReport",
+            metadata,
+            report,
+        }
     }
 
     /// The request that creates it.
     pub fn request(&self) -> Request {
-        Request::new("POST", format!("/apis/{API_VERSION}/namespaces/{NAMESPACE}/bootimagereports"), self)
+        Request::new(
+            "POST",
+            format!("/apis/{API_VERSION}/namespaces/{NAMESPACE}/bootimagereports"),
+            self,
+        )
     }
 }
 
@@ -192,28 +234,74 @@ impl<'a> BootImageReport<'a> {
 fn list<T: Serialize>(items: &[T], most: usize, bytes: usize) -> Vec<&T> {
     let mut size = 0_usize;
     let fits = |item: &&T| {
-        size = size.saturating_add(serde_json::to_string(item).map_or(usize::MAX, |json| json.len()));
+        size =
+            size.saturating_add(serde_json::to_string(item).map_or(usize::MAX, |json| json.len()));
         size <= bytes
     };
     items.iter().take(most).take_while(fits).collect()
 }
 
 fn scope(verdict: &Verdict) -> Scope<'_> {
-    let Some(pool) = verdict.target.pool.as_deref() else { return Scope { r#type: "Unknown", resources: Vec::new() } };
-    let kind = if pool == "master" || pool == "arbiter" { "ControlPlane" } else { "WorkerPool" };
-    let resource = Resource { group: "machineconfiguration.openshift.io", resource: "machineconfigpools", name: pool };
-    Scope { r#type: kind, resources: vec![resource] }
+    let Some(pool) = verdict.target.pool.as_deref() else {
+        return Scope {
+            r#type: "Unknown",
+            resources: Vec::new(),
+        };
+    };
+    let kind = if pool == "master" || pool == "arbiter" {
+        "ControlPlane"
+    } else {
+        "WorkerPool"
+    };
+    let resource = Resource {
+        group: "machineconfiguration.openshift.io",
+        resource: "machineconfigpools",
+        name: pool,
+    };
+    Scope {
+        r#type: kind,
+        resources: vec![resource],
+    }
 }
 
+/// The impact of a first boot that does not finish.
+const STALLED: Impact = Impact {
+    level: "Error",
+    summary: "The node has not joined the cluster: its first boot does not finish.",
+};
+
 fn impact(verdict: &Verdict) -> Impact {
-    let held = verdict.gate.as_ref().map(|gate| gate.held);
-    let (level, summary) = match (verdict.verdict, verdict.blocks() || held == Some(true)) {
-        (_, true) if held == Some(false) => ("Error", "The node was refused but could not be held back: it may join on the old OS."),
-        (Outcome::Refused, true) => ("Error", "The node does not join the cluster: its boot image breaks the policy."),
-        (_, true) => ("Error", "The node does not join the cluster: its boot image could not be checked."),
-        (Outcome::Refused, false) => ("Warning", "The node goes on to join although its boot image breaks the policy."),
-        (Outcome::Undetermined, false) => ("Warning", "The node goes on to join; its boot image could not be checked."),
-        (_, false) => ("Info", "The node goes on to join."),
+    let (level, summary) = match (verdict.fate(), verdict.verdict) {
+        (Fate::NotHeld, _) => (
+            "Error",
+            "The node was refused but could not be held back: it may join on the old OS.",
+        ),
+        (Fate::Held, Outcome::Refused) => (
+            "Error",
+            "The node does not join the cluster: its boot image breaks the policy.",
+        ),
+        (Fate::Held, _) => (
+            "Error",
+            "The node does not join the cluster: its boot image could not be checked.",
+        ),
+        (Fate::LetThrough, _) => (
+            "Warning",
+            "The node goes on to join although its boot image breaks the policy.",
+        ),
+        (Fate::Unchecked, _) => (
+            "Warning",
+            "The node goes on to join; its boot image could not be checked.",
+        ),
+        (Fate::Free, _) => ("Info", "The node goes on to join."),
+        (Fate::PastFirstBoot, Outcome::Refused) => (
+            "Warning",
+            "The node's first boot is over although its boot image breaks the policy.",
+        ),
+        (Fate::PastFirstBoot, Outcome::Undetermined) => (
+            "Warning",
+            "The node's first boot is over; its boot image could not be checked.",
+        ),
+        (Fate::PastFirstBoot, _) => ("Info", "The node's first boot is over."),
     };
     Impact { level, summary }
 }

@@ -13,5 +13,7 @@ pub(super) fn bytes<const N: usize>() -> Result<[u8; N], Error> {
 
 /// A random number in 0.0..1.0; one half where the kernel has none.
 pub fn chance() -> f64 {
-    bytes().map_or(0.5, |bytes| f64::from(u32::from_ne_bytes(bytes)) / (f64::from(u32::MAX) + 1.0))
+    bytes().map_or(0.5, |bytes| {
+        f64::from(u32::from_ne_bytes(bytes)) / (f64::from(u32::MAX) + 1.0)
+    })
 }

@@ -1,17 +1,14 @@
 //! What there is to report on this boot, from the files that `skewguard.service` left.
 
-use super::names::clean;
 use super::objects::TEXT_MAX;
-use crate::node::kubeconfig::KUBELET_KUBECONFIG;
 use crate::node::{
-    ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, Options, RUN_VERDICT_PATH, Root, STAMP_PATH, facts,
+    ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, KUBELET_KUBECONFIG,
+    Options, RUN_VERDICT_PATH, Root, STAMP_PATH, VERDICT_MAX, facts, is_image_based,
 };
-use crate::verdict::{Action, Verdict, decide};
+use crate::text::bounded;
+use crate::verdict::{Verdict, decide};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
-
-/// Largest verdict that is read, in bytes.
-const VERDICT_MAX: u64 = 256 * 1024;
 
 /// Longest short text in a verdict, in bytes: a version, a name, an image reference.
 const WORD_MAX: usize = 512;
@@ -30,9 +27,11 @@ pub struct Observed {
 pub enum Situation {
     /// A verdict: this boot's, or an earlier one where this boot needed none.
     Verdict(Box<Observed>),
-    /// `skewguard.service` should have left a verdict on this boot, but there is none, or one that cannot be read.
+    /// `skewguard.service` should have left a verdict on this boot, but there is none, or one that
+    /// cannot be read.
     NoVerdict(Option<FileError>),
-    /// The service never ran on this node, because it was installed after the node had joined. Or the kept verdict cannot be read.
+    /// The service never ran on this node, because it was installed after the node had joined. Or
+    /// the kept verdict cannot be read.
     NeverRan(Option<FileError>),
 }
 
@@ -40,6 +39,7 @@ pub enum Situation {
 pub fn read(root: &Root) -> Situation {
     match load(root, RUN_VERDICT_PATH) {
         Ok(Some(observed)) => return Situation::Verdict(Box::new(observed)),
+        Ok(None) if !is_image_based(root) => return Situation::NeverRan(None),
         Ok(None) if was_first_boot(root) => return Situation::NoVerdict(None),
         Ok(None) => {}
         Err(error) => return Situation::NoVerdict(Some(error)),
@@ -53,13 +53,18 @@ pub fn read(root: &Root) -> Situation {
 
 /// What `check` would say now, for the label of a Node that has no verdict.
 pub fn decide_now(root: &Root) -> Option<Verdict> {
+    // A system that is made of packages has no boot image to name.
+    if !is_image_based(root) {
+        return None;
+    }
     let decided = decide(&facts(root, Options::default()).ok()?);
     // Bounded like a verdict that was read from a file.
     verdict(&serde_json::to_vec(&decided).ok()?).ok()
 }
 
-/// Whether the node is held back now. If the stamp cannot be examined, the node counts as held: otherwise one failed look would remove the
-/// message from the console of a held node, and tell the cluster that it goes on.
+/// Whether the node is held back now. If the stamp cannot be examined, the node counts as held:
+/// otherwise one failed look would remove the message from the console of a held node, and tell the
+/// cluster that it goes on.
 pub(super) fn is_held(root: &Root) -> bool {
     root.exists(STAMP_PATH).unwrap_or(true)
 }
@@ -69,28 +74,31 @@ pub(super) fn this_boots(root: &Root) -> Option<Observed> {
     load(root, RUN_VERDICT_PATH).ok().flatten()
 }
 
-/// The verdict as it is to be told: if the node was held and is not any more, its action is `Proceed`. (`skewguard allow` only removes the
-/// stamp; the next run of `skewguard.service` writes the verdict that says so.)
-pub(super) fn as_it_is_now(root: &Root, verdict: &Verdict) -> Verdict {
-    let mut verdict = verdict.clone();
-    if let Some(gate) = verdict.gate.as_mut().filter(|gate| gate.held && !is_held(root)) {
-        gate.held = false;
-        verdict.action = Action::Proceed;
-    }
-    verdict
+/// Whether a node with the kubelet's own identity has joined for good. While the encapsulated
+/// config is there, the rebase is still to come, and the identity may be older than this
+/// installation.
+pub(super) fn is_past_first_boot(root: &Root) -> bool {
+    root.exists(ENCAPSULATED_PATH).is_ok_and(|there| !there)
 }
 
 fn load(root: &Root, path: &str) -> Result<Option<Observed>, FileError> {
-    let Some(bytes) = root.read(path, VERDICT_MAX)? else { return Ok(None) };
-    let verdict = verdict(&bytes).map_err(|error| FileError::content(path, format_args!("is no verdict: {error}")))?;
+    let Some(bytes) = root.read(path, VERDICT_MAX)? else {
+        return Ok(None);
+    };
+    let verdict =
+        verdict(&bytes).map_err(|error| FileError::json(path, "is not a verdict", &error))?;
     if !crate::policy::is_our_group(&verdict.api_version) {
-        return Err(FileError::content(path, "is not of the API group skewguard.dev"));
+        return Err(FileError::content(
+            path,
+            "is not of the API group skewguard.dev",
+        ));
     }
     let at = root.changed(path)?.unwrap_or_else(SystemTime::now);
     Ok(Some(Observed { verdict, at }))
 }
 
-/// Reads a verdict. Somebody else may have written it, so every text in it is made printable and bounded.
+/// Reads a verdict. Somebody else may have written it, so every text in it is made printable and
+/// bounded.
 ///
 /// # Errors
 /// It is not a verdict.
@@ -103,7 +111,7 @@ pub fn verdict(json: &[u8]) -> Result<Verdict, serde_json::Error> {
 
 fn bound(value: &mut Value, max: usize) {
     match value {
-        Value::String(text) => *text = clean(text, max),
+        Value::String(text) => *text = bounded(text, max),
         Value::Array(items) => items.iter_mut().for_each(|item| bound(item, max)),
         Value::Object(fields) => {
             for (name, value) in fields {
@@ -115,32 +123,50 @@ fn bound(value: &mut Value, max: usize) {
     }
 }
 
-/// Whether this boot is or began as a first boot, so that `skewguard.service` had to run: the encapsulated config exists, or was renamed
-/// since the kernel started. (If it was removed instead, nothing shows that this was a first boot.)
+/// Whether this boot is or began as a first boot, so that `skewguard.service` had to run: the
+/// encapsulated config exists, or was renamed since the kernel started. (If it was removed instead,
+/// nothing shows that this was a first boot.)
 ///
-/// An OS update copies /etc, with the renamed config, moments before its reboot. If the clock is behind after the reboot, the copy seems to
-/// be newer than the boot. So a node with an earlier verdict, or with a kubelet that joined before the copy was made, counts as past its
-/// first boot.
+/// An OS update copies /etc, with the renamed config, moments before its reboot. If the clock is
+/// behind after the reboot, the copy seems to be newer than the boot. So a node with an earlier
+/// verdict, or with a kubelet that joined before the copy was made, counts as past its first boot.
 fn was_first_boot(root: &Root) -> bool {
     if root.exists(ENCAPSULATED_PATH).unwrap_or(false) {
         return true;
     }
-    let (Ok(Some(changed)), Some(booted)) = (root.changed(ENCAPSULATED_BAK_PATH), boot_time(root)) else { return false };
+    let (Ok(Some(changed)), Some(booted)) = (root.changed(ENCAPSULATED_BAK_PATH), boot_time(root))
+    else {
+        return false;
+    };
     let had_verdict = root.exists(KEPT_VERDICT_PATH).unwrap_or(false);
-    let had_joined = matches!(root.changed(KUBELET_KUBECONFIG), Ok(Some(joined)) if joined <= changed);
+    let had_joined =
+        matches!(root.changed(KUBELET_KUBECONFIG), Ok(Some(joined)) if joined <= changed);
     changed >= booted && !had_verdict && !had_joined
 }
 
-/// When the kernel started, by the current clock, to the second (proc_uptime(5)).
+/// When the kernel started, by the current clock, to the second.
 fn boot_time(root: &Root) -> Option<SystemTime> {
+    SystemTime::now().checked_sub(uptime(root)?)
+}
+
+/// How long the kernel runs, to the second (proc_uptime(5)).
+pub(super) fn uptime(root: &Root) -> Option<Duration> {
     let uptime = root.read_text("/proc/uptime", 256).ok().flatten()?;
     let seconds = uptime.split(['.', ' ']).next()?.parse().ok()?;
-    SystemTime::now().checked_sub(Duration::from_secs(seconds))
+    Some(Duration::from_secs(seconds))
 }
 
 /// This boot's id (proc_sys_kernel(5)); `unknown` where it cannot be read.
 pub(super) fn boot_id(root: &Root) -> String {
-    let id = root.read_text("/proc/sys/kernel/random/boot_id", 256).ok().flatten().unwrap_or_default();
+    let id = root
+        .read_text("/proc/sys/kernel/random/boot_id", 256)
+        .ok()
+        .flatten()
+        .unwrap_or_default();
     let id = id.trim();
-    if id.is_empty() { "unknown".to_owned() } else { super::names::clean(id, 64) }
+    if id.is_empty() {
+        "unknown".to_owned()
+    } else {
+        bounded(id, 64)
+    }
 }

@@ -10,7 +10,8 @@ use std::time::SystemTime;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{failure}", server.as_ref().map(|server| format!("{server}: ")).unwrap_or_default())]
 pub struct TransportError {
-    /// The API server as the kubeconfig names it, such as `https://api-int.c1.example.com:6443`; `None` if that is unknown.
+    /// The API server as the kubeconfig names it, such as `https://api-int.c1.example.com:6443`;
+    /// `None` if that is unknown.
     pub server: Option<String>,
     /// What went wrong.
     #[source]
@@ -20,7 +21,10 @@ pub struct TransportError {
 impl TransportError {
     /// The request could not be tried.
     pub fn setup(what: impl fmt::Display) -> Self {
-        Self { server: None, failure: Failure::Setup(what.to_string()) }
+        Self {
+            server: None,
+            failure: Failure::Setup(what.to_string()),
+        }
     }
 }
 
@@ -28,7 +32,7 @@ impl TransportError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The name, and what the resolver said.
-    #[error("the name {0} could not be resolved: check the node's DNS ({1})")]
+    #[error("the name {0} could not be resolved: check the DNS of this machine ({1})")]
     Resolve(String, String),
     /// Nothing listens there.
     #[error("connection refused: nothing listens there yet, or a firewall rejects it")]
@@ -46,12 +50,16 @@ pub enum Failure {
     #[error("no answer in time: the connection was made, but the answer did not come whole")]
     AnswerTimeout,
     /// The server's certificate is not for the name that was asked for.
-    #[error("the server's certificate is not for {0}; if the kubeconfig means another name, it needs tls-server-name")]
+    #[error(
+        "the server's certificate is not for {0}; if the kubeconfig means another name, it needs tls-server-name"
+    )]
     WrongName(String),
     /// The server's certificate is not from the CA that the kubeconfig names.
-    #[error("the server's certificate is not signed by the CA in the kubeconfig: the CA was replaced, or this is another server ({0})")]
+    #[error(
+        "the server's certificate is not signed by the CA in the kubeconfig: the CA was replaced, or this is another server ({0})"
+    )]
     UnknownCa(String),
-    /// The server's certificate has expired or is not valid yet, or this node's clock is wrong.
+    /// The server's certificate has expired or is not valid yet, or the clock here is wrong.
     #[error("the server's certificate {0}")]
     CertificateTime(String),
     /// The server did not take our certificate.
@@ -60,7 +68,8 @@ pub enum Failure {
     /// Any other failure of TLS.
     #[error("TLS failed: {0}")]
     Tls(String),
-    /// The server redirects the request. An API server never does; a captive portal or a proxy does.
+    /// The server redirects the request. An API server never does; a captive portal or a proxy
+    /// does.
     #[error("the server answered {0}, a redirect; an API server does not, so this is not one")]
     Redirect(u16),
     /// The answer is longer than this many bytes.
@@ -78,21 +87,39 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether a later try can succeed although nobody changes anything. A certificate's time counts as passing, because NTP sets the clock
-    /// only some time into the first boot. Other failures are retried slowly: the cluster may still be coming up behind that address.
+    /// Whether a later try can succeed although nobody changes anything. A certificate's time
+    /// counts as passing, because NTP sets the clock only some time into the first boot. Other
+    /// failures are retried slowly: the cluster may still be coming up behind that address.
     pub(crate) fn is_passing(&self) -> bool {
         use Failure::*;
-        matches!(self, Resolve(..) | Refused | Unreachable(_) | Reset(_) | ConnectTimeout | AnswerTimeout | CertificateTime(_))
+        matches!(
+            self,
+            Resolve(..)
+                | Refused
+                | Unreachable(_)
+                | Reset(_)
+                | ConnectTimeout
+                | AnswerTimeout
+                | CertificateTime(_)
+        )
     }
 
-    /// A certificate that is expired or not valid yet by this node's clock; `bound` is the end or start of its time, if the transport says
-    /// so.
+    /// A certificate that is expired or not valid yet by this node's clock; `bound` is the end or
+    /// start of its time, if the transport says so.
     pub(super) fn certificate_time(not_yet: bool, bound: Option<SystemTime>) -> Self {
-        let (what, since) = if not_yet { ("is not valid yet", "starts") } else { ("has expired", "ended") };
-        let bound = bound.map(|bound| format!(" (its time {since} at {})", clock::time(bound))).unwrap_or_default();
+        let (what, since) = if not_yet {
+            ("is not valid yet", "starts")
+        } else {
+            ("has expired", "ended")
+        };
+        let bound = bound
+            .map(|bound| format!(" (its time {since} at {})", clock::time(bound)))
+            .unwrap_or_default();
         let now = clock::time(SystemTime::now());
         let remedy = "check the clock first (chronyc tracking), then the certificate";
-        Self::CertificateTime(format!("{what}{bound}; this node's clock says {now}: {remedy}"))
+        Self::CertificateTime(format!(
+            "{what}{bound}; the clock here says {now}: {remedy}"
+        ))
     }
 
     /// The connection failure behind a kernel error; `None` for any other kind of error.
@@ -100,10 +127,13 @@ impl Failure {
         let said = || printable(&error.to_string());
         Some(match error.kind() {
             ErrorKind::ConnectionRefused => Self::Refused,
-            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable | ErrorKind::NetworkDown | ErrorKind::AddrNotAvailable => {
-                Self::Unreachable(said())
+            ErrorKind::HostUnreachable
+            | ErrorKind::NetworkUnreachable
+            | ErrorKind::NetworkDown
+            | ErrorKind::AddrNotAvailable => Self::Unreachable(said()),
+            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => {
+                Self::Reset(said())
             }
-            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => Self::Reset(said()),
             // rustls' own text for this is meant for programmers.
             ErrorKind::UnexpectedEof => Self::Reset("cut off without TLS being ended".to_owned()),
             _ => return None,

@@ -1,4 +1,5 @@
-//! Sends one request to the API server, over our own TLS or through the host's curl, with the same answers and errors.
+//! Sends one request to the API server, over our own TLS or through the host's curl, with the same
+//! answers and errors.
 
 mod curl;
 mod error;
@@ -9,8 +10,8 @@ mod tls;
 pub(crate) use curl::read_curl;
 pub use error::{Failure, TransportError};
 
+use crate::kubeconfig::Kubeconfig;
 use crate::node::Root;
-use crate::node::kubeconfig::Kubeconfig;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,35 +27,49 @@ const USER_AGENT: &str = concat!("skewguard/", env!("CARGO_PKG_VERSION"));
 pub struct Request {
     /// `POST` to create, `PATCH` to change, `GET` to read.
     pub method: &'static str,
-    /// Path and query after the server's own, such as `/apis/events.k8s.io/v1/namespaces/skewguard/events`. Whoever builds it
-    /// percent-encodes the names in it.
+    /// Path and query after the server's own, such as
+    /// `/apis/events.k8s.io/v1/namespaces/skewguard/events`. Whoever builds it percent-encodes the
+    /// names in it.
     pub path: String,
     /// The body; empty for none.
     pub body: Vec<u8>,
 }
 
 impl Request {
-    #[cfg(feature = "author")]
     pub(crate) fn get(path: &str) -> Self {
-        Self { method: "GET", path: path.to_owned(), body: Vec::new() }
+        Self {
+            method: "GET",
+            path: path.to_owned(),
+            body: Vec::new(),
+        }
     }
 
     pub(crate) fn new(method: &'static str, path: String, object: &impl Serialize) -> Self {
         // Structs of strings always serialise.
-        Self { method, path, body: serde_json::to_vec(object).unwrap_or_default() }
+        Self {
+            method,
+            path,
+            body: serde_json::to_vec(object).unwrap_or_default(),
+        }
     }
 
     /// The type of the body. Every patch of ours is a merge patch (RFC 7396).
     pub fn content_type(&self) -> &'static str {
-        if self.method == "PATCH" { "application/merge-patch+json" } else { "application/json" }
+        if self.method == "PATCH" {
+            "application/merge-patch+json"
+        } else {
+            "application/json"
+        }
     }
 
-    /// The types that the answer may have. For a patched object and for a list of Nodes only the metadata is requested (Kubernetes 1.15 and
-    /// later): a whole Node has hundreds of kilobytes.
+    /// The types that the answer may have. For a patched object and for a list of Nodes only the
+    /// metadata is requested (Kubernetes 1.15 and later): a whole Node has hundreds of kilobytes.
     fn accept(&self) -> &'static str {
         match self.method {
-            "PATCH" => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
-            #[cfg(feature = "author")]
+            "PATCH" => {
+                "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+            }
+            #[cfg(feature = "admin")]
             "GET" if self.path.starts_with("/api/v1/nodes?") => {
                 "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
             }
@@ -86,10 +101,14 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// The body may have 512 KiB: the metadata of an object has up to 256 KiB of annotations (Kubernetes, `TotalAnnotationSizeLimitB`), and
-    /// also labels and managed fields.
+    /// The body may have 512 KiB: the metadata of an object has up to 256 KiB of annotations
+    /// (Kubernetes, `TotalAnnotationSizeLimitB`), and also labels and managed fields.
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), total: Duration::from_secs(30), body: 512 * 1024 }
+        Self {
+            connect: Duration::from_secs(10),
+            total: Duration::from_secs(30),
+            body: 512 * 1024,
+        }
     }
 }
 
@@ -104,19 +123,28 @@ pub enum Choice {
 
 impl Choice {
     pub(crate) fn for_host(root: &Root) -> Result<Self, TransportError> {
-        let fips = root.read_text("/proc/sys/crypto/fips_enabled", 16).ok().flatten().is_some_and(|text| text.trim() == "1");
+        let fips = root
+            .read_text("/proc/sys/crypto/fips_enabled", 16)
+            .ok()
+            .flatten()
+            .is_some_and(|text| text.trim() == "1");
         // curl is always the host's own, not one inside the root.
         choose(cfg!(feature = "tls"), fips, Path::new(CURL).exists()).map_err(TransportError::setup)
     }
 }
 
-/// Chooses our own TLS, unless this build has none, or the host is in FIPS mode and so only its own validated cryptography may be used.
+/// Chooses our own TLS, unless this build has none, or the host is in FIPS mode and so only its own
+/// validated cryptography may be used.
 fn choose(tls_built: bool, fips: bool, curl: bool) -> Result<Choice, String> {
     match (tls_built, fips, curl) {
         (true, false, _) => Ok(Choice::Tls),
         (_, _, true) => Ok(Choice::Curl),
-        (_, true, _) => Err(format!("this host is in FIPS mode, where only its own curl may be used, and there is no {CURL}")),
-        _ => Err(format!("this build of skewguard reports through the host's curl, and there is no {CURL}")),
+        (_, true, _) => Err(format!(
+            "this host is in FIPS mode, where only its own curl may be used, and there is no {CURL}"
+        )),
+        _ => Err(format!(
+            "this build of skewguard reports through the host's curl, and there is no {CURL}"
+        )),
     }
 }
 
@@ -139,7 +167,12 @@ impl Transport {
     ///
     /// # Errors
     /// A certificate or key of the kubeconfig cannot be used; the text says which.
-    pub fn new(choice: Choice, kubeconfig: &Kubeconfig, limits: Limits, curl: PathBuf) -> Result<Self, TransportError> {
+    pub fn new(
+        choice: Choice,
+        kubeconfig: &Kubeconfig,
+        limits: Limits,
+        curl: PathBuf,
+    ) -> Result<Self, TransportError> {
         let server = kubeconfig.server.to_string();
         let kind = match choice {
             #[cfg(feature = "tls")]
@@ -150,7 +183,10 @@ impl Transport {
         };
         match kind {
             Ok(kind) => Ok(Self { server, kind }),
-            Err(what) => Err(TransportError { server: Some(server), failure: Failure::Local(what) }),
+            Err(what) => Err(TransportError {
+                server: Some(server),
+                failure: Failure::Local(what),
+            }),
         }
     }
 
@@ -161,7 +197,10 @@ impl Transport {
             Kind::Tls(tls) => tls.send(request).await,
             Kind::Curl(curl) => curl.send(request).await,
         };
-        answer.map_err(|failure| TransportError { server: Some(self.server.clone()), failure })
+        answer.map_err(|failure| TransportError {
+            server: Some(self.server.clone()),
+            failure,
+        })
     }
 }
 
@@ -176,8 +215,12 @@ mod tests {
 
     #[test]
     fn every_host_has_its_transport() {
-        let fips = format!("this host is in FIPS mode, where only its own curl may be used, and there is no {CURL}");
-        let nothing = format!("this build of skewguard reports through the host's curl, and there is no {CURL}");
+        let fips = format!(
+            "this host is in FIPS mode, where only its own curl may be used, and there is no {CURL}"
+        );
+        let nothing = format!(
+            "this build of skewguard reports through the host's curl, and there is no {CURL}"
+        );
         let table = [
             ((true, false, true), Ok(Choice::Tls)),
             ((true, false, false), Ok(Choice::Tls)),
@@ -189,7 +232,11 @@ mod tests {
             ((false, true, false), Err(fips)),
         ];
         for ((tls_built, fips, curl), want) in table {
-            assert_eq!(choose(tls_built, fips, curl), want, "tls built {tls_built}, FIPS {fips}, curl {curl}");
+            assert_eq!(
+                choose(tls_built, fips, curl),
+                want,
+                "tls built {tls_built}, FIPS {fips}, curl {curl}"
+            );
         }
     }
 }

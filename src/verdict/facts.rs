@@ -14,7 +14,8 @@ pub struct BootImage {
     pub path: String,
 }
 
-/// What the node is to become, from the encapsulated MachineConfig. What is empty there is `None` here. All text is printable.
+/// What the node is to become, from the encapsulated MachineConfig. What is empty there is `None`
+/// here. All text is printable.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Target {
@@ -59,7 +60,8 @@ pub struct Deployment {
     pub stage: Stage,
 }
 
-/// How far a node has moved on from its boot image: the first of these that holds, in this order. In JSON each but the last is a flag.
+/// How far a node has moved on from its boot image: the first of these that holds, in this order.
+/// In JSON each but the last is a flag.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StageFlags", into = "StageFlags")]
 pub enum Stage {
@@ -67,7 +69,8 @@ pub enum Stage {
     OnTarget,
     /// `ostree=` differs from the one recorded at the first run.
     Rebased,
-    /// The first boot is over: the encapsulated config was renamed to `.bak` or removed, or the node has joined.
+    /// The first boot is over: the encapsulated config was renamed to `.bak` or removed, or the
+    /// node has joined.
     FirstBootFinished,
     /// A file that would show one of the above cannot be read.
     Unreadable,
@@ -100,12 +103,47 @@ impl From<Stage> for StageFlags {
 impl From<StageFlags> for Stage {
     fn from(flags: StageFlags) -> Self {
         match flags {
-            StageFlags { on_target: true, .. } => Self::OnTarget,
+            StageFlags {
+                on_target: true, ..
+            } => Self::OnTarget,
             StageFlags { rebased: true, .. } => Self::Rebased,
-            StageFlags { first_boot_finished: true, .. } => Self::FirstBootFinished,
-            StageFlags { unreadable: true, .. } => Self::Unreadable,
+            StageFlags {
+                first_boot_finished: true,
+                ..
+            } => Self::FirstBootFinished,
+            StageFlags {
+                unreadable: true, ..
+            } => Self::Unreadable,
             _ => Self::FirstBoot,
         }
+    }
+}
+
+/// What a rebase does not change of the machine, and so what it was born with. What is `None` was
+/// not or could not be read. All text is printable.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Machine {
+    /// As `uname -m` names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
+    /// The level of its CPU, such as `x86-64-v2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
+    /// What is free in /boot, in MiB. Read before the rebase only, which puts a second kernel
+    /// there.
+    #[serde(rename = "bootFreeMiB", skip_serializing_if = "Option::is_none")]
+    pub boot_free_mib: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secure_boot: Option<bool>,
+    /// The shim on the EFI system partition: version and release of its package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shim: Option<String>,
+}
+
+impl Machine {
+    pub(crate) fn is_unknown(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -147,7 +185,9 @@ string_enums! {
 impl OverrideWord {
     /// Reads what an admin typed.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Off, Self::Warn, Self::Enforce].into_iter().find(|known| known.as_str() == word)
+        [Self::Off, Self::Warn, Self::Enforce]
+            .into_iter()
+            .find(|known| known.as_str() == word)
     }
 }
 
@@ -172,13 +212,15 @@ pub struct Override {
 pub struct Facts {
     /// `None` where no source yields a version.
     pub boot_image: Option<BootImage>,
-    /// The image that the installation put in place of the boot image, where it did. This one does the rebase, so the limits apply to it.
+    /// The image that the installation put in place of the boot image, where it did. This one does
+    /// the rebase, so the limits apply to it.
     pub replaced_by: Option<BootImage>,
     pub target: TargetInput,
     pub deployment: Deployment,
     pub policy: PolicyInput,
     pub r#override: Option<Override>,
     pub platform: Option<String>,
+    pub machine: Machine,
     /// What was wrong or odd with the files that were read; each warning names its file.
     pub warnings: Vec<String>,
 }

@@ -1,14 +1,21 @@
 //! The verdict: what was decided, why, and from what (pure).
 //!
-//! [`decide`] makes a [`Verdict`] from [`Facts`], without clock or I/O. The verdict as JSON is a stable interface: `check --output json`
-//! prints it, `/run/skewguard/verdict.json` and `/var/lib/skewguard/verdict.json` hold it, and it is reported.
+//! [`decide`] makes a [`Verdict`] from [`Facts`], without clock or I/O. The verdict as JSON is a
+//! stable interface: `check --output json` prints it, `/run/skewguard/verdict.json` and
+//! `/var/lib/skewguard/verdict.json` hold it, and it is reported.
 
 mod decide;
 mod facts;
+mod fate;
+mod issues;
 mod rules;
 
 pub use decide::decide;
-pub use facts::{BootImage, Deployment, Facts, Override, OverrideSource, OverrideWord, PolicyInput, Stage, Target, TargetInput};
+pub use facts::{
+    BootImage, Deployment, Facts, Machine, Override, OverrideSource, OverrideWord, PolicyInput,
+    Stage, Target, TargetInput,
+};
+pub use fate::Fate;
 
 use crate::text::string_enums;
 use crate::version::{ImageVersion, Scheme};
@@ -33,14 +40,21 @@ string_enums! {
         Block = "Block",
     }
 
-    /// Why, in one word. The first six are rules, and so the reasons of refusals, in the order of their rank.
+    /// Why, in one word. The first ten are rules, and so the reasons of refusals, in the order of
+    /// their rank. The last three of them are about the machine, not about an image.
     pub enum Reason {
         DeniedVersion = "DeniedVersion",
+        /// The policy's `knownIssues` have one that the node has. It ranks with the rules of a
+        /// limit, but stands beside every limit.
+        KnownIssue = "KnownIssue",
         RhelMajorUnsupported = "RHELMajorUnsupported",
         BelowMinimumOcpVersion = "BelowMinimumOCPVersion",
         BelowMinimumRhcosVersion = "BelowMinimumRHCOSVersion",
         AboveMaximumRhcosVersion = "AboveMaximumRHCOSVersion",
         TooManyReleasesBehind = "TooManyReleasesBehind",
+        CpuBelowMinimum = "CPUBelowMinimum",
+        BootSpaceBelowMinimum = "BootSpaceBelowMinimum",
+        ShimBelowMinimum = "ShimBelowMinimum",
         PolicyModeNone = "PolicyModeNone",
         OverrideOff = "OverrideOff",
         NoPolicyDelivered = "NoPolicyDelivered",
@@ -64,9 +78,11 @@ string_enums! {
         Override = "Override",
         /// The policy's mode is not `Enforce`, and no override lifts it.
         Mode = "Mode",
-        /// The policy has another version of our API group, and is read only as far as it is understood.
+        /// The policy has another version of our API group, and is read only as far as it is
+        /// understood.
         PolicyVersion = "PolicyVersion",
-        /// A file cannot be read that may let the node through: an override, or one that shows a rebase. `onUndetermined` is `Proceed`.
+        /// A file cannot be read that may let the node through: an override, or one that shows a
+        /// rebase. `onUndetermined` is `Proceed`.
         Unreadable = "Unreadable",
     }
 
@@ -98,7 +114,7 @@ string_enums! {
     }
 }
 
-/// How one rule of the chosen limit came out.
+/// How one rule of the chosen limit, or the known issues, came out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     pub rule: Reason,
@@ -108,6 +124,12 @@ pub struct Finding {
     pub have: Option<String>,
     pub want: String,
     pub message: String,
+    /// The known issue that the node has, as the policy names it; absent from other findings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<String>,
+    /// Where to read more about that issue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }
 
 /// A boot image version as JSON; also one line of `inspect --output json`.
@@ -137,10 +159,14 @@ pub struct BootImageStatus {
 }
 
 impl BootImageStatus {
-    /// The systems that the version names: `Fedora CoreOS`, or `RHEL 8.6` and `OCP 4.11`. Empty where its scheme is unknown.
+    /// The systems that the version names: `Fedora CoreOS`, or `RHEL 8.6` and `OCP 4.11`. Empty
+    /// where its scheme is unknown.
     pub(crate) fn systems(&self) -> Vec<String> {
         let fedora = (self.scheme == Scheme::Fcos).then(|| "Fedora CoreOS".to_owned());
-        let rhel = self.rhel_version.as_ref().map(|rhel| format!("RHEL {rhel}"));
+        let rhel = self
+            .rhel_version
+            .as_ref()
+            .map(|rhel| format!("RHEL {rhel}"));
         let ocp = self.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
         [fedora, rhel, ocp].into_iter().flatten().collect()
     }
@@ -148,7 +174,11 @@ impl BootImageStatus {
 
 impl From<&BootImage> for BootImageStatus {
     fn from(image: &BootImage) -> Self {
-        Self { source: Some(image.source), path: Some(image.path.clone()), ..Self::from(&image.version) }
+        Self {
+            source: Some(image.source),
+            path: Some(image.path.clone()),
+            ..Self::from(&image.version)
+        }
     }
 }
 
@@ -177,9 +207,13 @@ pub struct PolicyStatus {
     /// The mode as written in the policy; absent where that could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// The release of the chosen limit; absent for a limit without release, and where none was chosen.
+    /// The release of the chosen limit; absent for a limit without release, and where none was
+    /// chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_release: Option<String>,
+    /// `stalledAfterMinutes` of the policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled_after_minutes: Option<u16>,
     /// Whom to ask, from the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help_text: Option<String>,
@@ -215,7 +249,7 @@ pub struct Verdict {
     /// Why a refusal does not block; absent where it does, and from other verdicts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub let_through: Option<LetThrough>,
-    /// Every rule that the chosen limit sets, in the order of rank.
+    /// Every rule that the chosen limit sets and the known issues, in the order of rank.
     #[serde(default)]
     pub findings: Vec<Finding>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -235,6 +269,8 @@ pub struct Verdict {
     pub deployment: Deployment,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
+    #[serde(default, skip_serializing_if = "Machine::is_unknown")]
+    pub machine: Machine,
     /// What the gate did; present only where `enforce` was to hold the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateStatus>,
@@ -254,12 +290,18 @@ pub enum ClusterKnows {
 impl Verdict {
     /// The image that the limits were applied to.
     pub fn judged_image(&self) -> Option<&BootImageStatus> {
-        if self.judged == Judged::BootedDeployment { self.deployment.image.as_ref() } else { self.boot_image.as_ref() }
+        if self.judged == Judged::BootedDeployment {
+            self.deployment.image.as_ref()
+        } else {
+            self.boot_image.as_ref()
+        }
     }
 
     /// The failed rules, the one that gives the reason first.
     pub fn failures(&self) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(|finding| finding.result == RuleResult::Fail)
+        self.findings
+            .iter()
+            .filter(|finding| finding.result == RuleResult::Fail)
     }
 
     pub fn blocks(&self) -> bool {
@@ -272,7 +314,9 @@ impl Verdict {
             Some(LetThrough::Rebased) => "the node is already rebased",
             Some(LetThrough::FirstBootFinished) => "the first boot is over",
             Some(LetThrough::Override) => match self.r#override.map(|given| given.source) {
-                Some(OverrideSource::KernelArgument) => "the kernel argument skewguard=warn says so",
+                Some(OverrideSource::KernelArgument) => {
+                    "the kernel argument skewguard=warn says so"
+                }
                 _ => "the override says warn",
             },
             Some(LetThrough::Mode) => "the policy only warns",

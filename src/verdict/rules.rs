@@ -1,10 +1,11 @@
 //! Applies the rules of a limit to an image.
 
-use super::{Finding, Judged, Reason, RuleResult};
+use super::{Finding, Judged, Machine, Reason, RuleResult};
 use crate::policy::{DeniedVersion, DeniedVersions, Limit, RhcosBound, Setting};
 use crate::text;
-use crate::version::{ImageVersion, Release, compare_images, compare_rhel};
+use crate::version::{ImageVersion, Release, RpmVersion, compare_images, compare_rhel, cpu_rank};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// Longest text of a finding, in characters.
 const TEXT_MAX: usize = 1024;
@@ -19,147 +20,415 @@ pub(super) struct Subject<'a> {
 impl Subject<'_> {
     /// Its name in a sentence.
     pub(super) fn name(self) -> &'static str {
-        if self.judged == Judged::BootedDeployment { "booted deployment" } else { "boot image" }
+        if self.judged == Judged::BootedDeployment {
+            "booted deployment"
+        } else {
+            "boot image"
+        }
     }
 }
 
-/// Applies every rule that the limit sets, in the order of rank.
-pub(super) fn apply(limit: &Limit, subject: Subject<'_>, target: Option<Release>) -> Vec<Finding> {
-    let rules = [
-        rule(Reason::DeniedVersion, &limit.denied_versions, subject, show_denied, denied),
-        rule(Reason::RhelMajorUnsupported, &limit.rhel_majors, subject, |majors| one_of(majors), |majors, image| rhel_major(majors, image)),
-        rule(Reason::BelowMinimumOcpVersion, &limit.minimum_ocp, subject, Release::to_string, minimum_ocp),
-        rule(Reason::BelowMinimumRhcosVersion, &limit.minimum_rhcos, subject, show_bound, |bound, image| {
-            rhcos(bound, image, Ordering::Less, "minimum")
-        }),
-        rule(Reason::AboveMaximumRhcosVersion, &limit.maximum_rhcos, subject, show_bound, |bound, image| {
-            rhcos(bound, image, Ordering::Greater, "maximum")
-        }),
-        rule(
-            Reason::TooManyReleasesBehind,
-            &limit.maximum_releases_behind,
-            subject,
-            |most| format!("at most {most} OCP minors behind {}", target.map_or("the target".to_owned(), |t| t.minor.to_string())),
-            |most, image| releases_behind(*most, image, target),
-        ),
-    ];
-    rules.into_iter().flatten().collect()
+/// Applies every rule that the limit sets.
+pub(super) fn apply(
+    limit: &Limit,
+    subject: Subject<'_>,
+    target: Option<Release>,
+    machine: &Machine,
+) -> Vec<Finding> {
+    let of_image = of_image(limit, subject, target);
+    let of_machine = of_machine(limit, machine);
+    of_image.into_iter().chain(of_machine).flatten().collect()
 }
 
-/// What a rule says about an image. The message of a rule that passes or fails lacks its subject: "is RHEL 8".
-struct Answer {
+fn of_image(limit: &Limit, subject: Subject<'_>, target: Option<Release>) -> [Option<Finding>; 6] {
+    use Reason as R;
+    let behind = |most: &u16| {
+        let target = target.map_or("the target".to_owned(), |t| t.minor.to_string());
+        format!("at most {most} OCP minors behind {target}")
+    };
+    let rhcos_below = |bound: &_, image: &_| rhcos(bound, image, Ordering::Less, "minimum");
+    let rhcos_above = |bound: &_, image: &_| rhcos(bound, image, Ordering::Greater, "maximum");
+    [
+        subject.rule(
+            R::DeniedVersion,
+            &limit.denied_versions,
+            show_denied,
+            denied,
+        ),
+        subject.rule(
+            R::RhelMajorUnsupported,
+            &limit.rhel_majors,
+            |majors| one_of(majors),
+            |majors, image| rhel_major(majors, image),
+        ),
+        subject.rule(
+            R::BelowMinimumOcpVersion,
+            &limit.minimum_ocp,
+            Release::to_string,
+            minimum_ocp,
+        ),
+        subject.rule(
+            R::BelowMinimumRhcosVersion,
+            &limit.minimum_rhcos,
+            show_bound,
+            rhcos_below,
+        ),
+        subject.rule(
+            R::AboveMaximumRhcosVersion,
+            &limit.maximum_rhcos,
+            show_bound,
+            rhcos_above,
+        ),
+        subject.rule(
+            R::TooManyReleasesBehind,
+            &limit.maximum_releases_behind,
+            behind,
+            |most, image| releases_behind(*most, image, target),
+        ),
+    ]
+}
+
+/// What the boot image or the machine was born with and a rebase does not change.
+fn of_machine(limit: &Limit, machine: &Machine) -> [Option<Finding>; 3] {
+    [
+        finding(
+            Reason::CpuBelowMinimum,
+            &limit.minimum_cpu,
+            "CPU",
+            |levels| show_cpu(levels, machine),
+            |levels| cpu(levels, machine),
+        ),
+        finding(
+            Reason::BootSpaceBelowMinimum,
+            &limit.minimum_boot_free,
+            "/boot",
+            |least| format!("{least} MiB free in /boot"),
+            |least| boot_space(*least, machine),
+        ),
+        finding(
+            Reason::ShimBelowMinimum,
+            &limit.minimum_shim,
+            "shim",
+            |least| least.as_str().to_owned(),
+            |least| shim(least, machine),
+        ),
+    ]
+}
+
+/// What a rule says. The message of a rule that passes or fails lacks its subject: "is RHEL 8".
+pub(super) struct Answer {
     result: RuleResult,
     have: Option<String>,
     message: String,
 }
 
 impl Answer {
-    fn decided(passes: bool, have: String, message: String) -> Self {
-        Self { result: if passes { RuleResult::Pass } else { RuleResult::Fail }, have: Some(have), message }
+    pub(super) fn decided(passes: bool, have: String, message: String) -> Self {
+        Self {
+            result: if passes {
+                RuleResult::Pass
+            } else {
+                RuleResult::Fail
+            },
+            have: Some(have),
+            message,
+        }
     }
 
-    fn open(have: Option<String>, message: impl Into<String>) -> Self {
-        Self { result: RuleResult::NotEvaluated, have, message: message.into() }
+    pub(super) fn open(have: Option<String>, message: impl Into<String>) -> Self {
+        Self {
+            result: RuleResult::NotEvaluated,
+            have,
+            message: message.into(),
+        }
+    }
+
+    /// The finding about what is called `name`.
+    pub(super) fn into_finding(self, rule: Reason, name: &str, want: &str) -> Finding {
+        let message = if self.result == RuleResult::NotEvaluated {
+            self.message
+        } else {
+            format!("{name} {}", self.message)
+        };
+        // Lists in a policy can be long; a verdict stays short.
+        Finding {
+            rule,
+            result: self.result,
+            have: self.have,
+            want: text::cut(want, TEXT_MAX),
+            message: text::cut(&message, TEXT_MAX),
+            issue: None,
+            url: None,
+        }
     }
 }
 
-/// Applies one rule. A rule that is not set gives no finding. One of unknown shape, and one without a version to judge, is not evaluated.
-fn rule<T>(
+impl Subject<'_> {
+    /// Applies one rule. Without a version to judge it is not evaluated.
+    fn rule<T>(
+        self,
+        rule: Reason,
+        setting: &Option<Setting<T>>,
+        want: impl FnOnce(&T) -> String,
+        apply: impl FnOnce(&T, &ImageVersion) -> Answer,
+    ) -> Option<Finding> {
+        finding(rule, setting, self.name(), want, |known| {
+            match self.version {
+                Some(image) => apply(known, image),
+                None => Answer::open(None, format!("the {} is unknown", self.name())),
+            }
+        })
+    }
+}
+
+/// Applies one rule to what is called `name`. A rule that is not set gives no finding. One of
+/// unknown shape is not evaluated.
+fn finding<T>(
     rule: Reason,
     setting: &Option<Setting<T>>,
-    subject: Subject<'_>,
+    name: &str,
     want: impl FnOnce(&T) -> String,
-    apply: impl FnOnce(&T, &ImageVersion) -> Answer,
+    apply: impl FnOnce(&T) -> Answer,
 ) -> Option<Finding> {
-    let (want, Answer { result, have, message }) = match (setting.as_ref()?, subject.version) {
-        (Err(shape), _) => (shape.clone(), Answer::open(None, "the rule's shape is not known to this version of skewguard")),
-        (Ok(known), None) => (want(known), Answer::open(None, format!("the {} is unknown", subject.name()))),
-        (Ok(known), Some(image)) => (want(known), apply(known, image)),
+    let (want, answer) = match setting.as_ref()? {
+        Err(shape) => (
+            shape.clone(),
+            Answer::open(
+                None,
+                "the rule's shape is not known to this version of skewguard",
+            ),
+        ),
+        Ok(known) => (want(known), apply(known)),
     };
-    let message = if result == RuleResult::NotEvaluated { message } else { format!("{} {message}", subject.name()) };
-    // Lists in a policy can be long; a verdict stays short.
-    Some(Finding { rule, result, have, want: text::cut(&want, TEXT_MAX), message: text::cut(&message, TEXT_MAX) })
+    Some(answer.into_finding(rule, name, &want))
 }
 
 fn show_denied(denied: &DeniedVersions) -> String {
-    let DeniedVersions { entries, not_understood } = denied;
-    let names: Vec<&str> = entries.iter().take(4).map(|denied| denied.version.as_str()).collect();
+    let DeniedVersions {
+        entries,
+        not_understood,
+    } = denied;
+    let names: Vec<&str> = entries
+        .iter()
+        .take(4)
+        .map(|denied| denied.version.as_str())
+        .collect();
     if names.is_empty() && *not_understood == 0 {
         return "any version that is understood".to_owned();
     }
-    let more = if entries.len() + not_understood > names.len() { ", ..." } else { "" };
+    let more = if entries.len() + not_understood > names.len() {
+        ", ..."
+    } else {
+        ""
+    };
     format!("none of: {}{more}", names.join(", "))
+}
+
+/// Whether the entry is this version, or its beginning followed by `*`.
+pub(super) fn names(entry: &DeniedVersion, image: &ImageVersion) -> bool {
+    match entry.version.strip_suffix('*') {
+        Some(beginning) => image.text.starts_with(beginning),
+        None => image.text == entry.version,
+    }
 }
 
 fn denied(denied: &DeniedVersions, image: &ImageVersion) -> Answer {
     let text = &image.text;
-    let hit = denied.entries.iter().find(|denied| match denied.version.strip_suffix('*') {
-        Some(beginning) => text.starts_with(beginning),
-        None => *text == denied.version,
-    });
+    let hit = denied.entries.iter().find(|denied| names(denied, image));
     let have = text.clone();
     match hit {
         Some(DeniedVersion { version, reason }) => {
-            let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-            Answer::decided(false, have, format!("{text} is denied by \"{version}\"{reason}"))
+            let reason = reason
+                .as_ref()
+                .map(|reason| format!(": {reason}"))
+                .unwrap_or_default();
+            Answer::decided(
+                false,
+                have,
+                format!("{text} is denied by \"{version}\"{reason}"),
+            )
         }
         // Neither an entry nor a version that is not understood proves that the image is allowed.
         None if denied.not_understood > 0 => Answer::open(
             Some(have),
-            format!("not denied as far as the list is understood: {} of its entries are not", denied.not_understood),
+            format!(
+                "not denied as far as the list is understood: {} of its entries are not",
+                denied.not_understood
+            ),
         ),
-        None if !image.is_known() => Answer::open(Some(have), "the version is not understood; it is not on the list of denied versions"),
+        None if !image.is_known() => Answer::open(
+            Some(have),
+            "the version is not understood; it is not on the list of denied versions",
+        ),
         None => Answer::decided(true, have, format!("{text} is not denied")),
     }
 }
 
-fn one_of(majors: &[u16]) -> String {
+pub(super) fn one_of(majors: &[u16]) -> String {
     let names: Vec<String> = majors.iter().map(u16::to_string).collect();
     names.join(" or ")
 }
 
 fn rhel_major(majors: &[u16], image: &ImageVersion) -> Answer {
-    let Some(rhel) = image.rhel else { return Answer::open(None, "the version does not say its RHEL release") };
+    let Some(rhel) = image.rhel else {
+        return Answer::open(None, "the version does not say its RHEL release");
+    };
     let passes = majors.contains(&rhel.major);
-    let allowed = if passes { String::new() } else { format!("; allowed is RHEL {}", one_of(majors)) };
-    Answer::decided(passes, rhel.major.to_string(), format!("is RHEL {}{allowed}", rhel.major))
+    let allowed = if passes {
+        String::new()
+    } else {
+        format!("; allowed is RHEL {}", one_of(majors))
+    };
+    Answer::decided(
+        passes,
+        rhel.major.to_string(),
+        format!("is RHEL {}{allowed}", rhel.major),
+    )
 }
 
 fn minimum_ocp(minimum: &Release, image: &ImageVersion) -> Answer {
-    let Some(ocp) = image.ocp else { return Answer::open(None, "the version does not say its OCP release") };
+    let Some(ocp) = image.ocp else {
+        return Answer::open(None, "the version does not say its OCP release");
+    };
     // An image does not name its patch release, so it counts as the last of its x.y.
-    Answer::decided(ocp >= minimum.minor, ocp.to_string(), format!("is OCP {ocp}; the minimum is {minimum}"))
+    Answer::decided(
+        ocp >= minimum.minor,
+        ocp.to_string(),
+        format!("is OCP {ocp}; the minimum is {minimum}"),
+    )
 }
 
-fn show_bound(bound: &RhcosBound) -> String {
+pub(super) fn show_bound(bound: &RhcosBound) -> String {
     match bound {
         RhcosBound::Rhel(rhel) => rhel.to_string(),
         RhcosBound::Image(image) => image.text.clone(),
     }
 }
 
+/// Compares an image with a bound; `None` where it says too little.
+pub(super) fn compare_rhcos(image: &ImageVersion, bound: &RhcosBound) -> Option<Ordering> {
+    match bound {
+        RhcosBound::Rhel(bound) => compare_rhel(image.rhel?, *bound),
+        RhcosBound::Image(bound) => compare_images(image, bound),
+    }
+}
+
 /// Fails where comparing the image with the bound gives `wrong`.
 fn rhcos(bound: &RhcosBound, image: &ImageVersion, wrong: Ordering, name: &str) -> Answer {
-    let Some(rhel) = image.rhel else { return Answer::open(None, "the version does not say its RHEL release") };
-    let (what, have, order) = match bound {
-        RhcosBound::Rhel(bound) => ("RHEL ", rhel.to_string(), compare_rhel(rhel, *bound)),
-        RhcosBound::Image(bound) => ("", image.text.clone(), compare_images(image, bound)),
+    let Some(rhel) = image.rhel else {
+        return Answer::open(None, "the version does not say its RHEL release");
     };
+    let (what, have) = match bound {
+        RhcosBound::Rhel(_) => ("RHEL ", rhel.to_string()),
+        RhcosBound::Image(_) => ("", image.text.clone()),
+    };
+    let order = compare_rhcos(image, bound);
     let bound = show_bound(bound);
     match order {
-        None => Answer::open(Some(have), format!("the RHEL minor is unknown; the {name} is {bound}")),
-        Some(order) => Answer::decided(order != wrong, have.clone(), format!("is {what}{have}; the {name} is {bound}")),
+        None => Answer::open(
+            Some(have),
+            format!("the RHEL minor is unknown; the {name} is {bound}"),
+        ),
+        Some(order) => Answer::decided(
+            order != wrong,
+            have.clone(),
+            format!("is {what}{have}; the {name} is {bound}"),
+        ),
     }
 }
 
 fn releases_behind(most: u16, image: &ImageVersion, target: Option<Release>) -> Answer {
-    let Some(ocp) = image.ocp else { return Answer::open(None, "the version does not say its OCP release") };
+    let Some(ocp) = image.ocp else {
+        return Answer::open(None, "the version does not say its OCP release");
+    };
     let have = ocp.to_string();
-    let Some(Release { minor: target, .. }) = target else { return Answer::open(Some(have), "the target release is unknown") };
+    let Some(Release { minor: target, .. }) = target else {
+        return Answer::open(Some(have), "the target release is unknown");
+    };
     let (old, new) = (ocp.counted(), target.counted());
     if old.major != new.major {
-        return Answer::open(Some(have), format!("OCP minors cannot be counted from {ocp} to {target}"));
+        return Answer::open(
+            Some(have),
+            format!("OCP minors cannot be counted from {ocp} to {target}"),
+        );
     }
     let behind = new.minor.saturating_sub(old.minor);
-    Answer::decided(behind <= most, have, format!("is OCP {ocp}, {behind} minors behind {target}; allowed are {most}"))
+    Answer::decided(
+        behind <= most,
+        have,
+        format!("is OCP {ocp}, {behind} minors behind {target}; allowed are {most}"),
+    )
+}
+
+/// The level for this machine's architecture; all of them where that is unknown.
+fn show_cpu(levels: &BTreeMap<String, String>, machine: &Machine) -> String {
+    let own = machine
+        .architecture
+        .as_ref()
+        .and_then(|own| levels.get(own));
+    let all = || {
+        let all = levels.values().map(|level| text::printable(level));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    own.map_or_else(all, |level| text::printable(level))
+}
+
+fn cpu(levels: &BTreeMap<String, String>, machine: &Machine) -> Answer {
+    let have = machine.cpu.clone();
+    let Some(architecture) = &machine.architecture else {
+        return Answer::open(have, "the machine's architecture is unknown");
+    };
+    let Some(least) = levels.get(architecture) else {
+        return Answer::open(have, format!("the rule has no level for {architecture}"));
+    };
+    let Some(wanted) = cpu_rank(architecture, least) else {
+        let why =
+            format!("a level of {architecture} that is not known to this version of skewguard");
+        return Answer::open(have, why);
+    };
+    let known = have.and_then(|have| Some((cpu_rank(architecture, &have)?, have)));
+    let Some((rank, have)) = known else {
+        return Answer::open(None, "the level of the machine's CPU is unknown");
+    };
+    let message = format!("is {have}; the minimum is {least}");
+    Answer::decided(rank >= wanted, have, message)
+}
+
+fn boot_space(least: u32, machine: &Machine) -> Answer {
+    let Some(free) = machine.boot_free_mib else {
+        return Answer::open(
+            None,
+            "what is free in /boot is unknown: it is read before the rebase, and where /boot is mounted",
+        );
+    };
+    Answer::decided(
+        free >= least,
+        format!("{free} MiB"),
+        format!("has {free} MiB free; the minimum is {least}"),
+    )
+}
+
+fn shim(least: &RpmVersion, machine: &Machine) -> Answer {
+    let have = machine.shim.clone();
+    match machine.secure_boot {
+        None => return Answer::open(have, "it is unknown whether Secure Boot is on"),
+        Some(false) => {
+            let have = have.unwrap_or_else(|| "Secure Boot off".to_owned());
+            return Answer::decided(
+                true,
+                have,
+                "may be of any version: Secure Boot is off".to_owned(),
+            );
+        }
+        Some(true) => {}
+    }
+    let known = have.and_then(|have| Some((RpmVersion::parse(&have)?, have)));
+    let Some((version, have)) = known else {
+        return Answer::open(None, "no file on this node names its shim");
+    };
+    let message = format!(
+        "is {have}; with Secure Boot on the minimum is {}",
+        least.as_str()
+    );
+    Answer::decided(version.compare(least) != Ordering::Less, have, message)
 }

@@ -3,19 +3,27 @@
 use super::{ImageVersion, OcpMinor, RhelVersion, Scheme};
 use crate::text;
 
-/// Longest string that is decoded, in bytes. Real ones have at most 24, such as `42s390x.81.20200131.0`.
+/// Longest string that is decoded, in bytes. Real ones have at most 24, such as
+/// `42s390x.81.20200131.0`.
 const LONGEST: usize = 64;
 
-/// A RHEL-versioned string starts with a RHEL major, far below 40; a legacy one starts with `40` or more.
+/// A RHEL-versioned string starts with a RHEL major, far below 40; a legacy one starts with `40` or
+/// more.
 const FIRST_LEGACY: u16 = 40;
 
 pub(super) fn decode(raw: &str) -> ImageVersion {
-    let known = if raw.len() <= LONGEST { legacy(raw).or_else(|| rhel_versioned(raw)).or_else(|| fcos(raw)) } else { None };
+    let known = if raw.len() <= LONGEST {
+        legacy(raw)
+            .or_else(|| rhel_versioned(raw))
+            .or_else(|| fcos(raw))
+    } else {
+        None
+    };
     known.unwrap_or_else(|| of_scheme(Scheme::Unknown, &text::printable_up_to(raw, LONGEST)))
 }
 
 /// A version of which nothing but the scheme is known.
-fn of_scheme(scheme: Scheme, text: &str) -> ImageVersion {
+pub(super) fn of_scheme(scheme: Scheme, text: &str) -> ImageVersion {
     ImageVersion {
         text: text.to_owned(),
         scheme,
@@ -48,20 +56,28 @@ fn legacy(raw: &str) -> Option<ImageVersion> {
     })
 }
 
-/// `42`, `410`, `42s390x`: OCP major 4, then a minor of one or two digits, then perhaps the architecture. With an 8-digit date `410` is 4.1
-/// followed by a zero: 4.10 came out three years after the last such string.
+/// `42`, `410`, `42s390x`: OCP major 4, then a minor of one or two digits, then perhaps the
+/// architecture. With an 8-digit date `410` is 4.1 followed by a zero: 4.10 came out three years
+/// after the last such string.
 fn legacy_ocp(first: &str, short_stamp: bool) -> Option<OcpMinor> {
-    let digits = first.find(|c: char| !c.is_ascii_digit()).map_or(first, |at| first.get(..at).unwrap_or(first));
+    let digits = first
+        .find(|c: char| !c.is_ascii_digit())
+        .map_or(first, |at| first.get(..at).unwrap_or(first));
     let arch = first.get(digits.len()..)?;
     let minor = digits.strip_prefix('4')?;
-    if !matches!(arch, "" | "s390x" | "ppc64le" | "aarch64" | "x86_64") || !matches!(minor.len(), 1 | 2) {
+    if !matches!(arch, "" | "s390x" | "ppc64le" | "aarch64" | "x86_64")
+        || !matches!(minor.len(), 1 | 2)
+    {
         return None;
     }
     let minor = match minor.strip_suffix('0') {
         Some(short) if short_stamp && short.len() == 1 => short,
         _ => minor,
     };
-    Some(OcpMinor { major: 4, minor: number(minor)? })
+    Some(OcpMinor {
+        major: 4,
+        minor: number(minor)?,
+    })
 }
 
 /// `8`, `84`, `810`, `92`: one digit for the RHEL major, then the minor if there is one.
@@ -71,7 +87,11 @@ fn legacy_rhel(second: &str) -> Option<RhelVersion> {
     if !(7..=9).contains(&major) || minor.len() > 2 {
         return None;
     }
-    let minor = if minor.is_empty() { None } else { Some(number(minor)?) };
+    let minor = if minor.is_empty() {
+        None
+    } else {
+        Some(number(minor)?)
+    };
     Some(RhelVersion { major, minor })
 }
 
@@ -85,7 +105,10 @@ fn rhel_versioned(raw: &str) -> Option<ImageVersion> {
         return None;
     }
     Some(ImageVersion {
-        rhel: Some(RhelVersion { major, minor: (minor > 0).then_some(minor) }),
+        rhel: Some(RhelVersion {
+            major,
+            minor: (minor > 0).then_some(minor),
+        }),
         build_date: Some(date(stamp)?),
         build_number: Some(number(build)?),
         zero_minor: minor == 0,
@@ -96,7 +119,12 @@ fn rhel_versioned(raw: &str) -> Option<ImageVersion> {
 /// `FEDORA.YYYYMMDD.STREAM.BUILD`; developer builds end in `.devN`.
 fn fcos(raw: &str) -> Option<ImageVersion> {
     let mut fields = raw.split('.');
-    let (fedora, stamp, stream, build) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    let (fedora, stamp, stream, build) = (
+        fields.next()?,
+        fields.next()?,
+        fields.next()?,
+        fields.next()?,
+    );
     if fields.next().is_some() || !(28..200).contains(&number::<u16>(fedora)?) || stamp.len() != 8 {
         return None;
     }
@@ -108,23 +136,32 @@ fn fcos(raw: &str) -> Option<ImageVersion> {
         }
         None => Some(number(build)?),
     };
-    Some(ImageVersion { build_date: Some(date(stamp)?), build_number: build, ..of_scheme(Scheme::Fcos, raw) })
+    Some(ImageVersion {
+        build_date: Some(date(stamp)?),
+        build_number: build,
+        ..of_scheme(Scheme::Fcos, raw)
+    })
 }
 
 /// A decimal number as version strings write it: digits only, no sign, no leading zero.
 pub(super) fn number<T: std::str::FromStr>(digits: &str) -> Option<T> {
-    let canonical = digits.bytes().all(|b| b.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    let canonical =
+        digits.bytes().all(|b| b.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
     if canonical { digits.parse().ok() } else { None }
 }
 
 /// Two digits, leading zero allowed.
 fn two(digits: Option<&str>) -> Option<u8> {
     let digits = digits?;
-    if digits.bytes().all(|b| b.is_ascii_digit()) { digits.parse().ok() } else { None }
+    if digits.bytes().all(|b| b.is_ascii_digit()) {
+        digits.parse().ok()
+    } else {
+        None
+    }
 }
 
 /// `YYYYMMDD` as `YYYY-MM-DD`, if it is a day of this century.
-fn date(stamp: &str) -> Option<String> {
+pub(super) fn date(stamp: &str) -> Option<String> {
     let year: u16 = number(stamp.get(..4)?)?;
     let (month, day) = (two(stamp.get(4..6))?, two(stamp.get(6..8))?);
     let days = match month {
@@ -135,7 +172,8 @@ fn date(stamp: &str) -> Option<String> {
         1..=12 => 31,
         _ => return None,
     };
-    ((2000..2100).contains(&year) && (1..=days).contains(&day)).then(|| format!("{year}-{month:02}-{day:02}"))
+    ((2000..2100).contains(&year) && (1..=days).contains(&day))
+        .then(|| format!("{year}-{month:02}-{day:02}"))
 }
 
 fn time(hhmm: &str) -> Option<u16> {

@@ -1,25 +1,44 @@
 //! Boot image versions: schemes, decoding and ordering (pure).
 //!
-//! What a string does not say is unknown and stays unknown; nothing is inferred from tables of releases.
+//! What a string does not say is unknown and stays unknown; nothing is inferred from tables of
+//! releases.
 
+mod cpu;
 mod decode;
+#[cfg(feature = "admin")]
+mod name;
 mod release;
+mod rpm;
 
+pub(crate) use cpu::{cpu_levels, cpu_rank};
 pub use release::{OcpMinor, Release};
+pub use rpm::RpmVersion;
 
 use crate::text::string_enums;
 use std::cmp::Ordering;
 use std::fmt;
 
+/// From this OCP release on, boot image versions do not name the OCP release.
+pub(crate) const FIRST_UNNAMED: Release = Release {
+    minor: OcpMinor {
+        major: 4,
+        minor: 19,
+    },
+    patch: 0,
+};
+
 string_enums! {
     /// How a boot image version string is built (RHCOS, SCOS and FCOS version schemes).
     pub enum Scheme {
-        /// `418.94.202511191518-0` and older forms back to `400.7.20190306.0`: OCP release, RHEL release, build stamp.
+        /// `418.94.202511191518-0` and older forms back to `400.7.20190306.0`: OCP release, RHEL
+        /// release, build stamp.
         Legacy = "Legacy",
         /// `9.6.20250523-0`, from OCP 4.19 on: RHEL release and build date, but no OCP release.
         RhelVersioned = "RHELVersioned",
         /// `39.20231101.3.0`: Fedora CoreOS. Says nothing of RHEL or OCP.
         Fcos = "FCOS",
+        /// The name of an image that says an OCP release, and perhaps a day: less than any aleph.
+        ImageName = "ImageName",
         /// Anything else. This is an answer, not an error.
         Unknown = "Unknown",
     }
@@ -44,7 +63,8 @@ impl fmt::Display for RhelVersion {
 
 /// A boot image version, decoded as far as its string allows.
 ///
-/// The order is total, by the fields as they stand here: RHEL release first (none is the oldest), then the build.
+/// The order is total, by the fields as they stand here: RHEL release first (none is the oldest),
+/// then the build.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImageVersion {
     pub rhel: Option<RhelVersion>,
@@ -63,27 +83,29 @@ pub struct ImageVersion {
 }
 
 impl ImageVersion {
-    /// Decodes `text`. Never fails: what is not understood gets [`Scheme::Unknown`]. The text is made printable.
+    /// Decodes `text`. Never fails: what is not understood gets [`Scheme::Unknown`]. The text is
+    /// made printable.
     pub fn parse(text: &str) -> Self {
         decode::decode(text)
     }
 
-    /// Decodes an Azure marketplace version such as `412.86.20230503`. It stands for `412.86.202305030036-0`, without time of day and build
-    /// number; some have two more digits of Azure's own after the date.
-    #[cfg(feature = "author")]
-    pub(crate) fn of_marketplace(text: &str) -> Option<Self> {
-        let (front, stamp) = text.rsplit_once('.')?;
-        let date = stamp.get(..8).filter(|_| matches!(stamp.len(), 8 | 10))?;
-        // The stamp is padded to 12 digits: with 8 digits 4.10 would be read as 4.1.
-        let version = Self::parse(&format!("{front}.{date}0000-0"));
-        (version.scheme == Scheme::Legacy).then(|| Self { text: text.to_owned(), time: None, build_number: None, ..version })
+    /// Whether the image is older than OCP `release`; `None` where its version does not say. Images
+    /// name no patch release, so one of x.y counts as the last of its x.y. The RHEL-versioned
+    /// scheme came with OCP 4.19, so such an image is not older than that.
+    pub(crate) fn is_below_ocp(&self, release: Release) -> Option<bool> {
+        match self.ocp {
+            Some(ocp) => Some(ocp < release.minor),
+            None if self.scheme == Scheme::RhelVersioned && release <= FIRST_UNNAMED => Some(false),
+            None => None,
+        }
     }
 
     pub fn is_known(&self) -> bool {
         self.scheme != Scheme::Unknown
     }
 
-    /// Takes minor 0 of a RHEL-versioned string literally. Call it where os-release has `ID=rhel`, so that this is not CentOS Stream.
+    /// Takes minor 0 of a RHEL-versioned string literally. Call it where os-release has `ID=rhel`,
+    /// so that this is not CentOS Stream.
     #[must_use]
     pub fn on_rhel(mut self) -> Self {
         if self.zero_minor
@@ -111,8 +133,8 @@ pub fn compare_rhel(a: RhelVersion, b: RhelVersion) -> Option<Ordering> {
 
 /// Compares two RHCOS versions across schemes: RHEL release, then build date.
 ///
-/// Images of the same day are equal, because the stamps of one build differ by minutes between architectures. `None` where either side
-/// says too little.
+/// Images of the same day are equal, because the stamps of one build differ by minutes between
+/// architectures. `None` where either side says too little.
 pub fn compare_images(a: &ImageVersion, b: &ImageVersion) -> Option<Ordering> {
     match compare_rhel(a.rhel?, b.rhel?)? {
         Ordering::Equal => Some(a.build_date.as_ref()?.cmp(b.build_date.as_ref()?)),

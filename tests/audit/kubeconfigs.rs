@@ -1,19 +1,54 @@
 //! Kubeconfigs as people have them, found, merged and read as `oc` does.
 
-use super::apiserver::{ADMIN_TOKEN, ADMIN_USER, ApiServer, Options};
-use skewguard::audit::kubeconfig::load;
-use skewguard::node::kubeconfig::Kubeconfig;
+use crate::support::apiserver::{ADMIN_TOKEN, ADMIN_USER, ApiServer, Options};
+use skewguard::admin::audit::kubeconfig::{self, Asked, Login, Surroundings};
+use skewguard::kubeconfig::Kubeconfig;
+use std::ffi::OsString;
 use std::path::Path;
 
 const CA: &str = "/ca.crt";
 
 /// A kubeconfig with one cluster, context and user of this name, and these lines for the user.
 fn config(name: &str, current: bool, user: &str) -> String {
-    let current = if current { format!("current-context: {name}\n") } else { String::new() };
+    let current = if current {
+        format!("current-context: {name}\n")
+    } else {
+        String::new()
+    };
     format!(
         "apiVersion: v1\nkind: Config\n{current}clusters:\n- name: {name}\n  cluster:\n    server: https://api.{name}.example.com:6443\n    certificate-authority: ca.crt\n\
          contexts:\n- name: {name}\n  context: {{cluster: {name}, user: {name}, namespace: default}}\nusers:\n- name: {name}\n  user:\n    {user}\n"
     )
+}
+
+/// Logs in with these variables, on a host without a service account.
+pub(crate) fn log_in(asked: Asked<'_>, variables: &[(&str, &str)]) -> Result<Login, String> {
+    kubeconfig::load(
+        asked,
+        Surroundings {
+            variable: &|name| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| value.into())
+            },
+            service_account: Path::new("/nonexistent"),
+        },
+    )
+}
+
+fn load(
+    file: Option<&Path>,
+    list: Option<OsString>,
+    home: Option<OsString>,
+    context: Option<&str>,
+) -> Result<Kubeconfig, String> {
+    let asked = Asked {
+        file,
+        context,
+        ..Asked::default()
+    };
+    let text = |value: Option<OsString>| value.unwrap_or_default().into_string().unwrap();
+    let (list, home) = (text(list), text(home));
+    log_in(asked, &[("KUBECONFIG", &list), ("HOME", &home)]).map(|login| login.kubeconfig)
 }
 
 struct Home(tempfile::TempDir);
@@ -54,51 +89,112 @@ fn files_are_found_as_oc_finds_them() {
     home.write(".kube/config", &config("home", true, "token: t-home"));
     home.write("a/config", &config("a", true, "token: t-a"));
     let of_home = || Some(home.0.path().as_os_str().to_owned());
-    let server = |loaded: Result<Kubeconfig, String>| loaded.map(|kubeconfig| kubeconfig.server.host);
-    assert_eq!(server(load(None, None, of_home(), None)), Ok("api.home.example.com".to_owned()));
-    assert_eq!(server(load(None, Some("".into()), of_home(), None)), Ok("api.home.example.com".to_owned()));
-    let a = home.0.path().join("a/config");
-    assert_eq!(server(load(None, Some(a.clone().into()), of_home(), None)), Ok("api.a.example.com".to_owned()));
-    assert_eq!(server(load(Some(&a), Some("/no/such/file".into()), of_home(), None)), Ok("api.a.example.com".to_owned()));
+    let server =
+        |loaded: Result<Kubeconfig, String>| loaded.map(|kubeconfig| kubeconfig.server.host);
     assert_eq!(
-        server(load(Some(Path::new("/no/such/file")), None, of_home(), None)),
+        server(load(None, None, of_home(), None)),
+        Ok("api.home.example.com".to_owned())
+    );
+    assert_eq!(
+        server(load(None, Some("".into()), of_home(), None)),
+        Ok("api.home.example.com".to_owned())
+    );
+    let a = home.0.path().join("a/config");
+    assert_eq!(
+        server(load(None, Some(a.clone().into()), of_home(), None)),
+        Ok("api.a.example.com".to_owned())
+    );
+    assert_eq!(
+        server(load(
+            Some(&a),
+            Some("/no/such/file".into()),
+            of_home(),
+            None
+        )),
+        Ok("api.a.example.com".to_owned())
+    );
+    assert_eq!(
+        server(load(
+            Some(Path::new("/no/such/file")),
+            None,
+            of_home(),
+            None
+        )),
         Err("/no/such/file: there is no such file".to_owned())
     );
-    assert_eq!(server(load(None, Some("/no/such/file".into()), None, None)), Err("/no/such/file: there is no such file".to_owned()));
-    assert_eq!(server(load(None, None, None, None)), Err("neither KUBECONFIG nor HOME is set: name a --kubeconfig".to_owned()));
+    assert_eq!(
+        server(load(None, Some("/no/such/file".into()), None, None)),
+        Err("/no/such/file: there is no such file".to_owned())
+    );
+    assert_eq!(
+        server(load(None, None, None, None)),
+        Err("neither KUBECONFIG nor HOME is set: name a --kubeconfig".to_owned())
+    );
 }
 
-/// clientcmd's rules: the first file that names a thing wins, so does the first current-context, and missing files do not matter.
+/// clientcmd's rules: the first file that names a thing wins, so does the first current-context,
+/// and missing files do not matter.
 #[test]
 fn several_files_are_merged() {
     let home = Home::new();
     home.write("a/config", &config("a", false, "tokenFile: token"));
     home.write("a/token", "t-a\n");
-    home.write("b/config", &format!("{}- name: a\n  user: {{token: other}}\n", config("b", true, "token: t-b")));
+    home.write(
+        "b/config",
+        &format!(
+            "{}- name: a\n  user: {{token: other}}\n",
+            config("b", true, "token: t-b")
+        ),
+    );
     let list = ["missing", "a/config", "b/config"];
     let current = home.load(&list, None).unwrap();
-    assert_eq!((current.server.host.as_str(), token(&current)), ("api.b.example.com", "t-b"));
+    assert_eq!(
+        (current.server.host.as_str(), token(&current)),
+        ("api.b.example.com", "t-b")
+    );
     // Paths are relative to the file that has them.
     let chosen = home.load(&list, Some("a")).unwrap();
-    assert_eq!((chosen.server.host.as_str(), token(&chosen)), ("api.a.example.com", "t-a"));
+    assert_eq!(
+        (chosen.server.host.as_str(), token(&chosen)),
+        ("api.a.example.com", "t-a")
+    );
     let reversed = home.load(&["b/config", "a/config"], Some("a")).unwrap();
     assert_eq!(token(&reversed), "other");
     let error = home.load(&list, Some("c")).unwrap_err();
-    assert_eq!(error, "missing:a/config:b/config: contexts[c]: is missing; current-context names it");
+    assert_eq!(
+        error,
+        "missing:a/config:b/config: --context c: there is no such context; there are a, b"
+    );
     home.write("b/config", "{");
-    assert!(home.load(&list, None).unwrap_err().starts_with("b/config: is not valid JSON"));
+    assert!(
+        home.load(&list, None)
+            .unwrap_err()
+            .starts_with("b/config: is not valid JSON")
+    );
 }
 
 #[test]
 fn a_client_certificate_speaks_for_its_user() {
-    let server = ApiServer::start(Options { lists: super::apiserver::Lists::of([]), ..Options::default() });
+    let server = ApiServer::start(Options {
+        lists: crate::support::apiserver::Lists::of([]),
+        ..Options::default()
+    });
     let dir = tempfile::tempdir().unwrap();
     let pair = server.client(ADMIN_USER, "system:masters");
     std::fs::write(dir.path().join("me.crt"), &pair.certificate).unwrap();
     std::fs::write(dir.path().join("me.key"), &pair.key).unwrap();
     let file = dir.path().join("config");
-    std::fs::write(&file, server.kubeconfig("client-certificate: me.crt\n    client-key: me.key")).unwrap();
-    let (_, err, _) = super::audit(&["--policy", super::POLICY, "--kubeconfig", file.to_str().unwrap()]);
+    std::fs::write(
+        &file,
+        server.kubeconfig("client-certificate: me.crt\n    client-key: me.key"),
+    )
+    .unwrap();
+    let (_, err, _) = super::audit(&[
+        "--policy",
+        super::POLICY,
+        "--kubeconfig",
+        file.to_str().unwrap(),
+    ]);
     assert!(err.contains("there is nothing to audit"), "{err}");
     assert!(server.seen().iter().all(|seen| seen.user == ADMIN_USER));
 }
@@ -107,7 +203,8 @@ fn a_client_certificate_speaks_for_its_user() {
 fn a_program_gives_the_credentials() {
     let home = Home::new();
     std::fs::create_dir_all(home.0.path().join("a/bin")).unwrap();
-    let plugin = |text: &str| crate::script::script(&home.0.path().join("a/bin/login"), text);
+    let plugin =
+        |text: &str| crate::support::script::script(&home.0.path().join("a/bin/login"), text);
     let exec = |more: &str| {
         format!(
             "exec: {{apiVersion: client.authentication.k8s.io/v1, command: bin/login, args: [get, token], env: [{{name: REGION, value: r1}}], interactiveMode: IfAvailable{more}}}"
@@ -117,7 +214,10 @@ fn a_program_gives_the_credentials() {
     plugin(
         r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"'$1-$2-$REGION-$(echo "$KUBERNETES_EXEC_INFO" | tr -cd a-z | wc -c)'"}}'"#,
     );
-    assert_eq!(token(&home.load(&["a/config"], None).unwrap()), "get-token-r1-70");
+    assert_eq!(
+        token(&home.load(&["a/config"], None).unwrap()),
+        "get-token-r1-70"
+    );
 
     let error = |text: &str, more: &str| {
         plugin(text);
@@ -126,24 +226,46 @@ fn a_program_gives_the_credentials() {
     };
     for (text, more, wanted) in [
         ("exit 3", "", "exit status: 3; run it by hand to see why"),
-        ("echo secret", "", "did not print an ExecCredential with a status"),
+        (
+            "echo secret",
+            "",
+            "did not print an ExecCredential with a status",
+        ),
         (
             r#"echo '{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","status":{"token":"x"}}'"#,
             "",
             "did not print an ExecCredential of the apiVersion that the kubeconfig names",
         ),
-        ("", ", provideClusterInfo: true", "wants to know the cluster (provideClusterInfo), which is not supported: use a token"),
+        (
+            "",
+            ", provideClusterInfo: true",
+            "wants to know the cluster (provideClusterInfo), which is not supported: use a token",
+        ),
     ] {
         assert_eq!(
             error(text, more),
-            format!("a/config: users[].user.exec: {}: {wanted}", home.0.path().join("a/bin/login").display())
-                .replace(&format!("{}/", home.0.path().display()), "")
+            format!(
+                "a/config: users[a].user.exec: {}: {wanted}",
+                home.0.path().join("a/bin/login").display()
+            )
+            .replace(&format!("{}/", home.0.path().display()), "")
         );
     }
     home.write("a/config", &config("a", true, "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Always}"));
-    assert!(home.load(&["a/config"], None).unwrap_err().contains("(interactiveMode: Always), which is not supported"));
+    assert!(
+        home.load(&["a/config"], None)
+            .unwrap_err()
+            .contains("(interactiveMode: Always), which is not supported")
+    );
     // A token in the file wins, and no program is run.
-    home.write("a/config", &config("a", true, "exec: {apiVersion: x, command: /no/such/file}\n    token: here"));
+    home.write(
+        "a/config",
+        &config(
+            "a",
+            true,
+            "exec: {apiVersion: x, command: /no/such/file}\n    token: here",
+        ),
+    );
     assert_eq!(token(&home.load(&["a/config"], None).unwrap()), "here");
 }
 
@@ -158,16 +280,34 @@ fn what_is_not_supported_is_said() {
         ),
         (
             "    certificate-authority: ca.crt\n",
-            "    certificate-authority: ca.crt\n    proxy-url: http://proxy.example.com\n",
-            "proxy-url: is not supported",
+            "    certificate-authority: ca.crt\n    proxy-url: socks5://me:t-a@proxy.example.com\n",
+            "a/config: proxy-url: is not supported: only a proxy that is reached by http:// is",
         ),
-        ("token: t-a", "auth-provider: {name: oidc}", "auth-provider: is not supported: use a token or a client certificate"),
-        ("token: t-a", "username: u\n    password: p", "username: is not supported"),
-        ("token: t-a", "token: t-a\n    as: admin", "as: is not supported"),
+        (
+            "token: t-a",
+            "auth-provider: {name: oidc}",
+            "auth-provider: is not supported: use a token or a client certificate",
+        ),
+        (
+            "token: t-a",
+            "username: u\n    password: p",
+            "username: is not supported",
+        ),
+        (
+            "token: t-a",
+            "token: t-a\n    as: admin",
+            "as: is not supported",
+        ),
     ] {
-        home.write("a/config", &config("a", true, "token: t-a").replace(from, to));
+        home.write(
+            "a/config",
+            &config("a", true, "token: t-a").replace(from, to),
+        );
         let error = home.load(&["a/config"], None).unwrap_err();
         assert!(error.contains(wanted), "{error}");
-        assert!(!error.contains(ADMIN_TOKEN) && !error.contains("t-a"), "{error}");
+        assert!(
+            !error.contains(ADMIN_TOKEN) && !error.contains("t-a"),
+            "{error}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Property: whatever a cluster holds, the audit invents no version, and allows no image whose version it does not know.
+//! Property: whatever a cluster holds, the audit invents no version, and allows no image whose
+//! version it does not know.
 
 use super::audit_text;
 use proptest::prelude::*;

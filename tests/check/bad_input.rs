@@ -1,6 +1,7 @@
-//! Every file that is read, broken in every way: no panic, no hang, bounded memory, no good boot image blocked, and the file is named.
+//! Every file that is read, broken in every way: no panic, no hang, bounded memory, no good boot
+//! image blocked, and the file is named.
 
-use crate::{copy_tree, tree};
+use crate::check::{copy_tree, tree};
 use nix::sys::stat::Mode;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -36,7 +37,8 @@ struct Run {
     stderr: String,
 }
 
-/// Runs `check` with little memory and processor time, as nobody where `unprivileged`. One that hangs is killed and has no exit status.
+/// Runs `check` with little memory and processor time, as nobody where `unprivileged`. One that
+/// hangs is killed and has no exit status.
 fn check(dir: &Path, unprivileged: bool) -> Run {
     check_within(dir, unprivileged, MEMORY_KIB)
 }
@@ -44,22 +46,38 @@ fn check(dir: &Path, unprivileged: bool) -> Run {
 fn check_within(dir: &Path, unprivileged: bool, memory_kib: u32) -> Run {
     let program = dir.join("skewguard");
     let mut command = Command::new("sh");
-    command.arg("-c").arg(format!("ulimit -v {memory_kib}; ulimit -t {PROCESSOR}; exec timeout -s KILL {HANG} \"$0\" \"$@\""));
-    command.arg(&program).args(["check", "--output", "json", "--root"]).arg(dir.join("root"));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.arg("-c").arg(format!(
+        "ulimit -v {memory_kib}; ulimit -t {PROCESSOR}; exec timeout -s KILL {HANG} \"$0\" \"$@\""
+    ));
+    command
+        .arg(&program)
+        .args(["check", "--output", "json", "--root"])
+        .arg(dir.join("root"));
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     if unprivileged && nix::unistd::geteuid().is_root() {
         command.uid(65534).gid(65534);
     }
     let output = command.output().expect("sh starts");
     let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
-    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Run {
+        code: output.status.code(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
 /// A good node with every optional file present, and the program beside it.
 fn good_node(dir: &Path) {
     fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).expect("opened up");
-    // By another process: a descriptor open for writing, inherited by a test that forks meanwhile, would make the program "busy".
-    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_skewguard")).arg(dir.join("skewguard")).status();
+    // By another process: a descriptor open for writing, inherited by a test that forks meanwhile,
+    // would make the program "busy".
+    let copied = Command::new("cp")
+        .arg(env!("CARGO_BIN_EXE_skewguard"))
+        .arg(dir.join("skewguard"))
+        .status();
     assert!(copied.expect("cp starts").success());
     let root = dir.join("root");
     fs::create_dir(&root).expect("root made");
@@ -97,14 +115,28 @@ fn shown(path: &str) -> String {
 }
 
 fn assert_survived(what: &str, path: &str, run: &Run, must_warn: bool) {
-    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{what} {path}: a good boot image goes on\n{}", run.stdout);
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (Some(0), ""),
+        "{what} {path}: a good boot image goes on\n{}",
+        run.stdout
+    );
     let json: serde_json::Value = serde_json::from_str(&run.stdout).expect("the verdict is JSON");
     assert_eq!(json["action"], "Proceed", "{what} {path}");
     let warnings = json["warnings"].to_string();
     if must_warn {
-        assert!(warnings.contains(&shown(path)), "{what} {path}: no warning names it: {warnings}");
+        assert!(
+            warnings.contains(&shown(path)),
+            "{what} {path}: no warning names it: {warnings}"
+        );
     }
-    assert!(run.stdout.bytes().all(|b| b == b'\n' || (b' '..=b'~').contains(&b)), "{what} {path}: raw bytes in {:?}", run.stdout);
+    assert!(
+        run.stdout
+            .bytes()
+            .all(|b| b == b'\n' || (b' '..=b'~').contains(&b)),
+        "{what} {path}: raw bytes in {:?}",
+        run.stdout
+    );
 }
 
 fn replace(path: &Path, bytes: &[u8]) {
@@ -118,7 +150,13 @@ fn the_good_node_is_good() {
     let run = check(dir.path(), true);
     assert_survived("whole", ALEPH, &run, false);
     let json: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
-    assert_eq!((json["verdict"].as_str(), json["warnings"].to_string().as_str()), (Some("Allowed"), "[]"));
+    assert_eq!(
+        (
+            json["verdict"].as_str(),
+            json["warnings"].to_string().as_str()
+        ),
+        (Some("Allowed"), "[]")
+    );
 }
 
 #[test]
@@ -140,7 +178,12 @@ fn broken_json_is_named_and_never_blocks() {
     ];
     for path in JSON {
         for (what, bytes) in &contents {
-            assert_survived(what, path, &broken(path, true, &|file| replace(file, bytes)), true);
+            assert_survived(
+                what,
+                path,
+                &broken(path, true, &|file| replace(file, bytes)),
+                true,
+            );
         }
         let halved = broken(path, true, &|file| {
             let bytes = fs::read(file).expect("read");
@@ -158,7 +201,16 @@ fn what_is_no_readable_file_is_named_and_never_blocks() {
     let remove = |file: &Path| fs::remove_file(file).expect("removed");
     type Way<'a> = (&'a str, Box<dyn Fn(&Path) + 'a>);
     let ways: [Way<'_>; 7] = [
-        ("2 GiB sparse", Box::new(|file| fs::OpenOptions::new().write(true).open(file).and_then(|f| f.set_len(2 << 30)).expect("grown"))),
+        (
+            "2 GiB sparse",
+            Box::new(|file| {
+                fs::OpenOptions::new()
+                    .write(true)
+                    .open(file)
+                    .and_then(|f| f.set_len(2 << 30))
+                    .expect("grown")
+            }),
+        ),
         (
             "directory",
             Box::new(|file| {
@@ -195,15 +247,26 @@ fn what_is_no_readable_file_is_named_and_never_blocks() {
                 symlink(format!("{up}{}", secret.display()), file).expect("linked");
             }),
         ),
-        ("unreadable", Box::new(|file| fs::set_permissions(file, fs::Permissions::from_mode(0o000)).expect("closed"))),
+        (
+            "unreadable",
+            Box::new(|file| {
+                fs::set_permissions(file, fs::Permissions::from_mode(0o000)).expect("closed")
+            }),
+        ),
     ];
     for path in JSON.into_iter().chain(TEXT) {
         for (what, way) in &ways {
             let run = broken(path, true, way.as_ref());
             assert_survived(what, path, &run, true);
-            assert!(!run.stdout.contains("411.86"), "{what} {path}: read from outside the root");
             assert!(
-                *what != "unreadable" || run.stdout.contains("Permission denied (os error 13); run it with sudo"),
+                !run.stdout.contains("411.86"),
+                "{what} {path}: read from outside the root"
+            );
+            assert!(
+                *what != "unreadable"
+                    || run
+                        .stdout
+                        .contains("Permission denied (os error 13); run it with sudo"),
                 "{path}: {}",
                 run.stdout
             );
@@ -216,7 +279,12 @@ fn binary_text_files_are_named_and_never_block() {
     for path in TEXT {
         let run = broken(path, true, &|file| replace(file, b"\xff\xfe\0ostree=\x80"));
         assert_survived("binary", path, &run, true);
-        assert_survived("empty", path, &broken(path, true, &|file| replace(file, b"")), false);
+        assert_survived(
+            "empty",
+            path,
+            &broken(path, true, &|file| replace(file, b"")),
+            false,
+        );
     }
 }
 
@@ -224,15 +292,36 @@ fn binary_text_files_are_named_and_never_block() {
 fn hostile_strings_never_reach_the_output_raw() {
     let hostile = "9.9\u{1b}[2J\\S\\n\u{202e}\u{9b}31m\u{7f}\r";
     let aleph = serde_json::json!({ "version": hostile }).to_string();
-    assert_survived("version", ALEPH, &broken(ALEPH, true, &|file| replace(file, aleph.as_bytes())), false);
+    assert_survived(
+        "version",
+        ALEPH,
+        &broken(ALEPH, true, &|file| replace(file, aleph.as_bytes())),
+        false,
+    );
     let config = serde_json::json!({"metadata": {"name": hostile, "annotations": {
         "machineconfiguration.openshift.io/release-image-version": hostile},
         "ownerReferences": [{"kind": "MachineConfigPool", "name": hostile}]}, "spec": {"osImageURL": hostile}})
     .to_string();
-    assert_survived("target", ENCAPSULATED, &broken(ENCAPSULATED, true, &|file| replace(file, config.as_bytes())), false);
-    let line = format!("ostree=/ostree/{hostile} ignition.platform.id={hostile} skewguard={hostile}\n");
-    assert_survived("arguments", CMDLINE, &broken(CMDLINE, true, &|file| replace(file, line.as_bytes())), false);
-    assert_survived("override", OVERRIDE, &broken(OVERRIDE, true, &|file| replace(file, hostile.as_bytes())), true);
+    assert_survived(
+        "target",
+        ENCAPSULATED,
+        &broken(ENCAPSULATED, true, &|file| replace(file, config.as_bytes())),
+        false,
+    );
+    let line =
+        format!("ostree=/ostree/{hostile} ignition.platform.id={hostile} skewguard={hostile}\n");
+    assert_survived(
+        "arguments",
+        CMDLINE,
+        &broken(CMDLINE, true, &|file| replace(file, line.as_bytes())),
+        false,
+    );
+    assert_survived(
+        "override",
+        OVERRIDE,
+        &broken(OVERRIDE, true, &|file| replace(file, hostile.as_bytes())),
+        true,
+    );
 }
 
 /// Policies of the largest size that is read, made of as many of the shortest elements as fit.
@@ -258,25 +347,49 @@ fn a_policy_as_large_as_allowed_stays_within_memory_and_its_verdict_small() {
         let dir = tempfile::tempdir().expect("tempdir");
         good_node(dir.path());
         fs::remove_file(dir.path().join("root").join(SERVED)).expect("removed");
-        replace(&dir.path().join("root").join(POLICY), many(what, of).as_bytes());
+        replace(
+            &dir.path().join("root").join(POLICY),
+            many(what, of).as_bytes(),
+        );
         let run = check_within(dir.path(), true, MEMORY_KIB / 2);
         assert_survived(of, POLICY, &run, false);
         // More than that is not read back.
-        assert!(run.stdout.len() < 256 << 10, "{what} {of}: {} bytes", run.stdout.len());
+        assert!(
+            run.stdout.len() < 256 << 10,
+            "{what} {of}: {} bytes",
+            run.stdout.len()
+        );
     }
 }
 
 #[test]
 fn a_served_config_as_large_as_allowed_stays_within_memory() {
     let files = "{},".repeat((8 << 20) / 3 - 100);
-    let many = format!("{{\"metadata\":{{}},\"spec\":{{\"config\":{{\"storage\":{{\"files\":[{files}{{}}]}}}}}}}}");
-    assert_survived("files without a path", SERVED, &broken(SERVED, true, &|file| replace(file, many.as_bytes())), true);
+    let many = format!(
+        "{{\"metadata\":{{}},\"spec\":{{\"config\":{{\"storage\":{{\"files\":[{files}{{}}]}}}}}}}}"
+    );
+    assert_survived(
+        "files without a path",
+        SERVED,
+        &broken(SERVED, true, &|file| replace(file, many.as_bytes())),
+        true,
+    );
     let owners = format!("{{\"metadata\":{{\"ownerReferences\":[{files}{{}}]}},\"spec\":{{}}}}");
-    assert_survived("owners", ENCAPSULATED, &broken(ENCAPSULATED, true, &|file| replace(file, owners.as_bytes())), false);
+    assert_survived(
+        "owners",
+        ENCAPSULATED,
+        &broken(ENCAPSULATED, true, &|file| replace(file, owners.as_bytes())),
+        false,
+    );
     let zeros = "AAAA".repeat((8 << 20) / 4 - 200);
     let large = format!(
         "{{\"metadata\":{{}},\"spec\":{{\"config\":{{\"storage\":{{\"files\":[{{\"path\":\"/etc/skewguard/policy.json\",\
          \"contents\":{{\"source\":\"data:;base64,{zeros}\"}}}}]}}}}}}}}"
     );
-    assert_survived("a policy of 6 MiB", SERVED, &broken(SERVED, true, &|file| replace(file, large.as_bytes())), true);
+    assert_survived(
+        "a policy of 6 MiB",
+        SERVED,
+        &broken(SERVED, true, &|file| replace(file, large.as_bytes())),
+        true,
+    );
 }

@@ -1,6 +1,6 @@
 //! Which source names the boot image, and what is said when sources disagree.
 
-use crate::{check_json, copy_tree, tree};
+use crate::check::{check_json, copy_tree, tree};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -22,7 +22,8 @@ fn record(root: &Path, version: &str, ostree: &str) {
     fs::write(dir.join("boot-image.json"), record.to_string()).expect("written");
 }
 
-const OSTREE: &str = "/ostree/boot.1/rhcos/b007000000000000000000000000000000000000000000000000000000000000/0";
+const OSTREE: &str =
+    "/ostree/boot.1/rhcos/b007000000000000000000000000000000000000000000000000000000000000/0";
 
 #[test]
 fn every_shape_of_aleph_is_read_under_every_name() {
@@ -34,15 +35,24 @@ fn every_shape_of_aleph_is_read_under_every_name() {
         ("c-bootc.json", "43.20260301.20.dev1"),
         ("d-bootc.json", "10.2.20260423-0"),
     ] {
-        for name in [".coreos-aleph-version.json", ".aleph-version.json", ".bootc-aleph.json"] {
+        for name in [
+            ".coreos-aleph-version.json",
+            ".aleph-version.json",
+            ".bootc-aleph.json",
+        ] {
             let verdict = node(|root| {
                 fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
                 fs::remove_file(root.join("etc/os-release")).expect("removed");
                 fs::remove_file(root.join("usr/lib/os-release")).expect("removed");
-                let facts = Path::new(env!("CARGO_MANIFEST_DIR")).join(FACTS).join(shape);
+                let facts = Path::new(env!("CARGO_MANIFEST_DIR"))
+                    .join(FACTS)
+                    .join(shape);
                 fs::copy(facts, root.join("sysroot").join(name)).expect("copied");
             });
-            assert_eq!(verdict["bootImage"]["version"], version, "{shape} as {name}");
+            assert_eq!(
+                verdict["bootImage"]["version"], version,
+                "{shape} as {name}"
+            );
             assert_eq!(verdict["bootImage"]["path"], format!("/sysroot/{name}"));
             assert_eq!(verdict["warnings"], json!([]));
         }
@@ -55,11 +65,19 @@ fn without_an_aleph_the_record_of_the_first_run_counts_before_os_release() {
         fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
         record(root, "411.86.202308081056-0", OSTREE);
     });
-    assert_eq!((&verdict["bootImage"]["version"], &verdict["bootImage"]["source"]), (&json!("411.86.202308081056-0"), &json!("Record")));
+    assert_eq!(
+        (
+            &verdict["bootImage"]["version"],
+            &verdict["bootImage"]["source"]
+        ),
+        (&json!("411.86.202308081056-0"), &json!("Record"))
+    );
     assert_eq!(
         verdict["warnings"],
-        json!(["/etc/os-release: the node runs 412.86.202303211731-0, which the installation put in place of the boot image, \
-            411.86.202308081056-0 by /var/lib/skewguard/boot-image.json; the limits are applied to the former"])
+        json!([
+            "/etc/os-release: the node runs 412.86.202303211731-0, which the installation put in place of the boot image, \
+            411.86.202308081056-0 by /var/lib/skewguard/boot-image.json; the limits are applied to the former"
+        ])
     );
 }
 
@@ -69,8 +87,14 @@ fn after_a_rebase_os_release_says_nothing_of_the_boot_image() {
         fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
         record(root, "", "/ostree/boot.0/rhcos/a11ce/0");
     });
-    assert_eq!((&verdict["verdict"], &verdict["reason"]), (&json!("Undetermined"), &json!("BootImageUnknown")));
-    assert_eq!((&verdict["bootImage"], &verdict["deployment"]["rebased"]), (&Value::Null, &json!(true)));
+    assert_eq!(
+        (&verdict["verdict"], &verdict["reason"]),
+        (&json!("Undetermined"), &json!("BootImageUnknown"))
+    );
+    assert_eq!(
+        (&verdict["bootImage"], &verdict["deployment"]["rebased"]),
+        (&Value::Null, &json!(true))
+    );
 }
 
 #[test]
@@ -82,31 +106,81 @@ fn what_the_installation_put_in_place_of_the_boot_image_is_judged() {
             change(root);
         })
     };
-    let state =
-        |verdict: &Value| [&verdict["bootImage"]["version"], &verdict["judged"], &verdict["verdict"], &verdict["action"]].map(Value::clone);
+    let state = |verdict: &Value| {
+        [
+            &verdict["bootImage"]["version"],
+            &verdict["judged"],
+            &verdict["verdict"],
+            &verdict["action"],
+        ]
+        .map(Value::clone)
+    };
     let (aleph, replaced) = (json!("412.86.202303211731-0"), json!("BootedDeployment"));
     let verdict = booted("418.94.202511191518-0", |_| ());
-    assert_eq!(state(&verdict), [aleph.clone(), replaced.clone(), json!("Allowed"), json!("Proceed")]);
+    assert_eq!(
+        state(&verdict),
+        [
+            aleph.clone(),
+            replaced.clone(),
+            json!("Allowed"),
+            json!("Proceed")
+        ]
+    );
     assert_eq!(
         verdict["warnings"],
-        json!(["/etc/os-release: the node runs 418.94.202511191518-0, which the installation put in place of the boot image, \
-            412.86.202303211731-0 by /sysroot/.coreos-aleph-version.json; the limits are applied to the former"])
+        json!([
+            "/etc/os-release: the node runs 418.94.202511191518-0, which the installation put in place of the boot image, \
+            412.86.202303211731-0 by /sysroot/.coreos-aleph-version.json; the limits are applied to the former"
+        ])
     );
     // The same for an image that is too old, and for a node that was refused once and boots again.
     let again: fn(&Path) = |root| record(root, "412.86.202303211731-0", OSTREE);
     for change in [|_: &Path| (), again] {
         let refused = booted("411.86.202308081056-0", change);
-        assert_eq!(state(&refused), [aleph.clone(), replaced.clone(), json!("Refused"), json!("Block")]);
-        assert_eq!(refused["message"], "booted deployment is OCP 4.11; the minimum is 4.13.0");
+        assert_eq!(
+            state(&refused),
+            [
+                aleph.clone(),
+                replaced.clone(),
+                json!("Refused"),
+                json!("Block")
+            ]
+        );
+        assert_eq!(
+            refused["message"],
+            "booted deployment is OCP 4.11; the minimum is 4.13.0"
+        );
         assert_eq!(refused["deployment"]["image"]["path"], "/etc/os-release");
     }
     // After the rebase it no longer matters what was installed.
-    let rebased = booted("418.94.202511191518-0", |root| record(root, "412.86.202303211731-0", "/ostree/boot.0/rhcos/a11ce/0"));
-    assert_eq!(state(&rebased), [aleph.clone(), json!("BootImage"), json!("Refused"), json!("Proceed")]);
+    let rebased = booted("418.94.202511191518-0", |root| {
+        record(
+            root,
+            "412.86.202303211731-0",
+            "/ostree/boot.0/rhcos/a11ce/0",
+        )
+    });
+    assert_eq!(
+        state(&rebased),
+        [
+            aleph.clone(),
+            json!("BootImage"),
+            json!("Refused"),
+            json!("Proceed")
+        ]
+    );
     assert_eq!(rebased["warnings"], json!([]));
     // A version that cannot be decoded replaces nothing.
     let verdict = booted("next", |_| ());
-    assert_eq!(state(&verdict), [aleph.clone(), json!("BootImage"), json!("Refused"), json!("Block")]);
+    assert_eq!(
+        state(&verdict),
+        [
+            aleph.clone(),
+            json!("BootImage"),
+            json!("Refused"),
+            json!("Block")
+        ]
+    );
     assert_eq!(
         verdict["warnings"],
         json!([
@@ -119,26 +193,65 @@ fn what_the_installation_put_in_place_of_the_boot_image_is_judged() {
 #[test]
 fn os_release_is_read_in_every_quoting_and_a_minor_0_is_believed_of_rhel_only() {
     for (os_release, version, rhel) in [
-        ("OSTREE_VERSION=\"412.86.202301311551-0\"\nVERSION=\"1\"\n", "412.86.202301311551-0", "8.6"),
-        ("OSTREE_VERSION='412.86.202301311551-0'\n", "412.86.202301311551-0", "8.6"),
-        ("OSTREE_VERSION=412.86.202301311551-0\n", "412.86.202301311551-0", "8.6"),
-        ("RHEL_VERSION=\"8.0\"\nVERSION=\"43.81.202001142154.0\"\n", "43.81.202001142154.0", "8.1"),
-        ("ID=\"rhel\"\nVERSION=\"9.6.20260504-0 (Plow)\"\n", "9.6.20260504-0", "9.6"),
-        ("ID=\"rhel\"\nOSTREE_VERSION='10.0.20260614-0'\n", "10.0.20260614-0", "10.0"),
-        ("ID=\"centos\"\nOSTREE_VERSION='10.0.20260614-0'\n", "10.0.20260614-0", "10"),
+        (
+            "OSTREE_VERSION=\"412.86.202301311551-0\"\nVERSION=\"1\"\n",
+            "412.86.202301311551-0",
+            "8.6",
+        ),
+        (
+            "OSTREE_VERSION='412.86.202301311551-0'\n",
+            "412.86.202301311551-0",
+            "8.6",
+        ),
+        (
+            "OSTREE_VERSION=412.86.202301311551-0\n",
+            "412.86.202301311551-0",
+            "8.6",
+        ),
+        (
+            "RHEL_VERSION=\"8.0\"\nVERSION=\"43.81.202001142154.0\"\n",
+            "43.81.202001142154.0",
+            "8.1",
+        ),
+        (
+            "ID=\"rhel\"\nVERSION=\"9.6.20260504-0 (Plow)\"\n",
+            "9.6.20260504-0",
+            "9.6",
+        ),
+        (
+            "ID=\"rhel\"\nOSTREE_VERSION='10.0.20260614-0'\n",
+            "10.0.20260614-0",
+            "10.0",
+        ),
+        (
+            "ID=\"centos\"\nOSTREE_VERSION='10.0.20260614-0'\n",
+            "10.0.20260614-0",
+            "10",
+        ),
     ] {
         let verdict = node(|root| {
             fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
             fs::write(root.join("usr/lib/os-release"), os_release).expect("written");
         });
         let image = &verdict["bootImage"];
-        assert_eq!((&image["version"], &image["rhelVersion"]), (&json!(version), &json!(rhel)), "{os_release}");
+        assert_eq!(
+            (&image["version"], &image["rhelVersion"]),
+            (&json!(version), &json!(rhel)),
+            "{os_release}"
+        );
     }
     let verdict = node(|root| {
         fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
-        fs::write(root.join("usr/lib/os-release"), "ID=debian\nVERSION=\"12 (bookworm)\"\n").expect("written");
+        fs::write(
+            root.join("usr/lib/os-release"),
+            "ID=debian\nVERSION=\"12 (bookworm)\"\n",
+        )
+        .expect("written");
     });
-    assert_eq!(verdict["reason"], "BootImageUnknown", "a distribution's release is no boot image");
+    assert_eq!(
+        verdict["reason"], "BootImageUnknown",
+        "a distribution's release is no boot image"
+    );
 }
 
 #[test]
@@ -149,19 +262,39 @@ fn where_one_os_release_cannot_be_read_the_other_is() {
         symlink("../nowhere", root.join("etc/os-release")).expect("linked");
     });
     let image = &verdict["bootImage"];
-    assert_eq!((&image["version"], &image["path"]), (&json!("412.86.202303211731-0"), &json!("/usr/lib/os-release")));
-    assert_eq!(verdict["warnings"], json!(["/etc/os-release: is a symlink to nothing inside the root"]));
+    assert_eq!(
+        (&image["version"], &image["path"]),
+        (
+            &json!("412.86.202303211731-0"),
+            &json!("/usr/lib/os-release")
+        )
+    );
+    assert_eq!(
+        verdict["warnings"],
+        json!(["/etc/os-release: is a symlink to nothing inside the root"])
+    );
 }
 
 #[test]
 fn an_aleph_behind_links_inside_the_root_is_read_also_absolute_and_upward_ones() {
-    for target in ["/etc/elsewhere.json", "../etc/elsewhere.json", "../../../../../etc/elsewhere.json"] {
+    for target in [
+        "/etc/elsewhere.json",
+        "../etc/elsewhere.json",
+        "../../../../../etc/elsewhere.json",
+    ] {
         let verdict = node(|root| {
             fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
-            fs::write(root.join("etc/elsewhere.json"), "{\"version\":\"411.86.202308081056-0\"}").expect("written");
+            fs::write(
+                root.join("etc/elsewhere.json"),
+                "{\"version\":\"411.86.202308081056-0\"}",
+            )
+            .expect("written");
             symlink(target, root.join("sysroot/.coreos-aleph-version.json")).expect("linked");
         });
-        assert_eq!(verdict["bootImage"]["version"], "411.86.202308081056-0", "{target}");
+        assert_eq!(
+            verdict["bootImage"]["version"], "411.86.202308081056-0",
+            "{target}"
+        );
     }
 }
 
@@ -171,7 +304,10 @@ fn a_finished_first_boot_is_never_blocked() {
         let config = root.join("etc/ignition-machine-config-encapsulated.json");
         fs::rename(&config, config.with_extension("json.bak")).expect("renamed");
     });
-    assert_eq!((&verdict["verdict"], &verdict["action"]), (&json!("Refused"), &json!("Proceed")));
+    assert_eq!(
+        (&verdict["verdict"], &verdict["action"]),
+        (&json!("Refused"), &json!("Proceed"))
+    );
     assert_eq!(verdict["target"]["release"], "4.21.3");
 }
 
@@ -181,16 +317,36 @@ fn a_node_that_has_joined_is_never_blocked_although_its_config_is_still_there() 
         let pki = root.join("var/lib/kubelet/pki");
         fs::create_dir_all(&pki).expect("made");
         fs::write(pki.join("kubelet-client-2026-01-02-03-04-05.pem"), "").expect("written");
-        symlink("/var/lib/kubelet/pki/kubelet-client-2026-01-02-03-04-05.pem", pki.join("kubelet-client-current.pem")).expect("linked");
+        symlink(
+            "/var/lib/kubelet/pki/kubelet-client-2026-01-02-03-04-05.pem",
+            pki.join("kubelet-client-current.pem"),
+        )
+        .expect("linked");
     });
-    assert_eq!((&verdict["verdict"], &verdict["action"]), (&json!("Refused"), &json!("Proceed")));
+    assert_eq!(
+        (&verdict["verdict"], &verdict["action"]),
+        (&json!("Refused"), &json!("Proceed"))
+    );
     assert_eq!(verdict["target"]["release"], "4.21.3");
-    // An admin deleted the certificates to recover them, and an old served config is back.
-    let verdict = node(|root| {
-        fs::create_dir_all(root.join("etc/machine-config-daemon")).expect("made");
-        fs::write(root.join("etc/machine-config-daemon/currentconfig"), "{}").expect("written");
-    });
-    assert_eq!((&verdict["action"], &verdict["letThrough"]), (&json!("Proceed"), &json!("FirstBootFinished")));
+    // Some releases of the daemon write it before the rebase. Where there is no config, there is no
+    // rebase to come.
+    for (config, action) in [(true, "Block"), (false, "Proceed")] {
+        let verdict = node(|root| {
+            fs::create_dir_all(root.join("etc/machine-config-daemon")).expect("made");
+            fs::write(root.join("etc/machine-config-daemon/currentconfig"), "{}").expect("written");
+            if !config {
+                fs::remove_file(root.join("etc/ignition-machine-config-encapsulated.json"))
+                    .expect("removed");
+            }
+        });
+        assert_eq!(
+            (
+                &verdict["action"],
+                &verdict["deployment"]["firstBootFinished"]
+            ),
+            (&json!(action), &json!(!config))
+        );
+    }
     // The kubelet writes its kubeconfig before it asks for a certificate.
     let verdict = node(|root| {
         fs::create_dir_all(root.join("var/lib/kubelet")).expect("made");
@@ -205,21 +361,71 @@ fn a_command_line_that_is_not_all_utf_8_keeps_its_other_arguments() {
         let dir = tempfile::tempdir().expect("tempdir");
         copy_tree(&tree(name), dir.path());
         let path = dir.path().join("proc/cmdline");
-        let line = [b"title=caf\xe9 ", more, b" ", &fs::read(&path).expect("read")].concat();
+        let line = [
+            b"title=caf\xe9 ",
+            more,
+            b" ",
+            &fs::read(&path).expect("read"),
+        ]
+        .concat();
         fs::write(path, line).expect("written");
         check_json(dir.path(), &[]).1
     };
-    let warned = json!(["/proc/cmdline: is not all UTF-8 text; arguments that are not UTF-8 cannot be read"]);
+    let warned = json!([
+        "/proc/cmdline: is not all UTF-8 text; arguments that are not UTF-8 cannot be read"
+    ]);
     let off = with("rhcos-4.12-refused", b"skewguard=off");
-    assert_eq!((&off["verdict"], &off["platform"], &off["warnings"]), (&json!("Disabled"), &json!("aws"), &warned));
-    assert_eq!(with("rhcos-4.12-refused", b"")["action"], "Block", "what it runs is known");
-    assert_eq!(with("assisted-already-on-target", b"")["reason"], "AlreadyOnTarget");
+    assert_eq!(
+        (&off["verdict"], &off["platform"], &off["warnings"]),
+        (&json!("Disabled"), &json!("aws"), &warned)
+    );
+    assert_eq!(
+        with("rhcos-4.12-refused", b"")["action"],
+        "Block",
+        "what it runs is known"
+    );
+    assert_eq!(
+        with("assisted-already-on-target", b"")["reason"],
+        "AlreadyOnTarget"
+    );
+}
+
+/// It is not known whether the installation replaced an image whose version follows no scheme.
+#[test]
+fn an_aleph_that_is_not_understood_gives_way_to_os_release() {
+    let verdict = node(|root| {
+        let aleph = root.join("sysroot/.coreos-aleph-version.json");
+        fs::write(aleph, "{\"version\": \"custom-build-7\"}").expect("written");
+    });
+    assert_eq!(
+        (
+            &verdict["bootImage"]["source"],
+            &verdict["bootImage"]["version"],
+            &verdict["judged"],
+            &verdict["action"]
+        ),
+        (
+            &json!("OsRelease"),
+            &json!("412.86.202303211731-0"),
+            &json!("BootImage"),
+            &json!("Block")
+        )
+    );
+    assert_eq!(
+        verdict["warnings"],
+        json!([
+            "/sysroot/.coreos-aleph-version.json: version \"custom-build-7\" is not understood; /etc/os-release is used: 412.86.202303211731-0"
+        ])
+    );
 }
 
 #[test]
 fn a_tree_without_deployments_is_judged_by_its_image() {
     let verdict = node(|root| fs::remove_dir_all(root.join("sysroot/ostree")).expect("removed"));
-    assert_eq!((&verdict["verdict"], &verdict["action"]), (&json!("Refused"), &json!("Block")));
+    assert_eq!(
+        (&verdict["verdict"], &verdict["action"]),
+        (&json!("Refused"), &json!("Block"))
+    );
     assert_eq!(verdict["warnings"], json!([]));
 }
 
@@ -231,22 +437,51 @@ fn what_may_let_the_node_through_and_cannot_be_read_does_unless_the_policy_says_
     let known = format!("ostree={OSTREE} ");
     let written = |bytes: &[u8]| Some([known.as_bytes(), bytes].concat());
     // A file, its content (none: it is a symlink to itself), and what the warning names.
-    let breaks: [(&str, Option<Vec<u8>>, &str); 14] = [
-        ("proc/cmdline", Some(b"ostree=/ostree/boot.1/rhcos/elsewhere/0".to_vec()), "elsewhere"),
-        ("proc/cmdline", Some(b"ostree=/ostree/boot.1/rhcos/\xff/0".to_vec()), "cmdline"),
+    let breaks: [(&str, Option<Vec<u8>>, &str); 13] = [
+        (
+            "proc/cmdline",
+            Some(b"ostree=/ostree/boot.1/rhcos/elsewhere/0".to_vec()),
+            "elsewhere",
+        ),
+        (
+            "proc/cmdline",
+            Some(b"ostree=/ostree/boot.1/rhcos/\xff/0".to_vec()),
+            "cmdline",
+        ),
         ("proc/cmdline", Some(b"\xff".to_vec()), "cmdline"),
         ("proc/cmdline", written(b"skewguard=off\xff"), "cmdline"),
-        (ORIGIN, Some(b"[origin]\ncontainer-image-reference=\xff\n".to_vec()), ".origin"),
+        (
+            ORIGIN,
+            Some(b"[origin]\ncontainer-image-reference=\xff\n".to_vec()),
+            ".origin",
+        ),
         (RECORD, Some(b"{ \"ostree\": ".to_vec()), "boot-image.json"),
         (RECORD, None, "boot-image.json"),
         // The kernel command line could not be read at the first boot.
-        (RECORD, Some(br#"{"apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord"}"#.to_vec()), "only one of the two boots"),
+        (
+            RECORD,
+            Some(
+                br#"{"apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord"}"#.to_vec(),
+            ),
+            "only one of the two boots",
+        ),
         ("usr/lib/os-release", None, "os-release"),
-        ("var/lib/kubelet/pki/kubelet-client-current.pem", None, "kubelet-client-current.pem"),
-        ("etc/machine-config-daemon/currentconfig", None, "currentconfig"),
+        (
+            "var/lib/kubelet/pki/kubelet-client-current.pem",
+            None,
+            "kubelet-client-current.pem",
+        ),
         ("run/skewguard/override", None, "override"),
-        ("run/skewguard/override", Some(b"off\xff".to_vec()), "override"),
-        ("run/skewguard/override", Some([b' '; 65].to_vec()), "override"),
+        (
+            "run/skewguard/override",
+            Some(b"off\xff".to_vec()),
+            "override",
+        ),
+        (
+            "run/skewguard/override",
+            Some([b' '; 65].to_vec()),
+            "override",
+        ),
     ];
     for (path, bytes, named) in breaks {
         for (on_undetermined, action) in [("Proceed", "Proceed"), ("Refuse", "Block")] {
@@ -262,14 +497,29 @@ fn what_may_let_the_node_through_and_cannot_be_read_does_unless_the_policy_says_
                 }
                 let policy = root.join("etc/skewguard/policy.json");
                 let text = fs::read_to_string(&policy).expect("read");
-                let text = text.replace("\"onUndetermined\": \"Proceed\"", &format!("\"onUndetermined\": \"{on_undetermined}\""));
+                let text = text.replace(
+                    "\"onUndetermined\": \"Proceed\"",
+                    &format!("\"onUndetermined\": \"{on_undetermined}\""),
+                );
                 fs::write(policy, text).expect("written");
                 fs::remove_file(root.join("etc/mcs-machine-config-content.json")).expect("removed");
             });
-            assert_eq!((&verdict["verdict"], &verdict["action"]), (&json!("Refused"), &json!(action)), "{path} {bytes:?}");
-            let why = if action == "Proceed" { json!("Unreadable") } else { Value::Null };
+            assert_eq!(
+                (&verdict["verdict"], &verdict["action"]),
+                (&json!("Refused"), &json!(action)),
+                "{path} {bytes:?}"
+            );
+            let why = if action == "Proceed" {
+                json!("Unreadable")
+            } else {
+                Value::Null
+            };
             assert_eq!(verdict["letThrough"], why, "{path}");
-            assert!(verdict["warnings"].to_string().contains(named), "{path}: {}", verdict["warnings"]);
+            assert!(
+                verdict["warnings"].to_string().contains(named),
+                "{path}: {}",
+                verdict["warnings"]
+            );
         }
     }
     // An argument that lets the node through counts where the file cannot be read.
@@ -277,7 +527,10 @@ fn what_may_let_the_node_through_and_cannot_be_read_does_unless_the_policy_says_
         fs::create_dir_all(root.join("run/skewguard/override")).expect("made");
         fs::write(root.join("proc/cmdline"), "skewguard=off").expect("written");
     });
-    assert_eq!(off["override"], json!({"value": "off", "source": "KernelArgument"}));
+    assert_eq!(
+        off["override"],
+        json!({"value": "off", "source": "KernelArgument"})
+    );
 }
 
 /// Whether os-release still is the boot image's is unknown.
@@ -285,14 +538,26 @@ fn what_may_let_the_node_through_and_cannot_be_read_does_unless_the_policy_says_
 fn after_a_damaged_record_os_release_is_not_taken_for_the_boot_image() {
     let verdict = node(|root| {
         fs::remove_file(root.join("sysroot/.coreos-aleph-version.json")).expect("removed");
-        fs::write(root.join("usr/lib/os-release"), "ID=rhel\nOSTREE_VERSION=9.6.20260504-0\n").expect("written");
-        record(root, "411.86.202308081056-0", "/ostree/boot.0/rhcos/a11ce/0");
+        fs::write(
+            root.join("usr/lib/os-release"),
+            "ID=rhel\nOSTREE_VERSION=9.6.20260504-0\n",
+        )
+        .expect("written");
+        record(
+            root,
+            "411.86.202308081056-0",
+            "/ostree/boot.0/rhcos/a11ce/0",
+        );
         let path = root.join("var/lib/skewguard/boot-image.json");
         let whole = fs::read(&path).expect("read");
         fs::write(path, &whole[..whole.len() / 2]).expect("written");
     });
     assert_eq!(
-        (&verdict["reason"], &verdict["bootImage"], &verdict["action"]),
+        (
+            &verdict["reason"],
+            &verdict["bootImage"],
+            &verdict["action"]
+        ),
         (&json!("BootImageUnknown"), &Value::Null, &json!("Proceed"))
     );
 }
@@ -303,14 +568,28 @@ fn only_the_same_digest_is_already_on_target() {
         let text = text.to_owned();
         node(move |root| {
             let origin = "sysroot/ostree/deploy/rhcos/deploy/c0ffee0000000000000000000000000000000000000000000000000000000000.0.origin";
-            fs::write(root.join(origin), format!("[origin]\ncontainer-image-reference={text}\n")).expect("written");
+            fs::write(
+                root.join(origin),
+                format!("[origin]\ncontainer-image-reference={text}\n"),
+            )
+            .expect("written");
         })
     };
     let digest = format!("sha256:{}", "4f3a".repeat(16));
-    let on_target = reference(&format!("ostree-unverified-registry:mirror.example.com/ocp@{digest}"));
-    assert_eq!((&on_target["verdict"], &on_target["reason"]), (&json!("Allowed"), &json!("AlreadyOnTarget")));
-    assert_eq!(on_target["findings"][0]["result"], "Fail", "findings are kept");
-    let other = reference("ostree-unverified-registry:quay.io/openshift-release-dev/ocp-v4.0-art-dev:latest");
+    let on_target = reference(&format!(
+        "ostree-unverified-registry:mirror.example.com/ocp@{digest}"
+    ));
+    assert_eq!(
+        (&on_target["verdict"], &on_target["reason"]),
+        (&json!("Allowed"), &json!("AlreadyOnTarget"))
+    );
+    assert_eq!(
+        on_target["findings"][0]["result"], "Fail",
+        "findings are kept"
+    );
+    let other = reference(
+        "ostree-unverified-registry:quay.io/openshift-release-dev/ocp-v4.0-art-dev:latest",
+    );
     assert_eq!(other["verdict"], "Refused");
 }
 
@@ -318,23 +597,55 @@ fn only_the_same_digest_is_already_on_target() {
 fn the_override_file_wins_over_the_kernel_argument() {
     let verdict = |argument: &str, file: Option<&str>| {
         node(|root| {
-            fs::write(root.join("proc/cmdline"), format!("ro ignition.platform.id=aws {argument}\n")).expect("written");
+            fs::write(
+                root.join("proc/cmdline"),
+                format!("ro ignition.platform.id=aws {argument}\n"),
+            )
+            .expect("written");
             if let Some(word) = file {
                 fs::create_dir_all(root.join("run/skewguard")).expect("made");
                 fs::write(root.join("run/skewguard/override"), word).expect("written");
             }
         })
     };
-    let action =
-        |verdict: Value| (verdict["verdict"].as_str().unwrap_or("").to_owned(), verdict["action"].as_str().unwrap_or("").to_owned());
+    let action = |verdict: Value| {
+        (
+            verdict["verdict"].as_str().unwrap_or("").to_owned(),
+            verdict["action"].as_str().unwrap_or("").to_owned(),
+        )
+    };
     let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-    assert_eq!(action(verdict("skewguard=off", None)), pair("Disabled", "Proceed"));
-    assert_eq!(action(verdict("skewguard=warn", None)), pair("Refused", "Proceed"));
-    assert_eq!(action(verdict("skewguard=off skewguard=enforce", None)), pair("Refused", "Block"));
-    assert_eq!(action(verdict("skewguard=enforce", Some("off\n"))), pair("Disabled", "Proceed"));
-    assert_eq!(action(verdict("skewguard=off", Some("warn"))), pair("Refused", "Proceed"));
-    assert_eq!(verdict("skewguard=off", Some("warn"))["override"], json!({"value": "warn", "source": "File"}));
+    assert_eq!(
+        action(verdict("skewguard=off", None)),
+        pair("Disabled", "Proceed")
+    );
+    assert_eq!(
+        action(verdict("skewguard=warn", None)),
+        pair("Refused", "Proceed")
+    );
+    assert_eq!(
+        action(verdict("skewguard=off skewguard=enforce", None)),
+        pair("Refused", "Block")
+    );
+    assert_eq!(
+        action(verdict("skewguard=enforce", Some("off\n"))),
+        pair("Disabled", "Proceed")
+    );
+    assert_eq!(
+        action(verdict("skewguard=off", Some("warn"))),
+        pair("Refused", "Proceed")
+    );
+    assert_eq!(
+        verdict("skewguard=off", Some("warn"))["override"],
+        json!({"value": "warn", "source": "File"})
+    );
     let odd = verdict("skewguard=of", None);
-    assert_eq!((&odd["override"], &odd["action"]), (&Value::Null, &json!("Block")));
-    assert_eq!(odd["warnings"], json!(["kernel argument skewguard=: \"of\" is ignored; write off, warn or enforce"]));
+    assert_eq!(
+        (&odd["override"], &odd["action"]),
+        (&Value::Null, &json!("Block"))
+    );
+    assert_eq!(
+        odd["warnings"],
+        json!(["kernel argument skewguard=: \"of\" is ignored; write off, warn or enforce"])
+    );
 }

@@ -1,6 +1,6 @@
 //! `--policy` and `--aleph` without a node.
 
-use crate::{check_json, copy_tree, skewguard, tree};
+use crate::check::{check_json, copy_tree, skewguard, tree};
 use std::path::Path;
 use std::process::Command;
 
@@ -27,9 +27,17 @@ fn an_aleph_is_judged_by_a_policy_without_a_node() {
         ("410.8.20190520-0", 3, "Refused"),
         ("412.9.202211241749-0", 3, "Refused"),
     ] {
-        let aleph = write(dir.path(), "aleph.json", &format!("{{\"version\":\"{version}\"}}"));
+        let aleph = write(
+            dir.path(),
+            "aleph.json",
+            &format!("{{\"version\":\"{version}\"}}"),
+        );
         let (code, json) = check_json(empty.path(), &["--policy", &policy, "--aleph", &aleph]);
-        assert_eq!((code, json["verdict"].as_str()), (exit, Some(verdict)), "{version}");
+        assert_eq!(
+            (code, json["verdict"].as_str()),
+            (exit, Some(verdict)),
+            "{version}"
+        );
         assert_eq!(json["bootImage"]["path"].as_str(), Some(aleph.as_str()));
         assert_eq!(json["policy"]["path"].as_str(), Some(policy.as_str()));
     }
@@ -42,50 +50,268 @@ fn a_named_file_that_cannot_be_used_is_an_error_and_names_it() {
     let null = write(dir.path(), "null.json", "{\"version\":null}");
     let text = write(dir.path(), "text.json", "4.18");
     for (aleph, want) in [
-        ("/nonexistent/aleph.json", "skewguard: /nonexistent/aleph.json: No such file or directory (os error 2)\n".to_owned()),
+        (
+            "/nonexistent/aleph.json",
+            "skewguard: /nonexistent/aleph.json: No such file or directory (os error 2)\n"
+                .to_owned(),
+        ),
         (&null, format!("skewguard: {null}: names no version\n")),
-        (&text, format!("skewguard: {text}: is no aleph: invalid type: floating point `4.18`, expected an object at line 1 column 4\n")),
-        ("/", "skewguard: /: is a directory, not a regular file\n".to_owned()),
+        (
+            &text,
+            format!(
+                "skewguard: {text}: is not an aleph: invalid type: floating point `4.18`, expected an object at line 1 column 4\n"
+            ),
+        ),
+        (
+            "/",
+            "skewguard: /: is a directory, not a regular file\n".to_owned(),
+        ),
     ] {
         let output = skewguard(&["check", "--policy", &policy, "--aleph", aleph]);
-        assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(1), want.as_str()));
+        assert_eq!(
+            (
+                output.status.code(),
+                String::from_utf8_lossy(&output.stderr).as_ref()
+            ),
+            (Some(1), want.as_str())
+        );
     }
 }
 
-/// It works on any node, also on one that has joined or was rebased: the question is about another node.
+/// It works on any node, also on one that has joined or was rebased: the question is about another
+/// node.
 #[test]
 fn an_aleph_that_is_tried_is_that_of_a_first_boot() {
     let dir = tempfile::tempdir().expect("tempdir");
-    let aleph = write(dir.path(), "aleph.json", r#"{"version":"411.86.202308081056-0"}"#);
-    for name in ["assisted-already-on-target", "two-step-update-already-rebased", "rhcos-4.18-allowed"] {
+    let aleph = write(
+        dir.path(),
+        "aleph.json",
+        r#"{"version":"411.86.202308081056-0"}"#,
+    );
+    for name in [
+        "assisted-already-on-target",
+        "two-step-update-already-rebased",
+        "rhcos-4.18-allowed",
+    ] {
         let node = tempfile::tempdir().expect("tempdir");
         copy_tree(&tree(name), node.path());
         if name == "rhcos-4.18-allowed" {
-            let config = node.path().join("etc/ignition-machine-config-encapsulated.json");
+            let config = node
+                .path()
+                .join("etc/ignition-machine-config-encapsulated.json");
             std::fs::rename(&config, config.with_extension("json.bak")).expect("renamed");
         }
         let (code, json) = check_json(node.path(), &["--aleph", &aleph]);
-        assert_eq!((code, json["reason"].as_str()), (3, Some("BelowMinimumOCPVersion")), "{name}");
+        assert_eq!(
+            (code, json["reason"].as_str()),
+            (3, Some("BelowMinimumOCPVersion")),
+            "{name}"
+        );
+    }
+}
+
+/// Runs a shell command in which `"$0"` is the program.
+fn shell(command: &str, folder: &Path) -> (Option<i32>, String) {
+    let output = Command::new("bash")
+        .args(["-c", command, env!("CARGO_BIN_EXE_skewguard")])
+        .current_dir(folder)
+        .output()
+        .expect("bash starts");
+    let all = [output.stdout, output.stderr].concat();
+    (
+        output.status.code(),
+        String::from_utf8(all).expect("plain text"),
+    )
+}
+
+#[test]
+fn policy_and_aleph_are_read_from_stdin_and_pipes() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    write(dir.path(), "policy.json", POLICY);
+    write(
+        dir.path(),
+        "aleph.json",
+        r#"{"version":"411.86.202308081056-0"}"#,
+    );
+    for (command, named) in [
+        (
+            "cat aleph.json | \"$0\" check --policy policy.json --aleph -",
+            "<stdin>",
+        ),
+        (
+            "cat aleph.json | \"$0\" check --policy policy.json --aleph /dev/stdin",
+            "/dev/stdin",
+        ),
+        (
+            "\"$0\" check --policy policy.json --aleph /dev/stdin <aleph.json",
+            "/dev/stdin",
+        ),
+        (
+            "\"$0\" check --aleph aleph.json --policy <(cat policy.json)",
+            "/dev/fd/",
+        ),
+        (
+            "mkfifo fifo; cat policy.json >fifo & \"$0\" check --aleph aleph.json --policy fifo",
+            "fifo",
+        ),
+    ] {
+        let (status, said) = shell(command, dir.path());
+        assert_eq!(status, Some(3), "{command}: {said}");
+        assert!(
+            said.starts_with("Refused: boot image is OCP 4.11; the minimum is 4.13.0\n"),
+            "{said}"
+        );
+        assert!(said.contains(&format!(" {named}")), "{command}: {said}");
     }
 }
 
 #[test]
-fn a_pipe_is_called_one() {
-    let skewguard = env!("CARGO_BIN_EXE_skewguard");
-    let output = Command::new("sh").args(["-c", "true | \"$0\" check --root / --policy /dev/fd/0", skewguard]).output().expect("sh starts");
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), error.as_ref()), (Some(1), "skewguard: /dev/fd/0: is a FIFO, not a regular file\n"));
+fn a_stream_is_read_no_further_than_its_limit() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    write(dir.path(), "policy.json", POLICY);
+    for (command, want) in [
+        (
+            "\"$0\" check --policy - </dev/zero",
+            "skewguard: --policy <stdin>: is larger than 262,144 bytes\n",
+        ),
+        (
+            "\"$0\" check --policy /dev/zero",
+            "skewguard: --policy /dev/zero: is larger than 262,144 bytes\n",
+        ),
+        (
+            "\"$0\" check --policy policy.json --aleph /dev/zero",
+            "skewguard: /dev/zero: is larger than 1048576 bytes\n",
+        ),
+        (
+            "\"$0\" check --policy policy.json --aleph - <&-",
+            "skewguard: <stdin>: is not an aleph: EOF while parsing a value at line 1 column 0\n",
+        ),
+    ] {
+        assert_eq!(
+            shell(command, dir.path()),
+            (Some(1), want.to_owned()),
+            "{command}"
+        );
+    }
+}
+
+/// What a node makes the best of is a mistake of the person who names it.
+#[test]
+fn a_policy_that_a_person_names_has_to_be_understood() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    write(
+        dir.path(),
+        "aleph.json",
+        r#"{"version":"411.86.202308081056-0"}"#,
+    );
+    let run = |policy: &str, root: &str| {
+        write(dir.path(), "policy.json", policy);
+        let command = format!("\"$0\" check {root} --policy policy.json --aleph aleph.json");
+        shell(&command, dir.path())
+    };
+    let head =
+        "skewguard: --policy policy.json: nodes would not be judged by all of it\npolicy.json:";
+    for (policy, want) in [
+        ("", "1:1: error: the file is not JSON: "),
+        (
+            &*POLICY.replace("minimumOCPVersion", "minimumOCPVersin"),
+            "2:16: error: limits[0].minimumOCPVersin: ",
+        ),
+        (
+            &*POLICY.replace("Enforce", "enforce"),
+            "1:76: error: mode: \"enforce\" is unknown",
+        ),
+        (
+            r#"{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageSkewPolicy","mode":"Warn","limits":[{}]}"#,
+            "1:93: error: limits[0]: the limit sets no rule: its nodes stay undetermined\n  help: ",
+        ),
+    ] {
+        let (code, all) = run(policy, "");
+        assert!(
+            code == Some(1) && all.starts_with(&format!("{head}{want}")),
+            "{code:?} {want}: {all}"
+        );
+    }
+    // A node that was served it goes on.
+    let node = tempfile::tempdir().expect("tempdir");
+    copy_tree(&tree("rhcos-4.12-no-policy"), node.path());
+    std::fs::create_dir_all(node.path().join("etc/skewguard")).expect("folder");
+    std::fs::write(
+        node.path().join("etc/skewguard/policy.json"),
+        r#"{"apiVersion":"example.com/v1","kind":"Other"}"#,
+    )
+    .expect("written");
+    let (code, json) = check_json(node.path(), &[]);
+    assert_eq!(
+        (code, json["verdict"].as_str(), json["reason"].as_str()),
+        (0, Some("Undetermined"), Some("PolicyInvalid"))
+    );
 }
 
 #[test]
-fn an_invalid_policy_never_blocks_and_says_what_is_wrong() {
+fn without_a_node_there_is_nothing_to_check() {
     let dir = tempfile::tempdir().expect("tempdir");
-    let aleph = write(dir.path(), "aleph.json", r#"{"version":"411.86.202308081056-0"}"#);
-    let policy = write(dir.path(), "policy.json", r#"{"apiVersion":"example.com/v1","kind":"Other"}"#);
-    let (code, json) = check_json(dir.path(), &["--policy", &policy, "--aleph", &aleph]);
-    assert_eq!((code, json["verdict"].as_str(), json["reason"].as_str()), (0, Some("Undetermined"), Some("PolicyInvalid")));
-    let want = format!(
-        "{policy}: is no valid policy: apiVersion is \"example.com/v1\"; this is a policy only if it is \"skewguard.dev/v1alpha1\""
+    write(dir.path(), "policy.json", POLICY);
+    write(
+        dir.path(),
+        "aleph.json",
+        r#"{"version":"413.92.202402131523-0"}"#,
     );
-    assert_eq!(json["message"].as_str(), Some(want.as_str()));
+    let want = "skewguard: .: no OpenShift node: name the folder that has a node's files (--root), or a policy and an aleph (--policy, --aleph)\n";
+    for more in ["", "--policy policy.json", "--aleph aleph.json"] {
+        let found = shell(&format!("\"$0\" check --root . {more}"), dir.path());
+        assert_eq!(found, (Some(1), want.to_owned()), "{more}");
+    }
+    let (code, all) = shell(
+        "\"$0\" check --root . --policy policy.json --aleph aleph.json",
+        dir.path(),
+    );
+    assert!(code == Some(0) && all.starts_with("Allowed: "), "{all}");
+}
+
+/// Every limit can be tried at a desk, and on any node for another target than its own.
+#[test]
+fn a_target_and_a_pool_choose_the_limit() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let limits = r#"[{"release":"4.22","pools":["infra"],"minimumRHCOSVersion":"9.6"},
+        {"release":"4.22","minimumRHCOSVersion":"9.4"},{"minimumRHCOSVersion":"8.6"}]"#;
+    let policy = format!(
+        r#"{{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageSkewPolicy","mode":"Enforce","limits":{limits}}}"#
+    );
+    let policy = write(dir.path(), "policy.json", &policy);
+    let aleph = write(
+        dir.path(),
+        "aleph.json",
+        r#"{"version":"418.94.202410081222-0"}"#,
+    );
+    let on_target = tree("assisted-already-on-target");
+    for (more, code, limit) in [
+        (
+            &["--target", "4.22.1", "--pool", "worker"][..],
+            0,
+            Some("4.22"),
+        ),
+        (&["--target", "4.22", "--pool", "infra"], 3, Some("4.22")),
+        (&["--target", "4.21.3"], 0, None),
+        (&["--pool", "infra"], 0, None),
+    ] {
+        let args = [&["--policy", &policy, "--aleph", &aleph], more].concat();
+        let (found, json) = check_json(dir.path(), &args);
+        assert_eq!(
+            (found, json["policy"]["limitRelease"].as_str()),
+            (code, limit),
+            "{more:?}"
+        );
+    }
+    let (_, json) = check_json(&on_target, &["--policy", &policy]);
+    assert_eq!(json["reason"], "AlreadyOnTarget");
+    let (_, json) = check_json(&on_target, &["--policy", &policy, "--target", "4.22.1"]);
+    assert_eq!(
+        (
+            json["target"]["release"].as_str(),
+            json["policy"]["limitRelease"].as_str()
+        ),
+        (Some("4.22.1"), Some("4.22"))
+    );
+    assert_ne!(json["reason"], "AlreadyOnTarget");
 }

@@ -1,29 +1,24 @@
 //! The exact text that people read and the JSON that scripts read.
 //!
-//! After a wanted change: `SKEWGUARD_BLESS=1 cargo test --test check` writes the files anew; read the diff.
+//! After a wanted change: `SKEWGUARD_BLESS=1 cargo test --test it check::` writes the files anew;
+//! read the diff.
 
-use crate::{copy_tree, skewguard, tree};
+use crate::check::{copy_tree, skewguard, tree};
+use crate::support::expected::assert_file;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Command;
 
-fn assert_file(name: &str, actual: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check/expected").join(name);
-    if std::env::var_os("SKEWGUARD_BLESS").is_some() {
-        std::fs::write(&path, actual).expect("expectation written");
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(expected == actual, "{name} differs\n--- expected\n{expected}\n--- actual\n{actual}");
-}
-
 #[test]
 fn check_prints_what_the_expectation_shows() {
     for name in [
         "rhcos-4.12-refused",
+        "rhcos-4.13-known-issue-refused",
         "rhcos-4.17-denied",
         "rhcos-9.6-allowed",
         "rhcos-4.12-override-off",
+        "rhcos-4.12-warn",
         "scos-9-minor-unknown",
         "fcos-39-undetermined",
         "two-step-update-already-rebased",
@@ -35,16 +30,29 @@ fn check_prints_what_the_expectation_shows() {
         let root = root.to_str().expect("plain path");
         for (form, ending) in [("text", "txt"), ("json", "json")] {
             let output = skewguard(&["check", "--root", root, "--output", form]);
-            assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-            assert_file(&format!("{name}.{ending}"), &String::from_utf8_lossy(&output.stdout));
+            assert!(
+                output.stderr.is_empty(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            assert_file(
+                &format!("check/expected/{name}.{ending}"),
+                &String::from_utf8_lossy(&output.stdout),
+            );
         }
     }
 }
 
 #[test]
 fn inspect_prints_one_line_per_version() {
-    let output =
-        skewguard(&["inspect", "418.94.202511191518-0", "9.0.20250827-0", "39.20231101.3.0", "42s390x.81.20200131.0", "what\x1b[2J?"]);
+    let output = skewguard(&[
+        "inspect",
+        "418.94.202511191518-0",
+        "9.0.20250827-0",
+        "39.20231101.3.0",
+        "42s390x.81.20200131.0",
+        "what\x1b[2J?",
+    ]);
     assert!(output.status.success());
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
@@ -55,14 +63,33 @@ fn inspect_prints_one_line_per_version() {
          what\\u{1b}[2J?: no known scheme\n"
     );
     // An argument need not be text to get an answer.
-    let bytes = Command::new(env!("CARGO_BIN_EXE_skewguard")).arg("inspect").arg(OsStr::from_bytes(b"4\xff")).output().expect("runs");
-    assert_eq!((bytes.status.code(), String::from_utf8_lossy(&bytes.stdout).as_ref()), (Some(0), "4\\u{fffd}: no known scheme\n"));
-    let output = skewguard(&["inspect", "--output", "json", "411.86.202308081056-0", "4.18.2026012111"]);
+    let bytes = Command::new(env!("CARGO_BIN_EXE_skewguard"))
+        .arg("inspect")
+        .arg(OsStr::from_bytes(b"4\xff"))
+        .output()
+        .expect("runs");
+    assert_eq!(
+        (
+            bytes.status.code(),
+            String::from_utf8_lossy(&bytes.stdout).as_ref()
+        ),
+        (Some(0), "4\\u{fffd}: no known scheme\n")
+    );
+    let output = skewguard(&[
+        "inspect",
+        "--output",
+        "json",
+        "411.86.202308081056-0",
+        "4.18.2026012111",
+        "4.18-of-somebody",
+    ]);
     assert!(output.status.success());
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
         "{\"version\":\"411.86.202308081056-0\",\"scheme\":\"Legacy\",\"rhelVersion\":\"8.6\",\"ocpVersion\":\"4.11\",\
-         \"buildDate\":\"2023-08-08\",\"buildNumber\":0}\n{\"version\":\"4.18.2026012111\",\"scheme\":\"Unknown\"}\n"
+         \"buildDate\":\"2023-08-08\",\"buildNumber\":0}\n\
+         {\"version\":\"4.18.2026012111\",\"scheme\":\"ImageName\",\"ocpVersion\":\"4.18\",\"buildDate\":\"2026-01-21\"}\n\
+         {\"version\":\"4.18-of-somebody\",\"scheme\":\"Unknown\"}\n"
     );
 }
 
@@ -73,10 +100,13 @@ fn the_action_says_why_a_refusal_does_not_block() {
         copy_tree(&tree("rhcos-4.12-refused"), dir.path());
         let policy = dir.path().join("etc/skewguard/policy.json");
         let text = std::fs::read_to_string(&policy).expect("read");
-        let text = text.replace("\"Enforce\"", &format!("\"{mode}\"")).replace("skewguard.dev/v1alpha1", version);
+        let text = text
+            .replace("\"Enforce\"", &format!("\"{mode}\""))
+            .replace("skewguard.dev/v1alpha1", version);
         assert!(text.contains(mode) && text.contains(version), "{text}");
         std::fs::write(policy, text).expect("written");
-        std::fs::remove_file(dir.path().join("etc/mcs-machine-config-content.json")).expect("removed");
+        std::fs::remove_file(dir.path().join("etc/mcs-machine-config-content.json"))
+            .expect("removed");
         std::fs::write(dir.path().join("proc/cmdline"), more).expect("written");
         change(dir.path());
         let output = skewguard(&["check", "--root", dir.path().to_str().expect("plain path")]);
@@ -94,41 +124,170 @@ fn the_action_says_why_a_refusal_does_not_block() {
         std::fs::write(pki.join("kubelet-client-current.pem"), "").expect("written");
     };
     for (version, mode, more, change, want) in [
-        (ours, "Enforce", "", nothing, "Block: hold back the OS rebase and the kubelet"),
-        (ours, "Warn", "skewguard=enforce", nothing, "Block: hold back the OS rebase and the kubelet"),
+        (
+            ours,
+            "Enforce",
+            "",
+            nothing,
+            "Block: hold back the OS rebase and the kubelet",
+        ),
+        (
+            ours,
+            "Warn",
+            "skewguard=enforce",
+            nothing,
+            "Block: hold back the OS rebase and the kubelet",
+        ),
         (ours, "Warn", "", nothing, "Proceed: the policy only warns"),
         (ours, "Audit", "", nothing, "Proceed: the policy only warns"),
-        (ours, "Enforce", "skewguard=warn", nothing, "Proceed: the kernel argument skewguard=warn says so"),
-        (ours, "Enforce", "", joined, "Proceed: the first boot is over"),
-        (ours, "Enforce", "", damaged, "Proceed: a file that may let it through cannot be read"),
-        ("skewguard.dev/v9", "Enforce", "", nothing, "Proceed: the policy is of another version, and never blocks"),
-        ("skewguard.dev/v9", "Warn", "skewguard=enforce", nothing, "Proceed: the policy is of another version, and never blocks"),
+        (
+            ours,
+            "Enforce",
+            "skewguard=warn",
+            nothing,
+            "Proceed: the kernel argument skewguard=warn says so",
+        ),
+        (
+            ours,
+            "Enforce",
+            "",
+            joined,
+            "Proceed: the first boot is over",
+        ),
+        (
+            ours,
+            "Enforce",
+            "",
+            damaged,
+            "Proceed: a file that may let it through cannot be read",
+        ),
+        (
+            "skewguard.dev/v9",
+            "Enforce",
+            "",
+            nothing,
+            "Proceed: the policy is of another version, and never blocks",
+        ),
+        (
+            "skewguard.dev/v9",
+            "Warn",
+            "skewguard=enforce",
+            nothing,
+            "Proceed: the policy is of another version, and never blocks",
+        ),
     ] {
-        assert_eq!(action(version, mode, more, change), format!("  action      {want}"), "{version} {mode} {more}");
+        assert_eq!(
+            action(version, mode, more, change),
+            format!("  action      {want}"),
+            "{version} {mode} {more}"
+        );
     }
 }
 
 #[test]
 fn wrong_usage_is_2_and_a_missing_root_is_1_with_its_name() {
-    assert_eq!(skewguard(&["check", "--outptu", "json"]).status.code(), Some(2));
+    assert_eq!(
+        skewguard(&["check", "--outptu", "json"]).status.code(),
+        Some(2)
+    );
     assert_eq!(skewguard(&[]).status.code(), Some(2));
     assert_eq!(skewguard(&["inspect"]).status.code(), Some(2));
     let missing = skewguard(&["check", "--root", "/nonexistent/tree"]);
     assert_eq!(missing.status.code(), Some(1));
-    assert_eq!(String::from_utf8_lossy(&missing.stderr), "skewguard: --root /nonexistent/tree: No such file or directory (os error 2)\n");
+    assert_eq!(
+        String::from_utf8_lossy(&missing.stderr),
+        "skewguard: --root /nonexistent/tree: No such file or directory (os error 2)\n"
+    );
 }
 
 #[test]
 fn the_console_message_is_printed_as_enforce_would_write_it() {
-    for name in ["rhcos-4.12-refused", "layered-at-install-refused"] {
+    for name in [
+        "rhcos-4.12-refused",
+        "rhcos-4.13-known-issue-refused",
+        "layered-at-install-refused",
+    ] {
         let root = tree(name);
-        let verdict = skewguard(&["check", "--root", root.to_str().expect("plain path"), "--output", "issue"]);
-        assert_eq!((verdict.status.code(), verdict.stderr.is_empty()), (Some(3), true));
-        assert_file(&format!("{name}.issue"), &String::from_utf8_lossy(&verdict.stdout));
+        let verdict = skewguard(&[
+            "check",
+            "--root",
+            root.to_str().expect("plain path"),
+            "--output",
+            "issue",
+        ]);
+        assert_eq!(
+            (verdict.status.code(), verdict.stderr.is_empty()),
+            (Some(3), true)
+        );
+        assert_file(
+            &format!("check/expected/{name}.issue"),
+            &String::from_utf8_lossy(&verdict.stdout),
+        );
     }
 
     let root = tree("rhcos-9.6-allowed");
-    let allowed = skewguard(&["check", "--root", root.to_str().expect("plain path"), "--output", "issue"]);
-    assert_eq!((allowed.status.code(), allowed.stdout.is_empty()), (Some(0), true));
-    assert_eq!(String::from_utf8_lossy(&allowed.stderr), "skewguard: Allowed (WithinLimits): nothing would be shown on the console\n");
+    let allowed = skewguard(&[
+        "check",
+        "--root",
+        root.to_str().expect("plain path"),
+        "--output",
+        "issue",
+    ]);
+    assert_eq!(
+        (allowed.status.code(), allowed.stdout.is_empty()),
+        (Some(0), true)
+    );
+    assert_eq!(
+        String::from_utf8_lossy(&allowed.stderr),
+        "skewguard: Allowed (WithinLimits): nothing would be shown on the console\n"
+    );
+}
+
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    for arguments in [
+        &["--help"][..],
+        &["--version"],
+        &["check", "--help"],
+        &["inspect", "9.6.20250523-0"],
+    ] {
+        let full = std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .expect("/dev/full");
+        let output = Command::new(env!("CARGO_BIN_EXE_skewguard"))
+            .args(arguments)
+            .stdout(full)
+            .output()
+            .expect("runs");
+        assert_eq!(
+            (
+                output.status.code(),
+                String::from_utf8_lossy(&output.stderr).as_ref()
+            ),
+            (
+                Some(1),
+                "skewguard: No space left on device (os error 28)\n"
+            ),
+            "{arguments:?}"
+        );
+    }
+}
+
+/// `oc skewguard check` runs a program of the name `kubectl-skewguard` (kubectl's plugins).
+#[test]
+fn the_plugins_name_is_the_same_program() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let plugin = dir.path().join("kubectl-skewguard");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_skewguard"), &plugin).expect("linked");
+    let output = Command::new(plugin)
+        .args(["inspect", "9.6.20250523-0"])
+        .output()
+        .expect("runs");
+    assert!(output.status.success());
+    assert!(
+        output
+            .stdout
+            .starts_with(b"9.6.20250523-0: scheme RHELVersioned")
+    );
 }

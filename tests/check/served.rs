@@ -1,6 +1,6 @@
 //! The policy as served: every encoding that a config may carry it in, against the file on disk.
 
-use crate::{check_json, copy_tree, tree};
+use crate::check::{check_json, copy_tree, tree};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::{Compression, write::GzEncoder};
@@ -33,7 +33,8 @@ fn percent(bytes: &[u8]) -> String {
     percent_encoding::percent_encode(bytes, percent_encoding::NON_ALPHANUMERIC).to_string()
 }
 
-/// An old image whose config serves `contents` for the policy, in Ignition `spec`; `disk` is the policy file on disk.
+/// An old image whose config serves `contents` for the policy, in Ignition `spec`; `disk` is the
+/// policy file on disk.
 fn node(dir: &Path, spec: &str, contents: Value, disk: Option<&[u8]>) {
     copy_tree(&tree("rhcos-4.12-refused"), dir);
     let config = json!({"metadata": {"name": "rendered-worker-x"}, "spec": {"config": {"ignition": {"version": spec},
@@ -42,7 +43,11 @@ fn node(dir: &Path, spec: &str, contents: Value, disk: Option<&[u8]>) {
         {"filesystem": "root", "path": "/etc/skewguard/policy.json", "mode": 420, "contents": contents},
         {"path": "/etc/empty", "contents": {"source": null}},
     ]}}}});
-    fs::write(dir.join("etc/mcs-machine-config-content.json"), config.to_string()).expect("written");
+    fs::write(
+        dir.join("etc/mcs-machine-config-content.json"),
+        config.to_string(),
+    )
+    .expect("written");
     let path = dir.join("etc/skewguard/policy.json");
     match disk {
         Some(bytes) => fs::write(path, bytes).expect("written"),
@@ -70,13 +75,26 @@ fn every_encoding_of_every_spec_yields_the_served_bytes() {
         json!({"source": format!("data:;base64,{}", STANDARD.encode(gzip(&bytes))), "compression": "gzip", "verification": {"hash": sha512}}),
         json!({"source": format!("data:,{}", percent(&gzip(&bytes))), "compression": "gzip"}),
     ];
-    for spec in ["2.2.0", "3.0.0", "3.1.0", "3.2.0", "3.3.0", "3.4.0", "3.5.0", "3.6.0", "3.7.0-experimental"] {
+    for spec in [
+        "2.2.0",
+        "3.0.0",
+        "3.1.0",
+        "3.2.0",
+        "3.3.0",
+        "3.4.0",
+        "3.5.0",
+        "3.6.0",
+        "3.7.0-experimental",
+    ] {
         for contents in &encodings {
             let verdict = judged(spec, contents.clone(), Some(&bytes));
             assert_eq!(verdict["verdict"], "Refused", "{spec} {contents}");
             assert_eq!(verdict["warnings"], json!([]), "{spec} {contents}");
             assert_eq!(verdict["policy"]["path"], "/etc/skewguard/policy.json");
-            assert_eq!(verdict["policy"]["digest"], format!("sha256:{}", hex(&Sha256::digest(&bytes))));
+            assert_eq!(
+                verdict["policy"]["digest"],
+                format!("sha256:{}", hex(&Sha256::digest(&bytes)))
+            );
         }
     }
 }
@@ -86,7 +104,10 @@ fn the_served_policy_wins_over_the_one_on_disk() {
     let (enforce, none) = (policy("Enforce"), policy("None"));
     let served = json!({"source": format!("data:,{}", percent(&enforce))});
     let verdict = judged("3.2.0", served.clone(), Some(&none));
-    assert_eq!((&verdict["verdict"], &verdict["policy"]["path"]), (&json!("Refused"), &json!(SERVED)));
+    assert_eq!(
+        (&verdict["verdict"], &verdict["policy"]["path"]),
+        (&json!("Refused"), &json!(SERVED))
+    );
     assert_eq!(
         verdict["warnings"],
         json!([format!(
@@ -95,8 +116,16 @@ fn the_served_policy_wins_over_the_one_on_disk() {
         )])
     );
     let verdict = judged("3.2.0", served, None);
-    assert_eq!((&verdict["verdict"], &verdict["policy"]["path"]), (&json!("Refused"), &json!(SERVED)));
-    assert_eq!(verdict["warnings"], json!([format!("/etc/skewguard/policy.json: is missing; the one in {SERVED} is used")]));
+    assert_eq!(
+        (&verdict["verdict"], &verdict["policy"]["path"]),
+        (&json!("Refused"), &json!(SERVED))
+    );
+    assert_eq!(
+        verdict["warnings"],
+        json!([format!(
+            "/etc/skewguard/policy.json: is missing; the one in {SERVED} is used"
+        )])
+    );
 }
 
 #[test]
@@ -105,11 +134,26 @@ fn a_served_policy_that_cannot_be_read_gives_way_to_nothing() {
     let base64 = STANDARD.encode(&bytes);
     let bomb = STANDARD.encode(gzip(&vec![b' '; 64 << 20]));
     for (contents, want) in [
-        (json!({"source": "https://example.com/policy.json"}), "carries the policy as another URL than a data URL"),
-        (json!({"source": "data:nocomma"}), "carries the policy in a data URL that does not decode: there is no comma"),
-        (json!({"source": "data:;base64,%%%"}), "carries the policy in a data URL that does not decode: it is not base64"),
-        (json!({"source": format!("data:;base64,{base64}"), "compression": "gzip"}), "does not decode: it is not gzip"),
-        (json!({"source": format!("data:;base64,{base64}"), "compression": "xz"}), "carries the policy in an unknown compression"),
+        (
+            json!({"source": "https://example.com/policy.json"}),
+            "carries the policy as another URL than a data URL",
+        ),
+        (
+            json!({"source": "data:nocomma"}),
+            "carries the policy in a data URL that does not decode: there is no comma",
+        ),
+        (
+            json!({"source": "data:;base64,%%%"}),
+            "carries the policy in a data URL that does not decode: it is not base64",
+        ),
+        (
+            json!({"source": format!("data:;base64,{base64}"), "compression": "gzip"}),
+            "does not decode: it is not gzip",
+        ),
+        (
+            json!({"source": format!("data:;base64,{base64}"), "compression": "xz"}),
+            "carries the policy in an unknown compression",
+        ),
         (
             json!({"source": format!("data:;base64,{base64}"), "verification": {"hash": format!("sha512-{}", "0".repeat(128))}}),
             "carries a policy that does not match its verification hash",
@@ -118,32 +162,84 @@ fn a_served_policy_that_cannot_be_read_gives_way_to_nothing() {
             json!({"source": format!("data:;base64,{base64}"), "verification": {"hash": "md5-00"}}),
             "carries the policy with a verification hash of unknown form",
         ),
-        (json!({"source": format!("data:;base64,{bomb}"), "compression": "gzip"}), "carries a policy of more than 262144 bytes"),
-        (json!({"source": 7}), "is no MachineConfig: invalid type: integer `7`"),
+        (
+            json!({"source": format!("data:;base64,{bomb}"), "compression": "gzip"}),
+            "carries a policy of more than 262144 bytes",
+        ),
+        (
+            json!({"source": 7}),
+            "is not a MachineConfig: a field has the wrong type, or is missing, at line 1 column",
+        ),
     ] {
         for disk in [Some(&bytes[..]), None] {
             let verdict = judged("3.2.0", contents.clone(), disk);
             assert_eq!(state(&verdict), UNREADABLE, "{contents}");
             let warning = verdict["warnings"][0].as_str().expect("one warning");
-            assert!(warning.starts_with(SERVED) && warning.contains(want), "{contents}: {warning}");
+            assert!(
+                warning.starts_with(SERVED) && warning.contains(want),
+                "{contents}: {warning}"
+            );
             assert_eq!(verdict["message"], warning);
         }
     }
+    // What is served holds secrets: no word of it is quoted.
+    for secret in [
+        json!("SECRETTOKEN123"),
+        json!({"source": ["SECRETTOKEN123"]}),
+    ] {
+        let verdict = judged("3.2.0", secret, Some(&bytes));
+        assert_eq!(state(&verdict), UNREADABLE);
+        assert!(!verdict.to_string().contains("SECRET"), "{verdict}");
+    }
+    let dir = tempfile::tempdir().expect("tempdir");
+    copy_tree(&tree("rhcos-4.12-refused"), dir.path());
+    for text in [
+        "\"token: SECRETTOKEN123\"",
+        "{\"metadata\": \"SECRETTOKEN123\"}",
+        "token: SECRETTOKEN123",
+    ] {
+        for file in [
+            "ignition-machine-config-encapsulated.json",
+            "mcs-machine-config-content.json",
+        ] {
+            fs::write(dir.path().join("etc").join(file), text).expect("written");
+        }
+        let verdict = check_json(dir.path(), &[]).1.to_string();
+        assert!(
+            verdict.contains("is not a MachineConfig") && !verdict.contains("SECRET"),
+            "{verdict}"
+        );
+    }
     // One byte less of what served None, where the disk says Enforce.
     let dir = tempfile::tempdir().expect("tempdir");
-    node(dir.path(), "3.2.0", json!({"source": format!("data:,{}", percent(&policy("None")))}), Some(&bytes));
+    node(
+        dir.path(),
+        "3.2.0",
+        json!({"source": format!("data:,{}", percent(&policy("None")))}),
+        Some(&bytes),
+    );
     let path = dir.path().join("etc/mcs-machine-config-content.json");
     let whole = fs::read(&path).expect("read");
     for cut in [1, whole.len() / 2, whole.len()] {
         fs::write(&path, &whole[..whole.len() - cut]).expect("written");
-        assert_eq!(state(&check_json(dir.path(), &[]).1), UNREADABLE, "{cut} bytes less");
+        assert_eq!(
+            state(&check_json(dir.path(), &[]).1),
+            UNREADABLE,
+            "{cut} bytes less"
+        );
     }
 }
 
 const UNREADABLE: [&str; 4] = ["Undetermined", "PolicyInvalid", "Proceed", SERVED];
 
 fn state(verdict: &Value) -> [&str; 4] {
-    [&verdict["verdict"], &verdict["reason"], &verdict["action"], &verdict["policy"]["path"]].map(|value| value.as_str().unwrap_or(""))
+    [
+        &verdict["verdict"],
+        &verdict["reason"],
+        &verdict["action"],
+        &verdict["policy"]["path"],
+    ]
+    .map(|value| value.as_str().unwrap_or(""))
 }
 
 #[test]
@@ -151,6 +247,10 @@ fn an_empty_served_policy_is_invalid_and_never_blocks() {
     let verdict = judged("3.2.0", json!({"source": ""}), Some(&policy("Enforce")));
     assert_eq!(
         (&verdict["verdict"], &verdict["reason"], &verdict["action"]),
-        (&json!("Undetermined"), &json!("PolicyInvalid"), &json!("Proceed"))
+        (
+            &json!("Undetermined"),
+            &json!("PolicyInvalid"),
+            &json!("Proceed")
+        )
     );
 }

@@ -1,11 +1,13 @@
-//! Agents of different age on one node: an update between two boots, or in the middle of one, and its rollback.
+//! Agents of different age on one node: an update between two boots, or in the middle of one, and
+//! its rollback.
 //!
-//! By default the earlier agent is represented by the files that it left: `tests/data/kept` has them, by commit. `tests/age COMMIT` builds the agent of a
-//! commit and lets it and this one take each other's nodes over, in both directions.
+//! By default the earlier agent is represented by the files that it left: `tests/data/kept` has
+//! them, by commit. `tests/age COMMIT` builds the agent of a commit and lets it and this one take
+//! each other's nodes over, in both directions.
 
-use crate::apiserver::{ApiServer, Options};
-use crate::attack::{EVENTS, REPORTS, create};
-use crate::cluster::{Cluster, bootstrap};
+use crate::cluster::attack::{EVENTS, REPORTS, create};
+use crate::cluster::target::{Cluster, bootstrap};
+use crate::support::apiserver::{ApiServer, Options};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +15,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The nodes that are kept, and the exit status of `check` and `enforce` on each.
-const NODES: [(&str, i32); 3] = [("rhcos-4.12-refused", 3), ("rhcos-4.12-warn", 0), ("rhcos-4.18-allowed", 0)];
+const NODES: [(&str, i32); 3] = [
+    ("rhcos-4.12-refused", 3),
+    ("rhcos-4.12-warn", 0),
+    ("rhcos-4.18-allowed", 0),
+];
 
 const CONFIG: &str = "etc/ignition-machine-config-encapsulated.json";
 const STAMP: &str = "run/skewguard/refused";
@@ -24,8 +30,13 @@ fn kept() -> PathBuf {
 
 /// The folders of the commits that are kept, and their names.
 fn commits() -> Vec<(String, PathBuf)> {
-    let folders = fs::read_dir(kept()).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
-    let mut commits: Vec<_> = folders.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path)).collect();
+    let folders = fs::read_dir(kept())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir());
+    let mut commits: Vec<_> = folders
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path))
+        .collect();
     commits.sort();
     assert!(commits.len() >= 3, "{commits:?}");
     commits
@@ -33,7 +44,16 @@ fn commits() -> Vec<(String, PathBuf)> {
 
 /// Lays `from` over `to`, symlinks as they are.
 fn lay_over(from: &Path, to: &Path) {
-    assert!(Command::new("cp").arg("-a").arg("--remove-destination").arg(from.join(".")).arg(to).status().unwrap().success());
+    assert!(
+        Command::new("cp")
+            .arg("-a")
+            .arg("--remove-destination")
+            .arg(from.join("."))
+            .arg(to)
+            .status()
+            .unwrap()
+            .success()
+    );
 }
 
 struct Node {
@@ -43,11 +63,16 @@ struct Node {
 impl Node {
     /// A sample tree, as a machine of that name.
     fn new(tree: &str) -> Self {
-        let node = Self { dir: tempfile::tempdir().unwrap() };
+        let node = Self {
+            dir: tempfile::tempdir().unwrap(),
+        };
         lay_over(&kept().join("../../trees").join(tree), node.dir.path());
         node.write("etc/hostname", "worker-3\n");
         node.write("etc/machine-id", "0123456789abcdef0123456789abcdef\n");
-        node.write("proc/sys/kernel/random/boot_id", "7c1f6b1e-8f0a-4d5e-9d55-0a1b2c3d4e5f\n");
+        node.write(
+            "proc/sys/kernel/random/boot_id",
+            "7c1f6b1e-8f0a-4d5e-9d55-0a1b2c3d4e5f\n",
+        );
         node
     }
 
@@ -62,7 +87,10 @@ impl Node {
     }
 
     fn json(&self, path: &str) -> Value {
-        serde_json::from_slice(&fs::read(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))).unwrap()
+        serde_json::from_slice(
+            &fs::read(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}")),
+        )
+        .unwrap()
     }
 
     /// Type and content of what a message may be on.
@@ -85,7 +113,10 @@ impl Node {
 
     fn reboot(&self) {
         fs::remove_dir_all(self.path("run")).unwrap();
-        self.write("proc/sys/kernel/random/boot_id", "0b1f6b1e-8f0a-4d5e-9d55-0a1b2c3d4e5f\n");
+        self.write(
+            "proc/sys/kernel/random/boot_id",
+            "0b1f6b1e-8f0a-4d5e-9d55-0a1b2c3d4e5f\n",
+        );
     }
 }
 
@@ -99,31 +130,68 @@ impl Agent {
     fn run(&self, node: &Node, args: &[&str]) -> Output {
         let (command, more) = args.split_first().unwrap();
         let mut program = Command::new(&self.0);
-        program.arg(command).arg("--root").arg(node.dir.path()).args(more).env_remove("JOURNAL_STREAM");
-        program.output().unwrap_or_else(|error| panic!("{}: {error}", self.0.display()))
+        program
+            .arg(command)
+            .arg("--root")
+            .arg(node.dir.path())
+            .args(more)
+            .env_remove("JOURNAL_STREAM");
+        program
+            .output()
+            .unwrap_or_else(|error| panic!("{}: {error}", self.0.display()))
     }
 
     /// Exit status, and what it said to stderr.
     fn code(&self, node: &Node, args: &[&str]) -> (Option<i32>, String) {
         let output = self.run(node, args);
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
     }
 }
 
 /// An agent on the nodes that another one left, at every moment at which that can happen.
-fn takes_over(agent: &Agent, tree: &str, code: i32, server: &ApiServer, left: &(impl Fn() -> Node + Sync), what: &str) {
+fn takes_over(
+    agent: &Agent,
+    tree: &str,
+    code: i32,
+    server: &ApiServer,
+    left: &(impl Fn() -> Node + Sync),
+    what: &str,
+) {
     let before = Node::new(tree).console();
-    let words = |node: &Node, path: &str| ["verdict", "reason", "action"].map(|word| node.json(path)[word].clone());
+    let words = |node: &Node, path: &str| {
+        ["verdict", "reason", "action"].map(|word| node.json(path)[word].clone())
+    };
 
     // In the same boot in which the other agent decided.
     let node = left();
     let (status, said) = agent.code(&node, &["check"]);
     assert_eq!(status, Some(code), "{what}: check: {said}");
-    let (decided, is_stamped) = (words(&node, "run/skewguard/verdict.json"), node.path(STAMP).exists());
+    let (decided, is_stamped) = (
+        words(&node, "run/skewguard/verdict.json"),
+        node.path(STAMP).exists(),
+    );
     let (status, said) = agent.code(&node, &["enforce"]);
-    assert_eq!(status, Some(code), "{what}: enforce in the same boot: {said}");
-    assert_eq!((words(&node, "run/skewguard/verdict.json"), node.path(STAMP).exists()), (decided.clone(), is_stamped), "{what}");
-    assert_eq!(agent.code(&node, &["allow"]), (Some(0), String::new()), "{what}: allow");
+    assert_eq!(
+        status,
+        Some(code),
+        "{what}: enforce in the same boot: {said}"
+    );
+    assert_eq!(
+        (
+            words(&node, "run/skewguard/verdict.json"),
+            node.path(STAMP).exists()
+        ),
+        (decided.clone(), is_stamped),
+        "{what}"
+    );
+    assert_eq!(
+        agent.code(&node, &["allow"]),
+        (Some(0), String::new()),
+        "{what}: allow"
+    );
     if code == 3 {
         assert_eq!(node.console(), before, "{what}: after allow");
     }
@@ -132,8 +200,16 @@ fn takes_over(agent: &Agent, tree: &str, code: i32, server: &ApiServer, left: &(
     let node = left();
     node.reboot();
     let (status, said) = agent.code(&node, &["enforce"]);
-    assert_eq!((status, node.path(STAMP).exists()), (Some(code), code == 3), "{what}: enforce after a reboot: {said}");
-    assert_eq!(words(&node, "run/skewguard/verdict.json"), decided, "{what}: after a reboot");
+    assert_eq!(
+        (status, node.path(STAMP).exists()),
+        (Some(code), code == 3),
+        "{what}: enforce after a reboot: {said}"
+    );
+    assert_eq!(
+        words(&node, "run/skewguard/verdict.json"),
+        decided,
+        "{what}: after a reboot"
+    );
     agent.code(&node, &["allow"]);
     if code == 3 {
         assert_eq!(node.console(), before, "{what}: after a reboot and allow");
@@ -143,26 +219,48 @@ fn takes_over(agent: &Agent, tree: &str, code: i32, server: &ApiServer, left: &(
     let node = left();
     node.reboot();
     fs::rename(node.path(CONFIG), node.path(&format!("{CONFIG}.bak"))).unwrap();
-    assert_eq!(agent.code(&node, &["enforce"]), (Some(0), String::new()), "{what}: once the first boot is over");
-    assert_eq!(node.console(), before, "{what}: once the first boot is over");
+    assert_eq!(
+        agent.code(&node, &["enforce"]),
+        (Some(0), String::new()),
+        "{what}: once the first boot is over"
+    );
+    assert_eq!(
+        node.console(),
+        before,
+        "{what}: once the first boot is over"
+    );
 
     // What was delivered is known. A held node sends an Event every two hours.
     let node = left();
     if code == 3 {
-        assert_eq!(node.json("var/lib/skewguard/report-state.json")["reports"].as_array().unwrap().len(), 1, "{what}");
+        assert_eq!(
+            node.json("var/lib/skewguard/report-state.json")["reports"]
+                .as_array()
+                .unwrap()
+                .len(),
+            1,
+            "{what}"
+        );
     }
     bootstrap_at(server, &node);
     let (status, said) = agent.code(&node, &["report", "--once"]);
-    assert!(status == Some(0) && !said.contains("report delivered"), "{what}: nothing is told twice: {said}");
+    assert!(
+        status == Some(0) && !said.contains("report delivered"),
+        "{what}: nothing is told twice: {said}"
+    );
 }
 
 fn bootstrap_at(server: &ApiServer, node: &Node) {
-    let own = crate::node::Node::new("worker-3", crate::node::Over::Tls);
+    let own = crate::cluster::node::Node::new("worker-3", crate::cluster::node::Over::Tls);
     bootstrap(server, &own);
-    node.write("etc/kubernetes/kubeconfig", &fs::read_to_string(own.path("etc/kubernetes/kubeconfig")).unwrap());
+    node.write(
+        "etc/kubernetes/kubeconfig",
+        &fs::read_to_string(own.path("etc/kubernetes/kubeconfig")).unwrap(),
+    );
 }
 
-/// An agent on the nodes that another one left, all at once: each waits for a random part of a few seconds before it reports.
+/// An agent on the nodes that another one left, all at once: each waits for a random part of a few
+/// seconds before it reports.
 fn takes_over_each(all: Vec<(String, Agent, &str, i32, PathBuf)>) {
     let server = ApiServer::start(Options::default());
     std::thread::scope(|scope| {
@@ -178,21 +276,35 @@ fn takes_over_each(all: Vec<(String, Agent, &str, i32, PathBuf)>) {
             });
         }
     });
-    let reports = server.seen().into_iter().filter(|seen| seen.path.ends_with("/bootimagereports"));
-    assert_eq!(reports.map(|seen| seen.body).collect::<Vec<_>>(), [Value::Null; 0]);
+    let reports = server
+        .seen()
+        .into_iter()
+        .filter(|seen| seen.path.ends_with("/bootimagereports"));
+    assert_eq!(
+        reports.map(|seen| seen.body).collect::<Vec<_>>(),
+        [Value::Null; 0]
+    );
 }
 
 #[test]
 fn what_every_earlier_agent_left_is_taken_over() {
-    let all = commits()
-        .into_iter()
-        .flat_map(|(commit, folder)| NODES.map(|(tree, code)| (commit.clone(), Agent::ours(), tree, code, folder.join(tree).join("node"))));
+    let all = commits().into_iter().flat_map(|(commit, folder)| {
+        NODES.map(|(tree, code)| {
+            (
+                commit.clone(),
+                Agent::ours(),
+                tree,
+                code,
+                folder.join(tree).join("node"),
+            )
+        })
+    });
     takes_over_each(all.collect());
 }
 
 /// The policy that an earlier agent's `policy init` wrote, read by a node and by lint today.
 #[test]
-#[cfg(feature = "author")]
+#[cfg(feature = "admin")]
 fn the_policies_of_every_earlier_agent_are_read() {
     for (commit, folder) in commits() {
         let (node, policy) = (Node::new("rhcos-4.12-refused"), folder.join("policy.json"));
@@ -200,24 +312,35 @@ fn the_policies_of_every_earlier_agent_are_read() {
         let output = Agent::ours().run(&node, &["check", "--policy", policy, "--output", "json"]);
         let verdict: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(
-            (&verdict["verdict"], &verdict["action"], &verdict["letThrough"]),
+            (
+                &verdict["verdict"],
+                &verdict["action"],
+                &verdict["letThrough"]
+            ),
             (&json!("Refused"), &json!("Proceed"), &json!("Mode")),
             "{commit}"
         );
         assert_eq!(verdict["warnings"], json!([]), "{commit}");
-        let lint = Command::new(env!("CARGO_BIN_EXE_skewguard")).args(["policy", "lint", policy]).output().unwrap();
+        let lint = Command::new(env!("CARGO_BIN_EXE_skewguard"))
+            .args(["policy", "lint", policy])
+            .output()
+            .unwrap();
         assert!(lint.status.success(), "{commit}: {lint:?}");
     }
 }
 
 /// Changes a JSON file.
 fn edit(path: &Path, change: impl Fn(&mut Value)) {
-    let mut value = serde_json::from_slice(&fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))).unwrap();
+    let mut value = serde_json::from_slice(
+        &fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+    )
+    .unwrap();
     change(&mut value);
     fs::write(path, serde_json::to_vec_pretty(&value).unwrap()).unwrap();
 }
 
-/// The same files as a later release may write them: another version of the group, more fields, words that this agent does not know.
+/// The same files as a later release may write them: another version of the group, more fields,
+/// words that this agent does not know.
 #[test]
 fn what_a_later_agent_left_is_taken_over() {
     let later = tempfile::tempdir().unwrap();
@@ -226,7 +349,10 @@ fn what_a_later_agent_left_is_taken_over() {
         let node = later.path().join(tree).join("node");
         fs::create_dir_all(&node).unwrap();
         lay_over(&newest.join(tree).join("node"), &node);
-        for path in ["run/skewguard/verdict.json", "var/lib/skewguard/verdict.json"] {
+        for path in [
+            "run/skewguard/verdict.json",
+            "var/lib/skewguard/verdict.json",
+        ] {
             edit(&node.join(path), |verdict| {
                 verdict["apiVersion"] = json!("skewguard.dev/v1");
                 verdict["judged"] = json!("StagedDeployment");
@@ -251,14 +377,25 @@ fn what_a_later_agent_left_is_taken_over() {
         }
         let saved = node.join("var/lib/skewguard/issue.saved");
         if saved.exists() {
-            edit(&saved, |saved| saved["label"] = json!("system_u:object_r:etc_t:s0"));
+            edit(&saved, |saved| {
+                saved["label"] = json!("system_u:object_r:etc_t:s0")
+            });
         }
     }
-    let all = NODES.map(|(tree, code)| ("later".to_owned(), Agent::ours(), tree, code, later.path().join(tree).join("node")));
+    let all = NODES.map(|(tree, code)| {
+        (
+            "later".to_owned(),
+            Agent::ours(),
+            tree,
+            code,
+            later.path().join(tree).join("node"),
+        )
+    });
     takes_over_each(all.into());
 }
 
-/// Of a later release's policy, what is known still counts. What is not known is a warning, and never holds a node.
+/// Of a later release's policy, what is known still counts. What is not known is a warning, and
+/// never holds a node.
 #[test]
 fn a_policy_of_a_later_release_is_obeyed_as_far_as_it_is_known() {
     type Change = fn(&mut Value);
@@ -272,19 +409,44 @@ fn a_policy_of_a_later_release_is_obeyed_as_far_as_it_is_known() {
             Value::Null,
             &["rollout", "minimumFirmware"],
         ),
-        (|policy| policy["mode"] = json!("Quarantine"), 0, json!("Mode"), &["Quarantine"]),
-        (|policy| policy["apiVersion"] = json!("skewguard.dev/v1"), 0, json!("PolicyVersion"), &["skewguard.dev/v1"]),
+        (
+            |policy| policy["mode"] = json!("Quarantine"),
+            0,
+            json!("Mode"),
+            &["Quarantine"],
+        ),
+        (
+            |policy| policy["apiVersion"] = json!("skewguard.dev/v1"),
+            0,
+            json!("PolicyVersion"),
+            &["skewguard.dev/v1"],
+        ),
     ];
     for (change, code, let_through, words) in changes {
         let node = Node::new("rhcos-4.12-refused");
         fs::remove_file(node.path("etc/mcs-machine-config-content.json")).unwrap();
         edit(&node.path("etc/skewguard/policy.json"), change);
         let (status, said) = Agent::ours().code(&node, &["enforce"]);
-        assert_eq!((status, node.path(STAMP).exists()), (Some(code), code == 3), "{words:?}: {said}");
+        assert_eq!(
+            (status, node.path(STAMP).exists()),
+            (Some(code), code == 3),
+            "{words:?}: {said}"
+        );
         let verdict = node.json("run/skewguard/verdict.json");
-        assert_eq!((&verdict["verdict"], &verdict["letThrough"]), (&json!("Refused"), &let_through), "{words:?}");
+        assert_eq!(
+            (&verdict["verdict"], &verdict["letThrough"]),
+            (&json!("Refused"), &let_through),
+            "{words:?}"
+        );
         for word in words {
-            assert!(verdict["warnings"].as_array().unwrap().iter().any(|warning| warning.as_str().unwrap().contains(word)), "{verdict}");
+            assert!(
+                verdict["warnings"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .any(|warning| warning.as_str().unwrap().contains(word)),
+                "{verdict}"
+            );
         }
     }
 }
@@ -297,7 +459,9 @@ fn the_reports_and_events_of_every_earlier_agent_are_taken() {
         for (tree, _) in NODES {
             let cluster = Cluster::Test(Box::new(ApiServer::start(Options::default())));
             for (file, path) in [("report.json", REPORTS), ("event.json", EVENTS)] {
-                let Ok(body) = fs::read(folder.join(tree).join(file)) else { continue };
+                let Ok(body) = fs::read(folder.join(tree).join(file)) else {
+                    continue;
+                };
                 let body: Value = serde_json::from_slice(&body).unwrap();
                 let (status, mut stored) = create(&cluster, path, &body);
                 assert_eq!(status, 201, "{commit}, {tree}, {file}: {stored}");
@@ -310,11 +474,13 @@ fn the_reports_and_events_of_every_earlier_agent_are_taken() {
     assert!(sent >= 12, "{sent}");
 }
 
-/// Run by `tests/age`, which names an earlier agent in `SKEWGUARD_TEST_EARLIER`. With `SKEWGUARD_TEST_KEEP` what that one leaves is kept there.
+/// Run by `tests/age`, which names an earlier agent in `SKEWGUARD_TEST_EARLIER`. With
+/// `SKEWGUARD_TEST_KEEP` what that one leaves is kept there.
 #[test]
 #[ignore = "needs an agent of an earlier commit: tests/age COMMIT"]
 fn an_earlier_agent_and_this_one_take_each_others_nodes_over() {
-    let earlier = std::env::var_os("SKEWGUARD_TEST_EARLIER").expect("SKEWGUARD_TEST_EARLIER names an earlier agent");
+    let earlier = std::env::var_os("SKEWGUARD_TEST_EARLIER")
+        .expect("SKEWGUARD_TEST_EARLIER names an earlier agent");
     let dir = tempfile::tempdir().unwrap();
     let given = std::env::var_os("SKEWGUARD_TEST_KEEP").map(PathBuf::from);
     let earlier = || Agent(earlier.clone().into());
@@ -322,11 +488,22 @@ fn an_earlier_agent_and_this_one_take_each_others_nodes_over() {
     let newer = dir.path().join("newer");
     leave_each(&earlier(), &keep);
     leave_each(&Agent::ours(), &newer);
-    let both = [("the earlier after this one", false), ("this one after the earlier", true)].into_iter().flat_map(|(what, ours)| {
+    let both = [
+        ("the earlier after this one", false),
+        ("this one after the earlier", true),
+    ]
+    .into_iter()
+    .flat_map(|(what, ours)| {
         let left = if ours { &keep } else { &newer };
         NODES.map(|(tree, code)| {
             let agent = if ours { Agent::ours() } else { earlier() };
-            (what.to_owned(), agent, tree, code, left.join(tree).join("node"))
+            (
+                what.to_owned(),
+                agent,
+                tree,
+                code,
+                left.join(tree).join("node"),
+            )
         })
     });
     takes_over_each(both.collect());
@@ -340,7 +517,10 @@ fn leave_each(agent: &Agent, to: &Path) {
         }
     });
     // Agents from before the command `audit` wrote it to stdout, too.
-    let policy = Command::new(&agent.0).args(["policy", "init"]).output().unwrap();
+    let policy = Command::new(&agent.0)
+        .args(["policy", "init"])
+        .output()
+        .unwrap();
     assert!(policy.status.success());
     fs::write(to.join("policy.json"), policy.stdout).unwrap();
 }
@@ -355,8 +535,16 @@ fn leave(agent: &Agent, tree: &str, code: i32, to: &Path) {
     assert_eq!(status, Some(0), "{tree}: {said}");
     fs::create_dir_all(to).unwrap();
     for seen in server.seen() {
-        let file = if seen.path.ends_with("/bootimagereports") { "report.json" } else { "event.json" };
-        fs::write(to.join(file), serde_json::to_vec_pretty(&seen.body).unwrap()).unwrap();
+        let file = if seen.path.ends_with("/bootimagereports") {
+            "report.json"
+        } else {
+            "event.json"
+        };
+        fs::write(
+            to.join(file),
+            serde_json::to_vec_pretty(&seen.body).unwrap(),
+        )
+        .unwrap();
     }
     // Only what is not in the sample tree.
     let (tree, made) = (Node::new(tree), to.join("node"));
@@ -364,6 +552,10 @@ fn leave(agent: &Agent, tree: &str, code: i32, to: &Path) {
     let changed = "cd \"$1\" && find . ! -type d | while read -r f; do \
         if [ -h \"$f\" ] || [ -h \"$2/$f\" ]; then [ \"$(readlink \"$f\")\" = \"$(readlink \"$2/$f\")\" ]; else cmp -s \"$f\" \"$2/$f\"; fi || \
         { mkdir -p \"$3/${f%/*}\" && cp -a \"$f\" \"$3/$f\"; }; done";
-    let done = Command::new("sh").args(["-euc", changed, "sh"]).args([node.dir.path(), tree.dir.path(), &made]).status().unwrap();
+    let done = Command::new("sh")
+        .args(["-euc", changed, "sh"])
+        .args([node.dir.path(), tree.dir.path(), &made])
+        .status()
+        .unwrap();
     assert!(done.success());
 }

@@ -1,8 +1,8 @@
 //! Kubeconfigs as nodes have them, and as they should not be.
 
-use crate::apiserver::{ApiServer, BOOTSTRAP_TOKEN, Options};
-use crate::way::{both, event, send};
-use skewguard::node::kubeconfig::{Allow, Kubeconfig, load};
+use crate::cluster::way::{both, event, send};
+use crate::support::apiserver::{ApiServer, BOOTSTRAP_TOKEN, Options};
+use skewguard::kubeconfig::{Allow, Kubeconfig, load};
 use skewguard::node::{FileError, Root};
 use std::path::Path;
 
@@ -16,7 +16,11 @@ fn load_with(text: &str, files: &[(&str, &str)]) -> Result<Kubeconfig, FileError
     };
     write("etc/kubernetes/kubeconfig", text);
     files.iter().for_each(|(path, text)| write(path, text));
-    load(&Root::open(dir.path()).unwrap(), "/etc/kubernetes/kubeconfig", Allow::default())
+    load(
+        &Root::open(dir.path()).unwrap(),
+        "/etc/kubernetes/kubeconfig",
+        Allow::default(),
+    )
 }
 
 fn said(text: &str, files: &[(&str, &str)]) -> String {
@@ -39,13 +43,31 @@ fn the_kubelets_own_kubeconfig_and_pem() {
     };
     put("kubelet.kubeconfig", "var/lib/kubelet/kubeconfig");
     // The kubelet rotates: the name is a symlink to a file with a date.
-    put("kubelet-client-current.pem", "var/lib/kubelet/pki/kubelet-client-2026-01-02-03-04-05.pem");
-    let current = dir.path().join("var/lib/kubelet/pki/kubelet-client-current.pem");
-    std::os::unix::fs::symlink("/var/lib/kubelet/pki/kubelet-client-2026-01-02-03-04-05.pem", current).unwrap();
-    let kubeconfig = load(&Root::open(dir.path()).unwrap(), "/var/lib/kubelet/kubeconfig", Allow::default()).unwrap();
+    put(
+        "kubelet-client-current.pem",
+        "var/lib/kubelet/pki/kubelet-client-2026-01-02-03-04-05.pem",
+    );
+    let current = dir
+        .path()
+        .join("var/lib/kubelet/pki/kubelet-client-current.pem");
+    std::os::unix::fs::symlink(
+        "/var/lib/kubelet/pki/kubelet-client-2026-01-02-03-04-05.pem",
+        current,
+    )
+    .unwrap();
+    let kubeconfig = load(
+        &Root::open(dir.path()).unwrap(),
+        "/var/lib/kubelet/kubeconfig",
+        Allow::default(),
+    )
+    .unwrap();
     for (n, choice) in both().into_iter().enumerate() {
         let response = send(choice, &kubeconfig, &event(&format!("event-{n}")));
-        assert_eq!(response.map(|response| response.status), Ok(201), "{choice:?}");
+        assert_eq!(
+            response.map(|response| response.status),
+            Ok(201),
+            "{choice:?}"
+        );
         assert_eq!(server.seen().pop().unwrap().user, "system:node:worker-0");
     }
 }
@@ -53,7 +75,11 @@ fn the_kubelets_own_kubeconfig_and_pem() {
 #[test]
 fn the_same_as_json_and_with_every_part_in_a_file() {
     let server = server();
-    let yaml = load_with(&server.kubeconfig(&format!("token: {BOOTSTRAP_TOKEN}")), &[]).unwrap();
+    let yaml = load_with(
+        &server.kubeconfig(&format!("token: {BOOTSTRAP_TOKEN}")),
+        &[],
+    )
+    .unwrap();
     let json = serde_json::json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "b",
         "clusters": [
@@ -63,9 +89,20 @@ fn the_same_as_json_and_with_every_part_in_a_file() {
         "contexts": [{ "name": "b", "context": { "cluster": "b", "user": "b", "namespace": "x" } }],
         "users": [{ "name": "b", "user": { "tokenFile": "/var/run/secrets/token", "token": "the-file-wins" } }],
     });
-    let files = [("etc/kubernetes/pki/ca.crt", server.ca_pem()), ("var/run/secrets/token", format!("{BOOTSTRAP_TOKEN}\n"))];
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    for text in [json.to_string(), serde_json::to_string_pretty(&json).unwrap().replace("  ", "\t")] {
+    let files = [
+        ("etc/kubernetes/pki/ca.crt", server.ca_pem()),
+        ("var/run/secrets/token", format!("{BOOTSTRAP_TOKEN}\n")),
+    ];
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (*path, text.as_str()))
+        .collect();
+    for text in [
+        json.to_string(),
+        serde_json::to_string_pretty(&json)
+            .unwrap()
+            .replace("  ", "\t"),
+    ] {
         assert_eq!(load_with(&text, &files).unwrap(), yaml);
     }
 }
@@ -74,21 +111,52 @@ fn the_same_as_json_and_with_every_part_in_a_file() {
 fn every_defect_names_the_file_the_field_and_the_remedy() {
     let server = server();
     let good = server.kubeconfig(&format!("token: {BOOTSTRAP_TOKEN}"));
-    let ca_line = good.lines().find(|line| line.contains("certificate-authority-data")).unwrap();
+    let ca_line = good
+        .lines()
+        .find(|line| line.contains("certificate-authority-data"))
+        .unwrap();
     let server_line = format!("    server: {}", server.url());
     let token_line = format!("    token: {BOOTSTRAP_TOKEN}");
     let pair = server.client("u", "g");
     let two = (base64(&pair.certificate), base64(&pair.key));
     assert!(load_with(&good, &[]).is_ok());
     let table: [(&str, &str, &str); 27] = [
-        ("current-context: kubelet\n", "", "current-context: is missing or empty"),
-        ("current-context: kubelet", "current-context: other", "contexts[other]: is missing; current-context names it"),
-        ("current-context: kubelet", "current-context: [a]", "current-context: is not a text"),
-        ("    cluster: local\n", "", "contexts[kubelet].context.cluster: is missing or empty"),
-        ("    user: kubelet\n", "    user: x\n", "users[x]: is missing; contexts[kubelet].context.user names it"),
+        (
+            "current-context: kubelet\n",
+            "",
+            "current-context: is missing or empty",
+        ),
+        (
+            "current-context: kubelet",
+            "current-context: other",
+            "contexts[other]: is missing; current-context names it",
+        ),
+        (
+            "current-context: kubelet",
+            "current-context: [a]",
+            "current-context: is not a text",
+        ),
+        (
+            "    cluster: local\n",
+            "",
+            "contexts[kubelet].context.cluster: is missing or empty",
+        ),
+        (
+            "    user: kubelet\n",
+            "    user: x\n",
+            "users[x]: is missing; contexts[kubelet].context.user names it",
+        ),
         ("clusters:", "clusters: {}\nx:", "clusters: is not a list"),
-        ("kind: Config", "kind: Pod", "kind: is not Config: this is no kubeconfig"),
-        (&server_line, "", "clusters[local].cluster.server: is missing or empty"),
+        (
+            "kind: Config",
+            "kind: Pod",
+            "kind: is not Config: this is not a kubeconfig",
+        ),
+        (
+            &server_line,
+            "",
+            "clusters[local].cluster.server: is missing or empty",
+        ),
         (
             &server_line,
             "    server: http://10.0.0.1:6443",
@@ -99,32 +167,56 @@ fn every_defect_names_the_file_the_field_and_the_remedy() {
             "    server: https://u:p@10.0.0.1",
             "clusters[local].cluster.server: has a user in it: credentials belong into users",
         ),
-        (&server_line, "    server: https://10.0.0.1:70000", "clusters[local].cluster.server: is not an URL of the form https://host:port"),
+        (
+            &server_line,
+            "    server: https://10.0.0.1:70000",
+            "clusters[local].cluster.server: is not an URL of the form https://host:port",
+        ),
         (
             &server_line,
             "    server: https://10.0.0.1.2:6443",
             "clusters[local].cluster.server: is not an URL of the form https://host:port",
         ),
-        (&server_line, "    server: \"https://a\\nurl = b\"", "clusters[local].cluster.server: has a control character or a line break"),
-        (&server_line, "    server: https://a?b", "clusters[local].cluster.server: is not an URL of the form https://host:port"),
+        (
+            &server_line,
+            "    server: \"https://a\\nurl = b\"",
+            "clusters[local].cluster.server: has a control character or a line break",
+        ),
+        (
+            &server_line,
+            "    server: https://a?b",
+            "clusters[local].cluster.server: is not an URL of the form https://host:port",
+        ),
         (
             ca_line,
             "",
             "clusters[local].cluster.certificate-authority-data: is missing, and so is certificate-authority: only the CA named here is trusted, never the host's list",
         ),
-        (ca_line, "    certificate-authority-data: '%%%'", "clusters[local].cluster.certificate-authority-data: is not base64"),
+        (
+            ca_line,
+            "    certificate-authority-data: '%%%'",
+            "clusters[local].cluster.certificate-authority-data: is not base64",
+        ),
         (
             ca_line,
             "    certificate-authority-data: aGVsbG8=",
             "clusters[local].cluster.certificate-authority-data: holds no certificate in PEM",
         ),
-        (ca_line, "    certificate-authority: ca.crt", "clusters[local].cluster.certificate-authority: ca.crt: there is no such file"),
+        (
+            ca_line,
+            "    certificate-authority: ca.crt",
+            "clusters[local].cluster.certificate-authority: ca.crt: there is no such file",
+        ),
         (
             ca_line,
             "    insecure-skip-tls-verify: true",
             "clusters[local].cluster.insecure-skip-tls-verify: would send the credentials to any server that answers; remove it and name the CA, or run with --insecure-skip-tls-verify",
         ),
-        (ca_line, "    insecure-skip-tls-verify: 'yes'", "clusters[local].cluster.insecure-skip-tls-verify: is neither true nor false"),
+        (
+            ca_line,
+            "    insecure-skip-tls-verify: 'yes'",
+            "clusters[local].cluster.insecure-skip-tls-verify: is neither true nor false",
+        ),
         (
             &server_line,
             &format!("{server_line}\n    proxy-url: http://proxy:3128"),
@@ -135,7 +227,11 @@ fn every_defect_names_the_file_the_field_and_the_remedy() {
             &format!("{server_line}\n    tls-server-name: 10.0.0.1"),
             "clusters[local].cluster.tls-server-name: is not a DNS name",
         ),
-        (&token_line, "    exec: {command: x}", "users[kubelet].user.exec: is not supported: use a token or a client certificate"),
+        (
+            &token_line,
+            "    exec: {command: x}",
+            "users[kubelet].user.exec: is not supported: use a token or a client certificate",
+        ),
         (
             &token_line,
             "    client-key-data: aGVsbG8=",
@@ -148,7 +244,10 @@ fn every_defect_names_the_file_the_field_and_the_remedy() {
         ),
         (
             &token_line,
-            &format!("    client-certificate-data: {0}\n    client-key-data: {0}", two.1),
+            &format!(
+                "    client-certificate-data: {0}\n    client-key-data: {0}",
+                two.1
+            ),
             "users[kubelet].user.client-certificate-data: holds no certificate in PEM",
         ),
         (
@@ -160,7 +259,10 @@ fn every_defect_names_the_file_the_field_and_the_remedy() {
     for (from, to, want) in table {
         let text = good.replacen(from, to, 1);
         assert_ne!(text, good, "{from}");
-        assert_eq!(said(&text, &[]), format!("/etc/kubernetes/kubeconfig: {want}"));
+        assert_eq!(
+            said(&text, &[]),
+            format!("/etc/kubernetes/kubeconfig: {want}")
+        );
     }
     assert_eq!(
         said(&good.replace(&token_line, "    token: \"a b\""), &[]),
@@ -170,9 +272,18 @@ fn every_defect_names_the_file_the_field_and_the_remedy() {
         said(&good.replace(&token_line, "    token: 12345678"), &[]),
         "/etc/kubernetes/kubeconfig: users[kubelet].user.token: is not a text"
     );
-    for swallowed in [format!("kubelet\n  {BOOTSTRAP_TOKEN}"), BOOTSTRAP_TOKEN.to_owned()] {
-        let text = good.replace("current-context: kubelet", &format!("current-context: {swallowed}"));
-        assert_eq!(said(&text, &[]), "/etc/kubernetes/kubeconfig: contexts[...]: is missing; current-context names it");
+    for swallowed in [
+        format!("kubelet\n  {BOOTSTRAP_TOKEN}"),
+        BOOTSTRAP_TOKEN.to_owned(),
+    ] {
+        let text = good.replace(
+            "current-context: kubelet",
+            &format!("current-context: {swallowed}"),
+        );
+        assert_eq!(
+            said(&text, &[]),
+            "/etc/kubernetes/kubeconfig: contexts[...]: is missing; current-context names it"
+        );
     }
     let in_file = good.replace(&token_line, "    tokenFile: /t");
     assert_eq!(
@@ -196,25 +307,53 @@ fn hostile_yaml_is_bounded_and_never_quoted() {
     let deep_block: String = (0..100).map(|n| format!("{}a:\n", " ".repeat(n))).collect();
     let wide = format!("a: [{}]", "x,".repeat(20_000));
     let table = [
-        (bomb, "has a YAML alias, which is not supported: line 2, column 8"),
-        (&deep, "is larger or deeper than any kubeconfig: line 1, column 35"),
-        (&deep_block, "is larger or deeper than any kubeconfig: line 33, column 33"),
-        (&wide, "is larger or deeper than any kubeconfig: line 1, column 20001"),
-        ("a: 1\n---\nb: 2\n", "has a second YAML document: line 2, column 1"),
-        ("a: 1\na: 2\n", "has the same key twice in one mapping: line 2, column 4"),
-        ("[a]: 1\n", "has a key that is no text: line 1, column 3"),
-        ("token: 'abc", "is not valid YAML (while scanning a quoted scalar, found unexpected end of stream): line 1, column 8"),
-        ("", "is not a mapping: this is no kubeconfig"),
-        ("- a\n", "is not a mapping: this is no kubeconfig"),
-        ("{\"token\": \"abc\"", "is not valid JSON: line 1, column 15"),
+        (
+            bomb,
+            "has a YAML alias, which is not supported: line 2, column 8",
+        ),
+        (
+            &deep,
+            "is larger or deeper than any kubeconfig: line 1, column 35",
+        ),
+        (
+            &deep_block,
+            "is larger or deeper than any kubeconfig: line 33, column 33",
+        ),
+        (
+            &wide,
+            "is larger or deeper than any kubeconfig: line 1, column 20001",
+        ),
+        (
+            "a: 1\n---\nb: 2\n",
+            "has a second YAML document: line 2, column 1",
+        ),
+        (
+            "a: 1\na: 2\n",
+            "has the same key twice in one mapping: line 2, column 4",
+        ),
+        ("[a]: 1\n", "has a key that is not text: line 1, column 3"),
+        (
+            "token: 'abc",
+            "is not valid YAML (while scanning a quoted scalar, found unexpected end of stream): line 1, column 8",
+        ),
+        ("", "is not a mapping: this is not a kubeconfig"),
+        ("- a\n", "is not a mapping: this is not a kubeconfig"),
+        (
+            "{\"token\": \"abc\"",
+            "is not valid JSON: line 1, column 15",
+        ),
     ];
     for (text, want) in table {
         let error = said(text, &[]);
-        assert!(error.starts_with(&format!("/etc/kubernetes/kubeconfig: {want}")), "{error}");
+        assert!(
+            error.starts_with(&format!("/etc/kubernetes/kubeconfig: {want}")),
+            "{error}"
+        );
         assert!(!error.contains("abc"));
     }
     // The worst cases for the parser and for the tree, each as large as is read.
-    let most = |unit: &str, open: &str| format!("{open}{}", unit.repeat((512 * 1024 - 16) / unit.len()));
+    let most =
+        |unit: &str, open: &str| format!("{open}{}", unit.repeat((512 * 1024 - 16) / unit.len()));
     for (unit, open) in [
         (":,", "["),
         (":,\n", "a: ["),
@@ -225,32 +364,66 @@ fn hostile_yaml_is_bounded_and_never_quoted() {
         ("{\"\":0},", "{\"a\":["),
         ("[],", "{\"a\":["),
     ] {
-        assert_eq!(said(&most(unit, open), &[]), "/etc/kubernetes/kubeconfig: is larger or deeper than any kubeconfig", "{open}{unit}");
+        assert_eq!(
+            said(&most(unit, open), &[]),
+            "/etc/kubernetes/kubeconfig: is larger or deeper than any kubeconfig",
+            "{open}{unit}"
+        );
     }
     let huge = format!("a: {}", "x".repeat(600_000));
-    assert_eq!(said(&huge, &[]), "/etc/kubernetes/kubeconfig: is 600003 bytes long; at most 524288 are read");
+    assert_eq!(
+        said(&huge, &[]),
+        "/etc/kubernetes/kubeconfig: is 600003 bytes long; at most 524288 are read"
+    );
     let deep_json = "[".repeat(30_000);
-    assert!(said(&format!("{{\"a\":{deep_json}"), &[]).contains("is not valid JSON: line 1, column"));
+    assert!(
+        said(&format!("{{\"a\":{deep_json}"), &[]).contains("is not valid JSON: line 1, column")
+    );
 }
 
 #[test]
 fn the_public_name_is_only_for_the_internal_one() {
     let text = server().kubeconfig(&format!("token: {BOOTSTRAP_TOKEN}"));
-    let line = text.lines().find(|line| line.contains("    server: ")).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.contains("    server: "))
+        .unwrap();
     let table = [
-        ("https://api-int.c1.example.com:6443", Some(("https://api.c1.example.com:6443", "api-int.c1.example.com"))),
-        ("https://api-int.c1.example.com", Some(("https://api.c1.example.com", "api-int.c1.example.com"))),
-        ("https://api-int.c1.example.com/k8s", Some(("https://api.c1.example.com/k8s", "api-int.c1.example.com"))),
+        (
+            "https://api-int.c1.example.com:6443",
+            Some(("https://api.c1.example.com:6443", "api-int.c1.example.com")),
+        ),
+        (
+            "https://api-int.c1.example.com",
+            Some(("https://api.c1.example.com", "api-int.c1.example.com")),
+        ),
+        (
+            "https://api-int.c1.example.com/k8s",
+            Some(("https://api.c1.example.com/k8s", "api-int.c1.example.com")),
+        ),
         ("https://api.c1.example.com:6443", None),
         ("https://api-internal.c1.example.com:6443", None),
-        ("https://api-int.c1.example.com:6443\n    tls-server-name: kubernetes", None),
+        (
+            "https://api-int.c1.example.com:6443\n    tls-server-name: kubernetes",
+            None,
+        ),
         ("https://[fd00::1]:6443", None),
     ];
     for (from, to) in table {
-        let kubeconfig = load_with(&text.replace(line, &format!("    server: {from}")), &[]).unwrap();
+        let kubeconfig =
+            load_with(&text.replace(line, &format!("    server: {from}")), &[]).unwrap();
         let public = kubeconfig.by_public_name();
-        let found = public.as_ref().map(|public| (public.server.to_string(), public.tls_server_name.as_deref().unwrap()));
-        assert_eq!(found, to.map(|(server, name)| (server.to_owned(), name)), "{from}");
+        let found = public.as_ref().map(|public| {
+            (
+                public.server.to_string(),
+                public.tls_server_name.as_deref().unwrap(),
+            )
+        });
+        assert_eq!(
+            found,
+            to.map(|(server, name)| (server.to_owned(), name)),
+            "{from}"
+        );
         assert!(public.is_none_or(|public| (public.ca, public.token) == (kubeconfig.ca, kubeconfig.token)), "{from}");
     }
 }
@@ -258,26 +431,58 @@ fn the_public_name_is_only_for_the_internal_one() {
 #[test]
 fn a_kubeconfig_that_is_not_there() {
     let dir = tempfile::tempdir().unwrap();
-    let error = load(&Root::open(dir.path()).unwrap(), "/etc/kubernetes/kubeconfig", Allow::default()).unwrap_err();
-    assert_eq!(error.to_string(), "/etc/kubernetes/kubeconfig: there is no such file");
-    assert!(Path::new("/etc").exists(), "and the host's own was not looked for");
+    let error = load(
+        &Root::open(dir.path()).unwrap(),
+        "/etc/kubernetes/kubeconfig",
+        Allow::default(),
+    )
+    .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "/etc/kubernetes/kubeconfig: there is no such file"
+    );
+    assert!(
+        Path::new("/etc").exists(),
+        "and the host's own was not looked for"
+    );
 }
 
 #[test]
 fn an_unchecked_server_gets_credentials_only_when_asked_for() {
-    use crate::apiserver::Validity;
-    use crate::node::{Node, transports};
+    use crate::cluster::node::{Node, transports};
+    use crate::support::apiserver::Validity;
     for over in transports() {
-        let server = ApiServer::start(Options { validity: Validity::UnknownCa, ..Options::default() });
+        let server = ApiServer::start(Options {
+            validity: Validity::UnknownCa,
+            ..Options::default()
+        });
         let node = Node::refused("worker-7", over);
         let text = server.kubeconfig(&format!("token: {BOOTSTRAP_TOKEN}"));
-        let ca = text.lines().find(|line| line.contains("certificate-authority-data")).unwrap();
-        node.write("etc/kubernetes/kubeconfig", &text.replace(ca, "    insecure-skip-tls-verify: true"));
+        let ca = text
+            .lines()
+            .find(|line| line.contains("certificate-authority-data"))
+            .unwrap();
+        node.write(
+            "etc/kubernetes/kubeconfig",
+            &text.replace(ca, "    insecure-skip-tls-verify: true"),
+        );
         let (said, status) = node.report();
-        assert!(said.contains("or run with --insecure-skip-tls-verify") && status == 1, "{over:?}: {said}");
+        assert!(
+            said.contains("or run with --insecure-skip-tls-verify") && status == 1,
+            "{over:?}: {said}"
+        );
         assert!(server.seen().is_empty());
-        let output = node.command().args(["--once", "--insecure-skip-tls-verify"]).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{over:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = node
+            .command()
+            .args(["--once", "--insecure-skip-tls-verify"])
+            .output()
+            .unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{over:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         assert_eq!(server.objects("events").len(), 1);
     }
 }
@@ -294,7 +499,7 @@ proptest::proptest! {
         let end = (at + cut).min(good.len());
         let text = format!("{}{with}{}", &good[..at], &good[end..]);
         let no_file = |_: &str| Err("there is no such file".to_owned());
-        if let Err(defect) = skewguard::node::kubeconfig::parse("", &text, Allow::default(), &no_file) {
+        if let Err(defect) = skewguard::kubeconfig::parse("", &text, Allow::default(), &no_file) {
             proptest::prop_assert!(!defect.contains("eyJhbGciOi"), "{defect}");
         }
     }

@@ -1,13 +1,16 @@
 //! What has to work on every cluster.
 
-use crate::attack;
-use crate::cluster::Cluster;
-use crate::node::{Node, Over, transports, verdict};
+use crate::cluster::attack;
+use crate::cluster::node::{Node, Over, transports, verdict};
+use crate::cluster::target::Cluster;
 use serde_json::Value;
 
 /// Names of a run of their own, so that a shared cluster does not matter.
 fn host(what: &str) -> String {
-    let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+    let nanos = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_nanos();
     format!("skewguard-test-{what}-{:x}", nanos & 0xffff_ffff_ffff)
 }
 
@@ -30,7 +33,10 @@ fn the_suite() {
         attack::the_policies_hold_what_a_schema_cannot(&cluster, &host("policies"));
     }
     // The test server has one Node, and the order shows that the second patch is the second node's.
-    for (over, tree) in transports().into_iter().zip(["rhcos-4.18-allowed", "rhel-10.2-bootc-allowed"]) {
+    for (over, tree) in transports()
+        .into_iter()
+        .zip(["rhcos-4.18-allowed", "rhel-10.2-bootc-allowed"])
+    {
         a_joined_node_is_labelled(&cluster, over, tree);
     }
 }
@@ -43,16 +49,35 @@ fn a_refused_node_is_seen(cluster: &Cluster, over: Over) {
     let reports = cluster.objects("bootimagereports", &host);
     assert_eq!(reports.len(), 1, "{over:?}: {said}");
     let name = name(&reports[0]);
-    assert_eq!((said, status), (format!("skewguard: report delivered: {name}\nskewguard: event delivered: {name}\n"), 0), "{over:?}");
+    assert_eq!(
+        (said, status),
+        (
+            format!("skewguard: report delivered: {name}\nskewguard: event delivered: {name}\n"),
+            0
+        ),
+        "{over:?}"
+    );
 
     let report = &reports[0]["report"];
     let verdict = verdict("rhcos-4.12-refused");
-    assert_eq!((report["verdict"].as_str(), report["action"].as_str()), (Some("Refused"), Some("Block")));
+    assert_eq!(
+        (report["verdict"].as_str(), report["action"].as_str()),
+        (Some("Refused"), Some("Block"))
+    );
     assert_eq!(report["reason"], verdict.reason.as_str());
-    assert_eq!(report["bootImage"]["version"], verdict.boot_image.unwrap().version);
+    assert_eq!(
+        report["bootImage"]["version"],
+        verdict.boot_image.unwrap().version
+    );
     assert_eq!(report["node"]["hostname"], *host);
-    assert_eq!(report["node"]["machineID"], "0123456789abcdef0123456789abcdef");
-    assert_eq!(report["details"]["deployment"]["ostree"], *verdict.deployment.ostree.unwrap());
+    assert_eq!(
+        report["node"]["machineID"],
+        "0123456789abcdef0123456789abcdef"
+    );
+    assert_eq!(
+        report["details"]["deployment"]["ostree"],
+        *verdict.deployment.ostree.unwrap()
+    );
 
     let events = cluster.objects("events", &host);
     assert_eq!(events.len(), 1, "{over:?}");
@@ -72,10 +97,20 @@ fn a_lost_state_makes_no_second_report(cluster: &Cluster, over: Over) {
     std::fs::remove_file(node.path("var/lib/skewguard/report-state.json")).unwrap();
     let (said, status) = node.report();
     assert_eq!(status, 0, "{said}");
-    assert!(said.starts_with("skewguard: report was delivered before: "), "{said}");
-    assert_eq!(cluster.objects("bootimagereports", &host).len(), 1, "{over:?}");
+    assert!(
+        said.starts_with("skewguard: report was delivered before: "),
+        "{said}"
+    );
+    assert_eq!(
+        cluster.objects("bootimagereports", &host).len(),
+        1,
+        "{over:?}"
+    );
     // Two, if a two-hour slot ended during the run.
-    assert!((1..=2).contains(&cluster.objects("events", &host).len()), "{over:?}");
+    assert!(
+        (1..=2).contains(&cluster.objects("events", &host).len()),
+        "{over:?}"
+    );
 }
 
 fn a_run_without_a_verdict_is_seen(cluster: &Cluster, over: Over) {
@@ -88,22 +123,43 @@ fn a_run_without_a_verdict_is_seen(cluster: &Cluster, over: Over) {
     assert!(said.starts_with("skewguard: NoVerdict: skewguard.service ended without a verdict, so the boot image was not checked and the node goes on to join."), "{said}");
     let events = cluster.objects("events", &host);
     assert_eq!(events.len(), 1, "{over:?}: {said}");
-    assert_eq!((&events[0]["reason"], &events[0]["regarding"]["kind"]), (&"NoVerdict".into(), &"Namespace".into()));
+    assert_eq!(
+        (&events[0]["reason"], &events[0]["regarding"]["kind"]),
+        (&"NoVerdict".into(), &"Namespace".into())
+    );
     assert_eq!(cluster.objects("bootimagereports", &host).len(), 0);
 }
 
 fn a_joined_node_is_labelled(cluster: &Cluster, over: Over, tree: &str) {
     let node = Node::new(&host("joined"), over);
     let verdict = verdict(tree);
-    node.write("var/lib/skewguard/verdict.json", &serde_json::to_string(&verdict).unwrap());
+    node.write(
+        "var/lib/skewguard/verdict.json",
+        &serde_json::to_string(&verdict).unwrap(),
+    );
     cluster.prepare(&node);
     let joined = cluster.join(&node);
-    assert_eq!(node.report(), (format!("skewguard: node label delivered: {joined}\n"), 0), "{over:?}");
+    assert_eq!(
+        node.report(),
+        (format!("skewguard: node label delivered: {joined}\n"), 0),
+        "{over:?}"
+    );
     let metadata = cluster.node(&joined)["metadata"].clone();
     let version = verdict.boot_image.unwrap().version;
-    assert_eq!(metadata["labels"]["skewguard.dev/boot-image"], *version, "{over:?}");
-    let annotation: Value = serde_json::from_str(metadata["annotations"]["skewguard.dev/boot-image-verdict"].as_str().unwrap()).unwrap();
+    assert_eq!(
+        metadata["labels"]["skewguard.dev/boot-image"], *version,
+        "{over:?}"
+    );
+    let annotation: Value = serde_json::from_str(
+        metadata["annotations"]["skewguard.dev/boot-image-verdict"]
+            .as_str()
+            .unwrap(),
+    )
+    .unwrap();
     assert_eq!(annotation["bootImage"]["version"], *version);
-    assert_eq!(metadata["labels"]["kubernetes.io/os"], "linux", "what others wrote stays");
+    assert_eq!(
+        metadata["labels"]["kubernetes.io/os"], "linux",
+        "what others wrote stays"
+    );
     assert_eq!(node.report(), (String::new(), 0), "once");
 }

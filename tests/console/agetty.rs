@@ -1,48 +1,49 @@
 //! What the real agetty(8) makes of the message: which files it reads, and which address it says.
 
-use crate::Node;
+use crate::console::Node;
+use crate::support::world;
 use skewguard::console::install::BESIDE;
 use skewguard::console::message::issue;
 use skewguard::console::{Context, live, update};
 use skewguard::node::Root;
-use std::env;
 use std::path::Path;
 use std::process::Command;
 
-/// Set when this program runs itself again, in namespaces of its own.
-const INSIDE: &str = "SKEWGUARD_TEST_AGETTY";
-
-/// Runs `test` as root in namespaces of its own (mounts, network, host name): this program starts itself again, for the test called `name`.
+/// Runs `test` as root in namespaces of its own (mounts, network, host name).
 fn alone(name: &str, test: impl FnOnce(&Path)) {
-    if let Ok(dir) = env::var(INSIDE) {
-        return test(Path::new(&dir));
-    }
-    let dir = tempfile::tempdir().expect("temporary directory");
-    let output = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--mount", "--net", "--uts", "--fork"])
-        .arg(env::current_exe().expect("a test knows its program"))
-        .args(["--exact", name, "--nocapture", "--test-threads=1"])
-        .env(INSIDE, dir.path())
-        .output()
-        .unwrap_or_else(|e| panic!("unshare: {e}; install the Debian package util-linux"));
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    assert!(output.status.success() && text.contains("1 passed"), "{}: {text}\n(needs user namespaces)", output.status);
+    let name = format!("console::agetty::{name}");
+    world::alone(&name, &["--net", "--uts"], "", "", |dir| {
+        test(Path::new(dir))
+    });
 }
 
 fn sh(script: &str) -> String {
-    let output = Command::new("sh").args(["-euc", script]).output().expect("sh runs");
-    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    assert!(output.status.success(), "{script}: {err}; install the Debian packages iproute2, util-linux and bsdutils");
+    let output = Command::new("sh")
+        .args(["-euc", script])
+        .output()
+        .expect("sh runs");
+    let [out, err] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(
+        output.status.success(),
+        "{script}: {err}; install the Debian packages iproute2, util-linux and bsdutils"
+    );
     out.replace('\r', "")
 }
 
-/// What agetty prints above the login prompt, from this file or from those that it looks for; script(1) makes its terminal.
+/// What agetty prints above the login prompt, from this file or from those that it looks for;
+/// script(1) makes its terminal.
 fn shown(file: Option<&Path>) -> String {
-    let file = file.map(|path| format!("--issue-file {}", path.display())).unwrap_or_default();
-    sh(&format!("script -qec '/usr/sbin/agetty --show-issue {file}' /dev/null"))
+    let file = file
+        .map(|path| format!("--issue-file {}", path.display()))
+        .unwrap_or_default();
+    sh(&format!(
+        "script -qec '/usr/sbin/agetty --show-issue {file}' /dev/null"
+    ))
 }
 
-/// A `/etc` with these files alone, and its tree, whose root is not `/`: nothing but files is touched.
+/// A `/etc` with these files alone, and its tree, whose root is not `/`: nothing but files is
+/// touched.
 fn etc(dir: &Path, issue: &str) -> Root {
     let etc = dir.join("etc");
     std::fs::create_dir_all(etc.join("issue.d")).expect("made");
@@ -53,66 +54,117 @@ fn etc(dir: &Path, issue: &str) -> Root {
 
 #[test]
 fn agetty_prints_the_message_of_a_node_that_goes_on_below_etc_issue() {
-    alone("agetty::agetty_prints_the_message_of_a_node_that_goes_on_below_etc_issue", |dir| {
-        let root = etc(dir, "a banner that a MachineConfig owns\n");
-        let warned = Node { mode: "Warn", ..Node::default() }.verdict();
-        update(&root, &warned, &Context::default()).expect("shown");
-        assert_eq!(std::fs::read_to_string("/etc/issue").expect("there"), "a banner that a MachineConfig owns\n");
-        assert!(Path::new(BESIDE).exists());
-        let message = issue(&warned, &Context::default());
-        assert_eq!(shown(None).trim_end(), format!("a banner that a MachineConfig owns\n{message}").trim_end());
+    alone(
+        "agetty_prints_the_message_of_a_node_that_goes_on_below_etc_issue",
+        |dir| {
+            let root = etc(dir, "a banner that a MachineConfig owns\n");
+            let warned = Node {
+                mode: "Warn",
+                ..Node::default()
+            }
+            .verdict();
+            update(&root, &warned, &Context::default()).expect("shown");
+            assert_eq!(
+                std::fs::read_to_string("/etc/issue").expect("there"),
+                "a banner that a MachineConfig owns\n"
+            );
+            assert!(Path::new(BESIDE).exists());
+            let message = issue(&warned, &Context::default());
+            assert_eq!(
+                shown(None).trim_end(),
+                format!("a banner that a MachineConfig owns\n{message}").trim_end()
+            );
 
-        let refused = Node::default().verdict();
-        let context = Context { address: Some("192.0.2.7".to_owned()), ..Context::default() };
-        update(&root, &refused, &context).expect("shown");
-        let message = issue(&refused, &context);
-        assert_eq!(shown(None).trim_end(), format!("{message}a banner that a MachineConfig owns").trim_end());
-    });
+            let refused = Node::default().verdict();
+            let context = Context {
+                address: Some("192.0.2.7".to_owned()),
+                ..Context::default()
+            };
+            update(&root, &refused, &context).expect("shown");
+            let message = issue(&refused, &context);
+            assert_eq!(
+                shown(None).trim_end(),
+                format!("{message}a banner that a MachineConfig owns").trim_end()
+            );
+        },
+    );
 }
 
 /// "ssh core@..." as it is on the screen, before any address is known to the agent and once one is.
 #[test]
 fn agetty_says_the_address_that_there_is() {
-    alone("agetty::agetty_says_the_address_that_there_is", |dir| {
+    alone("agetty_says_the_address_that_there_is", |dir| {
         let refused = Node::default().verdict();
         let file = dir.join("message");
         let ssh = |address: Option<&str>| {
-            let context = Context { address: address.map(str::to_owned), ..Context::default() };
+            let context = Context {
+                address: address.map(str::to_owned),
+                ..Context::default()
+            };
             std::fs::write(&file, issue(&refused, &context)).expect("written");
             let text = shown(Some(&file));
-            let line = text.lines().find(|line| line.starts_with("Let in  ")).unwrap_or_else(|| panic!("{text}"));
+            let line = text
+                .lines()
+                .find(|line| line.starts_with("Let in  "))
+                .unwrap_or_else(|| panic!("{text}"));
             line.trim_start_matches("Let in  ").to_owned()
         };
-        sh("hostname localhost; ip link set lo up; ip link add n0 type veth peer name n1
-            sysctl -qw net.ipv6.conf.n1.disable_ipv6=1; ip link set n0 up; ip link set n1 up");
+        sh(
+            "hostname localhost; ip link set lo up; ip link add n0 type veth peer name n1
+            sysctl -qw net.ipv6.conf.n1.disable_ipv6=1; ip link set n0 up; ip link set n1 up",
+        );
         // Without an address, agetty prints that of the loopback interface.
-        assert!(ssh(None).starts_with("ssh core@127.0.0.1 or "), "{}", ssh(None));
+        assert!(
+            ssh(None).starts_with("ssh core@127.0.0.1 or "),
+            "{}",
+            ssh(None)
+        );
         sh("ip address add 2001:db8::7/64 dev n0 nodad");
         let v6_only = ssh(None);
-        assert!(v6_only.starts_with("ssh core@127.0.0.1 or ") && v6_only.ends_with("2001:db8::7"), "{v6_only}");
-        assert_eq!(ssh(Some("2001:db8::7")), "ssh core@2001:db8::7, then: sudo /usr/bin/skewguard allow");
+        assert!(
+            v6_only.starts_with("ssh core@127.0.0.1 or ") && v6_only.ends_with("2001:db8::7"),
+            "{v6_only}"
+        );
+        assert_eq!(
+            ssh(Some("2001:db8::7")),
+            "ssh core@2001:db8::7, then: sudo /usr/bin/skewguard allow"
+        );
         sh("ip address add 192.0.2.7/24 dev n0");
         assert_eq!(ssh(None), "ssh core@192.0.2.7 or 2001:db8::7");
         sh("ip address del 2001:db8::7/64 dev n0");
-        assert!(ssh(None).starts_with("ssh core@192.0.2.7 or "), "{}", ssh(None));
-        assert_eq!(ssh(Some("192.0.2.7")), "ssh core@192.0.2.7, then: sudo /usr/bin/skewguard allow");
+        assert!(
+            ssh(None).starts_with("ssh core@192.0.2.7 or "),
+            "{}",
+            ssh(None)
+        );
+        assert_eq!(
+            ssh(Some("192.0.2.7")),
+            "ssh core@192.0.2.7, then: sudo /usr/bin/skewguard allow"
+        );
     });
 }
 
 /// agetty prints a waiting prompt again when an address comes, and on `agetty --reload`.
 #[test]
 fn a_prompt_that_waits_is_drawn_again() {
-    alone("agetty::a_prompt_that_waits_is_drawn_again", |dir| {
+    alone("a_prompt_that_waits_is_drawn_again", |dir| {
         let (file, screen) = (dir.join("message"), dir.join("screen"));
         let refused = Node::default().verdict();
         std::fs::write(&file, issue(&refused, &Context::default())).expect("written");
         sh("mount -t tmpfs tmpfs /run; hostname localhost; ip link set lo up; ip link add n0 type veth peer name n1
             ip link set n0 up; ip link set n1 up");
-        // Without a prompt the file that agettys watch does not exist. We do not make it: it would get the wrong SELinux type.
+        // Without a prompt the file that agettys watch does not exist. We do not make it: it would
+        // get the wrong SELinux type.
         live::reload_prompts().expect("nothing to do");
         assert!(!Path::new("/run/agetty.reload").exists());
         let mut agetty = Command::new("script")
-            .args(["-qefc", &format!("/usr/sbin/agetty --noclear --nohostname --issue-file {} - linux", file.display())])
+            .args([
+                "-qefc",
+                &format!(
+                    "/usr/sbin/agetty --noclear --nohostname --issue-file {} - linux",
+                    file.display()
+                ),
+            ])
             .arg(&screen)
             .stdin(std::process::Stdio::piped())
             .stdout(std::process::Stdio::null())
@@ -127,12 +179,18 @@ fn a_prompt_that_waits_is_drawn_again() {
                 std::thread::sleep(std::time::Duration::from_millis(50));
             }
             let _ = agetty.kill();
-            panic!("no {what:?} on the screen: {}", String::from_utf8_lossy(&std::fs::read(&screen).unwrap_or_default()));
+            panic!(
+                "no {what:?} on the screen: {}",
+                String::from_utf8_lossy(&std::fs::read(&screen).unwrap_or_default())
+            );
         };
         until("ssh core@127.0.0.1 or ");
         sh("ip address add 192.0.2.7/24 dev n0");
         until("ssh core@192.0.2.7 or ");
-        let known = Context { address: Some("192.0.2.7".to_owned()), ..Context::default() };
+        let known = Context {
+            address: Some("192.0.2.7".to_owned()),
+            ..Context::default()
+        };
         std::fs::write(&file, issue(&refused, &known)).expect("written");
         live::reload_prompts().expect("reloaded");
         until("ssh core@192.0.2.7, then: sudo /usr/bin/skewguard allow");

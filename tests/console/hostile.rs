@@ -1,6 +1,6 @@
 //! Whatever stands in the files of a node, the message stays a message.
 
-use crate::{Node, overridden};
+use crate::console::{Node, overridden};
 use proptest::prelude::*;
 use skewguard::console::Context;
 use skewguard::console::message::{issue, kernel_log, motd, short};
@@ -44,16 +44,29 @@ fn assert_holds(text: &str, most: usize) {
 fn assert_message(verdict: &Verdict, context: &Context) {
     let screen = as_agetty(&issue(verdict, context));
     assert_holds(&screen, 20);
-    assert!(screen.starts_with("*** ") && screen.ends_with("\n\n"), "{screen}");
+    assert!(
+        screen.starts_with("*** ") && screen.ends_with("\n\n"),
+        "{screen}"
+    );
     for label in ["Found ", "Needed ", "Fix ", "More ", "Cluster "] {
-        assert_eq!(screen.lines().filter(|line| line.starts_with(label)).count(), 1, "{label}\n{screen}");
+        assert_eq!(
+            screen
+                .lines()
+                .filter(|line| line.starts_with(label))
+                .count(),
+            1,
+            "{label}\n{screen}"
+        );
     }
     let motd = motd(verdict, context);
     assert_holds(&motd, 20);
     assert!(motd.contains("\nCluster "), "{motd}");
     assert_holds(&short(verdict, context), 6);
     let kernel_log = kernel_log(verdict);
-    assert!(kernel_log.len() <= 400 && kernel_log.bytes().all(|b| (b' '..=b'~').contains(&b)), "{kernel_log:?}");
+    assert!(
+        kernel_log.len() <= 400 && kernel_log.bytes().all(|b| (b' '..=b'~').contains(&b)),
+        "{kernel_log:?}"
+    );
 }
 
 /// Text as an attacker or a broken disk would have it.
@@ -73,7 +86,8 @@ fn hostile() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A verdict as read back from a file that somebody else wrote: nothing in it was made printable.
+    /// A verdict as read back from a file that somebody else wrote: nothing in it was made
+    /// printable.
     #[test]
     fn the_message_holds_for_any_text_in_the_verdict(
         texts in proptest::collection::vec(hostile(), 16),
@@ -126,15 +140,32 @@ proptest! {
 #[test]
 fn agetty_prints_hostile_text_as_it_stands_in_the_motd() {
     let reason = r#""deniedVersions": [ { "version": "411.*", "reason": "\\e{red}\\4{eth0} \\S \\l \u001b[2J \\" } ]"#;
-    let verdict = Node { rules: reason, ..Node::default() }.verdict();
-    let context = Context { address: Some("192.0.2.7".to_owned()), ..Context::default() };
+    let verdict = Node {
+        rules: reason,
+        ..Node::default()
+    }
+    .verdict();
+    let context = Context {
+        address: Some("192.0.2.7".to_owned()),
+        ..Context::default()
+    };
     let file = tempfile::NamedTempFile::new().expect("temporary file");
     std::fs::write(file.path(), issue(&verdict, &context)).expect("written");
     // agetty wants a terminal; script(1) makes one.
-    let command = format!("/usr/sbin/agetty --show-issue --issue-file {}", file.path().display());
-    let output = Command::new("script").args(["-qec", &command, "/dev/null"]).output();
-    let output = output.unwrap_or_else(|e| panic!("script: {e}; install the Debian packages bsdutils and util-linux"));
-    let shown = String::from_utf8(output.stdout).expect("agetty prints what it is given").replace('\r', "");
-    let motd = motd(&verdict, &context).replace("Let in  sudo", "Let in  ssh core@192.0.2.7, then: sudo");
+    let command = format!(
+        "/usr/sbin/agetty --show-issue --issue-file {}",
+        file.path().display()
+    );
+    let output = Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .output();
+    let output = output.unwrap_or_else(|e| {
+        panic!("script: {e}; install the Debian packages bsdutils and util-linux")
+    });
+    let shown = String::from_utf8(output.stdout)
+        .expect("agetty prints what it is given")
+        .replace('\r', "");
+    let motd =
+        motd(&verdict, &context).replace("Let in  sudo", "Let in  ssh core@192.0.2.7, then: sudo");
     assert_eq!(shown.trim_end(), motd.trim_end());
 }

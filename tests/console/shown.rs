@@ -1,6 +1,6 @@
 //! From a verdict to the files of a node and back, as `enforce` and the report unit do it.
 
-use crate::Node;
+use crate::console::Node;
 use skewguard::console::{self, Context};
 use skewguard::node::Root;
 use skewguard::verdict::ClusterKnows;
@@ -22,31 +22,60 @@ fn node() -> (tempfile::TempDir, Root) {
 fn the_message_follows_the_verdict_and_what_the_cluster_knows() {
     let (dir, root) = node();
     let read = |name: &str| fs::read_to_string(dir.path().join(name)).expect("readable");
-    let (refused, allowed) = (Node::default().verdict(), Node { image: Some("418.94.202511191518-0"), ..Node::default() }.verdict());
-    let told = Context { cluster: ClusterKnows::Told(None), ..Context::default() };
+    let (refused, allowed) = (
+        Node::default().verdict(),
+        Node {
+            image: Some("418.94.202511191518-0"),
+            ..Node::default()
+        }
+        .verdict(),
+    );
+    let told = Context {
+        cluster: ClusterKnows::Told(None),
+        ..Context::default()
+    };
 
     // If no message is shown, news from the cluster does not show one.
     assert!(!console::refresh(&root, &refused, &told).expect("works"));
     assert!(!console::update(&root, &allowed, &told).expect("works"));
-    assert!(!dir.path().join("var").exists() && !dir.path().join("etc/motd.d").exists(), "a node that is allowed is not touched");
+    assert!(
+        !dir.path().join("var").exists() && !dir.path().join("etc/motd.d").exists(),
+        "a node that is allowed is not touched"
+    );
 
     assert!(console::update(&root, &refused, &Context::default()).expect("works"));
     assert!(read("etc/issue").contains("\nCluster not told yet"));
     assert!(console::refresh(&root, &refused, &told).expect("works"));
     for name in ["etc/issue", "etc/motd.d/skewguard"] {
-        assert!(read(name).contains("\nCluster told: oc get events -n skewguard\n"), "{name}: {}", read(name));
+        assert!(
+            read(name).contains("\nCluster told: oc get events -n skewguard\n"),
+            "{name}: {}",
+            read(name)
+        );
         assert_eq!(read(name).matches("NODE REFUSED").count(), 1, "{name}");
     }
-    assert!(read("etc/issue").ends_with("\n\n\\S\n") && !read("etc/motd.d/skewguard").contains("\\"));
+    assert!(
+        read("etc/issue").ends_with("\n\n\\S\n") && !read("etc/motd.d/skewguard").contains("\\")
+    );
 
     assert!(console::update(&root, &allowed, &Context::default()).expect("works"));
-    assert!(fs::symlink_metadata(dir.path().join("etc/issue")).expect("there").is_symlink());
+    assert!(
+        fs::symlink_metadata(dir.path().join("etc/issue"))
+            .expect("there")
+            .is_symlink()
+    );
     assert!(!dir.path().join("etc/motd.d/skewguard").exists() && !console::pending_restore(&root));
 }
 
 /// As `enforce` leaves it on a node that is held.
 fn held() -> Verdict {
-    Verdict { gate: Some(GateStatus { held: true, ..GateStatus::default() }), ..Node::default().verdict() }
+    Verdict {
+        gate: Some(GateStatus {
+            held: true,
+            ..GateStatus::default()
+        }),
+        ..Node::default().verdict()
+    }
 }
 
 fn stamp(dir: &std::path::Path) {
@@ -54,7 +83,8 @@ fn stamp(dir: &std::path::Path) {
     fs::write(dir.join("run/skewguard/refused"), "").expect("written");
 }
 
-/// What the report has learnt stays in the message when `enforce` or `check`, which do not use the network, write or print it again.
+/// What the report has learnt stays in the message when `enforce` or `check`, which do not use the
+/// network, write or print it again.
 #[test]
 fn whoever_writes_or_prints_the_message_next_says_what_is_known() {
     let (dir, root) = node();
@@ -62,18 +92,30 @@ fn whoever_writes_or_prints_the_message_next_says_what_is_known() {
     fs::create_dir_all(dir.path().join("run/skewguard/bin")).expect("made");
     fs::write(dir.path().join("run/skewguard/bin/skewguard"), "").expect("written");
     let read = || fs::read_to_string(dir.path().join("etc/issue")).expect("readable");
-    let expected = |context: &Context| format!("{}\\S\n", console::message::issue(&held(), context));
+    let expected =
+        |context: &Context| format!("{}\\S\n", console::message::issue(&held(), context));
 
     let first = Context::load(&root, &held());
     console::update(&root, &held(), &first).expect("works");
-    assert!(read().contains("sudo /run/skewguard/bin/skewguard allow"), "the program that the units run: {}", read());
+    assert!(
+        read().contains("sudo /run/skewguard/bin/skewguard allow"),
+        "the program that the units run: {}",
+        read()
+    );
     let why = "403, the Role skewguard-report is missing there".to_owned();
-    let learnt = Context { address: Some("2001:db8::7".to_owned()), cluster: ClusterKnows::CannotBeTold(why), ..first.clone() };
+    let learnt = Context {
+        address: Some("2001:db8::7".to_owned()),
+        cluster: ClusterKnows::CannotBeTold(why),
+        ..first.clone()
+    };
     console::refresh(&root, &held(), &learnt).expect("works");
     assert_eq!(read(), expected(&learnt));
     assert_eq!(Context::load(&root, &held()), learnt);
     // What is known belongs to this verdict and this boot.
-    let other = Verdict { message: "another".to_owned(), ..held() };
+    let other = Verdict {
+        message: "another".to_owned(),
+        ..held()
+    };
     assert_eq!(Context::load(&root, &other), first);
     fs::write(dir.path().join("run/skewguard/console.json"), "{}").expect("written");
     assert_eq!(Context::load(&root, &held()), first);
@@ -84,14 +126,20 @@ fn the_program_is_the_one_that_the_units_of_the_node_run() {
     let places = [
         ("usr/bin/skewguard", "/usr/bin/skewguard"),
         ("usr/local/bin/skewguard", "/usr/local/bin/skewguard"),
-        ("run/skewguard/bin/skewguard", "/run/skewguard/bin/skewguard"),
+        (
+            "run/skewguard/bin/skewguard",
+            "/run/skewguard/bin/skewguard",
+        ),
     ];
     let (dir, root) = node();
     assert_eq!(Context::load(&root, &held()).program, "/usr/bin/skewguard");
     // The root tree of a node that is not running: its /run is empty.
     fs::create_dir_all(dir.path().join("etc/skewguard")).expect("made");
     fs::write(dir.path().join("etc/skewguard/skewguard.gz"), "").expect("written");
-    assert_eq!(Context::load(&root, &held()).program, "/run/skewguard/bin/skewguard");
+    assert_eq!(
+        Context::load(&root, &held()).program,
+        "/run/skewguard/bin/skewguard"
+    );
     for (file, program) in places {
         fs::create_dir_all(dir.path().join(file).parent().expect("a directory")).expect("made");
         fs::write(dir.path().join(file), "").expect("written");
@@ -108,6 +156,10 @@ fn no_message_comes_back_on_a_node_that_was_let_through() {
     fs::remove_file(dir.path().join("run/skewguard/refused")).expect("removed");
     // Also if `allow` could not remove the message: then this does.
     assert!(console::refresh(&root, &held(), &Context::default()).expect("works"));
-    assert!(fs::symlink_metadata(dir.path().join("etc/issue")).expect("there").is_symlink());
+    assert!(
+        fs::symlink_metadata(dir.path().join("etc/issue"))
+            .expect("there")
+            .is_symlink()
+    );
     assert!(!console::refresh(&root, &held(), &Context::default()).expect("works"));
 }

@@ -1,52 +1,189 @@
 //! The exact texts, one file each, for every reason and every platform.
 //!
-//! After a wanted change: `SKEWGUARD_BLESS=1 cargo test --test console` writes the files anew; read the diff.
+//! After a wanted change: `SKEWGUARD_BLESS=1 cargo test --test it console::` writes the files anew;
+//! read the diff.
 
-use crate::{Node, overridden};
+use crate::console::{Node, overridden};
+use crate::support::expected::assert_file;
+use skewguard::admin::lint::starter::STARTER;
 use skewguard::console::Context;
 use skewguard::console::message::{is_shown, issue, kernel_log, motd, short};
 use skewguard::policy::OnUndetermined;
 use skewguard::verdict::ClusterKnows;
 use skewguard::verdict::{
-    Deployment, Facts, GateStatus, Override, OverrideSource, OverrideWord, PolicyInput, Reason, Stage, TargetInput, Verdict, decide,
+    Deployment, Facts, GateStatus, Machine, Override, OverrideSource, OverrideWord, PolicyInput,
+    Reason, Stage, Target, TargetInput, Verdict, decide,
 };
 use std::path::Path;
 
-fn assert_file(name: &str, actual: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/console/expected").join(format!("{name}.txt"));
-    if std::env::var_os("SKEWGUARD_BLESS").is_some() {
-        std::fs::write(&path, actual).expect("expectation written");
+/// What an old machine says of itself.
+fn old_machine() -> Machine {
+    Machine {
+        architecture: Some("x86_64".to_owned()),
+        cpu: Some("x86-64-v2".to_owned()),
+        boot_free_mib: Some(96),
+        secure_boot: Some(true),
+        shim: Some("15.6-1.el9".to_owned()),
     }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(expected == actual, "{name} differs\n--- expected\n{expected}\n--- actual\n{actual}");
+}
+
+fn with_machine(rules: &'static str) -> Verdict {
+    let node = Node {
+        image: Some("9.6.20250523-0"),
+        rules,
+        ..Node::default()
+    };
+    decide(&Facts {
+        machine: old_machine(),
+        ..node.facts()
+    })
+}
+
+/// Assisted installs leave the boot loader of an older ISO beside a newer OS, which can update it.
+fn with_older_installer() -> Verdict {
+    let node = Node {
+        image: Some("413.92.202402131523-0"),
+        rules: r#""minimumShim": "15.8-3""#,
+        ..Node::default()
+    };
+    let newer = Node {
+        image: Some("9.6.20250523-0"),
+        ..Node::default()
+    };
+    decide(&Facts {
+        machine: old_machine(),
+        replaced_by: newer.facts().boot_image,
+        ..node.facts()
+    })
+}
+
+fn with_issue() -> Verdict {
+    let mut facts = Node {
+        image: Some("413.92.202402131523-0"),
+        rules: r#""minimumOCPVersion": "4.13.0""#,
+        ..Node::default()
+    }
+    .facts();
+    let starter = skewguard::policy::parse(STARTER.as_bytes()).expect("it is a policy");
+    if let (PolicyInput::Valid { policy, .. }, TargetInput::Read(target)) =
+        (&mut facts.policy, &mut facts.target)
+    {
+        policy.known_issues = starter.known_issues;
+        target.release = Some("4.22.1".to_owned());
+    }
+    facts.machine = old_machine();
+    decide(&facts)
 }
 
 fn reasons() -> Vec<(&'static str, Verdict)> {
-    let denied =
-        r#""deniedVersions": [ { "version": "417.94.2024*", "reason": "KCS 1234567: this firmware does not see the second disk" } ]"#;
+    let denied = r#""deniedVersions": [ { "version": "417.94.2024*", "reason": "KCS 1234567: this firmware does not see the second disk" } ]"#;
     vec![
         ("below-minimum", Node::default().verdict()),
         (
             "below-minimum-rhcos",
-            Node { image: Some("9.2.20230101-0"), rules: r#""minimumRHCOSVersion": "413.92.202305021736-0""#, ..Node::default() }.verdict(),
+            Node {
+                image: Some("9.2.20230101-0"),
+                rules: r#""minimumRHCOSVersion": "413.92.202305021736-0""#,
+                ..Node::default()
+            }
+            .verdict(),
         ),
-        ("denied", Node { image: Some("417.94.202410090854-0"), rules: denied, ..Node::default() }.verdict()),
-        ("rhel-major", Node { rules: r#""rhelMajors": [9, 10]"#, ..Node::default() }.verdict()),
-        ("above-maximum", Node { image: Some("10.2.20260423-0"), rules: r#""maximumRHCOSVersion": "9.8""#, ..Node::default() }.verdict()),
-        ("releases-behind", Node { rules: r#""maximumReleasesBehind": 8"#, ..Node::default() }.verdict()),
-        ("unknown", Node { image: None, ..Node::default() }.verdict()),
-        ("undecodable", Node { image: Some("4.18.2026012111"), ..Node::default() }.verdict()),
-        ("not-evaluated", Node { image: Some("39.20231101.3.0"), ..Node::default() }.verdict()),
-        ("warn", Node { mode: "Warn", ..Node::default() }.verdict()),
-        ("not-held", Node::default().verdict_not_held("org.freedesktop.systemd1: no answer within 5 s")),
-        ("without-help", Node { help: "{}", ..Node::default() }.verdict()),
+        (
+            "denied",
+            Node {
+                image: Some("417.94.202410090854-0"),
+                rules: denied,
+                ..Node::default()
+            }
+            .verdict(),
+        ),
+        (
+            "rhel-major",
+            Node {
+                rules: r#""rhelMajors": [9, 10]"#,
+                ..Node::default()
+            }
+            .verdict(),
+        ),
+        (
+            "above-maximum",
+            Node {
+                image: Some("10.2.20260423-0"),
+                rules: r#""maximumRHCOSVersion": "9.8""#,
+                ..Node::default()
+            }
+            .verdict(),
+        ),
+        (
+            "releases-behind",
+            Node {
+                rules: r#""maximumReleasesBehind": 8"#,
+                ..Node::default()
+            }
+            .verdict(),
+        ),
+        ("known-issue", with_issue()),
+        (
+            "cpu",
+            with_machine(r#""minimumCPU": { "x86_64": "x86-64-v3" }"#),
+        ),
+        ("boot-space", with_machine(r#""minimumBootFreeMiB": 150"#)),
+        ("shim", with_machine(r#""minimumShim": "15.8-3""#)),
+        ("shim-of-older-installer", with_older_installer()),
+        (
+            "unknown",
+            Node {
+                image: None,
+                ..Node::default()
+            }
+            .verdict(),
+        ),
+        (
+            "undecodable",
+            Node {
+                image: Some("4.18.2026012111"),
+                ..Node::default()
+            }
+            .verdict(),
+        ),
+        (
+            "not-evaluated",
+            Node {
+                image: Some("39.20231101.3.0"),
+                ..Node::default()
+            }
+            .verdict(),
+        ),
+        (
+            "warn",
+            Node {
+                mode: "Warn",
+                ..Node::default()
+            }
+            .verdict(),
+        ),
+        (
+            "not-held",
+            Node::default().verdict_not_held("org.freedesktop.systemd1: no answer within 5 s"),
+        ),
+        (
+            "without-help",
+            Node {
+                help: "{}",
+                ..Node::default()
+            }
+            .verdict(),
+        ),
     ]
 }
 
 /// Each expected text is named for its reason.
 #[test]
 fn the_reasons_are_those_of_the_names() {
-    let named: Vec<(&str, Reason)> = reasons().iter().map(|(name, verdict)| (*name, verdict.reason)).collect();
+    let named: Vec<(&str, Reason)> = reasons()
+        .iter()
+        .map(|(name, verdict)| (*name, verdict.reason))
+        .collect();
     assert_eq!(
         named,
         [
@@ -56,6 +193,11 @@ fn the_reasons_are_those_of_the_names() {
             ("rhel-major", Reason::RhelMajorUnsupported),
             ("above-maximum", Reason::AboveMaximumRhcosVersion),
             ("releases-behind", Reason::TooManyReleasesBehind),
+            ("known-issue", Reason::KnownIssue),
+            ("cpu", Reason::CpuBelowMinimum),
+            ("boot-space", Reason::BootSpaceBelowMinimum),
+            ("shim", Reason::ShimBelowMinimum),
+            ("shim-of-older-installer", Reason::ShimBelowMinimum),
             ("unknown", Reason::BootImageUnknown),
             ("undecodable", Reason::BootImageUndecodable),
             ("not-evaluated", Reason::NoRuleEvaluated),
@@ -69,7 +211,10 @@ fn the_reasons_are_those_of_the_names() {
 #[test]
 fn every_reason_has_its_text() {
     for (name, verdict) in reasons() {
-        assert_file(&format!("issue-{name}"), &issue(&verdict, &Context::default()));
+        assert_file(
+            &format!("console/expected/issue-{name}.txt"),
+            &issue(&verdict, &Context::default()),
+        );
     }
 }
 
@@ -92,13 +237,75 @@ const PLATFORMS: [&str; 14] = [
 ];
 
 /// The remedy in the report: the same as whole sentences.
+/// What a node of a hosted cluster knows of its target, and also a control plane node before 4.8.
+fn without_pool_and_release(platform: &str) -> Verdict {
+    let mut verdict = Node {
+        platform,
+        ..Node::default()
+    }
+    .verdict();
+    (verdict.target.pool, verdict.target.release) = (None, None);
+    verdict
+}
+
+#[test]
+fn a_hosted_cluster_is_told_of_its_node_pool() {
+    let remedy = |verdict: &Verdict| skewguard::console::message::remedy(verdict);
+    assert_eq!(
+        remedy(&without_pool_and_release("aws")),
+        "Set a newer AMI in MachineSet providerSpec.value.ami.id (hosted cluster: NodePool image or release) and delete this Machine."
+    );
+    for platform in PLATFORMS {
+        let verdict = without_pool_and_release(platform);
+        assert!(remedy(&verdict).contains("NodePool"), "{platform}");
+        // One of the two is enough: only a hosted cluster's config has neither.
+        for target in [
+            Target {
+                pool: Some("worker".to_owned()),
+                ..verdict.target.clone()
+            },
+            Target {
+                release: Some("4.21.3".to_owned()),
+                ..verdict.target.clone()
+            },
+        ] {
+            let text = remedy(&Verdict {
+                target,
+                ..verdict.clone()
+            });
+            assert_eq!(
+                text.contains("NodePool"),
+                platform == "kubevirt",
+                "{platform}: {text}"
+            );
+        }
+    }
+}
+
 #[test]
 fn the_report_says_it_in_sentences() {
     for platform in PLATFORMS {
-        for pool in ["worker", "master"] {
-            let text = skewguard::console::message::remedy(&Node { platform, pool, ..Node::default() }.verdict());
-            assert!(text.starts_with(char::is_uppercase) && text.ends_with('.') && !text.ends_with(".."), "{platform:?} {pool}: {text}");
-            assert!(!text.contains("spec.release.image VM"), "{platform:?} {pool}: {text}");
+        for pool in ["worker", "master", ""] {
+            let verdict = match pool {
+                "" => without_pool_and_release(platform),
+                pool => Node {
+                    platform,
+                    pool,
+                    ..Node::default()
+                }
+                .verdict(),
+            };
+            let text = skewguard::console::message::remedy(&verdict);
+            assert!(
+                text.starts_with(char::is_uppercase)
+                    && text.ends_with('.')
+                    && !text.ends_with(".."),
+                "{platform:?} {pool}: {text}"
+            );
+            assert!(
+                !text.contains("spec.release.image VM"),
+                "{platform:?} {pool}: {text}"
+            );
         }
     }
 }
@@ -109,23 +316,47 @@ fn every_platform_says_what_to_change() {
     let fix = |verdict: &Verdict| -> String {
         let text = issue(verdict, &Context::default());
         let lines = text.lines().skip_while(|line| !line.starts_with("Fix"));
-        lines.take_while(|line| !line.starts_with("Let in")).map(|line| format!("{line}\n")).collect()
+        lines
+            .take_while(|line| !line.starts_with("Let in"))
+            .map(|line| format!("{line}\n"))
+            .collect()
     };
     let mut all = String::new();
     for platform in PLATFORMS {
-        for (pool, rules) in [("worker", Node::default().rules), ("master", r#""maximumRHCOSVersion": "8.4""#)] {
-            let verdict = Node { platform, pool, rules, ..Node::default() }.verdict();
+        for (pool, rules) in [
+            ("worker", Node::default().rules),
+            ("master", r#""maximumRHCOSVersion": "8.4""#),
+        ] {
+            let verdict = Node {
+                platform,
+                pool,
+                rules,
+                ..Node::default()
+            }
+            .verdict();
             all.push_str(&format!("## {platform:?}, {pool}\n{}", fix(&verdict)));
         }
+        let unknown = without_pool_and_release(platform);
+        assert!(!issue(&unknown, &Context::default()).contains("coreos-bootimages"));
+        all.push_str(&format!(
+            "## {platform:?}, no pool and no release\n{}",
+            fix(&unknown)
+        ));
     }
-    assert_file("fix-by-platform", &all);
+    assert_file("console/expected/fix-by-platform.txt", &all);
 }
 
 #[test]
 fn the_motd_is_for_somebody_who_is_already_logged_in() {
-    let verdict =
-        Node { rules: r#""deniedVersions": [ { "version": "411.*", "reason": "C:\\firmware \\S" } ]"#, ..Node::default() }.verdict();
-    assert_file("motd", &motd(&verdict, &Context::default()));
+    let verdict = Node {
+        rules: r#""deniedVersions": [ { "version": "411.*", "reason": "C:\\firmware \\S" } ]"#,
+        ..Node::default()
+    }
+    .verdict();
+    assert_file(
+        "console/expected/motd.txt",
+        &motd(&verdict, &Context::default()),
+    );
 }
 
 #[test]
@@ -135,42 +366,71 @@ fn the_short_forms_say_the_same_in_few_lines() {
         let short = short(&verdict, &Context::default());
         assert!(short.lines().count() <= 6, "{short}");
         // Only a reason from the policy may be cut.
-        assert!(name == "denied" || !short.contains("..."), "{short}");
+        assert!(
+            ["denied", "known-issue"].contains(&name) || !short.contains("..."),
+            "{short}"
+        );
         all.push_str(&format!("## {name}\n{short}{}\n", kernel_log(&verdict)));
     }
-    assert_file("short", &all);
+    assert_file("console/expected/short.txt", &all);
 }
 
 #[test]
 fn the_last_line_follows_what_the_cluster_knows() {
     let line = |cluster| {
-        let text = issue(&Node::default().verdict(), &Context { cluster, ..Context::default() });
-        text.find("Cluster").map(|at| text[at..].trim_end().to_owned())
+        let text = issue(
+            &Node::default().verdict(),
+            &Context {
+                cluster,
+                ..Context::default()
+            },
+        );
+        text.find("Cluster")
+            .map(|at| text[at..].trim_end().to_owned())
     };
     let reported = |name: Option<&str>| ClusterKnows::Told(name.map(str::to_owned));
     let why = "the cluster has no CRD bootimagereports.skewguard.dev (skewguard render manifests)";
-    assert_eq!(line(ClusterKnows::NotYet).as_deref(), Some("Cluster not told yet (journalctl -u skewguard-report)"));
-    assert_eq!(line(reported(None)).as_deref(), Some("Cluster told: oc get events -n skewguard"));
+    assert_eq!(
+        line(ClusterKnows::NotYet).as_deref(),
+        Some("Cluster not told yet (journalctl -u skewguard-report)")
+    );
+    assert_eq!(
+        line(reported(None)).as_deref(),
+        Some("Cluster told: oc get events -n skewguard")
+    );
     assert_eq!(
         line(reported(Some("node-7-0123456789abcdef"))).as_deref(),
         Some("Cluster told: oc get bootimagereport -n skewguard node-7-0123456789abcdef")
     );
     assert_eq!(
-        line(reported(Some("ip-10-0-141-23.eu-west-1.compute.internal-0123456789abcdef"))).as_deref(),
+        line(reported(Some(
+            "ip-10-0-141-23.eu-west-1.compute.internal-0123456789abcdef"
+        )))
+        .as_deref(),
         Some("Cluster told: oc get bootimagereport -n skewguard")
     );
     assert_eq!(
         line(ClusterKnows::CannotBeTold(why.to_owned())).as_deref(),
-        Some("Cluster cannot be told: the cluster has no CRD bootimagereports.skewguard.dev\n        (skewguard render manifests)")
+        Some(
+            "Cluster cannot be told: the cluster has no CRD bootimagereports.skewguard.dev\n        (skewguard render manifests)"
+        )
     );
 }
 
 #[test]
 fn the_address_is_agettys_until_it_is_known() {
     let let_in = |address: Option<&str>, program: &str| {
-        let context = Context { address: address.map(str::to_owned), program: program.to_owned(), ..Context::default() };
+        let context = Context {
+            address: address.map(str::to_owned),
+            program: program.to_owned(),
+            ..Context::default()
+        };
         let text = issue(&Node::default().verdict(), &context);
-        let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("Let in")).take(2).collect();
+        let lines: Vec<&str> = text
+            .lines()
+            .skip_while(|line| !line.starts_with("Let in"))
+            .take(2)
+            .collect();
         lines.join("\n")
     };
     let boot = "\n        or, without ssh, boot with the kernel argument skewguard=off";
@@ -178,33 +438,83 @@ fn the_address_is_agettys_until_it_is_known() {
         let_in(None, "/usr/bin/skewguard"),
         "Let in  ssh core@\\4 or \\6\n        sudo /usr/bin/skewguard allow (or boot with skewguard=off)"
     );
-    assert_eq!(let_in(Some("10.0.0.12"), "/opt/skewguard"), format!("Let in  ssh core@10.0.0.12, then: sudo /opt/skewguard allow{boot}"));
     assert_eq!(
-        let_in(Some(r"10.0.0.12\S"), "/a/very/long/path/that/would/not/fit/bin/skewguard"),
+        let_in(Some("10.0.0.12"), "/opt/skewguard"),
+        format!("Let in  ssh core@10.0.0.12, then: sudo /opt/skewguard allow{boot}")
+    );
+    assert_eq!(
+        let_in(
+            Some(r"10.0.0.12\S"),
+            "/a/very/long/path/that/would/not/fit/bin/skewguard"
+        ),
         format!(r"Let in  ssh core@10.0.0.12\\S, then: sudo skewguard allow{boot}")
     );
     assert_eq!(
-        let_in(Some("fd65:a1a8:60ad:271c:1234:5678:9abc:def0"), "/usr/bin/skewguard"),
+        let_in(
+            Some("fd65:a1a8:60ad:271c:1234:5678:9abc:def0"),
+            "/usr/bin/skewguard"
+        ),
         "Let in  ssh core@fd65:a1a8:60ad:271c:1234:5678:9abc:def0, then:\n        sudo /usr/bin/skewguard allow (or boot with skewguard=off)"
     );
 }
 
 #[test]
 fn where_there_is_nothing_to_say_all_texts_are_empty() {
-    let allowed = Node { image: Some("418.94.202511191518-0"), ..Node::default() }.verdict();
-    let no_policy = Facts { policy: PolicyInput::Absent, ..Node::default().facts() };
-    let opted_out = Node { mode: "None", ..Node::default() }.verdict();
-    let off = Facts { r#override: overridden(OverrideWord::Off), ..Node::default().facts() };
-    let at = |stage| Deployment { stage, ..Deployment::default() };
-    let on_target = Facts { deployment: at(Stage::OnTarget), ..Node::default().facts() };
+    let allowed = Node {
+        image: Some("418.94.202511191518-0"),
+        ..Node::default()
+    }
+    .verdict();
+    let no_policy = Facts {
+        policy: PolicyInput::Absent,
+        ..Node::default().facts()
+    };
+    let opted_out = Node {
+        mode: "None",
+        ..Node::default()
+    }
+    .verdict();
+    let off = Facts {
+        r#override: overridden(OverrideWord::Off),
+        ..Node::default().facts()
+    };
+    let at = |stage| Deployment {
+        stage,
+        ..Deployment::default()
+    };
+    let on_target = Facts {
+        deployment: at(Stage::OnTarget),
+        ..Node::default().facts()
+    };
     // A refusal does not count any more once the node has left its boot image.
-    let rebased = Facts { deployment: at(Stage::Rebased), ..Node::default().facts() };
-    let undetermined = Facts { target: TargetInput::Unreadable, ..Node::default().facts() };
+    let rebased = Facts {
+        deployment: at(Stage::Rebased),
+        ..Node::default().facts()
+    };
+    let undetermined = Facts {
+        target: TargetInput::Unreadable,
+        ..Node::default().facts()
+    };
     // After `skewguard allow`, whose user has read the message.
-    let file = Override { value: OverrideWord::Warn, source: OverrideSource::File };
-    let let_through = Facts { r#override: Some(file), ..Node::default().facts() };
-    let decided = [no_policy, off, on_target, rebased, undetermined, let_through];
-    let verdicts = [allowed, opted_out].into_iter().chain(decided.iter().map(decide));
+    let file = Override {
+        value: OverrideWord::Warn,
+        source: OverrideSource::File,
+    };
+    let let_through = Facts {
+        r#override: Some(file),
+        ..Node::default().facts()
+    };
+    let decided = [
+        no_policy,
+        off,
+        on_target,
+        rebased,
+        undetermined,
+        let_through,
+    ];
+    let verdicts = [allowed, opted_out]
+        .into_iter()
+        .chain(decided.iter().map(decide));
     for verdict in verdicts {
         assert!(!verdict.blocks(), "{verdict:?}");
         assert!(!is_shown(&verdict), "{verdict:?}");
@@ -220,9 +530,22 @@ fn where_there_is_nothing_to_say_all_texts_are_empty() {
 
 #[test]
 fn a_node_that_is_held_with_a_doubt_is_not_said_to_be_free() {
-    let error = Some("services ordered after firstboot-osupdate.target may not be held: no answer in time".to_owned());
-    let gate = Some(GateStatus { held: true, units: Vec::new(), error });
-    let text = issue(&Verdict { gate, ..Node::default().verdict() }, &Context::default());
+    let error = Some(
+        "services ordered after firstboot-osupdate.target may not be held: no answer in time"
+            .to_owned(),
+    );
+    let gate = Some(GateStatus {
+        held: true,
+        units: Vec::new(),
+        error,
+    });
+    let text = issue(
+        &Verdict {
+            gate,
+            ..Node::default().verdict()
+        },
+        &Context::default(),
+    );
     let lines: Vec<&str> = text.lines().take(3).collect();
     assert_eq!(
         lines,
@@ -236,15 +559,39 @@ fn a_node_that_is_held_with_a_doubt_is_not_said_to_be_free() {
 
 #[test]
 fn a_warning_says_who_let_the_node_through() {
-    let second = |facts: &Facts| issue(&decide(facts), &Context::default()).lines().nth(1).map(str::to_owned);
-    let by_argument = Facts { r#override: overridden(OverrideWord::Warn), ..Node::default().facts() };
-    assert_eq!(second(&by_argument).as_deref(), Some("It is let through, because the kernel argument skewguard=warn says so."));
+    let second = |facts: &Facts| {
+        issue(&decide(facts), &Context::default())
+            .lines()
+            .nth(1)
+            .map(str::to_owned)
+    };
+    let by_argument = Facts {
+        r#override: overridden(OverrideWord::Warn),
+        ..Node::default().facts()
+    };
+    assert_eq!(
+        second(&by_argument).as_deref(),
+        Some("It is let through, because the kernel argument skewguard=warn says so.")
+    );
     // An unknown mode acts as Warn.
-    let other_mode = Node { mode: "Terminate", ..Node::default() }.facts();
-    assert_eq!(second(&other_mode).as_deref(), Some("It is let through, because the policy only warns."));
+    let other_mode = Node {
+        mode: "Terminate",
+        ..Node::default()
+    }
+    .facts();
+    assert_eq!(
+        second(&other_mode).as_deref(),
+        Some("It is let through, because the policy only warns.")
+    );
     // The override `enforce` is never given as the cause.
-    let enforce = Override { value: OverrideWord::Enforce, source: OverrideSource::File };
-    let mut other_version = Facts { r#override: Some(enforce), ..Node::default().facts() };
+    let enforce = Override {
+        value: OverrideWord::Enforce,
+        source: OverrideSource::File,
+    };
+    let mut other_version = Facts {
+        r#override: Some(enforce),
+        ..Node::default().facts()
+    };
     if let PolicyInput::Valid { policy, .. } = &mut other_version.policy {
         policy.other_version = true;
     }
@@ -255,13 +602,24 @@ fn a_warning_says_who_let_the_node_through() {
     if let PolicyInput::Valid { policy, .. } = &mut unreadable.policy {
         policy.on_undetermined = OnUndetermined::Proceed;
     }
-    assert_eq!(second(&unreadable).as_deref(), Some("It is let through, because a file that may let it through cannot be read."));
+    assert_eq!(
+        second(&unreadable).as_deref(),
+        Some("It is let through, because a file that may let it through cannot be read.")
+    );
 }
 
 #[test]
 fn the_documentation_shows_the_message_as_it_is() {
-    let docs = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/console.md")).expect("docs/console.md");
-    let context = Context { address: Some("10.0.141.23".to_owned()), ..Context::default() };
+    let docs =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/console.md"))
+            .expect("docs/console.md");
+    let context = Context {
+        address: Some("10.0.141.23".to_owned()),
+        ..Context::default()
+    };
     let message = issue(&Node::default().verdict(), &context);
-    assert!(docs.contains(&format!("```\n{}\n```", message.trim_end())), "docs/console.md shows another message than\n{message}");
+    assert!(
+        docs.contains(&format!("```\n{}\n```", message.trim_end())),
+        "docs/console.md shows another message than\n{message}"
+    );
 }

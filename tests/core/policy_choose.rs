@@ -1,4 +1,5 @@
-//! The choice of the limit: an example for each step, and every case against the rule written down a second time.
+//! The choice of the limit: an example for each step, and every case against the rule written down
+//! a second time.
 
 use proptest::prelude::*;
 use skewguard::policy::{Limit, LimitRelease, choose};
@@ -12,11 +13,19 @@ fn limit(release: &str, pools: &[&str]) -> Limit {
         _ => Some(LimitRelease::Exact(release.parse().unwrap())),
     };
     let pools = (!pools.is_empty()).then(|| pools.iter().map(|pool| (*pool).to_owned()).collect());
-    Limit { release, pools, ..Limit::default() }
+    Limit {
+        release,
+        pools,
+        ..Limit::default()
+    }
 }
 
 /// The index of the limit chosen, which its position in `limits` gives.
-pub(crate) fn chosen(limits: &[Limit], release: Option<Release>, pool: Option<&str>) -> Option<usize> {
+pub(crate) fn chosen(
+    limits: &[Limit],
+    release: Option<Release>,
+    pool: Option<&str>,
+) -> Option<usize> {
     let chosen = choose(limits, release, pool)?;
     limits.iter().position(|limit| std::ptr::eq(limit, chosen))
 }
@@ -25,12 +34,21 @@ pub(crate) fn chosen(limits: &[Limit], release: Option<Release>, pool: Option<&s
 fn check(limits: &[Limit], release: &str, pool: &str, want: Option<usize>) {
     let known = |word: &str| (word != "-").then(|| word.to_owned());
     let target = known(release).map(|release| release.parse().unwrap());
-    assert_eq!(chosen(limits, target, known(pool).as_deref()), want, "release {release}, pool {pool}");
+    assert_eq!(
+        chosen(limits, target, known(pool).as_deref()),
+        want,
+        "release {release}, pool {pool}"
+    );
 }
 
 #[test]
 fn the_exact_patch_release_comes_first_and_matches_only_itself() {
-    let limits = [limit("-", &[]), limit("4.20", &[]), limit("4.21", &[]), limit("4.21.3", &[])];
+    let limits = [
+        limit("-", &[]),
+        limit("4.20", &[]),
+        limit("4.21", &[]),
+        limit("4.21.3", &[]),
+    ];
     check(&limits, "4.21.3", "worker", Some(3));
     check(&limits, "4.21.4", "worker", Some(2));
     check(&limits, "4.21.2", "worker", Some(2));
@@ -62,7 +80,11 @@ fn the_nearest_lower_minor_is_found_across_majors() {
     check(&limits, "5.1.3", "worker", Some(1));
     check(&limits, "5.3.3", "worker", Some(2));
     // 5.0 is what 4.23 would have been.
-    let limits = [limit("4.22", &[]), limit("4.23", &["worker"]), limit("4.25", &[])];
+    let limits = [
+        limit("4.22", &[]),
+        limit("4.23", &["worker"]),
+        limit("4.25", &[]),
+    ];
     check(&limits, "5.0.3", "worker", Some(1));
     check(&limits, "5.1.0", "worker", Some(1));
     check(&limits, "5.1.0", "master", Some(0));
@@ -98,7 +120,13 @@ fn without_a_target_release_only_limits_without_release_match() {
 
 #[test]
 fn within_one_step_the_named_pool_wins_wherever_it_stands() {
-    for (release, target) in [("4.21.3", "4.21.3"), ("4.21", "4.21.3"), ("4.20", "4.21.3"), ("-", "4.21.3"), ("-", "-")] {
+    for (release, target) in [
+        ("4.21.3", "4.21.3"),
+        ("4.21", "4.21.3"),
+        ("4.20", "4.21.3"),
+        ("-", "4.21.3"),
+        ("-", "-"),
+    ] {
         let (any, named) = (limit(release, &[]), limit(release, &["infra", "worker"]));
         check(&[any.clone(), named.clone()], target, "worker", Some(1));
         check(&[named.clone(), any.clone()], target, "worker", Some(0));
@@ -126,39 +154,79 @@ fn another_pools_limit_is_as_good_as_none() {
 
 #[test]
 fn an_empty_list_of_pools_names_none() {
-    let limits = [Limit { pools: Some(Vec::new()), ..limit("-", &[]) }];
+    let limits = [Limit {
+        pools: Some(Vec::new()),
+        ..limit("-", &[])
+    }];
     check(&limits, "4.21.3", "worker", None);
     check(&limits, "-", "-", None);
 }
 
 #[test]
 fn of_two_alike_the_first_in_the_file_is_used() {
-    let limits = [limit("4.21", &["worker"]), limit("4.21", &["worker", "infra"])];
+    let limits = [
+        limit("4.21", &["worker"]),
+        limit("4.21", &["worker", "infra"]),
+    ];
     check(&limits, "4.21.3", "worker", Some(0));
     check(&limits, "4.21.3", "infra", Some(1));
 }
 
 #[test]
 fn neither_an_upgrade_nor_a_rollback_leaves_a_gap() {
-    let limits = [limit("4.20", &[]), limit("4.21", &[]), limit("4.22", &[]), limit("-", &[])];
-    let way = ["4.19.8", "4.20.3", "4.21.0", "4.21.7", "4.22.1", "5.0.2"].map(|release| Some(release.parse().unwrap()));
-    assert_eq!(way.map(|release| chosen(&limits, release, Some("worker"))), [3, 0, 1, 1, 2, 2].map(Some));
+    let limits = [
+        limit("4.20", &[]),
+        limit("4.21", &[]),
+        limit("4.22", &[]),
+        limit("-", &[]),
+    ];
+    let way = ["4.19.8", "4.20.3", "4.21.0", "4.21.7", "4.22.1", "5.0.2"]
+        .map(|release| Some(release.parse().unwrap()));
+    assert_eq!(
+        way.map(|release| chosen(&limits, release, Some("worker"))),
+        [3, 0, 1, 1, 2, 2].map(Some)
+    );
 }
 
-/// The rule as design and documentation state it, step after step, each looking at the whole list again.
+/// The rule as design and documentation state it, step after step, each looking at the whole list
+/// again.
 fn by_the_book(limits: &[Limit], release: Option<Release>, pool: Option<&str>) -> Option<usize> {
-    let names_pool = |limit: &Limit| limit.pools.as_ref().is_some_and(|pools| pool.is_some_and(|pool| pools.iter().any(|p| p == pool)));
-    let for_pool: Vec<usize> = (0..limits.len()).filter(|n| limits[*n].pools.is_none() || names_pool(&limits[*n])).collect();
+    let names_pool = |limit: &Limit| {
+        limit
+            .pools
+            .as_ref()
+            .is_some_and(|pools| pool.is_some_and(|pool| pools.iter().any(|p| p == pool)))
+    };
+    let for_pool: Vec<usize> = (0..limits.len())
+        .filter(|n| limits[*n].pools.is_none() || names_pool(&limits[*n]))
+        .collect();
     let step = |wanted: &dyn Fn(Option<LimitRelease>) -> bool| -> Option<usize> {
-        let of_step: Vec<usize> = for_pool.iter().copied().filter(|n| wanted(limits[*n].release)).collect();
-        of_step.iter().copied().find(|n| names_pool(&limits[*n])).or(of_step.first().copied())
+        let of_step: Vec<usize> = for_pool
+            .iter()
+            .copied()
+            .filter(|n| wanted(limits[*n].release))
+            .collect();
+        of_step
+            .iter()
+            .copied()
+            .find(|n| names_pool(&limits[*n]))
+            .or(of_step.first().copied())
     };
     let any_release = || step(&|release| release.is_none());
-    let Some(release) = release else { return any_release() };
+    let Some(release) = release else {
+        return any_release();
+    };
     let exact = step(&|wanted| wanted == Some(LimitRelease::Exact(release)));
     let minor = || step(&|wanted| wanted == Some(LimitRelease::Minor(release.minor)));
-    // Goes down from the target, one minor at a time. 5.0 counts as 4.23. The generated minors end at 4.99 and 5.76.
-    let on_the_line = |OcpMinor { major, minor }: OcpMinor| if major == 5 { 423 + minor } else { major * 100 + minor };
+    // Goes down from the target, one minor at a time. 5.0 counts as 4.23. The generated minors end
+    // at 4.99 and 5.76.
+    let on_the_line = |OcpMinor { major, minor }: OcpMinor| {
+        if major == 5 {
+            423 + minor
+        } else {
+            major * 100 + minor
+        }
+    };
     let lower = || {
         let minors = (0..=on_the_line(release.minor)).rev();
         minors.into_iter().find_map(|n| step(&|wanted| matches!(wanted, Some(LimitRelease::Minor(minor)) if on_the_line(minor) == n)))
@@ -167,7 +235,11 @@ fn by_the_book(limits: &[Limit], release: Option<Release>, pool: Option<&str>) -
 }
 
 fn a_minor() -> impl Strategy<Value = OcpMinor> {
-    let minor = prop_oneof![(4u16..7, prop_oneof![8u16..11, 20u16..23]), (Just(4), 22u16..26), (Just(5), 0u16..3)];
+    let minor = prop_oneof![
+        (4u16..7, prop_oneof![8u16..11, 20u16..23]),
+        (Just(4), 22u16..26),
+        (Just(5), 0u16..3)
+    ];
     minor.prop_map(|(major, minor)| OcpMinor { major, minor })
 }
 
@@ -175,13 +247,24 @@ fn a_release() -> impl Strategy<Value = Release> {
     (a_minor(), 0u32..3).prop_map(|(minor, patch)| Release { minor, patch })
 }
 
-/// All targets that can tell two generated limits apart: those that the limits name, and one patch release, minor, major and pool more.
+/// All targets that can tell two generated limits apart: those that the limits name, and one patch
+/// release, minor, major and pool more.
 pub(crate) fn all_targets() -> impl Iterator<Item = (Option<Release>, Option<&'static str>)> {
-    let minor = (4u16..8).flat_map(|major| [0, 1, 2, 8, 9, 10, 11, 20, 21, 22, 23, 24, 25].map(|minor| OcpMinor { major, minor }));
-    let release = minor.flat_map(|minor| (0u32..4).map(move |patch| Some(Release { minor, patch })));
-    release
-        .chain([None])
-        .flat_map(|release| [None, Some("worker"), Some("master"), Some("infra"), Some("other")].map(|pool| (release, pool)))
+    let minor = (4u16..8).flat_map(|major| {
+        [0, 1, 2, 8, 9, 10, 11, 20, 21, 22, 23, 24, 25].map(|minor| OcpMinor { major, minor })
+    });
+    let release =
+        minor.flat_map(|minor| (0u32..4).map(move |patch| Some(Release { minor, patch })));
+    release.chain([None]).flat_map(|release| {
+        [
+            None,
+            Some("worker"),
+            Some("master"),
+            Some("infra"),
+            Some("other"),
+        ]
+        .map(|pool| (release, pool))
+    })
 }
 
 fn a_pool() -> impl Strategy<Value = String> {
@@ -191,10 +274,15 @@ fn a_pool() -> impl Strategy<Value = String> {
 pub(crate) fn a_limit() -> impl Strategy<Value = Limit> {
     let release = prop_oneof![1 => Just(None), 3 => a_minor().prop_map(|m| Some(LimitRelease::Minor(m))), 1 => a_release().prop_map(|r| Some(LimitRelease::Exact(r)))];
     let pools = proptest::option::of(proptest::collection::vec(a_pool(), 0..3));
-    (release, pools).prop_map(|(release, pools)| Limit { release, pools, ..Limit::default() })
+    (release, pools).prop_map(|(release, pools)| Limit {
+        release,
+        pools,
+        ..Limit::default()
+    })
 }
 
-/// Limits and a target, which often is one of their releases: by chance alone, exact matches would be rare.
+/// Limits and a target, which often is one of their releases: by chance alone, exact matches would
+/// be rare.
 fn a_case() -> impl Strategy<Value = (Vec<Limit>, Option<Release>, Option<String>)> {
     proptest::collection::vec(a_limit(), 0..10).prop_flat_map(|limits| {
         let named: Vec<Release> = limits
@@ -207,7 +295,11 @@ fn a_case() -> impl Strategy<Value = (Vec<Limit>, Option<Release>, Option<String
         let release = if named.is_empty() {
             proptest::option::of(a_release()).boxed()
         } else {
-            prop_oneof![proptest::option::of(a_release()), proptest::sample::select(named).prop_map(Some)].boxed()
+            prop_oneof![
+                proptest::option::of(a_release()),
+                proptest::sample::select(named).prop_map(Some)
+            ]
+            .boxed()
         };
         (Just(limits), release, proptest::option::of(a_pool()))
     })

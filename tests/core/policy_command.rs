@@ -1,22 +1,29 @@
 //! `policy init` and `policy schema`: what they print and write, and what they leave alone.
 
-use crate::run;
-use skewguard::policy::{LimitRelease, Mode, OnUndetermined, REFERENCE, STARTER, lint, parse};
+use crate::core::run;
+use skewguard::admin::lint::{
+    lint,
+    starter::{REFERENCE, STARTER},
+};
+use skewguard::policy::{LimitRelease, Mode, OnUndetermined, parse};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 const NOTE: &str = "\
 This policy warns and refuses nothing. Check it with `skewguard policy lint`
-after editing; `skewguard policy init --output FILE` also describes its fields.
+after editing; `skewguard policy init --file FILE` also describes its fields.
 ";
 
 #[test]
 fn init_prints_a_policy_that_warns_and_nothing_else() {
     let (exit, out, err) = run(&["policy", "init"]);
     assert_eq!((exit, err.as_str()), (0, NOTE));
-    assert_eq!(out, STARTER);
+    assert_eq!(out, *STARTER);
     let policy = parse(out.as_bytes()).unwrap();
-    assert_eq!((policy.mode, policy.on_undetermined), (Mode::Warn, OnUndetermined::Proceed));
+    assert_eq!(
+        (policy.mode, policy.on_undetermined),
+        (Mode::Warn, OnUndetermined::Proceed)
+    );
     let releases: Vec<_> = policy.limits.iter().map(|limit| limit.release).collect();
     let minor = |release: &str| Some(LimitRelease::Minor(release.parse().unwrap()));
     assert_eq!(releases, [None, minor("4.22"), minor("4.23")]);
@@ -27,10 +34,13 @@ fn init_prints_a_policy_that_warns_and_nothing_else() {
 fn init_writes_the_policy_and_its_description() {
     let dir = tempfile::tempdir().unwrap();
     let (json, md) = (dir.path().join("policy.json"), dir.path().join("policy.md"));
-    let (exit, out, err) = run(&["policy", "init", "--output", json.to_str().unwrap()]);
+    let (exit, out, err) = run(&["policy", "init", "--file", json.to_str().unwrap()]);
     assert_eq!((exit, err.as_str()), (0, ""));
-    assert_eq!(out, format!("wrote {} and {}\n", json.display(), md.display()));
-    assert_eq!(std::fs::read_to_string(&json).unwrap(), STARTER);
+    assert_eq!(
+        out,
+        format!("wrote {} and {}\n", json.display(), md.display())
+    );
+    assert_eq!(std::fs::read_to_string(&json).unwrap(), *STARTER);
     assert_eq!(std::fs::read_to_string(&md).unwrap(), REFERENCE);
 }
 
@@ -40,13 +50,25 @@ fn init_never_overwrites_without_being_told() {
         let dir = tempfile::tempdir().unwrap();
         let (json, existing) = (dir.path().join("policy.json"), dir.path().join(existing));
         std::fs::write(&existing, "mine").unwrap();
-        let (exit, out, err) = run(&["policy", "init", "--output", json.to_str().unwrap()]);
+        let (exit, out, err) = run(&["policy", "init", "--file", json.to_str().unwrap()]);
         assert_eq!((exit, out.as_str()), (1, ""));
-        assert_eq!(err, format!("skewguard: {}: exists already; --force replaces it\n", existing.display()));
+        assert_eq!(
+            err,
+            format!(
+                "skewguard: {}: exists already; --force replaces it\n",
+                existing.display()
+            )
+        );
         assert_eq!(std::fs::read_to_string(&existing).unwrap(), "mine");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 
-        let (exit, _, _) = run(&["policy", "init", "--force", "--output", json.to_str().unwrap()]);
+        let (exit, _, _) = run(&[
+            "policy",
+            "init",
+            "--force",
+            "--file",
+            json.to_str().unwrap(),
+        ]);
         assert_eq!(exit, 0);
         assert_ne!(std::fs::read_to_string(&existing).unwrap(), "mine");
     }
@@ -54,29 +76,65 @@ fn init_never_overwrites_without_being_told() {
 
 #[test]
 fn init_says_what_it_cannot_do() {
-    let (exit, _, err) = run(&["policy", "init", "--output", "/nonexistent/policy.json"]);
-    assert_eq!((exit, err.as_str()), (1, "skewguard: /nonexistent/policy.json: No such file or directory (os error 2)\n"));
-    let (exit, _, err) = run(&["policy", "init", "--output", "policy.md"]);
+    let (exit, _, err) = run(&["policy", "init", "--file", "/nonexistent/policy.json"]);
+    assert_eq!(
+        (exit, err.as_str()),
+        (
+            1,
+            "skewguard: /nonexistent/policy.json: No such file or directory (os error 2)\n"
+        )
+    );
+    let (exit, _, err) = run(&["policy", "init", "--file", "policy.md"]);
     let want = "skewguard: policy.md: FILE is the policy, its description gets the ending .md; name it .json\n";
     assert_eq!((exit, err.as_str()), (1, want));
     let (exit, _, err) = run(&["policy", "init", "--force"]);
-    assert!(exit == 2 && err.contains("--output <FILE>"), "{err}");
+    assert!(exit == 2 && err.contains("--file <FILE>"), "{err}");
 }
 
 #[test]
 fn schema_is_printed_as_it_is_kept() {
     let (exit, out, err) = run(&["policy", "schema"]);
     assert_eq!((exit, err.as_str()), (0, ""));
-    assert_eq!(out, std::fs::read_to_string("src/policy/schema.json").unwrap());
+    assert_eq!(
+        out,
+        std::fs::read_to_string("src/admin/lint/schema.json").unwrap()
+    );
 }
 
 #[test]
 fn each_command_says_what_it_is_for() {
     for (args, wanted) in [
-        (&["policy", "--help"][..], &["init", "lint", "schema", "policy.md, which describes its fields"][..]),
-        (&["policy", "init", "--help"], &["--output <FILE>", "--force", "refuses nothing", "skewguard policy init > policy.json"]),
-        (&["policy", "lint", "--help"], &["<FILE>...", "--output", "Exit status: 0 no errors", "policy lint --output json"]),
-        (&["policy", "schema", "--help"], &["2020-12", "skewguard policy schema > policy.schema.json"]),
+        (
+            &["policy", "--help"][..],
+            &[
+                "init",
+                "lint",
+                "schema",
+                "policy.md, which describes its fields",
+            ][..],
+        ),
+        (
+            &["policy", "init", "--help"],
+            &[
+                "--file <FILE>",
+                "--force",
+                "refuses nothing",
+                "skewguard policy init > policy.json",
+            ],
+        ),
+        (
+            &["policy", "lint", "--help"],
+            &[
+                "<FILE>...",
+                "--output",
+                "Exit status: 0 no errors",
+                "policy lint --output json",
+            ],
+        ),
+        (
+            &["policy", "schema", "--help"],
+            &["2020-12", "skewguard policy schema > policy.schema.json"],
+        ),
     ] {
         let (exit, out, err) = run(args);
         assert_eq!((exit, err.as_str()), (0, ""));
@@ -90,16 +148,27 @@ fn each_command_says_what_it_is_for() {
 /// The program with this on its standard input.
 fn lint_stdin(input: &[u8]) -> (Option<i32>, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_skewguard"));
-    let mut child = program.args(["policy", "lint", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = program
+        .args(["policy", "lint", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     // The program stops reading after as many bytes as a node reads, so writing may fail.
     let _ = child.stdin.take().unwrap().write_all(input);
     let output = child.wait_with_output().unwrap();
-    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    (
+        output.status.code(),
+        String::from_utf8(output.stdout).unwrap(),
+    )
 }
 
 #[test]
 fn lint_reads_standard_input() {
-    assert_eq!(lint_stdin(STARTER.as_bytes()), (Some(0), "<stdin>: no mistakes found\n".to_owned()));
+    assert_eq!(
+        lint_stdin(STARTER.as_bytes()),
+        (Some(0), "<stdin>: no mistakes found\n".to_owned())
+    );
     let (status, out) = lint_stdin(STARTER.replace("\"Warn\"", "\"Wran\"").as_bytes());
     assert_eq!(status, Some(1));
     assert_eq!(

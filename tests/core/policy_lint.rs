@@ -1,11 +1,13 @@
-//! `policy lint`: its findings word for word, and that it finds everything that a node would warn about or reject.
+//! `policy lint`: its findings word for word, and that it finds everything that a node would warn
+//! about or reject.
 
-use crate::policy_choose::{a_limit, all_targets, chosen};
-use crate::policy_parse::{any_json, base, places, with};
-use crate::{image_versions, run};
+use crate::core::policy_choose::{a_limit, all_targets, chosen};
+use crate::core::policy_parse::{any_json, base, places, with};
+use crate::core::{image_versions, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use skewguard::policy::{Limit, Severity, lint, parse};
+use skewguard::admin::lint::{Severity, lint};
+use skewguard::policy::{Limit, parse};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -38,7 +40,10 @@ fn documented() -> BTreeSet<String> {
     let docs = std::fs::read_to_string("docs/policy.md").unwrap();
     let (_, table) = docs.split_once("| mistake |").unwrap();
     let table = table.split_once("\n\n").map_or(table, |(table, _)| table);
-    let names = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(name, _)| name.to_owned());
+    let names = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
+        .map(|(name, _)| name.to_owned());
     names.collect()
 }
 
@@ -56,7 +61,14 @@ fn every_mistake_has_an_example_and_is_documented() {
 
 #[test]
 fn scripts_read_one_object_per_file() {
-    let (exit, out, err) = run(&["policy", "lint", "--output", "json", "tests/data/lint/clean.json", "tests/data/lint/values.json"]);
+    let (exit, out, err) = run(&[
+        "policy",
+        "lint",
+        "--output",
+        "json",
+        "tests/data/lint/clean.json",
+        "tests/data/lint/values.json",
+    ]);
     assert_eq!((exit, err.as_str()), (1, ""));
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(
@@ -64,7 +76,10 @@ fn scripts_read_one_object_per_file() {
         r#"{"apiVersion":"skewguard.dev/v1alpha1","kind":"PolicyLint","file":"tests/data/lint/clean.json","errors":0,"warnings":0,"findings":[]}"#
     );
     let second: Value = serde_json::from_str(lines[1]).unwrap();
-    assert_eq!((&second["errors"], &second["warnings"]), (&json!(4), &json!(3)));
+    assert_eq!(
+        (&second["errors"], &second["warnings"]),
+        (&json!(4), &json!(3))
+    );
     let third = &second["findings"][2];
     assert_eq!(
         third.to_string(),
@@ -76,38 +91,85 @@ fn scripts_read_one_object_per_file() {
 #[test]
 fn what_is_not_json_is_shown_where_it_stops_being_so() {
     for (bytes, want) in [
-        (&b""[..], "1:1 the file is not JSON: EOF while parsing a value | `skewguard policy init` writes a policy to start from"),
-        (b" \n\n", "3:1 the file is not JSON: EOF while parsing a value | `skewguard policy init` writes a policy to start from"),
-        (b"\xef\xbb\xbf{}", "1:1 the file is not JSON: expected value | save the file without byte order mark"),
-        (b"{\n  \"mode\": \"Warn\", // for now\n}", "2:19 the file is not JSON: key must be a string | JSON has no comments: remove them"),
-        (b"{\n  \"limits\": [ {}, ]\n}", "2:19 the file is not JSON: expected value | remove the comma before it"),
-        (b"{\n  \"mode\": \"Warn\",\n}", "3:1 the file is not JSON: key must be a string | remove the comma before it"),
-        (b"apiVersion: skewguard.dev/v1alpha1\n", "1:1 the file is not JSON: expected value | a policy is JSON, not YAML"),
-        (b"# policy\nmode: Warn\n", "1:1 the file is not JSON: expected value | JSON has no comments: remove them"),
+        (
+            &b""[..],
+            "1:1 the file is not JSON: EOF while parsing a value | `skewguard policy init` writes a policy to start from",
+        ),
+        (
+            b" \n\n",
+            "3:1 the file is not JSON: EOF while parsing a value | `skewguard policy init` writes a policy to start from",
+        ),
+        (
+            b"\xef\xbb\xbf{}",
+            "1:1 the file is not JSON: expected value | save the file without byte order mark",
+        ),
+        (
+            b"{\n  \"mode\": \"Warn\", // for now\n}",
+            "2:19 the file is not JSON: key must be a string | JSON has no comments: remove them",
+        ),
+        (
+            b"{\n  \"limits\": [ {}, ]\n}",
+            "2:19 the file is not JSON: expected value | remove the comma before it",
+        ),
+        (
+            b"{\n  \"mode\": \"Warn\",\n}",
+            "3:1 the file is not JSON: key must be a string | remove the comma before it",
+        ),
+        (
+            b"apiVersion: skewguard.dev/v1alpha1\n",
+            "1:1 the file is not JSON: expected value | a policy is JSON, not YAML",
+        ),
+        (
+            b"# policy\nmode: Warn\n",
+            "1:1 the file is not JSON: expected value | JSON has no comments: remove them",
+        ),
         (
             b"{ \"mode\": \"Warn\" ",
             "1:17 the file is not JSON: EOF while parsing an object | correct it; nothing else is checked before that",
         ),
-        (b"{}{}", "1:3 the file is not JSON: trailing characters | correct it; nothing else is checked before that"),
-        (b"{\n \"mode\": \"W\xe4rn\"}", "2:12 the file is not UTF-8 from here on | save it as UTF-8"),
-        (b"\x00\x01\x02", "1:1 the file is not JSON: expected value | correct it; nothing else is checked before that"),
+        (
+            b"{}{}",
+            "1:3 the file is not JSON: trailing characters | correct it; nothing else is checked before that",
+        ),
+        (
+            b"{\n \"mode\": \"W\xe4rn\"}",
+            "2:12 the file is not UTF-8 from here on | save it as UTF-8",
+        ),
+        (
+            b"\x00\x01\x02",
+            "1:1 the file is not JSON: expected value | correct it; nothing else is checked before that",
+        ),
     ] {
         let report = lint(bytes);
-        let [finding] = &report.findings[..] else { panic!("{report:?}") };
-        assert_eq!((finding.severity, finding.mistake, report.errors), (Severity::Error, "InvalidJSON", 1));
-        let got = format!("{}:{} {} | {}", finding.line, finding.column, finding.message, finding.help);
+        let [finding] = &report.findings[..] else {
+            panic!("{report:?}")
+        };
+        assert_eq!(
+            (finding.severity, finding.mistake, report.errors),
+            (Severity::Error, "InvalidJSON", 1)
+        );
+        let got = format!(
+            "{}:{} {} | {}",
+            finding.line, finding.column, finding.message, finding.help
+        );
         assert_eq!(got, want, "{}", String::from_utf8_lossy(bytes));
     }
 }
 
 #[test]
 fn a_file_that_cannot_be_read_does_not_hide_the_others() {
-    let (exit, out, err) = run(&["policy", "lint", "tests/data/lint/missing.json", "tests/data/lint", "tests/data/lint/clean.json"]);
+    let (exit, out, err) = run(&[
+        "policy",
+        "lint",
+        "tests/data/lint/missing.json",
+        "tests/data/lint",
+        "tests/data/lint/clean.json",
+    ]);
     assert_eq!(exit, 1);
     assert_eq!(out, "tests/data/lint/clean.json: no mistakes found\n");
     assert_eq!(
         err,
-        "skewguard: tests/data/lint/missing.json: No such file or directory (os error 2)\nskewguard: tests/data/lint: Is a directory (os error 21)\n"
+        "skewguard: tests/data/lint/missing.json: No such file or directory (os error 2)\nskewguard: tests/data/lint: is a directory, not a regular file\n"
     );
 }
 
@@ -130,11 +192,23 @@ fn many_mistakes_are_counted_and_the_first_of_them_named() {
     assert_eq!(exit, 1);
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines.len(), 202);
-    assert!(lines[200].ends_with("policy.json: the first 100 are shown"), "{}", lines[200]);
-    // One error for their number, one for each because it sets no rule, and one for each but the first because it is never used. One warning
-    // because no limit is without release.
-    assert!(lines[0].contains("error: limits: there are 5000 limits: a node reads at most 1000"), "{}", lines[0]);
-    assert!(lines[201].ends_with("policy.json: 10000 errors, 1 warning"), "{}", lines[201]);
+    assert!(
+        lines[200].ends_with("policy.json: the first 100 are shown"),
+        "{}",
+        lines[200]
+    );
+    // One error for their number, one for each because it sets no rule, and one for each but the
+    // first because it is never used. One warning because no limit is without release.
+    assert!(
+        lines[0].contains("error: limits: there are 5000 limits: a node reads at most 1000"),
+        "{}",
+        lines[0]
+    );
+    assert!(
+        lines[201].ends_with("policy.json: 10000 errors, 1 warning"),
+        "{}",
+        lines[201]
+    );
 }
 
 #[test]
@@ -156,11 +230,17 @@ fn hostile_text_never_gets_through_raw() {
     assert!(report.findings.len() > 18, "{:#?}", report.findings);
     for finding in &report.findings {
         for text in [&finding.path, &finding.message, &finding.help] {
-            assert!(text.bytes().all(|b| (b' '..=b'~').contains(&b)), "{finding:?}");
+            assert!(
+                text.bytes().all(|b| (b' '..=b'~').contains(&b)),
+                "{finding:?}"
+            );
         }
     }
     let (_, _, err) = run(&["policy", "lint", "no\u{1b}[2Jsuch\nfile"]);
-    assert_eq!(err, "skewguard: no\\u{1b}[2Jsuch\\nfile: No such file or directory (os error 2)\n");
+    assert_eq!(
+        err,
+        "skewguard: no\\u{1b}[2Jsuch\\nfile: No such file or directory (os error 2)\n"
+    );
 }
 
 #[test]
@@ -179,7 +259,8 @@ fn no_beginning_of_a_real_version_is_called_impossible() {
     for version in image_versions() {
         for end in 1..=version.len() {
             let mut policy = base();
-            policy["limits"][0] = json!({ "deniedVersions": [{ "version": format!("{}*", &version[..end]) }] });
+            policy["limits"][0] =
+                json!({ "deniedVersions": [{ "version": format!("{}*", &version[..end]) }] });
             let report = lint(policy.to_string().as_bytes());
             assert_eq!(report.errors, 0, "{report:#?}");
         }
@@ -211,7 +292,8 @@ proptest! {
         prop_assert!(lint(&bytes).errors > 0);
     }
 
-    /// Lint has a finding for everything that a node warns about, and an error for everything that it rejects.
+    /// Lint has a finding for everything that a node warns about, and an error for everything that
+    /// it rejects.
     #[test]
     fn nothing_that_a_node_stumbles_over_is_passed(place in proptest::sample::select(places()), value in any_json()) {
         let text = with(place, value).to_string();

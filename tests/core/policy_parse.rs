@@ -1,4 +1,5 @@
-//! Reading policies: what is understood, what is only warned about, what is no policy at all, and what nobody should have sent.
+//! Reading policies: what is understood, what is only warned about, what is no policy at all, and
+//! what nobody should have sent.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use skewguard::policy::{LimitRelease, Mode, OnUndetermined, Policy, RhcosBound, 
 pub(crate) fn base() -> Value {
     json!({
         "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
-        "limits": [{ "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2" }]
+        "limits": [{ "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2" }], "knownIssues": []
     })
 }
 
@@ -15,8 +16,15 @@ pub(crate) fn base() -> Value {
 pub(crate) fn with(pointer: &str, value: Value) -> Value {
     let mut policy = base();
     let (parent, field) = pointer.rsplit_once('/').unwrap();
-    let parent = if parent.is_empty() { &mut policy } else { policy.pointer_mut(parent).unwrap() };
-    parent.as_object_mut().unwrap().insert(field.to_owned(), value);
+    let parent = if parent.is_empty() {
+        &mut policy
+    } else {
+        policy.pointer_mut(parent).unwrap()
+    };
+    parent
+        .as_object_mut()
+        .unwrap()
+        .insert(field.to_owned(), value);
     policy
 }
 
@@ -47,30 +55,64 @@ fn every_field_is_read() {
         }),
         &[],
     );
-    assert_eq!((policy.mode, policy.mode_text.as_str(), policy.other_version), (Mode::Enforce, "Enforce", false));
+    assert_eq!(
+        (policy.mode, policy.mode_text.as_str(), policy.other_version),
+        (Mode::Enforce, "Enforce", false)
+    );
     assert_eq!(policy.on_undetermined, OnUndetermined::Refuse);
     assert_eq!(policy.help_text.as_deref(), Some("Ask #platform on chat."));
-    assert_eq!(policy.help_url.as_deref(), Some("https://wiki.example.com/boot-images"));
-    let [first, second, third] = policy.limits.as_slice() else { panic!("{} limits", policy.limits.len()) };
+    assert_eq!(
+        policy.help_url.as_deref(),
+        Some("https://wiki.example.com/boot-images")
+    );
+    let [first, second, third] = policy.limits.as_slice() else {
+        panic!("{} limits", policy.limits.len())
+    };
     assert_eq!((first.release, &first.pools), (None, &None));
-    let Some(Ok(minimum)) = &first.minimum_ocp else { panic!("{first:?}") };
+    let Some(Ok(minimum)) = &first.minimum_ocp else {
+        panic!("{first:?}")
+    };
     assert_eq!(minimum.to_string(), "4.13.0");
-    let Some(Ok(RhcosBound::Rhel(rhel))) = &first.minimum_rhcos else { panic!("{first:?}") };
+    let Some(Ok(RhcosBound::Rhel(rhel))) = &first.minimum_rhcos else {
+        panic!("{first:?}")
+    };
     assert_eq!(rhel.to_string(), "9.2");
     assert_eq!(first.maximum_rhcos, None);
 
-    assert_eq!(second.release, Some(LimitRelease::Minor("4.22".parse().unwrap())));
+    assert_eq!(
+        second.release,
+        Some(LimitRelease::Minor("4.22".parse().unwrap()))
+    );
     assert_eq!(second.pools.as_deref(), Some(&["worker".to_owned()][..]));
     // 4.16 and 4.16.0 mean the same.
-    assert_eq!(second.minimum_ocp.as_ref().map(|s| matches!(s, Ok(m) if m.to_string() == "4.16.0")), Some(true));
-    assert!(matches!(&second.minimum_rhcos, Some(Ok(RhcosBound::Image(i))) if i.text == "418.94.202511191518-0"));
+    assert_eq!(
+        second
+            .minimum_ocp
+            .as_ref()
+            .map(|s| matches!(s, Ok(m) if m.to_string() == "4.16.0")),
+        Some(true)
+    );
+    assert!(
+        matches!(&second.minimum_rhcos, Some(Ok(RhcosBound::Image(i))) if i.text == "418.94.202511191518-0")
+    );
     assert_eq!(second.maximum_releases_behind, Some(Ok(8)));
     assert_eq!(second.rhel_majors, Some(Ok(vec![9])));
-    let Some(Ok(denied)) = &second.denied_versions else { panic!("{second:?}") };
+    let Some(Ok(denied)) = &second.denied_versions else {
+        panic!("{second:?}")
+    };
     let denied = &denied.entries;
-    assert_eq!(denied[0].reason.as_deref(), Some("KCS 1234567: bad firmware"));
-    assert_eq!((denied[1].version.as_str(), &denied[1].reason), ("9.6.20250523-0", &None));
-    assert_eq!(third.release, Some(LimitRelease::Exact("4.22.3".parse().unwrap())));
+    assert_eq!(
+        denied[0].reason.as_deref(),
+        Some("KCS 1234567: bad firmware")
+    );
+    assert_eq!(
+        (denied[1].version.as_str(), &denied[1].reason),
+        ("9.6.20250523-0", &None)
+    );
+    assert_eq!(
+        third.release,
+        Some(LimitRelease::Exact("4.22.3".parse().unwrap()))
+    );
 }
 
 #[test]
@@ -89,22 +131,46 @@ fn null_is_absent() {
 
 #[test]
 fn modes_act_as_they_are_written_and_unknown_ones_as_warn() {
-    for (written, mode) in [("Enforce", Mode::Enforce), ("Warn", Mode::Warn), ("None", Mode::None)] {
+    for (written, mode) in [
+        ("Enforce", Mode::Enforce),
+        ("Warn", Mode::Warn),
+        ("None", Mode::None),
+    ] {
         assert_eq!(warned(&with("/mode", json!(written)), &[]).mode, mode);
     }
-    let policy = warned(&with("/mode", json!("enforce")), &["unknown policy mode \"enforce\" acts as Warn"]);
-    assert_eq!((policy.mode, policy.mode_text.as_str()), (Mode::Warn, "enforce"));
-    let policy = warned(&with("/mode", json!("Audit\u{1b}[2J")), &["unknown policy mode \"Audit\\u{1b}[2J\" acts as Warn"]);
+    let policy = warned(
+        &with("/mode", json!("enforce")),
+        &["unknown policy mode \"enforce\" acts as Warn"],
+    );
+    assert_eq!(
+        (policy.mode, policy.mode_text.as_str()),
+        (Mode::Warn, "enforce")
+    );
+    let policy = warned(
+        &with("/mode", json!("Audit\u{1b}[2J")),
+        &["unknown policy mode \"Audit\\u{1b}[2J\" acts as Warn"],
+    );
     assert_eq!(policy.mode, Mode::Warn);
-    let policy =
-        warned(&with("/mode", json!({ "default": "Enforce" })), &["unknown policy mode \"{\"default\":\"Enforce\"}\" acts as Warn"]);
+    let policy = warned(
+        &with("/mode", json!({ "default": "Enforce" })),
+        &["unknown policy mode \"{\"default\":\"Enforce\"}\" acts as Warn"],
+    );
     assert_eq!(policy.mode, Mode::Warn);
 }
 
 #[test]
 fn an_unknown_on_undetermined_lets_nodes_through() {
-    for (written, shown) in [(json!("Block"), "\"Block\""), (json!(true), "true"), (json!(["Refuse"]), "[\"Refuse\"]")] {
-        let policy = warned(&with("/onUndetermined", written), &[&format!("unknown onUndetermined {shown} acts as \"Proceed\"")]);
+    for (written, shown) in [
+        (json!("Block"), "\"Block\""),
+        (json!(true), "true"),
+        (json!(["Refuse"]), "[\"Refuse\"]"),
+    ] {
+        let policy = warned(
+            &with("/onUndetermined", written),
+            &[&format!(
+                "unknown onUndetermined {shown} acts as \"Proceed\""
+            )],
+        );
         assert_eq!(policy.on_undetermined, OnUndetermined::Proceed);
     }
 }
@@ -115,7 +181,8 @@ fn unknown_fields_are_named_and_ignored_at_every_level() {
     policy["metadata"] = json!({ "name": "x" });
     policy["help"] = json!({ "text": "Ask.", "phone": "+1" });
     policy["limits"][0]["platforms"] = json!(["aws"]);
-    policy["limits"][0]["deniedVersions"] = json!([{ "version": "9.6.20250523-0", "until": "2027-01-01" }]);
+    policy["limits"][0]["deniedVersions"] =
+        json!([{ "version": "9.6.20250523-0", "until": "2027-01-01" }]);
     let policy = warned(
         &policy,
         &[
@@ -126,18 +193,32 @@ fn unknown_fields_are_named_and_ignored_at_every_level() {
         ],
     );
     assert_eq!(policy.help_text.as_deref(), Some("Ask."));
-    assert!(matches!(&policy.limits[0].denied_versions, Some(Ok(denied)) if denied.entries.len() == 1));
+    assert!(
+        matches!(&policy.limits[0].denied_versions, Some(Ok(denied)) if denied.entries.len() == 1)
+    );
 }
 
 #[test]
 fn a_rule_of_unknown_shape_leaves_the_others_alone() {
     for (rule, value, shown) in [
-        ("minimumOCPVersion", json!({ "default": "4.13" }), "{\"default\":\"4.13\"}"),
+        (
+            "minimumOCPVersion",
+            json!({ "default": "4.13" }),
+            "{\"default\":\"4.13\"}",
+        ),
         ("minimumOCPVersion", json!("four"), "\"four\""),
         ("minimumOCPVersion", json!(4.13), "4.13"),
         ("minimumRHCOSVersion", json!("9"), "\"9\""),
-        ("minimumRHCOSVersion", json!("9.6.2026030314"), "\"9.6.2026030314\""),
-        ("minimumRHCOSVersion", json!("39.20231101.3.0"), "\"39.20231101.3.0\""),
+        (
+            "minimumRHCOSVersion",
+            json!("9.6.2026030314"),
+            "\"9.6.2026030314\"",
+        ),
+        (
+            "minimumRHCOSVersion",
+            json!("39.20231101.3.0"),
+            "\"39.20231101.3.0\"",
+        ),
         ("maximumRHCOSVersion", json!(10), "10"),
         ("maximumReleasesBehind", json!(-1), "-1"),
         ("maximumReleasesBehind", json!(8.5), "8.5"),
@@ -150,25 +231,55 @@ fn a_rule_of_unknown_shape_leaves_the_others_alone() {
         let mut policy = base();
         policy["limits"][0] = json!({ "rhelMajors": [9, 10], "minimumRHCOSVersion": "9.2" });
         policy["limits"][0][rule] = value;
-        let policy = warned(&policy, &[&format!("limits[0].{rule} is not understood ({shown}); the rule is not evaluated")]);
+        let policy = warned(
+            &policy,
+            &[&format!(
+                "limits[0].{rule} is not understood ({shown}); the rule is not evaluated"
+            )],
+        );
         let limit = &policy.limits[0];
-        let known = [limit.rhel_majors == Some(Ok(vec![9, 10])), matches!(limit.minimum_rhcos, Some(Ok(_)))];
+        let known = [
+            limit.rhel_majors == Some(Ok(vec![9, 10])),
+            matches!(limit.minimum_rhcos, Some(Ok(_))),
+        ];
         let own = usize::from(rule == "rhelMajors" || rule == "minimumRHCOSVersion");
-        assert_eq!(known.iter().filter(|known| **known).count(), 2 - own, "{rule}");
+        assert_eq!(
+            known.iter().filter(|known| **known).count(),
+            2 - own,
+            "{rule}"
+        );
     }
 }
 
 #[test]
 fn an_entry_of_unknown_shape_leaves_the_others_on_the_list() {
-    let list =
-        json!([{ "versions": "x" }, { "version": "9.6.20250523-0" }, "417.94.2024*", { "version": 9.6 }, { "version": "x", "reason": 1 }]);
-    let entries = ["{\"versions\":\"x\"}", "\"417.94.2024*\"", "{\"version\":9.6}", "{\"reason\":1,\"version\":\"x\"}"];
+    let list = json!([{ "versions": "x" }, { "version": "9.6.20250523-0" }, "417.94.2024*", { "version": 9.6 }, { "version": "x", "reason": 1 }]);
+    let entries = [
+        "{\"versions\":\"x\"}",
+        "\"417.94.2024*\"",
+        "{\"version\":9.6}",
+        "{\"reason\":1,\"version\":\"x\"}",
+    ];
     let warnings = [0, 2, 3, 4].into_iter().zip(entries);
-    let warnings = warnings.map(|(n, entry)| format!("limits[0].deniedVersions[{n}] is not understood ({entry}); it denies nothing"));
+    let warnings = warnings.map(|(n, entry)| {
+        format!("limits[0].deniedVersions[{n}] is not understood ({entry}); it denies nothing")
+    });
     let warnings: Vec<String> = warnings.collect();
-    let policy = warned(&with("/limits/0/deniedVersions", list), &warnings.iter().map(String::as_str).collect::<Vec<_>>());
-    let Some(Ok(denied)) = &policy.limits[0].denied_versions else { panic!("{policy:?}") };
-    assert_eq!((denied.entries.len(), denied.entries[0].version.as_str(), denied.not_understood), (1, "9.6.20250523-0", 4));
+    let policy = warned(
+        &with("/limits/0/deniedVersions", list),
+        &warnings.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    let Some(Ok(denied)) = &policy.limits[0].denied_versions else {
+        panic!("{policy:?}")
+    };
+    assert_eq!(
+        (
+            denied.entries.len(),
+            denied.entries[0].version.as_str(),
+            denied.not_understood
+        ),
+        (1, "9.6.20250523-0", 4)
+    );
 }
 
 /// A limit that was left out could be the one that allows what another refuses.
@@ -176,7 +287,10 @@ fn an_entry_of_unknown_shape_leaves_the_others_on_the_list() {
 fn more_limits_than_are_read_are_no_policy() {
     let with_limits = |n: usize| with("/limits", json!(vec![json!({}); n]));
     assert_eq!(read(&with_limits(1000)).unwrap().limits.len(), 1000);
-    assert_eq!(read(&with_limits(1001)).unwrap_err().to_string(), "there are 1001 limits; at most 1000 are read");
+    assert_eq!(
+        read(&with_limits(1001)).unwrap_err().to_string(),
+        "there are 1001 limits; at most 1000 are read"
+    );
 }
 
 /// Taken literally, each of these would refuse every image, or allow every image.
@@ -192,7 +306,12 @@ fn a_rule_that_nobody_can_mean_is_not_evaluated() {
         let mut policy = base();
         policy["limits"][0] = json!({});
         policy["limits"][0][rule] = value.clone();
-        warned(&policy, &[&format!("limits[0].{rule} is not understood ({value}); the rule is not evaluated")]);
+        warned(
+            &policy,
+            &[&format!(
+                "limits[0].{rule} is not understood ({value}); the rule is not evaluated"
+            )],
+        );
     }
 }
 
@@ -214,9 +333,17 @@ fn a_limit_whose_nodes_are_unknown_is_for_none() {
         ("pools", json!({ "matchLabels": {} })),
     ] {
         let mut policy = base();
-        policy["limits"].as_array_mut().unwrap().push(json!({ "minimumRHCOSVersion": "9.4" }));
+        policy["limits"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({ "minimumRHCOSVersion": "9.4" }));
         policy["limits"][1][field] = value.clone();
-        let policy = warned(&policy, &[&format!("limits[1].{field} is not understood ({value}); the limit is not used")]);
+        let policy = warned(
+            &policy,
+            &[&format!(
+                "limits[1].{field} is not understood ({value}); the limit is not used"
+            )],
+        );
         assert_eq!(policy.limits.len(), 1);
     }
 }
@@ -224,24 +351,41 @@ fn a_limit_whose_nodes_are_unknown_is_for_none() {
 #[test]
 fn a_limit_of_unknown_shape_leaves_the_others_alone() {
     for (limit, why) in [
-        (r#""4.21""#, r#"invalid type: string "4.21", expected an object"#),
+        (
+            r#""4.21""#,
+            r#"invalid type: string "4.21", expected an object"#,
+        ),
         ("null", "invalid type: null, expected an object"),
         (r#"["4.21"]"#, "invalid type: sequence, expected an object"),
-        (r#"{"release": "4.21", "release": "4.22"}"#, "duplicate field `release`"),
+        (
+            r#"{"release": "4.21", "release": "4.22"}"#,
+            "duplicate field `release`",
+        ),
     ] {
         let text = base().to_string().replace("[{", &format!("[{limit},{{"));
         let policy = parse(text.as_bytes()).unwrap();
-        assert_eq!(policy.warnings, [format!("limits[0] is not understood ({why}); it is not used")]);
+        assert_eq!(
+            policy.warnings,
+            [format!(
+                "limits[0] is not understood ({why}); it is not used"
+            )]
+        );
         assert_eq!(policy.limits, read(&base()).unwrap().limits);
     }
 }
 
 #[test]
 fn help_that_is_not_understood_costs_nothing_else() {
-    let policy = warned(&with("/help", json!("Ask.")), &["help is not understood (\"Ask.\"); it is not shown"]);
+    let policy = warned(
+        &with("/help", json!("Ask.")),
+        &["help is not understood (\"Ask.\"); it is not shown"],
+    );
     assert_eq!((policy.limits.len(), policy.help_text), (1, None));
     let help = json!({ "text": ["Ask."], "url": "https://wiki.example.com" });
-    let policy = warned(&with("/help", help), &["help.text is not understood ([\"Ask.\"]); it is not shown"]);
+    let policy = warned(
+        &with("/help", help),
+        &["help.text is not understood ([\"Ask.\"]); it is not shown"],
+    );
     assert_eq!(policy.help_url.as_deref(), Some("https://wiki.example.com"));
 }
 
@@ -258,10 +402,23 @@ fn what_is_required_must_be_there() {
     for (field, value, error) in [
         ("apiVersion", json!(1), "apiVersion must be a string, not 1"),
         ("kind", json!({}), "kind must be a string, not {}"),
-        ("limits", json!({ "release": "4.21" }), "limits must be an array, not {\"release\":\"4.21\"}"),
-        ("limits", json!("4.13"), "limits must be an array, not \"4.13\""),
+        (
+            "limits",
+            json!({ "release": "4.21" }),
+            "limits must be an array, not {\"release\":\"4.21\"}",
+        ),
+        (
+            "limits",
+            json!("4.13"),
+            "limits must be an array, not \"4.13\"",
+        ),
     ] {
-        assert_eq!(read(&with(&format!("/{field}"), value)).unwrap_err().to_string(), error);
+        assert_eq!(
+            read(&with(&format!("/{field}"), value))
+                .unwrap_err()
+                .to_string(),
+            error
+        );
     }
 }
 
@@ -279,7 +436,10 @@ fn another_version_of_our_group_is_read_as_far_as_understood() {
     const WARNING: &str = "the policy is written for skewguard.dev/v1; read as far as understood, and it never blocks";
     let policy = warned(&newer(base()), &[WARNING]);
     assert!(policy.other_version);
-    assert_eq!((policy.mode, &policy.limits), (Mode::Enforce, &read(&base()).unwrap().limits));
+    assert_eq!(
+        (policy.mode, &policy.limits),
+        (Mode::Enforce, &read(&base()).unwrap().limits)
+    );
 
     // Another version may have dropped or changed a field that this one requires.
     for field in ["mode", "limits"] {
@@ -294,21 +454,38 @@ fn another_version_of_our_group_is_read_as_far_as_understood() {
 #[test]
 fn another_group_or_kind_is_somebody_elses_object() {
     for (api_version, shown) in [
-        ("machineconfiguration.openshift.io/v1", "machineconfiguration.openshift.io/v1"),
+        (
+            "machineconfiguration.openshift.io/v1",
+            "machineconfiguration.openshift.io/v1",
+        ),
         ("v1", "v1"),
         ("skewguard.dev", "skewguard.dev"),
-        ("skewguard.dev.example.com/v1alpha1", "skewguard.dev.example.com/v1alpha1"),
+        (
+            "skewguard.dev.example.com/v1alpha1",
+            "skewguard.dev.example.com/v1alpha1",
+        ),
         ("Skewguard.dev/v1alpha1", "Skewguard.dev/v1alpha1"),
         ("", ""),
     ] {
         let error = read(&with("/apiVersion", json!(api_version))).unwrap_err();
-        assert_eq!(error.to_string(), format!("apiVersion is {shown:?}; this is a policy only if it is \"skewguard.dev/v1alpha1\""));
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "apiVersion is {shown:?}; this is a policy only if it is \"skewguard.dev/v1alpha1\""
+            )
+        );
     }
     let error = read(&with("/kind", json!("BootImageReport"))).unwrap_err();
-    assert_eq!(error.to_string(), "kind is \"BootImageReport\"; this is a policy only if it is \"BootImageSkewPolicy\"");
+    assert_eq!(
+        error.to_string(),
+        "kind is \"BootImageReport\"; this is a policy only if it is \"BootImageSkewPolicy\""
+    );
     // The error does not call it a policy with missing fields.
     let error = read(&json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": {} })).unwrap_err();
-    assert_eq!(error.to_string(), "apiVersion is \"v1\"; this is a policy only if it is \"skewguard.dev/v1alpha1\"");
+    assert_eq!(
+        error.to_string(),
+        "apiVersion is \"v1\"; this is a policy only if it is \"skewguard.dev/v1alpha1\""
+    );
 }
 
 #[test]
@@ -317,7 +494,10 @@ fn a_field_given_twice_is_no_policy() {
     let twice = text.replacen('{', "{\"mode\":\"Warn\",", 1);
     assert_ne!(twice, text);
     let error = parse(twice.as_bytes()).unwrap_err().to_string();
-    assert!(error.starts_with("duplicate field `mode` at line 1 column "), "{error}");
+    assert!(
+        error.starts_with("duplicate field `mode` at line 1 column "),
+        "{error}"
+    );
 }
 
 #[test]
@@ -325,15 +505,42 @@ fn what_is_not_json_says_where_it_stops_being_so() {
     let text = serde_json::to_string_pretty(&base()).unwrap();
     for (bytes, error) in [
         (b"".to_vec(), "EOF while parsing a value at line 1 column 0"),
-        (b"mode: Warn\n".to_vec(), "expected value at line 1 column 1"),
-        (b"\xef\xbb\xbf{}".to_vec(), "expected value at line 1 column 1"),
-        (b"\xff\xfe{\x00".to_vec(), "expected value at line 1 column 1"),
-        (b"[]".to_vec(), "invalid type: sequence, expected an object at line 1 column 0"),
-        (text.as_bytes()[..40].to_vec(), "EOF while parsing a string at line 2 column 38"),
-        (format!("{text}{text}").into_bytes(), "trailing characters at line 11 column 2"),
-        (text.replace("\"Enforce\"", "\"Enforce\" // refuse").into_bytes(), "expected `,` or `}` at line 10 column 21"),
+        (
+            b"mode: Warn\n".to_vec(),
+            "expected value at line 1 column 1",
+        ),
+        (
+            b"\xef\xbb\xbf{}".to_vec(),
+            "expected value at line 1 column 1",
+        ),
+        (
+            b"\xff\xfe{\x00".to_vec(),
+            "expected value at line 1 column 1",
+        ),
+        (
+            b"[]".to_vec(),
+            "invalid type: sequence, expected an object at line 1 column 0",
+        ),
+        (
+            text.as_bytes()[..40].to_vec(),
+            "EOF while parsing a string at line 2 column 38",
+        ),
+        (
+            format!("{text}{text}").into_bytes(),
+            "trailing characters at line 12 column 2",
+        ),
+        (
+            text.replace("\"Enforce\"", "\"Enforce\" // refuse")
+                .into_bytes(),
+            "expected `,` or `}` at line 11 column 21",
+        ),
     ] {
-        assert_eq!(parse(&bytes).unwrap_err().to_string(), error, "{}", String::from_utf8_lossy(&bytes));
+        assert_eq!(
+            parse(&bytes).unwrap_err().to_string(),
+            error,
+            "{}",
+            String::from_utf8_lossy(&bytes)
+        );
     }
 }
 
@@ -352,13 +559,33 @@ fn hostile_text_never_gets_through_raw() {
     ]);
     let read = read(&policy).unwrap();
     assert_eq!(read.warnings.len(), 11, "{:#?}", read.warnings);
-    let everything = format!("{} {:?} {:?} {}", read.mode_text, read.help_text, read.help_url, read.warnings.join(" "));
-    let Some(Ok(denied)) = &read.limits[0].denied_versions else { panic!("{read:?}") };
-    let everything = format!("{everything} {} {}", denied.entries[0].version, denied.entries[0].reason.as_deref().unwrap());
-    assert!(everything.bytes().all(|b| (b' '..=b'~').contains(&b)), "{everything:?}");
+    let everything = format!(
+        "{} {:?} {:?} {}",
+        read.mode_text,
+        read.help_text,
+        read.help_url,
+        read.warnings.join(" ")
+    );
+    let Some(Ok(denied)) = &read.limits[0].denied_versions else {
+        panic!("{read:?}")
+    };
+    let everything = format!(
+        "{everything} {} {}",
+        denied.entries[0].version,
+        denied.entries[0].reason.as_deref().unwrap()
+    );
+    assert!(
+        everything.bytes().all(|b| (b' '..=b'~').contains(&b)),
+        "{everything:?}"
+    );
     for field in ["apiVersion", "kind"] {
-        let error = self::read(&with(&format!("/{field}"), json!(evil))).unwrap_err().to_string();
-        assert!(error.bytes().all(|b| (b' '..=b'~').contains(&b)), "{error:?}");
+        let error = self::read(&with(&format!("/{field}"), json!(evil)))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.bytes().all(|b| (b' '..=b'~').contains(&b)),
+            "{error:?}"
+        );
     }
 }
 
@@ -369,11 +596,17 @@ fn what_is_said_about_a_policy_stays_short() {
         policy[format!("field{n}")] = json!("x".repeat(100));
     }
     for _ in 0..900 {
-        policy["limits"].as_array_mut().unwrap().push(json!({ "release": "y".repeat(100) }));
+        policy["limits"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({ "release": "y".repeat(100) }));
     }
     let read = read(&policy).unwrap();
     assert_eq!(read.warnings.len(), 25);
-    assert_eq!(read.warnings[24], "5876 more of the policy is not understood; `skewguard policy lint` names all of it");
+    assert_eq!(
+        read.warnings[24],
+        "5876 more of the policy is not understood; `skewguard policy lint` names all of it"
+    );
     assert!(read.warnings.iter().all(|warning| warning.len() < 200));
     let help = "x".repeat(1 << 20);
     let policy = self::read(&with("/help", json!({ "text": help }))).unwrap();
@@ -384,14 +617,37 @@ fn what_is_said_about_a_policy_stays_short() {
 fn depth_is_bounded_wherever_it_is() {
     let deep = format!("{}1{}", "[".repeat(200_000), "]".repeat(200_000));
     assert!(parse(deep.as_bytes()).is_err());
-    for field in ["limits", "help", "onUndetermined", "mode", "kind", "apiVersion", "other"] {
-        let text = with(&format!("/{field}"), json!("@")).to_string().replace("\"@\"", &deep);
+    for field in [
+        "limits",
+        "help",
+        "onUndetermined",
+        "mode",
+        "kind",
+        "apiVersion",
+        "other",
+    ] {
+        let text = with(&format!("/{field}"), json!("@"))
+            .to_string()
+            .replace("\"@\"", &deep);
         // It must end at all. Only required fields make such a policy invalid.
         let read = parse(text.as_bytes());
-        assert_eq!(read.is_ok(), ["help", "onUndetermined", "mode", "limits", "other"].contains(&field), "{field}: {read:?}");
+        assert_eq!(
+            read.is_ok(),
+            ["help", "onUndetermined", "mode", "limits", "other"].contains(&field),
+            "{field}: {read:?}"
+        );
     }
-    for field in ["release", "pools", "minimumOCPVersion", "rhelMajors", "deniedVersions", "other"] {
-        let text = with(&format!("/limits/0/{field}"), json!("@")).to_string().replace("\"@\"", &deep);
+    for field in [
+        "release",
+        "pools",
+        "minimumOCPVersion",
+        "rhelMajors",
+        "deniedVersions",
+        "other",
+    ] {
+        let text = with(&format!("/limits/0/{field}"), json!("@"))
+            .to_string()
+            .replace("\"@\"", &deep);
         let read = parse(text.as_bytes()).unwrap();
         assert_eq!(read.warnings.len(), 1, "{field}: {:?}", read.warnings);
     }
@@ -408,7 +664,8 @@ pub(crate) fn any_json() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
             proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            proptest::collection::btree_map("[a-zA-Z]{1,8}", inner, 0..4).prop_map(|map| Value::Object(map.into_iter().collect())),
+            proptest::collection::btree_map("[a-zA-Z]{1,8}", inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     })
 }

@@ -1,9 +1,11 @@
-//! The JSON Schema: every good sample validates, what is wrong does not, and it locks no other release out.
+//! The JSON Schema: every good sample validates, what is wrong does not, and it locks no other
+//! release out.
 
-use crate::policy_docs::examples;
-use crate::policy_parse::{base, with};
+use crate::core::policy_docs::examples;
+use crate::core::policy_parse::{base, with};
 use serde_json::{Value, json};
-use skewguard::policy::{SCHEMA, STARTER, parse};
+use skewguard::admin::lint::starter::{SCHEMA, STARTER};
+use skewguard::policy::parse;
 use std::path::{Path, PathBuf};
 
 fn schema() -> jsonschema::Validator {
@@ -27,11 +29,14 @@ fn of_sample_nodes(dir: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn every_sample_validates() {
     let mut samples = examples();
-    samples.push(STARTER.to_owned());
+    samples.push(STARTER.clone());
     samples.push(std::fs::read_to_string("tests/data/lint/clean.json").unwrap());
     let schema = schema();
     for sample in samples {
-        let errors: Vec<String> = schema.iter_errors(&serde_json::from_str(&sample).unwrap()).map(|error| error.to_string()).collect();
+        let errors: Vec<String> = schema
+            .iter_errors(&serde_json::from_str(&sample).unwrap())
+            .map(|error| error.to_string())
+            .collect();
         assert_eq!(errors, [""; 0], "{sample}");
     }
 }
@@ -42,7 +47,10 @@ fn what_the_reading_refuses_does_not_validate_either() {
     for field in ["apiVersion", "kind", "mode", "limits"] {
         let mut policy = base();
         policy.as_object_mut().unwrap().remove(field);
-        assert!(!schema.is_valid(&policy) && parse(policy.to_string().as_bytes()).is_err(), "{field}");
+        assert!(
+            !schema.is_valid(&policy) && parse(policy.to_string().as_bytes()).is_err(),
+            "{field}"
+        );
     }
     for (place, value) in [
         ("/apiVersion", json!("machineconfiguration.openshift.io/v1")),
@@ -51,7 +59,10 @@ fn what_the_reading_refuses_does_not_validate_either() {
         ("/apiVersion", json!(1)),
     ] {
         let policy = with(place, value);
-        assert!(!schema.is_valid(&policy) && parse(policy.to_string().as_bytes()).is_err(), "{policy}");
+        assert!(
+            !schema.is_valid(&policy) && parse(policy.to_string().as_bytes()).is_err(),
+            "{policy}"
+        );
     }
     assert!(!schema.is_valid(&json!([])));
 }
@@ -84,7 +95,13 @@ fn what_the_reading_leaves_out_does_not_validate() {
     ] {
         let policy = with(place, value);
         assert!(!schema.is_valid(&policy), "{policy}");
-        assert!(!parse(policy.to_string().as_bytes()).unwrap().warnings.is_empty(), "{policy}");
+        assert!(
+            !parse(policy.to_string().as_bytes())
+                .unwrap()
+                .warnings
+                .is_empty(),
+            "{policy}"
+        );
     }
 }
 
@@ -102,7 +119,11 @@ fn other_releases_are_not_locked_out() {
         let mut policy = base();
         policy["help"] = json!({});
         let (parent, field) = place.rsplit_once('/').unwrap();
-        let parent = if parent.is_empty() { &mut policy } else { policy.pointer_mut(parent).unwrap() };
+        let parent = if parent.is_empty() {
+            &mut policy
+        } else {
+            policy.pointer_mut(parent).unwrap()
+        };
         parent[field] = value;
         assert!(schema.is_valid(&policy), "{policy}");
     }
@@ -116,7 +137,10 @@ fn the_policies_of_the_sample_nodes_validate() {
     let schema = schema();
     for path in found {
         let text = std::fs::read_to_string(&path).unwrap();
-        let errors: Vec<String> = schema.iter_errors(&serde_json::from_str(&text).unwrap()).map(|error| error.to_string()).collect();
+        let errors: Vec<String> = schema
+            .iter_errors(&serde_json::from_str(&text).unwrap())
+            .map(|error| error.to_string())
+            .collect();
         assert_eq!(errors, [""; 0], "{}", path.display());
     }
 }

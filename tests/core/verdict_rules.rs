@@ -1,6 +1,6 @@
 //! The rules of a limit, one by one and together: what is known decides, what is unknown does not.
 
-use crate::{image_versions, node};
+use crate::core::{image_versions, node};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use skewguard::policy::parse;
@@ -11,18 +11,30 @@ fn judge(limit: &Value, image: &str, release: &str) -> Verdict {
     let policy = json!({
         "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce", "limits": [limit],
     });
-    decide(&node(image, release, parse(policy.to_string().as_bytes()).unwrap()))
+    decide(&node(
+        image,
+        release,
+        parse(policy.to_string().as_bytes()).unwrap(),
+    ))
 }
 
 #[track_caller]
 fn only(verdict: &Verdict) -> &Finding {
-    let [finding] = &verdict.findings[..] else { panic!("{:#?}", verdict.findings) };
+    let [finding] = &verdict.findings[..] else {
+        panic!("{:#?}", verdict.findings)
+    };
     finding
 }
 
 /// `Pass 9.4 want 9.2: sentence`.
 fn shown(finding: &Finding) -> String {
-    format!("{} {} want {}: {}", finding.result, finding.have.as_deref().unwrap_or("?"), finding.want, finding.message)
+    format!(
+        "{} {} want {}: {}",
+        finding.result,
+        finding.have.as_deref().unwrap_or("?"),
+        finding.want,
+        finding.message
+    )
 }
 
 #[test]
@@ -54,25 +66,85 @@ fn each_rule_answers_for_each_kind_of_image() {
             "410.84.202201251210-0",
             "Pass 4.10 want 4.9.0: boot image is OCP 4.10; the minimum is 4.9.0",
         ),
-        ("minimumOCPVersion", json!("4.9.0"), "410.8.20190520.0", "Fail 4.1 want 4.9.0: boot image is OCP 4.1; the minimum is 4.9.0"),
-        ("minimumOCPVersion", json!("4.13.0"), "9.6.20250523-0", "NotEvaluated ? want 4.13.0: the version does not say its OCP release"),
-        ("minimumOCPVersion", json!("4.13.0"), "39.20231101.3.0", "NotEvaluated ? want 4.13.0: the version does not say its OCP release"),
-        ("minimumRHCOSVersion", json!("9.2"), "9.2.20250523-0", "Pass 9.2 want 9.2: boot image is RHEL 9.2; the minimum is 9.2"),
-        ("minimumRHCOSVersion", json!("9.2"), "9.1.20251023-0", "Fail 9.1 want 9.2: boot image is RHEL 9.1; the minimum is 9.2"),
-        ("minimumRHCOSVersion", json!("9.2"), "10.2.20260423-0", "Pass 10.2 want 9.2: boot image is RHEL 10.2; the minimum is 9.2"),
-        ("minimumRHCOSVersion", json!("9.10"), "9.8.20260428-0", "Fail 9.8 want 9.10: boot image is RHEL 9.8; the minimum is 9.10"),
-        ("minimumRHCOSVersion", json!("9.2"), "418.810.202511191518-0", "Fail 8.10 want 9.2: boot image is RHEL 8.10; the minimum is 9.2"),
+        (
+            "minimumOCPVersion",
+            json!("4.9.0"),
+            "410.8.20190520.0",
+            "Fail 4.1 want 4.9.0: boot image is OCP 4.1; the minimum is 4.9.0",
+        ),
+        (
+            "minimumOCPVersion",
+            json!("4.13.0"),
+            "9.6.20250523-0",
+            "NotEvaluated ? want 4.13.0: the version does not say its OCP release",
+        ),
+        (
+            "minimumOCPVersion",
+            json!("4.13.0"),
+            "39.20231101.3.0",
+            "NotEvaluated ? want 4.13.0: the version does not say its OCP release",
+        ),
+        (
+            "minimumRHCOSVersion",
+            json!("9.2"),
+            "9.2.20250523-0",
+            "Pass 9.2 want 9.2: boot image is RHEL 9.2; the minimum is 9.2",
+        ),
+        (
+            "minimumRHCOSVersion",
+            json!("9.2"),
+            "9.1.20251023-0",
+            "Fail 9.1 want 9.2: boot image is RHEL 9.1; the minimum is 9.2",
+        ),
+        (
+            "minimumRHCOSVersion",
+            json!("9.2"),
+            "10.2.20260423-0",
+            "Pass 10.2 want 9.2: boot image is RHEL 10.2; the minimum is 9.2",
+        ),
+        (
+            "minimumRHCOSVersion",
+            json!("9.10"),
+            "9.8.20260428-0",
+            "Fail 9.8 want 9.10: boot image is RHEL 9.8; the minimum is 9.10",
+        ),
+        (
+            "minimumRHCOSVersion",
+            json!("9.2"),
+            "418.810.202511191518-0",
+            "Fail 8.10 want 9.2: boot image is RHEL 8.10; the minimum is 9.2",
+        ),
         // The major decides where it differs, and a minor that is unknown decides nothing.
-        ("minimumRHCOSVersion", json!("9.2"), "410.8.20190520.0", "Fail 8 want 9.2: boot image is RHEL 8; the minimum is 9.2"),
-        ("minimumRHCOSVersion", json!("9.2"), "10.0.20250628-0", "Pass 10 want 9.2: boot image is RHEL 10; the minimum is 9.2"),
+        (
+            "minimumRHCOSVersion",
+            json!("9.2"),
+            "410.8.20190520.0",
+            "Fail 8 want 9.2: boot image is RHEL 8; the minimum is 9.2",
+        ),
+        (
+            "minimumRHCOSVersion",
+            json!("9.2"),
+            "10.0.20250628-0",
+            "Pass 10 want 9.2: boot image is RHEL 10; the minimum is 9.2",
+        ),
         (
             "minimumRHCOSVersion",
             json!("9.2"),
             "412.9.202211241749-0",
             "NotEvaluated 9 want 9.2: the RHEL minor is unknown; the minimum is 9.2",
         ),
-        ("minimumRHCOSVersion", json!("9.2"), "9.0.20250827-0", "NotEvaluated 9 want 9.2: the RHEL minor is unknown; the minimum is 9.2"),
-        ("minimumRHCOSVersion", json!("9.2"), "39.20231101.3.0", "NotEvaluated ? want 9.2: the version does not say its RHEL release"),
+        (
+            "minimumRHCOSVersion",
+            json!("9.2"),
+            "9.0.20250827-0",
+            "NotEvaluated 9 want 9.2: the RHEL minor is unknown; the minimum is 9.2",
+        ),
+        (
+            "minimumRHCOSVersion",
+            json!("9.2"),
+            "39.20231101.3.0",
+            "NotEvaluated ? want 9.2: the version does not say its RHEL release",
+        ),
         // Whole versions compare RHEL, then the day, across the schemes.
         (
             "minimumRHCOSVersion",
@@ -92,17 +164,42 @@ fn each_rule_answers_for_each_kind_of_image() {
             "9.4.20250122-0",
             "Pass 9.4.20250122-0 want 418.94.202501221327-0: boot image is 9.4.20250122-0; the minimum is 418.94.202501221327-0",
         ),
-        ("maximumRHCOSVersion", json!("9.8"), "9.8.20260428-0", "Pass 9.8 want 9.8: boot image is RHEL 9.8; the maximum is 9.8"),
-        ("maximumRHCOSVersion", json!("9.8"), "10.0.20250628-0", "Fail 10 want 9.8: boot image is RHEL 10; the maximum is 9.8"),
+        (
+            "maximumRHCOSVersion",
+            json!("9.8"),
+            "9.8.20260428-0",
+            "Pass 9.8 want 9.8: boot image is RHEL 9.8; the maximum is 9.8",
+        ),
+        (
+            "maximumRHCOSVersion",
+            json!("9.8"),
+            "10.0.20250628-0",
+            "Fail 10 want 9.8: boot image is RHEL 10; the maximum is 9.8",
+        ),
         (
             "maximumRHCOSVersion",
             json!("9.8"),
             "412.9.202211241749-0",
             "NotEvaluated 9 want 9.8: the RHEL minor is unknown; the maximum is 9.8",
         ),
-        ("rhelMajors", json!([9, 10]), "412.9.202211241749-0", "Pass 9 want 9 or 10: boot image is RHEL 9"),
-        ("rhelMajors", json!([9, 10]), "410.8.20190520.0", "Fail 8 want 9 or 10: boot image is RHEL 8; allowed is RHEL 9 or 10"),
-        ("rhelMajors", json!([9]), "39.20231101.3.0", "NotEvaluated ? want 9: the version does not say its RHEL release"),
+        (
+            "rhelMajors",
+            json!([9, 10]),
+            "412.9.202211241749-0",
+            "Pass 9 want 9 or 10: boot image is RHEL 9",
+        ),
+        (
+            "rhelMajors",
+            json!([9, 10]),
+            "410.8.20190520.0",
+            "Fail 8 want 9 or 10: boot image is RHEL 8; allowed is RHEL 9 or 10",
+        ),
+        (
+            "rhelMajors",
+            json!([9]),
+            "39.20231101.3.0",
+            "NotEvaluated ? want 9: the version does not say its RHEL release",
+        ),
         (
             "maximumReleasesBehind",
             json!(8),
@@ -195,9 +292,15 @@ fn minors_are_counted_into_the_major_after_and_not_further_nor_below_nought() {
     assert_eq!(of_target("6.0.1"), want);
     let limit = json!({ "maximumReleasesBehind": 0 });
     // An image newer than its target is not behind.
-    assert_eq!(only(&judge(&limit, "418.94.202501221327-0", "4.16.1")).result, RuleResult::Pass);
+    assert_eq!(
+        only(&judge(&limit, "418.94.202501221327-0", "4.16.1")).result,
+        RuleResult::Pass
+    );
     let want = "NotEvaluated 4.18 want at most 0 OCP minors behind the target: the target release is unknown";
-    assert_eq!(shown(only(&judge(&limit, "418.94.202501221327-0", "next"))), want);
+    assert_eq!(
+        shown(only(&judge(&limit, "418.94.202501221327-0", "next"))),
+        want
+    );
 }
 
 /// `report` reads a verdict of at most 256 KiB.
@@ -205,15 +308,34 @@ fn minors_are_counted_into_the_major_after_and_not_further_nor_below_nought() {
 fn what_a_policy_says_at_length_is_cut_in_the_verdict() {
     let majors: Vec<u16> = (100..18_100).collect();
     let evil = "\u{1b}".repeat(600);
-    let denied: Vec<Value> = (0..100).map(|n| json!({ "version": format!("{evil}{n}"), "reason": evil })).collect();
+    let denied: Vec<Value> = (0..100)
+        .map(|n| json!({ "version": format!("{evil}{n}"), "reason": evil }))
+        .collect();
     let beginning = json!({ "version": "9.6.*", "reason": evil });
     for denied in [json!(denied), json!([beginning])] {
-        let verdict = judge(&json!({ "rhelMajors": majors, "deniedVersions": denied }), "9.6.20250523-0", "4.21.3");
+        let verdict = judge(
+            &json!({ "rhelMajors": majors, "deniedVersions": denied }),
+            "9.6.20250523-0",
+            "4.21.3",
+        );
         assert_eq!(verdict.verdict.as_str(), "Refused");
-        let [first, second] = &verdict.findings[..] else { panic!("{verdict:?}") };
-        assert!([first, second].iter().all(|finding| finding.want.len() <= 1024 && finding.message.len() <= 1024), "{verdict:?}");
-        assert!(second.want.starts_with("100 or 101 or ") && second.want.ends_with("..."), "{second:?}");
-        assert!(serde_json::to_vec(&verdict).unwrap().len() < 8192, "{verdict:?}");
+        let [first, second] = &verdict.findings[..] else {
+            panic!("{verdict:?}")
+        };
+        assert!(
+            [first, second]
+                .iter()
+                .all(|finding| finding.want.len() <= 1024 && finding.message.len() <= 1024),
+            "{verdict:?}"
+        );
+        assert!(
+            second.want.starts_with("100 or 101 or ") && second.want.ends_with("..."),
+            "{second:?}"
+        );
+        assert!(
+            serde_json::to_vec(&verdict).unwrap().len() < 8192,
+            "{verdict:?}"
+        );
     }
 }
 
@@ -232,15 +354,31 @@ fn all_rules_are_applied_and_the_first_in_rank_gives_the_reason() {
         Reason::AboveMaximumRhcosVersion,
         Reason::TooManyReleasesBehind,
     ];
-    assert_eq!(verdict.findings.iter().map(|finding| finding.rule).collect::<Vec<_>>(), rank);
+    assert_eq!(
+        verdict
+            .findings
+            .iter()
+            .map(|finding| finding.rule)
+            .collect::<Vec<_>>(),
+        rank
+    );
     assert_eq!(verdict.failures().count(), 6);
     // Take one rule away after the other: the reason is the first that is left.
-    let fields =
-        ["deniedVersions", "rhelMajors", "minimumOCPVersion", "minimumRHCOSVersion", "maximumRHCOSVersion", "maximumReleasesBehind"];
+    let fields = [
+        "deniedVersions",
+        "rhelMajors",
+        "minimumOCPVersion",
+        "minimumRHCOSVersion",
+        "maximumRHCOSVersion",
+        "maximumReleasesBehind",
+    ];
     let mut limit = limit;
     for (field, reason) in fields.iter().zip(rank) {
         let verdict = judge(&limit, "411.86.202308081056-0", "4.21.3");
-        assert_eq!((verdict.reason, &verdict.message), (reason, &verdict.findings[0].message));
+        assert_eq!(
+            (verdict.reason, &verdict.message),
+            (reason, &verdict.findings[0].message)
+        );
         limit.as_object_mut().unwrap().remove(*field);
     }
 }
@@ -264,11 +402,20 @@ fn the_peers_own_cases_come_out_as_it_states_them() {
         ("9.1.20251023-0", "Refused"),
         ("411.86.202308081056-0", "Refused"),
     ] {
-        assert_eq!(judge(&peer(), image, "4.21.3").verdict.as_str(), outcome, "{image}");
+        assert_eq!(
+            judge(&peer(), image, "4.21.3").verdict.as_str(),
+            outcome,
+            "{image}"
+        );
     }
     // It calls this one RHCOS, where os-release says RHEL.
-    let mut facts = node("9.0.20251023-0", "4.21.3", parse(policy_of(&peer()).as_bytes()).unwrap());
-    facts.boot_image.as_mut().unwrap().version = facts.boot_image.as_ref().unwrap().version.clone().on_rhel();
+    let mut facts = node(
+        "9.0.20251023-0",
+        "4.21.3",
+        parse(policy_of(&peer()).as_bytes()).unwrap(),
+    );
+    facts.boot_image.as_mut().unwrap().version =
+        facts.boot_image.as_ref().unwrap().version.clone().on_rhel();
     assert_eq!(decide(&facts).reason, Reason::BelowMinimumRhcosVersion);
 }
 
@@ -286,20 +433,33 @@ fn the_cases_that_the_peer_gets_wrong_come_out_right() {
         // It blocks this one, although CentOS Stream names no minor.
         ("9.0.20250827-0", "Undetermined", "NoRuleEvaluated"),
         // It does not look at the RHCOS version if an OCP release is given.
-        ("413.86.202302162338-0", "Refused", "BelowMinimumRHCOSVersion"),
+        (
+            "413.86.202302162338-0",
+            "Refused",
+            "BelowMinimumRHCOSVersion",
+        ),
     ] {
         let verdict = judge(&peer(), image, "4.21.3");
-        assert_eq!((verdict.verdict.as_str(), verdict.reason.as_str()), (outcome, reason), "{image}");
+        assert_eq!(
+            (verdict.verdict.as_str(), verdict.reason.as_str()),
+            (outcome, reason),
+            "{image}"
+        );
     }
 }
 
-/// The verdict on each published version, worked out from the columns of the list instead of the string.
+/// The verdict on each published version, worked out from the columns of the list instead of the
+/// string.
 #[test]
 fn every_published_version_is_decided_right() {
     let list = std::fs::read_to_string("tests/data/boot-images.tsv").unwrap();
     for line in list.lines().skip(1) {
         let cells: Vec<&str> = line.split('\t').collect();
-        let numbers = |text: &str| -> Vec<u16> { text.split('.').filter_map(|number| number.parse().ok()).collect() };
+        let numbers = |text: &str| -> Vec<u16> {
+            text.split('.')
+                .filter_map(|number| number.parse().ok())
+                .collect()
+        };
         let ocp = match numbers(cells[2])[..] {
             [major, minor] => Some((major, minor) >= (4, 13)),
             _ => None,
@@ -315,7 +475,12 @@ fn every_published_version_is_decided_right() {
             (None, None) => "Undetermined",
             _ => "Allowed",
         };
-        assert_eq!(judge(&peer(), cells[0], "4.21.3").verdict.as_str(), want, "{}", cells[0]);
+        assert_eq!(
+            judge(&peer(), cells[0], "4.21.3").verdict.as_str(),
+            want,
+            "{}",
+            cells[0]
+        );
     }
 }
 
@@ -345,7 +510,7 @@ proptest! {
         minimum in prop_oneof![proptest::sample::select(image_versions()), (8u16..11, 0u16..11).prop_map(|(a, b)| format!("{a}.{b}"))],
         maximum in prop_oneof![proptest::sample::select(image_versions()), (8u16..11, 0u16..11).prop_map(|(a, b)| format!("{a}.{b}"))],
     ) {
-        use skewguard::policy::lint;
+        use skewguard::admin::lint::lint;
         let limit = json!({ "minimumRHCOSVersion": minimum, "maximumRHCOSVersion": maximum });
         let report = lint(policy_of(&limit).as_bytes());
         let impossible = report.findings.iter().any(|finding| finding.mistake == "MinimumAboveMaximum");

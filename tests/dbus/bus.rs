@@ -26,7 +26,11 @@ impl Bus {
 
     /// It takes no more connections and answers nobody, as a daemon that hangs.
     pub(crate) fn hang(&self) {
-        nix::sys::signal::kill(nix::unistd::Pid::from_raw(self.id().cast_signed()), nix::sys::signal::Signal::SIGSTOP).expect("stopped");
+        nix::sys::signal::kill(
+            nix::unistd::Pid::from_raw(self.id().cast_signed()),
+            nix::sys::signal::Signal::SIGSTOP,
+        )
+        .expect("stopped");
     }
 
     /// A bus with further rules of dbus-daemon(1) in its default policy.
@@ -53,7 +57,11 @@ impl Bus {
         );
         std::fs::write(&config, text).expect("written");
         let (daemon, address) = spawn(&config);
-        Self { daemon, address, _dir: dir }
+        Self {
+            daemon,
+            address,
+            _dir: dir,
+        }
     }
 }
 
@@ -64,12 +72,22 @@ fn spawn(config: &Path) -> (Child, String) {
         .stdout(Stdio::piped())
         .stderr(File::create(config.with_extension("log")).expect("a log"))
         .spawn()
-        .unwrap_or_else(|error| panic!("dbus-daemon: {error}; this tier needs it (Debian package: dbus-daemon, or dbus)"));
+        .unwrap_or_else(|error| {
+            panic!(
+                "dbus-daemon: {error}; this tier needs it (Debian package: dbus-daemon, or dbus)"
+            )
+        });
     let mut address = String::new();
     let out = daemon.stdout.take().expect("its output");
-    BufReader::new(out).read_line(&mut address).expect("its address");
+    BufReader::new(out)
+        .read_line(&mut address)
+        .expect("its address");
     let log = || std::fs::read_to_string(config.with_extension("log")).unwrap_or_default();
-    assert!(address.starts_with("unix:"), "dbus-daemon did not start: {}", log());
+    assert!(
+        address.starts_with("unix:"),
+        "dbus-daemon did not start: {}",
+        log()
+    );
     (daemon, address.trim().to_owned())
 }
 

@@ -1,61 +1,231 @@
 //! Letting a refused node through.
 
-use crate::bus::Bus;
-use crate::node::{Node, unit, wiring_b};
-use crate::systemd1::Behaviour;
-use skewguard::gate::{hold, is_refused, release, resume};
+use crate::dbus::bus::Bus;
+use crate::dbus::node::{Node, unit, wiring_b};
+use crate::dbus::systemd1::Behaviour;
+use skewguard::gate::{STAMP_PATH, hold, is_refused, release, resume};
+use skewguard::node::{ENCAPSULATED_PATH, OVERRIDE_PATH};
+
+const REBASE: &str = "machine-config-daemon-firstboot.service";
 
 fn refused(behaviour: Behaviour) -> Node {
     let node = Node::with(behaviour);
+    node.root
+        .write(ENCAPSULATED_PATH, b"{}", 0o644)
+        .expect("written");
     assert!(hold(&node.root, Some(&node.systemd)).held);
-    node.systemd1.as_ref().expect("a systemd").model().calls.clear();
+    let mut model = node.systemd1.as_ref().expect("a systemd").model();
+    model.calls.clear();
+    model.unsafe_moments.clear();
+    drop(model);
     node
 }
 
+/// Expects that the node was let through, and that at no moment a kubelet could have been started
+/// on the old OS.
+fn assert_let_through(node: &Node) {
+    assert!(!is_refused(&node.root));
+    let model = node.systemd1.as_ref().expect("a systemd").model();
+    assert_eq!(model.unsafe_moments, [""; 0]);
+    for name in [
+        "kubelet.service",
+        "crio.service",
+        "kubelet-dependencies.target",
+        "ovs-configuration.service",
+    ] {
+        let unit = &model.units[name];
+        assert_eq!(unit.requires, ["sysinit.target", REBASE], "{name}");
+        assert_eq!(unit.after, [REBASE], "{name}");
+    }
+    for name in ["machine-config-daemon-pull.service", REBASE] {
+        assert_eq!(model.units[name].requires, ["sysinit.target"], "{name}");
+    }
+}
+
 #[test]
-fn override_first_then_everything_off_then_one_transaction() {
+fn the_rebase_is_free_what_comes_after_it_requires_it_then_one_transaction() {
     let node = refused(Behaviour::default());
     assert!(release(&node.root, Some(&node.systemd)).expect("released"));
-    assert!(!is_refused(&node.root));
-    assert_eq!(node.drop_ins(), [""; 0]);
-    assert_eq!(std::fs::read_to_string(node.path("run/skewguard/override")).expect("an override"), "warn\n");
-    let requires: Vec<String> = node.systemd1.as_ref().expect("a systemd").model().units["kubelet.service"].requires.clone();
-    assert_eq!(requires, ["sysinit.target"], "systemd has read that the drop-ins are gone");
+    assert_eq!(
+        std::fs::read_to_string(node.path("run/skewguard/override")).expect("an override"),
+        "warn\n"
+    );
+    let left = node.drop_ins();
+    assert!(
+        !left.contains(&REBASE.to_owned()) && left.contains(&"kubelet.service".to_owned()),
+        "{left:?}"
+    );
+    assert_let_through(&node);
 
     resume(&node.systemd).expect("resumed");
     let calls = node.calls();
-    assert_eq!(calls.first().map(String::as_str), Some("Reload"));
-    assert_eq!(calls.last().map(String::as_str), Some("StartUnit default.target replace"));
-    let starts: Vec<&String> = calls.iter().filter(|call| call.starts_with("StartUnit")).collect();
-    assert_eq!(starts.len(), 1, "the kubelet alone would join on the old OS: {calls:?}");
-    for unit in ["kubelet.service", "machine-config-daemon-firstboot.service", "ovs-configuration.service", "skewguard.service"] {
-        assert!(calls.contains(&format!("ResetFailedUnit {unit}")), "{unit}: {calls:?}");
+    // The stamp goes when systemd has read what is in the place of the hold.
+    assert_eq!(calls.first().map(String::as_str), Some("Reload [stamp]"));
+    assert_eq!(
+        calls.last().map(String::as_str),
+        Some("StartUnit default.target replace")
+    );
+    let starts: Vec<&String> = calls
+        .iter()
+        .filter(|call| call.starts_with("StartUnit"))
+        .collect();
+    assert_eq!(
+        starts.len(),
+        1,
+        "the kubelet alone would join on the old OS: {calls:?}"
+    );
+    for unit in [
+        "kubelet.service",
+        "machine-config-daemon-firstboot.service",
+        "ovs-configuration.service",
+        "skewguard.service",
+    ] {
+        assert!(
+            calls.contains(&format!("ResetFailedUnit {unit}")),
+            "{unit}: {calls:?}"
+        );
     }
+    assert_let_through(&node);
+}
+
+/// Asked again, it goes on from whatever was left, and never says that there is nothing to let
+/// through.
+fn assert_completed(node: &Node) {
+    node.systemd1.as_ref().expect("a systemd").model().behaviour = Behaviour::default();
+    for _ in 0..2 {
+        assert!(release(&node.root, Some(&node.systemd)).expect("released"));
+        assert_let_through(node);
+        resume(&node.systemd).expect("resumed");
+    }
+    let calls = node.calls();
+    assert_eq!(
+        calls.last().map(String::as_str),
+        Some("StartUnit default.target replace")
+    );
+}
+
+#[test]
+fn what_was_begun_is_completed_wherever_it_ended() {
+    // Before anything but the override was written.
+    let node = refused(Behaviour::default());
+    node.root
+        .write(OVERRIDE_PATH, b"warn\n", 0o644)
+        .expect("written");
+    assert_completed(&node);
+    // Half of the files were written.
+    let node = refused(Behaviour::default());
+    let stuck = node.path("run/systemd/system/crio.service.d/50-skewguard.conf");
+    std::fs::remove_file(&stuck).expect("removed");
+    std::fs::create_dir(&stuck).expect("a directory in the way");
+    let error = release(&node.root, Some(&node.systemd))
+        .expect_err("it is in the way")
+        .to_string();
+    assert!(
+        error.starts_with("/run/systemd/system/crio.service.d/50-skewguard.conf: "),
+        "{error}"
+    );
+    assert!(is_refused(&node.root), "nothing is lifted");
+    std::fs::remove_dir(&stuck).expect("removed");
+    assert_completed(&node);
+    // systemd did not read them, or only said so.
+    for behaviour in [
+        Behaviour {
+            deny_reload: true,
+            ..Behaviour::default()
+        },
+        Behaviour {
+            ignore_drop_ins: true,
+            ..Behaviour::default()
+        },
+    ] {
+        let node = refused(Behaviour::default());
+        node.systemd1.as_ref().expect("a systemd").model().behaviour = behaviour;
+        release(&node.root, Some(&node.systemd)).expect_err("not read");
+        assert!(is_refused(&node.root), "nothing is lifted");
+        assert_completed(&node);
+    }
+    // The stamp was still there.
+    let node = refused(Behaviour::default());
+    assert!(release(&node.root, Some(&node.systemd)).expect("released"));
+    node.root.write(STAMP_PATH, b"", 0o644).expect("written");
+    assert_completed(&node);
+    // Nothing was started.
+    let node = refused(Behaviour::default());
+    assert!(release(&node.root, Some(&node.systemd)).expect("released"));
+    assert_completed(&node);
+    // The first boot is over.
+    node.root.remove(ENCAPSULATED_PATH).expect("removed");
+    assert!(!release(&node.root, Some(&node.systemd)).expect("nothing to do"));
+}
+
+#[test]
+fn a_rebase_that_systemd_still_holds_is_an_error() {
+    let node = refused(Behaviour::default());
+    // As by a drop-in of somebody else.
+    node.root
+        .write(
+            "/run/systemd/system/machine-config-daemon-firstboot.service.d/60-theirs.conf",
+            b"[Unit]\nRequires=skewguard.service\nAfter=skewguard.service\n",
+            0o644,
+        )
+        .expect("written");
+    let error = release(&node.root, Some(&node.systemd))
+        .expect_err("still held")
+        .to_string();
+    assert_eq!(
+        error,
+        "machine-config-daemon-firstboot.service is still held"
+    );
+    assert!(is_refused(&node.root));
+}
+
+#[test]
+fn without_a_rebase_nothing_is_left_that_would_require_it() {
+    let mut units = wiring_b();
+    units.remove(REBASE);
+    let node = Node::new(Bus::start(), units, Behaviour::default());
+    assert!(hold(&node.root, Some(&node.systemd)).held);
+    assert!(release(&node.root, Some(&node.systemd)).expect("released"));
+    assert!(!is_refused(&node.root));
+    assert_eq!(node.drop_ins(), [""; 0]);
 }
 
 #[test]
 fn drop_ins_of_others_stay() {
     let node = refused(Behaviour::default());
     let theirs = "/run/systemd/system/kubelet.service.d/10-theirs.conf";
-    node.root.write(theirs, b"[Unit]\n", 0o644).expect("written");
+    node.root
+        .write(theirs, b"[Unit]\n", 0o644)
+        .expect("written");
     assert!(release(&node.root, Some(&node.systemd)).expect("released"));
-    let left: Vec<_> = std::fs::read_dir(node.path("run/systemd/system")).expect("a directory").flatten().collect();
-    assert_eq!(left.len(), 1, "{left:?}");
     assert!(node.path(&theirs[1..]).exists());
+    assert!(
+        !node
+            .path("run/systemd/system/machine-config-daemon-pull.service.d")
+            .exists(),
+        "no empty directory of ours"
+    );
 }
 
 #[test]
 fn a_node_that_is_not_refused_is_not_touched_and_no_bus_is_opened() {
     let node = Node::alone("unix:path=/nonexistent/bus".into());
     assert!(!release(&node.root, Some(&node.systemd)).expect("nothing to do"));
-    assert_eq!(std::fs::read_dir(node.dir.path()).expect("the root").count(), 0);
+    assert_eq!(
+        std::fs::read_dir(node.dir.path())
+            .expect("the root")
+            .count(),
+        0
+    );
 }
 
 #[test]
 fn without_the_override_nothing_is_lifted() {
     let node = refused(Behaviour::default());
     std::fs::create_dir(node.path("run/skewguard/override")).expect("a directory in the way");
-    let error = release(&node.root, Some(&node.systemd)).expect_err("it cannot be written").to_string();
+    let error = release(&node.root, Some(&node.systemd))
+        .expect_err("it cannot be written")
+        .to_string();
     assert!(error.starts_with("/run/skewguard/override: "), "{error}");
     assert!(is_refused(&node.root));
     assert!(node.drop_ins().contains(&"kubelet.service".to_owned()));
@@ -67,40 +237,37 @@ fn leftover_drop_ins_without_a_stamp_are_released_too() {
     let node = refused(Behaviour::default());
     node.root.remove("/run/skewguard/refused").expect("removed");
     assert!(release(&node.root, Some(&node.systemd)).expect("released"));
-    assert_eq!(node.drop_ins(), [""; 0]);
+    let requires = node.systemd1.as_ref().expect("a systemd").model().units["kubelet.service"]
+        .requires
+        .clone();
+    assert_eq!(requires, ["sysinit.target", REBASE]);
 }
 
 #[test]
-fn systemd_out_of_reach_is_an_error_and_the_files_are_gone() {
+fn systemd_out_of_reach_is_an_error_and_nothing_is_lifted() {
     let node = refused(Behaviour::default());
     let mut gone = node.systemd.clone();
     gone.bus = "unix:path=/nonexistent/bus".into();
-    let error = release(&node.root, Some(&gone)).expect_err("systemd cannot be told").to_string();
+    let error = release(&node.root, Some(&gone))
+        .expect_err("systemd cannot be told")
+        .to_string();
     assert_eq!(
         error,
         "systemd: the system bus: connecting: failed to connect to `unix:path=/nonexistent/bus`: No such file or directory (os error 2); \
-         systemctl: daemon-reload: No such file or directory (os error 2)"
+         systemctl: show --property=LoadState,ActiveState,Requires,After,Before,RequiredBy,RequisiteOf,BoundBy,Triggers,Job,Id -- \
+         machine-config-daemon-firstboot.service: No such file or directory (os error 2)"
     );
-    assert!(!is_refused(&node.root));
-    assert_eq!(node.drop_ins(), [""; 0]);
-}
-
-#[test]
-fn a_drop_in_that_cannot_be_removed_is_an_error_and_the_others_are_gone() {
-    let node = refused(Behaviour::default());
-    let stuck = node.path("run/systemd/system/crio.service.d/50-skewguard.conf");
-    std::fs::remove_file(&stuck).expect("removed");
-    std::fs::create_dir(&stuck).expect("a directory in the way");
-    let error = release(&node.root, Some(&node.systemd)).expect_err("it is left").to_string();
-    assert!(error.starts_with("/run/systemd/system/crio.service.d/50-skewguard.conf: "), "{error}");
-    assert_eq!(node.drop_ins(), ["crio.service"]);
-    // Asked again, it is still there, and still not "nothing to let through".
-    assert!(release(&node.root, Some(&node.systemd)).is_err());
+    assert!(is_refused(&node.root));
+    assert!(node.drop_ins().contains(&REBASE.to_owned()));
+    assert_completed(&node);
 }
 
 #[test]
 fn a_denied_start_is_an_error() {
-    let node = refused(Behaviour { deny_start: true, ..Behaviour::default() });
+    let node = refused(Behaviour {
+        deny_start: true,
+        ..Behaviour::default()
+    });
     assert!(release(&node.root, Some(&node.systemd)).expect("released"));
     let error = resume(&node.systemd).expect_err("it is denied").to_string();
     assert_eq!(
@@ -111,14 +278,30 @@ fn a_denied_start_is_an_error() {
 
 #[test]
 fn a_start_that_starts_nothing_is_an_error() {
-    let node = refused(Behaviour { starts_nothing: true, ..Behaviour::default() });
+    let node = refused(Behaviour {
+        starts_nothing: true,
+        ..Behaviour::default()
+    });
     assert!(release(&node.root, Some(&node.systemd)).expect("released"));
     let error = resume(&node.systemd).expect_err("no job").to_string();
-    assert_eq!(error, "machine-config-daemon-firstboot.service was not started");
+    assert_eq!(
+        error,
+        "machine-config-daemon-firstboot.service was not started"
+    );
     // If the rebase runs or has run, no job is needed.
     let mut units = wiring_b();
-    units.insert("machine-config-daemon-firstboot.service".into(), unit("active", &[]));
-    let node = Node::new(Bus::start(), units, Behaviour { starts_nothing: true, ..Behaviour::default() });
+    units.insert(
+        "machine-config-daemon-firstboot.service".into(),
+        unit("active", &[]),
+    );
+    let node = Node::new(
+        Bus::start(),
+        units,
+        Behaviour {
+            starts_nothing: true,
+            ..Behaviour::default()
+        },
+    );
     resume(&node.systemd).expect("it runs");
 }
 
@@ -128,20 +311,45 @@ fn a_node_without_a_rebase_goes_on_with_its_kubelet() {
     units.remove("machine-config-daemon-firstboot.service");
     let node = Node::new(Bus::start(), units, Behaviour::default());
     resume(&node.systemd).expect("the kubelet has a job");
-    let node = Node::new(Bus::start(), std::collections::BTreeMap::new(), Behaviour::default());
-    assert!(resume(&node.systemd).is_err(), "nothing that could be started");
+    let node = Node::new(
+        Bus::start(),
+        std::collections::BTreeMap::new(),
+        Behaviour::default(),
+    );
+    assert!(
+        resume(&node.systemd).is_err(),
+        "nothing that could be started"
+    );
 }
 
 #[test]
 fn on_a_rescue_boot_nothing_is_started() {
     for target in ["rescue.target", "emergency.target", "custom.target"] {
-        let node = refused(Behaviour { default_target: target.into(), ..Behaviour::default() });
+        let node = refused(Behaviour {
+            default_target: target.into(),
+            ..Behaviour::default()
+        });
         assert!(release(&node.root, Some(&node.systemd)).expect("released"));
-        let error = resume(&node.systemd).expect_err("it is not the usual target").to_string();
-        assert_eq!(error, format!("default.target is {target}, so nothing was started"));
-        assert!(!node.calls().iter().any(|call| call.starts_with("StartUnit")), "{:?}", node.calls());
+        let error = resume(&node.systemd)
+            .expect_err("it is not the usual target")
+            .to_string();
+        assert_eq!(
+            error,
+            format!("default.target is {target}, so nothing was started")
+        );
+        assert!(
+            !node
+                .calls()
+                .iter()
+                .any(|call| call.starts_with("StartUnit")),
+            "{:?}",
+            node.calls()
+        );
     }
-    let node = refused(Behaviour { default_target: "graphical.target".into(), ..Behaviour::default() });
+    let node = refused(Behaviour {
+        default_target: "graphical.target".into(),
+        ..Behaviour::default()
+    });
     assert!(release(&node.root, Some(&node.systemd)).expect("released"));
     resume(&node.systemd).expect("graphical.target wants multi-user.target");
 }
@@ -151,11 +359,24 @@ fn a_start_of_ours_that_has_begun_is_waited_for() {
     let calls = |ends_at| {
         let mut units = wiring_b();
         units.insert("skewguard.service".into(), unit("activating", &[]));
-        let node = Node::new(Bus::start(), units, Behaviour { ends_at, ..Behaviour::default() });
+        let node = Node::new(
+            Bus::start(),
+            units,
+            Behaviour {
+                ends_at,
+                ..Behaviour::default()
+            },
+        );
         resume(&node.systemd).expect("resumed");
         node.calls()
     };
-    assert_eq!(calls(2), ["skewguard.service has ended", "StartUnit default.target replace"]);
+    assert_eq!(
+        calls(2),
+        [
+            "skewguard.service has ended",
+            "StartUnit default.target replace"
+        ]
+    );
     // If it never ends, the boot is started nevertheless.
     assert_eq!(calls(usize::MAX), ["StartUnit default.target replace"]);
 }
@@ -166,5 +387,8 @@ fn a_refused_node_is_let_through_without_a_bus() {
     assert!(hold(&node.root, Some(&node.systemd)).held);
     assert!(release(&node.root, Some(&node.systemd)).expect("released"));
     resume(&node.systemd).expect("resumed");
-    assert_eq!(node.calls().last().map(String::as_str), Some("systemctl start default.target"));
+    assert_eq!(
+        node.calls().last().map(String::as_str),
+        Some("systemctl start default.target")
+    );
 }

@@ -1,11 +1,11 @@
 //! Holding a node while something fails: an incomplete hold must hold nothing.
 
-use crate::bus::Bus;
-use crate::node::{Node, unit, wiring_b};
-use crate::script::script;
-use crate::systemd1::Behaviour;
+use crate::dbus::bus::Bus;
+use crate::dbus::node::{Node, unit, wiring_b};
+use crate::dbus::systemd1::Behaviour;
+use crate::support::script::script;
 use nix::sys::signal::Signal;
-use skewguard::gate::hold;
+use skewguard::gate::{clear, hold, release};
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
@@ -25,33 +25,50 @@ fn no_bus_at_all() {
     assert_let_go(
         &node,
         "systemd: the system bus: connecting: failed to connect to `unix:path=/nonexistent/bus`: No such file or directory (os error 2); \
-         systemctl: show --property=LoadState,ActiveState,Requires,After,Before,RequiredBy,RequisiteOf,BoundBy,Job,Id -- \
+         systemctl: show --property=LoadState,ActiveState,Requires,After,Before,RequiredBy,RequisiteOf,BoundBy,Triggers,Job,Id -- \
          machine-config-daemon-pull.service: No such file or directory (os error 2)",
     );
-    assert!(!node.path("run/systemd").exists(), "nothing was written before systemd was reached");
+    assert!(
+        !node.path("run/systemd").exists(),
+        "nothing was written before systemd was reached"
+    );
 }
 
-/// Expects that the node is not held because systemd cannot be reached, and that the error says `bus` of the bus.
+/// Expects that the node is not held because systemd cannot be reached, and that the error says
+/// `bus` of the bus.
 fn assert_lost(node: &Node, bus: &str) {
     let status = hold(&node.root, Some(&node.systemd));
     assert!(!status.held && !node.is_stamped());
     assert_eq!(node.drop_ins(), [""; 0]);
     let error = status.error.expect("an error");
-    assert!(error.starts_with(&format!("systemd: the system bus: {bus}")), "{error}");
-    assert!(error.contains("; systemctl: ") && error.ends_with(": No such file or directory (os error 2)"), "{error}");
+    assert!(
+        error.starts_with(&format!("systemd: the system bus: {bus}")),
+        "{error}"
+    );
+    assert!(
+        error.contains("; systemctl: ")
+            && error.ends_with(": No such file or directory (os error 2)"),
+        "{error}"
+    );
 }
 
 /// A socket that takes connections and never speaks.
 fn mute(dir: &tempfile::TempDir) -> (UnixListener, String) {
     let socket = dir.path().join("bus");
-    (UnixListener::bind(&socket).expect("bound"), format!("unix:path={}", socket.display()))
+    (
+        UnixListener::bind(&socket).expect("bound"),
+        format!("unix:path={}", socket.display()),
+    )
 }
 
 #[test]
 fn a_bus_that_never_speaks() {
     let dir = tempfile::tempdir().expect("a directory");
     let (_mute, address) = mute(&dir);
-    assert_lost(&Node::alone(address).impatient(), "connecting: no answer in time");
+    assert_lost(
+        &Node::alone(address).impatient(),
+        "connecting: no answer in time",
+    );
 }
 
 #[test]
@@ -78,58 +95,94 @@ fn a_bus_that_lets_nobody_speak_to_systemd() {
 
 #[test]
 fn reload_denied_and_no_systemctl() {
-    let node = Node::with(Behaviour { deny_reload: true, ..Behaviour::default() });
+    let node = Node::with(Behaviour {
+        deny_reload: true,
+        ..Behaviour::default()
+    });
     let why = "org.freedesktop.DBus.Error.AccessDenied: Access to org.freedesktop.systemd1.reload-daemon denied";
     assert_let_go(&node, &format!("systemd: Reload: {why}"));
 }
 
 #[test]
 fn a_systemctl_that_fails_or_hangs() {
-    for (text, why) in [("exit 1", "exit status: 1"), ("exec sleep 1000", "no answer in time")] {
+    for (text, why) in [
+        ("exit 1", "exit status: 1"),
+        ("exec sleep 1000", "no answer in time"),
+    ] {
         let node = Node::alone("unix:path=/nonexistent/bus".into()).impatient();
         script(&node.path("systemctl"), text);
         let status = hold(&node.root, Some(&node.systemd));
         assert!(!status.held && !node.is_stamped());
         let error = status.error.expect("an error");
-        assert!(error.ends_with(&format!("machine-config-daemon-pull.service: {why}")), "{error}");
+        assert!(
+            error.ends_with(&format!("machine-config-daemon-pull.service: {why}")),
+            "{error}"
+        );
     }
 }
 
 #[test]
 fn reload_that_never_ends() {
-    let node = Node::with(Behaviour { hang_reload: true, ..Behaviour::default() }).impatient();
+    let node = Node::with(Behaviour {
+        hang_reload: true,
+        ..Behaviour::default()
+    })
+    .impatient();
     assert_lost(&node, "Reload: no answer in time");
 }
 
 #[test]
 fn a_systemd_slower_than_the_boot_can_wait() {
-    let node = Node::with(Behaviour { delay: Duration::from_millis(600), ..Behaviour::default() }).impatient();
+    let node = Node::with(Behaviour {
+        delay: Duration::from_millis(600),
+        ..Behaviour::default()
+    })
+    .impatient();
     assert_lost(&node, "");
 }
 
 #[test]
 fn a_systemd_that_only_says_it_reloaded() {
-    let node = Node::with(Behaviour { ignore_drop_ins: true, ..Behaviour::default() });
-    assert_let_go(&node, "machine-config-daemon-pull.service is not held: its Requires does not name skewguard.service");
+    let node = Node::with(Behaviour {
+        ignore_drop_ins: true,
+        ..Behaviour::default()
+    });
+    assert_let_go(
+        &node,
+        "machine-config-daemon-pull.service is not held: its Requires does not name skewguard.service",
+    );
 }
 
 #[test]
 fn a_systemd_that_takes_half_of_the_drop_in() {
-    let node = Node::with(Behaviour { ignore_after: true, ..Behaviour::default() });
-    assert_let_go(&node, "machine-config-daemon-pull.service is not held: its After does not name skewguard.service");
+    let node = Node::with(Behaviour {
+        ignore_after: true,
+        ..Behaviour::default()
+    });
+    assert_let_go(
+        &node,
+        "machine-config-daemon-pull.service is not held: its After does not name skewguard.service",
+    );
 }
 
 #[test]
 fn a_systemd_whose_answers_have_other_types() {
-    let node = Node::with(Behaviour { wrong_types: true, ..Behaviour::default() });
+    let node = Node::with(Behaviour {
+        wrong_types: true,
+        ..Behaviour::default()
+    });
     let status = hold(&node.root, Some(&node.systemd));
     assert!(!status.held && !node.is_stamped());
     assert_eq!(node.drop_ins(), [""; 0]);
     let error = status.error.expect("an error");
-    assert!(error.starts_with("systemd: Requires of machine-config-daemon-pull.service: "), "{error}");
+    assert!(
+        error.starts_with("systemd: Requires of machine-config-daemon-pull.service: "),
+        "{error}"
+    );
 }
 
-/// Expects that a node whose running kubelet cannot be stopped is held, and that the error says what still runs.
+/// Expects that a node whose running kubelet cannot be stopped is held, and that the error says
+/// what still runs.
 fn assert_held_beside_a_kubelet(behaviour: Behaviour, error: &str) {
     let mut units = wiring_b();
     units.insert("kubelet.service".into(), unit("active", &[]));
@@ -137,48 +190,137 @@ fn assert_held_beside_a_kubelet(behaviour: Behaviour, error: &str) {
     let status = hold(&node.root, Some(&node.systemd));
     assert!(status.held && node.is_stamped());
     let said = status.error.expect("it is said");
-    assert!(said.starts_with(&format!("kubelet.service may still run: systemd: {error}")), "{said}");
+    assert!(
+        said.starts_with(&format!("kubelet.service may still run: systemd: {error}")),
+        "{said}"
+    );
+    assert!(node.drop_ins().contains(&"kubelet.service".to_owned()));
+}
+
+#[test]
+fn a_rebase_that_has_begun_is_not_interrupted_and_nothing_is_held() {
+    for active in ["activating", "active", "deactivating"] {
+        let mut units = wiring_b();
+        units.insert(
+            "machine-config-daemon-firstboot.service".into(),
+            unit(active, &[]),
+        );
+        let node = Node::new(Bus::start(), units, Behaviour::default());
+        assert_let_go(
+            &node,
+            "machine-config-daemon-firstboot.service has begun and is not interrupted",
+        );
+        assert_eq!(node.calls(), [""; 0], "{active}");
+    }
+}
+
+#[test]
+fn a_decision_that_ended_in_the_middle_leaves_nothing_behind() {
+    let node = Node::with(Behaviour::default());
+    assert!(hold(&node.root, Some(&node.systemd)).held);
+    assert!(!clear(&node.root, Some(&node.systemd)).expect("a refusal is left alone"));
+    assert!(node.is_stamped() && !node.drop_ins().is_empty());
+    // As it is before the stamp is written.
+    node.root.remove("/run/skewguard/refused").expect("removed");
+    assert!(clear(&node.root, Some(&node.systemd)).expect("cleared"));
+    assert_eq!(node.drop_ins(), [""; 0]);
+    assert_eq!(node.calls(), ["Reload", "Reload"]);
+    assert!(!clear(&node.root, Some(&node.systemd)).expect("nothing to do"));
+    assert_eq!(node.calls().len(), 2);
+    // What holds nothing, because the node was let through, stays.
+    assert!(hold(&node.root, Some(&node.systemd)).held);
+    assert!(release(&node.root, Some(&node.systemd)).expect("released"));
+    assert!(!clear(&node.root, Some(&node.systemd)).expect("nothing to do"));
     assert!(node.drop_ins().contains(&"kubelet.service".to_owned()));
 }
 
 #[test]
 fn what_runs_and_may_not_be_stopped() {
     let why = "StopUnit: org.freedesktop.DBus.Error.AccessDenied: Access to org.freedesktop.systemd1.manage-units denied";
-    assert_held_beside_a_kubelet(Behaviour { deny_stop: true, ..Behaviour::default() }, why);
+    assert_held_beside_a_kubelet(
+        Behaviour {
+            deny_stop: true,
+            ..Behaviour::default()
+        },
+        why,
+    );
 }
 
 #[test]
 fn what_runs_and_does_not_stop() {
-    assert_held_beside_a_kubelet(Behaviour { never_stops: true, ..Behaviour::default() }, "the system bus: ");
+    assert_held_beside_a_kubelet(
+        Behaviour {
+            never_stops: true,
+            ..Behaviour::default()
+        },
+        "the system bus: ",
+    );
 }
 
 #[test]
 fn a_stop_that_is_never_answered() {
-    assert_held_beside_a_kubelet(Behaviour { hang_stop: true, ..Behaviour::default() }, "the system bus: StopUnit: no answer in time");
+    assert_held_beside_a_kubelet(
+        Behaviour {
+            hang_stop: true,
+            ..Behaviour::default()
+        },
+        "the system bus: StopUnit: no answer in time",
+    );
 }
 
 #[test]
 fn a_bus_that_is_lost_once_everything_is_verified() {
     let kill = Some(("StopUnit", Signal::SIGKILL));
-    assert_held_beside_a_kubelet(Behaviour { signal_bus: kill, never_stops: true, ..Behaviour::default() }, "the system bus: ");
+    assert_held_beside_a_kubelet(
+        Behaviour {
+            signal_bus: kill,
+            never_stops: true,
+            ..Behaviour::default()
+        },
+        "the system bus: ",
+    );
 }
 
 #[test]
 fn a_drop_in_that_cannot_be_written_takes_the_others_back() {
     let node = Node::with(Behaviour::default());
-    node.root.write("/run/systemd/system/kubelet.service.d", b"a file where a directory should be", 0o644).expect("written");
-    assert_let_go(&node, "/run/systemd/system/kubelet.service.d/50-skewguard.conf: Not a directory (os error 20)");
+    node.root
+        .write(
+            "/run/systemd/system/kubelet.service.d",
+            b"a file where a directory should be",
+            0o644,
+        )
+        .expect("written");
+    assert_let_go(
+        &node,
+        "/run/systemd/system/kubelet.service.d/50-skewguard.conf: Not a directory (os error 20)",
+    );
     assert_eq!(node.calls(), [""; 0], "systemd never came to read them");
-    let left = std::fs::read_dir(node.path("run/systemd/system")).expect("a directory").count();
+    let left = std::fs::read_dir(node.path("run/systemd/system"))
+        .expect("a directory")
+        .count();
     assert_eq!(left, 1, "no empty directory of ours stays");
 }
 
 #[test]
 fn a_stamp_that_cannot_be_written_takes_everything_back() {
     let node = Node::with(Behaviour::default());
-    node.root.write("/run/skewguard", b"a file where a directory should be", 0o644).expect("written");
-    assert_let_go(&node, "/run/skewguard/refused: Not a directory (os error 20)");
-    assert_eq!(node.calls(), ["Reload", "Reload"], "systemd is told that the drop-ins are gone");
+    node.root
+        .write(
+            "/run/skewguard",
+            b"a file where a directory should be",
+            0o644,
+        )
+        .expect("written");
+    assert_let_go(
+        &node,
+        "/run/skewguard/refused: Not a directory (os error 20)",
+    );
+    assert_eq!(
+        node.calls(),
+        ["Reload", "Reload"],
+        "systemd is told that the drop-ins are gone"
+    );
 }
 
 #[test]
@@ -191,7 +333,12 @@ fn a_boot_that_is_refused_stays_refused_when_systemd_is_gone() {
     let status = hold(&node.root, Some(&gone));
     assert!(status.held);
     let error = status.error.expect("it is said");
-    assert!(error.starts_with("an earlier run held the node, this one could not make sure: systemd: the system bus: "), "{error}");
+    assert!(
+        error.starts_with(
+            "an earlier run held the node, this one could not make sure: systemd: the system bus: "
+        ),
+        "{error}"
+    );
     assert!(node.is_stamped());
     assert_eq!(node.drop_ins(), before);
 }
@@ -206,7 +353,10 @@ fn assert_held(node: &Node) {
 
 #[test]
 fn without_a_bus_systemctl_will_do() {
-    assert_held(&Node::without_bus("unix:path=/nonexistent/bus".into(), Behaviour::default()));
+    assert_held(&Node::without_bus(
+        "unix:path=/nonexistent/bus".into(),
+        Behaviour::default(),
+    ));
 }
 
 #[test]
@@ -224,8 +374,16 @@ fn behind_a_bus_that_hangs_systemctl_will_do() {
 #[test]
 fn a_bus_that_dies_or_hangs_in_the_middle_loses_nothing() {
     for signal in [Signal::SIGKILL, Signal::SIGSTOP] {
-        for at in ["GetAll machine-config-daemon-pull.service", "GetAll kubelet.service", "Reload"] {
-            let behaviour = Behaviour { systemctl: true, signal_bus: Some((at, signal)), ..Behaviour::default() };
+        for at in [
+            "GetAll machine-config-daemon-pull.service",
+            "GetAll kubelet.service",
+            "Reload",
+        ] {
+            let behaviour = Behaviour {
+                systemctl: true,
+                signal_bus: Some((at, signal)),
+                ..Behaviour::default()
+            };
             let mut node = Node::new(Bus::start(), wiring_b(), behaviour).impatient();
             node.systemd.whole = Duration::from_secs(20);
             assert_held(&node);
@@ -236,16 +394,31 @@ fn a_bus_that_dies_or_hangs_in_the_middle_loses_nothing() {
 #[test]
 fn a_systemd_that_executes_itself_anew_is_waited_for() {
     for at in ["GetAll firstboot-osupdate.target", "Reload"] {
-        let behaviour = Behaviour { systemctl: true, break_at: Some(at), ..Behaviour::default() };
+        let behaviour = Behaviour {
+            systemctl: true,
+            break_at: Some(at),
+            ..Behaviour::default()
+        };
         assert_held(&Node::new(Bus::start(), wiring_b(), behaviour));
         // Also without systemctl.
-        assert_held(&Node::new(Bus::start(), wiring_b(), Behaviour { break_at: Some(at), ..Behaviour::default() }));
+        assert_held(&Node::new(
+            Bus::start(),
+            wiring_b(),
+            Behaviour {
+                break_at: Some(at),
+                ..Behaviour::default()
+            },
+        ));
     }
 }
 
 #[test]
 fn a_reload_slower_than_one_answer_is_not_asked_for_twice() {
-    let mut node = Node::with(Behaviour { delay: Duration::from_millis(400), slow_reload: Duration::from_secs(2), ..Behaviour::default() });
+    let mut node = Node::with(Behaviour {
+        delay: Duration::from_millis(400),
+        slow_reload: Duration::from_secs(2),
+        ..Behaviour::default()
+    });
     node.systemd.answer = Duration::from_secs(1);
     node.systemd.reload = Duration::from_secs(1);
     assert_held(&node);

@@ -1,7 +1,7 @@
 //! A node for the gate: a root, a bus, and a systemd with the units that a node has.
 
-use crate::bus::Bus;
-use crate::systemd1::{Behaviour, Systemd1, Unit};
+use crate::dbus::bus::Bus;
+use crate::dbus::systemd1::{Behaviour, Systemd1, Unit};
 use skewguard::gate::Systemd;
 use skewguard::node::Root;
 use std::collections::BTreeMap;
@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Everything that a test of the gate needs. Fields are dropped in their order: systemd leaves the bus before the bus ends.
+/// Everything that a test of the gate needs. Fields are dropped in their order: systemd leaves the
+/// bus before the bus ends.
 pub(crate) struct Node {
     pub(crate) systemd1: Option<Systemd1>,
     pub(crate) systemd: Systemd,
@@ -23,21 +24,48 @@ fn names(names: &[&str]) -> Vec<String> {
 }
 
 pub(crate) fn unit(active: &str, before: &[&str]) -> Unit {
-    Unit { load: "loaded".into(), active: active.into(), requires: names(&["sysinit.target"]), before: names(before), ..Unit::default() }
+    Unit {
+        load: "loaded".into(),
+        active: active.into(),
+        requires: names(&["sysinit.target"]),
+        before: names(before),
+        ..Unit::default()
+    }
 }
 
 /// The units of a node with the newer wiring, in the middle of its first boot: all of them wait.
 pub(crate) fn wiring_b() -> BTreeMap<String, Unit> {
-    let waiting = ["machine-config-daemon-pull.service", "machine-config-daemon-firstboot.service", "kubelet-dependencies.target"];
-    let more = ["crio.service", "kubelet.service", "ovs-configuration.service", "nodeip-configuration.service", "skewguard.service"];
-    let mut units: BTreeMap<String, Unit> =
-        waiting.iter().chain(&more).map(|&name| (name.to_owned(), unit("inactive", &["shutdown.target"]))).collect();
-    let target = unit("inactive", &["nodeip-configuration.service", "ovs-configuration.service", "shutdown.target"]);
+    let waiting = [
+        "machine-config-daemon-pull.service",
+        "machine-config-daemon-firstboot.service",
+        "kubelet-dependencies.target",
+    ];
+    let more = [
+        "crio.service",
+        "kubelet.service",
+        "ovs-configuration.service",
+        "nodeip-configuration.service",
+        "skewguard.service",
+    ];
+    let mut units: BTreeMap<String, Unit> = waiting
+        .iter()
+        .chain(&more)
+        .map(|&name| (name.to_owned(), unit("inactive", &["shutdown.target"])))
+        .collect();
+    let target = unit(
+        "inactive",
+        &[
+            "nodeip-configuration.service",
+            "ovs-configuration.service",
+            "shutdown.target",
+        ],
+    );
     units.insert("firstboot-osupdate.target".into(), target);
     units
 }
 
-/// The units of a node with the older wiring: without the two targets, and nothing ordered after them.
+/// The units of a node with the older wiring: without the two targets, and nothing ordered after
+/// them.
 pub(crate) fn wiring_a() -> BTreeMap<String, Unit> {
     let mut units = wiring_b();
     units.retain(|name, _| !name.ends_with(".target"));
@@ -52,7 +80,13 @@ impl Node {
 
     pub(crate) fn new(bus: Bus, units: BTreeMap<String, Unit>, behaviour: Behaviour) -> Self {
         let mut node = Self::alone(bus.address.clone());
-        node.systemd1 = Some(Systemd1::start(Some(&bus.address), Some(bus.id()), node.dir.path(), units, behaviour));
+        node.systemd1 = Some(Systemd1::start(
+            Some(&bus.address),
+            Some(bus.id()),
+            node.dir.path(),
+            units,
+            behaviour,
+        ));
         node._bus = Some(bus);
         node
     }
@@ -60,8 +94,17 @@ impl Node {
     /// A node whose systemd is on no bus: `address` is what the gate finds in the bus's place.
     pub(crate) fn without_bus(address: String, behaviour: Behaviour) -> Self {
         let mut node = Self::alone(address);
-        let behaviour = Behaviour { systemctl: true, ..behaviour };
-        node.systemd1 = Some(Systemd1::start(None, None, node.dir.path(), wiring_b(), behaviour));
+        let behaviour = Behaviour {
+            systemctl: true,
+            ..behaviour
+        };
+        node.systemd1 = Some(Systemd1::start(
+            None,
+            None,
+            node.dir.path(),
+            wiring_b(),
+            behaviour,
+        ));
         node
     }
 
@@ -76,7 +119,13 @@ impl Node {
             reload: Duration::from_secs(20),
             whole: Duration::from_secs(60),
         };
-        Self { systemd1: None, systemd, root, dir, _bus: None }
+        Self {
+            systemd1: None,
+            systemd,
+            root,
+            dir,
+            _bus: None,
+        }
     }
 
     /// A node on a bus without systemd.
@@ -104,11 +153,20 @@ impl Node {
 
     /// The units that have a drop-in of ours, sorted.
     pub(crate) fn drop_ins(&self) -> Vec<String> {
-        let Ok(entries) = std::fs::read_dir(self.path("run/systemd/system")) else { return Vec::new() };
+        let Ok(entries) = std::fs::read_dir(self.path("run/systemd/system")) else {
+            return Vec::new();
+        };
         let dirs = entries.map(|entry| entry.expect("an entry").path());
         let ours = dirs.filter(|dir| dir.join("50-skewguard.conf").exists());
-        let mut units: Vec<String> =
-            ours.map(|dir| dir.file_name().expect("a name").to_string_lossy().trim_end_matches(".d").to_owned()).collect();
+        let mut units: Vec<String> = ours
+            .map(|dir| {
+                dir.file_name()
+                    .expect("a name")
+                    .to_string_lossy()
+                    .trim_end_matches(".d")
+                    .to_owned()
+            })
+            .collect();
         units.sort();
         units
     }

@@ -1,9 +1,11 @@
-//! A stand-in for the part of `org.freedesktop.systemd1` that the gate uses (org.freedesktop.systemd1(5)), served on a bus of the test's own, and
-//! to a `systemctl` that needs no bus.
+//! A stand-in for the part of `org.freedesktop.systemd1` that the gate uses
+//! (org.freedesktop.systemd1(5)), served on a bus of the test's own, and to a `systemctl` that
+//! needs no bus.
 //!
-//! Its units are those of a node; `Reload` really reads the drop-ins below the test's root. How it misbehaves is up to the test.
+//! Its units are those of a node; `Reload` really reads the drop-ins below the test's root. How it
+//! misbehaves is up to the test.
 
-use crate::script::script;
+use crate::support::script::script;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +19,12 @@ use zbus::{OwnedObjectPath, connection, fdo, interface};
 
 const NAME: &str = "org.freedesktop.systemd1";
 
+/// What drop-ins of ours name.
+const OURS: [&str; 2] = [
+    "skewguard.service",
+    "machine-config-daemon-firstboot.service",
+];
+
 /// One unit of the stand-in.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Unit {
@@ -26,6 +34,7 @@ pub(crate) struct Unit {
     pub(crate) after: Vec<String>,
     pub(crate) before: Vec<String>,
     pub(crate) required_by: Vec<String>,
+    pub(crate) triggers: Vec<String>,
     pub(crate) has_job: bool,
 }
 
@@ -56,7 +65,8 @@ pub(crate) struct Behaviour {
     pub(crate) systemctl: bool,
     /// When this is called first (a method, or "GetAll" of a unit), the bus gets the signal.
     pub(crate) signal_bus: Option<(&'static str, Signal)>,
-    /// When this is called first, all connections to it break, as when systemd executes itself anew.
+    /// When this is called first, all connections to it break, as when systemd executes itself
+    /// anew.
     pub(crate) break_at: Option<&'static str>,
     /// A start of `skewguard.service` ends when the unit is looked at for the nth time.
     pub(crate) ends_at: usize,
@@ -74,12 +84,15 @@ pub(crate) struct Behaviour {
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     pub(crate) units: BTreeMap<String, Unit>,
-    /// Calls in their order, `Method argument…`; with ` [stamp]` where the node's stamp existed by then.
+    /// Calls in their order, `Method argument…`; with ` [stamp]` where the node's stamp existed by
+    /// then.
     pub(crate) calls: Vec<String>,
     /// How many questions it was asked in all.
     pub(crate) asked: usize,
+    /// When a kubelet that somebody starts would run on the old OS.
+    pub(crate) unsafe_moments: Vec<String>,
     root: PathBuf,
-    behaviour: Behaviour,
+    pub(crate) behaviour: Behaviour,
     bus: Option<Pid>,
     broken: Arc<Notify>,
 }
@@ -88,24 +101,68 @@ impl Model {
     /// Something is called: what was to happen then happens.
     fn called(&mut self, method: &str) {
         self.asked += 1;
-        if let Some((_, signal)) = self.behaviour.signal_bus.take_if(|(at, _)| method.starts_with(*at)) {
+        self.look_at_the_kubelet(method);
+        if let Some((_, signal)) = self
+            .behaviour
+            .signal_bus
+            .take_if(|(at, _)| method.starts_with(*at))
+        {
             kill(self.bus.expect("there is a bus"), signal).expect("signalled");
         }
-        if self.behaviour.break_at.take_if(|at| method.starts_with(*at)).is_some() {
+        if self
+            .behaviour
+            .break_at
+            .take_if(|at| method.starts_with(*at))
+            .is_some()
+        {
             self.broken.notify_waiters();
         }
         if method == "GetAll skewguard.service" && self.behaviour.ends_at > 0 {
             self.behaviour.ends_at -= 1;
             if self.behaviour.ends_at == 0 {
-                self.units.get_mut("skewguard.service").expect("a unit").active = "failed".into();
+                self.units
+                    .get_mut("skewguard.service")
+                    .expect("a unit")
+                    .active = "failed".into();
                 self.calls.push("skewguard.service has ended".into());
+            }
+        }
+    }
+
+    /// A kubelet that is started now fails, or waits for the rebase: as systemd has read the
+    /// drop-ins, and as it would if somebody had it read them now.
+    fn look_at_the_kubelet(&mut self, when: &str) {
+        let mut now = Self {
+            units: self.units.clone(),
+            root: self.root.clone(),
+            ..Self::default()
+        };
+        let stamp = self.root.join("run/skewguard/refused").exists();
+        for read in ["", ", read anew"] {
+            if !read.is_empty() {
+                now.read_drop_ins();
+            }
+            let is_safe = now.units.get("kubelet.service").is_none_or(|kubelet| {
+                let [us, rebase] = OURS.map(|name| {
+                    [&kubelet.requires, &kubelet.after]
+                        .iter()
+                        .all(|list| list.iter().any(|other| other == name))
+                });
+                (us && stamp) || rebase
+            });
+            if !is_safe {
+                self.unsafe_moments.push(format!("{when}{read}"));
             }
         }
     }
 
     fn note(&mut self, call: String) {
         self.called(&call);
-        let stamp = if self.root.join("run/skewguard/refused").exists() { " [stamp]" } else { "" };
+        let stamp = if self.root.join("run/skewguard/refused").exists() {
+            " [stamp]"
+        } else {
+            ""
+        };
         self.calls.push(format!("{call}{stamp}"));
     }
 
@@ -129,40 +186,70 @@ impl Model {
             show => {
                 assert!(show.starts_with("show --property="), "{command}");
                 self.asked += 1;
-                let id = if unit == "default.target" { "multi-user.target" } else { unit };
-                let none = Unit { load: "not-found".into(), active: "inactive".into(), ..Unit::default() };
-                let Unit { load, active, requires, after, before, required_by, has_job } = self.units.get(unit).cloned().unwrap_or(none);
-                let [requires, after, before, required_by] = [requires, after, before, required_by].map(|list| list.join(" "));
+                let id = if unit == "default.target" {
+                    "multi-user.target"
+                } else {
+                    unit
+                };
+                let none = Unit {
+                    load: "not-found".into(),
+                    active: "inactive".into(),
+                    ..Unit::default()
+                };
+                let Unit {
+                    load,
+                    active,
+                    requires,
+                    after,
+                    before,
+                    required_by,
+                    triggers,
+                    has_job,
+                } = self.units.get(unit).cloned().unwrap_or(none);
+                let [requires, after, before, required_by, triggers] =
+                    [requires, after, before, required_by, triggers].map(|list| list.join(" "));
                 let job = if has_job { "Job=42\n" } else { "" };
                 return Some(format!(
                     "Id={id}\nLoadState={load}\nActiveState={active}\nRequires={requires}\nAfter={after}\nBefore={before}\n\
-                     RequiredBy={required_by}\nRequisiteOf=\nBoundBy=\n{job}"
+                     RequiredBy={required_by}\nRequisiteOf=\nBoundBy=\nTriggers={triggers}\n{job}"
                 ));
             }
         }
         Some(String::new())
     }
 
-    /// What a reload does: `Requires=` and `After=` of the drop-ins that there are now, beside what the unit files say.
+    /// What a reload does: `Requires=` and `After=` of the drop-ins that there are now, beside what
+    /// the unit files say.
     pub(crate) fn read_drop_ins(&mut self) {
         for (name, unit) in &mut self.units {
             for list in [&mut unit.requires, &mut unit.after] {
-                list.retain(|other| other != "skewguard.service");
+                list.retain(|other| !OURS.contains(&other.as_str()));
             }
-            let Ok(dir) = std::fs::read_dir(self.root.join(format!("run/systemd/system/{name}.d"))) else { continue };
+            let Ok(dir) = std::fs::read_dir(self.root.join(format!("run/systemd/system/{name}.d")))
+            else {
+                continue;
+            };
             for file in dir.map(|entry| entry.expect("an entry").path()) {
                 if file.extension().is_none_or(|extension| extension != "conf") {
                     continue;
                 }
-                let text = std::fs::read_to_string(file).expect("a drop-in");
+                // systemd skips what it cannot read.
+                let Ok(text) = std::fs::read_to_string(file) else {
+                    continue;
+                };
                 let mut section = "";
                 for line in text.lines().filter(|line| !line.starts_with('#')) {
                     match line.split_once('=') {
                         None => section = line,
-                        Some(("AssertPathExists", "!/run/skewguard/refused")) if section == "[Unit]" => {}
-                        Some(("Requires", names)) if section == "[Unit]" => unit.requires.extend(names.split(' ').map(str::to_owned)),
+                        Some(("AssertPathExists", "!/run/skewguard/refused"))
+                            if section == "[Unit]" => {}
+                        Some(("Requires", names)) if section == "[Unit]" => {
+                            unit.requires.extend(names.split(' ').map(str::to_owned))
+                        }
                         Some(("After", _)) if self.behaviour.ignore_after => {}
-                        Some(("After", names)) if section == "[Unit]" => unit.after.extend(names.split(' ').map(str::to_owned)),
+                        Some(("After", names)) if section == "[Unit]" => {
+                            unit.after.extend(names.split(' ').map(str::to_owned))
+                        }
                         Some(other) => panic!("a drop-in says {other:?} in {section:?}"),
                     }
                 }
@@ -184,8 +271,17 @@ fn denied(what: &str) -> fdo::Error {
 }
 
 fn escape(name: &str) -> String {
-    let escaped = name.bytes().map(|b| if b.is_ascii_alphanumeric() { char::from(b).to_string() } else { format!("_{b:02x}") });
-    format!("/org/freedesktop/systemd1/unit/{}", escaped.collect::<String>())
+    let escaped = name.bytes().map(|b| {
+        if b.is_ascii_alphanumeric() {
+            char::from(b).to_string()
+        } else {
+            format!("_{b:02x}")
+        }
+    });
+    format!(
+        "/org/freedesktop/systemd1/unit/{}",
+        escaped.collect::<String>()
+    )
 }
 
 fn job() -> OwnedObjectPath {
@@ -237,8 +333,15 @@ impl Manager {
             return Err(denied("org.freedesktop.systemd1.manage-units"));
         }
         let mut model = lock(&self.0);
-        let unit = model.units.get_mut(&name).ok_or_else(|| fdo::Error::Failed("no such unit".into()))?;
-        unit.active = if behaviour.never_stops { "deactivating".into() } else { "inactive".into() };
+        let unit = model
+            .units
+            .get_mut(&name)
+            .ok_or_else(|| fdo::Error::Failed("no such unit".into()))?;
+        unit.active = if behaviour.never_stops {
+            "deactivating".into()
+        } else {
+            "inactive".into()
+        };
         Ok(job())
     }
 
@@ -257,8 +360,17 @@ impl Manager {
 
     async fn reset_failed_unit(&self, name: String) -> Result<(), Systemd1Error> {
         self.asked(format!("ResetFailedUnit {name}")).await;
-        let loaded = lock(&self.0).units.get(&name).is_some_and(|unit| unit.load == "loaded");
-        if loaded { Ok(()) } else { Err(Systemd1Error::NoSuchUnit(format!("Unit {name} not loaded."))) }
+        let loaded = lock(&self.0)
+            .units
+            .get(&name)
+            .is_some_and(|unit| unit.load == "loaded");
+        if loaded {
+            Ok(())
+        } else {
+            Err(Systemd1Error::NoSuchUnit(format!(
+                "Unit {name} not loaded."
+            )))
+        }
     }
 }
 
@@ -278,7 +390,11 @@ struct UnitObject {
 impl UnitObject {
     async fn unit(&self) -> Unit {
         let model = lock(&self.model);
-        let absent = Unit { load: "not-found".into(), active: "inactive".into(), ..Unit::default() };
+        let absent = Unit {
+            load: "not-found".into(),
+            active: "inactive".into(),
+            ..Unit::default()
+        };
         model.units.get(&self.name).cloned().unwrap_or(absent)
     }
 }
@@ -307,11 +423,19 @@ impl UnitObject {
     }
     #[zbus(property)]
     async fn job(&self) -> (u32, OwnedObjectPath) {
-        if self.unit().await.has_job { (42, job()) } else { (0, OwnedObjectPath::try_from("/").expect("a path")) }
+        if self.unit().await.has_job {
+            (42, job())
+        } else {
+            (0, OwnedObjectPath::try_from("/").expect("a path"))
+        }
     }
     #[zbus(property)]
     async fn required_by(&self) -> Vec<String> {
         self.unit().await.required_by
+    }
+    #[zbus(property)]
+    async fn triggers(&self) -> Vec<String> {
+        self.unit().await.triggers
     }
     #[zbus(property)]
     fn requisite_of(&self) -> Vec<String> {
@@ -336,7 +460,11 @@ impl UnitObject {
     #[zbus(property)]
     async fn before(&self) -> fdo::Result<Vec<String>> {
         let before = self.unit().await.before;
-        if before.iter().any(|name| name == "DENIED") { Err(denied("Before")) } else { Ok(before) }
+        if before.iter().any(|name| name == "DENIED") {
+            Err(denied("Before"))
+        } else {
+            Ok(before)
+        }
     }
 }
 
@@ -374,12 +502,28 @@ pub(crate) struct Systemd1 {
 }
 
 impl Systemd1 {
-    /// On the bus at `address`, which is the process `bus`, and, if it is to have one, on its own socket.
-    pub(crate) fn start(address: Option<&str>, bus: Option<u32>, root: &Path, units: BTreeMap<String, Unit>, behaviour: Behaviour) -> Self {
+    /// On the bus at `address`, which is the process `bus`, and, if it is to have one, on its own
+    /// socket.
+    pub(crate) fn start(
+        address: Option<&str>,
+        bus: Option<u32>,
+        root: &Path,
+        units: BTreeMap<String, Unit>,
+        behaviour: Behaviour,
+    ) -> Self {
         let bus = bus.map(|id| Pid::from_raw(id.cast_signed()));
         let (late, systemctl) = (behaviour.late, behaviour.systemctl);
         let broken = Arc::new(Notify::new());
-        let model = Model { units, calls: Vec::new(), asked: 0, root: root.to_owned(), behaviour, bus, broken };
+        let model = Model {
+            units,
+            calls: Vec::new(),
+            asked: 0,
+            unsafe_moments: Vec::new(),
+            root: root.to_owned(),
+            behaviour,
+            bus,
+            broken,
+        };
         let model = Arc::new(Mutex::new(model));
         if systemctl {
             serve_systemctl(root, model.clone());
@@ -388,11 +532,18 @@ impl Systemd1 {
         let (ready, is_ready) = std::sync::mpsc::channel();
         let (address, shared, leaves) = (address.map(str::to_owned), model.clone(), leave.clone());
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
             runtime.block_on(serve_bus(address, &shared, late, &ready, &leaves));
         });
         is_ready.recv().expect("the stand-in starts");
-        Self { model, leave, thread: Some(thread) }
+        Self {
+            model,
+            leave,
+            thread: Some(thread),
+        }
     }
 
     pub(crate) fn model(&self) -> MutexGuard<'_, Model> {
@@ -408,20 +559,40 @@ impl Systemd1 {
 fn objects<'a>(builder: connection::Builder<'a>, model: &Shared) -> connection::Builder<'a> {
     let (names, wrong) = {
         let model = lock(model);
-        let named = model.units.values().flat_map(|unit| unit.before.iter().chain(&unit.required_by));
+        let named = model
+            .units
+            .values()
+            .flat_map(|unit| [&unit.before, &unit.required_by, &unit.triggers])
+            .flatten();
         let mut names: BTreeSet<String> = named.chain(model.units.keys()).cloned().collect();
-        names.extend(crate::gate_hold::FIXED.map(str::to_owned));
+        names.extend(crate::dbus::gate_hold::FIXED.map(str::to_owned));
         names.extend(["default.target".to_owned(), "late.service".to_owned()]);
         (names, model.behaviour.wrong_types)
     };
     let manager = builder.serve_at("/org/freedesktop/systemd1", Manager(model.clone()));
     names.into_iter().fold(manager, |builder, name| {
         let path = escape(&name);
-        if wrong { builder.serve_at(path, WrongUnit) } else { builder.serve_at(path, UnitObject { name, model: model.clone() }) }
+        if wrong {
+            builder.serve_at(path, WrongUnit)
+        } else {
+            builder.serve_at(
+                path,
+                UnitObject {
+                    name,
+                    model: model.clone(),
+                },
+            )
+        }
     })
 }
 
-async fn serve_bus(address: Option<String>, model: &Shared, late: Duration, ready: &Sender<()>, leave: &Notify) {
+async fn serve_bus(
+    address: Option<String>,
+    model: &Shared,
+    late: Duration,
+    ready: &Sender<()>,
+    leave: &Notify,
+) {
     let broken = lock(model).broken.clone();
     let Some(address) = address else {
         ready.send(()).expect("the test waits");
@@ -435,7 +606,11 @@ async fn serve_bus(address: Option<String>, model: &Shared, late: Duration, read
     loop {
         let breaks = broken.notified();
         let builder = objects(connection::Builder::address(address.as_str()), model);
-        let bus = builder.name(NAME).build().await.expect("the stand-in is on the bus");
+        let bus = builder
+            .name(NAME)
+            .build()
+            .await
+            .expect("the stand-in is on the bus");
         if !std::mem::replace(&mut is_ready, true) {
             ready.send(()).expect("the test waits");
         }
@@ -448,14 +623,18 @@ async fn serve_bus(address: Option<String>, model: &Shared, late: Duration, read
     }
 }
 
-/// Puts a `systemctl` into the node's root that asks the stand-in through two pipes, and answers it in a thread that ends with the test program.
+/// Puts a `systemctl` into the node's root that asks the stand-in through two pipes, and answers it
+/// in a thread that ends with the test program.
 fn serve_systemctl(root: &Path, model: Shared) {
     let [asks, answers] = ["systemctl.asks", "systemctl.answers"].map(|name| root.join(name));
     for pipe in [&asks, &answers] {
         nix::unistd::mkfifo(pipe, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
     }
     let (ask, answer) = (asks.display(), answers.display());
-    script(&root.join("systemctl"), &format!("echo \"$*\" >'{ask}'\n{{ read -r status; cat; }} <'{answer}'\nexit \"$status\""));
+    script(
+        &root.join("systemctl"),
+        &format!("echo \"$*\" >'{ask}'\n{{ read -r status; cat; }} <'{answer}'\nexit \"$status\""),
+    );
     std::thread::spawn(move || {
         while let Ok(asked) = std::fs::read_to_string(&asks) {
             let answer = lock(&model).systemctl(asked.trim());

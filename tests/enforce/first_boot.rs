@@ -1,6 +1,6 @@
 //! The first boot: every sample node, and what is left on it.
 
-use crate::{ALLOWED, Node, OURS, REFUSED, WARNED, assert_whole, samples, stderr};
+use crate::enforce::{ALLOWED, Node, OURS, REFUSED, WARNED, assert_whole, samples, stderr};
 use serde_json::{Value, json};
 
 /// A node on which the two verdict files say what `check` says, beside the gate.
@@ -21,22 +21,39 @@ fn every_sample_node_is_held_or_goes_on_as_its_verdict_says() {
         let before: Value = serde_json::from_slice(&checked.stdout).expect("a verdict");
         let files_before = node.files();
         let output = node.run("enforce");
-        assert_eq!(output.status.code(), checked.status.code(), "{name}: {}", stderr(&output));
+        assert_eq!(
+            output.status.code(),
+            checked.status.code(),
+            "{name}: {}",
+            stderr(&output)
+        );
         let blocks = before["action"] == "Block";
-        assert_eq!((node.is_stamped(), !node.held().is_empty()), (blocks, blocks), "{name}");
+        assert_eq!(
+            (node.is_stamped(), !node.held().is_empty()),
+            (blocks, blocks),
+            "{name}"
+        );
         assert_says_what_check_says(&node, &before, &name);
         assert_whole(&node.path(""), &name);
 
         let files = node.files();
         for (path, content) in &files_before {
             let may_change = OURS.contains(&path.as_str());
-            assert!(may_change || files.get(path) == Some(content), "{name}: {path} changed");
+            assert!(
+                may_change || files.get(path) == Some(content),
+                "{name}: {path} changed"
+            );
         }
         let foreign = |path: &&String| {
-            let known = OURS.contains(&path.as_str()) || path.as_str() == "var/lib/skewguard/verdict.json";
+            let known =
+                OURS.contains(&path.as_str()) || path.as_str() == "var/lib/skewguard/verdict.json";
             !known && !files_before.contains_key(*path) && !path.starts_with("run/systemd/system/")
         };
-        assert_eq!(files.keys().find(foreign), None, "{name}: a file that nobody knows of");
+        assert_eq!(
+            files.keys().find(foreign),
+            None,
+            "{name}: a file that nobody knows of"
+        );
     }
 }
 
@@ -72,67 +89,112 @@ fn the_record_of_the_first_run() {
             "path": "/sysroot/.coreos-aleph-version.json",
             "ostree": "/ostree/boot.1/rhcos/b007000000000000000000000000000000000000000000000000000000000000/0",
             "rhel": false,
+            "deployment": "c0ffee0000000000000000000000000000000000000000000000000000000000.0",
         })
     );
 }
 
 #[test]
 fn a_record_that_is_there_stays_even_a_damaged_one() {
-    for content in ["{\"kind\":\"BootImageRecord\",\"apiVersion\":\"skewguard.dev/v1alpha1\",\"version\":\"x\"}", "{ damaged", ""] {
+    for content in [
+        "{\"kind\":\"BootImageRecord\",\"apiVersion\":\"skewguard.dev/v1alpha1\",\"version\":\"x\"}",
+        "{ damaged",
+        "",
+    ] {
         let node = Node::new(ALLOWED);
         std::fs::create_dir_all(node.path("var/lib/skewguard")).expect("made");
         std::fs::write(node.path("var/lib/skewguard/boot-image.json"), content).expect("written");
         assert_eq!(node.run("enforce").status.code(), Some(0));
-        assert_eq!(node.read("var/lib/skewguard/boot-image.json").as_deref(), Some(content));
+        assert_eq!(
+            node.read("var/lib/skewguard/boot-image.json").as_deref(),
+            Some(content)
+        );
     }
 }
 
 #[test]
 fn a_refused_node_has_the_message_on_top_of_etc_issue_and_one_that_goes_on_beside_it() {
     for (name, first_line) in [
-        (REFUSED, Some("*** NODE REFUSED: ITS BOOT IMAGE IS TOO OLD FOR THIS CLUSTER ***")),
-        (WARNED, Some("*** WARNING: THE BOOT IMAGE OF THIS NODE IS TOO OLD FOR THIS CLUSTER ***")),
+        (
+            REFUSED,
+            Some("*** NODE REFUSED: ITS BOOT IMAGE IS TOO OLD FOR THIS CLUSTER ***"),
+        ),
+        (
+            WARNED,
+            Some("*** WARNING: THE BOOT IMAGE OF THIS NODE IS TOO OLD FOR THIS CLUSTER ***"),
+        ),
         (ALLOWED, None),
     ] {
         let node = Node::new(name);
         let before = node.read("etc/issue");
         let output = node.run("enforce");
-        let (after, beside) = (node.read("etc/issue"), node.read("etc/issue.d/skewguard.issue"));
+        let (after, beside) = (
+            node.read("etc/issue"),
+            node.read("etc/issue.d/skewguard.issue"),
+        );
         match first_line {
             Some(line) if name == REFUSED => {
                 let after = after.expect("an issue");
                 assert_eq!(after.lines().next(), Some(line), "{name}: {after}");
-                assert!(after.ends_with(&before.expect("an issue")), "{name}: what was there follows");
+                assert!(
+                    after.ends_with(&before.expect("an issue")),
+                    "{name}: what was there follows"
+                );
                 assert_eq!(beside, None);
             }
-            // Byte for byte: its MachineConfig may own the file, and its kubelet starts in this boot.
+            // Byte for byte: its MachineConfig may own the file, and its kubelet starts in this
+            // boot.
             _ => {
                 assert_eq!(after, before, "{name}");
-                assert_eq!(beside.as_deref().and_then(|text| text.lines().next()), first_line, "{name}");
+                assert_eq!(
+                    beside.as_deref().and_then(|text| text.lines().next()),
+                    first_line,
+                    "{name}"
+                );
             }
         }
-        assert!(stderr(&output).starts_with("skewguard: "), "{name}: with another root the entry goes to stderr: {}", stderr(&output));
+        assert!(
+            stderr(&output).starts_with("skewguard: "),
+            "{name}: with another root the entry goes to stderr: {}",
+            stderr(&output)
+        );
     }
 }
 
 #[test]
 fn check_prints_the_message_that_stands() {
-    for (name, at) in [(REFUSED, "etc/issue"), (WARNED, "etc/issue.d/skewguard.issue")] {
+    for (name, at) in [
+        (REFUSED, "etc/issue"),
+        (WARNED, "etc/issue.d/skewguard.issue"),
+    ] {
         let node = Node::new(name);
         std::fs::create_dir_all(node.path("usr/local/bin")).expect("made");
         std::fs::write(node.path("usr/local/bin/skewguard"), "").expect("written");
         node.run("enforce");
-        let printed = String::from_utf8(node.run_with("check", &["--output", "issue"]).stdout).expect("text");
+        let printed =
+            String::from_utf8(node.run_with("check", &["--output", "issue"]).stdout).expect("text");
         let stands = node.read(at).expect("a message");
-        assert!(stands.starts_with(&printed) && printed.starts_with("*** "), "{name}: {printed}\n{stands}");
-        assert_eq!(printed.contains("sudo /usr/local/bin/skewguard allow"), name == REFUSED, "{printed}");
+        assert!(
+            stands.starts_with(&printed) && printed.starts_with("*** "),
+            "{name}: {printed}\n{stands}"
+        );
+        assert_eq!(
+            printed.contains("sudo /usr/local/bin/skewguard allow"),
+            name == REFUSED,
+            "{printed}"
+        );
     }
 }
 
 #[test]
 fn a_root_that_is_none_is_an_error() {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_skewguard")).args(["enforce", "--root", "/nonexistent"]).output();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_skewguard"))
+        .args(["enforce", "--root", "/nonexistent"])
+        .output();
     let output = output.expect("skewguard starts");
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(stderr(&output), "skewguard: --root /nonexistent: No such file or directory (os error 2)\n");
+    assert_eq!(
+        stderr(&output),
+        "skewguard: --root /nonexistent: No such file or directory (os error 2)\n"
+    );
 }

@@ -1,6 +1,6 @@
 //! After the first run: again, after a reboot, after `allow`, and once the first boot is over.
 
-use crate::{ALLOWED, Node, REFUSED, WARNED, samples, stderr};
+use crate::enforce::{ALLOWED, Node, REFUSED, WARNED, samples, stderr};
 use std::fs;
 
 const CONFIG: &str = "etc/ignition-machine-config-encapsulated.json";
@@ -34,7 +34,11 @@ fn what_is_refused_is_refused_after_a_reboot() {
 
 #[test]
 fn a_refusal_stands_for_its_boot_whatever_is_decided_later_in_it() {
-    for (what, change) in [("override", "run/skewguard/override"), ("policy", "etc/skewguard/policy.json"), ("config", CONFIG)] {
+    for (what, change) in [
+        ("override", "run/skewguard/override"),
+        ("policy", "etc/skewguard/policy.json"),
+        ("config", CONFIG),
+    ] {
         let node = refused();
         match what {
             "override" => fs::write(node.path(change), "off\n").expect("written"),
@@ -47,8 +51,14 @@ fn a_refusal_stands_for_its_boot_whatever_is_decided_later_in_it() {
         let output = node.run("enforce");
         assert_eq!(output.status.code(), Some(3), "{what}");
         let error = stderr(&output);
-        assert!(error.starts_with("skewguard: this boot was refused and stays refused"), "{what}: {error}");
-        assert!(error.ends_with("; to let the node through run: skewguard allow\n"), "{what}: {error}");
+        assert!(
+            error.starts_with("skewguard: this boot was refused and stays refused"),
+            "{what}: {error}"
+        );
+        assert!(
+            error.ends_with("; to let the node through run: skewguard allow\n"),
+            "{what}: {error}"
+        );
         assert_eq!(node.files(), before, "{what}");
     }
 }
@@ -62,8 +72,15 @@ fn the_next_boot_decides_anew() {
     assert_eq!(node.run("enforce").status.code(), Some(0));
     assert!(!node.is_stamped());
     assert_eq!(node.held(), [""; 0]);
-    assert_eq!(node.files()["etc/issue"], Node::new(REFUSED).files()["etc/issue"], "the message is gone");
-    assert_eq!(node.json("run/skewguard/verdict.json")["verdict"], "Disabled");
+    assert_eq!(
+        node.files()["etc/issue"],
+        Node::new(REFUSED).files()["etc/issue"],
+        "the message is gone"
+    );
+    assert_eq!(
+        node.json("run/skewguard/verdict.json")["verdict"],
+        "Disabled"
+    );
 }
 
 #[test]
@@ -71,7 +88,11 @@ fn allow_lifts_the_refusal_and_leaves_the_finding_on_record() {
     let node = refused();
     let output = node.run("allow");
     assert_eq!(
-        (output.status.code(), String::from_utf8_lossy(&output.stdout).as_ref(), stderr(&output).as_str()),
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).as_ref(),
+            stderr(&output).as_str()
+        ),
         (
             Some(0),
             "This node goes on, for this boot: first the OS update, then, after a reboot, the kubelet.\n\
@@ -81,13 +102,22 @@ fn allow_lifts_the_refusal_and_leaves_the_finding_on_record() {
     );
     assert!(!node.is_stamped());
     assert_eq!(node.held(), [""; 0]);
-    assert_eq!(node.files()["etc/issue"], Node::new(REFUSED).files()["etc/issue"]);
+    assert_eq!(
+        node.files()["etc/issue"],
+        Node::new(REFUSED).files()["etc/issue"]
+    );
 
     // systemd starts our unit again, with everything else.
     assert_eq!(node.run("enforce").status.code(), Some(0));
     let verdict = node.json("run/skewguard/verdict.json");
-    assert_eq!((&verdict["verdict"], &verdict["action"]), (&"Refused".into(), &"Proceed".into()));
-    assert_eq!(verdict["override"], serde_json::json!({ "value": "warn", "source": "File" }));
+    assert_eq!(
+        (&verdict["verdict"], &verdict["action"]),
+        (&"Refused".into(), &"Proceed".into())
+    );
+    assert_eq!(
+        verdict["override"],
+        serde_json::json!({ "value": "warn", "source": "File" })
+    );
     assert!(!node.is_stamped());
 
     // For this boot: without an update the next one refuses again.
@@ -103,7 +133,10 @@ fn allow_on_a_node_that_is_not_refused_does_nothing() {
         let before = node.files();
         let output = node.run("allow");
         assert_eq!(output.status.code(), Some(0));
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "This node is not refused: there is nothing to let through.\n");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "This node is not refused: there is nothing to let through.\n"
+        );
         assert_eq!(node.files(), before, "{name}");
     }
 }
@@ -111,7 +144,11 @@ fn allow_on_a_node_that_is_not_refused_does_nothing() {
 /// What the node has instead of the encapsulated config once its first boot is over.
 fn finish(node: &Node, renamed: bool) {
     let (from, to) = (node.path(CONFIG), node.path(&format!("{CONFIG}.bak")));
-    if renamed { fs::rename(from, to).expect("renamed") } else { fs::remove_file(from).expect("removed") }
+    if renamed {
+        fs::rename(from, to).expect("renamed")
+    } else {
+        fs::remove_file(from).expect("removed")
+    }
 }
 
 #[test]
@@ -125,7 +162,11 @@ fn once_the_first_boot_is_over_nothing_is_ever_held_or_decided() {
             finish(&node, renamed);
             let before = node.files();
             let output = node.run("enforce");
-            assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{name}");
+            assert_eq!(
+                (output.status.code(), stderr(&output).as_str()),
+                (Some(0), ""),
+                "{name}"
+            );
             assert_eq!(node.files(), before, "{name}");
         }
     }
@@ -139,16 +180,34 @@ fn the_message_goes_however_the_node_got_on() {
             assert!(node.path("etc/issue").is_symlink(), "as on RHCOS");
             let before = node.files();
             node.run("enforce");
-            assert!(node.path("etc/motd.d/skewguard").exists(), "{name}: a message stands");
+            assert!(
+                node.path("etc/motd.d/skewguard").exists(),
+                "{name}: a message stands"
+            );
             reboot(&node);
             finish(&node, renamed);
             assert_eq!(node.run("enforce").status.code(), Some(0), "{name}");
             let mut after = node.files();
-            // The record and the last verdict are for later boots; the lock is an empty file in /run.
-            after.retain(|path, _| !path.starts_with("var/lib/skewguard/") && !path.starts_with(CONFIG) && path != "run/skewguard/lock");
-            let expected: Vec<_> = before.iter().filter(|(path, _)| !path.starts_with(CONFIG)).collect();
-            assert_eq!(after.iter().collect::<Vec<_>>(), expected, "{name}: byte for byte, link for link");
-            assert!(!node.path("var/lib/skewguard/issue.saved").exists(), "{name}: nothing left to restore");
+            // The record and the last verdict are for later boots; the lock is an empty file in
+            // /run.
+            after.retain(|path, _| {
+                !path.starts_with("var/lib/skewguard/")
+                    && !path.starts_with(CONFIG)
+                    && path != "run/skewguard/lock"
+            });
+            let expected: Vec<_> = before
+                .iter()
+                .filter(|(path, _)| !path.starts_with(CONFIG))
+                .collect();
+            assert_eq!(
+                after.iter().collect::<Vec<_>>(),
+                expected,
+                "{name}: byte for byte, link for link"
+            );
+            assert!(
+                !node.path("var/lib/skewguard/issue.saved").exists(),
+                "{name}: nothing left to restore"
+            );
         }
     }
 }
@@ -160,9 +219,19 @@ fn the_message_of_a_node_that_goes_on_ends_with_its_boot() {
     node.run("enforce");
     assert!(messages.iter().all(|path| node.path(path).exists()));
     let output = node.run_with("enforce", &["--restore-console"]);
-    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
-    assert!(!messages.iter().any(|path| node.path(path).exists()), "the next deployment gets none of it");
-    assert_eq!(node.json("var/lib/skewguard/verdict.json")["verdict"], "Refused", "the verdict stays");
+    assert_eq!(
+        (output.status.code(), stderr(&output).as_str()),
+        (Some(0), "")
+    );
+    assert!(
+        !messages.iter().any(|path| node.path(path).exists()),
+        "the next deployment gets none of it"
+    );
+    assert_eq!(
+        node.json("var/lib/skewguard/verdict.json")["verdict"],
+        "Refused",
+        "the verdict stays"
+    );
 }
 
 /// It put every message on top of /etc/issue, where a MachineConfig may own the file.
@@ -171,19 +240,40 @@ fn the_message_of_an_older_agent_is_taken_off_etc_issue() {
     for name in [WARNED, ALLOWED] {
         let node = Node::new(REFUSED);
         node.run("enforce");
-        let (message, state) = (node.read("etc/issue").expect("a message"), node.path("var/lib/skewguard/issue.saved"));
-        let below = serde_json::from_slice::<serde_json::Value>(&fs::read(&state).expect("a state")).expect("JSON")["below"].clone();
+        let (message, state) = (
+            node.read("etc/issue").expect("a message"),
+            node.path("var/lib/skewguard/issue.saved"),
+        );
+        let below =
+            serde_json::from_slice::<serde_json::Value>(&fs::read(&state).expect("a state"))
+                .expect("JSON")["below"]
+                .clone();
         let node = Node::new(name);
         let before = node.files()["etc/issue"].clone();
         node.run("enforce");
-        fs::rename(node.path("etc/issue"), node.path("etc/issue.skewguard-saved")).expect("kept");
+        fs::rename(
+            node.path("etc/issue"),
+            node.path("etc/issue.skewguard-saved"),
+        )
+        .expect("kept");
         fs::write(node.path("etc/issue"), &message).expect("written");
         let saved = serde_json::json!({ "messages": [message.trim_end_matches("\\S \\S{VERSION_ID}\n")], "below": below });
-        fs::write(node.path("var/lib/skewguard/issue.saved"), saved.to_string()).expect("written");
+        fs::write(
+            node.path("var/lib/skewguard/issue.saved"),
+            saved.to_string(),
+        )
+        .expect("written");
         assert_eq!(node.run("enforce").status.code(), Some(0));
         assert_eq!(node.files()["etc/issue"], before, "{name}");
-        assert!(!node.path("etc/issue.skewguard-saved").exists() && !node.path("var/lib/skewguard/issue.saved").exists(), "{name}");
-        assert_eq!(node.path("etc/issue.d/skewguard.issue").exists(), name == WARNED);
+        assert!(
+            !node.path("etc/issue.skewguard-saved").exists()
+                && !node.path("var/lib/skewguard/issue.saved").exists(),
+            "{name}"
+        );
+        assert_eq!(
+            node.path("etc/issue.d/skewguard.issue").exists(),
+            name == WARNED
+        );
     }
 }
 
@@ -193,8 +283,14 @@ fn allow_takes_the_message_away_although_what_is_known_of_it_is_hidden() {
     let node = refused();
     fs::rename(node.path("var/lib/skewguard"), node.path("var/lib/hidden")).expect("hidden");
     assert_eq!(node.run("allow").status.code(), Some(0));
-    assert_eq!(node.files()["etc/issue"], Node::new(REFUSED).files()["etc/issue"]);
-    assert!(!node.path("etc/motd.d/skewguard").exists() && !node.path("etc/issue.skewguard-saved").exists());
+    assert_eq!(
+        node.files()["etc/issue"],
+        Node::new(REFUSED).files()["etc/issue"]
+    );
+    assert!(
+        !node.path("etc/motd.d/skewguard").exists()
+            && !node.path("etc/issue.skewguard-saved").exists()
+    );
 }
 
 #[test]
@@ -202,12 +298,20 @@ fn a_node_that_has_joined_is_not_held_although_its_config_is_still_there() {
     let node = Node::new(REFUSED);
     let before = node.files()["etc/issue"].clone();
     fs::create_dir_all(node.path("var/lib/kubelet/pki")).expect("made");
-    fs::write(node.path("var/lib/kubelet/pki/kubelet-client-current.pem"), "").expect("written");
+    fs::write(
+        node.path("var/lib/kubelet/pki/kubelet-client-current.pem"),
+        "",
+    )
+    .expect("written");
     assert_eq!(node.run("enforce").status.code(), Some(0));
     assert!(!node.is_stamped());
     assert_eq!(node.held(), [""; 0]);
     assert_eq!(node.files()["etc/issue"], before);
-    assert_eq!(node.json("run/skewguard/verdict.json")["verdict"], "Refused", "the finding is on record");
+    assert_eq!(
+        node.json("run/skewguard/verdict.json")["verdict"],
+        "Refused",
+        "the finding is on record"
+    );
 }
 
 /// Held or not is not known then, so what stands on the console stays.
@@ -223,7 +327,11 @@ fn a_stamp_that_cannot_be_looked_at_keeps_the_message() {
         assert_eq!(output.status.code(), Some(1), "{command:?}: {output:?}");
         assert_eq!(node.files()["etc/issue"], before, "{command:?}");
         if command[0] == "enforce" {
-            assert!(stderr(&output).contains("/run/skewguard/refused: Too many levels of symbolic links"), "{output:?}");
+            assert!(
+                stderr(&output)
+                    .contains("/run/skewguard/refused: Too many levels of symbolic links"),
+                "{output:?}"
+            );
         }
     }
 }
@@ -243,10 +351,20 @@ fn the_report_takes_away_a_message_that_the_first_boot_left() {
         reboot(&node);
         finish(&node, true);
         let output = node.run_with("report", &["--once"]);
-        assert!(!stderr(&output).contains("the message on the console"), "{output:?}");
+        assert!(
+            !stderr(&output).contains("the message on the console"),
+            "{output:?}"
+        );
         let mut after = node.files();
-        after.retain(|path, _| !path.starts_with("var/lib/skewguard/") && !path.starts_with(CONFIG) && path != "run/skewguard/lock");
-        let expected: Vec<_> = before.iter().filter(|(path, _)| !path.starts_with(CONFIG)).collect();
+        after.retain(|path, _| {
+            !path.starts_with("var/lib/skewguard/")
+                && !path.starts_with(CONFIG)
+                && path != "run/skewguard/lock"
+        });
+        let expected: Vec<_> = before
+            .iter()
+            .filter(|(path, _)| !path.starts_with(CONFIG))
+            .collect();
         assert_eq!(after.iter().collect::<Vec<_>>(), expected, "{name}");
     }
 }

@@ -1,10 +1,11 @@
-//! Disks that are full, read-only or not ours: none of that turns a Proceed into a Block, or leaves half a file.
+//! Disks that are full, read-only or not ours: none of that turns a Proceed into a Block, or leaves
+//! half a file.
 //!
 //! The mounts need a mount namespace of their own, with root rights inside and none outside.
 
-use crate::{ALLOWED, REFUSED, WARNED, assert_whole, files, sample};
+use crate::enforce::{ALLOWED, REFUSED, WARNED, assert_whole, files, sample};
+use crate::support::world;
 use std::collections::BTreeMap;
-use std::process::Command;
 
 /// What a run under a fault came to.
 struct Run {
@@ -13,34 +14,45 @@ struct Run {
     files: BTreeMap<String, Vec<u8>>,
 }
 
-/// Runs `enforce` on a copy of a tree, where `fault` (sh, in the tree's root) has been done to it. `as_nobody`: without the rights of root.
+/// Runs `enforce` on a copy of a tree, where `fault` (sh, in the tree's root) has been done to it.
+/// `as_nobody`: without the rights of root.
 fn enforce(name: &str, fault: &str, as_nobody: bool) -> Run {
-    let world = tempfile::tempdir().expect("a temporary directory");
+    let tree = tempfile::tempdir().expect("a temporary directory");
     let after = tempfile::tempdir().expect("a temporary directory");
-    let drop = if as_nobody { "setpriv --bounding-set=-all --inh-caps=-all" } else { "" };
+    let drop = if as_nobody { world::WITHOUT_POWERS } else { "" };
     let script = format!(
         "set -eu\nmount -t tmpfs -o mode=755 tmpfs \"$W\"\ncp -a \"$TREE/.\" \"$W\"\ncd \"$W\"\nmkdir -p run/skewguard run/systemd/system \
          var/lib/skewguard\n{fault}\nset +e\n{drop} \"$PROGRAM\" enforce --root \"$W\"\nstatus=$?\n\
          for f in $(find . -type d -perm 0555); do chmod 755 $f; done 2>/dev/null\ncp -a \"$W/.\" \"$AFTER\"\nexit $status"
     );
-    let output = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--mount", "--fork", "sh", "-c", &script])
-        .env("W", world.path())
-        .env("AFTER", after.path())
-        .env("TREE", sample(name))
-        .env("PROGRAM", env!("CARGO_BIN_EXE_skewguard"))
-        .output()
-        .unwrap_or_else(|error| panic!("unshare: {error}; install the Debian package util-linux"));
+    let output = world::output(
+        world::shell(&[], &script)
+            .env("W", tree.path())
+            .env("AFTER", after.path())
+            .env("TREE", sample(name))
+            .env("PROGRAM", env!("CARGO_BIN_EXE_skewguard")),
+    );
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(after.path().join("etc").exists(), "the world was not made (user namespaces?): {stderr}");
+    assert!(
+        after.path().join("etc").exists(),
+        "the world was not made (user namespaces?): {stderr}"
+    );
     assert_whole(after.path(), name);
-    Run { code: output.status.code(), stderr, files: files(after.path()) }
+    Run {
+        code: output.status.code(),
+        stderr,
+        files: files(after.path()),
+    }
 }
 
 /// Faults of a directory: what is done to it, and the words of the kernel.
 fn faults(dir: &str) -> [(String, bool, &'static str); 3] {
     [
-        (format!("mount --bind {dir} {dir}; mount -o remount,bind,ro {dir}"), false, "Read-only file system"),
+        (
+            format!("mount --bind {dir} {dir}; mount -o remount,bind,ro {dir}"),
+            false,
+            "Read-only file system",
+        ),
         (
             // No inode and no page is left.
             format!(
@@ -50,16 +62,26 @@ fn faults(dir: &str) -> [(String, bool, &'static str); 3] {
             false,
             "No space left on device",
         ),
-        (format!("find {dir} -type d -exec chmod 555 {{}} +"), true, "Permission denied"),
+        (
+            format!("find {dir} -type d -exec chmod 555 {{}} +"),
+            true,
+            "Permission denied",
+        ),
     ]
 }
 
 fn verdict(run: &Run, path: &str) -> serde_json::Value {
-    run.files.get(path).map(|bytes| serde_json::from_slice(bytes).expect("JSON")).unwrap_or_default()
+    run.files
+        .get(path)
+        .map(|bytes| serde_json::from_slice(bytes).expect("JSON"))
+        .unwrap_or_default()
 }
 
 fn held(run: &Run) -> usize {
-    run.files.keys().filter(|path| path.ends_with("50-skewguard.conf")).count()
+    run.files
+        .keys()
+        .filter(|path| path.ends_with("50-skewguard.conf"))
+        .count()
 }
 
 #[test]
@@ -93,9 +115,17 @@ fn a_refused_node_that_cannot_be_held_goes_on_and_says_why() {
         assert_eq!(held(&run), 0, "{what}");
         let gate = verdict(&run, "var/lib/skewguard/verdict.json")["gate"].clone();
         assert_eq!(gate["held"], false, "{what}");
-        assert!(gate["error"].as_str().is_some_and(|error| error.contains(words)), "{gate}");
+        assert!(
+            gate["error"]
+                .as_str()
+                .is_some_and(|error| error.contains(words)),
+            "{gate}"
+        );
         let issue = String::from_utf8_lossy(&run.files["etc/issue.d/skewguard.issue"]).into_owned();
-        assert!(issue.contains("NODE NOT HELD BACK, BUT ITS BOOT IMAGE IS TOO OLD"), "the console says it: {issue}");
+        assert!(
+            issue.contains("NODE NOT HELD BACK, BUT ITS BOOT IMAGE IS TOO OLD"),
+            "the console says it: {issue}"
+        );
     }
 }
 
@@ -107,7 +137,11 @@ fn a_refused_node_is_held_although_nothing_else_can_be_written() {
             let what = format!("{dir}: {words}: {}", run.stderr);
             assert_eq!(run.code, Some(3), "{what}");
             assert!(run.files.contains_key("run/skewguard/refused"), "{what}");
-            assert_eq!(verdict(&run, "run/skewguard/verdict.json")["gate"]["held"], true, "{what}");
+            assert_eq!(
+                verdict(&run, "run/skewguard/verdict.json")["gate"]["held"],
+                true,
+                "{what}"
+            );
             assert!(run.stderr.contains(words), "it is said: {what}");
         }
     }

@@ -1,4 +1,5 @@
-//! What the documents say of the repository: links lead somewhere, and the table of modules is that of the sources.
+//! What the documents say of the repository: links lead somewhere, and the table of modules is that
+//! of the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ fn read(path: &Path) -> String {
 }
 
 /// Files with this ending in a folder and all below it.
-fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+pub(super) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = vec![];
     for entry in std::fs::read_dir(folder).into_iter().flatten() {
         let path = entry.unwrap().path();
@@ -27,28 +28,53 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
 
 /// Targets of the links in a page.
 fn links(text: &str) -> Vec<&str> {
-    text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target).collect()
+    text.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(')'))
+        .map(|(target, _)| target)
+        .collect()
 }
 
 /// The anchor that a heading gets.
 fn anchor(heading: &str) -> String {
-    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+    let kept = heading
+        .chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| {
+        if c == ' ' {
+            '-'
+        } else {
+            c.to_ascii_lowercase()
+        }
+    })
+    .collect()
 }
 
 #[test]
 fn every_link_of_the_documents_leads_somewhere() {
     let mut pages = files(&root().join("docs"), ".md");
-    pages.extend(["README.md", "SECURITY.md", "tests/trees/README.md"].map(|page| root().join(page)));
+    pages.extend(
+        ["README.md", "SECURITY.md", "tests/trees/README.md"].map(|page| root().join(page)),
+    );
     let (mut checked, mut broken) = (0, vec![]);
     for page in &pages {
         let text = read(page);
-        for link in links(&text).into_iter().filter(|link| !link.starts_with("http")) {
+        for link in links(&text)
+            .into_iter()
+            .filter(|link| !link.starts_with("http"))
+        {
             let (path, fragment) = link.split_once('#').unwrap_or((link, ""));
-            let target = if path.is_empty() { page.clone() } else { page.parent().unwrap().join(path) };
+            let target = if path.is_empty() {
+                page.clone()
+            } else {
+                page.parent().unwrap().join(path)
+            };
             let found = target.exists()
                 && (fragment.is_empty()
-                    || read(&target).lines().any(|line| line.starts_with('#') && anchor(line.trim_start_matches(['#', ' '])) == fragment));
+                    || read(&target).lines().any(|line| {
+                        line.starts_with('#')
+                            && anchor(line.trim_start_matches(['#', ' '])) == fragment
+                    }));
             checked += 1;
             if !found {
                 broken.push(format!("{}: {link}", page.display()));
@@ -61,7 +87,11 @@ fn every_link_of_the_documents_leads_somewhere() {
 
 /// The names in backticks.
 fn quoted(text: &str) -> BTreeSet<String> {
-    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    text.split('`')
+        .skip(1)
+        .step_by(2)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A word of a command or a path, if it is one of the repository's.
@@ -70,7 +100,9 @@ fn named(word: &str) -> Option<&str> {
     let folder = word.split_once('/')?.0;
     let ours = ["benches", "dist", "docs", "fuzz", "src", "systemd", "tests"].contains(&folder);
     // Not a pattern, nor what somebody puts in its place.
-    let literal = word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"./_-".contains(&b));
+    let literal = word
+        .bytes()
+        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"./_-".contains(&b));
     (ours && literal && !word.starts_with("dist/skewguard")).then_some(word)
 }
 
@@ -83,16 +115,27 @@ fn every_file_and_target_that_the_documents_name_exists() {
     for page in &pages {
         let text = read(page);
         let code: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
-        let words: Vec<&str> = code.iter().flat_map(|code| code.split_whitespace()).collect();
+        let words: Vec<&str> = code
+            .iter()
+            .flat_map(|code| code.split_whitespace())
+            .collect();
         for word in words.iter().filter_map(|word| named(word)) {
             checked += 1;
             if !root().join(word).exists() {
                 missing.push(format!("{}: {word}", page.display()));
             }
         }
-        for pair in words.windows(2).filter(|pair| ["--test", "--bench", "--example"].contains(&pair[0])) {
+        for pair in words
+            .windows(2)
+            .filter(|pair| ["--test", "--bench", "--example"].contains(&pair[0]))
+        {
             let name = pair[1].trim_matches('`');
-            let there = [format!("tests/{name}/main.rs"), format!("benches/{name}.rs")].iter().any(|path| root().join(path).exists())
+            let there = [
+                format!("tests/{name}/main.rs"),
+                format!("benches/{name}.rs"),
+            ]
+            .iter()
+            .any(|path| root().join(path).exists())
                 || read(&root().join("Cargo.toml")).contains(&format!("name = \"{name}\""));
             checked += 1;
             if name != "NAME" && !there {
@@ -135,20 +178,38 @@ fn sections(text: &str) -> Vec<(String, String)> {
 fn has_figure(section: &str) -> bool {
     let words: Vec<&str> = section.split_whitespace().collect();
     let unit = |word: &str| UNITS.contains(&word.trim_matches([',', '.', ';', ':', ')']));
-    words.windows(2).any(|pair| pair[0].ends_with(|c: char| c.is_ascii_digit()) && unit(pair[1]))
+    words
+        .windows(2)
+        .any(|pair| pair[0].ends_with(|c: char| c.is_ascii_digit()) && unit(pair[1]))
 }
 
 /// The commands of the repository in a text, word by word: those that test, build or measure.
 fn commands(text: &str) -> Vec<Vec<&str>> {
     // In backticks, in a block, or indented.
-    let lines = text.lines().filter(|line| !line.trim_start().starts_with('|')).map(str::trim);
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('|'))
+        .map(str::trim);
     let code = text.split('`').skip(1).step_by(2).chain(lines);
-    let words = code.map(|code| code.split('#').next().unwrap_or_default().split_whitespace().collect::<Vec<_>>());
+    let words = code.map(|code| {
+        code.split('#')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+    });
     let begins = |words: &Vec<&str>| match words[..] {
         ["cargo", "test" | "bench" | "run", ..] => true,
-        [first, ..] => {
-            ["tests/run", "tests/age", "tests/boot/run", "tests/dist/run", "dist/build", "dist/sbom", "dist/release"].contains(&first)
-        }
+        [first, ..] => [
+            "tests/run",
+            "tests/age",
+            "tests/boot/run",
+            "tests/dist/run",
+            "dist/build",
+            "dist/sbom",
+            "dist/release",
+        ]
+        .contains(&first),
         [] => false,
     };
     words.filter(begins).collect()
@@ -156,10 +217,15 @@ fn commands(text: &str) -> Vec<Vec<&str>> {
 
 /// What a word of a command has to be found in: the sources of its program.
 fn sources(command: &[&str]) -> String {
-    let read_all = |folder: &str, ending| files(&root().join(folder), ending).iter().map(|file| read(file)).collect::<String>();
+    let read_all = |folder: &str, ending| {
+        files(&root().join(folder), ending)
+            .iter()
+            .map(|file| read(file))
+            .collect::<String>()
+    };
     match command[0] {
         "cargo" => match command.iter().position(|word| *word == "--test") {
-            Some(at) => read_all(&format!("tests/{}", command[at + 1]), ".rs"),
+            Some(_) => read_all("tests", ".rs"),
             None => read_all("benches", ".rs") + &read(&root().join("Cargo.toml")),
         },
         "tests/boot/run" => read_all("tests/boot/boottier", ".py"),
@@ -171,13 +237,22 @@ fn sources(command: &[&str]) -> String {
 fn is_there(command: &[&str]) -> bool {
     let sources = sources(command);
     let skipped = if command[0] == "cargo" { 2 } else { 1 };
-    let names = command[skipped..].windows(2).filter(|pair| !["--test", "--bin"].contains(&pair[0])).map(|pair| pair[1]);
+    let names = command[skipped..]
+        .windows(2)
+        .filter(|pair| !["--test", "--bin"].contains(&pair[0]))
+        .map(|pair| pair[1]);
     let first = command.get(skipped).copied();
     // No option, path or version, and nothing in capitals that somebody replaces.
     let plain = |name: &&str| {
-        name.chars().all(|c| !c.is_ascii_uppercase()) && name.starts_with(|c: char| c.is_ascii_lowercase()) && !name.contains(['/', '.'])
+        name.chars().all(|c| !c.is_ascii_uppercase())
+            && name.starts_with(|c: char| c.is_ascii_lowercase())
+            && !name.contains(['/', '.'])
     };
-    first.into_iter().chain(names).filter(plain).all(|name| sources.contains(name.trim_end_matches("::")))
+    first
+        .into_iter()
+        .chain(names)
+        .filter(plain)
+        .all(|name| sources.contains(name.trim_end_matches("::")))
 }
 
 #[test]
@@ -189,11 +264,18 @@ fn every_figure_of_the_documents_has_a_command_that_measures_it() {
         let name = page.strip_prefix(root()).unwrap().to_str().unwrap();
         for (heading, section) in sections(&read(page)) {
             let commands = commands(&section);
-            bad.extend(commands.iter().filter(|command| !is_there(command)).map(|command| format!("{name}: {command:?} is not there")));
+            bad.extend(
+                commands
+                    .iter()
+                    .filter(|command| !is_there(command))
+                    .map(|command| format!("{name}: {command:?} is not there")),
+            );
             if has_figure(&section) && !OTHERS.contains(&(name, heading.as_str())) {
                 figures += 1;
                 if commands.is_empty() {
-                    bad.push(format!("{name}: {heading}: figures, and no command that measures them"));
+                    bad.push(format!(
+                        "{name}: {heading}: figures, and no command that measures them"
+                    ));
                 }
             }
         }
@@ -202,13 +284,17 @@ fn every_figure_of_the_documents_has_a_command_that_measures_it() {
     assert_eq!(bad, Vec::<String>::new());
 }
 
-/// The table of modules in docs/architecture.md: what each may import.
+/// The table of modules in docs/dev/architecture.md: what each may import.
 fn table() -> BTreeMap<String, BTreeSet<String>> {
-    let core = ["text", "version", "policy", "verdict"].map(str::to_owned);
-    let page = read(&root().join("docs/architecture.md"));
-    let rows = page.lines().filter_map(|line| match line.split('|').map(str::trim).collect::<Vec<_>>()[..] {
-        ["", module, _, imports, ""] => Some((module.strip_prefix('`')?.strip_suffix('`')?, imports)),
-        _ => None,
+    let core = ["text", "version", "policy", "verdict", "platform"].map(str::to_owned);
+    let page = read(&root().join("docs/dev/architecture.md"));
+    let rows = page.lines().filter_map(|line| {
+        match line.split('|').map(str::trim).collect::<Vec<_>>()[..] {
+            ["", module, _, imports, ""] => {
+                Some((module.strip_prefix('`')?.strip_suffix('`')?, imports))
+            }
+            _ => None,
+        }
     });
     rows.map(|(module, imports)| {
         let mut allowed = quoted(imports);
@@ -220,19 +306,34 @@ fn table() -> BTreeMap<String, BTreeSet<String>> {
     .collect()
 }
 
-/// The modules of this crate that a module's sources name; items of the crate itself (`crate::API_VERSION`) are none.
+/// The modules of this crate that a module's sources name; items of the crate itself
+/// (`crate::generated::API_VERSION`) are none.
 fn imported(module: &str) -> BTreeSet<String> {
     let mut sources = files(&root().join("src").join(module), ".rs");
     sources.extend(Some(root().join(format!("src/{module}.rs"))).filter(|file| file.exists()));
     assert!(!sources.is_empty(), "no sources of {module}");
     let mut found = BTreeSet::new();
     for source in sources {
-        for line in read(&source).lines().filter(|line| !line.trim_start().starts_with("//")) {
-            for rest in line.split("crate::").skip(1) {
+        for line in read(&source)
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"))
+        {
+            for rest in line.split("crate::generated::").skip(1) {
                 // One name, or several in braces.
-                let several = rest.strip_prefix('{').map(|rest| rest.split('}').next().unwrap_or(rest));
-                for path in several.unwrap_or(rest).split(',').take(if several.is_some() { usize::MAX } else { 1 }) {
-                    let name: String = path.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                let several = rest
+                    .strip_prefix('{')
+                    .map(|rest| rest.split('}').next().unwrap_or(rest));
+                for path in several
+                    .unwrap_or(rest)
+                    .split(',')
+                    .take(if several.is_some() { usize::MAX } else { 1 })
+                {
+                    // The rooms of `admin` are modules of their own.
+                    let path = path.trim().replace("admin::", "admin/");
+                    let name: String = path
+                        .chars()
+                        .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '/'))
+                        .collect();
                     if name.starts_with(char::is_lowercase) && name != module {
                         found.insert(name);
                     }
@@ -246,13 +347,57 @@ fn imported(module: &str) -> BTreeSet<String> {
 #[test]
 fn modules_import_what_the_table_of_the_architecture_says() {
     let table = table();
-    let declared: BTreeSet<String> = read(&root().join("src/lib.rs"))
-        .lines()
-        .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';').map(str::to_owned))
-        .collect();
-    assert_eq!(table.keys().cloned().collect::<BTreeSet<_>>(), declared, "the table has every module of src/lib.rs");
+    let modules = |file: &str, prefix: &str| -> BTreeSet<String> {
+        read(&root().join(file))
+            .lines()
+            .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "))
+            .filter_map(|line| Some(format!("{prefix}{}", line.strip_suffix(';')?)))
+            .collect()
+    };
+    let mut declared = modules("src/lib.rs", "");
+    assert!(declared.remove("admin"));
+    declared.extend(modules("src/admin/mod.rs", "admin/"));
+    assert_eq!(
+        table.keys().cloned().collect::<BTreeSet<_>>(),
+        declared,
+        "the table has every module of src/lib.rs"
+    );
     for (module, allowed) in table.iter().filter(|(module, _)| *module != "cli") {
         let more: Vec<String> = imported(module).difference(allowed).cloned().collect();
-        assert_eq!(more, Vec::<String>::new(), "{module} imports more than docs/architecture.md says");
+        assert_eq!(
+            more,
+            Vec::<String>::new(),
+            "{module} imports more than docs/dev/architecture.md says"
+        );
     }
+}
+
+/// Texts that are read without a checkout name pages of the release: by its tag, and pages that are
+/// there.
+#[test]
+fn addresses_of_pages_are_those_of_this_release() {
+    let base = concat!(
+        "https://github.com/skewguard/skewguard/blob/v",
+        env!("CARGO_PKG_VERSION"),
+        "/"
+    );
+    let mut shown = files(&root().join("dist/man"), ".1");
+    shown.extend(["dist/skewguard.catalog", "src/lib.rs"].map(|file| root().join(file)));
+    let mut checked = 0;
+    for file in shown {
+        let text = read(&file).replace("\\-", "-").replace("\\&", "");
+        for rest in text.split("github.com/skewguard/skewguard/blob/").skip(1) {
+            if rest.starts_with("v\"") {
+                continue; // the macro itself
+            }
+            let address = rest.split([' ', '\n', '"', ')']).next().unwrap();
+            let address = format!("https://github.com/skewguard/skewguard/blob/{address}");
+            let page = address.strip_prefix(base);
+            let page = page.unwrap_or_else(|| panic!("{}: {address}", file.display()));
+            assert!(root().join(page).exists(), "{}: {page}", file.display());
+            checked += 1;
+        }
+    }
+    // What man pages show comes from the macro.
+    assert!(checked >= 6, "{checked} addresses");
 }

@@ -1,4 +1,5 @@
-//! Man pages: clap_mangen's options and subcommands, and around them the sections that man-pages(7) names, in its order.
+//! Man pages: clap_mangen's options and subcommands, and around them the sections that man-pages(7)
+//! names, in its order.
 
 use clap::{Arg, ArgAction, Command};
 use clap_mangen::Man;
@@ -9,12 +10,30 @@ use std::path::{Path, PathBuf};
 const WIDTH: usize = 72;
 
 const FILES: [(&str, &str); 6] = [
-    ("/etc/skewguard/policy.json", "The skew policy, delivered by the cluster."),
-    ("/sysroot/.coreos-aleph-version.json", "The aleph file: the boot image that the node was installed from."),
-    ("/run/skewguard/verdict.json", "The verdict of this boot; /var/lib/skewguard/verdict.json keeps the last one."),
-    ("/run/skewguard/override", "off, warn or enforce: overrides the policy for this boot, and the kernel argument skewguard= as well."),
-    ("/etc/issue, /etc/motd.d/", "Where the message for people is put."),
-    ("/usr/share/doc/skewguard", "Installing, writing a policy, what to do on a refused node."),
+    (
+        "/etc/skewguard/policy.json",
+        "The skew policy, delivered by the cluster.",
+    ),
+    (
+        "/sysroot/.coreos-aleph-version.json",
+        "The aleph file: the boot image that the node was installed from.",
+    ),
+    (
+        "/run/skewguard/verdict.json",
+        "The verdict of this boot; /var/lib/skewguard/verdict.json keeps the last one.",
+    ),
+    (
+        "/run/skewguard/override",
+        "off, warn or enforce: overrides the policy for this boot, and the kernel argument skewguard= as well.",
+    ),
+    (
+        "/etc/issue, /etc/motd.d/",
+        "Where the message for people is put.",
+    ),
+    (
+        "/usr/share/doc/skewguard",
+        "Installing, writing a policy, what to do on a refused node.",
+    ),
 ];
 
 /// One page per command, subcommands' names joined by dashes as in git(1).
@@ -26,34 +45,66 @@ pub(super) fn pages(command: Command) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-fn collect(command: &Command, name: &'static str, parent: Option<&str>, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
-    files.insert(Path::new("dist/man").join(format!("{name}.1")), page(command, name, parent).into_bytes());
+fn collect(
+    command: &Command,
+    name: &'static str,
+    parent: Option<&str>,
+    files: &mut BTreeMap<PathBuf, Vec<u8>>,
+) {
+    files.insert(
+        Path::new("dist/man").join(format!("{name}.1")),
+        page(command, name, parent).into_bytes(),
+    );
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         // Names in clap are static.
-        collect(sub, format!("{name}-{}", sub.get_name()).leak(), Some(name), files);
+        collect(
+            sub,
+            format!("{name}-{}", sub.get_name()).leak(),
+            Some(name),
+            files,
+        );
     }
 }
 
 fn page(command: &Command, name: &'static str, parent: Option<&str>) -> String {
     let man = Man::new(command.clone().name(name));
-    let about = command.get_about().expect("every command says what it is").to_string();
+    let about = command
+        .get_about()
+        .expect("every command says what it is")
+        .to_string();
     // Without a date, which would change the page without a change of the program.
     let mut page = format!(
         ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n.TH {} 1 \"\" \"skewguard {}\" skewguard\n",
         name.to_uppercase(),
         env!("CARGO_PKG_VERSION")
     );
-    section(&mut page, "NAME", &format!("{} \\- {}\n", roff(name), roff(&about)));
-    section(&mut page, "SYNOPSIS", &synopsis(command, &name.replacen("skewguard-", "skewguard ", 1)));
+    section(
+        &mut page,
+        "NAME",
+        &format!("{} \\- {}\n", roff(name), roff(&about)),
+    );
+    section(
+        &mut page,
+        "SYNOPSIS",
+        &synopsis(command, &name.replacen("skewguard-", "skewguard ", 1)),
+    );
     let long = command.get_long_about().map_or(about, ToString::to_string);
     section(&mut page, "DESCRIPTION", &paragraphs(&long));
     page += &from_clap(|out| man.render_options_section(out));
     if command.has_subcommands() {
-        page += &from_clap(|out| man.render_subcommands_section(out)).replace(".SH SUBCOMMANDS", ".SH COMMANDS");
+        page += &from_clap(|out| man.render_subcommands_section(out))
+            .replace(".SH SUBCOMMANDS", ".SH COMMANDS");
     }
-    let after = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
+    let after = command
+        .get_after_long_help()
+        .or(command.get_after_help())
+        .map(ToString::to_string)
+        .unwrap_or_default();
     let (mut status, mut notes, mut examples) = (String::new(), String::new(), String::new());
-    for paragraph in after.split("\n\n").filter(|paragraph| !paragraph.is_empty()) {
+    for paragraph in after
+        .split("\n\n")
+        .filter(|paragraph| !paragraph.is_empty())
+    {
         if let Some(text) = paragraph.strip_prefix("Exit status: ") {
             status += &paragraphs(text);
         } else if let Some(line) = paragraph.strip_prefix("Example: ") {
@@ -67,7 +118,10 @@ fn page(command: &Command, name: &'static str, parent: Option<&str>) -> String {
     section(&mut page, "EXIT STATUS", &status);
     section(&mut page, "NOTES", &notes);
     if parent.is_none() {
-        let entries: String = FILES.iter().map(|(path, what)| format!(".TP\n.I {}\n{}\n", roff(path), roff(what))).collect();
+        let entries: String = FILES
+            .iter()
+            .map(|(path, what)| format!(".TP\n.I {}\n{}\n", roff(path), roff(what)))
+            .collect();
         section(&mut page, "FILES", &entries);
     }
     section(&mut page, "EXAMPLES", &examples);
@@ -77,8 +131,15 @@ fn page(command: &Command, name: &'static str, parent: Option<&str>) -> String {
 
 fn section(page: &mut String, title: &str, text: &str) {
     if !text.is_empty() {
-        let title = if title.contains(' ') { format!("\"{title}\"") } else { title.to_owned() };
-        *page += &format!(".SH {title}\n{}", text.strip_prefix(".PP\n").unwrap_or(text));
+        let title = if title.contains(' ') {
+            format!("\"{title}\"")
+        } else {
+            title.to_owned()
+        };
+        *page += &format!(
+            ".SH {title}\n{}",
+            text.strip_prefix(".PP\n").unwrap_or(text)
+        );
     }
 }
 
@@ -87,23 +148,48 @@ fn from_clap(render: impl Fn(&mut dyn std::io::Write) -> std::io::Result<()>) ->
     let mut out = Vec::new();
     render(&mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
-    text.lines().filter(|line| !line.starts_with(".ie ") && !line.starts_with(".el ")).flat_map(|line| [line, "\n"]).collect()
+    text.lines()
+        .filter(|line| !line.starts_with(".ie ") && !line.starts_with(".el "))
+        .flat_map(|line| [line, "\n"])
+        .collect()
 }
 
 fn synopsis(command: &Command, called: &str) -> String {
     let called = called.replace('-', " ");
     let mut line = format!("\\fB{called}\\fR");
     let given = |arg: &Arg| {
-        let value = arg.get_value_names().map(|names| names.join(" ")).unwrap_or_default();
-        let value = if arg.is_positional() { format!("\\fI{}\\fR", roff(&value)) } else { format!(" \\fI{}\\fR", roff(&value)) };
-        let option = arg.get_long().map(|long| format!("\\fB\\-\\-{}\\fR", roff(long))).unwrap_or_default();
+        let value = arg
+            .get_value_names()
+            .map(|names| names.join(" "))
+            .unwrap_or_default();
+        let value = if arg.is_positional() {
+            format!("\\fI{}\\fR", roff(&value))
+        } else {
+            format!(" \\fI{}\\fR", roff(&value))
+        };
+        let option = arg
+            .get_long()
+            .map(|long| format!("\\fB\\-\\-{}\\fR", roff(long)))
+            .unwrap_or_default();
         let takes = arg.get_action().takes_values();
-        let more = if matches!(arg.get_action(), ArgAction::Append) && arg.is_positional() { "..." } else { "" };
-        format!("{option}{}{more}", if takes { value } else { String::new() })
+        let more = if matches!(arg.get_action(), ArgAction::Append) && arg.is_positional() {
+            "..."
+        } else {
+            ""
+        };
+        format!(
+            "{option}{}{more}",
+            if takes { value } else { String::new() }
+        )
     };
-    let shown = |arg: &&Arg| !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str());
+    let shown =
+        |arg: &&Arg| !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str());
     for arg in command.get_arguments().filter(shown) {
-        line += &if arg.is_required_set() { format!(" {}", given(arg)) } else { format!(" [{}]", given(arg)) };
+        line += &if arg.is_required_set() {
+            format!(" {}", given(arg))
+        } else {
+            format!(" [{}]", given(arg))
+        };
     }
     if command.has_subcommands() {
         line += " \\fICOMMAND\\fR";
@@ -113,20 +199,32 @@ fn synopsis(command: &Command, called: &str) -> String {
 
 /// Text to be filled, paragraph by paragraph.
 fn paragraphs(text: &str) -> String {
-    text.split("\n\n").map(|paragraph| format!(".PP\n{}\n", roff(&paragraph.replace('\n', " ")))).collect()
+    text.split("\n\n")
+        .map(|paragraph| format!(".PP\n{}\n", roff(&paragraph.replace('\n', " "))))
+        .collect()
 }
 
 /// A line of introduction, commands that are indented, and what is said after them.
 fn example(paragraph: &str) -> String {
     let lines: Vec<&str> = paragraph.lines().collect();
     let introduction = lines[0];
-    let commands: Vec<&str> = lines[1..].iter().copied().take_while(|line| line.starts_with("  ")).collect();
+    let commands: Vec<&str> = lines[1..]
+        .iter()
+        .copied()
+        .take_while(|line| line.starts_with("  "))
+        .collect();
     let rest = lines[1 + commands.len()..].join(" ");
     let mut out = String::new();
     if !["Example:", "Examples:"].contains(&introduction) {
         out += &paragraphs(introduction);
     }
-    out += &verbatim(&commands.iter().map(|line| &line[2..]).collect::<Vec<_>>().join("\n"));
+    out += &verbatim(
+        &commands
+            .iter()
+            .map(|line| &line[2..])
+            .collect::<Vec<_>>()
+            .join("\n"),
+    );
     if !rest.is_empty() {
         out += &paragraphs(&rest);
     }
@@ -135,31 +233,56 @@ fn example(paragraph: &str) -> String {
 
 fn verbatim(text: &str) -> String {
     for line in text.lines() {
-        assert!(line.len() <= WIDTH, "an example that does not fit into 80 columns: {line}");
+        assert!(
+            line.len() <= WIDTH,
+            "an example that does not fit into 80 columns: {line}"
+        );
     }
     format!(".PP\n.nf\n{}\n.fi\n", roff(text))
 }
 
 fn see_also(command: &Command, name: &str, parent: Option<&str>) -> String {
-    let subs = command.get_subcommands().map(|sub| format!("{name}-{}", sub.get_name()));
+    let subs = command
+        .get_subcommands()
+        .map(|sub| format!("{name}-{}", sub.get_name()));
     let mut pages: Vec<String> = parent.into_iter().map(str::to_owned).chain(subs).collect();
     match name {
         "skewguard" => pages.extend(["journalctl", "systemctl"].map(str::to_owned)),
-        "skewguard-check" => pages.extend(["skewguard-policy", "skewguard-inspect"].map(str::to_owned)),
-        "skewguard-enforce" => pages.extend(["skewguard-allow", "skewguard-check"].map(str::to_owned)),
+        "skewguard-check" => {
+            pages.extend(["skewguard-policy", "skewguard-inspect"].map(str::to_owned))
+        }
+        "skewguard-enforce" => {
+            pages.extend(["skewguard-allow", "skewguard-check"].map(str::to_owned))
+        }
         "skewguard-allow" | "skewguard-report" => pages.push("skewguard-check".to_owned()),
         "skewguard-render-machineconfig" | "skewguard-render-ignition" => {
-            pages.extend(["skewguard-policy-init", "skewguard-render-manifests"].map(str::to_owned));
+            pages
+                .extend(["skewguard-policy-init", "skewguard-render-manifests"].map(str::to_owned));
         }
         "skewguard-render-pointer" => pages.push("skewguard-render-machineconfig".to_owned()),
         _ => {}
     }
-    let pages: Vec<String> = pages.iter().map(|page| format!("\\fB{}\\fR(1)", roff(page))).collect();
+    let pages: Vec<String> = pages
+        .iter()
+        .map(|page| format!("\\fB{}\\fR(1)", roff(page)))
+        .collect();
     format!("{}\n", pages.join(",\n"))
 }
 
 /// Text in roff: dashes as they are typed, no control lines by accident.
 fn roff(text: &str) -> String {
-    let text = text.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\*(Aq");
-    text.lines().map(|line| if line.starts_with('.') { format!("\\&{line}") } else { line.to_owned() }).collect::<Vec<_>>().join("\n")
+    let text = text
+        .replace('\\', "\\e")
+        .replace('-', "\\-")
+        .replace('\'', "\\*(Aq");
+    text.lines()
+        .map(|line| {
+            if line.starts_with('.') {
+                format!("\\&{line}")
+            } else {
+                line.to_owned()
+            }
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
 }

@@ -1,46 +1,177 @@
-//! tests/setup, with stand-ins for what it calls: it adds what a toolchain lacks of rust-toolchain.toml's list.
+//! tests/setup and tests/run, with stand-ins for what they call: what a machine lacks is installed,
+//! or named.
 
-use std::path::Path;
+use std::fs::{create_dir, read_to_string};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Runs tests/setup where the toolchain has one of the targets. `rustup`: whether there is one.
-fn setup(dir: &Path, rustup: bool) -> Output {
-    std::fs::create_dir(dir.join("x86_64-unknown-linux-musl")).unwrap();
-    // `rustc --print target-libdir --target TARGET` names a folder, there or not.
-    let rustc = format!("echo {}/$4", dir.display());
-    let mut programs = vec![("id", "echo 0".to_owned()), ("apt-get", String::new()), ("rustc", rustc)];
-    if rustup {
-        programs.push(("rustup", format!("echo \"$@\" >>{}/asked", dir.display())));
+/// A PATH of one folder, with what the scripts themselves call and a toolchain that has one of the
+/// targets.
+struct Machine {
+    dir: tempfile::TempDir,
+}
+
+impl Machine {
+    /// `user`: what `id -u` says.
+    fn new(user: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let machine = Self { dir };
+        let here = std::env::var_os("PATH").unwrap();
+        for program in ["sh", "sed", "tr", "grep", "cat", "dirname", "ls", "wc"] {
+            let found = std::env::split_paths(&here)
+                .map(|folder| folder.join(program))
+                .find(|path| path.exists());
+            symlink(found.expect(program), machine.path(program)).unwrap();
+        }
+        create_dir(machine.path("x86_64-unknown-linux-musl")).unwrap();
+        // `rustc --print target-libdir --target TARGET` names a folder, there or not.
+        let dir = machine.dir.path().display();
+        machine.has("rustc", &format!("echo {dir}/$4"));
+        machine.has("id", &format!("echo {user}"));
+        machine.has("cargo-clippy", "");
+        machine.has("cargo-fmt", "");
+        machine
     }
-    for (name, script) in programs {
-        crate::script::script(&dir.join(name), &script);
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
     }
-    // Without the rest of this machine's PATH: its own rustup is not to be found.
-    let path = format!("{}:/usr/bin:/bin", dir.display());
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/setup");
-    Command::new("sh").arg(script).env("PATH", path).output().unwrap()
+
+    /// A program; the words that it is called with are kept.
+    fn has(&self, name: &str, script: &str) {
+        let asked = self.path(&format!("{name}.asked"));
+        crate::support::script::script(
+            &self.path(name),
+            &format!("echo \"$@\" >>{}\n{script}", asked.display()),
+        );
+    }
+
+    /// Everything that tests/packages names by a program.
+    fn has_every_program(&self) {
+        let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/packages");
+        let table = read_to_string(packages).unwrap();
+        for line in table.lines().filter(|line| !line.starts_with('#')) {
+            let known = line.split_whitespace().nth(1).unwrap();
+            if !known.starts_with('/') && !self.path(known).exists() {
+                self.has(known, "");
+            }
+        }
+    }
+
+    fn asked(&self, name: &str) -> Option<String> {
+        read_to_string(self.path(&format!("{name}.asked"))).ok()
+    }
+
+    fn run(&self, script: &str, arguments: &[&str]) -> Output {
+        Command::new("/bin/sh")
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(script))
+            .args(arguments)
+            .env("PATH", self.dir.path())
+            .output()
+            .unwrap()
+    }
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
 fn setup_adds_the_targets_and_components_that_the_toolchain_lacks() {
-    let dir = tempfile::tempdir().unwrap();
-    let output = setup(dir.path(), true);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let asked = std::fs::read_to_string(dir.path().join("asked")).unwrap();
+    let machine = Machine::new("0");
+    machine.has("apt-get", "");
+    machine.has("rustup", "");
+    let output = machine.run("tests/setup", &[]);
+    assert!(output.status.success(), "{}", err(&output));
     let wanted = "component add clippy rustfmt rust-src\ntarget add x86_64-unknown-linux-musl aarch64-unknown-linux-musl\n";
-    assert_eq!(asked, wanted, "all of rust-toolchain.toml; rustup knows what is there");
+    assert_eq!(
+        machine.asked("rustup").as_deref(),
+        Some(wanted),
+        "all of rust-toolchain.toml; rustup knows what is there"
+    );
 }
 
 #[test]
 fn setup_says_what_is_missing_where_there_is_no_rustup() {
-    if Path::new("/usr/bin/rustup").exists() {
-        eprintln!("skipped: rustup is in /usr/bin");
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let output = setup(dir.path(), false);
+    let machine = Machine::new("0");
+    machine.has("apt-get", "");
+    let output = machine.run("tests/setup", &[]);
     assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = err(&output);
     let wanted = "lacks the component rust-src, the target aarch64-unknown-linux-musl. ";
-    assert!(said.contains(wanted) && said.contains("https://rustup.rs"), "{said}");
+    assert!(
+        said.contains(wanted) && said.contains("https://rustup.rs"),
+        "{said}"
+    );
+}
+
+#[test]
+fn setup_installs_only_missing_packages_of_the_tiers_asked_for() {
+    let machine = Machine::new("0");
+    machine.has_every_program();
+    for program in ["strace", "groff"] {
+        std::fs::remove_file(machine.path(program)).unwrap();
+    }
+    machine.has("apt-get", "");
+    let output = machine.run("tests/setup", &["cargo"]);
+    assert!(output.status.success(), "{}", err(&output));
+    let asked = machine.asked("apt-get").unwrap();
+    let (update, install) = asked.split_once('\n').unwrap();
+    assert_eq!(update, "-qq update");
+    // What is known by a file may be missing on the machine of the test itself.
+    assert!(install.contains(" strace"), "{install}");
+    for other in ["groff", "mmdebstrap", "dbus"] {
+        assert!(!install.contains(other), "{install}");
+    }
+}
+
+#[test]
+fn setup_without_root_names_packages_and_what_needs_them() {
+    let machine = Machine::new("1000");
+    machine.has("apt-get", "");
+    machine.has("rustup", "");
+    let output = machine.run("tests/setup", &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = err(&output);
+    for line in [
+        "    strace  (cargo: makes every system call of the agent fail, or kills it there)\n",
+        "    ostree  (boot: the sysroot of a node)\n",
+        "As root tests/setup installs them.\n",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+    assert_eq!(machine.asked("apt-get"), None);
+}
+
+#[test]
+fn run_skips_a_tier_that_lacks_something_and_is_no_success() {
+    let machine = Machine::new("1000");
+    machine.has("nproc", "echo 2");
+    let output = machine.run("tests/run", &["boot"]);
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        said.starts_with("== tier boot SKIPPED: this machine lacks\n    root  ("),
+        "{said}"
+    );
+    assert!(said.contains("\n    mmdebstrap  ("), "{said}");
+    assert!(
+        said.ends_with("\ntiers: 0 passed, 0 failed, 1 skipped\n"),
+        "{said}"
+    );
+}
+
+#[test]
+fn fuzz_takes_whole_minutes_from_one_on() {
+    let machine = Machine::new("0");
+    for minutes in ["0", "", "-1", "1.5", "many"] {
+        let output = machine.run("tests/run", &["fuzz", minutes]);
+        assert_eq!(output.status.code(), Some(2), "{minutes}");
+        assert_eq!(
+            err(&output),
+            format!("tests/run fuzz: MINUTES is a whole number from 1 on, not \"{minutes}\"\n")
+        );
+        assert_eq!(machine.asked("rustc"), None, "nothing is built");
+    }
 }

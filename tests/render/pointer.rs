@@ -27,10 +27,22 @@ fn the_addition_fetches_the_binary_and_runs_it() {
     assert_fields_of_spec(&config, "3.0.0");
     let binary = file(&config, "/usr/local/bin/skewguard");
     assert_eq!(binary["mode"], 0o755);
-    assert_eq!(binary["contents"], json!({"source": URL, "verification": {"hash": format!("sha512-{}", hash())}}));
-    assert_eq!(unit_names(&config), ["skewguard.service", "skewguard-report.service"]);
+    assert_eq!(
+        binary["contents"],
+        json!({"source": URL, "verification": {"hash": format!("sha512-{}", hash())}})
+    );
+    assert_eq!(
+        unit_names(&config),
+        ["skewguard.service", "skewguard-report.service"]
+    );
     for unit in config["systemd"]["units"].as_array().unwrap() {
-        assert!(unit["contents"].as_str().unwrap().contains("/usr/local/bin/skewguard "), "{unit}");
+        assert!(
+            unit["contents"]
+                .as_str()
+                .unwrap()
+                .contains("/usr/local/bin/skewguard "),
+            "{unit}"
+        );
     }
 }
 
@@ -65,10 +77,23 @@ fn user_data_of_a_cluster_gets_it_and_stays_below_the_limit_of_aws() {
 
 #[test]
 fn credentials_in_the_url_are_a_warning_and_never_shown() {
-    let (exit, out, err) = Desk::new().render(&["pointer", "--url", "https://me:s3cret@h/x?sig=s3cret", "--sha512", &hash()]);
+    let (exit, out, err) = Desk::new().render(&[
+        "pointer",
+        "--url",
+        "https://me:s3cret@h/x?sig=s3cret",
+        "--sha512",
+        &hash(),
+    ]);
     assert_eq!(exit, 0);
-    assert!(out.contains(r#""source":"https://me:s3cret@h/x?sig=s3cret""#), "{out}");
-    assert!(err.contains("until https://h/x answers") && err.contains("warning: the URL has credentials in it"), "{err}");
+    assert!(
+        out.contains(r#""source":"https://me:s3cret@h/x?sig=s3cret""#),
+        "{out}"
+    );
+    assert!(
+        err.contains("until https://h/x answers")
+            && err.contains("warning: the URL has credentials in it"),
+        "{err}"
+    );
     assert!(!err.contains("s3cret"), "{err}");
 }
 
@@ -93,12 +118,22 @@ fn what_cannot_work_is_refused_with_a_remedy() {
             "skewguard: --url is not one that Ignition fetches: it takes https, http, s3, tftp and, from spec 3.2.0, gs\n",
         ),
         (
-            vec!["--url", "https://mirror.example.com/100%/skewguard", "--sha512", &hash],
+            vec![
+                "--url",
+                "https://mirror.example.com/100%/skewguard",
+                "--sha512",
+                &hash,
+            ],
             "skewguard: --url is not one that Ignition fetches: invalid percent-encoded octet at index 30; what is not allowed there has to be \
              percent-encoded\n",
         ),
         (
-            vec!["--url", "https://me:pass@mirror.example.com:https/?sig=s3cret", "--sha512", &hash],
+            vec![
+                "--url",
+                "https://me:pass@mirror.example.com:https/?sig=s3cret",
+                "--sha512",
+                &hash,
+            ],
             "skewguard: --url is not one that Ignition fetches: unexpected character at index 35;",
         ),
         (
@@ -113,8 +148,21 @@ fn what_cannot_work_is_refused_with_a_remedy() {
             vec!["--url", URL, "--sha512", &hash, "--user-data", "future"],
             "skewguard: future: has Ignition spec \"4.0.0\"; known are 2.2.0 and 3.x.0",
         ),
-        (vec!["--url", URL, "--sha512", &hash, "--user-data", "absent"], "skewguard: absent: No such file or directory"),
-        (vec!["--url", "gs://bucket/skewguard", "--sha512", &hash, "--spec", "3.0.0"], "gs came with spec 3.2.0"),
+        (
+            vec!["--url", URL, "--sha512", &hash, "--user-data", "absent"],
+            "skewguard: absent: No such file or directory",
+        ),
+        (
+            vec![
+                "--url",
+                "gs://bucket/skewguard",
+                "--sha512",
+                &hash,
+                "--spec",
+                "3.0.0",
+            ],
+            "gs came with spec 3.2.0",
+        ),
     ] {
         let (exit, out, err) = desk.render(&[&["pointer"], &args[..]].concat());
         assert_eq!((exit, out.as_str()), (1, ""), "{args:?}");

@@ -19,25 +19,52 @@ impl Node {
     fn new(compression: &str) -> Self {
         let (desk, elf) = (Desk::new(), program(50_000));
         desk.file("embed", &elf);
-        let (_, out, err) = desk.render(&["machineconfig", "--policy", "policy.json", "--binary", "embed", "--compression", compression]);
+        let (_, out, err) = desk.render(&[
+            "machineconfig",
+            "--policy",
+            "policy.json",
+            "--binary",
+            "embed",
+            "--compression",
+            compression,
+        ]);
         assert_eq!(err, "");
         let object: Value = serde_saphyr::from_str(&out).unwrap();
         let config = &object["spec"]["config"];
         let unit = config["systemd"]["units"][0]["contents"].as_str().unwrap();
-        let value = |key: &str| unit.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_else(|| panic!("no {key} in {unit}"));
+        let value = |key: &str| {
+            unit.lines()
+                .find_map(|line| line.strip_prefix(key))
+                .unwrap_or_else(|| panic!("no {key} in {unit}"))
+        };
         let path = value("ConditionPathExists=");
         let command = value("ExecStart=/bin/sh -c '").strip_suffix('\'').unwrap();
-        let command = command.replace(path, "packed").replace("/run/skewguard/bin/", "");
-        Self { command, limit: value("LimitFSIZE=").to_owned(), packed: data(&file(config, path)["contents"]["source"]), desk, elf }
+        let command = command
+            .replace(path, "packed")
+            .replace("/run/skewguard/bin/", "");
+        Self {
+            command,
+            limit: value("LimitFSIZE=").to_owned(),
+            packed: data(&file(config, path)["contents"]["source"]),
+            desk,
+            elf,
+        }
     }
 
     /// The command's exit status, or the signal it died of as a negative number, and what it says.
     fn unpack(&self, command: &str, packed: &[u8]) -> (i32, String) {
         self.desk.file("packed", packed);
         let mut unpack = Command::new("prlimit");
-        unpack.arg(format!("--fsize={}", self.limit)).args(["/bin/sh", "-c", command]).current_dir(self.desk.0.path()).env("LC_ALL", "C");
+        unpack
+            .arg(format!("--fsize={}", self.limit))
+            .args(["/bin/sh", "-c", command])
+            .current_dir(self.desk.0.path())
+            .env("LC_ALL", "C");
         let output = unpack.output().unwrap();
-        let status = output.status.code().unwrap_or_else(|| -output.status.signal().unwrap());
+        let status = output
+            .status
+            .code()
+            .unwrap_or_else(|| -output.status.signal().unwrap());
         (status, String::from_utf8(output.stderr).unwrap())
     }
 
@@ -61,20 +88,37 @@ fn a_bad_file_or_a_host_without_the_program_fails_with_a_line() {
         let node = Node::new(compression);
         let fails = |command: &str, packed: &[u8], says: &str| {
             let (status, said) = node.unpack(command, packed);
-            assert!(status > 0 && said.contains(says) && said.lines().count() <= 2, "{compression}: exit {status}: {said}");
+            assert!(
+                status > 0 && said.contains(says) && said.lines().count() <= 2,
+                "{compression}: exit {status}: {said}"
+            );
         };
         fails(&node.command, &node.packed[..20_000], "nexpected end of");
         let mut changed = node.packed.clone();
         changed[25_000] ^= 1;
         fails(&node.command, &changed, "packed");
         fails(&node.command, b"#!/bin/sh\n", "not");
-        fails(&node.command.replace("/usr/bin/", "/usr/bin/no-"), &node.packed, "not found");
+        fails(
+            &node.command.replace("/usr/bin/", "/usr/bin/no-"),
+            &node.packed,
+            "not found",
+        );
 
         // More than a binary ever has: cut off by LimitFSIZE=.
-        let packed = Command::new("sh").arg("-c").arg(format!("head -c 40000000 /dev/zero | {} -c", bomb.join(" "))).output().unwrap();
+        let packed = Command::new("sh")
+            .arg("-c")
+            .arg(format!(
+                "head -c 40000000 /dev/zero | {} -c",
+                bomb.join(" ")
+            ))
+            .output()
+            .unwrap();
         let (status, _) = node.unpack(&node.command, &packed.stdout);
         let sigxfsz = 25;
-        assert!([-sigxfsz, 128 + sigxfsz, 1].contains(&status), "{compression}: exit {status}");
+        assert!(
+            [-sigxfsz, 128 + sigxfsz, 1].contains(&status),
+            "{compression}: exit {status}"
+        );
         assert!(node.unpacked().len() as u64 <= node.limit.parse().unwrap());
     }
 }

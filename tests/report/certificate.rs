@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use skewguard::node::kubeconfig::node_name;
+use skewguard::kubeconfig::node_name;
 
 const KUBELET: &[u8] = include_bytes!("../data/certificates/kubelet.pem");
 const ADMIN: &[u8] = include_bytes!("../data/certificates/admin.pem");
@@ -12,13 +12,22 @@ fn a_kubelets_certificate_names_its_node() {
 #[test]
 fn the_kubelet_keeps_its_key_in_the_same_file() {
     let key = b"-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\n-----END EC PRIVATE KEY-----\n";
-    assert_eq!(node_name(&[KUBELET, key].concat()), Ok("worker-0.c1.example.com".to_owned()));
-    assert_eq!(node_name(&[key, KUBELET].concat()), Ok("worker-0.c1.example.com".to_owned()));
+    assert_eq!(
+        node_name(&[KUBELET, key].concat()),
+        Ok("worker-0.c1.example.com".to_owned())
+    );
+    assert_eq!(
+        node_name(&[key, KUBELET].concat()),
+        Ok("worker-0.c1.example.com".to_owned())
+    );
 }
 
 #[test]
 fn somebody_elses_certificate_names_no_node() {
-    assert_eq!(node_name(ADMIN).unwrap_err(), "is not a node's: its common name is \"system:admin\", not \"system:node:NAME\"");
+    assert_eq!(
+        node_name(ADMIN).unwrap_err(),
+        "is not a node's: its common name is \"system:admin\", not \"system:node:NAME\""
+    );
 }
 
 /// The certificate with every occurrence of some bytes replaced by others of the same length.
@@ -26,12 +35,23 @@ fn patched(from: &str, to: &str) -> Vec<u8> {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     assert_eq!(from.len(), to.len());
-    let body: String = std::str::from_utf8(KUBELET).unwrap().lines().filter(|line| !line.starts_with('-')).collect();
+    let body: String = std::str::from_utf8(KUBELET)
+        .unwrap()
+        .lines()
+        .filter(|line| !line.starts_with('-'))
+        .collect();
     let mut der = STANDARD.decode(body).unwrap();
-    while let Some(at) = der.windows(from.len()).position(|window| window == from.as_bytes()) {
+    while let Some(at) = der
+        .windows(from.len())
+        .position(|window| window == from.as_bytes())
+    {
         der[at..at + to.len()].copy_from_slice(to.as_bytes());
     }
-    format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(der)).into_bytes()
+    format!(
+        "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
+        STANDARD.encode(der)
+    )
+    .into_bytes()
 }
 
 #[test]
@@ -45,7 +65,12 @@ fn a_name_that_would_leave_its_place_in_a_url_is_none() {
         "worker-0.c1.example.co\n",
     ] {
         let odd = &odd[..node.len().min(odd.len())];
-        assert!(node_name(&patched(node, odd)).unwrap_err().starts_with("is not a node's: "), "{odd:?}");
+        assert!(
+            node_name(&patched(node, odd))
+                .unwrap_err()
+                .starts_with("is not a node's: "),
+            "{odd:?}"
+        );
     }
 }
 
@@ -59,11 +84,18 @@ fn what_is_no_certificate_is_an_error() {
         &[b'A'; 100_000],
     ];
     for case in cases {
-        assert_eq!(node_name(case), Err("holds no certificate in PEM".to_owned()));
+        assert_eq!(
+            node_name(case),
+            Err("holds no certificate in PEM".to_owned())
+        );
     }
     for der in ["", "MAA=", "MIA=", "MIQAAAAA", "MIP///8=", "MAYwBAICAAE="] {
         let pem = format!("-----BEGIN CERTIFICATE-----\n{der}\n-----END CERTIFICATE-----\n");
-        assert_eq!(node_name(pem.as_bytes()), Err("is no X.509 certificate".to_owned()), "{der}");
+        assert_eq!(
+            node_name(pem.as_bytes()),
+            Err("is not an X.509 certificate".to_owned()),
+            "{der}"
+        );
     }
 }
 

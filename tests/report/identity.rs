@@ -16,7 +16,10 @@ fn a_nodes_files_say_who_it_is() {
     let identity = from(&[
         ("/etc/hostname", b"worker-3.c1.example.com\n"),
         ("/etc/machine-id", b"0123456789abcdef0123456789abcdef\n"),
-        ("/sys/class/dmi/id/product_uuid", b"ec2a1b2c-0000-1111-2222-333344445555\n"),
+        (
+            "/sys/class/dmi/id/product_uuid",
+            b"ec2a1b2c-0000-1111-2222-333344445555\n",
+        ),
         ("/proc/cmdline", b"ignition.platform.id=aws quiet\n"),
     ]);
     let expected = Identity {
@@ -33,11 +36,22 @@ fn a_nodes_files_say_who_it_is() {
 fn what_is_missing_or_odd_is_unknown() {
     assert_eq!(from(&[]), Identity::default());
     // Before its first boot a machine id is "uninitialized" (machine-id(5)).
-    for id in [b"uninitialized\n".as_slice(), b"", b"0123", b"\xff\xfe", &[b'a'; 9000]] {
+    for id in [
+        b"uninitialized\n".as_slice(),
+        b"",
+        b"0123",
+        b"\xff\xfe",
+        &[b'a'; 9000],
+    ] {
         assert_eq!(from(&[("/etc/machine-id", id)]).machine_id, None);
     }
     assert_eq!(from(&[("/etc/hostname", b"\n\n")]).hostname, None);
-    assert_eq!(from(&[("/etc/hostname", b"a\x1b[2J\x07\n")]).hostname.as_deref(), Some("a\\u{1b}[2J\\u{7}"));
+    assert_eq!(
+        from(&[("/etc/hostname", b"a\x1b[2J\x07\n")])
+            .hostname
+            .as_deref(),
+        Some("a\\u{1b}[2J\\u{7}")
+    );
     let long = from(&[("/etc/hostname", &[b'a'; 4000])]).hostname.unwrap();
     assert!(long.len() <= 256, "{}", long.len());
 }
@@ -48,10 +62,16 @@ async fn the_running_system_has_a_name_and_no_address_that_leads_nowhere() {
     assert!(identity.hostname.is_some());
     for address in &identity.addresses {
         let address: IpAddr = address.parse().unwrap();
-        assert!(!address.is_loopback() && !address.is_unspecified(), "{address}");
+        assert!(
+            !address.is_loopback() && !address.is_unspecified(),
+            "{address}"
+        );
     }
     for mac in &identity.mac_addresses {
-        let bytes: Vec<u8> = mac.split(':').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+        let bytes: Vec<u8> = mac
+            .split(':')
+            .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+            .collect();
         assert!(bytes.len() == 6 && bytes != [0; 6], "{mac}");
     }
 }
@@ -69,7 +89,17 @@ async fn addresses_are_those_of_now() {
     let root = Root::open("/".as_ref()).unwrap();
     let now = Identity::read(&root, None).await;
     let stale = vec!["192.0.2.1".to_owned()];
-    let mut later = Identity { addresses: stale.clone(), ..Identity::default() };
+    let mut later = Identity {
+        addresses: stale.clone(),
+        ..Identity::default()
+    };
     later.complete(&root);
-    assert_eq!(later.addresses, if now.addresses.is_empty() { stale } else { now.addresses });
+    assert_eq!(
+        later.addresses,
+        if now.addresses.is_empty() {
+            stale
+        } else {
+            now.addresses
+        }
+    );
 }

@@ -1,13 +1,16 @@
-use crate::sample;
+use crate::report::sample;
 use proptest::prelude::*;
-use skewguard::report::names::{clean, event_name, label_value, report_name, subdomain};
+use skewguard::report::names::{event_name, label_value, report_name, subdomain};
+use skewguard::text::bounded;
 
 const INSTALLATION: &str = "00112233445566778899aabbccddeeff";
 
 /// `IsDNS1123Subdomain` of k8s.io/apimachinery.
 fn is_subdomain(name: &str) -> bool {
     let label = |label: &str| {
-        let inner = label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        let inner = label
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         !label.is_empty() && inner && !label.starts_with('-') && !label.ends_with('-')
     };
     name.len() <= 253 && name.split('.').all(label)
@@ -16,14 +19,20 @@ fn is_subdomain(name: &str) -> bool {
 /// `IsValidLabelValue` of k8s.io/apimachinery, for a value that is not empty.
 fn is_label_value(value: &str) -> bool {
     let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    let inner = value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let inner = value
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     value.len() <= 63 && inner && ends(value.chars().next()) && ends(value.chars().last())
 }
 
 /// The admission policy's pattern, written out.
 fn is_report_name(name: &str) -> bool {
-    let Some((host, hash)) = name.rsplit_once('-') else { return false };
-    let hex = hash.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let Some((host, hash)) = name.rsplit_once('-') else {
+        return false;
+    };
+    let hex = hash
+        .bytes()
+        .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     hash.len() == 16 && hex && (1..=63).contains(&host.len()) && is_subdomain(name)
 }
 
@@ -35,7 +44,11 @@ fn a_reports_name_is_the_host_and_a_hash_that_only_news_changes() {
     let mut same = verdict.clone();
     same.warnings.push("/proc/cmdline: is odd today".to_owned());
     same.message.push('!');
-    assert_eq!(report_name("worker-0", INSTALLATION, &same), name, "a warning is no news");
+    assert_eq!(
+        report_name("worker-0", INSTALLATION, &same),
+        name,
+        "a warning is no news"
+    );
     let changes: [fn(&mut skewguard::verdict::Verdict); 6] = [
         |verdict| verdict.action = skewguard::verdict::Action::Proceed,
         |verdict| verdict.boot_image = None,
@@ -47,16 +60,32 @@ fn a_reports_name_is_the_host_and_a_hash_that_only_news_changes() {
     for (n, change) in changes.into_iter().enumerate() {
         let mut other = verdict.clone();
         change(&mut other);
-        assert_ne!(report_name("worker-0", INSTALLATION, &other), name, "change {n}");
+        assert_ne!(
+            report_name("worker-0", INSTALLATION, &other),
+            name,
+            "change {n}"
+        );
     }
-    assert_ne!(report_name("worker-0", "another installation", &verdict), name);
+    assert_ne!(
+        report_name("worker-0", "another installation", &verdict),
+        name
+    );
 }
 
 #[test]
 fn an_event_has_one_name_in_two_hours() {
-    assert_eq!(event_name("worker-0-0123456789abcdef", 0), "worker-0-0123456789abcdef.0");
-    assert_eq!(event_name("a-0123456789abcdef", 7199), event_name("a-0123456789abcdef", 0));
-    assert_eq!(event_name("a-0123456789abcdef", 1_772_323_200), "a-0123456789abcdef.3c18c");
+    assert_eq!(
+        event_name("worker-0-0123456789abcdef", 0),
+        "worker-0-0123456789abcdef.0"
+    );
+    assert_eq!(
+        event_name("a-0123456789abcdef", 7199),
+        event_name("a-0123456789abcdef", 0)
+    );
+    assert_eq!(
+        event_name("a-0123456789abcdef", 1_772_323_200),
+        "a-0123456789abcdef.3c18c"
+    );
 }
 
 #[test]
@@ -64,7 +93,10 @@ fn hosts_become_names() {
     for (host, name) in [
         ("worker-0", "worker-0"),
         ("Worker_0.Example.COM", "worker-0.example.com"),
-        ("ip-10-0-1-23.eu-west-1.compute.internal", "ip-10-0-1-23.eu-west-1.compute.internal"),
+        (
+            "ip-10-0-1-23.eu-west-1.compute.internal",
+            "ip-10-0-1-23.eu-west-1.compute.internal",
+        ),
         ("", "node"),
         ("...", "node"),
         ("-a-.-b-", "a.b"),
@@ -89,7 +121,10 @@ fn every_real_version_is_a_label_value_as_it_is() {
         ("", "unknown"),
         ("9.6 (Plow)", "9.6__Plow"),
         ("--x--", "x"),
-        ("418.94.202511191518-0+local/build", "418.94.202511191518-0_local_build"),
+        (
+            "418.94.202511191518-0+local/build",
+            "418.94.202511191518-0_local_build",
+        ),
         ("\u{202e}", "unknown"),
     ] {
         assert_eq!(label_value(version), value, "{version:?}");
@@ -113,7 +148,7 @@ proptest! {
 
     #[test]
     fn clean_text_is_printable_and_bounded(text in ".{0,300}", max in 3_usize..200) {
-        let cleaned = clean(&text, max);
+        let cleaned = bounded(&text, max);
         prop_assert!(cleaned.len() <= max);
         prop_assert!(cleaned.bytes().all(|b| (b' '..=b'~').contains(&b)));
     }

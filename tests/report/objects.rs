@@ -1,11 +1,11 @@
-use crate::sample;
+use crate::report::sample;
 use serde_json::{Value, json};
 use skewguard::node::bus::BootedDeployment;
 use skewguard::node::identity::Identity;
 use skewguard::report::event::{About, Event, Regarding};
 use skewguard::report::inventory::NodePatch;
 use skewguard::report::objects::{BootImageReport, ReportInput, is_reportable};
-use skewguard::verdict::{Action, Outcome, Verdict};
+use skewguard::verdict::{Action, Outcome, Stage, Verdict};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const NAME: &str = "ip-10-0-1-23.eu-west-1.compute.internal-a17216e094f6e4ff";
@@ -15,8 +15,12 @@ fn now() -> SystemTime {
 }
 
 fn report(verdict: &Verdict) -> Value {
-    let rpm_ostree = BootedDeployment { version: Some("411.86.202308081056-0".to_owned()), ..BootedDeployment::default() };
+    let rpm_ostree = BootedDeployment {
+        version: Some("411.86.202308081056-0".to_owned()),
+        ..BootedDeployment::default()
+    };
     let input = ReportInput {
+        progress: None,
         verdict,
         identity: &sample::identity(),
         rpm_ostree: Some(&rpm_ostree),
@@ -28,7 +32,14 @@ fn report(verdict: &Verdict) -> Value {
 }
 
 fn event(about: About<'_>, regarding: Regarding) -> Value {
-    serde_json::to_value(Event::new(about, NAME, regarding, &sample::identity(), now())).unwrap()
+    serde_json::to_value(Event::new(
+        about,
+        NAME,
+        regarding,
+        &sample::identity(),
+        now(),
+    ))
+    .unwrap()
 }
 
 #[test]
@@ -106,6 +117,25 @@ fn the_impact_is_what_really_happens_to_the_node() {
         impact(&verdict),
         json!({ "level": "Error", "summary": "The node does not join the cluster: its boot image could not be checked." })
     );
+    verdict.action = Action::Proceed;
+    for (stage, outcome, summary) in [
+        (
+            Stage::Rebased,
+            Outcome::Refused,
+            "The node's first boot is over although its boot image breaks the policy.",
+        ),
+        (
+            Stage::FirstBootFinished,
+            Outcome::Undetermined,
+            "The node's first boot is over; its boot image could not be checked.",
+        ),
+    ] {
+        (verdict.verdict, verdict.deployment.stage) = (outcome, stage);
+        assert_eq!(
+            impact(&verdict),
+            json!({ "level": "Warning", "summary": summary })
+        );
+    }
 }
 
 #[test]
@@ -127,7 +157,10 @@ fn only_what_is_wrong_is_reported_before_joining() {
 fn an_event_says_it_in_one_note() {
     let verdict = sample::refused();
     assert_eq!(
-        event(About::Verdict(&verdict), Regarding::report(NAME, Some("uid-1"))),
+        event(
+            About::Verdict(&verdict),
+            Regarding::report(NAME, Some("uid-1"))
+        ),
         json!({
             "apiVersion": "events.k8s.io/v1", "kind": "Event",
             "metadata": { "name": format!("{NAME}.3c18c"), "namespace": "skewguard" },
@@ -143,7 +176,10 @@ fn an_event_says_it_in_one_note() {
     );
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "name": "skewguard", "namespace": "skewguard" });
     let event = event(About::NoVerdict { held: false }, Regarding::namespace());
-    assert_eq!((&event["regarding"], &event["reason"]), (&namespace, &json!("NoVerdict")));
+    assert_eq!(
+        (&event["regarding"], &event["reason"]),
+        (&namespace, &json!("NoVerdict"))
+    );
     assert_eq!(
         event["note"],
         "Node ip-10-0-1-23.eu-west-1.compute.internal (10.0.1.23): skewguard.service ended without a verdict, so the boot image was not \
@@ -161,12 +197,25 @@ fn an_event_says_it_in_one_note() {
 #[test]
 fn an_event_of_a_node_that_knows_nothing_has_no_empty_brackets() {
     let mut verdict = sample::refused();
-    (verdict.verdict, verdict.action) = (skewguard::verdict::Outcome::Undetermined, skewguard::verdict::Action::Proceed);
-    (verdict.boot_image, verdict.gate, verdict.target) = (None, None, skewguard::verdict::Target::default());
+    (verdict.verdict, verdict.action) = (
+        skewguard::verdict::Outcome::Undetermined,
+        skewguard::verdict::Action::Proceed,
+    );
+    (verdict.boot_image, verdict.gate, verdict.target) =
+        (None, None, skewguard::verdict::Target::default());
     verdict.message = "boot image unknown".to_owned();
-    let event = Event::new(About::Verdict(&verdict), NAME, Regarding::namespace(), &Identity::default(), now());
+    let event = Event::new(
+        About::Verdict(&verdict),
+        NAME,
+        Regarding::namespace(),
+        &Identity::default(),
+        now(),
+    );
     let event = serde_json::to_value(event).unwrap();
-    assert_eq!(event["note"], "Node unknown could not be checked; it goes on to join: boot image unknown");
+    assert_eq!(
+        event["note"],
+        "Node unknown could not be checked; it goes on to join: boot image unknown"
+    );
 }
 
 #[test]
@@ -174,25 +223,44 @@ fn a_node_is_labelled_and_the_annotation_keeps_the_version_whole() {
     let mut verdict = sample::refused();
     verdict.boot_image.as_mut().unwrap().version = "9.6 (Plow)".to_owned();
     let patch = serde_json::to_value(NodePatch::new(&verdict)).unwrap();
-    assert_eq!(patch["metadata"]["labels"], json!({ "skewguard.dev/boot-image": "9.6__Plow" }));
-    let annotation = patch["metadata"]["annotations"]["skewguard.dev/boot-image-verdict"].as_str().unwrap();
+    assert_eq!(
+        patch["metadata"]["labels"],
+        json!({ "skewguard.dev/boot-image": "9.6__Plow" })
+    );
+    let annotation = patch["metadata"]["annotations"]["skewguard.dev/boot-image-verdict"]
+        .as_str()
+        .unwrap();
     let annotation: Value = serde_json::from_str(annotation).unwrap();
     assert_eq!(annotation["bootImage"]["version"], "9.6 (Plow)");
     assert_eq!(annotation["reason"], "BelowMinimumOCPVersion");
     assert_eq!(annotation["policyDigest"], "sha256:4567");
     let again = NodePatch::new(&verdict);
-    assert_eq!(again.digest("worker-0", "boot-1"), NodePatch::new(&verdict).digest("worker-0", "boot-1"));
-    assert_ne!(again.digest("worker-0", "boot-1"), again.digest("worker-1", "boot-1"));
-    assert_ne!(again.digest("worker-0", "boot-1"), again.digest("worker-0", "boot-2"), "at every boot anew");
+    assert_eq!(
+        again.digest("worker-0", "boot-1"),
+        NodePatch::new(&verdict).digest("worker-0", "boot-1")
+    );
+    assert_ne!(
+        again.digest("worker-0", "boot-1"),
+        again.digest("worker-1", "boot-1")
+    );
+    assert_ne!(
+        again.digest("worker-0", "boot-1"),
+        again.digest("worker-0", "boot-2"),
+        "at every boot anew"
+    );
     verdict.boot_image = None;
     let patch = serde_json::to_value(NodePatch::new(&verdict)).unwrap();
-    assert_eq!(patch["metadata"]["labels"], json!({ "skewguard.dev/boot-image": "unknown" }));
+    assert_eq!(
+        patch["metadata"]["labels"],
+        json!({ "skewguard.dev/boot-image": "unknown" })
+    );
 }
 
 #[test]
 fn requests_go_where_the_role_allows_them() {
     let verdict = sample::refused();
     let source = ReportInput {
+        progress: None,
         verdict: &verdict,
         identity: &Identity::default(),
         rpm_ostree: None,
@@ -203,16 +271,35 @@ fn requests_go_where_the_role_allows_them() {
     let report = BootImageReport::new(&source).request();
     assert_eq!(
         (report.method, report.path.as_str(), report.content_type()),
-        ("POST", "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports", "application/json")
+        (
+            "POST",
+            "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports",
+            "application/json"
+        )
     );
-    let event = Event::new(About::NoVerdict { held: false }, NAME, Regarding::namespace(), &Identity::default(), now()).request();
+    let event = Event::new(
+        About::NoVerdict { held: false },
+        NAME,
+        Regarding::namespace(),
+        &Identity::default(),
+        now(),
+    )
+    .request();
     assert_eq!(
         (event.method, event.path.as_str(), event.content_type()),
-        ("POST", "/apis/events.k8s.io/v1/namespaces/skewguard/events", "application/json")
+        (
+            "POST",
+            "/apis/events.k8s.io/v1/namespaces/skewguard/events",
+            "application/json"
+        )
     );
     let patch = NodePatch::new(&verdict).request("worker-0.c1.example.com");
     assert_eq!(
         (patch.method, patch.path.as_str(), patch.content_type()),
-        ("PATCH", "/api/v1/nodes/worker-0.c1.example.com", "application/merge-patch+json")
+        (
+            "PATCH",
+            "/api/v1/nodes/worker-0.c1.example.com",
+            "application/merge-patch+json"
+        )
     );
 }

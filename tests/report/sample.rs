@@ -28,9 +28,12 @@ pub(crate) const REFUSED: &str = r#"{
   "gate": { "held": true, "units": ["machine-config-daemon-firstboot.service", "kubelet.service"] }
 }"#;
 
+/// The host name of [`identity`].
+pub(crate) const HOST: &str = "ip-10-0-1-23.eu-west-1.compute.internal";
+
 pub(crate) fn identity() -> Identity {
     Identity {
-        hostname: Some("ip-10-0-1-23.eu-west-1.compute.internal".to_owned()),
+        hostname: Some(HOST.to_owned()),
         machine_id: Some("0123456789abcdef0123456789abcdef".to_owned()),
         product_uuid: Some("ec2a1b2c-0000-1111-2222-333344445555".to_owned()),
         platform: Some("aws".to_owned()),

@@ -1,8 +1,9 @@
-//! Every body against the cluster's OpenAPI documents and the CRD, whatever the verdict and the node say.
+//! Every body against the cluster's OpenAPI documents and the CRD, whatever the verdict and the
+//! node say.
 
-use crate::admission::Admission;
-use crate::sample;
-use crate::schema::{Crd, Schema};
+use crate::report::sample;
+use crate::support::apiserver::admission::Admission;
+use crate::support::apiserver::schema::{Crd, Schema};
 use proptest::prelude::*;
 use serde_json::Value;
 use skewguard::node::bus::BootedDeployment;
@@ -16,21 +17,33 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::time::{Duration, UNIX_EPOCH};
 
-static CRD: LazyLock<Crd> = LazyLock::new(|| Crd::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/manifests/base/crd.yaml")));
-static EVENT: LazyLock<Schema> = LazyLock::new(|| Schema::of_kind("apis_events.k8s.io_v1", "io.k8s.api.events.v1.Event"));
-static META: LazyLock<Schema> =
-    LazyLock::new(|| Schema::of_kind("apis_events.k8s.io_v1", "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"));
+static CRD: LazyLock<Crd> = LazyLock::new(|| {
+    Crd::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/manifests/base/crd.yaml"))
+});
+static EVENT: LazyLock<Schema> =
+    LazyLock::new(|| Schema::of_kind("apis_events.k8s.io_v1", "io.k8s.api.events.v1.Event"));
+static META: LazyLock<Schema> = LazyLock::new(|| {
+    Schema::of_kind(
+        "apis_events.k8s.io_v1",
+        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
+    )
+});
 
-static ADMISSION: LazyLock<Admission> =
-    LazyLock::new(|| Admission::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/manifests/admission")));
+static ADMISSION: LazyLock<Admission> = LazyLock::new(|| {
+    Admission::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/manifests/admission"))
+});
 
 const BOOTSTRAP: &str = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
 const NONE: [&str; 0] = [];
 
 fn report(verdict: &Verdict, identity: &Identity, seconds: u64) -> Value {
     // As long as `node::bus` lets it be.
-    let rpm_ostree = BootedDeployment { version: Some("x".repeat(512)), ..BootedDeployment::default() };
+    let rpm_ostree = BootedDeployment {
+        version: Some("x".repeat(512)),
+        ..BootedDeployment::default()
+    };
     serde_json::to_value(BootImageReport::new(&ReportInput {
+        progress: None,
         verdict,
         identity,
         rpm_ostree: Some(&rpm_ostree),
@@ -48,19 +61,32 @@ fn check(verdict: &Verdict, identity: &Identity, seconds: u64) {
     assert_eq!(META.errors(&report["metadata"]), NONE);
     assert_eq!(CRD.prune(&mut report), NONE);
     assert_eq!(CRD.errors(&report), NONE);
-    assert_eq!(ADMISSION.denials_of("skewguard-reports", "CREATE", BOOTSTRAP, &report), NONE);
+    assert_eq!(
+        ADMISSION.denials_of("skewguard-reports", "CREATE", BOOTSTRAP, &report),
+        NONE
+    );
     assert!(printable(&report), "{report}");
 
     let name = report["metadata"]["name"].as_str().unwrap();
     let now = UNIX_EPOCH + Duration::from_secs(seconds);
     for (about, regarding) in [
-        (About::Verdict(verdict), Regarding::report(name, Some(&verdict.message))),
+        (
+            About::Verdict(verdict),
+            Regarding::report(name, Some(&verdict.message)),
+        ),
         (About::NoVerdict { held: false }, Regarding::namespace()),
     ] {
-        let event = serde_json::to_value(Event::new(about, name, regarding, identity, now)).unwrap();
+        let event =
+            serde_json::to_value(Event::new(about, name, regarding, identity, now)).unwrap();
         assert_eq!(EVENT.errors(&event), NONE);
-        assert_eq!(ADMISSION.denials_of("skewguard-events", "CREATE", BOOTSTRAP, &event), NONE);
-        assert!(event["note"].as_str().unwrap().len() <= 1024 && event["reportingInstance"].as_str().unwrap().len() <= 128);
+        assert_eq!(
+            ADMISSION.denials_of("skewguard-events", "CREATE", BOOTSTRAP, &event),
+            NONE
+        );
+        assert!(
+            event["note"].as_str().unwrap().len() <= 1024
+                && event["reportingInstance"].as_str().unwrap().len() <= 128
+        );
         assert!(printable(&event), "{event}");
     }
 
@@ -88,7 +114,11 @@ fn the_bodies_of_an_ordinary_refusal_are_valid() {
 fn the_bodies_of_every_sample_tree_are_valid() {
     let trees = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trees");
     let mut seen = 0;
-    for tree in std::fs::read_dir(trees).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+    for tree in std::fs::read_dir(trees)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+    {
         let root = skewguard::node::Root::open(&tree).unwrap();
         let verdict = situation::decide_now(&root).unwrap();
         check(&verdict, &Identity::from_files(&root), 1_772_323_200);
@@ -132,6 +162,7 @@ proptest! {
         verdict.warnings = vec![texts[11].clone(); lists];
         let finding = Finding {
             rule: Reason::DeniedVersion, result: RuleResult::Fail, have: text(1), want: texts[2].clone(), message: texts[3].clone(),
+            issue: text(7), url: text(8),
         };
         verdict.findings = vec![finding; lists];
         // An identity is made printable and bounded where it is read.

@@ -1,12 +1,13 @@
 //! The stage for the driver: a cluster of a few lines, a node's files, and a log.
 
-use crate::sample;
+use crate::report::sample;
 use serde_json::Value;
 use skewguard::node::Root;
 use skewguard::report::answer::Channel;
-use skewguard::report::carrier::Carrier;
-use skewguard::report::run::{End, Outside, run};
-use skewguard::report::watch::{ClusterKnows, Level, Watcher};
+use skewguard::report::client::Client;
+use skewguard::report::output::{ClusterKnows, Level, Output};
+use skewguard::report::run::{End, Env, run};
+use skewguard::report::stall::Progress;
 use skewguard::transport::{Failure, Request, Response, TransportError};
 use skewguard::verdict::Verdict;
 use std::future::Future;
@@ -14,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 use tokio::time::Instant;
 
-type Reply = Result<Response, TransportError>;
+pub(crate) type Reply = Result<Response, TransportError>;
 type Rule = dyn Fn(Duration, &str) -> Reply + Send + Sync;
 
 /// A request as it arrived.
@@ -57,38 +58,67 @@ impl Cluster {
     }
 
     pub(crate) fn paths(&self) -> Vec<String> {
-        self.arrived().into_iter().map(|arrived| arrived.path).collect()
+        self.arrived()
+            .into_iter()
+            .map(|arrived| arrived.path)
+            .collect()
     }
 }
 
-impl Carrier for Cluster {
-    fn send(&self, channel: Channel, request: Request) -> impl Future<Output = Reply> + Send + 'static {
+impl Client for Cluster {
+    fn send(
+        &self,
+        channel: Channel,
+        request: Request,
+    ) -> impl Future<Output = Reply> + Send + 'static {
         let (cluster, at) = (self.clone(), self.started.elapsed());
         async move {
             tokio::time::sleep(cluster.patience).await;
-            let body = serde_json::from_slice(&request.body).unwrap();
-            cluster.arrived.lock().unwrap().push(Arrived { at, channel, path: request.path.clone(), body });
+            let body = if request.body.is_empty() {
+                Value::Null
+            } else {
+                serde_json::from_slice(&request.body).unwrap()
+            };
+            cluster.arrived.lock().unwrap().push(Arrived {
+                at,
+                channel,
+                path: request.path.clone(),
+                body,
+            });
             (cluster.rule)(at, &request.path)
         }
     }
 
     fn node_name(&self) -> Result<String, String> {
-        self.node.lock().unwrap().map(str::to_owned).ok_or_else(|| "/var/lib/kubelet/kubeconfig: is odd".to_owned())
+        self.node
+            .lock()
+            .unwrap()
+            .map(str::to_owned)
+            .ok_or_else(|| "/var/lib/kubelet/kubeconfig: is odd".to_owned())
     }
 }
 
 /// No server there.
 pub(crate) fn refused() -> Reply {
-    Err(TransportError { server: Some("https://api-int.c1.example.com:6443".to_owned()), failure: Failure::Refused })
+    Err(TransportError {
+        server: Some("https://api-int.c1.example.com:6443".to_owned()),
+        failure: Failure::Refused,
+    })
 }
 
 pub(crate) fn status(status: u16) -> Reply {
     let body = match status {
         200 | 201 => r#"{"metadata":{"name":"a","uid":"uid-1"}}"#,
-        403 => r#"{"kind":"Status","message":"a is forbidden: User \"b\" cannot create resource \"a\"","reason":"Forbidden"}"#,
+        403 => {
+            r#"{"kind":"Status","message":"a is forbidden: User \"b\" cannot create resource \"a\"","reason":"Forbidden"}"#
+        }
         _ => r#"{"kind":"Status","message":"no","reason":"No"}"#,
     };
-    Ok(Response { status, retry_after: None, body: body.into() })
+    Ok(Response {
+        status,
+        retry_after: None,
+        body: body.into(),
+    })
 }
 
 #[derive(Clone, Default)]
@@ -97,11 +127,21 @@ pub(crate) struct Log {
     pub(crate) knows: Arc<Mutex<Vec<ClusterKnows>>>,
     /// How often the console will be busy.
     pub(crate) busy: Arc<Mutex<usize>>,
+    /// The phases in which the first boot hung; `None` where it went on.
+    phases: Arc<Mutex<Vec<Option<&'static str>>>>,
+    /// The notes about them for the console.
+    pub(crate) notes: Arc<Mutex<Vec<String>>>,
     /// Each address that the console was told.
     pub(crate) addresses: Arc<Mutex<Vec<Option<String>>>>,
 }
 
-impl Watcher for Log {
+impl Log {
+    pub(crate) fn phases(&self) -> Vec<Option<&'static str>> {
+        self.phases.lock().unwrap().clone()
+    }
+}
+
+impl Output for Log {
     fn line(&mut self, level: Level, line: &str) {
         self.lines.lock().unwrap().push((level, line.to_owned()));
     }
@@ -115,9 +155,19 @@ impl Watcher for Log {
         if known.last().unwrap_or(&ClusterKnows::NotYet) != knows {
             known.push(knows.clone());
         }
-        self.addresses.lock().unwrap().push(address.map(str::to_owned));
+        self.addresses
+            .lock()
+            .unwrap()
+            .push(address.map(str::to_owned));
         true
     }
+    fn first_boot(&mut self, progress: Option<&Progress>) {
+        let phase = progress.map(|progress| progress.phase.as_str());
+        self.phases.lock().unwrap().push(phase);
+        let notes = progress.map(Progress::note);
+        self.notes.lock().unwrap().extend(notes);
+    }
+
     fn remediation(&self, _: &Verdict) -> String {
         "Set a newer AMI.".to_owned()
     }
@@ -134,7 +184,11 @@ impl Node {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::open(dir.path()).unwrap();
-        let node = Self { dir, root, made: Instant::now() };
+        let node = Self {
+            dir,
+            root,
+            made: Instant::now(),
+        };
         node.write("/proc/sys/kernel/random/boot_id", "boot-1\n");
         node
     }
@@ -148,7 +202,10 @@ impl Node {
 
     pub(crate) fn with_verdict(verdict: &Verdict) -> Self {
         let node = Self::new();
-        node.write("/run/skewguard/verdict.json", &serde_json::to_string(verdict).unwrap());
+        node.write(
+            "/run/skewguard/verdict.json",
+            &serde_json::to_string(verdict).unwrap(),
+        );
         node
     }
 
@@ -161,15 +218,16 @@ impl Node {
         cluster: &Cluster,
         log: &Log,
         now: &'a dyn Fn() -> std::time::SystemTime,
-    ) -> Outside<'a, Cluster, Log> {
-        Outside {
+    ) -> Env<'a, Cluster, Log> {
+        Env {
             root: &self.root,
             identity: sample::identity(),
             refresh: &|_| {},
             bus: None,
-            carrier: cluster.clone(),
-            watcher: log.clone(),
+            client: cluster.clone(),
+            output: log.clone(),
             now,
+            program: &|_, _| None,
             chance: &|| 0.5,
             once: false,
         }
@@ -178,6 +236,8 @@ impl Node {
     /// Runs the report for that long; `None` if it has not ended by then.
     pub(crate) async fn run(&self, cluster: &Cluster, log: &Log, time: Duration) -> Option<End> {
         let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200) + self.made.elapsed();
-        tokio::time::timeout(time, run(self.parts(cluster, log, &now))).await.ok()
+        tokio::time::timeout(time, run(self.parts(cluster, log, &now)))
+            .await
+            .ok()
     }
 }

@@ -1,7 +1,10 @@
-//! Every system call that reads or changes a file, failing or killing the agent: strace(1) injects that into the real program on sample nodes.
+//! Every system call that reads or changes a file, failing or killing the agent: strace(1) injects
+//! that into the real program on sample nodes.
 //!
-//! By default a sample: a kill at every change that `enforce` makes to a refused node, and one in so many of all other faults.
-//! `SKEWGUARD_TEST_FAULTS=all` (`tests/run faults`) makes it all of them, with a scenario's name all of that scenario; `SKEWGUARD_TEST_PROGRAM` names another `skewguard` than cargo's.
+//! By default a sample: a kill at every change that `enforce` makes to a refused node, and one in
+//! so many of all other faults. `SKEWGUARD_TEST_FAULTS=all` (`tests/run faults`) makes it all of
+//! them, with a scenario's name all of that scenario; `SKEWGUARD_TEST_PROGRAM` names another
+//! `skewguard` than cargo's.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,11 +17,33 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 /// System calls that change files.
-const CHANGES: [&str; 9] = ["write", "fsync", "fchmod", "mkdirat", "linkat", "symlinkat", "unlinkat", "renameat", "rename"];
+const CHANGES: [&str; 9] = [
+    "write",
+    "fsync",
+    "fchmod",
+    "mkdirat",
+    "linkat",
+    "symlinkat",
+    "unlinkat",
+    "renameat",
+    "rename",
+];
 
-/// System calls that find, read or lock them. `fcntl` and `close` are not: what they are used for here does not fail.
-const READS: [&str; 11] =
-    ["openat", "openat2", "read", "pread64", "newfstatat", "fstat", "stat", "statx", "readlinkat", "getdents64", "flock"];
+/// System calls that find, read or lock them. `fcntl` and `close` are not: what they are used for
+/// here does not fail.
+const READS: [&str; 11] = [
+    "openat",
+    "openat2",
+    "read",
+    "pread64",
+    "newfstatat",
+    "fstat",
+    "stat",
+    "statx",
+    "readlinkat",
+    "getdents64",
+    "flock",
+];
 
 /// What a fault does to a call.
 const FAULTS: [(&str, &str); 8] = [
@@ -39,7 +64,10 @@ const SAMPLE: usize = 61;
 const STAMP: &str = "run/skewguard/refused";
 const RECORD: &str = "var/lib/skewguard/boot-image.json";
 const SAVED: &str = "var/lib/skewguard/issue.saved";
-const VERDICTS: [&str; 2] = ["run/skewguard/verdict.json", "var/lib/skewguard/verdict.json"];
+const VERDICTS: [&str; 2] = [
+    "run/skewguard/verdict.json",
+    "var/lib/skewguard/verdict.json",
+];
 const LOCK: &str = "run/skewguard/lock";
 const ISSUE: &str = "etc/issue";
 const CONFIG: &str = "etc/ignition-machine-config-encapsulated.json";
@@ -56,16 +84,76 @@ struct Scenario {
 }
 
 const SCENARIOS: [Scenario; 10] = [
-    Scenario { name: "enforce, refused", tree: "rhcos-4.12-refused", prepare: |_| {}, args: &["enforce"], code: 3 },
-    Scenario { name: "enforce, refused before", tree: "rhcos-4.12-refused", prepare: hold, args: &["enforce"], code: 3 },
-    Scenario { name: "enforce, warned", tree: "rhcos-4.12-warn", prepare: |_| {}, args: &["enforce"], code: 0 },
-    Scenario { name: "enforce, allowed", tree: "rhcos-4.18-allowed", prepare: |_| {}, args: &["enforce"], code: 0 },
-    Scenario { name: "enforce, rebased", tree: "rhcos-4.12-refused", prepare: rebase, args: &["enforce"], code: 0 },
-    Scenario { name: "allow", tree: "rhcos-4.12-refused", prepare: hold, args: &["allow"], code: 0 },
-    Scenario { name: "check, refused", tree: "rhcos-4.12-refused", prepare: |_| {}, args: &["check"], code: 3 },
-    Scenario { name: "check, allowed", tree: "rhcos-4.18-allowed", prepare: |_| {}, args: &["check"], code: 0 },
-    Scenario { name: "report, held", tree: "rhcos-4.12-refused", prepare: tell, args: &["report", "--once"], code: 0 },
-    Scenario { name: "report, rebased", tree: "rhcos-4.12-refused", prepare: rebase_untold, args: &["report", "--once"], code: 1 },
+    Scenario {
+        name: "enforce, refused",
+        tree: "rhcos-4.12-refused",
+        prepare: |_| {},
+        args: &["enforce"],
+        code: 3,
+    },
+    Scenario {
+        name: "enforce, refused before",
+        tree: "rhcos-4.12-refused",
+        prepare: hold,
+        args: &["enforce"],
+        code: 3,
+    },
+    Scenario {
+        name: "enforce, warned",
+        tree: "rhcos-4.12-warn",
+        prepare: |_| {},
+        args: &["enforce"],
+        code: 0,
+    },
+    Scenario {
+        name: "enforce, allowed",
+        tree: "rhcos-4.18-allowed",
+        prepare: |_| {},
+        args: &["enforce"],
+        code: 0,
+    },
+    Scenario {
+        name: "enforce, rebased",
+        tree: "rhcos-4.12-refused",
+        prepare: rebase,
+        args: &["enforce"],
+        code: 0,
+    },
+    Scenario {
+        name: "allow",
+        tree: "rhcos-4.12-refused",
+        prepare: hold,
+        args: &["allow"],
+        code: 0,
+    },
+    Scenario {
+        name: "check, refused",
+        tree: "rhcos-4.12-refused",
+        prepare: |_| {},
+        args: &["check"],
+        code: 3,
+    },
+    Scenario {
+        name: "check, allowed",
+        tree: "rhcos-4.18-allowed",
+        prepare: |_| {},
+        args: &["check"],
+        code: 0,
+    },
+    Scenario {
+        name: "report, held",
+        tree: "rhcos-4.12-refused",
+        prepare: tell,
+        args: &["report", "--once"],
+        code: 0,
+    },
+    Scenario {
+        name: "report, rebased",
+        tree: "rhcos-4.12-refused",
+        prepare: rebase_untold,
+        args: &["report", "--once"],
+        code: 1,
+    },
 ];
 
 fn hold(root: &Path) {
@@ -85,55 +173,106 @@ fn rebase(root: &Path) {
 fn rebase_untold(root: &Path) {
     rebase(root);
     fs::remove_file(root.join("var/lib/skewguard/verdict.json")).expect("removed");
-    fs::write(root.join("var/lib/skewguard/installation-id"), "00112233445566778899aabbccddeeff\n").expect("written");
+    fs::write(
+        root.join("var/lib/skewguard/installation-id"),
+        "00112233445566778899aabbccddeeff\n",
+    )
+    .expect("written");
 }
 
 /// Held, and the cluster knows.
 fn tell(root: &Path) {
     hold(root);
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kept/3762697/rhcos-4.12-refused/node");
-    for path in ["var/lib/skewguard/report-state.json", "var/lib/skewguard/installation-id"] {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/kept/3762697/rhcos-4.12-refused/node");
+    for path in [
+        "var/lib/skewguard/report-state.json",
+        "var/lib/skewguard/installation-id",
+    ] {
         fs::copy(kept.join(path), root.join(path)).expect("copied");
     }
     fs::write(root.join("etc/hostname"), "worker-3\n").expect("written");
     // The last Event was a moment ago, so that no other is due.
     let path = root.join("var/lib/skewguard/report-state.json");
-    let mut state: serde_json::Value = serde_json::from_slice(&fs::read(&path).expect("read")).expect("JSON");
-    state["event"]["at"] = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_secs().into();
+    let mut state: serde_json::Value =
+        serde_json::from_slice(&fs::read(&path).expect("read")).expect("JSON");
+    state["event"]["at"] = std::time::UNIX_EPOCH
+        .elapsed()
+        .expect("a clock")
+        .as_secs()
+        .into();
     fs::write(path, state.to_string()).expect("written");
 }
 
 fn program() -> OsString {
-    std::env::var_os("SKEWGUARD_TEST_PROGRAM").filter(|program| !program.is_empty()).unwrap_or(env!("CARGO_BIN_EXE_skewguard").into())
+    std::env::var_os("SKEWGUARD_TEST_PROGRAM")
+        .filter(|program| !program.is_empty())
+        .unwrap_or(env!("CARGO_BIN_EXE_skewguard").into())
 }
 
 fn skewguard(root: &Path, args: &[&str]) -> Output {
-    Command::new(program()).arg(args[0]).arg("--root").arg(root).args(&args[1..]).output().expect("skewguard starts")
+    Command::new(program())
+        .arg(args[0])
+        .arg("--root")
+        .arg(root)
+        .args(&args[1..])
+        .output()
+        .expect("skewguard starts")
 }
 
 /// The program under strace, with `inject` as its fault, and the trace.
 fn traced(root: &Path, args: &[&str], calls: &[&str], inject: Option<&str>) -> (Output, String) {
-    let trace = tempfile::NamedTempFile::new_in("/dev/shm").or_else(|_| tempfile::NamedTempFile::new()).expect("a temporary file");
+    let trace = tempfile::NamedTempFile::new_in("/dev/shm")
+        .or_else(|_| tempfile::NamedTempFile::new())
+        .expect("a temporary file");
     let mut strace = Command::new("strace");
     // A call that this architecture does not have is no error with a question mark.
-    strace.args(["-f", "-qq", "-o"]).arg(trace.path()).args(["-e", &format!("trace=?{}", calls.join(",?"))]);
+    strace
+        .args(["-f", "-qq", "-o"])
+        .arg(trace.path())
+        .args(["-e", &format!("trace=?{}", calls.join(",?"))]);
     // Stops at no other call, and so is faster; strace 6.1 then injects no signal.
-    strace.args(inject.is_some_and(|inject| !inject.contains(KILL)).then_some("--seccomp-bpf"));
-    strace.args(inject.iter().flat_map(|inject| ["-e".to_owned(), format!("inject={inject}")]));
-    strace.arg(program()).arg(args[0]).arg("--root").arg(root).args(&args[1..]);
+    strace.args(
+        inject
+            .is_some_and(|inject| !inject.contains(KILL))
+            .then_some("--seccomp-bpf"),
+    );
+    strace.args(
+        inject
+            .iter()
+            .flat_map(|inject| ["-e".to_owned(), format!("inject={inject}")]),
+    );
+    strace
+        .arg(program())
+        .arg(args[0])
+        .arg("--root")
+        .arg(root)
+        .args(&args[1..]);
     // Cargo's, which makes the dynamic loader look for every library in a dozen folders.
-    let output =
-        strace.env_remove("LD_LIBRARY_PATH").output().unwrap_or_else(|error| panic!("strace: {error}; install the Debian package strace"));
+    let output = strace
+        .env_remove("LD_LIBRARY_PATH")
+        .output()
+        .unwrap_or_else(|error| panic!("strace: {error}; install the Debian package strace"));
     (output, fs::read_to_string(trace.path()).expect("a trace"))
 }
 
 fn temporary() -> TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("temporary directory")
+    tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .expect("temporary directory")
 }
 
 fn copy(from: &Path) -> TempDir {
     let dir = temporary();
-    assert!(Command::new("cp").arg("-a").arg(from.join(".")).arg(dir.path()).status().expect("cp runs").success());
+    assert!(
+        Command::new("cp")
+            .arg("-a")
+            .arg(from.join("."))
+            .arg(dir.path())
+            .status()
+            .expect("cp runs")
+            .success()
+    );
     dir
 }
 
@@ -142,13 +281,27 @@ fn files(dir: &Path) -> Files {
     let mut found = Files::new();
     let mut todo = vec![dir.to_owned()];
     while let Some(here) = todo.pop() {
-        for entry in fs::read_dir(&here).expect("a directory").map(|entry| entry.expect("an entry")) {
+        for entry in fs::read_dir(&here)
+            .expect("a directory")
+            .map(|entry| entry.expect("an entry"))
+        {
             let (path, kind) = (entry.path(), entry.file_type().expect("a type"));
-            let name = path.strip_prefix(dir).expect("below").to_str().expect("UTF-8").to_owned();
+            let name = path
+                .strip_prefix(dir)
+                .expect("below")
+                .to_str()
+                .expect("UTF-8")
+                .to_owned();
             if kind.is_dir() {
                 todo.push(path);
             } else if kind.is_symlink() {
-                found.insert(name, fs::read_link(&path).expect("a target").into_os_string().into_encoded_bytes());
+                found.insert(
+                    name,
+                    fs::read_link(&path)
+                        .expect("a target")
+                        .into_os_string()
+                        .into_encoded_bytes(),
+                );
             } else {
                 found.insert(name, fs::read(&path).expect("read"));
             }
@@ -168,13 +321,28 @@ fn is_drop_in(path: &str) -> bool {
 
 /// The paths that skewguard may change.
 fn is_ours(path: &str) -> bool {
-    let console = ["etc/issue.d/skewguard.issue", "etc/issue.skewguard-saved", "etc/motd.d/skewguard"];
-    let folders = ["run/skewguard/", "var/lib/skewguard/", "run/systemd/system/"];
-    console.contains(&path) || folders.iter().any(|folder| path.starts_with(folder)) || is_temporary(path)
+    let console = [
+        "etc/issue.d/skewguard.issue",
+        "etc/issue.skewguard-saved",
+        "etc/motd.d/skewguard",
+    ];
+    let folders = [
+        "run/skewguard/",
+        "var/lib/skewguard/",
+        "run/systemd/system/",
+    ];
+    console.contains(&path)
+        || folders.iter().any(|folder| path.starts_with(folder))
+        || is_temporary(path)
 }
 
 fn differing<'a>(a: &'a Files, b: &'a Files) -> Vec<&'a str> {
-    let mut names: Vec<&str> = a.keys().chain(b.keys()).filter(|path| a.get(*path) != b.get(*path)).map(String::as_str).collect();
+    let mut names: Vec<&str> = a
+        .keys()
+        .chain(b.keys())
+        .filter(|path| a.get(*path) != b.get(*path))
+        .map(String::as_str)
+        .collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -191,11 +359,16 @@ struct Clean {
     calls: Vec<(&'static str, usize)>,
 }
 
-/// What runs without a fault make of a node afterwards: where it is refused, the next boot's and then `allow`; else the same once more.
+/// What runs without a fault make of a node afterwards: where it is refused, the next boot's and
+/// then `allow`; else the same once more.
 fn repair(scenario: &Scenario, root: &Path) -> Result<Vec<Files>, String> {
     let run = |args: &[&str], code: i32| {
         let output = skewguard(root, args);
-        if output.status.code() == Some(code) { Ok(files(root)) } else { Err(format!("then {args:?}: {output:?}")) }
+        if output.status.code() == Some(code) {
+            Ok(files(root))
+        } else {
+            Err(format!("then {args:?}: {output:?}"))
+        }
     };
     Ok(match (scenario.args[0], scenario.code) {
         ("enforce", 3) => {
@@ -212,18 +385,45 @@ fn repair(scenario: &Scenario, root: &Path) -> Result<Vec<Files>, String> {
 }
 
 fn clean(scenario: &Scenario) -> Clean {
-    let start = copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trees").join(scenario.tree));
+    let start = copy(
+        &Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/trees")
+            .join(scenario.tree),
+    );
     (scenario.prepare)(start.path());
     let node = copy(start.path());
     let all = [&CHANGES[..], &READS].concat();
     let (output, trace) = traced(node.path(), scenario.args, &all, None);
-    assert_eq!(output.status.code(), Some(scenario.code), "{}: {output:?}", scenario.name);
-    let count = |call: &str| trace.lines().filter(|line| line.contains(&format!(" {call}("))).count();
-    let calls: Vec<_> = all.into_iter().map(|call| (call, count(call))).filter(|(_, count)| *count > 0).collect();
-    assert!(calls.len() >= 5, "strace sees no system calls: may a process of this machine be traced (ptrace(2))? {trace}");
+    assert_eq!(
+        output.status.code(),
+        Some(scenario.code),
+        "{}: {output:?}",
+        scenario.name
+    );
+    let count = |call: &str| {
+        trace
+            .lines()
+            .filter(|line| line.contains(&format!(" {call}(")))
+            .count()
+    };
+    let calls: Vec<_> = all
+        .into_iter()
+        .map(|call| (call, count(call)))
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    assert!(
+        calls.len() >= 5,
+        "strace sees no system calls: may a process of this machine be traced (ptrace(2))? {trace}"
+    );
     let after = files(node.path());
     let repaired = repair(scenario, node.path()).expect("the next run");
-    Clean { before: files(start.path()), start, after, repaired, calls }
+    Clean {
+        before: files(start.path()),
+        start,
+        after,
+        repaired,
+        calls,
+    }
 }
 
 /// One fault in one run.
@@ -235,73 +435,168 @@ struct Try {
 }
 
 /// What is wrong with what a run under a fault leaves, if anything.
-fn outcome(scenario: &Scenario, clean: &Clean, Try { call, nth, fault: (fault, words) }: Try) -> Result<(), String> {
+fn outcome(
+    scenario: &Scenario,
+    clean: &Clean,
+    Try {
+        call,
+        nth,
+        fault: (fault, words),
+    }: Try,
+) -> Result<(), String> {
     let dir = copy(clean.start.path());
-    let (output, _) = traced(dir.path(), scenario.args, &[call], Some(&format!("{call}:{fault}:when={nth}")));
-    let said = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat();
+    let (output, _) = traced(
+        dir.path(),
+        scenario.args,
+        &[call],
+        Some(&format!("{call}:{fault}:when={nth}")),
+    );
+    let said = [&output.stdout[..], &output.stderr]
+        .map(String::from_utf8_lossy)
+        .concat();
     let killed = fault == KILL;
-    let is = |holds: bool, what: &str| if holds { Ok(()) } else { Err(format!("{what}; {}, it said: {said}", output.status)) };
+    let is = |holds: bool, what: &str| {
+        if holds {
+            Ok(())
+        } else {
+            Err(format!("{what}; {}, it said: {said}", output.status))
+        }
+    };
     let code = output.status.code();
     if killed {
-        is(output.status.signal().or(code.map(|code| code - 128)) == Some(9), "it is not killed")?;
+        is(
+            output.status.signal().or(code.map(|code| code - 128)) == Some(9),
+            "it is not killed",
+        )?;
     } else {
         // 127: the dynamic loader could not load the program, which is static where it ships.
-        is(matches!(code, Some(0 | 1 | 3 | 127)), "it ends otherwise than it may")?;
+        is(
+            matches!(code, Some(0 | 1 | 3 | 127)),
+            "it ends otherwise than it may",
+        )?;
     }
 
     // No file of anybody else is changed, and none is torn.
     let left = files(dir.path());
     for path in differing(&clean.before, &left) {
-        is(is_ours(path) || path == ISSUE, &format!("{path} is changed"))?;
+        is(
+            is_ours(path) || path == ISSUE,
+            &format!("{path} is changed"),
+        )?;
     }
-    let is_whole = |path: &str| [&clean.before, &clean.after].iter().any(|whole| whole.get(path) == left.get(path));
+    let is_whole = |path: &str| {
+        [&clean.before, &clean.after]
+            .iter()
+            .any(|whole| whole.get(path) == left.get(path))
+    };
     let below: &[u8] = b"\\S \\S{VERSION_ID}\n";
     let issue = left.get(ISSUE).map(Vec::as_slice).unwrap_or_default();
     // What cannot be read is not repeated below the message; it is kept beside it.
     let ends = issue.ends_with(&[b"\n\n", below].concat())
-        || left.get("etc/issue.skewguard-saved").is_some_and(|aside| aside == b"../usr/lib/issue");
-    is(is_whole(ISSUE) || (issue.starts_with(b"*** NODE") && ends), &format!("/etc/issue is torn: {}", String::from_utf8_lossy(issue)))?;
-    let has_way_back = clean.before.get(ISSUE).map(Vec::as_slice) == Some(issue) || left.contains_key(SAVED);
-    is(has_way_back || scenario.code != 3, "there is no way back for /etc/issue")?;
-    for (path, content) in left.iter().filter(|(path, _)| is_ours(path) && !is_temporary(path)) {
+        || left
+            .get("etc/issue.skewguard-saved")
+            .is_some_and(|aside| aside == b"../usr/lib/issue");
+    is(
+        is_whole(ISSUE) || (issue.starts_with(b"*** NODE") && ends),
+        &format!("/etc/issue is torn: {}", String::from_utf8_lossy(issue)),
+    )?;
+    let has_way_back =
+        clean.before.get(ISSUE).map(Vec::as_slice) == Some(issue) || left.contains_key(SAVED);
+    is(
+        has_way_back || scenario.code != 3,
+        "there is no way back for /etc/issue",
+    )?;
+    for (path, content) in left
+        .iter()
+        .filter(|(path, _)| is_ours(path) && !is_temporary(path))
+    {
         is(!killed || is_whole(path), &format!("{path} is torn"))?;
-        is(!path.ends_with(".json") || serde_json::from_slice::<serde_json::Value>(content).is_ok(), &format!("{path} is no JSON"))?;
+        is(
+            !path.ends_with(".json")
+                || serde_json::from_slice::<serde_json::Value>(content).is_ok(),
+            &format!("{path} is no JSON"),
+        )?;
     }
 
-    // The stamp means that everything is held; nothing that goes on is ever held, and nothing that is to be held goes on without a word.
+    // The stamp means that everything is held; nothing that goes on is ever held, and nothing that
+    // is to be held goes on without a word.
     let held = left.contains_key(STAMP);
-    let drop_ins = |files: &Files| files.keys().filter(|path| is_drop_in(path) && !is_temporary(path)).count();
+    let drop_ins = |files: &Files| {
+        files
+            .keys()
+            .filter(|path| is_drop_in(path) && !is_temporary(path))
+            .count()
+    };
     let told = killed || matches!(code, Some(1 | 127)) || said.contains(words);
     match (scenario.args[0], scenario.code) {
-        ("check", _) => is(differing(&clean.before, &left).is_empty(), "check changes something")?,
-        ("report", _) => {
-            is(differing(&clean.before, &left).into_iter().all(|path| path != STAMP && !is_drop_in(path)), "it changes the hold")?
-        }
+        ("check", _) => is(
+            differing(&clean.before, &left).is_empty(),
+            "check changes something",
+        )?,
+        ("report", _) => is(
+            differing(&clean.before, &left)
+                .into_iter()
+                .all(|path| path != STAMP && !is_drop_in(path)),
+            "it changes the hold",
+        )?,
         ("allow", _) => {
-            is(code != Some(0) || (!held && drop_ins(&left) == 0), "it says that the node goes on")?;
-            is(left.get(ISSUE) == clean.after.get(ISSUE) || told, "the message stays, without a word")?;
+            is(
+                code != Some(0) || (!held && drop_ins(&left) == 0),
+                "it says that the node goes on",
+            )?;
+            is(
+                left.get(ISSUE) == clean.after.get(ISSUE) || told,
+                "the message stays, without a word",
+            )?;
         }
         (_, 3) => {
-            is(!held || drop_ins(&left) == drop_ins(&clean.after), "stamped, and not all is held")?;
-            is(held || scenario.name != SCENARIOS[1].name, "a boot that is refused does not stay refused")?;
+            is(
+                !held || drop_ins(&left) == drop_ins(&clean.after),
+                "stamped, and not all is held",
+            )?;
+            is(
+                held || scenario.name != SCENARIOS[1].name,
+                "a boot that is refused does not stay refused",
+            )?;
             let before_all = matches!(code, Some(1 | 127)) && clean.before.contains_key(STAMP);
-            is(killed || before_all || held == (code == Some(3)), "stamp and exit status differ")?;
+            is(
+                killed || before_all || held == (code == Some(3)),
+                "stamp and exit status differ",
+            )?;
         }
         _ => is(!held && drop_ins(&left) == 0, "a node that goes on is held")?,
     }
-    is(code == Some(3) || scenario.code != 3 || told, "a refusal is lost without a word")?;
-    is(code != Some(3) || scenario.code == 3, "a node that goes on is refused")?;
+    is(
+        code == Some(3) || scenario.code != 3 || told,
+        "a refusal is lost without a word",
+    )?;
+    is(
+        code != Some(3) || scenario.code == 3,
+        "a node that goes on is refused",
+    )?;
 
-    // What the first run could not read stays unknown: a record made anew after a rebase would say that there was none. Later boots say so.
-    if left.get(RECORD).is_some_and(|record| Some(record) != clean.after.get(RECORD)) {
+    // What the first run could not read stays unknown: a record made anew after a rebase would say
+    // that there was none. Later boots say so.
+    if left
+        .get(RECORD)
+        .is_some_and(|record| Some(record) != clean.after.get(RECORD))
+    {
         is(told, "the record lacks something, without a word")?;
         fs::remove_dir_all(dir.path().join("run")).map_err(|error| error.to_string())?;
         let output = skewguard(dir.path(), &["enforce"]);
-        let says_why = String::from_utf8_lossy(&output.stderr).contains("whether the node was rebased since is not known");
+        let says_why = String::from_utf8_lossy(&output.stderr)
+            .contains("whether the node was rebased since is not known");
         let code = output.status.code();
-        return is(code == Some(scenario.code) || (code == Some(0) && says_why), &format!("the next boot: {output:?}"));
+        return is(
+            code == Some(scenario.code) || (code == Some(0) && says_why),
+            &format!("the next boot: {output:?}"),
+        );
     }
-    for (n, (now, clean)) in repair(scenario, dir.path())?.iter().zip(&clean.repaired).enumerate() {
+    for (n, (now, clean)) in repair(scenario, dir.path())?
+        .iter()
+        .zip(&clean.repaired)
+        .enumerate()
+    {
         let mut differs = differing(now, clean);
         // Elsewhere a temporary file stays until the next file of its folder is written.
         let is_refused = (scenario.args[0], scenario.code) == ("enforce", 3);
@@ -315,36 +610,63 @@ fn outcome(scenario: &Scenario, clean: &Clean, Try { call, nth, fault: (fault, w
         if scenario.name == "enforce, rebased" && !killed {
             differs.retain(|path| !VERDICTS.contains(path));
         }
-        let show = |files: &Files, path: &str| files.get(path).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        let what: Vec<_> = differs.iter().map(|path| (path, show(now, path), show(clean, path))).collect();
-        is(differs.is_empty(), &format!("after the next run without a fault these differ: {what:#?}"))?;
+        let show = |files: &Files, path: &str| {
+            files
+                .get(path)
+                .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        };
+        let what: Vec<_> = differs
+            .iter()
+            .map(|path| (path, show(now, path), show(clean, path)))
+            .collect();
+        is(
+            differs.is_empty(),
+            &format!("after the next run without a fault these differ: {what:#?}"),
+        )?;
     }
     Ok(())
 }
 
 #[test]
 fn no_fault_holds_a_healthy_node_or_loses_a_refusal_without_a_word() {
-    let wanted = std::env::var("SKEWGUARD_TEST_FAULTS").ok().filter(|value| !value.is_empty());
+    let wanted = std::env::var("SKEWGUARD_TEST_FAULTS")
+        .ok()
+        .filter(|value| !value.is_empty());
     let all = wanted.is_some();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (mut wrong, mut total) = (Vec::new(), 0);
-    for scenario in
-        SCENARIOS.iter().filter(|scenario| wanted.as_ref().is_none_or(|wanted| ["all", scenario.name].contains(&wanted.as_str())))
-    {
+    for scenario in SCENARIOS.iter().filter(|scenario| {
+        wanted
+            .as_ref()
+            .is_none_or(|wanted| ["all", scenario.name].contains(&wanted.as_str()))
+    }) {
         let clean = clean(scenario);
-        let every =
-            clean.calls.iter().flat_map(|&(call, count)| (1..=count).flat_map(move |nth| FAULTS.map(|fault| Try { call, nth, fault })));
-        let killed_at_change = |at: &Try| scenario.name == SCENARIOS[0].name && at.fault.0 == KILL && CHANGES.contains(&at.call);
-        let tries: Vec<Try> =
-            every.enumerate().filter(|(n, at)| all || n % SAMPLE == 0 || killed_at_change(at)).map(|(_, at)| at).collect();
+        let every = clean.calls.iter().flat_map(|&(call, count)| {
+            (1..=count).flat_map(move |nth| FAULTS.map(|fault| Try { call, nth, fault }))
+        });
+        let killed_at_change = |at: &Try| {
+            scenario.name == SCENARIOS[0].name && at.fault.0 == KILL && CHANGES.contains(&at.call)
+        };
+        let tries: Vec<Try> = every
+            .enumerate()
+            .filter(|(n, at)| all || n % SAMPLE == 0 || killed_at_change(at))
+            .map(|(_, at)| at)
+            .collect();
         let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         std::thread::scope(|scope| {
             // A report that is to be made waits for a random part of a few seconds.
-            for _ in 0..if scenario.args[0] == "report" { 8 * threads } else { threads } {
+            for _ in 0..if scenario.args[0] == "report" {
+                8 * threads
+            } else {
+                threads
+            } {
                 scope.spawn(|| {
                     while let Some(at) = tries.get(next.fetch_add(1, Ordering::Relaxed)) {
                         if let Err(why) = outcome(scenario, &clean, *at) {
-                            failed.lock().expect("a lock").push(format!("{}: {} {} {}: {why}", scenario.name, at.call, at.nth, at.fault.0));
+                            failed.lock().expect("a lock").push(format!(
+                                "{}: {} {} {}: {why}",
+                                scenario.name, at.call, at.nth, at.fault.0
+                            ));
                         }
                     }
                 });
@@ -352,29 +674,58 @@ fn no_fault_holds_a_healthy_node_or_loses_a_refusal_without_a_word() {
         });
         let failed = failed.into_inner().expect("a lock");
         let calls: usize = clean.calls.iter().map(|(_, count)| count).sum();
-        eprintln!("{}: {calls} system calls, {} faults injected, {} wrong", scenario.name, tries.len(), failed.len());
+        eprintln!(
+            "{}: {calls} system calls, {} faults injected, {} wrong",
+            scenario.name,
+            tries.len(),
+            failed.len()
+        );
         total += tries.len();
         wrong.extend(failed);
     }
-    assert!(wrong.is_empty(), "{} of {total}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {total}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert!(total > 200, "only {total} faults");
 }
 
-/// Opening a device can have effects, and a FIFO's writer would go on. The walk is that of kernels before 5.6.
+/// Opening a device can have effects, and a FIFO's writer would go on. The walk is that of kernels
+/// before 5.6.
 #[test]
 fn a_fifo_is_looked_at_and_never_opened_by_the_kernels_walk_or_our_own() {
     let node = copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trees/rhcos-4.12-refused"));
     let policy = node.path().join("etc/skewguard/policy.json");
     fs::remove_file(&policy).expect("removed");
     nix::unistd::mkfifo(&policy, nix::sys::stat::Mode::S_IRWXU).expect("made");
-    let runs = [None, Some("openat2:error=ENOSYS"), Some("openat2:error=EPERM")].map(|refused| {
+    let runs = [
+        None,
+        Some("openat2:error=ENOSYS"),
+        Some("openat2:error=EPERM"),
+    ]
+    .map(|refused| {
         let (output, trace) = traced(node.path(), &["check"], &["openat", "openat2"], refused);
-        let looked_at: Vec<&str> = trace.lines().filter(|line| line.contains("policy.json")).collect();
-        assert!(!looked_at.is_empty() && looked_at.iter().all(|line| line.contains("O_PATH")), "{trace}");
+        let looked_at: Vec<&str> = trace
+            .lines()
+            .filter(|line| line.contains("policy.json"))
+            .collect();
+        assert!(
+            !looked_at.is_empty() && looked_at.iter().all(|line| line.contains("O_PATH")),
+            "{trace}"
+        );
         // Once refused it is not tried again.
-        assert!(refused.is_none() || trace.matches("openat2(").count() <= 1, "{trace}");
+        assert!(
+            refused.is_none() || trace.matches("openat2(").count() <= 1,
+            "{trace}"
+        );
         String::from_utf8(output.stdout).expect("UTF-8")
     });
-    assert!(runs[0].contains("policy.json: is a FIFO, not a regular file"), "{}", runs[0]);
+    assert!(
+        runs[0].contains("policy.json: is a FIFO, not a regular file"),
+        "{}",
+        runs[0]
+    );
     assert!(runs.iter().all(|run| *run == runs[0]), "{runs:#?}");
 }

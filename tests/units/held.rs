@@ -1,10 +1,14 @@
-//! What would be held on real nodes: the plan, over every unit of the MCO's templates, 4.6 to main (tests/data/mco-units.tsv). That real systemd
-//! does as it says is for the boot tier to show (`tests/boot/run --scenario 'graph-*'`).
+//! What would be held on real nodes: the plan, over every unit of the MCO's templates, 4.6 to main
+//! (tests/data/mco-units.tsv). That real systemd does as it says is for the boot tier to show
+//! (`tests/boot/run --scenario 'graph-*'`).
 
-use skewguard::gate::plan::{self, Known, Step, UnitState};
+use skewguard::gate::plan::{self, Known, UnitState};
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 /// Oldest and newest minor release; after the newest comes `main`.
 const MINORS: std::ops::RangeInclusive<u32> = 6..=23;
@@ -19,31 +23,60 @@ struct Row {
 }
 
 fn path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(name)
 }
 
 fn releases() -> Vec<String> {
-    MINORS.map(|minor| format!("4.{minor}")).chain(["main".to_owned()]).collect()
+    MINORS
+        .map(|minor| format!("4.{minor}"))
+        .chain(["main".to_owned()])
+        .collect()
 }
 
 /// `4.12,4.14-main` in full.
 fn expand(ranges: &str) -> BTreeSet<String> {
     let all = releases();
-    let at = |name: &str| all.iter().position(|release| release == name).unwrap_or_else(|| panic!("no release {name}"));
-    let ranges = ranges.split(',').map(|range| range.split_once('-').unwrap_or((range, range)));
-    ranges.flat_map(|(from, to)| all[at(from)..=at(to)].to_vec()).collect()
+    let at = |name: &str| {
+        all.iter()
+            .position(|release| release == name)
+            .unwrap_or_else(|| panic!("no release {name}"))
+    };
+    let ranges = ranges
+        .split(',')
+        .map(|range| range.split_once('-').unwrap_or((range, range)));
+    ranges
+        .flat_map(|(from, to)| all[at(from)..=at(to)].to_vec())
+        .collect()
 }
 
 fn rows() -> Vec<Row> {
     let text = fs::read_to_string(path("data/mco-units.tsv")).expect("the table");
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let row = |line: &str| {
-        let [unit, releases, nodes, _, dependencies] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        let pairs = dependencies.split("; ").filter_map(|part| part.split_once('='));
-        let dependencies = pairs.map(|(name, values)| (name.to_owned(), words(values))).collect();
-        Row { unit: unit.to_owned(), releases: expand(releases), nodes: words(nodes), dependencies }
+        let [unit, releases, nodes, _, dependencies] = line.split('\t').collect::<Vec<_>>()[..]
+        else {
+            panic!("{line}")
+        };
+        let pairs = dependencies
+            .split("; ")
+            .filter_map(|part| part.split_once('='));
+        let dependencies = pairs
+            .map(|(name, values)| (name.to_owned(), words(values)))
+            .collect();
+        Row {
+            unit: unit.to_owned(),
+            releases: expand(releases),
+            nodes: words(nodes),
+            dependencies,
+        }
     };
-    text.lines().filter(|line| !line.starts_with('#')).skip(1).map(row).collect()
+    text.lines()
+        .filter(|line| !line.starts_with('#'))
+        .skip(1)
+        .map(row)
+        .collect()
 }
 
 impl Row {
@@ -81,26 +114,38 @@ fn load(rows: &[&Row]) -> Known {
     known
 }
 
-fn held(mut known: Known) -> Vec<String> {
-    loop {
-        match plan::to_hold(&known) {
-            Step::Hold(units) => return units,
-            Step::Look(unit) => drop(known.insert(unit, UnitState::default())),
-        }
-    }
+fn held(known: &Known) -> Vec<String> {
+    let look = async |unit: &str| Ok::<_, Infallible>(known.get(unit).cloned().unwrap_or_default());
+    let Poll::Ready(Ok(plan)) =
+        pin!(plan::to_hold(look, &BTreeMap::new())).poll(&mut Context::from_waker(Waker::noop()))
+    else {
+        panic!("it waits for nothing")
+    };
+    plan.units
 }
 
 /// `4.12`, `4.13`, `main` as `4.12-4.13,main`.
 fn ranges(found: &BTreeSet<&str>) -> String {
     let all = releases();
     let mut parts: Vec<(usize, usize)> = Vec::new();
-    for at in all.iter().enumerate().filter(|(_, release)| found.contains(release.as_str())).map(|(at, _)| at) {
+    for at in all
+        .iter()
+        .enumerate()
+        .filter(|(_, release)| found.contains(release.as_str()))
+        .map(|(at, _)| at)
+    {
         match parts.last_mut() {
             Some((_, end)) if *end + 1 == at => *end = at,
             _ => parts.push((at, at)),
         }
     }
-    let part = |(from, to): &(usize, usize)| if from == to { all[*from].clone() } else { format!("{}-{}", all[*from], all[*to]) };
+    let part = |(from, to): &(usize, usize)| {
+        if from == to {
+            all[*from].clone()
+        } else {
+            format!("{}-{}", all[*from], all[*to])
+        }
+    };
     parts.iter().map(part).collect::<Vec<_>>().join(",")
 }
 
@@ -119,10 +164,21 @@ fn what_is_held_on_every_node_of_every_release() {
     for release in releases() {
         for platform in &platforms {
             for role in ["master", "worker"] {
-                let here: Vec<&Row> = rows.iter().filter(|row| row.is_for(&release, platform, role)).collect();
+                let here: Vec<&Row> = rows
+                    .iter()
+                    .filter(|row| row.is_for(&release, platform, role))
+                    .collect();
                 let names: BTreeSet<&str> = here.iter().map(|row| row.unit.as_str()).collect();
-                for unit in held(load(&here)).into_iter().filter(|unit| !fixed.contains(unit) && names.contains(unit.as_str())) {
-                    found.entry(unit).or_default().entry(release.clone()).or_default().insert(format!("{platform}/{role}"));
+                for unit in held(&load(&here))
+                    .into_iter()
+                    .filter(|unit| !fixed.contains(unit) && names.contains(unit.as_str()))
+                {
+                    found
+                        .entry(unit)
+                        .or_default()
+                        .entry(release.clone())
+                        .or_default()
+                        .insert(format!("{platform}/{role}"));
                 }
             }
         }
@@ -131,18 +187,31 @@ fn what_is_held_on_every_node_of_every_release() {
     for (unit, by_release) in &found {
         let mut by_nodes: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for (release, nodes) in by_release {
-            by_nodes.entry(describe(nodes, &platforms)).or_default().insert(release);
+            by_nodes
+                .entry(describe(nodes, &platforms))
+                .or_default()
+                .insert(release);
         }
-        lines.extend(by_nodes.iter().map(|(nodes, releases)| format!("{unit}\t{}\t{nodes}", ranges(releases))));
+        lines.extend(
+            by_nodes
+                .iter()
+                .map(|(nodes, releases)| format!("{unit}\t{}\t{nodes}", ranges(releases))),
+        );
     }
     let text = lines.join("\n") + "\n";
-    assert_eq!(text, fs::read_to_string(path("units/expected/held.tsv")).expect("the expected table"));
+    assert_eq!(
+        text,
+        fs::read_to_string(path("units/expected/held.tsv")).expect("the expected table")
+    );
 }
 
 /// Nodes as the table of the MCO's units names them.
 fn describe(nodes: &BTreeSet<String>, platforms: &BTreeSet<&str>) -> String {
     let has = |platform: &str, role: &str| nodes.contains(&format!("{platform}/{role}"));
-    if platforms.iter().all(|platform| has(platform, "master") && has(platform, "worker")) {
+    if platforms
+        .iter()
+        .all(|platform| has(platform, "master") && has(platform, "worker"))
+    {
         return "all".to_owned();
     }
     let name = |platform: &&str| match (has(platform, "master"), has(platform, "worker")) {
@@ -151,5 +220,9 @@ fn describe(nodes: &BTreeSet<String>, platforms: &BTreeSet<&str>) -> String {
         (false, true) => Some(format!("{platform}/worker")),
         (false, false) => None,
     };
-    platforms.iter().filter_map(name).collect::<Vec<_>>().join(" ")
+    platforms
+        .iter()
+        .filter_map(name)
+        .collect::<Vec<_>>()
+        .join(" ")
 }

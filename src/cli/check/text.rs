@@ -1,10 +1,20 @@
 //! The verdict for a person at a terminal (pure).
 
-use crate::verdict::{Action, BootImageStatus, Finding, Outcome, OverrideSource, RuleResult, Verdict};
+use crate::verdict::{
+    BootImageStatus, Fate, Finding, Machine, Outcome, OverrideSource, RuleResult, Verdict,
+};
+
+/// What was decided; of a refusal that only warns, what it would be.
+fn headline(verdict: &Verdict) -> &str {
+    match verdict.fate() {
+        Fate::LetThrough => "Would be refused",
+        _ => verdict.verdict.as_str(),
+    }
+}
 
 /// The verdict first, then why, then what it was made from.
 pub(super) fn render(verdict: &Verdict) -> String {
-    let mut out = format!("{}: {}\n", verdict.verdict, verdict.message);
+    let mut out = format!("{}: {}\n", headline(verdict), verdict.message);
     let mut line = |name: &str, value: String| {
         out.push_str(format!("  {name:<12}{value}").trim_end());
         out.push('\n');
@@ -12,18 +22,47 @@ pub(super) fn render(verdict: &Verdict) -> String {
     line("action", action(verdict));
     line("reason", verdict.reason.to_string());
     if verdict.boot_image.is_none() {
-        line("boot image", "unknown: no source on this node names it".to_owned());
+        line(
+            "boot image",
+            "unknown: no source on this node names it".to_owned(),
+        );
     }
-    for (name, what, image) in [("boot image", "", &verdict.boot_image), ("judged", "the booted deployment, ", &verdict.deployment.image)] {
+    for (name, what, image) in [
+        ("boot image", "", &verdict.boot_image),
+        (
+            "judged",
+            "the booted deployment, ",
+            &verdict.deployment.image,
+        ),
+    ] {
         if let Some(image) = image {
             line(name, format!("{what}{} ({})", image.version, known(image)));
-            line("", format!("read from {}", image.path.as_deref().unwrap_or("an unknown place")));
+            line(
+                "",
+                format!(
+                    "read from {}",
+                    image.path.as_deref().unwrap_or("an unknown place")
+                ),
+            );
         }
+    }
+    if let Some(machine) = machine(&verdict.machine) {
+        line("machine", machine);
     }
     let unknown = || "unknown".to_owned();
     let target = &verdict.target;
-    line("target", format!("OCP {}, pool {}", target.release.clone().unwrap_or_else(unknown), target.pool.clone().unwrap_or_else(unknown)));
-    for detail in [&target.machine_config, &target.os_image_url].into_iter().flatten() {
+    line(
+        "target",
+        format!(
+            "OCP {}, pool {}",
+            target.release.clone().unwrap_or_else(unknown),
+            target.pool.clone().unwrap_or_else(unknown)
+        ),
+    );
+    for detail in [&target.machine_config, &target.os_image_url]
+        .into_iter()
+        .flatten()
+    {
         line("", detail.clone());
     }
     match &verdict.policy {
@@ -33,7 +72,14 @@ pub(super) fn render(verdict: &Verdict) -> String {
                 (None, false) => "limit for any release".to_owned(),
                 (None, true) => "no limit applied".to_owned(),
             };
-            line("policy", format!("{} (mode {}, {limit})", policy.path, policy.mode.as_deref().unwrap_or("unknown")));
+            line(
+                "policy",
+                format!(
+                    "{} (mode {}, {limit})",
+                    policy.path,
+                    policy.mode.as_deref().unwrap_or("unknown")
+                ),
+            );
             if let Some(digest) = &policy.digest {
                 line("", digest.clone());
             }
@@ -66,18 +112,49 @@ pub(super) fn render(verdict: &Verdict) -> String {
 
 /// The action, and why a refusal does not block. Whether the node really is held is not known here.
 fn action(verdict: &Verdict) -> String {
-    let why = match (verdict.action, verdict.verdict) {
-        (Action::Block, _) => "hold back the OS rebase and the kubelet",
-        (_, Outcome::Refused) => verdict.why_let_through(),
-        _ => "the boot goes on",
+    let why = match verdict.fate() {
+        Fate::Held | Fate::NotHeld => "hold back the OS rebase and the kubelet",
+        Fate::LetThrough | Fate::PastFirstBoot if verdict.verdict == Outcome::Refused => {
+            verdict.why_let_through()
+        }
+        Fate::LetThrough | Fate::PastFirstBoot | Fate::Unchecked | Fate::Free => "the boot goes on",
     };
     format!("{}: {why}", verdict.action)
 }
 
 fn known(image: &BootImageStatus) -> String {
-    let built = image.build_date.as_ref().map(|date| format!("built {date}"));
+    let built = image
+        .build_date
+        .as_ref()
+        .map(|date| format!("built {date}"));
     let known: Vec<String> = image.systems().into_iter().chain(built).collect();
-    if known.is_empty() { "version scheme unknown".to_owned() } else { known.join(", ") }
+    if known.is_empty() {
+        "version scheme unknown".to_owned()
+    } else {
+        known.join(", ")
+    }
+}
+
+/// What is known of the machine, whether or not a rule asks for it.
+fn machine(machine: &Machine) -> Option<String> {
+    let Machine {
+        architecture,
+        cpu,
+        boot_free_mib,
+        secure_boot,
+        shim,
+    } = machine;
+    let known: Vec<String> = [
+        // The name of a level says the architecture.
+        cpu.clone().or_else(|| architecture.clone()),
+        boot_free_mib.map(|free| format!("{free} MiB free in /boot")),
+        secure_boot.map(|on| format!("Secure Boot {}", if on { "on" } else { "off" })),
+        shim.as_ref().map(|shim| format!("shim {shim}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!known.is_empty()).then(|| known.join(", "))
 }
 
 /// One row per rule; a rule that did not pass has its message in a line below.
@@ -85,11 +162,19 @@ fn table(findings: &[Finding]) -> String {
     let mut out = format!("  {:<26}{:<14}{:<24}{}\n", "rule", "result", "have", "want");
     for finding in findings {
         let have = finding.have.as_deref().unwrap_or("unknown");
-        let row = format!("  {:<26}{:<14}{have:<24}{}", finding.rule.as_str(), finding.result.as_str(), finding.want);
+        let row = format!(
+            "  {:<26}{:<14}{have:<24}{}",
+            finding.rule.as_str(),
+            finding.result.as_str(),
+            finding.want
+        );
         out.push_str(row.trim_end());
         out.push('\n');
         if finding.result != RuleResult::Pass {
             out.push_str(&format!("    {}\n", finding.message));
+        }
+        if let Some(url) = &finding.url {
+            out.push_str(&format!("    {url}\n"));
         }
     }
     out

@@ -3,16 +3,18 @@
 use super::super::{TextOrJson, named, read_start};
 use super::{Exit, Failure, Io};
 use crate::API_VERSION;
-use crate::policy::{LintFinding, LintReport, MAX_BYTES, lint};
+use crate::admin::lint::{LintFinding, LintReport, lint};
+use crate::policy::MAX_BYTES;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Find every mistake of a policy, with its line and its remedy
 ///
-/// An error is something that does not do what it says: an unknown field or word, a limit that never matches, a minimum above the maximum.
-/// A warning is something that does what it says, but may not be meant. Nodes are more lenient: they leave out what they do not understand
-/// of a policy, and warn about it.
+/// An error is something that does not do what it says: an unknown field or word, a limit that
+/// never matches, a minimum above the maximum. A warning is something that does what it says, but
+/// may not be meant. Nodes are more lenient: they leave out what they do not understand of a
+/// policy, and warn about it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status: 0 no errors (there may be warnings), 1 errors or a file that cannot be read, 2 wrong usage.
@@ -27,7 +29,7 @@ pub(super) struct Args {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Text for a person, or one JSON object per file.
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(long, short, value_enum, default_value = "text")]
     output: TextOrJson,
 }
 
@@ -65,7 +67,12 @@ fn show(name: &str, report: &LintReport, out: &mut dyn Write) -> io::Result<()> 
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     match all {
         0 => writeln!(out, "{name}: no mistakes found"),
-        _ => writeln!(out, "{name}: {}, {}", count(report.errors, "error"), count(report.warnings, "warning")),
+        _ => writeln!(
+            out,
+            "{name}: {}, {}",
+            count(report.errors, "error"),
+            count(report.warnings, "warning")
+        ),
     }
 }
 
@@ -80,7 +87,18 @@ fn json(file: &str, report: &LintReport) -> serde_json::Result<String> {
         warnings: usize,
         findings: &'a [LintFinding],
     }
-    let LintReport { findings, errors, warnings } = report;
+    let LintReport {
+        findings,
+        errors,
+        warnings,
+    } = report;
     let (errors, warnings) = (*errors, *warnings);
-    serde_json::to_string(&PolicyLint { api_version: API_VERSION, kind: "PolicyLint", file, errors, warnings, findings })
+    serde_json::to_string(&PolicyLint {
+        api_version: API_VERSION,
+        kind: "PolicyLint",
+        file,
+        errors,
+        warnings,
+        findings,
+    })
 }

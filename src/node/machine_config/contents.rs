@@ -1,4 +1,5 @@
-//! The contents of a file in an Ignition config: data URLs, compression, verification (Ignition specs 2.2 and 3.0 to 3.6).
+//! The contents of a file in an Ignition config: data URLs, compression, verification (Ignition
+//! specs 2.2 and 3.0 to 3.6).
 
 use crate::gzip::{self, Unpack};
 use crate::policy::MAX_BYTES;
@@ -56,7 +57,11 @@ impl Contents<'_> {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(too_large());
         }
-        if let Some(hash) = given(self.verification.as_ref().and_then(|verification| verification.hash.as_ref())) {
+        if let Some(hash) = given(
+            self.verification
+                .as_ref()
+                .and_then(|verification| verification.hash.as_ref()),
+        ) {
             verify(&bytes, hash)?;
         }
         Ok(bytes)
@@ -67,16 +72,25 @@ fn undecodable(why: &str) -> String {
     format!("carries the policy in a data URL that does not decode: {why}")
 }
 
-/// Decodes `data:[mediatype][;base64],DATA` (RFC 2397). The content of an `http:`, `s3:` or similar source is not in the config.
+/// Decodes `data:[mediatype][;base64],DATA` (RFC 2397). The content of an `http:`, `s3:` or similar
+/// source is not in the config.
 fn decode(url: &str) -> Result<Vec<u8>, String> {
     let (scheme, rest) = url.split_once(':').unwrap_or_default();
     if !scheme.eq_ignore_ascii_case("data") {
         return Err("carries the policy as another URL than a data URL".to_owned());
     }
-    let (kind, data) = rest.split_once(',').ok_or_else(|| undecodable("there is no comma"))?;
+    let (kind, data) = rest
+        .split_once(',')
+        .ok_or_else(|| undecodable("there is no comma"))?;
     let bytes: Vec<u8> = percent_encoding::percent_decode_str(data).collect();
-    if kind.rsplit(';').next().is_some_and(|last| last.eq_ignore_ascii_case("base64")) {
-        STANDARD.decode(bytes).map_err(|_| undecodable("it is not base64"))
+    if kind
+        .rsplit(';')
+        .next()
+        .is_some_and(|last| last.eq_ignore_ascii_case("base64"))
+    {
+        STANDARD
+            .decode(bytes)
+            .map_err(|_| undecodable("it is not base64"))
     } else {
         Ok(bytes)
     }
@@ -90,5 +104,9 @@ fn verify(bytes: &[u8], hash: &str) -> Result<(), &'static str> {
         "sha256" => hex(&Sha256::digest(bytes)),
         _ => return Err("carries the policy with a verification hash of unknown form"),
     };
-    if want.eq_ignore_ascii_case(&have) { Ok(()) } else { Err("carries a policy that does not match its verification hash") }
+    if want.eq_ignore_ascii_case(&have) {
+        Ok(())
+    } else {
+        Err("carries a policy that does not match its verification hash")
+    }
 }

@@ -1,8 +1,10 @@
-//! The configuration that curl reads from stdin (pure). Only options of curl 7.61, which RHEL 8 has.
+//! The configuration that curl reads from stdin (pure). Only options of curl 7.61, which RHEL 8
+//! has.
 
-use crate::node::kubeconfig::Kubeconfig;
+use crate::kubeconfig::Kubeconfig;
 use crate::transport::{Limits, Request, USER_AGENT};
 use std::fmt::Display;
+use std::time::Duration;
 use zeroize::Zeroizing;
 
 /// What curl reads from other files. Each displays as its path.
@@ -16,16 +18,44 @@ pub(super) struct Files<File> {
 /// The beginning of the line that `write-out` adds; `outcome` reads it.
 pub(super) const MARK: &str = "\nskewguard:";
 
+/// Always set: quiet, but for errors; the answer's head too; paths as they are. Redirects are off
+/// by default.
+const FLAGS: &str = "silent\nshow-error\ninclude\ngloboff\npath-as-is\nhttp1.1\ntlsv1.2\n";
+
 /// The configuration. It holds the token, so dropping it wipes the memory.
-pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, files: &Files<impl Display>) -> Zeroizing<String> {
+pub(super) fn text(
+    kubeconfig: &Kubeconfig,
+    limits: &Limits,
+    request: &Request,
+    files: &Files<impl Display>,
+) -> Zeroizing<String> {
     // Large enough never to be reallocated: the old memory would not be wiped.
-    let token = kubeconfig.token.as_ref().map_or(0, |token| token.expose().len());
-    let mut text = Zeroizing::new(String::with_capacity(8192 + 2 * token));
-    for flag in ["silent", "show-error", "include", "globoff", "path-as-is", "http1.1", "tlsv1.2"] {
-        text.push_str(flag);
-        text.push('\n');
+    let token = kubeconfig
+        .token
+        .as_ref()
+        .map_or(0, |token| token.expose().len());
+    let mut options = Options(Zeroizing::new(String::with_capacity(8192 + 2 * token)));
+    options.0.push_str(FLAGS);
+    options.server(kubeconfig, request);
+    options.files(files);
+    options.limits(limits);
+    options.headers(request, files.body.as_ref());
+    options.authorization(kubeconfig);
+    options.0.push_str(
+        "write-out = \"\\nskewguard:%{http_code} %{ssl_verify_result} %{time_appconnect}\"\n",
+    );
+    if kubeconfig.insecure {
+        options.0.push_str("insecure\n");
     }
-    let mut set = |option: &str, value: &str| {
+    options.0
+}
+
+/// A configuration in the making (curl(1), `--config`).
+struct Options(Zeroizing<String>);
+
+impl Options {
+    fn set(&mut self, option: &str, value: &str) {
+        let text = &mut self.0;
         text.push_str(option);
         text.push_str(" = \"");
         for c in value.chars() {
@@ -35,53 +65,84 @@ pub(super) fn text(kubeconfig: &Kubeconfig, limits: &Limits, request: &Request, 
             text.push(c);
         }
         text.push_str("\"\n");
-    };
-    // TLS asks for the name in the URL and checks it. If that is not the server's own, `connect-to` says where to connect.
-    let server = &kubeconfig.server;
-    let named = kubeconfig.tls_server_name.as_ref().map(|name| server.at(name));
-    set("url", &format!("{}{}", named.as_ref().unwrap_or(server), request.path));
-    set("request", request.method);
-    // Only TLS to this one server: no other protocol, no proxy. Redirects are off by default.
-    set("proto", "=https");
-    set("noproxy", "*");
-    if let Some(named) = &named {
-        let port = server.port();
-        set("connect-to", &format!("{}:{port}:{}:{port}", named.host, server.bracketed_host()));
-        set("header", &format!("Host: {}", server.authority()));
     }
-    // Debian's curl would also trust the host's directory of CAs, so it is given one without certificates.
-    set("capath", "/dev/null");
-    for (option, file) in [("cacert", &files.ca), ("cert", &files.certificate), ("key", &files.key)] {
-        if let Some(file) = file {
-            set(option, &file.to_string());
+
+    /// TLS to this one server: no other protocol, and no proxy but the kubeconfig's.
+    fn server(&mut self, kubeconfig: &Kubeconfig, request: &Request) {
+        // TLS asks for the name in the URL and checks it. If that is not the server's own,
+        // `connect-to` says where to connect.
+        let server = &kubeconfig.server;
+        let named = kubeconfig
+            .tls_server_name
+            .as_ref()
+            .map(|name| server.at(name));
+        let url = named.as_ref().unwrap_or(server);
+        self.set("url", &format!("{url}{}", request.path));
+        self.set("request", request.method);
+        self.set("proto", "=https");
+        match &kubeconfig.proxy {
+            Some(proxy) => self.set("proxy", &String::from_utf8_lossy(proxy.expose())),
+            None => self.set("noproxy", "*"),
+        }
+        if let Some(named) = &named {
+            let (port, host) = (server.port(), server.bracketed_host());
+            self.set(
+                "connect-to",
+                &format!("{}:{port}:{host}:{port}", named.host),
+            );
+            self.set("header", &format!("Host: {}", server.authority()));
         }
     }
-    set("connect-timeout", &limits.connect.as_secs().max(1).to_string());
-    set("max-time", &limits.total.as_secs().max(1).to_string());
-    // Works only if the server sends a length; otherwise the answer is bounded where it is read.
-    set("max-filesize", &limits.body.to_string());
-    set("user-agent", USER_AGENT);
-    set("header", &format!("Accept: {}", request.accept()));
-    if let Some(body) = &files.body {
-        set("data-binary", &format!("@{body}"));
-        set("header", &format!("Content-Type: {}", request.content_type()));
-        set("header", "Expect:");
+
+    fn files(&mut self, files: &Files<impl Display>) {
+        // Debian's curl would also trust the host's directory of CAs, so it is given one without
+        // certificates.
+        self.set("capath", "/dev/null");
+        for (option, file) in [
+            ("cacert", &files.ca),
+            ("cert", &files.certificate),
+            ("key", &files.key),
+        ] {
+            if let Some(file) = file {
+                self.set(option, &file.to_string());
+            }
+        }
     }
-    if let Some(token) = &kubeconfig.token {
-        let value = Zeroizing::new(format!("Authorization: Bearer {}", String::from_utf8_lossy(token.expose())));
-        set("header", &value);
+
+    fn limits(&mut self, limits: &Limits) {
+        let mut seconds =
+            |option, time: Duration| self.set(option, &time.as_secs().max(1).to_string());
+        seconds("connect-timeout", limits.connect);
+        seconds("max-time", limits.total);
+        // Works only if the server sends a length; otherwise the answer is bounded where it is
+        // read.
+        self.set("max-filesize", &limits.body.to_string());
     }
-    text.push_str("write-out = \"\\nskewguard:%{http_code} %{ssl_verify_result} %{time_appconnect}\"\n");
-    if kubeconfig.insecure {
-        text.push_str("insecure\n");
+
+    fn headers(&mut self, request: &Request, body: Option<&impl Display>) {
+        self.set("user-agent", USER_AGENT);
+        self.set("header", &format!("Accept: {}", request.accept()));
+        if let Some(body) = body {
+            self.set("data-binary", &format!("@{body}"));
+            let content_type = request.content_type();
+            self.set("header", &format!("Content-Type: {content_type}"));
+            self.set("header", "Expect:");
+        }
     }
-    text
+
+    fn authorization(&mut self, kubeconfig: &Kubeconfig) {
+        if let Some(token) = &kubeconfig.token {
+            let token = String::from_utf8_lossy(token.expose());
+            let value = Zeroizing::new(format!("Authorization: Bearer {token}"));
+            self.set("header", &value);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::kubeconfig::{Secret, Server};
+    use crate::kubeconfig::{Secret, Server};
 
     fn kubeconfig() -> Kubeconfig {
         Kubeconfig {
@@ -90,18 +151,28 @@ mod tests {
             ca: b"ca".to_vec(),
             tls_server_name: None,
             insecure: false,
+            proxy: None,
             token: Some(Secret::new(br#"to"k\en"#.to_vec())),
             client: None,
         }
     }
 
     fn request() -> Request {
-        Request { method: "POST", path: "/apis/x".to_owned(), body: b"{}".to_vec() }
+        Request {
+            method: "POST",
+            path: "/apis/x".to_owned(),
+            body: b"{}".to_vec(),
+        }
     }
 
     #[test]
     fn says_everything_that_curl_must_not_decide_itself() {
-        let files = Files { ca: Some("/proc/self/fd/3"), certificate: None, key: None, body: Some("/proc/self/fd/4") };
+        let files = Files {
+            ca: Some("/proc/self/fd/3"),
+            certificate: None,
+            key: None,
+            body: Some("/proc/self/fd/4"),
+        };
         let expected = format!(
             r#"silent
 show-error
@@ -129,7 +200,10 @@ write-out = "\nskewguard:%{{http_code}} %{{ssl_verify_result}} %{{time_appconnec
 "#,
             env!("CARGO_PKG_VERSION")
         );
-        assert_eq!(*text(&kubeconfig(), &Limits::default(), &request(), &files), expected);
+        assert_eq!(
+            *text(&kubeconfig(), &Limits::default(), &request(), &files),
+            expected
+        );
     }
 
     #[test]
@@ -137,21 +211,43 @@ write-out = "\nskewguard:%{{http_code}} %{{ssl_verify_result}} %{{time_appconnec
         let mut kubeconfig = kubeconfig();
         kubeconfig.tls_server_name = Some("kubernetes.default".to_owned());
         let table = [
-            ("https://10.0.0.1:6443", "https://kubernetes.default:6443", "10.0.0.1:6443", "kubernetes.default:6443:10.0.0.1:6443"),
+            (
+                "https://10.0.0.1:6443",
+                "https://kubernetes.default:6443",
+                "10.0.0.1:6443",
+                "kubernetes.default:6443:10.0.0.1:6443",
+            ),
             (
                 "https://[fd00::1]:6443/k8s",
                 "https://kubernetes.default:6443/k8s",
                 "[fd00::1]:6443",
                 "kubernetes.default:6443:[fd00::1]:6443",
             ),
-            ("https://[fd00::1]", "https://kubernetes.default", "[fd00::1]", "kubernetes.default:443:[fd00::1]:443"),
+            (
+                "https://[fd00::1]",
+                "https://kubernetes.default",
+                "[fd00::1]",
+                "kubernetes.default:443:[fd00::1]:443",
+            ),
         ];
         for (server, url, host, connect_to) in table {
             kubeconfig.server = Server::parse(server).unwrap();
-            let text =
-                text(&kubeconfig, &Limits::default(), &request(), &Files::<&str> { ca: None, certificate: None, key: None, body: None });
-            for line in [format!("url = \"{url}/apis/x\""), format!("connect-to = \"{connect_to}\""), format!("header = \"Host: {host}\"")]
-            {
+            let text = text(
+                &kubeconfig,
+                &Limits::default(),
+                &request(),
+                &Files::<&str> {
+                    ca: None,
+                    certificate: None,
+                    key: None,
+                    body: None,
+                },
+            );
+            for line in [
+                format!("url = \"{url}/apis/x\""),
+                format!("connect-to = \"{connect_to}\""),
+                format!("header = \"Host: {host}\""),
+            ] {
                 assert!(text.lines().any(|found| found == line), "{line}: {}", *text);
             }
         }

@@ -43,7 +43,12 @@ pub(super) fn read(run: &Run<'_>) -> Result<Response, Failure> {
 }
 
 fn split(stdout: &[u8]) -> (&[u8], Option<Written>) {
-    let Some(at) = stdout.windows(MARK.len()).rposition(|window| window == MARK.as_bytes()) else { return (stdout, None) };
+    let Some(at) = stdout
+        .windows(MARK.len())
+        .rposition(|window| window == MARK.as_bytes())
+    else {
+        return (stdout, None);
+    };
     let (answer, line) = stdout.split_at(at);
     let line = String::from_utf8_lossy(line.get(MARK.len()..).unwrap_or_default());
     let mut words = line.split_ascii_whitespace();
@@ -57,16 +62,25 @@ fn split(stdout: &[u8]) -> (&[u8], Option<Written>) {
     (answer, written)
 }
 
-/// Splits the headers, which `include` adds, from the body. Those of interim answers (1xx) come first.
+/// Splits the headers, which `include` adds, from the body. Those of interim answers (1xx) come
+/// first.
 fn response(mut answer: &[u8], status: u16, max_body: usize) -> Result<Response, Failure> {
     let malformed = |what: &str| Failure::Malformed(what.to_owned());
     loop {
-        let end = answer.windows(4).position(|window| window == b"\r\n\r\n").ok_or_else(|| malformed("no end of the headers"))?;
+        let end = answer
+            .windows(4)
+            .position(|window| window == b"\r\n\r\n")
+            .ok_or_else(|| malformed("no end of the headers"))?;
         let (headers, body) = answer.split_at(end + 4);
         let headers = String::from_utf8_lossy(headers);
         let mut lines = headers.lines();
-        let code = lines.next().filter(|line| line.starts_with("HTTP/1.")).and_then(|line| line.split(' ').nth(1));
-        let code: u16 = code.and_then(|code| code.parse().ok()).ok_or_else(|| malformed("no status line"))?;
+        let code = lines
+            .next()
+            .filter(|line| line.starts_with("HTTP/1."))
+            .and_then(|line| line.split(' ').nth(1));
+        let code: u16 = code
+            .and_then(|code| code.parse().ok())
+            .ok_or_else(|| malformed("no status line"))?;
         if code < 200 && code != status {
             answer = body;
             continue;
@@ -77,16 +91,26 @@ fn response(mut answer: &[u8], status: u16, max_body: usize) -> Result<Response,
         if body.len() > max_body {
             return Err(Failure::TooLarge(max_body));
         }
-        let retry_after = lines.filter_map(|line| line.split_once(':')).find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
-        return Ok(Response { status: code, retry_after: retry_after.and_then(|(_, value)| seconds(value)), body: body.to_vec() });
+        let retry_after = lines
+            .filter_map(|line| line.split_once(':'))
+            .find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
+        return Ok(Response {
+            status: code,
+            retry_after: retry_after.and_then(|(_, value)| seconds(value)),
+            body: body.to_vec(),
+        });
     }
 }
 
-/// The failure behind an exit code of curl(1). Where the code says too little, the message is searched, but only for words of OpenSSL and
-/// the kernel, and for curl's "subject name".
+/// The failure behind an exit code of curl(1). Where the code says too little, the message is
+/// searched, but only for words of OpenSSL and the kernel, and for curl's "subject name".
 fn failure(code: i32, written: &Written, run: &Run<'_>) -> Failure {
     let message = message(run.stderr);
-    let says = |words: &[&str]| words.iter().any(|w| message.to_ascii_lowercase().contains(w));
+    let says = |words: &[&str]| {
+        words
+            .iter()
+            .any(|w| message.to_ascii_lowercase().contains(w))
+    };
     let detail = || printable(&message);
     match code {
         6 => Failure::Resolve(run.host.to_owned(), detail()),
@@ -97,8 +121,11 @@ fn failure(code: i32, written: &Written, run: &Run<'_>) -> Failure {
         // curl 7.61 has 51 for a wrong name.
         51 | 60 => match written.verify {
             9 | 10 => Failure::certificate_time(written.verify == 9, None),
-            // Newer curls preset the result to 1. The name is compared only once the chain is accepted.
-            0 | 1 if says(&["subject name", "hostname mismatch"]) => Failure::WrongName(printable(run.name)),
+            // Newer curls preset the result to 1. The name is compared only once the chain is
+            // accepted.
+            0 | 1 if says(&["subject name", "hostname mismatch"]) => {
+                Failure::WrongName(printable(run.name))
+            }
             // Issuer not found, self-signed, signature wrong, chain incomplete.
             2 | 7 | 18..=21 => Failure::UnknownCa(detail()),
             _ => Failure::Tls(detail()),
@@ -128,8 +155,15 @@ fn unknown(code: i32, message: &str) -> Failure {
 
 /// curl's error message without `curl: (7) `.
 fn message(stderr: &str) -> String {
-    let line = stderr.lines().rev().find(|line| line.starts_with("curl: (")).or_else(|| stderr.lines().last()).unwrap_or_default();
-    line.split_once(") ").map_or(line, |(_, rest)| rest).to_owned()
+    let line = stderr
+        .lines()
+        .rev()
+        .find(|line| line.starts_with("curl: ("))
+        .or_else(|| stderr.lines().last())
+        .unwrap_or_default();
+    line.split_once(") ")
+        .map_or(line, |(_, rest)| rest)
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -137,16 +171,31 @@ mod tests {
     use super::*;
 
     fn run<'a>(exit: i32, stdout: &'a str, stderr: &'a str) -> Run<'a> {
-        Run { exit: Some(exit), stdout: stdout.as_bytes(), stderr, host: "api", name: "api-int", max_body: 20 }
+        Run {
+            exit: Some(exit),
+            stdout: stdout.as_bytes(),
+            stderr,
+            host: "api",
+            name: "api-int",
+            max_body: 20,
+        }
     }
 
     #[test]
     fn an_answer_is_headers_body_and_our_line() {
         let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 429 Too Many\r\nretry-After:  7 \r\nX: y\r\n\r\n{\"a\":\nskewguard:1}\nskewguard:429 0 0.012";
         let response = read(&run(0, text, "")).unwrap();
-        assert_eq!((response.status, response.retry_after.map(|t| t.as_secs())), (429, Some(7)));
+        assert_eq!(
+            (response.status, response.retry_after.map(|t| t.as_secs())),
+            (429, Some(7))
+        );
         assert_eq!(response.body, b"{\"a\":\nskewguard:1}");
-        let empty = read(&run(0, "HTTP/1.1 204 No Content\r\n\r\n\nskewguard:204 0 0.1", "")).unwrap();
+        let empty = read(&run(
+            0,
+            "HTTP/1.1 204 No Content\r\n\r\n\nskewguard:204 0 0.1",
+            "",
+        ))
+        .unwrap();
         assert_eq!((empty.status, empty.body), (204, Vec::new()));
     }
 
@@ -156,18 +205,39 @@ mod tests {
         let table = [
             (0, "", Failure::Local("curl: exit 0: ".to_owned())),
             (2, "", Failure::Local("curl: exit 2: ".to_owned())),
-            (0, "220 mail ESMTP\r\n\nskewguard:000 0 0.1", malformed("no end of the headers")),
-            (0, "HTTP/2 200\r\n\r\n\nskewguard:200 0 0.1", malformed("no status line")),
-            (0, "HTTP/1.1 2x0 OK\r\n\r\n\nskewguard:200 0 0.1", malformed("no status line")),
-            (0, "HTTP/1.1 200 OK\r\n\r\n123456789012345678901\nskewguard:200 0 0.1", Failure::TooLarge(20)),
-            (0, "HTTP/1.1 302 Found\r\nLocation: https://e\r\n\r\n\nskewguard:302 0 0.1", Failure::Redirect(302)),
+            (
+                0,
+                "220 mail ESMTP\r\n\nskewguard:000 0 0.1",
+                malformed("no end of the headers"),
+            ),
+            (
+                0,
+                "HTTP/2 200\r\n\r\n\nskewguard:200 0 0.1",
+                malformed("no status line"),
+            ),
+            (
+                0,
+                "HTTP/1.1 2x0 OK\r\n\r\n\nskewguard:200 0 0.1",
+                malformed("no status line"),
+            ),
+            (
+                0,
+                "HTTP/1.1 200 OK\r\n\r\n123456789012345678901\nskewguard:200 0 0.1",
+                Failure::TooLarge(20),
+            ),
+            (
+                0,
+                "HTTP/1.1 302 Found\r\nLocation: https://e\r\n\r\n\nskewguard:302 0 0.1",
+                Failure::Redirect(302),
+            ),
         ];
         for (exit, stdout, want) in table {
             assert_eq!(read(&run(exit, stdout, "")), Err(want), "{stdout:?}");
         }
     }
 
-    /// Messages as curl 7.61 (RHEL 8), 7.76 (RHEL 9), 7.88 (Debian 12) and 8.12 (RHEL 10) print them.
+    /// Messages as curl 7.61 (RHEL 8), 7.76 (RHEL 9), 7.88 (Debian 12) and 8.12 (RHEL 10) print
+    /// them.
     #[test]
     fn exit_codes_become_the_same_failures_as_with_our_own_tls() {
         let verify = |code: u32| format!("\nskewguard:000 {code} 0.000000");
@@ -244,19 +314,37 @@ mod tests {
             ),
         ];
         for (exit, stdout, stderr, want) in table {
-            assert_eq!(read(&run(exit, &stdout, stderr)).unwrap_err(), want, "{stderr}");
+            assert_eq!(
+                read(&run(exit, &stdout, stderr)).unwrap_err(),
+                want,
+                "{stderr}"
+            );
         }
         for (code, stderr, said) in [
-            (10, "curl: (60) SSL certificate problem: certificate has expired", "has expired"),
-            (9, "curl: (60) SSL certificate problem: certificate is not yet valid", "is not valid yet"),
+            (
+                10,
+                "curl: (60) SSL certificate problem: certificate has expired",
+                "has expired",
+            ),
+            (
+                9,
+                "curl: (60) SSL certificate problem: certificate is not yet valid",
+                "is not valid yet",
+            ),
         ] {
-            let Err(Failure::CertificateTime(why)) = read(&run(60, &verify(code), stderr)) else { panic!("{stderr}") };
-            assert!(why.starts_with(&format!("{said}; this node's clock says 2")), "{why}");
+            let Err(Failure::CertificateTime(why)) = read(&run(60, &verify(code), stderr)) else {
+                panic!("{stderr}")
+            };
+            assert!(
+                why.starts_with(&format!("{said}; the clock here says 2")),
+                "{why}"
+            );
         }
     }
 
     proptest::proptest! {
-        /// Whatever a server sends through curl: no panic, and never more of a body than is allowed.
+        /// Whatever a server sends through curl: no panic, and never more of a body than is
+        /// allowed.
         #[test]
         fn any_output_is_an_answer_or_a_failure(
             exit in proptest::option::of(0..100_i32),

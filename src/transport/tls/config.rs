@@ -1,6 +1,6 @@
 //! The configuration of rustls: versions, algorithms, CAs, client certificate.
 
-use crate::node::kubeconfig::Kubeconfig;
+use crate::kubeconfig::Kubeconfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
@@ -14,26 +14,38 @@ pub(super) fn client(kubeconfig: &Kubeconfig) -> Result<ClientConfig, String> {
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
         .map_err(|error| format!("TLS: {error}"))?;
     let builder = if kubeconfig.insecure {
-        builder.dangerous().with_custom_certificate_verifier(Arc::new(Unchecked(provider)))
+        builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Unchecked(provider)))
     } else {
         let mut roots = RootCertStore::empty();
         // rustls may not support all certificates of a bundle; the others still count.
         roots.add_parsable_certificates(certificates(&kubeconfig.ca)?);
         if roots.is_empty() {
-            return Err("the CA of the kubeconfig holds no certificate that can be used".to_owned());
+            return Err(
+                "the CA of the kubeconfig holds no certificate that can be used".to_owned(),
+            );
         }
         builder.with_root_certificates(roots)
     };
-    let Some(client) = &kubeconfig.client else { return Ok(builder.with_no_client_auth()) };
-    let key = PrivateKeyDer::from_pem_slice(client.key.expose()).map_err(|_| "the client key is not valid PEM".to_owned())?;
+    let Some(client) = &kubeconfig.client else {
+        return Ok(builder.with_no_client_auth());
+    };
+    let key = PrivateKeyDer::from_pem_slice(client.key.expose())
+        .map_err(|_| "the client key is not valid PEM".to_owned())?;
     // The original error is dropped, because it comes from code that has seen the key.
     builder
         .with_client_auth_cert(certificates(client.certificate.expose())?, key)
-        .map_err(|_| "the client certificate and key cannot be used: not a pair, or not RSA, P-256 or P-384".to_owned())
+        .map_err(|_| {
+            "the client certificate and key cannot be used: not a pair, or not RSA, P-256 or P-384"
+                .to_owned()
+        })
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
-    CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(|_| "a certificate is not valid PEM".to_owned())
+    CertificateDer::pem_slice_iter(pem)
+        .collect::<Result<_, _>>()
+        .map_err(|_| "a certificate is not valid PEM".to_owned())
 }
 
 /// `insecure-skip-tls-verify`: accepts any certificate, as long as the server has its key.
@@ -58,7 +70,12 @@ impl ServerCertVerifier for Unchecked {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls12_signature(
+            message,
+            certificate,
+            signature,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -67,7 +84,12 @@ impl ServerCertVerifier for Unchecked {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls13_signature(
+            message,
+            certificate,
+            signature,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

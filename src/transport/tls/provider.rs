@@ -1,10 +1,13 @@
 //! The cryptography of our TLS: what every OpenShift API server also has, and no more.
 //!
-//! Curve25519, Ed25519 and ChaCha20-Poly1305 are left out, which saves 68 kB of the compressed binary. No TLS security profile of OpenShift
-//! needs them: all have AES-GCM, and Go's servers have P-256 and P-384.
+//! Curve25519, Ed25519 and ChaCha20-Poly1305 are left out, which saves 68 kB of the compressed
+//! binary. No TLS security profile of OpenShift needs them: all have AES-GCM, and Go's servers have
+//! P-256 and P-384.
 
 use rustls::crypto::ring::{cipher_suite, kx_group, sign};
-use rustls::crypto::{CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom, WebPkiSupportedAlgorithms};
+use rustls::crypto::{
+    CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom, WebPkiSupportedAlgorithms,
+};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::sign::SigningKey;
 use rustls::{Error, SignatureScheme};
@@ -28,7 +31,8 @@ pub(super) fn provider() -> CryptoProvider {
     }
 }
 
-/// The same as in rustls for ring, but without Ed25519, and without RSA signatures whose parameters are absent.
+/// The same as in rustls for ring, but without Ed25519, and without RSA signatures whose parameters
+/// are absent.
 static SIGNATURES: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
     all: &[
         algorithm::ECDSA_P256_SHA256,
@@ -43,15 +47,40 @@ static SIGNATURES: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
         algorithm::RSA_PKCS1_2048_8192_SHA512,
     ],
     mapping: &[
-        // TLS 1.2 does not fix the curve of a scheme. TLS 1.3 does: there only the first of each counts.
-        (SignatureScheme::ECDSA_NISTP384_SHA384, &[algorithm::ECDSA_P384_SHA384, algorithm::ECDSA_P256_SHA384]),
-        (SignatureScheme::ECDSA_NISTP256_SHA256, &[algorithm::ECDSA_P256_SHA256, algorithm::ECDSA_P384_SHA256]),
-        (SignatureScheme::RSA_PSS_SHA512, &[algorithm::RSA_PSS_2048_8192_SHA512_LEGACY_KEY]),
-        (SignatureScheme::RSA_PSS_SHA384, &[algorithm::RSA_PSS_2048_8192_SHA384_LEGACY_KEY]),
-        (SignatureScheme::RSA_PSS_SHA256, &[algorithm::RSA_PSS_2048_8192_SHA256_LEGACY_KEY]),
-        (SignatureScheme::RSA_PKCS1_SHA512, &[algorithm::RSA_PKCS1_2048_8192_SHA512]),
-        (SignatureScheme::RSA_PKCS1_SHA384, &[algorithm::RSA_PKCS1_2048_8192_SHA384]),
-        (SignatureScheme::RSA_PKCS1_SHA256, &[algorithm::RSA_PKCS1_2048_8192_SHA256]),
+        // TLS 1.2 does not fix the curve of a scheme. TLS 1.3 does: there only the first of each
+        // counts.
+        (
+            SignatureScheme::ECDSA_NISTP384_SHA384,
+            &[algorithm::ECDSA_P384_SHA384, algorithm::ECDSA_P256_SHA384],
+        ),
+        (
+            SignatureScheme::ECDSA_NISTP256_SHA256,
+            &[algorithm::ECDSA_P256_SHA256, algorithm::ECDSA_P384_SHA256],
+        ),
+        (
+            SignatureScheme::RSA_PSS_SHA512,
+            &[algorithm::RSA_PSS_2048_8192_SHA512_LEGACY_KEY],
+        ),
+        (
+            SignatureScheme::RSA_PSS_SHA384,
+            &[algorithm::RSA_PSS_2048_8192_SHA384_LEGACY_KEY],
+        ),
+        (
+            SignatureScheme::RSA_PSS_SHA256,
+            &[algorithm::RSA_PSS_2048_8192_SHA256_LEGACY_KEY],
+        ),
+        (
+            SignatureScheme::RSA_PKCS1_SHA512,
+            &[algorithm::RSA_PKCS1_2048_8192_SHA512],
+        ),
+        (
+            SignatureScheme::RSA_PKCS1_SHA384,
+            &[algorithm::RSA_PKCS1_2048_8192_SHA384],
+        ),
+        (
+            SignatureScheme::RSA_PKCS1_SHA256,
+            &[algorithm::RSA_PKCS1_2048_8192_SHA256],
+        ),
     ],
 };
 
@@ -61,7 +90,8 @@ struct Ring;
 
 impl SecureRandom for Ring {
     fn fill(&self, buffer: &mut [u8]) -> Result<(), GetRandomFailed> {
-        ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), buffer).map_err(|_| GetRandomFailed)
+        ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), buffer)
+            .map_err(|_| GetRandomFailed)
     }
 }
 

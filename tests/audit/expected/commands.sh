@@ -1,17 +1,57 @@
-mkdir -p objects
-oc get clusterversions.config.openshift.io version -o json >objects/clusterversions.config.openshift.io.json || rm objects/clusterversions.config.openshift.io.json
-oc get infrastructures.config.openshift.io cluster -o json >objects/infrastructures.config.openshift.io.json || rm objects/infrastructures.config.openshift.io.json
-oc get machineconfigurations.operator.openshift.io cluster -o json >objects/machineconfigurations.operator.openshift.io.json || rm objects/machineconfigurations.operator.openshift.io.json
-oc get configmaps -n openshift-machine-config-operator coreos-bootimages -o json >objects/configmaps.json || rm objects/configmaps.json
-oc get machinesets.machine.openshift.io -A -o json >objects/machinesets.machine.openshift.io.json || rm objects/machinesets.machine.openshift.io.json
-oc get controlplanemachinesets.machine.openshift.io -A -o json >objects/controlplanemachinesets.machine.openshift.io.json || rm objects/controlplanemachinesets.machine.openshift.io.json
-oc get machines.machine.openshift.io -A -o json >objects/machines.machine.openshift.io.json || rm objects/machines.machine.openshift.io.json
-oc get machinesets.cluster.x-k8s.io -A -o json >objects/machinesets.cluster.x-k8s.io.json || rm objects/machinesets.cluster.x-k8s.io.json
-oc get machines.cluster.x-k8s.io -A -o json >objects/machines.cluster.x-k8s.io.json || rm objects/machines.cluster.x-k8s.io.json
-oc get nodepools.hypershift.openshift.io -A -o json >objects/nodepools.hypershift.openshift.io.json || rm objects/nodepools.hypershift.openshift.io.json
-oc get baremetalhosts.metal3.io -A -o json >objects/baremetalhosts.metal3.io.json || rm objects/baremetalhosts.metal3.io.json
-oc get bootimagereports.skewguard.dev -A -o json >objects/bootimagereports.skewguard.dev.json || rm objects/bootimagereports.skewguard.dev.json
-oc get nodes -A -o json >objects/nodes.json || rm objects/nodes.json
-for resource in $(oc api-resources --api-group=infrastructure.cluster.x-k8s.io -o name | grep -E 'machines\.|machinetemplates\.'); do
-  oc get $resource -A -o json >objects/$resource.json || rm objects/$resource.json
+#!/bin/sh
+# Gathers into ./objects what `skewguard audit --from objects` reads. It gets and lists, and changes nothing in the cluster.
+# A kind that the cluster does not have leaves no file. What cannot be read leaves a file that says why; the audit names it.
+set -u
+mkdir -p objects || exit 1
+failed=
+
+# The kinds that the cluster has. Where the list is incomplete, oc says why.
+complete=yes
+kinds=$(oc api-resources --verbs=list -o name) || complete=no
+if [ -z "$kinds" ]; then
+  echo "the cluster cannot be read" >&2
+  exit 1
+fi
+
+# gather KIND WHICH...: what `oc get` prints, in objects/KIND.json in place of what an earlier run left there
+gather() {
+  kind=$1
+  shift
+  rm -f "objects/$kind.json"
+  printf '%s\n' "$kinds" | grep -qxF "$kind" || [ $complete = no ] || return 0
+  if oc get "$kind" "$@" -o json >objects/.got 2>objects/.why; then
+    mv objects/.got "objects/$kind.json"
+  elif ! grep -qF '(NotFound)' objects/.why; then
+    cat objects/.why >&2
+    failed="$failed $kind"
+    why=$(tr -c '[:print:]' ' ' <objects/.why | tr '"\\' "''" | cut -c 1-400)
+    printf '{"apiVersion":"v1","kind":"Status","status":"Failure","details":{"kind":"%s"},"message":"%s"}\n' "$kind" "$why" >"objects/$kind.json"
+  fi
+  rm -f objects/.got objects/.why
+}
+
+gather clusterversions.config.openshift.io version
+gather infrastructures.config.openshift.io cluster
+gather machineconfigurations.operator.openshift.io cluster
+gather configmaps -n openshift-machine-config-operator coreos-bootimages
+gather machinesets.machine.openshift.io -A
+gather controlplanemachinesets.machine.openshift.io -A
+gather machines.machine.openshift.io -A
+gather provisionings.metal3.io provisioning-configuration
+gather osimagestreams.machineconfiguration.openshift.io cluster
+gather machineconfigpools.machineconfiguration.openshift.io -A
+gather machinedeployments.cluster.x-k8s.io -A
+gather machinesets.cluster.x-k8s.io -A
+gather machines.cluster.x-k8s.io -A
+gather nodepools.hypershift.openshift.io -A
+gather baremetalhosts.metal3.io -A
+gather bootimagereports.skewguard.dev -A
+gather nodes -A
+rm -f objects/*.infrastructure.cluster.x-k8s.io.json
+for kind in $(printf '%s\n' "$kinds" | grep -E 'machines\.infrastructure\.cluster\.x-k8s\.io|machinetemplates\.infrastructure\.cluster\.x-k8s\.io'); do
+  gather "$kind" -A
 done
+if [ -n "$failed" ]; then
+  echo "not read:$failed; the audit will say so" >&2
+  exit 1
+fi

@@ -48,8 +48,11 @@ pub async fn serve(mut tcp: TcpStream, tls: TlsAcceptor, shared: Arc<Shared>) {
         }
         _ => {}
     }
-    // A second handle on the socket, to reset it from within a request; it is gone before the connection is.
-    let Ok(handle) = tcp.as_fd().try_clone_to_owned() else { return };
+    // A second handle on the socket, to reset it from within a request; it is gone before the
+    // connection is.
+    let Ok(handle) = tcp.as_fd().try_clone_to_owned() else {
+        return;
+    };
     let mut stream = match tls.accept(tcp).await {
         Ok(stream) => stream,
         Err(error) => return shared.log_tls_failure(&error.to_string()),
@@ -59,13 +62,24 @@ pub async fn serve(mut tcp: TcpStream, tls: TlsAcceptor, shared: Arc<Shared>) {
         let _ = stream.write_all(b"220 mail.example.com ESMTP\r\n").await;
         return;
     }
-    let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first()).map(|der| der.to_vec());
+    let certificate = stream
+        .get_ref()
+        .1
+        .peer_certificates()
+        .and_then(|chain| chain.first())
+        .map(|der| der.to_vec());
     let handle = Arc::new(handle);
     let service = hyper::service::service_fn(move |request| {
-        let (shared, certificate, handle) = (Arc::clone(&shared), certificate.clone(), Arc::clone(&handle));
+        let (shared, certificate, handle) = (
+            Arc::clone(&shared),
+            certificate.clone(),
+            Arc::clone(&handle),
+        );
         async move { respond(request, certificate, &shared, &handle).await }
     });
-    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+    let _ = hyper::server::conn::http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
 }
 
 async fn respond(
@@ -74,7 +88,13 @@ async fn respond(
     shared: &Shared,
     handle: &OwnedFd,
 ) -> Result<Response<Body>, Cut> {
-    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let header = |name: &str| {
+        request
+            .headers()
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned)
+    };
     let mut asked = Asked {
         method: request.method().to_string(),
         uri: request.uri().to_string(),
@@ -84,24 +104,46 @@ async fn respond(
         certificate,
         body: Vec::new(),
     };
-    let mut log =
-        Logged { method: asked.method.clone(), path: asked.uri.clone(), content_type: asked.content_type.clone(), ..Logged::default() };
+    let mut log = Logged {
+        method: asked.method.clone(),
+        path: asked.uri.clone(),
+        content_type: asked.content_type.clone(),
+        ..Logged::default()
+    };
     log.host = header("host").unwrap_or_default();
-    asked.body = request.into_body().collect().await.map_err(|_| Cut)?.to_bytes().to_vec();
-    log.body = serde_json::from_slice(&asked.body).unwrap_or_else(|_| String::from_utf8_lossy(&asked.body).into());
-    let beyond = shared.is_beyond_rate().then_some(Fault::Status { code: 429, retry_after: Some(1) });
+    asked.body = request
+        .into_body()
+        .collect()
+        .await
+        .map_err(|_| Cut)?
+        .to_bytes()
+        .to_vec();
+    log.body = serde_json::from_slice(&asked.body)
+        .unwrap_or_else(|_| String::from_utf8_lossy(&asked.body).into());
+    let beyond = shared.is_beyond_rate().then_some(Fault::Status {
+        code: 429,
+        retry_after: Some(1),
+    });
     tokio::time::sleep(shared.delay).await;
-    let fault = beyond.or_else(|| shared.next_fault(|fault| !fault.is_of_connection())).or_else(|| shared.turns_bad());
+    let fault = beyond
+        .or_else(|| shared.next_fault(|fault| !fault.is_of_connection()))
+        .or_else(|| shared.turns_bad());
     let Some(fault) = fault else {
         let answer = shared.answer(&asked);
         (log.user, log.status, log.remarks) = (answer.user, answer.status, answer.remarks);
         if answer.status >= 400 {
-            log.remarks.push(answer.body["message"].as_str().unwrap_or_default().to_owned());
+            log.remarks.push(
+                answer.body["message"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned(),
+            );
         }
         shared.log(log);
         return Ok(json(answer.status, &answer.body));
     };
-    log.user = identity::user(asked.authorization.as_deref(), asked.certificate.as_deref()).unwrap_or_default();
+    log.user = identity::user(asked.authorization.as_deref(), asked.certificate.as_deref())
+        .unwrap_or_default();
     log.remarks.push(format!("fault {fault:?}"));
     if let Fault::Status { code, .. } = fault {
         log.status = code;
@@ -119,27 +161,52 @@ async fn break_answer(fault: Fault, handle: &OwnedFd) -> Result<Response<Body>, 
             Err(Cut)
         }
         Fault::Hang => std::future::pending().await,
-        Fault::Drip => Ok(endless(first, Bytes::from_static(b"x"), Some(Duration::from_secs(1)), None)),
-        Fault::Huge => Ok(endless(first, Bytes::from(vec![b'x'; 64 * 1024]), None, None)),
-        Fault::HugeWithLength => Ok(endless(first, Bytes::from(vec![b'x'; 64 * 1024]), None, Some(1 << 30))),
+        Fault::Drip => Ok(endless(
+            first,
+            Bytes::from_static(b"x"),
+            Some(Duration::from_secs(1)),
+            None,
+        )),
+        Fault::Huge => Ok(endless(
+            first,
+            Bytes::from(vec![b'x'; 64 * 1024]),
+            None,
+            None,
+        )),
+        Fault::HugeWithLength => Ok(endless(
+            first,
+            Bytes::from(vec![b'x'; 64 * 1024]),
+            None,
+            Some(1 << 30),
+        )),
         Fault::Page(code) => {
             let mut response = json(code, &"<!DOCTYPE html>\n<title>Welcome</title>\n".into());
-            response.headers_mut().insert("content-type", hyper::header::HeaderValue::from_static("text/html"));
+            response.headers_mut().insert(
+                "content-type",
+                hyper::header::HeaderValue::from_static("text/html"),
+            );
             Ok(response)
         }
         Fault::Redirect(to) => {
             let mut response = json(302, &serde_json::json!({}));
-            response.headers_mut().insert("location", to.parse().map_err(|_| Cut)?);
+            response
+                .headers_mut()
+                .insert("location", to.parse().map_err(|_| Cut)?);
             Ok(response)
         }
         Fault::Status { code, retry_after } => {
-            let mut response = json(code, &route::status_object(code, "Scripted", &format!("scripted {code}")));
+            let mut response = json(
+                code,
+                &route::status_object(code, "Scripted", &format!("scripted {code}")),
+            );
             if let Some(seconds) = retry_after {
                 response.headers_mut().insert("retry-after", seconds.into());
             }
             Ok(response)
         }
-        Fault::ResetConnection | Fault::SilentConnection | Fault::PlainHttp | Fault::Garbage => Err(Cut),
+        Fault::ResetConnection | Fault::SilentConnection | Fault::PlainHttp | Fault::Garbage => {
+            Err(Cut)
+        }
     }
 }
 
@@ -150,12 +217,20 @@ fn json(status: u16, body: &serde_json::Value) -> Response<Body> {
     };
     let mut response = Response::new(Full::new(Bytes::from(text)).boxed());
     *response.status_mut() = status.try_into().unwrap_or_default();
-    response.headers_mut().insert("content-type", hyper::header::HeaderValue::from_static(kind));
+    response.headers_mut().insert(
+        "content-type",
+        hyper::header::HeaderValue::from_static(kind),
+    );
     response
 }
 
 /// A body of 1 GiB that starts with `first` and goes on with `chunk`, one each `pause`.
-fn endless(first: Bytes, chunk: Bytes, pause: Option<Duration>, length: Option<u64>) -> Response<Body> {
+fn endless(
+    first: Bytes,
+    chunk: Bytes,
+    pause: Option<Duration>,
+    length: Option<u64>,
+) -> Response<Body> {
     let (sender, receiver) = tokio::sync::mpsc::channel(1);
     tokio::spawn(async move {
         let mut left = 1_u64 << 30;
@@ -172,15 +247,26 @@ fn endless(first: Bytes, chunk: Bytes, pause: Option<Duration>, length: Option<u
             }
         }
     });
-    let mut response = Response::new(StreamBody::new(tokio_stream::wrappers::ReceiverStream::new(receiver)).boxed());
+    let mut response = Response::new(
+        StreamBody::new(tokio_stream::wrappers::ReceiverStream::new(receiver)).boxed(),
+    );
     *response.status_mut() = hyper::StatusCode::CREATED;
     if let Some(length) = length {
-        response.headers_mut().insert("content-length", length.into());
+        response
+            .headers_mut()
+            .insert("content-length", length.into());
     }
     response
 }
 
 /// Makes the close of this socket a reset (socket(7), SO_LINGER with zero time).
 fn reset_on_close(socket: std::os::fd::BorrowedFd<'_>) {
-    let _ = setsockopt(&socket, sockopt::Linger, &nix::libc::linger { l_onoff: 1, l_linger: 0 });
+    let _ = setsockopt(
+        &socket,
+        sockopt::Linger,
+        &nix::libc::linger {
+            l_onoff: 1,
+            l_linger: 0,
+        },
+    );
 }

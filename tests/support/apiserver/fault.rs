@@ -41,7 +41,10 @@ pub enum Fault {
 impl Fault {
     /// Whether it hits before a request was read.
     pub fn is_of_connection(&self) -> bool {
-        matches!(self, Self::ResetConnection | Self::SilentConnection | Self::PlainHttp | Self::Garbage)
+        matches!(
+            self,
+            Self::ResetConnection | Self::SilentConnection | Self::PlainHttp | Self::Garbage
+        )
     }
 
     /// Whether it hits before the TLS handshake.
@@ -70,11 +73,14 @@ impl FromStr for Fault {
             _ => {
                 let (code, rest) = text.split_once(':').unwrap_or((text, ""));
                 let code = code.parse().map_err(|_| format!("{text}: no such fault"))?;
-                let retry_after = match rest.strip_prefix("Retry-After=") {
-                    Some(seconds) => Some(seconds.parse().map_err(|_| format!("{text}: Retry-After is not a number of seconds"))?),
-                    None if rest.is_empty() => None,
-                    None => return Err(format!("{text}: no such fault")),
-                };
+                let retry_after =
+                    match rest.strip_prefix("Retry-After=") {
+                        Some(seconds) => Some(seconds.parse().map_err(|_| {
+                            format!("{text}: Retry-After is not a number of seconds")
+                        })?),
+                        None if rest.is_empty() => None,
+                        None => return Err(format!("{text}: no such fault")),
+                    };
                 Self::Status { code, retry_after }
             }
         })

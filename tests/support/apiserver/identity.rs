@@ -3,7 +3,8 @@
 /// What `/etc/kubernetes/kubeconfig` of a node carries.
 pub const BOOTSTRAP_TOKEN: &str = "test-bootstrap-token.eyJhbGciOiJSUzI1NiJ9.c2tld2d1YXJk";
 /// The user behind it.
-pub const BOOTSTRAP_USER: &str = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
+pub const BOOTSTRAP_USER: &str =
+    "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
 /// A cluster administrator's.
 pub const ADMIN_TOKEN: &str = "test-admin-token.eyJhbGciOiJSUzI1NiJ9.YWRtaW4";
 /// The user behind that.
@@ -14,7 +15,12 @@ pub fn user(authorization: Option<&str>, certificate: Option<&[u8]>) -> Result<S
     // client-go and the API server agree: a certificate wins over a token.
     if let Some(der) = certificate {
         let (_, certificate) = x509_parser::parse_x509_certificate(der).map_err(|_| ())?;
-        let name = certificate.subject().iter_common_name().next().and_then(|name| name.as_str().ok()).ok_or(())?;
+        let name = certificate
+            .subject()
+            .iter_common_name()
+            .next()
+            .and_then(|name| name.as_str().ok())
+            .ok_or(())?;
         return Ok(name.to_owned());
     }
     match authorization {

@@ -1,4 +1,5 @@
-//! Collections that are only ever read, page by page, as an administrator does: whatever objects a test puts there.
+//! Collections that are only ever read, page by page, as an administrator does: whatever objects a
+//! test puts there.
 
 use super::objects::Refusal;
 use serde_json::{Value, json};
@@ -6,12 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Clone, Default)]
 pub struct Lists {
-    /// By group, version and plural, such as `machine.openshift.io/v1beta1/machinesets` and `/v1/nodes`.
+    /// By group, version and plural, such as `machine.openshift.io/v1beta1/machinesets` and
+    /// `/v1/nodes`.
     collections: BTreeMap<String, Vec<Value>>,
     /// Plurals that may not be read.
     pub forbidden: BTreeSet<String>,
     /// Plurals whose continue token expires once, and whether the answer has another.
     pub expires: BTreeMap<String, bool>,
+    /// Plurals whose list never ends, and its token: `again` is the same one each time, else it
+    /// counts, and the pages are empty.
+    pub endless: BTreeMap<String, String>,
 }
 
 impl Lists {
@@ -19,25 +24,59 @@ impl Lists {
     pub fn of(objects: impl IntoIterator<Item = Value>) -> Self {
         // Without this the Node that has joined would be among them.
         let collections = BTreeMap::from([("/v1/nodes".to_owned(), Vec::new())]);
-        let mut lists = Self { collections, ..Self::default() };
+        let mut lists = Self {
+            collections,
+            ..Self::default()
+        };
         for object in objects {
             let api_version = object["apiVersion"].as_str().unwrap();
-            let group_and_version = if api_version.contains('/') { api_version.to_owned() } else { format!("/{api_version}") };
+            let group_and_version = if api_version.contains('/') {
+                api_version.to_owned()
+            } else {
+                format!("/{api_version}")
+            };
             let plural = format!("{}s", object["kind"].as_str().unwrap().to_lowercase());
-            lists.collections.entry(format!("{group_and_version}/{plural}")).or_default().push(object);
+            lists
+                .collections
+                .entry(format!("{group_and_version}/{plural}"))
+                .or_default()
+                .push(object);
         }
         lists
+    }
+
+    /// A CertificateSigningRequest of this node that nobody has approved; `status` says more.
+    pub fn signing_request(name: &str, node: &str, made: &str, status: Value) -> Value {
+        let request = super::pki::signing_request(node);
+        let request = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, request);
+        json!({
+            "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
+            "metadata": { "name": name, "creationTimestamp": made },
+            "spec": {
+                "request": request, "signerName": "kubernetes.io/kube-apiserver-client-kubelet",
+                "username": super::BOOTSTRAP_USER, "usages": ["digital signature", "client auth"],
+            },
+            "status": status,
+        })
     }
 
     /// The answer to a GET, if it is for one of these collections or their discovery.
     pub fn answer(&mut self, uri: &str, accept: &str) -> Option<Result<Value, Refusal>> {
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
-        let path = path.strip_prefix("/apis/").or_else(|| path.strip_prefix("/api").map(|_| path.trim_start_matches("/api")))?;
+        let path = path.strip_prefix("/apis/").or_else(|| {
+            path.strip_prefix("/api")
+                .map(|_| path.trim_start_matches("/api"))
+        })?;
         let parts: Vec<&str> = path.split('/').collect();
         match parts.as_slice() {
             [group] => self.group(group),
             [group, version] if !group.is_empty() => self.version(group, version),
-            [group, version, plural] => self.list(&format!("{group}/{version}/{plural}"), plural, query, accept),
+            [group, version, plural] => self.list(
+                &format!("{group}/{version}/{plural}"),
+                plural,
+                query,
+                accept,
+            ),
             [group, version, plural, name] | [group, version, "namespaces", _, plural, name] => {
                 self.get(&format!("{group}/{version}/{plural}"), plural, name)
             }
@@ -46,12 +85,17 @@ impl Lists {
     }
 
     fn group(&self, group: &str) -> Option<Result<Value, Refusal>> {
-        let versions: BTreeSet<&str> =
-            self.collections.keys().filter_map(|key| key.strip_prefix(&format!("{group}/"))?.split('/').next()).collect();
+        let versions: BTreeSet<&str> = self
+            .collections
+            .keys()
+            .filter_map(|key| key.strip_prefix(&format!("{group}/"))?.split('/').next())
+            .collect();
         let versions: Vec<Value> =
             versions.iter().rev().map(|version| json!({ "groupVersion": format!("{group}/{version}"), "version": version })).collect();
         let preferred = versions.first()?.clone();
-        Some(Ok(json!({ "kind": "APIGroup", "apiVersion": "v1", "name": group, "versions": versions, "preferredVersion": preferred })))
+        Some(Ok(
+            json!({ "kind": "APIGroup", "apiVersion": "v1", "name": group, "versions": versions, "preferredVersion": preferred }),
+        ))
     }
 
     fn version(&self, group: &str, version: &str) -> Option<Result<Value, Refusal>> {
@@ -59,47 +103,102 @@ impl Lists {
             let plural = key.strip_prefix(&format!("{group}/{version}/"))?;
             let kind = objects.first()?["kind"].clone();
             let status = json!({ "name": format!("{plural}/status"), "kind": kind, "namespaced": true, "verbs": ["get"] });
-            Some([json!({ "name": plural, "kind": kind, "namespaced": true, "verbs": ["get", "list"] }), status])
+            Some([
+                json!({ "name": plural, "kind": kind, "namespaced": true, "verbs": ["get", "list"] }),
+                status,
+            ])
         };
         let resources: Vec<Value> = self.collections.iter().filter_map(of).flatten().collect();
-        let list =
-            json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": format!("{group}/{version}"), "resources": resources });
+        let list = json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": format!("{group}/{version}"), "resources": resources });
         (!resources.is_empty()).then_some(Ok(list))
     }
 
     fn is_forbidden(&self, plural: &str) -> Option<Refusal> {
-        let message = format!("{plural} is forbidden: User \"auditor\" cannot list resource \"{plural}\" at the cluster scope");
-        self.forbidden.contains(plural).then_some(Refusal(403, "Forbidden", message))
+        let message = format!(
+            "{plural} is forbidden: User \"auditor\" cannot list resource \"{plural}\" at the cluster scope"
+        );
+        self.forbidden
+            .contains(plural)
+            .then_some(Refusal(403, "Forbidden", message))
     }
 
     fn get(&self, key: &str, plural: &str, name: &str) -> Option<Result<Value, Refusal>> {
         if let Some(refusal) = self.is_forbidden(plural) {
             return Some(Err(refusal));
         }
-        self.collections.get(key)?.iter().find(|object| object["metadata"]["name"] == name).map(|object| Ok(object.clone()))
+        self.collections
+            .get(key)?
+            .iter()
+            .find(|object| object["metadata"]["name"] == name)
+            .map(|object| Ok(object.clone()))
     }
 
-    fn list(&mut self, key: &str, plural: &str, query: &str, accept: &str) -> Option<Result<Value, Refusal>> {
+    fn list(
+        &mut self,
+        key: &str,
+        plural: &str,
+        query: &str,
+        accept: &str,
+    ) -> Option<Result<Value, Refusal>> {
         if let Some(refusal) = self.is_forbidden(plural) {
             return Some(Err(refusal));
         }
         let objects = self.collections.get(key)?;
-        let of = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+        if let Some(kind) = self.endless.get(plural) {
+            let token = match kind.as_str() {
+                "again" => kind.clone(),
+                _ => format!("{}", query.len()),
+            };
+            let items = if kind == "again" {
+                objects.as_slice()
+            } else {
+                &[]
+            };
+            return Some(Ok(
+                json!({ "kind": "List", "apiVersion": "v1", "metadata": { "continue": token }, "items": items }),
+            ));
+        }
+        let of = |name: &str| {
+            query
+                .split('&')
+                .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+        };
         let limit: usize = of("limit").map_or(usize::MAX, |limit| limit.parse().unwrap());
-        let token = of("continue").map(|token| percent_encoding::percent_decode_str(token).decode_utf8().unwrap().into_owned());
+        let token = of("continue").map(|token| {
+            percent_encoding::percent_decode_str(token)
+                .decode_utf8()
+                .unwrap()
+                .into_owned()
+        });
         if token.is_some()
             && let Some(goes_on) = self.expires.remove(plural)
         {
-            let message = "The provided continue parameter is too old to display a consistent list result.";
-            let next = if goes_on { token.unwrap() } else { String::new() };
+            let message =
+                "The provided continue parameter is too old to display a consistent list result.";
+            let next = if goes_on {
+                token.unwrap()
+            } else {
+                String::new()
+            };
             return Some(Err(Refusal(410, "Expired", format!("{message}\0{next}"))));
         }
         // Tokens of a real one have characters that a query must not have.
-        let start: usize = token.map_or(0, |token| token.strip_prefix("at=").unwrap().strip_suffix("&/+").unwrap().parse().unwrap());
+        let start: usize = token.map_or(0, |token| {
+            token
+                .strip_prefix("at=")
+                .unwrap()
+                .strip_suffix("&/+")
+                .unwrap()
+                .parse()
+                .unwrap()
+        });
         let end = start.saturating_add(limit).min(objects.len());
-        let only_metadata = accept.starts_with("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
+        let only_metadata =
+            accept.starts_with("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
         let shown = |object: &Value| match (only_metadata, key.starts_with('/')) {
-            (true, _) => json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"] }),
+            (true, _) => {
+                json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"] })
+            }
             // Of the core's objects only the list has a kind.
             (_, true) => object
                 .as_object()
@@ -111,8 +210,14 @@ impl Lists {
             (_, false) => object.clone(),
         };
         let items: Vec<Value> = objects[start..end].iter().map(shown).collect();
-        let next = if end < objects.len() { format!("at={end}&/+") } else { String::new() };
+        let next = if end < objects.len() {
+            format!("at={end}&/+")
+        } else {
+            String::new()
+        };
         let metadata = json!({ "resourceVersion": "1", "continue": next, "remainingItemCount": objects.len() - end });
-        Some(Ok(json!({ "kind": "List", "apiVersion": "v1", "metadata": metadata, "items": items })))
+        Some(Ok(
+            json!({ "kind": "List", "apiVersion": "v1", "metadata": metadata, "items": items }),
+        ))
     }
 }

@@ -1,20 +1,30 @@
-//! The test API server as a program, for tests that are not Rust: machines that boot, shell scripts, a developer's own try.
+//! The test API server as a program, for tests that are not Rust: machines that boot, shell
+//! scripts, a developer's own try.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::print_stdout)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout
+)]
 
 #[path = "mod.rs"]
 mod apiserver;
 
-use apiserver::{ApiServer, Fault, Key, Options, Tls, Validity};
+use apiserver::{ApiServer, Fault, Key, Lists, Options, Tls, Validity};
 use clap::Parser;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Serves the few calls that skewguard makes of a cluster, over real TLS, checks every body, and logs what it saw.
+/// Serves the few calls that skewguard makes of a cluster, over real TLS, checks every body, and
+/// logs what it saw.
 ///
-/// Writes into DIR: kubeconfig (bootstrap identity, a bearer token), kubelet.kubeconfig and kubelet-client-current.pem, admin.kubeconfig,
-/// ca.crt, and requests.jsonl, one line per request. Prints `ready URL` once it can be asked. Ends with SIGTERM.
+/// Writes into DIR: kubeconfig (bootstrap identity, a bearer token), kubelet.kubeconfig and
+/// kubelet-client-current.pem, admin.kubeconfig, ca.crt, and requests.jsonl, one line per request.
+/// Prints `ready URL` once it can be asked. Ends with SIGTERM.
 #[derive(Debug, Parser)]
 struct Args {
     /// Address and port; port 0 takes a free one.
@@ -23,7 +33,8 @@ struct Args {
     /// Where the kubeconfigs and requests.jsonl go; made if missing.
     #[arg(long)]
     dir: PathBuf,
-    /// Host that the kubeconfigs name and the certificate is for, such as 10.0.2.2 for a QEMU guest.
+    /// Host that the kubeconfigs name and the certificate is for, such as 10.0.2.2 for a QEMU
+    /// guest.
     #[arg(long, default_value = "127.0.0.1")]
     public_address: String,
     /// Another name for the certificate; may be repeated.
@@ -35,8 +46,9 @@ struct Args {
     /// Refuse connections for so many seconds.
     #[arg(long, default_value_t = 0)]
     refuse_for: u64,
-    /// A fault for the next connection or request; may be repeated, each is used once, in order. One of: reset-connection,
-    /// silent-connection, plain-http, garbage, close, reset, hang, drip, huge, page, redirect, or a status such as 503 or 429:Retry-After=7.
+    /// A fault for the next connection or request; may be repeated, each is used once, in order.
+    /// One of: reset-connection, silent-connection, plain-http, garbage, close, reset, hang, drip,
+    /// huge, page, redirect, or a status such as 503 or 429:Retry-After=7.
     #[arg(long)]
     fault: Vec<Fault>,
     /// The CRD is not installed.
@@ -45,6 +57,9 @@ struct Args {
     /// The Roles are not installed: every request of the bootstrap identity is a 403.
     #[arg(long)]
     no_grant: bool,
+    /// A node whose kubelet has asked for a certificate, which nobody has approved.
+    #[arg(long)]
+    pending_request: Option<String>,
     /// The directory with crd.yaml, role.yaml and quota.yaml, instead of dist/manifests/base.
     #[arg(long)]
     manifests: Option<PathBuf>,
@@ -107,6 +122,14 @@ fn main() {
         validity: args.certificate,
         key: args.key,
         tls: args.tls,
+        lists: Lists::of(args.pending_request.iter().map(|node| {
+            Lists::signing_request(
+                "csr-8vnps",
+                node,
+                "2026-05-04T10:11:12Z",
+                serde_json::json!({}),
+            )
+        })),
         log: Some(log),
         manifests: args.manifests.unwrap_or(Options::default().manifests),
         ..Options::default()

@@ -1,8 +1,11 @@
-//! A test API server: real TLS, real routes, every body checked against the cluster's own schemas, and faults on demand.
+//! A test API server: real TLS, real routes, every body checked against the cluster's own schemas,
+//! and faults on demand.
 //!
-//! It knows exactly what an agent on a node needs and refuses everything else: creating BootImageReports and Events, and patching Nodes. It
-//! grants what the manifests in dist/manifests grant, and enforces their schema, admission policies and quota. The admin's token may also list,
-//! delete, create Namespaces, and read whatever [`Lists`] has.
+//! It knows exactly what an agent on a node needs and refuses everything else: creating
+//! BootImageReports and Events, and patching Nodes. It grants what the manifests in dist/manifests
+//! grant, and enforces their schema, admission policies and quota. The admin's token may also list,
+//! delete, create Namespaces, and read whatever [`Lists`] has; the bootstrap identity may read the
+//! certificate requests among that.
 
 #![allow(dead_code, unused_imports, unreachable_pub)] // Each test target uses its own part of it.
 

@@ -1,7 +1,8 @@
 //! Certificates of a test cluster: a CA, the API server's certificate, and client certificates.
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, date_time_ymd,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 use std::path::Path;
 
@@ -46,7 +47,9 @@ pub const VALID_FROM: &str = "2090-01-02T00:00:00Z";
 
 impl Pki {
     pub fn new(key: Key) -> Self {
-        Self { ca: authority(key, "test-cluster-ca") }
+        Self {
+            ca: authority(key, "test-cluster-ca"),
+        }
     }
 
     pub fn ca_pem(&self) -> String {
@@ -55,13 +58,25 @@ impl Pki {
 
     /// The API server's certificate.
     pub fn server(&self, names: &[String], key: Key, validity: Validity) -> Pair {
-        let names = if validity == Validity::WrongName { vec!["elsewhere.example.com".to_owned()] } else { names.to_vec() };
+        let names = if validity == Validity::WrongName {
+            vec!["elsewhere.example.com".to_owned()]
+        } else {
+            names.to_vec()
+        };
         let mut params = CertificateParams::new(names).unwrap();
-        params.distinguished_name.push(DnType::CommonName, "test-apiserver");
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "test-apiserver");
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         match validity {
-            Validity::Expired => (params.not_before, params.not_after) = (date_time_ymd(2019, 3, 4), date_time_ymd(2020, 3, 4)),
-            Validity::NotYetValid => (params.not_before, params.not_after) = (date_time_ymd(2090, 1, 2), date_time_ymd(2091, 1, 2)),
+            Validity::Expired => {
+                (params.not_before, params.not_after) =
+                    (date_time_ymd(2019, 3, 4), date_time_ymd(2020, 3, 4))
+            }
+            Validity::NotYetValid => {
+                (params.not_before, params.not_after) =
+                    (date_time_ymd(2090, 1, 2), date_time_ymd(2091, 1, 2))
+            }
             _ => {}
         }
         if validity == Validity::UnknownCa {
@@ -80,34 +95,66 @@ impl Pki {
     pub fn client(&self, user: &str, group: &str) -> Pair {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, user);
-        params.distinguished_name.push(DnType::OrganizationName, group);
+        params
+            .distinguished_name
+            .push(DnType::OrganizationName, group);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         issue(&self.ca, params, Key::P256)
     }
 }
 
 impl Pair {
-    /// The key as Go writes it into kubelet-client-current.pem: SEC 1, `EC PRIVATE KEY`. For P-256 only.
+    /// The key as Go writes it into kubelet-client-current.pem: SEC 1, `EC PRIVATE KEY`. For P-256
+    /// only.
     pub fn key_sec1(&self) -> String {
         let pair = KeyPair::from_pem(&self.key).unwrap();
         let pkcs8 = pair.serialize_der();
         // RFC 5915: version 1, then the private key as an OCTET STRING of 32 bytes.
-        let start = pkcs8.windows(5).position(|w| w == [0x02, 0x01, 0x01, 0x04, 0x20]).unwrap() + 5;
+        let start = pkcs8
+            .windows(5)
+            .position(|w| w == [0x02, 0x01, 0x01, 0x04, 0x20])
+            .unwrap()
+            + 5;
         let mut der = vec![0x30, 0x77, 0x02, 0x01, 0x01, 0x04, 0x20];
         der.extend(&pkcs8[start..start + 32]);
-        der.extend([0xa0, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0xa1, 0x44, 0x03, 0x42, 0x00]);
+        der.extend([
+            0xa0, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0xa1, 0x44,
+            0x03, 0x42, 0x00,
+        ]);
         der.extend(pair.public_key_raw());
         let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, der);
-        let lines: Vec<&str> = text.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();
-        format!("-----BEGIN EC PRIVATE KEY-----\n{}\n-----END EC PRIVATE KEY-----\n", lines.join("\n"))
+        let lines: Vec<&str> = text
+            .as_bytes()
+            .chunks(64)
+            .map(|line| std::str::from_utf8(line).unwrap())
+            .collect();
+        format!(
+            "-----BEGIN EC PRIVATE KEY-----\n{}\n-----END EC PRIVATE KEY-----\n",
+            lines.join("\n")
+        )
     }
+}
+
+/// The request for a node's first certificate, in PEM, as its kubelet makes it.
+pub fn signing_request(node: &str) -> String {
+    let mut params = CertificateParams::default();
+    let organization = (DnType::OrganizationName, "system:nodes".to_owned());
+    let name = (DnType::CommonName, format!("system:node:{node}"));
+    for (kind, value) in [organization, name] {
+        params.distinguished_name.push(kind, value);
+    }
+    let key = key_pair(Key::P256);
+    params.serialize_request(&key).unwrap().pem().unwrap()
 }
 
 fn authority(key: Key, name: &str) -> CertifiedIssuer<'static, KeyPair> {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    params.key_usages = vec![
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::DigitalSignature,
+    ];
     CertifiedIssuer::self_signed(params, key_pair(key)).unwrap()
 }
 
@@ -116,7 +163,10 @@ fn issue(ca: &CertifiedIssuer<'_, KeyPair>, mut params: CertificateParams, key: 
     params.use_authority_key_identifier_extension = true;
     let key = key_pair(key);
     let certificate = params.signed_by(&key, ca).unwrap();
-    Pair { certificate: certificate.pem(), key: key.serialize_pem() }
+    Pair {
+        certificate: certificate.pem(),
+        key: key.serialize_pem(),
+    }
 }
 
 fn key_pair(key: Key) -> KeyPair {

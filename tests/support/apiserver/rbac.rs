@@ -1,4 +1,5 @@
-//! Who may do what: the manifests' own Roles and RoleBindings, what the node authorizer gives to a kubelet, and the administrator.
+//! Who may do what: the manifests' own Roles and RoleBindings, what the node authorizer gives to a
+//! kubelet, and the administrator.
 
 use super::identity::ADMIN_USER;
 use serde_json::Value;
@@ -22,10 +23,15 @@ impl Rbac {
     /// The Roles and RoleBindings in one manifest; none of it where `granted` is false.
     pub fn read(file: &Path, granted: bool) -> Self {
         if !granted {
-            return Self { documents: Vec::new() };
+            return Self {
+                documents: Vec::new(),
+            };
         }
-        let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        Self { documents: serde_saphyr::from_multiple(&text).unwrap() }
+        let text = std::fs::read_to_string(file)
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        Self {
+            documents: serde_saphyr::from_multiple(&text).unwrap(),
+        }
     }
 
     /// Whether `user` may do it.
@@ -35,7 +41,9 @@ impl Rbac {
         }
         if let Some(node) = user.strip_prefix("system:node:") {
             // The ClusterRole system:node, and the NodeRestriction admission plugin.
-            let own = action.resource == "nodes" && action.name == Some(node) && ["get", "patch"].contains(&action.verb);
+            let own = action.resource == "nodes"
+                && action.name == Some(node)
+                && ["get", "patch"].contains(&action.verb);
             return own || (action.resource == "events" && action.verb == "create");
         }
         let bound = self.documents.iter().filter(|binding| {
@@ -43,31 +51,49 @@ impl Rbac {
                 && binding["metadata"]["namespace"].as_str() == action.namespace
                 && names_user(&binding["subjects"], user)
         });
-        bound.map(|binding| &binding["roleRef"]["name"]).any(|role| self.role_allows(role, action))
+        bound
+            .map(|binding| &binding["roleRef"]["name"])
+            .any(|role| self.role_allows(role, action))
     }
 
     fn role_allows(&self, name: &Value, action: Action<'_>) -> bool {
         let is_role = |role: &&Value| {
-            role["kind"] == "Role" && role["metadata"]["name"] == *name && role["metadata"]["namespace"].as_str() == action.namespace
+            role["kind"] == "Role"
+                && role["metadata"]["name"] == *name
+                && role["metadata"]["namespace"].as_str() == action.namespace
         };
         let holds = |rule: &Value, field: &str, wanted: &str| {
-            rule[field].as_array().is_some_and(|values| values.iter().any(|value| value == wanted || value == "*"))
+            rule[field]
+                .as_array()
+                .is_some_and(|values| values.iter().any(|value| value == wanted || value == "*"))
         };
-        self.documents.iter().filter(is_role).flat_map(|role| role["rules"].as_array().into_iter().flatten()).any(|rule| {
-            holds(rule, "apiGroups", action.group) && holds(rule, "resources", action.resource) && holds(rule, "verbs", action.verb)
-        })
+        self.documents
+            .iter()
+            .filter(is_role)
+            .flat_map(|role| role["rules"].as_array().into_iter().flatten())
+            .any(|rule| {
+                holds(rule, "apiGroups", action.group)
+                    && holds(rule, "resources", action.resource)
+                    && holds(rule, "verbs", action.verb)
+            })
     }
 }
 
 fn names_user(subjects: &Value, user: &str) -> bool {
     subjects.as_array().is_some_and(|subjects| {
-        subjects.iter().any(|subject| match subject["kind"].as_str() {
-            Some("User") => subject["name"] == user,
-            Some("ServiceAccount") => {
-                let name = |field: &str| subject[field].as_str().unwrap_or_default();
-                user == format!("system:serviceaccount:{}:{}", name("namespace"), name("name"))
-            }
-            _ => false,
-        })
+        subjects
+            .iter()
+            .any(|subject| match subject["kind"].as_str() {
+                Some("User") => subject["name"] == user,
+                Some("ServiceAccount") => {
+                    let name = |field: &str| subject[field].as_str().unwrap_or_default();
+                    user == format!(
+                        "system:serviceaccount:{}:{}",
+                        name("namespace"),
+                        name("name")
+                    )
+                }
+                _ => false,
+            })
     })
 }

@@ -37,12 +37,18 @@ struct Target<'a> {
 }
 
 pub fn answer(cluster: &mut Cluster, rbac: &Rbac, asked: &Asked) -> Answer {
-    let Ok(user) = identity::user(asked.authorization.as_deref(), asked.certificate.as_deref()) else {
+    let Ok(user) = identity::user(asked.authorization.as_deref(), asked.certificate.as_deref())
+    else {
         let refusal = Refusal(401, "Unauthorized", "Unauthorized".to_owned());
         return refused("".to_owned(), refusal);
     };
     match act(cluster, rbac, &user, asked) {
-        Ok((status, body, remarks)) => Answer { user, status, body: as_accepted(&asked.accept, body), remarks },
+        Ok((status, body, remarks)) => Answer {
+            user,
+            status,
+            body: as_accepted(&asked.accept, body),
+            remarks,
+        },
         Err(refusal) => refused(user, refusal),
     }
 }
@@ -52,14 +58,24 @@ const NO_PATH: &str = "404 page not found\n";
 
 fn refused(user: String, Refusal(code, reason, message): Refusal) -> Answer {
     if message == NO_PATH {
-        return Answer { user, status: code, body: message.into(), remarks: Vec::new() };
+        return Answer {
+            user,
+            status: code,
+            body: message.into(),
+            remarks: Vec::new(),
+        };
     }
     let (message, next) = message.split_once('\0').unwrap_or((&message, ""));
     let mut body = status_object(code, reason, message);
     if !next.is_empty() {
         body["metadata"]["continue"] = next.into();
     }
-    Answer { user, status: code, body, remarks: Vec::new() }
+    Answer {
+        user,
+        status: code,
+        body,
+        remarks: Vec::new(),
+    }
 }
 
 /// Only the metadata, where the client prefers that (Kubernetes, "Metadata-only fetches").
@@ -77,9 +93,14 @@ pub fn status_object(code: u16, reason: &str, message: &str) -> Value {
     })
 }
 
-fn act(cluster: &mut Cluster, rbac: &Rbac, user: &str, asked: &Asked) -> Result<(u16, Value, Vec<String>), Refusal> {
+fn act(
+    cluster: &mut Cluster,
+    rbac: &Rbac,
+    user: &str,
+    asked: &Asked,
+) -> Result<(u16, Value, Vec<String>), Refusal> {
     if asked.method == "GET"
-        && user == identity::ADMIN_USER
+        && (user == identity::ADMIN_USER || looks_for_its_request(user, &asked.uri))
         && let Some(answer) = cluster.lists.answer(&asked.uri, &asked.accept)
     {
         return answer.map(|object| (200, object, Vec::new()));
@@ -96,23 +117,53 @@ fn act(cluster: &mut Cluster, rbac: &Rbac, user: &str, asked: &Asked) -> Result<
         ("POST", None) => "create",
         ("PATCH", Some(_)) => "patch",
         ("DELETE", Some(_)) => "delete",
-        _ => return Err(Refusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource".to_owned())),
+        _ => {
+            return Err(Refusal(
+                405,
+                "MethodNotAllowed",
+                "the server does not allow this method on the requested resource".to_owned(),
+            ));
+        }
     };
     // Authorization comes before everything that could tell whether a thing exists.
-    let Target { group, resource, namespace, name, .. } = target;
-    if !rbac.allows(user, Action { verb, group, resource, namespace, name }) {
+    let Target {
+        group,
+        resource,
+        namespace,
+        name,
+        ..
+    } = target;
+    if !rbac.allows(
+        user,
+        Action {
+            verb,
+            group,
+            resource,
+            namespace,
+            name,
+        },
+    ) {
         let wanted = format!("cannot {verb} resource \"{resource}\" in API group \"{group}\"");
-        let place = namespace.map_or("at the cluster scope".to_owned(), |namespace| format!("in the namespace \"{namespace}\""));
+        let place = namespace.map_or("at the cluster scope".to_owned(), |namespace| {
+            format!("in the namespace \"{namespace}\"")
+        });
         let object = name.map_or(String::new(), |name| format!(" \"{name}\""));
-        return Err(Refusal(403, "Forbidden", format!("{resource}{object} is forbidden: User \"{user}\" {wanted} {place}")));
+        return Err(Refusal(
+            403,
+            "Forbidden",
+            format!("{resource}{object} is forbidden: User \"{user}\" {wanted} {place}"),
+        ));
     }
     let served = match (group, target.version, resource) {
         ("events.k8s.io", "v1", "events") => namespace.is_some(),
         ("", "v1", "nodes" | "namespaces") => namespace.is_none(),
-        _ => cluster
-            .crd
-            .as_ref()
-            .is_some_and(|crd| (crd.group.as_str(), crd.version.as_str(), crd.plural.as_str()) == (group, target.version, resource)),
+        _ => cluster.crd.as_ref().is_some_and(|crd| {
+            (
+                crd.group.as_str(),
+                crd.version.as_str(),
+                crd.plural.as_str(),
+            ) == (group, target.version, resource)
+        }),
     };
     if !served {
         return Err(no_path());
@@ -120,28 +171,66 @@ fn act(cluster: &mut Cluster, rbac: &Rbac, user: &str, asked: &Asked) -> Result<
     let namespace = namespace.unwrap_or_default();
     let of_kind = |cluster: &Cluster| cluster.stored.get(resource).cloned().unwrap_or_default();
     let key = (namespace.to_owned(), name.unwrap_or_default().to_owned());
-    let missing = || Refusal(404, "NotFound", format!("{resource} \"{}\" not found", key.1));
+    let missing = || {
+        Refusal(
+            404,
+            "NotFound",
+            format!("{resource} \"{}\" not found", key.1),
+        )
+    };
     match verb {
         "list" => {
-            let all = cluster.stored.get(resource).into_iter().flatten().filter(|((ns, _), _)| ns == namespace);
-            let limit = query(&asked.uri, "limit").and_then(|limit| limit.parse().ok()).unwrap_or(usize::MAX);
+            let all = cluster
+                .stored
+                .get(resource)
+                .into_iter()
+                .flatten()
+                .filter(|((ns, _), _)| ns == namespace);
+            let limit = query(&asked.uri, "limit")
+                .and_then(|limit| limit.parse().ok())
+                .unwrap_or(usize::MAX);
             // The token is the name of the page before's last object; that may be gone.
             let after = query(&asked.uri, "continue").unwrap_or_default();
             let mut rest = all.filter(|((_, name), _)| name.as_str() > after);
-            let page: Vec<(&String, &Value)> = rest.by_ref().take(limit).map(|((_, name), object)| (name, object)).collect();
-            let more = rest.next().and(page.last()).map(|(name, _)| (*name).clone());
+            let page: Vec<(&String, &Value)> = rest
+                .by_ref()
+                .take(limit)
+                .map(|((_, name), object)| (name, object))
+                .collect();
+            let more = rest
+                .next()
+                .and(page.last())
+                .map(|(name, _)| (*name).clone());
             let items: Vec<&Value> = page.iter().map(|(_, object)| *object).collect();
             let metadata = json!({ "continue": more.unwrap_or_default(), "resourceVersion": "1" });
-            Ok((200, json!({ "kind": "List", "apiVersion": "v1", "metadata": metadata, "items": items }), Vec::new()))
+            Ok((
+                200,
+                json!({ "kind": "List", "apiVersion": "v1", "metadata": metadata, "items": items }),
+                Vec::new(),
+            ))
         }
-        "get" => of_kind(cluster).remove(&key).map(|object| (200, object, Vec::new())).ok_or_else(missing),
-        "delete" => cluster.delete(resource, &key).map(|object| (200, object, Vec::new())).ok_or_else(missing),
+        "get" => of_kind(cluster)
+            .remove(&key)
+            .map(|object| (200, object, Vec::new()))
+            .ok_or_else(missing),
+        "delete" => cluster
+            .delete(resource, &key)
+            .map(|object| (200, object, Vec::new()))
+            .ok_or_else(missing),
         "create" => {
             let object = body(asked, &["application/json"])?;
-            cluster.create(user, resource, namespace, object).map(|(object, remarks)| (201, object, remarks))
+            cluster
+                .create(user, resource, namespace, object)
+                .map(|(object, remarks)| (201, object, remarks))
         }
         _ => {
-            let patch = body(asked, &["application/merge-patch+json", "application/strategic-merge-patch+json"])?;
+            let patch = body(
+                asked,
+                &[
+                    "application/merge-patch+json",
+                    "application/strategic-merge-patch+json",
+                ],
+            )?;
             let patched = match resource {
                 "nodes" => cluster.patch_node(name.unwrap_or_default(), &patch),
                 _ => cluster.patch_finalizers(resource, &key, &patch),
@@ -151,14 +240,20 @@ fn act(cluster: &mut Cluster, rbac: &Rbac, user: &str, asked: &Asked) -> Result<
     }
 }
 
+/// What a node that has not joined may read: certificate requests (the ClusterRole
+/// system:node-bootstrapper of the Machine Config Operator).
+fn looks_for_its_request(user: &str, uri: &str) -> bool {
+    user == identity::BOOTSTRAP_USER
+        && uri.starts_with("/apis/certificates.k8s.io/v1/certificatesigningrequests?")
+}
+
 /// What kubectl asks first: the groups, and the resources of each.
 fn discovery(crd: &Crd, path: &str) -> Option<Value> {
     let version = format!("{}/{}", crd.group, crd.version);
     let preferred = json!({ "groupVersion": version, "version": crd.version });
     let verbs = ["create", "delete", "get", "list", "patch"];
     let resource = json!({ "name": crd.plural, "singularName": "bootimagereport", "namespaced": true, "kind": crd.kind, "verbs": verbs });
-    let resources =
-        |version: &str, resources: &[Value]| json!({ "kind": "APIResourceList", "groupVersion": version, "resources": resources });
+    let resources = |version: &str, resources: &[Value]| json!({ "kind": "APIResourceList", "groupVersion": version, "resources": resources });
     match path {
         "/api" => Some(json!({ "kind": "APIVersions", "versions": ["v1"] })),
         "/api/v1" => Some(resources("v1", &[])),
@@ -166,21 +261,34 @@ fn discovery(crd: &Crd, path: &str) -> Option<Value> {
             let group = json!({ "name": crd.group, "versions": [preferred], "preferredVersion": preferred });
             Some(json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": [group] }))
         }
-        _ => (path.strip_prefix("/apis/") == Some(&version)).then(|| resources(&version, &[resource])),
+        _ => (path.strip_prefix("/apis/") == Some(&version))
+            .then(|| resources(&version, &[resource])),
     }
 }
 
 /// One parameter of a query.
 fn query<'a>(uri: &'a str, name: &str) -> Option<&'a str> {
-    uri.split_once('?')?.1.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+    uri.split_once('?')?
+        .1
+        .split('&')
+        .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
 
 fn body(asked: &Asked, content_types: &[&str]) -> Result<Value, Refusal> {
     if !content_types.contains(&asked.content_type.as_str()) {
-        let what = format!("the body of the request was in an unknown format - accepted media types include: {}", content_types.join(", "));
+        let what = format!(
+            "the body of the request was in an unknown format - accepted media types include: {}",
+            content_types.join(", ")
+        );
         return Err(Refusal(415, "UnsupportedMediaType", what));
     }
-    serde_json::from_slice(&asked.body).map_err(|error| Refusal(400, "BadRequest", format!("the object provided is unrecognized: {error}")))
+    serde_json::from_slice(&asked.body).map_err(|error| {
+        Refusal(
+            400,
+            "BadRequest",
+            format!("the object provided is unrecognized: {error}"),
+        )
+    })
 }
 
 /// `/api/v1/…` and `/apis/GROUP/VERSION/…`.
@@ -196,8 +304,20 @@ fn take_apart(path: &str) -> Option<Target<'_>> {
         _ => (None, rest),
     };
     match rest {
-        [resource] => Some(Target { group, version, resource, namespace, name: None }),
-        [resource, name] => Some(Target { group, version, resource, namespace, name: Some(name) }),
+        [resource] => Some(Target {
+            group,
+            version,
+            resource,
+            namespace,
+            name: None,
+        }),
+        [resource, name] => Some(Target {
+            group,
+            version,
+            resource,
+            namespace,
+            name: Some(name),
+        }),
         _ => None,
     }
 }

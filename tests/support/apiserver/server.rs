@@ -48,7 +48,8 @@ pub struct Options {
     pub node: String,
     /// Faults to begin with.
     pub faults: Vec<Fault>,
-    /// Requests answered in a second; what is beyond gets a 429 with `Retry-After: 1`, as from API priority and fairness.
+    /// Requests answered in a second; what is beyond gets a 429 with `Retry-After: 1`, as from API
+    /// priority and fairness.
     pub rate: Option<u32>,
     /// Every answer takes so long.
     pub delay: Duration,
@@ -60,7 +61,8 @@ pub struct Options {
     pub refuse_for: Duration,
     /// Where requests are logged, one JSON line each.
     pub log: Option<PathBuf>,
-    /// The directory with crd.yaml, role.yaml and quota.yaml; the admission policies are in `admission` beside it.
+    /// The directory with crd.yaml, role.yaml and quota.yaml; the admission policies are in
+    /// `admission` beside it.
     pub manifests: PathBuf,
 }
 
@@ -127,7 +129,11 @@ impl Shared {
     /// Takes the next fault, if it is of this kind.
     pub fn next_fault(&self, kind: impl Fn(&Fault) -> bool) -> Option<Fault> {
         let mut faults = lock(&self.faults);
-        if faults.front().is_some_and(kind) { faults.pop_front() } else { None }
+        if faults.front().is_some_and(kind) {
+            faults.pop_front()
+        } else {
+            None
+        }
     }
 
     /// Whether this request is beyond the rate; then a client is asked to come again in a second.
@@ -145,8 +151,18 @@ impl Shared {
     pub fn turns_bad(&self) -> Option<Fault> {
         let mut asked = lock(&self.asked);
         *asked += 1;
-        let bad = [Fault::Status { code: 503, retry_after: Some(0) }, Fault::Close, Fault::Page(502), Fault::Reset];
-        bad.get(*asked / 2 % bad.len()).filter(|_| self.half_broken && *asked % 2 == 1).cloned()
+        let bad = [
+            Fault::Status {
+                code: 503,
+                retry_after: Some(0),
+            },
+            Fault::Close,
+            Fault::Page(502),
+            Fault::Reset,
+        ];
+        bad.get(*asked / 2 % bad.len())
+            .filter(|_| self.half_broken && *asked % 2 == 1)
+            .cloned()
     }
 
     pub fn answer(&self, asked: &Asked) -> Answer {
@@ -156,14 +172,21 @@ impl Shared {
     pub fn log(&self, entry: Logged) {
         let mut seen = lock(&self.seen);
         if let Some(path) = &self.log {
-            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+            let mut file = std::fs::OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(path)
+                .unwrap();
             writeln!(file, "{}", serde_json::to_string(&entry).unwrap()).unwrap();
         }
         seen.push(entry);
     }
 
     pub fn log_tls_failure(&self, error: &str) {
-        self.log(Logged { remarks: vec![format!("no TLS: {error}")], ..Logged::default() });
+        self.log(Logged {
+            remarks: vec![format!("no TLS: {error}")],
+            ..Logged::default()
+        });
     }
 }
 
@@ -182,7 +205,11 @@ impl ApiServer {
         let pki = Pki::new(options.key);
         let mut names = vec![options.public.clone()];
         names.extend(options.names.clone());
-        let tls = acceptor(&pki, &pki.server(&names, options.key, options.validity), options.tls);
+        let tls = acceptor(
+            &pki,
+            &pki.server(&names, options.key, options.validity),
+            options.tls,
+        );
         let mut cluster = Cluster::new(&options.manifests, options.crd, &options.node);
         cluster.lists = options.lists.clone();
         let shared = Arc::new(Shared {
@@ -198,7 +225,8 @@ impl ApiServer {
             log: options.log.clone(),
         });
         // Bound at once, so that the port is known; a server that is to refuse lets go of it again.
-        let socket = std::net::TcpListener::bind(options.listen).unwrap_or_else(|error| panic!("{}: {error}", options.listen));
+        let socket = std::net::TcpListener::bind(options.listen)
+            .unwrap_or_else(|error| panic!("{}: {error}", options.listen));
         let address = socket.local_addr().unwrap();
         let starts_up = options.refuse_for.is_zero();
         let socket = starts_up.then_some(socket);
@@ -206,7 +234,10 @@ impl ApiServer {
         let thread = std::thread::spawn({
             let (shared, refuse_for, up) = (Arc::clone(&shared), options.refuse_for, up.clone());
             move || {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()
+                    .unwrap();
                 runtime.block_on(async move {
                     if !starts_up {
                         tokio::spawn(async move {
@@ -218,13 +249,24 @@ impl ApiServer {
                 });
             }
         });
-        Self { address, options, pki, shared, up, thread: Some(thread) }
+        Self {
+            address,
+            options,
+            pki,
+            shared,
+            up,
+            thread: Some(thread),
+        }
     }
 
     /// `https://PUBLIC:PORT`.
     pub fn url(&self) -> String {
         let host = &self.options.public;
-        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        let host = if host.contains(':') {
+            format!("[{host}]")
+        } else {
+            host.clone()
+        };
         format!("https://{host}:{}", self.address.port())
     }
 
@@ -250,7 +292,11 @@ impl ApiServer {
 
     /// The objects of one plural, such as `events`.
     pub fn objects(&self, plural: &str) -> Vec<Value> {
-        lock(&self.shared.cluster).stored.get(plural).map(|objects| objects.values().cloned().collect()).unwrap_or_default()
+        lock(&self.shared.cluster)
+            .stored
+            .get(plural)
+            .map(|objects| objects.values().cloned().collect())
+            .unwrap_or_default()
     }
 
     pub fn ca_pem(&self) -> String {
@@ -262,17 +308,33 @@ impl ApiServer {
         self.pki.client(user, group)
     }
 
-    /// `kubeconfig` (bootstrap, token), `kubelet.kubeconfig` with `kubelet-client-current.pem`, `admin.kubeconfig`, `ca.crt`, all in `dir`.
-    /// The kubelet's kubeconfig names its PEM where a node has it, in /var/lib/kubelet/pki.
+    /// `kubeconfig` (bootstrap, token), `kubelet.kubeconfig` with `kubelet-client-current.pem`,
+    /// `admin.kubeconfig`, `ca.crt`, all in `dir`. The kubelet's kubeconfig names its PEM where a
+    /// node has it, in /var/lib/kubelet/pki.
     pub fn write_kubeconfigs(&self, dir: &Path) {
         let write = |name: &str, text: String| std::fs::write(dir.join(name), text).unwrap();
         write("ca.crt", self.ca_pem());
-        write("kubeconfig", self.kubeconfig(&format!("token: {}", identity::BOOTSTRAP_TOKEN)));
-        write("admin.kubeconfig", self.kubeconfig(&format!("token: {}", identity::ADMIN_TOKEN)));
+        write(
+            "kubeconfig",
+            self.kubeconfig(&format!("token: {}", identity::BOOTSTRAP_TOKEN)),
+        );
+        write(
+            "admin.kubeconfig",
+            self.kubeconfig(&format!("token: {}", identity::ADMIN_TOKEN)),
+        );
         let pem = "/var/lib/kubelet/pki/kubelet-client-current.pem";
-        write("kubelet.kubeconfig", self.kubeconfig(&format!("client-certificate: {pem}\n    client-key: {pem}")));
-        let pair = self.client(&format!("system:node:{}", self.options.node), "system:nodes");
-        write("kubelet-client-current.pem", format!("{}{}", pair.certificate, pair.key_sec1()));
+        write(
+            "kubelet.kubeconfig",
+            self.kubeconfig(&format!("client-certificate: {pem}\n    client-key: {pem}")),
+        );
+        let pair = self.client(
+            &format!("system:node:{}", self.options.node),
+            "system:nodes",
+        );
+        write(
+            "kubelet-client-current.pem",
+            format!("{}{}", pair.certificate, pair.key_sec1()),
+        );
     }
 
     /// A kubeconfig in the shape of a node's, with these lines for the user.
@@ -304,8 +366,13 @@ fn acceptor(pki: &Pki, pair: &Pair, tls: Tls) -> TlsAcceptor {
     }
     let provider = Arc::new(provider);
     let mut roots = rustls::RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(pki.ca_pem().as_bytes()).unwrap()).unwrap();
-    let clients = rustls::server::WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+    roots
+        .add(CertificateDer::from_pem_slice(pki.ca_pem().as_bytes()).unwrap())
+        .unwrap();
+    let clients = rustls::server::WebPkiClientVerifier::builder_with_provider(
+        Arc::new(roots),
+        Arc::clone(&provider),
+    );
     let versions: &[&rustls::SupportedProtocolVersion] = match tls {
         Tls::Any | Tls::OnlyX25519 => rustls::ALL_VERSIONS,
         Tls::Only12 => &[&rustls::version::TLS12],
@@ -313,7 +380,10 @@ fn acceptor(pki: &Pki, pair: &Pair, tls: Tls) -> TlsAcceptor {
     };
     let chain = vec![CertificateDer::from_pem_slice(pair.certificate.as_bytes()).unwrap()];
     // Unlike with_single_cert, this does not mind a key that is not the certificate's.
-    let key = provider.key_provider.load_private_key(PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap()).unwrap();
+    let key = provider
+        .key_provider
+        .load_private_key(PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap())
+        .unwrap();
     let certified = rustls::sign::CertifiedKey::new(chain, key);
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(versions)
@@ -323,7 +393,8 @@ fn acceptor(pki: &Pki, pair: &Pair, tls: Tls) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// Takes connections while up; `None` ends it. Going down, or ending, cuts every connection there is.
+/// Takes connections while up; `None` ends it. Going down, or ending, cuts every connection there
+/// is.
 async fn listen(
     first: Option<std::net::TcpListener>,
     address: SocketAddr,
@@ -348,7 +419,9 @@ async fn listen(
                         socket.set_nonblocking(true).unwrap();
                         TcpListener::from_std(socket).unwrap()
                     }
-                    None => TcpListener::bind(address).await.unwrap_or_else(|error| panic!("{address}: {error}")),
+                    None => TcpListener::bind(address)
+                        .await
+                        .unwrap_or_else(|error| panic!("{address}: {error}")),
                 };
                 let mut connections = tokio::task::JoinSet::new();
                 loop {

@@ -1,0 +1,171 @@
+//! The image field of each platform (pure).
+//!
+//! Field names: where [`crate::platform`] has its own from, and the templates of the Cluster API's
+//! providers.
+
+use super::fields::{list_at, str_at, text_at};
+use crate::platform::PLATFORMS;
+use serde_json::Value;
+
+/// How bare metal is installed with the image of the cluster's release.
+pub(super) const INSTALL_COREOS: &str = "install_coreos";
+
+/// The image that the next machine is made from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Image {
+    /// The platform's name; `None` where it is not one that is known.
+    pub(super) platform: Option<&'static str>,
+    /// The region, where images are kept by region.
+    pub(super) region: Option<String>,
+    /// The field, within the spec.
+    pub(super) field: Option<String>,
+    /// What it says.
+    pub(super) value: Option<String>,
+    /// The pool whose config the machine asks for, by the name of its user data.
+    pub(super) pool: Option<String>,
+    /// Which of a marketplace's images it is of, as [`super::stream::OwnImage::offer`] has it;
+    /// `None` where the platform has one image for all.
+    pub(super) offer: Option<String>,
+    /// The cluster's release brings the image (bare metal, `install_coreos`).
+    pub(super) is_of_release: bool,
+    /// Why it does not tell a version.
+    pub(super) why_not: Option<&'static str>,
+}
+
+impl Image {
+    /// Equal for machines that are made from the same image; `None` where that is unknown.
+    pub(super) fn key(&self) -> Option<(&'static str, String)> {
+        Some((self.platform?, self.value.clone()?))
+    }
+}
+
+/// The image that a spec of this kind names: a `providerSpec.value` of the Machine API, or the spec
+/// of an infrastructure machine of the Cluster API.
+pub(super) fn of_spec(kind: &str, spec: &Value) -> Image {
+    let Some(platform) = PLATFORMS
+        .iter()
+        .find(|platform| platform.kinds.iter().any(|begin| kind.starts_with(begin)))
+    else {
+        return Image {
+            why_not: Some("the platform is not one whose image field is known"),
+            ..Image::default()
+        };
+    };
+    let (field, value) = field(platform.id, spec);
+    let offer = (platform.id == "azure").then(|| azure_offer(value.as_deref()));
+    let first = |paths: &[&str]| paths.iter().find_map(|path| text_at(spec, path));
+    Image {
+        platform: Some(platform.id),
+        region: first(&["/placement/region", "/region", "/location"]),
+        field: Some(field),
+        offer: offer.flatten(),
+        is_of_release: value.is_none()
+            && str_at(spec, "/customDeploy/method") == Some(INSTALL_COREOS),
+        why_not: value
+            .is_none()
+            .then_some("the template does not name its image"),
+        value,
+        pool: first(&["/userDataSecret/name", "/userData/name"]).and_then(|secret| pool(&secret)),
+    }
+}
+
+/// The field, and what it says. The first that is given counts; if none is, the first of the list
+/// is named.
+fn field(platform: &str, spec: &Value) -> (String, Option<String>) {
+    let fields: &[&str] = match platform {
+        "aws" => &["ami.id"],
+        "azure" => return azure(spec),
+        "gcp" if spec.pointer("/image").is_none() => return boot_disk(spec),
+        "vmware" => &["template"],
+        "ovirt" => &["template_name"],
+        "libvirt" => &["volume.baseVolumeID"],
+        _ => &[
+            "image",
+            "image.url",
+            "image.name",
+            "image.uuid",
+            "image.id",
+            "image.filter.name",
+            "image.imageRef.name",
+            // OpenStack: counts where `image` is empty (openshift/api, `RootVolume`).
+            "rootVolume.sourceUUID",
+        ],
+    };
+    let says = |field: &&str| {
+        let value = text_at(spec, &format!("/{}", field.replace('.', "/")))?;
+        Some(((*field).to_owned(), Some(value)))
+    };
+    let none = || (fields.first().copied().unwrap_or("image").to_owned(), None);
+    fields.iter().find_map(says).unwrap_or_else(none)
+}
+
+/// A marketplace image, as a URN, or an image of one's own.
+fn azure(spec: &Value) -> (String, Option<String>) {
+    let urn = |path: &str| {
+        ["publisher", "offer", "sku", "version"]
+            .map(|part| text_at(spec, &format!("{path}/{part}")))
+            .into_iter()
+            .collect::<Option<Vec<_>>>()
+            .map(|parts| parts.join(":"))
+    };
+    let at = |field: &str, value: Option<String>| Some((field.to_owned(), Some(value?)));
+    at("image.resourceID", text_at(spec, "/image/resourceID"))
+        .or_else(|| at("image.id", text_at(spec, "/image/id")))
+        .or_else(|| at("image", urn("/image")))
+        .or_else(|| at("image.marketplace", urn("/image/marketplace")))
+        .unwrap_or_else(|| ("image".to_owned(), None))
+}
+
+/// Who publishes the images that nobody has to buy.
+pub(super) const FREE_PUBLISHER: &str = "azureopenshift";
+
+/// Plan and generation of an image on Azure, such as `no-purchase-plan/hyperVGen2`: what it may be
+/// replaced by. What was uploaded is replaced by the images without a plan
+/// (machine-config-operator, `reconcileAzureProviderSpec` of `pkg/controller/bootimage`).
+fn azure_offer(image: Option<&str>) -> Option<String> {
+    let image = image?.to_ascii_lowercase();
+    let parts: Vec<&str> = image.split(':').collect();
+    let [publisher, offer, sku, _] = parts[..] else {
+        let generation = 1 + u8::from(image.contains("gen2"));
+        return Some(format!("no-purchase-plan/hyperVGen{generation}"));
+    };
+    let plan = match (publisher, offer) {
+        (FREE_PUBLISHER, _) => "no-purchase-plan".to_owned(),
+        ("redhat", offer) => offer
+            .strip_prefix("rh-")?
+            .strip_suffix("-worker")?
+            .to_owned(),
+        ("redhat-limited", offer) => {
+            format!(
+                "{}-emea",
+                offer.strip_prefix("rh-")?.strip_suffix("-worker")?
+            )
+        }
+        _ => return None,
+    };
+    let is_second = match plan.as_str() {
+        // `aro_420`, `420-v2`, `420-arm`.
+        "no-purchase-plan" => sku.contains("v2") || sku.contains("arm"),
+        _ => !sku.contains("gen1"),
+    };
+    Some(format!("{plan}/hyperVGen{}", 1 + u8::from(is_second)))
+}
+
+/// The first disk to boot from: other disks have images of their own.
+fn boot_disk(spec: &Value) -> (String, Option<String>) {
+    let boot = list_at(spec, "/disks")
+        .iter()
+        .enumerate()
+        .find(|(_, disk)| disk.pointer("/boot") == Some(&Value::Bool(true)));
+    match boot {
+        Some((n, disk)) => (format!("disks[{n}].image"), text_at(disk, "/image")),
+        None => ("disks[].image".to_owned(), None),
+    }
+}
+
+/// `worker` of `worker-user-data` and `worker-user-data-managed`: the installer names the user data
+/// after the pool that it asks for.
+pub(super) fn pool(secret: &str) -> Option<String> {
+    let (pool, _) = secret.split_once("-user-data")?;
+    (!pool.is_empty()).then(|| pool.to_owned())
+}

@@ -1,0 +1,209 @@
+//! The verdict on the next node of a set, by the rules that decide on the node itself (pure).
+
+use super::clue::clue;
+use super::known::{Knowledge, Known};
+use super::remedy::{Remedy, patch, remedy};
+use super::results::{KnownBy, NodeCount, SetAudit};
+use super::sets::{self, Set};
+use super::upkeep;
+use crate::policy::{Mode, OnUndetermined};
+use crate::verdict::{
+    BootImage, BootImageStatus, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput,
+    Reason, RuleResult, Target, TargetInput, Verdict, decide,
+};
+use crate::version::ImageVersion;
+use std::collections::BTreeMap;
+
+/// The verdict on the next node of a set, by the same rules as on the node itself: at its first
+/// boot, and as if the policy enforced.
+pub(super) fn judge(
+    set: Set,
+    knowledge: &Knowledge<'_>,
+    policy: &PolicyInput,
+    release: Option<&str>,
+) -> (SetAudit, Verdict) {
+    let mut set = set;
+    if set.kind == sets::NODE_POOL {
+        let (stream, note) =
+            upkeep::of_node_pool(set.pinned.as_deref(), set.stream.as_deref(), release);
+        set.stream = stream;
+        set.notes.extend(note);
+    }
+    let to_know = set.known.is_none().then(|| clue(&set, knowledge)).flatten();
+    let known = set.known.take();
+    let mut verdict = verdict(
+        &set,
+        known.as_ref().map(|known| &known.version),
+        policy,
+        release,
+    );
+    if let Some(why) = known
+        .as_ref()
+        .and_then(|known| open_question(known, &verdict))
+    {
+        verdict.verdict = Outcome::Undetermined;
+        verdict.reason = Reason::NoRuleEvaluated;
+        verdict.message = why;
+    }
+    let message = match (verdict.reason, set.image.why_not) {
+        // The node's words are about its own files.
+        (Reason::BootImageUnknown, Some(why)) => format!("the version is unknown: {why}"),
+        (Reason::BootImageUnknown, None) => {
+            "the version is unknown: no node made from this image has a label, and its name has none"
+                .to_owned()
+        }
+        _ => verdict.message.clone(),
+    };
+    let is_allowed = |version: &ImageVersion| {
+        let verdict = self::verdict(&set, Some(version), policy, release);
+        verdict.verdict == Outcome::Allowed
+    };
+    let remedy = if verdict.verdict == Outcome::Refused {
+        remedy(&set, release, is_allowed, knowledge)
+    } else {
+        Remedy::default()
+    };
+    let mut row = SetAudit {
+        kind: set.kind,
+        group: set.group,
+        namespace: set.namespace,
+        name: set.name,
+        replicas: set.replicas,
+        remedy: remedy.text,
+        want_image: remedy.image,
+        want_version: remedy.version,
+        patch: None,
+        pool: set.image.pool,
+        platform: set.image.platform.map(str::to_owned),
+        architecture: set.architecture,
+        region: set.image.region,
+        image_field: set.image.field.map(|field| format!("{}{field}", set.path)),
+        stream: set.stream,
+        managed: set.managed,
+        image: set.image.value,
+        boot_image: known
+            .as_ref()
+            .map(|known| BootImageStatus::from(&known.version)),
+        known_by: known.as_ref().map_or(KnownBy::Unknown, |known| known.by),
+        known_from: known.map(|known| known.from),
+        verdict: verdict.verdict,
+        action: verdict.action,
+        reason: verdict.reason,
+        message,
+        to_know: to_know.map(str::to_owned),
+        nodes: count(&set.nodes),
+        notes: set.notes,
+    };
+    row.patch = patch(&row);
+    (row, verdict)
+}
+
+/// The rules that the image's version alone decides: what they leave open here, the node leaves
+/// open, too.
+const OF_IMAGE: [Reason; 6] = [
+    Reason::DeniedVersion,
+    Reason::RhelMajorUnsupported,
+    Reason::BelowMinimumOcpVersion,
+    Reason::BelowMinimumRhcosVersion,
+    Reason::AboveMaximumRhcosVersion,
+    Reason::TooManyReleasesBehind,
+];
+
+/// Why a node may be refused although what is known of its image is allowed: its aleph says more
+/// than the image's name does.
+fn open_question(known: &Known, verdict: &Verdict) -> Option<String> {
+    if verdict.verdict == Outcome::Allowed
+        && let Some(finding) = verdict.findings.iter().find(|finding| {
+            finding.result == RuleResult::NotEvaluated && !OF_IMAGE.contains(&finding.rule)
+        })
+    {
+        return Some(format!(
+            "its version is allowed, but only the node can tell: {}",
+            finding.message
+        ));
+    }
+    let ocp_alone = [
+        Reason::BelowMinimumOcpVersion,
+        Reason::TooManyReleasesBehind,
+    ];
+    let is_open = known.by == KnownBy::ImageName
+        && known.version.rhel.is_none()
+        && verdict.verdict == Outcome::Allowed
+        && verdict
+            .findings
+            .iter()
+            .any(|finding| !ocp_alone.contains(&finding.rule));
+    is_open.then(|| {
+        format!(
+            "the image's name says no more than OCP {}, and the policy asks for more",
+            known
+                .version
+                .ocp
+                .map_or_else(|| "unknown".to_owned(), |ocp| ocp.to_string())
+        )
+    })
+}
+
+/// The policy as if its mode were `Enforce`. A node reads its own aleph, so that an image that is
+/// unknown here is not refused as unknown there.
+fn enforced(policy: &PolicyInput, is_known: bool) -> PolicyInput {
+    let mut policy = policy.clone();
+    if let PolicyInput::Valid { policy, .. } = &mut policy {
+        policy.mode = Mode::Enforce;
+        if !is_known {
+            policy.on_undetermined = OnUndetermined::Proceed;
+        }
+    }
+    policy
+}
+
+fn verdict(
+    set: &Set,
+    version: Option<&ImageVersion>,
+    policy: &PolicyInput,
+    release: Option<&str>,
+) -> Verdict {
+    // Where a node would find it does not matter for the decision.
+    let boot_image = version.map(|version| BootImage {
+        version: version.clone(),
+        source: ImageSource::Aleph,
+        path: String::new(),
+    });
+    decide(&Facts {
+        boot_image,
+        replaced_by: None,
+        target: TargetInput::Read(Target {
+            release: release.map(str::to_owned),
+            pool: set.image.pool.clone(),
+            ..Target::default()
+        }),
+        deployment: Deployment::default(),
+        policy: enforced(policy, version.is_some()),
+        r#override: None,
+        platform: set.image.platform.map(str::to_owned),
+        machine: Machine {
+            architecture: set.architecture.clone(),
+            ..Machine::default()
+        },
+        warnings: Vec::new(),
+    })
+}
+
+fn count(nodes: &[Option<String>]) -> Vec<NodeCount> {
+    let mut counts: BTreeMap<&Option<String>, usize> = BTreeMap::new();
+    for version in nodes {
+        *counts.entry(version).or_default() += 1;
+    }
+    // Those without a label last.
+    let (mut known, unknown): (Vec<_>, Vec<_>) = counts
+        .into_iter()
+        .partition(|(version, _)| version.is_some());
+    known.extend(unknown);
+    known
+        .into_iter()
+        .map(|(version, count)| NodeCount {
+            version: version.clone(),
+            count,
+        })
+        .collect()
+}

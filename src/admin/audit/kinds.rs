@@ -1,0 +1,514 @@
+//! What the audit keeps of each kind of object (pure).
+
+use super::fields::{fields_at, list_at, str_at, text_at};
+use super::image::{self, Image};
+use super::{ClusterSkew, full_name};
+use crate::text;
+use crate::version::ImageVersion;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What every object has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Metadata {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) created: String,
+}
+
+impl Metadata {
+    pub(super) fn of(object: &Value) -> Self {
+        let text = |path| text_at(object, path).unwrap_or_default();
+        Self {
+            namespace: text("/metadata/namespace"),
+            name: text("/metadata/name"),
+            created: text("/metadata/creationTimestamp"),
+        }
+    }
+
+    pub(super) fn full_name(&self) -> String {
+        full_name(&self.namespace, &self.name)
+    }
+}
+
+/// The kind and the name of each owner.
+fn owners(object: &Value) -> Vec<(String, String)> {
+    let owner = |owner: &Value| Some((text_at(owner, "/kind")?, text_at(owner, "/name")?));
+    list_at(object, "/metadata/ownerReferences")
+        .iter()
+        .filter_map(owner)
+        .collect()
+}
+
+/// What a Machine is made from, by its own spec or that in the template of a set.
+#[derive(Debug, Default)]
+pub(super) struct Source {
+    /// The Machine API's provider spec has all of it; the Cluster API has only the pool here.
+    pub(super) image: Image,
+    /// Kind and name of the Cluster API's infrastructure object, which has the rest.
+    pub(super) infrastructure: Option<(String, String)>,
+}
+
+impl Source {
+    fn of(spec: Option<&Value>) -> Self {
+        let spec = spec.unwrap_or(&Value::Null);
+        if let Some(provider) = spec
+            .pointer("/providerSpec/value")
+            .filter(|provider| !provider.is_null())
+        {
+            return Self {
+                image: image::of_spec(str_at(provider, "/kind").unwrap_or_default(), provider),
+                infrastructure: None,
+            };
+        }
+        let pool = str_at(spec, "/bootstrap/dataSecretName").and_then(image::pool);
+        let reference = |path| text_at(spec, path);
+        Self {
+            image: Image {
+                pool,
+                why_not: Some("the template names no image"),
+                ..Image::default()
+            },
+            infrastructure: reference("/infrastructureRef/kind")
+                .zip(reference("/infrastructureRef/name")),
+        }
+    }
+}
+
+/// Windows, by the label that a template or a Machine has for its node's operating system.
+pub(super) fn is_windows(object: &Value, metadata: &str) -> bool {
+    str_at(
+        object,
+        &format!("{metadata}/labels/machine.openshift.io~1os-id"),
+    ) == Some("Windows")
+}
+
+/// `MachineSet` of either API, `ControlPlaneMachineSet` and `MachineDeployment`.
+#[derive(Debug)]
+pub(super) struct MachineSet {
+    pub(super) metadata: Metadata,
+    pub(super) replicas: Option<i64>,
+    pub(super) architecture: Option<String>,
+    pub(super) source: Source,
+    /// The Cluster API is authoritative for it, not the Machine API.
+    pub(super) is_mirror: bool,
+    /// A ControlPlaneMachineSet that makes no Machine, because it is not activated.
+    pub(super) is_inactive: bool,
+    /// The MachineDeployment that it belongs to.
+    pub(super) deployment: Option<String>,
+    /// It belongs to another object, so that the Machine Config Operator leaves its image alone.
+    pub(super) is_owned: bool,
+    /// The label for its stream: `rhel-9`, `rhel-10`.
+    pub(super) stream: Option<String>,
+    pub(super) labels: BTreeMap<String, String>,
+    /// Namespace and name of the node pool that it belongs to.
+    pub(super) node_pool: Option<String>,
+    /// Names of a control plane's failure domains on vSphere.
+    pub(super) failure_domains: Vec<String>,
+}
+
+impl MachineSet {
+    pub(super) fn of(object: &Value) -> Self {
+        let template = "/spec/template/machines_v1beta1_machine_openshift_io";
+        let spec = object
+            .pointer(&format!("{template}/spec"))
+            .or_else(|| object.pointer("/spec/template/spec"));
+        let replicas = object.pointer("/spec/replicas").and_then(Value::as_i64);
+        let labels = str_at(
+            object,
+            "/metadata/annotations/capacity.cluster-autoscaler.kubernetes.io~1labels",
+        );
+        let domains = list_at(object, &format!("{template}/failureDomains/vsphere"));
+        let owners = owners(object);
+        Self {
+            metadata: Metadata::of(object),
+            replicas,
+            architecture: labels.and_then(architecture),
+            source: Source::of(spec),
+            is_mirror: str_at(object, "/status/authoritativeAPI") == Some("ClusterAPI"),
+            is_inactive: str_at(object, "/spec/state") == Some("Inactive"),
+            is_owned: !owners.is_empty(),
+            deployment: owners
+                .into_iter()
+                .find(|(kind, _)| kind == "MachineDeployment")
+                .map(|(_, name)| name),
+            stream: text_at(
+                object,
+                "/metadata/labels/machineconfiguration.openshift.io~1osstream",
+            ),
+            labels: fields_at(object, "/metadata/labels")
+                .filter_map(|(name, value)| Some((name, text_at(value, "")?)))
+                .collect(),
+            node_pool: text_at(
+                object,
+                "/metadata/annotations/hypershift.openshift.io~1nodePool",
+            ),
+            failure_domains: domains
+                .iter()
+                .filter_map(|domain| text_at(domain, "/name"))
+                .collect(),
+        }
+    }
+}
+
+/// `x86_64` from `kubernetes.io/arch=amd64,topology.ebs.csi.aws.com/zone=us-east-1a`.
+fn architecture(labels: &str) -> Option<String> {
+    labels
+        .split(',')
+        .find_map(|label| label.trim().strip_prefix("kubernetes.io/arch="))
+        .map(of_go)
+}
+
+/// From Go's name of an architecture to that of the stream metadata.
+fn of_go(arch: &str) -> String {
+    match arch {
+        "amd64" => "x86_64".to_owned(),
+        "arm64" => "aarch64".to_owned(),
+        other => text::printable(other),
+    }
+}
+
+/// `Machine` of either API.
+#[derive(Debug)]
+pub(super) struct Machine {
+    /// The API group.
+    pub(super) group: &'static str,
+    pub(super) metadata: Metadata,
+    pub(super) role: Option<String>,
+    pub(super) source: Source,
+    /// The name of its Node.
+    pub(super) node: Option<String>,
+    /// What a report may name it by: addresses, product UUID and name, in lower case.
+    pub(super) identities: Vec<String>,
+    /// Kind and name of each owner.
+    pub(super) owners: Vec<(String, String)>,
+    /// It belongs to a node pool.
+    pub(super) is_of_node_pool: bool,
+    /// Since when its phase is `Provisioned`: made, and not joined.
+    pub(super) provisioned: Option<String>,
+}
+
+impl Machine {
+    pub(super) fn of(group: &'static str, object: &Value) -> Self {
+        let metadata = Metadata::of(object);
+        let addresses = list_at(object, "/status/addresses")
+            .iter()
+            .filter_map(|address| text_at(address, "/address"));
+        // `vsphere://4237-...`, `openstack:///8e1f-...`: on these the last part is the product
+        // UUID.
+        let uuid = str_at(object, "/spec/providerID")
+            .and_then(|id| id.rsplit('/').next())
+            .map(text::printable);
+        Self {
+            group,
+            role: text_at(
+                object,
+                "/metadata/labels/machine.openshift.io~1cluster-api-machine-role",
+            ),
+            source: Source::of(object.pointer("/spec")),
+            node: text_at(object, "/status/nodeRef/name"),
+            identities: lower_case(addresses.chain(uuid).chain([metadata.name.clone()])),
+            // `lastUpdated` is set when the phase changes (machine-api-operator, `updateStatus` of
+            // pkg/controller/machine).
+            provisioned: (str_at(object, "/status/phase") == Some("Provisioned"))
+                .then(|| text_at(object, "/status/lastUpdated"))
+                .map(|since| since.unwrap_or_else(|| metadata.created.clone())),
+            owners: owners(object),
+            is_of_node_pool: object
+                .pointer("/metadata/annotations/hypershift.openshift.io~1nodePool")
+                .is_some(),
+            metadata,
+        }
+    }
+
+    /// The set that it says it belongs to.
+    pub(super) fn owner(&self) -> Option<String> {
+        let (kind, name) = self.owners.first()?;
+        Some(format!("{kind} {name}"))
+    }
+
+    /// Whether an object of this kind, and this name if one is given, owns it.
+    pub(super) fn is_owned_by(&self, kind: &str, name: Option<&str>) -> bool {
+        self.owners
+            .iter()
+            .any(|(owner, named)| owner == kind && name.is_none_or(|name| name == named))
+    }
+}
+
+fn lower_case(names: impl Iterator<Item = String>) -> Vec<String> {
+    names.map(|name| name.to_ascii_lowercase()).collect()
+}
+
+/// HyperShift's `NodePool`.
+#[derive(Debug)]
+pub(super) struct NodePool {
+    pub(super) metadata: Metadata,
+    pub(super) replicas: Option<i64>,
+    pub(super) architecture: Option<String>,
+    pub(super) release_image: Option<String>,
+    /// The version of that.
+    pub(super) release: Option<String>,
+    pub(super) platform: Option<String>,
+    pub(super) ami: Option<String>,
+    /// The stream that it is pinned to.
+    pub(super) pinned: Option<String>,
+    /// The stream of its nodes now.
+    pub(super) stream: Option<String>,
+}
+
+impl NodePool {
+    pub(super) fn of(object: &Value) -> Self {
+        Self {
+            metadata: Metadata::of(object),
+            replicas: object.pointer("/spec/replicas").and_then(Value::as_i64),
+            architecture: str_at(object, "/spec/arch").map(of_go),
+            release_image: text_at(object, "/spec/release/image"),
+            release: text_at(object, "/status/version"),
+            platform: text_at(object, "/spec/platform/type"),
+            ami: text_at(object, "/spec/platform/aws/ami"),
+            pinned: text_at(object, "/spec/osImageStream/name"),
+            stream: text_at(object, "/status/osImageStream/name")
+                .or_else(|| text_at(object, "/status/osImageStream")),
+        }
+    }
+}
+
+/// A `BareMetalHost` that is installed, and not for a Machine.
+#[derive(Debug)]
+pub(super) struct Host {
+    pub(super) metadata: Metadata,
+    pub(super) source: HostSource,
+}
+
+/// What makes hosts equal: they are installed from the same image, and ask for the same config.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct HostSource {
+    /// An image of its own; `None` where the cluster's release brings it (`install_coreos`).
+    pub(super) url: Option<String>,
+    pub(super) pool: Option<String>,
+    /// The label for its stream.
+    pub(super) stream: Option<String>,
+}
+
+impl Host {
+    pub(super) fn of(object: &Value) -> Option<Self> {
+        let url = text_at(object, "/spec/image/url");
+        let is_installed = url.is_some()
+            || str_at(object, "/spec/customDeploy/method") == Some(image::INSTALL_COREOS);
+        let is_elsewhere = str_at(object, "/spec/consumerRef/kind") == Some("Machine")
+            || object.pointer("/spec/externallyProvisioned") == Some(&Value::Bool(true));
+        (is_installed && !is_elsewhere).then(|| Self {
+            metadata: Metadata::of(object),
+            source: HostSource {
+                url,
+                pool: str_at(object, "/spec/userData/name").and_then(image::pool),
+                stream: text_at(object, "/metadata/labels/coreos.openshift.io~1stream"),
+            },
+        })
+    }
+}
+
+/// `Node`.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) metadata: Metadata,
+    /// What it says it was installed from.
+    pub(super) version: Option<ImageVersion>,
+    pub(super) node_pool: Option<String>,
+    /// The MachineConfigPool, by its config, else by its role.
+    pub(super) pool: Option<String>,
+    /// The Machine that stands for it.
+    pub(super) machine: Option<String>,
+    /// That Machine is one of the Machine API.
+    pub(super) is_of_machine_api: bool,
+    /// As in the stream metadata.
+    pub(super) architecture: Option<String>,
+    pub(super) region: Option<String>,
+}
+
+impl Node {
+    pub(super) fn of(object: &Value) -> Self {
+        let config = str_at(
+            object,
+            "/metadata/annotations/machineconfiguration.openshift.io~1currentConfig",
+        );
+        // `worker` from `rendered-worker-0123456789abcdef0123456789abcdef`
+        let rendered = config
+            .and_then(|config| config.strip_prefix("rendered-")?.rsplit_once('-'))
+            .map(|(pool, _)| text::printable(pool));
+        let has = |path: &str| object.pointer(path).is_some();
+        let is_of = |role: &&str| has(&format!("/metadata/labels/node-role.kubernetes.io~1{role}"));
+        // The label may have had to be cut; the verdict beside it has the whole version.
+        let verdict = str_at(
+            object,
+            "/metadata/annotations/skewguard.dev~1boot-image-verdict",
+        );
+        let verdict = verdict
+            .and_then(|verdict| serde_json::from_str::<Value>(verdict).ok())
+            .unwrap_or_default();
+        let label = text_at(object, "/metadata/labels/skewguard.dev~1boot-image")
+            .filter(|label| label != "unknown");
+        Self {
+            metadata: Metadata::of(object),
+            version: text_at(&verdict, "/bootImage/version")
+                .or(label)
+                .map(|version| ImageVersion::parse(&version)),
+            node_pool: text_at(object, "/metadata/labels/hypershift.openshift.io~1nodePool"),
+            pool: rendered.or_else(|| {
+                ["master", "worker"]
+                    .into_iter()
+                    .find(is_of)
+                    .map(str::to_owned)
+            }),
+            is_of_machine_api: has("/metadata/annotations/machine.openshift.io~1machine"),
+            machine: text_at(
+                object,
+                "/metadata/annotations/machine.openshift.io~1machine",
+            )
+            .or_else(|| text_at(object, "/metadata/annotations/cluster.x-k8s.io~1machine")),
+            architecture: str_at(object, "/metadata/labels/kubernetes.io~1arch").map(of_go),
+            region: text_at(object, "/metadata/labels/topology.kubernetes.io~1region"),
+        }
+    }
+
+    /// Nodes in the order in which they joined.
+    pub(super) fn age(&self) -> (&str, &str) {
+        (&self.metadata.created, &self.metadata.name)
+    }
+}
+
+/// A `BootImageReport`, as far as it says which machine had which image.
+#[derive(Debug)]
+pub(super) struct NodeReport {
+    pub(super) metadata: Metadata,
+    pub(super) version: Option<String>,
+    /// As [`Machine::identities`].
+    pub(super) identities: Vec<String>,
+}
+
+impl NodeReport {
+    pub(super) fn of(object: &Value) -> Self {
+        let names = ["/report/node/hostname", "/report/node/productUUID"]
+            .into_iter()
+            .filter_map(|path| text_at(object, path));
+        let addresses = list_at(object, "/report/node/addresses")
+            .iter()
+            .filter_map(|address| text_at(address, ""));
+        Self {
+            metadata: Metadata::of(object),
+            version: text_at(object, "/report/bootImage/version"),
+            identities: lower_case(names.chain(addresses)),
+        }
+    }
+}
+
+/// What the MachineConfiguration `cluster` says, before it is compared with anything.
+pub(super) fn skew(object: &Value) -> Option<ClusterSkew> {
+    let status = object
+        .pointer("/status/bootImageSkewEnforcementStatus")
+        .filter(|status| status.is_object())?;
+    let versions = status
+        .pointer("/manual")
+        .or_else(|| status.pointer("/automatic"))
+        .unwrap_or(&Value::Null);
+    Some(ClusterSkew {
+        mode: text_at(status, "/mode").unwrap_or_else(|| "unknown".to_owned()),
+        rhcos_version: text_at(versions, "/rhcosVersion"),
+        ocp_version: text_at(versions, "/ocpVersion"),
+        older_in_use: None,
+    })
+}
+
+/// `Provisioning` of metal3.io: from where bare metal hosts get their image.
+#[derive(Debug)]
+pub(super) struct Provisioning {
+    /// It names images of its own, instead of those that come with the release
+    /// (cluster-baremetal-operator, `ProvisioningSpec`).
+    pub(super) has_own_images: bool,
+}
+
+impl Provisioning {
+    pub(super) fn of(object: &Value) -> Self {
+        let live = fields_at(object, "/spec/preProvisioningOSDownloadURLs")
+            .any(|(_, url)| url.as_str().is_some_and(|url| !url.is_empty()));
+        Self {
+            has_own_images: live || str_at(object, "/spec/provisioningOSDownloadURL").is_some(),
+        }
+    }
+}
+
+/// Which boot images the cluster keeps up to date itself: `managedBootImagesStatus`, else
+/// `managedBootImages`, of MachineConfiguration `cluster`.
+#[derive(Debug, Default)]
+pub(super) struct ManagedBootImages {
+    /// The selection by resource, such as `machinesets`.
+    managers: BTreeMap<String, Selection>,
+}
+
+#[derive(Debug)]
+enum Selection {
+    All,
+    None,
+    /// Those with all of these labels; `None` where the selector has more than labels to match.
+    Partial(Option<Vec<(String, String)>>),
+}
+
+impl ManagedBootImages {
+    /// Without the field nothing is managed: releases that manage images by default write that to
+    /// the status.
+    pub(super) fn of(object: &Value) -> Self {
+        let list = ["/status/managedBootImagesStatus", "/spec/managedBootImages"]
+            .into_iter()
+            .find_map(|path| object.pointer(&format!("{path}/machineManagers")))
+            .unwrap_or(&Value::Null);
+        let manager = |manager: &Value| {
+            let selector = "/selection/partial/machineResourceSelector";
+            let selection = match str_at(manager, "/selection/mode")? {
+                "All" => Selection::All,
+                "None" => Selection::None,
+                _ => {
+                    let is_plain =
+                        list_at(manager, &format!("{selector}/matchExpressions")).is_empty();
+                    let path = format!("{selector}/matchLabels");
+                    let labels = fields_at(manager, &path)
+                        .filter_map(|(name, value)| Some((name, text_at(value, "")?)));
+                    Selection::Partial(is_plain.then(|| labels.collect()))
+                }
+            };
+            Some((text_at(manager, "/resource")?, selection))
+        };
+        Self {
+            managers: list_at(list, "").iter().filter_map(manager).collect(),
+        }
+    }
+
+    /// Whether an object with these labels is among them; `None` where that is not known.
+    pub(super) fn selects(
+        &self,
+        resource: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Option<bool> {
+        match self.managers.get(resource) {
+            None | Some(Selection::None) => Some(false),
+            Some(Selection::All) => Some(true),
+            Some(Selection::Partial(wanted)) => wanted.as_ref().map(|wanted| {
+                wanted
+                    .iter()
+                    .all(|(name, value)| labels.get(name) == Some(value))
+            }),
+        }
+    }
+
+    /// `All`, `Partial` or `None` of each resource.
+    pub(super) fn modes(&self) -> BTreeMap<String, &'static str> {
+        let mode = |selection: &Selection| match selection {
+            Selection::All => "All",
+            Selection::None => "None",
+            Selection::Partial(_) => "Partial",
+        };
+        self.managers
+            .iter()
+            .map(|(resource, selection)| (resource.clone(), mode(selection)))
+            .collect()
+    }
+}

@@ -1,0 +1,311 @@
+//! What is known of an image's version, and from which object (pure).
+//!
+//! The first of these that names a version counts: joined nodes that were made from the same image,
+//! reports of refused ones, the images of the cluster's own release, those of other releases, the
+//! image's name.
+
+use super::KnownBy;
+use super::image::Image;
+use super::kinds::{Machine, Node, NodeReport};
+use super::objects::Objects;
+use super::stream::OwnImage;
+use crate::version::ImageVersion;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A version, and how it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) version: ImageVersion,
+    pub(super) by: KnownBy,
+    pub(super) from: String,
+}
+
+/// The objects, with indexes to look them up by.
+#[derive(Debug)]
+pub(super) struct Knowledge<'a> {
+    pub(super) objects: &'a Objects,
+    nodes: BTreeMap<&'a str, &'a Node>,
+    by_image: BTreeMap<(&'static str, String), Vec<&'a Machine>>,
+    /// By host name, address and product UUID.
+    by_identity: BTreeMap<&'a str, Vec<&'a NodeReport>>,
+}
+
+impl<'a> Knowledge<'a> {
+    pub(super) fn new(objects: &'a Objects) -> Self {
+        let nodes = objects
+            .nodes
+            .iter()
+            .map(|node| (&*node.metadata.name, node))
+            .collect();
+        let mut by_image: BTreeMap<_, Vec<&Machine>> = BTreeMap::new();
+        for machine in &objects.machines {
+            if let Some(key) = objects.image_of(&machine.metadata, &machine.source).key() {
+                by_image.entry(key).or_default().push(machine);
+            }
+        }
+        let mut by_identity: BTreeMap<&str, Vec<&NodeReport>> = BTreeMap::new();
+        for report in &objects.reports {
+            for name in &report.identities {
+                by_identity.entry(name).or_default().push(report);
+            }
+        }
+        Self {
+            objects,
+            nodes,
+            by_image,
+            by_identity,
+        }
+    }
+
+    /// The node of a Machine.
+    fn node_of(&self, machine: &Machine) -> Option<&'a Node> {
+        self.nodes.get(machine.node.as_deref()?).copied()
+    }
+
+    /// The joined nodes of these Machines.
+    pub(super) fn nodes_of<'m>(
+        &self,
+        machines: impl Iterator<Item = &'m Machine>,
+    ) -> Vec<&'a Node> {
+        machines
+            .filter_map(|machine| self.node_of(machine))
+            .collect()
+    }
+
+    /// The architecture of these nodes, else of all of the cluster.
+    pub(super) fn architecture_of(&self, nodes: &[&Node]) -> Option<String> {
+        common(nodes.iter().copied(), |node| node.architecture.as_ref()).or_else(|| {
+            // Where the release has several, the next node may be of any.
+            let nodes = self
+                .objects
+                .nodes
+                .iter()
+                .filter(|_| !self.objects.is_multi_arch);
+            common(nodes, |node| node.architecture.as_ref())
+        })
+    }
+
+    /// The region of these nodes, else of all of the cluster.
+    pub(super) fn region_of(&self, nodes: &[&Node]) -> Option<String> {
+        common(nodes.iter().copied(), |node| node.region.as_ref())
+            .or_else(|| common(self.objects.nodes.iter(), |node| node.region.as_ref()))
+    }
+
+    /// What is known of an image.
+    pub(super) fn of_image(
+        &self,
+        image: &Image,
+        architecture: Option<&str>,
+        stream: Option<&str>,
+        notes: &mut Vec<String>,
+    ) -> Option<Known> {
+        self.by_nodes(image, notes)
+            .or_else(|| self.by_reports(image))
+            .or_else(|| self.by_config_map(image, architecture))
+            .or_else(|| self.by_release(image, architecture, stream))
+            .or_else(|| self.by_streams(image, architecture))
+            .or_else(|| {
+                let version = ImageVersion::of_image_name(image.value.as_deref()?)?;
+                Some(Known {
+                    version,
+                    by: KnownBy::ImageName,
+                    from: "the image's name".to_owned(),
+                })
+            })
+    }
+
+    fn same_image(&self, image: &Image) -> impl Iterator<Item = &'a Machine> {
+        image
+            .key()
+            .and_then(|key| self.by_image.get(&key))
+            .into_iter()
+            .flatten()
+            .copied()
+    }
+
+    /// How many joined nodes are made from this image.
+    pub(super) fn joined_from(&self, image: &Image) -> usize {
+        self.nodes_of(self.same_image(image)).len()
+    }
+
+    fn by_nodes(&self, image: &Image, notes: &mut Vec<String>) -> Option<Known> {
+        of_newest(
+            self.objects,
+            self.same_image(image)
+                .filter_map(|machine| self.node_of(machine)),
+            notes,
+        )
+    }
+
+    fn by_reports(&self, image: &Image) -> Option<Known> {
+        let reports = self
+            .same_image(image)
+            .filter_map(|machine| self.report_of(machine));
+        let newest = reports.max_by(|a, b| a.metadata.created.cmp(&b.metadata.created))?;
+        let version = ImageVersion::parse(newest.version.as_deref()?);
+        let from = format!(
+            "BootImageReport {}, a claim of the node's",
+            newest.metadata.name
+        );
+        Some(Known {
+            version,
+            by: KnownBy::Report,
+            from,
+        })
+    }
+
+    /// The report that this Machine's node made before it could join. If several reports fit, they
+    /// must agree on the version.
+    fn report_of(&self, machine: &Machine) -> Option<&'a NodeReport> {
+        let mut reports = machine
+            .identities
+            .iter()
+            .filter_map(|name| self.by_identity.get(name.as_str()))
+            .flatten()
+            .copied();
+        let first = reports.next()?;
+        reports
+            .all(|other| other.version == first.version)
+            .then_some(first)
+    }
+
+    fn by_config_map(&self, image: &Image, architecture: Option<&str>) -> Option<Known> {
+        let value = image.value.as_deref()?;
+        let own = self
+            .own_images(image, architecture)
+            .find(|own| own.is_named_by(value))?;
+        Some(Known {
+            version: own.version(),
+            by: KnownBy::ConfigMap,
+            from: format!("ConfigMap coreos-bootimages, {}", own.place()),
+        })
+    }
+
+    /// The stream metadata of other releases, as a person named it.
+    fn by_streams(&self, image: &Image, architecture: Option<&str>) -> Option<Known> {
+        let value = image.value.as_deref()?;
+        let (file, own) = self
+            .objects
+            .streams
+            .iter()
+            .find(|(_, own)| own.is_named_by(value) && own.fits(image, architecture))?;
+        Some(Known {
+            version: own.version(),
+            by: KnownBy::StreamMetadata,
+            from: format!("stream metadata in {file}, {}", own.place()),
+        })
+    }
+
+    /// The image that the cluster's release brings (bare metal, `install_coreos`), where the
+    /// Provisioning object names no other.
+    fn by_release(
+        &self,
+        image: &Image,
+        architecture: Option<&str>,
+        stream: Option<&str>,
+    ) -> Option<Known> {
+        let has_own_images = self.objects.provisioning.as_ref()?.has_own_images;
+        if !image.is_of_release || has_own_images {
+            return None;
+        }
+        let releases: BTreeSet<Option<String>> = self
+            .images_for(image, architecture, stream)
+            .into_iter()
+            .map(|own| Some(own.release.clone()))
+            .collect();
+        Some(Known {
+            version: ImageVersion::parse(&one_of(releases)?),
+            by: KnownBy::ConfigMap,
+            from: "ConfigMap coreos-bootimages: install_coreos takes the release's own image"
+                .to_owned(),
+        })
+    }
+
+    /// Those of the set's stream; where no image is said to be of that stream, those of all.
+    pub(super) fn images_for(
+        &self,
+        image: &Image,
+        architecture: Option<&str>,
+        stream: Option<&str>,
+    ) -> Vec<&'a OwnImage> {
+        let all: Vec<&OwnImage> = self.own_images(image, architecture).collect();
+        let of_stream: Vec<&OwnImage> = all
+            .iter()
+            .copied()
+            .filter(|own| own.stream.as_deref() == stream)
+            .collect();
+        if of_stream.is_empty() { all } else { of_stream }
+    }
+
+    /// The images of the cluster's own release that could replace this one.
+    fn own_images(
+        &self,
+        image: &Image,
+        architecture: Option<&str>,
+    ) -> impl Iterator<Item = &'a OwnImage> {
+        self.objects
+            .own_images
+            .iter()
+            .filter(move |own| own.fits(image, architecture))
+    }
+
+    /// The version of every node, and its name.
+    pub(super) fn versions(&self) -> impl Iterator<Item = (&'a str, Option<ImageVersion>)> {
+        self.objects.nodes.iter().map(|node| {
+            let version = self.objects.version_of(node);
+            (&*node.metadata.name, version.map(|(version, _)| version))
+        })
+    }
+}
+
+/// What all of these nodes say of one thing, where they say the same.
+fn common<'n, T: Ord + Clone + 'n>(
+    nodes: impl Iterator<Item = &'n Node>,
+    what: impl Fn(&'n Node) -> Option<&'n T>,
+) -> Option<T> {
+    one_of(nodes.map(|node| what(node).cloned()).collect())
+}
+
+/// The one element, where there is one.
+fn one_of<T: Ord>(all: BTreeSet<Option<T>>) -> Option<T> {
+    if all.len() == 1 {
+        all.into_iter().next().flatten()
+    } else {
+        None
+    }
+}
+
+/// What the newest of these nodes says. The older ones may have been made before the field was
+/// given another image.
+pub(super) fn of_newest<'a>(
+    objects: &Objects,
+    nodes: impl Iterator<Item = &'a Node>,
+    notes: &mut Vec<String>,
+) -> Option<Known> {
+    let mut labelled: Vec<_> = nodes
+        .filter_map(|node| Some((node, objects.version_of(node)?)))
+        .collect();
+    labelled.sort_by(|(a, _), (b, _)| a.age().cmp(&b.age()));
+    let (newest, (version, by)) = labelled.pop()?;
+    let is_same = |(_, (other, _)): &&(&Node, (ImageVersion, KnownBy))| *other == version;
+    let same = labelled.iter().filter(is_same).count();
+    if same < labelled.len() {
+        notes.push(format!(
+            "of the nodes made from it, {} have another version: what the field names was replaced",
+            labelled.len() - same
+        ));
+    }
+    let more = if same > 0 {
+        format!(" and {same} more")
+    } else {
+        String::new()
+    };
+    Some(Known {
+        version,
+        by,
+        from: match by {
+            KnownBy::Aleph => format!("the aleph of Node {}{more}", newest.metadata.name),
+            _ => format!("Node {}{more}", newest.metadata.name),
+        },
+    })
+}

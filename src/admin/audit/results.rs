@@ -1,0 +1,278 @@
+//! What the audit found, serialised as JSON: fields are only ever added.
+
+use crate::verdict::{Action, BootImageStatus, Outcome, PolicyStatus, Reason};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// How the version of a boot image is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) enum KnownBy {
+    /// A joined node that was made from the same image says so on its Node.
+    Node,
+    /// The aleph file of such a node, which a person collected.
+    Aleph,
+    /// A refused node that was made from the same image said so in its report, which is a claim and
+    /// no proof.
+    Report,
+    /// It is an image of the cluster's own release, by the ConfigMap `coreos-bootimages`.
+    ConfigMap,
+    /// It is an image of another release, by the stream metadata that a person named.
+    StreamMetadata,
+    /// The image's name or URN has it.
+    ImageName,
+    Unknown,
+}
+
+/// The audit, serialised as `BootImageAudit`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BootImageAudit {
+    pub(crate) api_version: &'static str,
+    pub(crate) kind: &'static str,
+    /// Where and when the objects were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) origin: Option<Origin>,
+    pub(crate) summary: Summary,
+    /// The policy that would decide; absent where there is nothing to decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) policy: Option<PolicyStatus>,
+    /// The release that it was asked about; absent where no object says it and none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) release: Option<String>,
+    /// What makes nodes, worst first.
+    pub(crate) sets: Vec<SetAudit>,
+    /// The oldest image that is still in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) oldest: Option<Oldest>,
+    /// What the Machine Config Operator takes for it; absent where the cluster does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cluster: Option<ClusterSkew>,
+    /// Which boot images the cluster keeps up to date itself, by resource: `All`, `Partial` or
+    /// `None`; empty where it says nothing of it.
+    pub(crate) managed_boot_images: BTreeMap<String, &'static str>,
+    /// Machines that were made and have not become nodes.
+    pub(crate) provisioned: Vec<Provisioned>,
+    /// What could not be read, and why.
+    pub(crate) unread: Vec<Unread>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Where and when the objects were read. What is absent is unknown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Origin {
+    #[serde(rename = "clusterID", skip_serializing_if = "Option::is_none")]
+    pub(crate) cluster_id: Option<String>,
+    /// The URL of the API server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server: Option<String>,
+    /// The context of the kubeconfig.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) context: Option<String>,
+    /// When the audit was made, RFC 3339 in UTC.
+    pub(crate) time: String,
+}
+
+/// A Machine whose phase is `Provisioned`: made, and not joined.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Provisioned {
+    /// Empty where unknown.
+    pub(crate) since: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// Kind and name of its set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) set: Option<String>,
+}
+
+impl Provisioned {
+    /// In words.
+    pub(crate) fn says(&self) -> String {
+        let set = self.set.as_deref().unwrap_or("no set");
+        let name = full_name(&self.namespace, &self.name);
+        let since = match self.since.as_str() {
+            "" => String::new(),
+            since => format!(" since {since}"),
+        };
+        format!("Machine {name} of {set} is Provisioned{since}")
+    }
+}
+
+/// How many sets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Summary {
+    pub(crate) sets: usize,
+    /// Whose next node would be refused under `Enforce`.
+    pub(crate) would_be_refused: usize,
+    /// Whose next node would be let in.
+    pub(crate) would_be_allowed: usize,
+    /// Those that the policy could not decide about, mostly because the version is unknown.
+    pub(crate) undetermined: usize,
+}
+
+/// A kind of objects that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Unread {
+    /// The resource or the file.
+    pub(crate) what: String,
+    pub(crate) why: String,
+    /// Sets of machines may be missing from the audit because of it.
+    pub(crate) hides_sets: bool,
+}
+
+/// A set of machines, or a pool of nodes without one, and the verdict on its next node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SetAudit {
+    /// `MachineSet`, `ControlPlaneMachineSet`, `NodePool`; `Machine` and `BareMetalHost` for those
+    /// without a set; `MachineConfigPool` for nodes without either.
+    pub(crate) kind: &'static str,
+    /// The API group of that kind.
+    pub group: &'static str,
+    /// Empty where the kind has none.
+    pub namespace: String,
+    /// The object's name; of objects without a set, what they have in common.
+    pub(crate) name: String,
+    /// How many machines are wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) replicas: Option<i64>,
+    /// The MachineConfigPool whose config the next node asks for, where the name of its user data
+    /// says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pool: Option<String>,
+    /// `aws`, `vmware` and the like: Ignition's names, as a verdict has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub platform: Option<String>,
+    /// As in the ConfigMap `coreos-bootimages`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) architecture: Option<String>,
+    /// Where images are kept by region.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) region: Option<String>,
+    /// The stream of the cluster's images that is its own: `rhel-9`, `rhel-10`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stream: Option<String>,
+    /// Whether the cluster keeps its image up to date itself (`managedBootImages`); absent where
+    /// unknown, and where it never does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) managed: Option<bool>,
+    /// The field that names the image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) image_field: Option<String>,
+    /// What that field says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// The image's version; absent where unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) boot_image: Option<BootImageStatus>,
+    pub(crate) known_by: KnownBy,
+    /// The object that told it, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) known_from: Option<String>,
+    /// The verdict on the next node.
+    pub verdict: Outcome,
+    /// What would follow if the policy's mode were `Enforce`.
+    pub(crate) action: Action,
+    pub(crate) reason: Reason,
+    pub(crate) message: String,
+    /// Where the version is unknown: what makes it known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) to_know: Option<String>,
+    /// What to change; absent where nothing has to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) remedy: Option<String>,
+    /// What to set the image field to, where one image fits: the cluster's own for this platform,
+    /// architecture, region and stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) want_image: Option<String>,
+    /// The version of the image to take, where the cluster has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) want_version: Option<String>,
+    /// The command that sets it, where one command does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) patch: Option<String>,
+    /// How many joined nodes were made from which image.
+    pub(crate) nodes: Vec<NodeCount>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Nodes of one boot image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct NodeCount {
+    /// The version; absent where the node has no label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    pub(crate) count: usize,
+}
+
+/// The oldest image in use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Oldest {
+    pub(crate) boot_image: BootImageStatus,
+    /// The sets and nodes that use it: the first two, and how many more.
+    pub(crate) used_by: String,
+    /// The command that sets it in the cluster; absent where the version does not fit the fields
+    /// there, and where there is no need: the cluster has no such field, has a single node, or
+    /// takes no newer image for the oldest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) command: Option<String>,
+    /// Sets and nodes whose image is unknown, and may be older.
+    pub(crate) unknown: usize,
+}
+
+/// What the cluster says of itself: `status.bootImageSkewEnforcementStatus` of MachineConfiguration
+/// `cluster`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClusterSkew {
+    /// `Automatic`, `Manual` or `None`.
+    pub(crate) mode: String,
+    /// What it takes for the oldest boot image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rhcos_version: Option<String>,
+    /// The release that it takes for that of the oldest boot image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ocp_version: Option<String>,
+    /// Whether an older image is in use than the cluster says; absent where the two cannot be
+    /// compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) older_in_use: Option<bool>,
+}
+
+/// `namespace/name`, or the name alone.
+pub(crate) fn full_name(namespace: &str, name: &str) -> String {
+    if namespace.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{namespace}/{name}")
+    }
+}
+
+impl SetAudit {
+    /// Whether a policy that enforces would hold the next node back.
+    pub(crate) fn would_be_refused(&self) -> bool {
+        self.action == Action::Block
+    }
+
+    /// Whether the next node would be let in because its image is allowed, or because the policy
+    /// looks at none.
+    pub(crate) fn would_be_allowed(&self) -> bool {
+        self.action == Action::Proceed
+            && matches!(self.verdict, Outcome::Allowed | Outcome::Disabled)
+    }
+
+    /// Refused first, then what is not known, then what is allowed; by kind and name within.
+    pub(super) fn rank(&self) -> impl Ord + '_ {
+        (
+            self.would_be_allowed(),
+            !self.would_be_refused(),
+            self.kind,
+            &self.namespace,
+            &self.name,
+        )
+    }
+}

@@ -1,0 +1,514 @@
+//! What makes nodes: sets of machines of both APIs, node pools, and machines, hosts and nodes
+//! without a set (pure).
+
+use super::image::Image;
+use super::kinds::{HostSource, Machine, MachineSet, Metadata, Node, NodePool};
+use super::known::{Knowledge, Known, of_newest};
+use super::objects::{CLUSTER_API, MACHINE_API, Objects};
+use super::upkeep;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) const NODE_POOL: &str = "NodePool";
+const HYPERSHIFT: &str = "hypershift.openshift.io";
+
+/// A node pool's image field.
+pub(super) const RELEASE_IMAGE: &str = "spec.release.image";
+
+/// A set of machines, and what is known of its next node's image.
+#[derive(Debug, Default)]
+pub(super) struct Set {
+    pub(super) kind: &'static str,
+    pub(super) group: &'static str,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) replicas: Option<i64>,
+    pub(super) architecture: Option<String>,
+    pub(super) image: Image,
+    /// The path to the spec that has the image field.
+    pub(super) path: &'static str,
+    /// Kind and name of the Cluster API's template, which has that field and cannot be changed.
+    pub(super) template: Option<(String, String)>,
+    /// The stream of images that is its own.
+    pub(super) stream: Option<String>,
+    /// The stream that a node pool is pinned to.
+    pub(super) pinned: Option<String>,
+    /// The Machine Config Operator never looks at it.
+    pub(super) is_left_alone: bool,
+    /// The cluster keeps its image up to date.
+    pub(super) managed: Option<bool>,
+    pub(super) known: Option<Known>,
+    /// The release of its next node, where that is not the cluster's.
+    pub(super) release: Option<String>,
+    /// What each of its joined nodes was made from.
+    pub(super) nodes: Vec<Option<String>>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Set {
+    fn named(self, metadata: &Metadata) -> Self {
+        Self {
+            namespace: metadata.namespace.clone(),
+            name: metadata.name.clone(),
+            ..self
+        }
+    }
+
+    /// Adds what is known of its image.
+    fn known_by(mut self, knowledge: &Knowledge<'_>) -> Self {
+        self.known = knowledge.of_image(
+            &self.image,
+            self.architecture.as_deref(),
+            self.stream.as_deref(),
+            &mut self.notes,
+        );
+        if self.image.is_of_release {
+            let provisioning = knowledge.objects.provisioning.as_ref();
+            self.image.why_not = Some(match provisioning {
+                None => "install_coreos: the Provisioning object was not read",
+                Some(provisioning) if provisioning.has_own_images => {
+                    "install_coreos: the Provisioning object names images of its own"
+                }
+                Some(_) => "install_coreos: the ConfigMap coreos-bootimages has no image for it",
+            });
+        }
+        self
+    }
+}
+
+pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
+    let (objects, mut all) = (knowledge.objects, Vec::new());
+    // Where the two APIs mirror each other, only the authoritative one counts.
+    let by_machine_api: BTreeSet<_> = objects
+        .machine_sets
+        .iter()
+        .filter(|set| !set.is_mirror)
+        .map(|set| &set.metadata.name)
+        .collect();
+    let mirrored: BTreeSet<_> = objects
+        .cluster_api_sets
+        .iter()
+        .map(|set| &set.metadata.name)
+        .collect();
+    for set in objects
+        .machine_sets
+        .iter()
+        .filter(|set| !set.is_mirror || !mirrored.contains(&set.metadata.name))
+    {
+        all.push(machine_set(knowledge, set, MACHINE_API, "MachineSet"));
+    }
+    // The sets of a node pool are listed as that pool, those of a deployment as that deployment.
+    let deployments: BTreeSet<_> = objects
+        .deployments
+        .iter()
+        .map(|set| (&set.metadata.namespace, &set.metadata.name))
+        .collect();
+    let is_of_deployment = |set: &MachineSet| {
+        let name = set.deployment.as_ref();
+        name.is_some_and(|name| {
+            deployments.contains(&(&set.metadata.namespace, name)) || set.replicas == Some(0)
+        })
+    };
+    let is_single = |set: &&MachineSet| {
+        set.node_pool.is_none()
+            && !is_of_deployment(set)
+            && !by_machine_api.contains(&set.metadata.name)
+    };
+    let sets = objects.cluster_api_sets.iter().filter(is_single);
+    all.extend(sets.map(|set| machine_set(knowledge, set, CLUSTER_API, "MachineSet")));
+    let deployments = objects
+        .deployments
+        .iter()
+        .filter(|set| set.node_pool.is_none());
+    all.extend(
+        deployments.map(|set| machine_set(knowledge, set, CLUSTER_API, "MachineDeployment")),
+    );
+    all.extend(
+        objects
+            .control_planes
+            .iter()
+            .flat_map(|set| control_plane(knowledge, set)),
+    );
+    all.extend(
+        objects
+            .node_pools
+            .iter()
+            .map(|pool| node_pool(objects, knowledge, pool)),
+    );
+    all.extend(single_machines(objects, knowledge));
+    all.extend(hosts(objects, knowledge));
+    all.extend(nodes_without_machines(objects));
+    all
+}
+
+fn machine_set(
+    knowledge: &Knowledge<'_>,
+    set: &MachineSet,
+    group: &'static str,
+    kind: &'static str,
+) -> Set {
+    let Metadata {
+        namespace, name, ..
+    } = &set.metadata;
+    // A deployment's Machines belong to its sets.
+    let of_deployment = |other: &&MachineSet| {
+        other.metadata.namespace == *namespace && other.deployment.as_ref() == Some(name)
+    };
+    let names: BTreeSet<&str> = if kind == "MachineSet" {
+        BTreeSet::from([name.as_str()])
+    } else {
+        let sets = knowledge.objects.cluster_api_sets.iter();
+        sets.filter(of_deployment)
+            .map(|set| &*set.metadata.name)
+            .collect()
+    };
+    let is_member = |machine: &&Machine| {
+        let is_of =
+            |(kind, name): &(String, String)| kind == "MachineSet" && names.contains(&**name);
+        machine.group == group
+            && machine.metadata.namespace == *namespace
+            && machine.owners.iter().any(is_of)
+    };
+    let path = if group == MACHINE_API {
+        "spec.template.spec.providerSpec.value."
+    } else {
+        "infrastructureRef spec.template.spec."
+    };
+    let image = knowledge.objects.image_of(&set.metadata, &set.source);
+    let managed = (group == MACHINE_API)
+        .then(|| upkeep::is_managed(knowledge.objects, set, "machinesets"))
+        .flatten();
+    of_machines(
+        Set {
+            kind,
+            group,
+            path,
+            image,
+            managed,
+            is_left_alone: upkeep::left_alone(set).is_some(),
+            notes: upkeep::note(knowledge.objects, set, managed)
+                .into_iter()
+                .filter(|_| group == MACHINE_API)
+                .collect(),
+            ..Set::default()
+        },
+        set,
+        is_member,
+        knowledge,
+    )
+}
+
+/// A control plane's set; where its failure domains name the template, one for each template.
+fn control_plane(knowledge: &Knowledge<'_>, set: &MachineSet) -> Vec<Set> {
+    let objects = knowledge.objects;
+    let image = objects.image_of(&set.metadata, &set.source);
+    let image = Image {
+        pool: image.pool.or_else(|| Some("master".to_owned())),
+        ..image
+    };
+    let mut domains: BTreeMap<Option<&String>, Vec<&str>> = BTreeMap::new();
+    for name in &set.failure_domains {
+        domains
+            .entry(objects.failure_domains.get(name))
+            .or_default()
+            .push(name);
+    }
+    let of_domains = |(template, names): (Option<&String>, Vec<&str>)| {
+        let why_not = template
+            .is_none()
+            .then_some("the template of its failure domain was not read");
+        let image = Image {
+            field: Some("failureDomains[].topology.template".to_owned()),
+            value: template.cloned(),
+            why_not,
+            ..image.clone()
+        };
+        (
+            "Infrastructure cluster, spec.platformSpec.vsphere.",
+            image,
+            Some(format!("failure domain {}", some_of(&names))),
+        )
+    };
+    let mut ways: Vec<_> = domains.into_iter().map(of_domains).collect();
+    if ways.is_empty() {
+        ways.push((
+            "spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.",
+            image,
+            None,
+        ));
+    }
+    let templates: Vec<Option<String>> = ways
+        .iter()
+        .map(|(_, image, _)| image.value.clone())
+        .collect();
+    let to_set = |(n, (path, image, note)): (usize, (&'static str, Image, Option<String>))| {
+        let template = image.value.clone();
+        let is_here = |machine: &&Machine| {
+            let value = objects.image_of(&machine.metadata, &machine.source).value;
+            // A machine that is of none of the templates counts with the first.
+            machine.is_owned_by("ControlPlaneMachineSet", Some(&set.metadata.name))
+                && (value == template || n == 0 && !templates.contains(&value))
+        };
+        let managed = upkeep::is_managed(objects, set, "controlplanemachinesets");
+        let inactive = set
+            .is_inactive
+            .then(|| "Inactive: it makes no Machine until it is activated".to_owned());
+        let notes = inactive
+            .into_iter()
+            .chain(note)
+            .chain(upkeep::note(objects, set, managed))
+            .collect();
+        let of_set = Set {
+            kind: "ControlPlaneMachineSet",
+            group: MACHINE_API,
+            managed,
+            path,
+            image,
+            notes,
+            ..Set::default()
+        };
+        of_machines(of_set, set, is_here, knowledge)
+    };
+    ways.into_iter().enumerate().map(to_set).collect()
+}
+
+/// Adds what the set and its machines say.
+fn of_machines(
+    of_set: Set,
+    set: &MachineSet,
+    is_member: impl Fn(&&Machine) -> bool,
+    knowledge: &Knowledge<'_>,
+) -> Set {
+    let mut of_set = of_set.named(&set.metadata);
+    of_set.replicas = set.replicas;
+    let nodes = knowledge.nodes_of(knowledge.objects.machines.iter().filter(is_member));
+    of_set.architecture = set
+        .architecture
+        .clone()
+        .or_else(|| knowledge.architecture_of(&nodes));
+    if of_set.image.platform == Some("aws") && of_set.image.region.is_none() {
+        of_set.image.region = knowledge.region_of(&nodes);
+    }
+    of_set.stream = upkeep::stream(
+        knowledge.objects,
+        set.stream.as_deref(),
+        of_set.image.pool.as_deref(),
+    );
+    of_set.template.clone_from(&set.source.infrastructure);
+    of_set.nodes = versions(knowledge.objects, nodes);
+    of_set.known_by(knowledge)
+}
+
+/// A node pool's image is that of its release, which its machines' templates name where they are
+/// read; the release itself says no version.
+fn node_pool(objects: &Objects, knowledge: &Knowledge<'_>, pool: &NodePool) -> Set {
+    let full_name = pool.metadata.full_name();
+    let of_pool =
+        |set: &&MachineSet| set.node_pool.as_ref() == Some(&full_name) && set.replicas != Some(0);
+    let sets = objects
+        .cluster_api_sets
+        .iter()
+        .chain(&objects.deployments)
+        .filter(of_pool);
+    let mut images: Vec<Image> = sets
+        .map(|set| objects.image_of(&set.metadata, &set.source))
+        .collect();
+    images.dedup();
+    let mut image = match (&pool.ami, images.as_slice()) {
+        (Some(ami), _) => Image {
+            platform: Some("aws"),
+            field: Some("spec.platform.aws.ami".to_owned()),
+            value: Some(ami.clone()),
+            ..Image::default()
+        },
+        // What to change is the release, whatever the template then says.
+        (None, [image]) if image.value.is_some() => Image {
+            field: Some(RELEASE_IMAGE.to_owned()),
+            ..image.clone()
+        },
+        (None, _) => Image {
+            field: Some(RELEASE_IMAGE.to_owned()),
+            value: pool.release_image.clone(),
+            why_not: Some("a release image does not say which boot image is in it"),
+            ..Image::default()
+        },
+    };
+    image.pool = Some(pool.metadata.name.clone());
+    let is_unknown = image.platform.is_none();
+    let nodes = objects
+        .nodes
+        .iter()
+        .filter(|node| node.node_pool.as_ref() == Some(&pool.metadata.name));
+    let set = Set {
+        kind: NODE_POOL,
+        group: HYPERSHIFT,
+        replicas: pool.replicas,
+        architecture: pool.architecture.clone(),
+        image,
+        release: pool.release.clone(),
+        stream: pool.stream.clone(),
+        pinned: pool.pinned.clone(),
+        nodes: versions(objects, nodes),
+        notes: pool
+            .platform
+            .iter()
+            .filter(|_| is_unknown)
+            .map(|platform| format!("platform {platform}"))
+            .collect(),
+        ..Set::default()
+    };
+    set.named(&pool.metadata).known_by(knowledge)
+}
+
+/// Machines that no set owns, such as a control plane's without a ControlPlaneMachineSet: by role
+/// and image.
+fn single_machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
+    let mut groups: BTreeMap<_, Vec<&Machine>> = BTreeMap::new();
+    let is_owned = |machine: &Machine| {
+        machine.is_owned_by("MachineSet", None)
+            || machine.is_owned_by("ControlPlaneMachineSet", None)
+    };
+    for machine in objects
+        .machines
+        .iter()
+        .filter(|machine| machine.group == MACHINE_API && !is_owned(machine))
+    {
+        let image = objects.image_of(&machine.metadata, &machine.source).value;
+        groups
+            .entry((
+                &machine.metadata.namespace,
+                machine.role.as_deref().unwrap_or("no role"),
+                image,
+            ))
+            .or_default()
+            .push(machine);
+    }
+    let to_set = |((namespace, role, _), machines): ((&String, &str, _), Vec<&Machine>)| {
+        let names: Vec<&str> = machines
+            .iter()
+            .map(|machine| machine.metadata.name.as_str())
+            .collect();
+        let nodes = knowledge.nodes_of(machines.iter().copied());
+        let set = Set {
+            kind: "Machine",
+            group: MACHINE_API,
+            namespace: namespace.clone(),
+            name: format!("{role}: {}", some_of(&names)),
+            path: "spec.providerSpec.value.",
+            image: machines
+                .first()
+                .map(|machine| objects.image_of(&machine.metadata, &machine.source))
+                .unwrap_or_default(),
+            stream: upkeep::stream(objects, None, None),
+            architecture: knowledge.architecture_of(&nodes),
+            nodes: versions(objects, nodes),
+            ..Set::default()
+        };
+        set.known_by(knowledge)
+    };
+    groups.into_iter().map(to_set).collect()
+}
+
+/// What each of these nodes was made from.
+fn versions<'n>(
+    objects: &Objects,
+    nodes: impl IntoIterator<Item = &'n Node>,
+) -> Vec<Option<String>> {
+    let version = |node: &Node| objects.version_text(node);
+    nodes.into_iter().map(version).collect()
+}
+
+/// `a, b and 3 more`.
+pub(super) fn some_of(names: &[&str]) -> String {
+    let shown = names.iter().take(2).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > 2 {
+        format!("{shown} and {} more", names.len() - 2)
+    } else {
+        shown
+    }
+}
+
+/// Hosts that are installed from an image of their own: by that image.
+fn hosts(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
+    let mut groups: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+    for host in &objects.hosts {
+        groups
+            .entry((&host.metadata.namespace, &host.source))
+            .or_default()
+            .push(&host.metadata.name);
+    }
+    let to_set = |((namespace, source), names): ((&String, &HostSource), Vec<&str>)| {
+        let HostSource { url, pool, stream } = source;
+        let image = Image {
+            platform: Some("metal"),
+            field: url.as_ref().map(|_| "spec.image.url".to_owned()),
+            value: url.clone(),
+            pool: pool.clone(),
+            is_of_release: url.is_none(),
+            ..Image::default()
+        };
+        let set = Set {
+            kind: "BareMetalHost",
+            group: "metal3.io",
+            namespace: namespace.clone(),
+            name: some_of(&names),
+            stream: upkeep::stream(objects, stream.as_deref(), pool.as_deref()),
+            image,
+            ..Set::default()
+        };
+        set.known_by(knowledge)
+    };
+    groups.into_iter().map(to_set).collect()
+}
+
+/// Nodes without a Machine, by pool. No object says how the next one is made; most likely like the
+/// newest one.
+fn nodes_without_machines(objects: &Objects) -> Vec<Set> {
+    let with_machine: BTreeSet<&str> = objects
+        .machines
+        .iter()
+        .filter_map(|machine| machine.node.as_deref())
+        .collect();
+    let pools: BTreeSet<&String> = objects
+        .node_pools
+        .iter()
+        .map(|pool| &pool.metadata.name)
+        .collect();
+    let mut groups: BTreeMap<_, Vec<&Node>> = BTreeMap::new();
+    let is_loose = |node: &&Node| {
+        // The Machines of a hosted cluster are in another cluster, and not read.
+        (node.machine.is_none() || node.node_pool.is_some())
+            && !with_machine.contains(node.metadata.name.as_str())
+            && node
+                .node_pool
+                .as_ref()
+                .is_none_or(|pool| !pools.contains(pool))
+    };
+    for node in objects.nodes.iter().filter(is_loose) {
+        let group = match (&node.node_pool, &node.pool) {
+            (Some(pool), _) => (NODE_POOL, HYPERSHIFT, pool.as_str()),
+            (None, pool) => (
+                "MachineConfigPool",
+                "machineconfiguration.openshift.io",
+                pool.as_deref().unwrap_or("no pool"),
+            ),
+        };
+        groups.entry(group).or_default().push(node);
+    }
+    let to_set = |((kind, group, pool), nodes): ((_, _, &str), Vec<&Node>)| {
+        let why_not = Some("no Machine stands for its nodes, and the newest of them has no label");
+        let newest = nodes.iter().copied().max_by(|a, b| a.age().cmp(&b.age()));
+        Set {
+            kind,
+            group,
+            name: pool.to_owned(),
+            image: Image { pool: Some(pool.to_owned()), why_not, ..Image::default() },
+            known: newest
+                .filter(|newest| objects.version_of(newest).is_some())
+                .and_then(|_| of_newest(objects, nodes.iter().copied(), &mut Vec::new())),
+            nodes: versions(objects, nodes),
+            notes: vec!["made without the Machine API: judged as if the next node were made like the newest one".to_owned()],
+            ..Set::default()
+        }
+    };
+    groups.into_iter().map(to_set).collect()
+}

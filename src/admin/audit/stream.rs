@@ -1,0 +1,205 @@
+//! The images of the cluster's own release: CoreOS stream metadata, as the ConfigMap
+//! `coreos-bootimages` holds it (pure).
+
+use super::fields::{fields_at, str_at, text_at};
+use super::image::Image;
+use crate::platform::PLATFORMS;
+use crate::version::ImageVersion;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// An image of the cluster's own release.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct OwnImage {
+    /// As [`super::image::Image::platform`].
+    pub(super) platform: &'static str,
+    pub(super) architecture: String,
+    pub(super) region: Option<String>,
+    /// What the image field says; absent where the image has to be uploaded first.
+    pub(super) image: Option<String>,
+    pub(super) release: String,
+    /// Plan and generation of an image of Azure's marketplace, such as `ocp/hyperVGen2`.
+    pub(super) offer: Option<String>,
+    /// `rhel-9`, `rhel-10`; absent where the ConfigMap has one stream without a name.
+    pub(super) stream: Option<String>,
+}
+
+impl OwnImage {
+    /// Whether a field that says this names it: on GCP the name may have the API's URL before it.
+    pub(super) fn is_named_by(&self, value: &str) -> bool {
+        self.image
+            .as_deref()
+            .is_some_and(|image| value.ends_with(image))
+    }
+
+    /// Whether it could take this one's place. What is not known of either does not stand against
+    /// it.
+    pub(super) fn fits(&self, image: &Image, architecture: Option<&str>) -> bool {
+        let region = self.region.as_ref().zip(image.region.as_ref());
+        Some(self.platform) == image.platform
+            && architecture.is_none_or(|architecture| architecture == self.architecture)
+            && region.is_none_or(|(own, wanted)| own == wanted)
+            && self
+                .offer
+                .as_ref()
+                .is_none_or(|offer| image.offer.as_ref() == Some(offer))
+    }
+
+    /// Stream, architecture and region, in words.
+    pub(super) fn place(&self) -> String {
+        let stream = self
+            .stream
+            .as_ref()
+            .map(|stream| format!("{stream}, "))
+            .unwrap_or_default();
+        let region = self
+            .region
+            .as_ref()
+            .map(|region| format!(" {region}"))
+            .unwrap_or_default();
+        format!("{stream}{}{region}", self.architecture)
+    }
+
+    /// The version of its release; of a marketplace's image, what the URN says.
+    pub(super) fn version(&self) -> ImageVersion {
+        self.offer
+            .as_ref()
+            .and(self.image.as_deref())
+            .and_then(ImageVersion::of_image_name)
+            .unwrap_or_else(|| ImageVersion::parse(&self.release))
+    }
+}
+
+/// The images in stream metadata as `openshift-install coreos print-stream-json` prints it, of any
+/// number of releases one after another.
+///
+/// # Errors
+/// It is not JSON, or one document has no architectures. The text does not name the file.
+pub(super) fn images_of_streams(text: &str) -> Result<Vec<OwnImage>, String> {
+    let mut images = Vec::new();
+    for document in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
+        let stream = document.map_err(|error| format!("is not JSON: {error}"))?;
+        let before = images.len();
+        if stream.pointer("/architectures").is_some() {
+            images.extend(of_stream(None, &stream));
+        } else {
+            let streams = fields_at(&stream, "");
+            images.extend(streams.flat_map(|(name, stream)| of_stream(Some(&name), stream)));
+        }
+        if images.len() == before {
+            return Err("is not stream metadata".to_owned());
+        }
+        if images.len() > MAX_IMAGES {
+            return Err(format!("has more than {MAX_IMAGES} images"));
+        }
+    }
+    if images.is_empty() {
+        return Err("is empty".to_owned());
+    }
+    Ok(images)
+}
+
+/// The images in the ConfigMap's `streams`, which OpenShift has from 5.0 on, and what its `stream`
+/// has beside them: before 5.0 all, later one of the named streams once more.
+pub(super) fn own_images(config_map: &Value) -> serde_json::Result<Vec<OwnImage>> {
+    let read = |path| str_at(config_map, path).map_or(Ok(Value::Null), serde_json::from_str);
+    let (stream, streams): (Value, Value) = (read("/data/stream")?, read("/data/streams")?);
+    let mut images: Vec<OwnImage> = fields_at(&streams, "")
+        .flat_map(|(name, stream)| of_stream(Some(&name), stream))
+        .collect();
+    let unnamed = |own: &OwnImage| OwnImage {
+        stream: None,
+        ..own.clone()
+    };
+    let named: BTreeSet<OwnImage> = images.iter().map(unnamed).collect();
+    images.extend(
+        of_stream(None, &stream)
+            .into_iter()
+            .filter(|own| !named.contains(own)),
+    );
+    Ok(images)
+}
+
+fn of_stream(name: Option<&str>, stream: &Value) -> Vec<OwnImage> {
+    fields_at(stream, "/architectures")
+        .flat_map(|(architecture, value)| of_architecture(name, &architecture, value))
+        .collect()
+}
+
+fn of_architecture(stream: Option<&str>, architecture: &str, value: &Value) -> Vec<OwnImage> {
+    let mut images = Vec::new();
+    let image_of = |platform, release| OwnImage {
+        platform,
+        architecture: architecture.to_owned(),
+        region: None,
+        image: None,
+        release,
+        offer: None,
+        stream: stream.map(str::to_owned),
+    };
+    for (plan, generations) in fields_at(value, MARKETPLACE) {
+        for (generation, fields) in fields_at(generations, "") {
+            let parts = ["/publisher", "/offer", "/sku", "/version"];
+            let urn: Option<Vec<String>> = parts
+                .map(|part| text_at(fields, part))
+                .into_iter()
+                .collect();
+            images.extend(
+                urn.zip(text_at(fields, "/version"))
+                    .map(|(urn, release)| OwnImage {
+                        image: Some(urn.join(":")),
+                        offer: Some(format!("{plan}/{generation}")),
+                        ..image_of("azure", release)
+                    }),
+            );
+        }
+    }
+    let has_marketplace = !images.is_empty();
+    let mut own = |platform, region, image, from: &Value| {
+        let release = text_at(from, "/release");
+        images.extend(release.map(|release| OwnImage {
+            region,
+            image,
+            ..image_of(platform, release)
+        }));
+    };
+    for (region, ami) in fields_at(value, "/images/aws/regions") {
+        if let Some(image) = text_at(ami, "/image") {
+            own("aws", Some(region), Some(image), ami);
+        }
+    }
+    if let Some(gcp) = value.pointer("/images/gcp")
+        && let (Some(project), Some(name)) = (text_at(gcp, "/project"), text_at(gcp, "/name"))
+    {
+        own(
+            "gcp",
+            None,
+            Some(format!("projects/{project}/global/images/{name}")),
+            gcp,
+        );
+    }
+    for (name, artifact) in fields_at(value, "/artifacts") {
+        for platform in PLATFORMS.iter().filter(|platform| platform.stream == name) {
+            // Where the cloud has the image, the file that it was made from is the same once more.
+            let is_there = value
+                .pointer(&format!("/images/{name}"))
+                .is_some_and(|images| PUBLISHED.contains(&platform.id) && images.is_object());
+            let is_offered = platform.id == "azure" && has_marketplace;
+            if !is_there && !is_offered {
+                own(platform.id, None, None, artifact);
+            }
+        }
+    }
+    images
+}
+
+/// Images of Azure's marketplace, by plan and generation (openshift/installer,
+/// `data/data/coreos/marketplace`).
+const MARKETPLACE: &str = "/rhel-coreos-extensions/marketplace/azure";
+
+/// The most images of stream metadata that are kept: 30 regions, two architectures and hundreds of
+/// releases.
+const MAX_IMAGES: usize = 50_000;
+
+/// Platforms whose images a MachineSet can name as the stream metadata does.
+const PUBLISHED: [&str; 2] = ["aws", "gcp"];

@@ -1,0 +1,6 @@
+//! What admins run and no node does: policies checked, clusters audited, and what to apply to them
+//! rendered.
+
+pub mod audit;
+pub mod lint;
+pub mod render;

@@ -1,0 +1,378 @@
+//! The boot images that a policy refuses, as PromQL over the label that joined nodes have (pure).
+//!
+//! No rule is written a second time here. The decision itself is asked about every OCP release and
+//! every RHEL release that a version can name, and on both sides of every day that the policy
+//! compares with; the decoder is asked how these are written. Every rule is about the OCP release
+//! alone, or about the RHEL release and the day, or about the text.
+
+use super::pattern::{ANYTHING, any_of};
+use crate::policy::{DeniedVersion, Limit, Policy, RhcosBound, Scope, When, choose};
+use crate::verdict::{
+    BootImage, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput, Target, TargetInput,
+    decide,
+};
+use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, Scheme};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The label as kube-state-metrics exports it.
+const LABEL: &str = "label_skewguard_dev_boot_image";
+
+/// The label of a node whose boot image is unknown.
+const UNKNOWN: &str = "unknown";
+
+/// The longest expression, in bytes.
+const EXPRESSION_MAX: usize = 64 << 10;
+
+/// Days as `YYYYMMDD`, as the decoder takes them: of this century, and in the calendar.
+const DAY: &str = "20(?:[0-9]{2}(?:(?:0[13578]|1[02])(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)(?:0[1-9]|[12][0-9]|30)|\
+                   02(?:0[1-9]|1[0-9]|2[0-8]))|(?:[02468][048]|[13579][26])0229)";
+
+const TIME: &str = "(?:[01][0-9]|2[0-3])[0-5][0-9]";
+
+/// A build number: 32 bits, without leading zeros.
+const BUILD: &str = "(?:0|[1-9][0-9]{0,8}|[1-3][0-9]{9}|4(?:[01][0-9]{8}|2(?:[0-8][0-9]{7}|9(?:[0-3][0-9]{6}|4(?:[0-8][0-9]{5}|\
+                     9(?:[0-5][0-9]{4}|6(?:[0-6][0-9]{3}|7(?:[01][0-9]{2}|2(?:[0-8][0-9]|9[0-5])))))))))";
+
+const ARCH: &str = "(?:s390x|ppc64le|aarch64|x86_64)?";
+
+/// What a policy refuses, as far as a label can say it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// One series for each refused version that a node has, its value the number of nodes; `None`
+    /// where nothing is refused.
+    pub expression: Option<String>,
+    /// What of the policy is left out, and why.
+    pub left_out: Vec<String>,
+}
+
+impl Refused {
+    /// For nodes of a cluster of `release`; `None` takes the limits for any release.
+    ///
+    /// # Errors
+    /// The expression would be larger than Prometheus should evaluate. The text says what to do.
+    pub fn new(policy: &Policy, release: Option<Release>) -> Result<Self, String> {
+        let limit = choose(&policy.limits, release, None);
+        let (words, left_out) = texts(policy, limit, release);
+        let mut judge = Judge::new(policy, limit, release);
+        let mut selectors = Vec::new();
+        let decoded = decoded(&mut judge, &days(policy, limit));
+        if !decoded.is_empty() {
+            selectors.push(format!(
+                "kube_node_labels{{{LABEL}=~\"{}\",{LABEL}=~\"{}\"}}",
+                well_formed(),
+                decoded.join("|")
+            ));
+        }
+        if !words.is_empty() && judge.is_in_force() {
+            let words = any_of(words.iter().map(String::as_str));
+            // Every node without the label has the empty one here.
+            selectors.push(format!(
+                "kube_node_labels{{{LABEL}!=\"\",{LABEL}!=\"{UNKNOWN}\",{LABEL}=~\"{words}\"}}"
+            ));
+        }
+        let expression = (!selectors.is_empty()).then(|| {
+            let nodes = selectors.join("\n    or\n    ");
+            // Two instances of kube-state-metrics are one node.
+            format!("count by ({LABEL}) (\n  group by (node, {LABEL}) (\n    {nodes}\n  )\n)")
+        });
+        match expression.as_ref().map(String::len) {
+            Some(len) if len > EXPRESSION_MAX => Err(format!(
+                "the versions that the policy denies make an expression of {len} bytes; Prometheus should not evaluate more than \
+                 {EXPRESSION_MAX} every 30 seconds. Deny them by their common beginning, with * at its end, or by a minimum",
+            )),
+            _ => Ok(Self {
+                expression,
+                left_out,
+            }),
+        }
+    }
+}
+
+/// The versions that are denied by their text, with [`ANYTHING`] where more may follow; and what is
+/// left out.
+fn texts(
+    policy: &Policy,
+    limit: Option<&Limit>,
+    release: Option<Release>,
+) -> (BTreeSet<String>, Vec<String>) {
+    let mut left_out = Vec::new();
+    if policy.limits.iter().any(|limit| limit.pools.is_some()) {
+        left_out.push("limits for certain pools: the metric does not say a node's pool".to_owned());
+    }
+    let scopes = || policy.known_issues.iter().map(|issue| &issue.scope);
+    let conditional = scopes()
+        .filter(|scope| !scope.as_ref().is_ok_and(is_about_images_alone))
+        .count();
+    if conditional > 0 {
+        left_out.push(format!(
+            "{conditional} known issues with conditions: the metric does not say more than a node's boot image"
+        ));
+    }
+    let denied = limit
+        .and_then(|limit| limit.denied_versions.as_ref()?.as_ref().ok())
+        .map(|denied| denied.entries.as_slice())
+        .unwrap_or_default();
+    let known = scopes().filter_map(|scope| {
+        let scope = scope
+            .as_ref()
+            .ok()
+            .filter(|scope| is_about_images_alone(scope))?;
+        let is_meant = match (&scope.targets, release) {
+            (None, _) => true,
+            (Some(range), Some(release)) => range.contains(release),
+            (Some(_), None) => false,
+        };
+        is_meant.then_some(&scope.images.versions)
+    });
+    let denied: Vec<&DeniedVersion> = denied.iter().chain(known.flatten()).collect();
+    let is_label = |text: &str| {
+        text.chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+    };
+    let (words, others): (Vec<&str>, Vec<&str>) = denied
+        .iter()
+        .map(|entry| entry.version.as_str())
+        .partition(|version| is_label(version.strip_suffix(ANYTHING).unwrap_or(version)));
+    if !others.is_empty() {
+        left_out.push(format!(
+            "{} denied versions with characters that a label cannot have",
+            others.len()
+        ));
+    }
+    (words.into_iter().map(str::to_owned).collect(), left_out)
+}
+
+fn is_about_images_alone(scope: &Scope) -> bool {
+    scope.when == When::default()
+}
+
+/// The days that the policy compares with, sorted, by the RHEL release that it compares them for.
+fn days(policy: &Policy, limit: Option<&Limit>) -> BTreeMap<RhelVersion, BTreeSet<String>> {
+    let mut days: BTreeMap<RhelVersion, BTreeSet<String>> = BTreeMap::new();
+    let bounds = limit
+        .into_iter()
+        .flat_map(|limit| [&limit.minimum_rhcos, &limit.maximum_rhcos])
+        .filter_map(|bound| bound.as_ref()?.as_ref().ok());
+    let known = policy
+        .known_issues
+        .iter()
+        .filter_map(|issue| issue.scope.as_ref().ok()?.images.below_rhcos.as_ref());
+    for bound in bounds.chain(known) {
+        if let RhcosBound::Image(image) = bound
+            && let (Some(rhel), Some(day)) = (image.rhel, &image.build_date)
+        {
+            days.entry(rhel).or_default().insert(day.clone());
+        }
+    }
+    days
+}
+
+/// The decision, asked about one image after the other.
+struct Judge {
+    facts: Facts,
+    /// An image that says nothing but what is set.
+    image: ImageVersion,
+}
+
+impl Judge {
+    fn new(policy: &Policy, limit: Option<&Limit>, release: Option<Release>) -> Self {
+        let mut image = ImageVersion::parse("418.94.202501010000-0");
+        (image.rhel, image.ocp) = (None, None);
+        // What is decided by the text is not asked here.
+        let limit = limit.map(|limit| Limit {
+            denied_versions: None,
+            ..limit.clone()
+        });
+        let mut known_issues = policy.known_issues.clone();
+        for scope in known_issues
+            .iter_mut()
+            .filter_map(|issue| issue.scope.as_mut().ok())
+        {
+            scope.images.versions.clear();
+        }
+        let policy = Policy {
+            known_issues,
+            limits: limit.into_iter().collect(),
+            warnings: Vec::new(),
+            ..policy.clone()
+        };
+        let facts = Facts {
+            boot_image: None,
+            replaced_by: None,
+            target: TargetInput::Read(Target {
+                release: release.map(|release| release.to_string()),
+                ..Target::default()
+            }),
+            deployment: Deployment::default(),
+            policy: PolicyInput::Valid {
+                path: String::new(),
+                digest: String::new(),
+                policy,
+            },
+            r#override: None,
+            platform: None,
+            machine: Machine::default(),
+            warnings: Vec::new(),
+        };
+        Self { facts, image }
+    }
+
+    fn is_in_force(&mut self) -> bool {
+        decide(&self.facts).verdict != Outcome::Disabled
+    }
+
+    fn refuses(&mut self, version: ImageVersion) -> bool {
+        self.facts.boot_image = Some(BootImage {
+            version,
+            source: ImageSource::Aleph,
+            path: String::new(),
+        });
+        decide(&self.facts).verdict == Outcome::Refused
+    }
+
+    fn refuses_ocp(&mut self, ocp: OcpMinor) -> bool {
+        let mut image = self.image.clone();
+        image.ocp = Some(ocp);
+        self.refuses(image)
+    }
+
+    fn refuses_rhel(&mut self, rhel: RhelVersion, day: &str) -> bool {
+        let mut image = self.image.clone();
+        (image.rhel, image.build_date) = (Some(rhel), Some(day.to_owned()));
+        self.refuses(image)
+    }
+
+    /// The days on which images of a RHEL release are refused. `days` are those that the policy
+    /// compares with: on all days between two of them the answer is the same.
+    fn refused_days(&mut self, rhel: RhelVersion, days: Option<&BTreeSet<String>>) -> Days {
+        let Some(days) = days else {
+            return if self.refuses_rhel(rhel, "2025-01-01") {
+                Days::All
+            } else {
+                Days::These(BTreeSet::new())
+            };
+        };
+        let mut answers: BTreeMap<(usize, bool), bool> = BTreeMap::new();
+        let (mut refused, mut is_all) = (BTreeSet::new(), true);
+        for day in calendar() {
+            let class = (days.range(..day.clone()).count(), days.contains(&day));
+            let answer = *answers
+                .entry(class)
+                .or_insert_with(|| self.refuses_rhel(rhel, &day));
+            is_all &= answer;
+            if answer {
+                refused.insert(day.replace('-', ""));
+            }
+        }
+        if is_all {
+            Days::All
+        } else {
+            Days::These(refused)
+        }
+    }
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Days {
+    All,
+    These(BTreeSet<String>),
+}
+
+/// Every day that a version can name, `YYYY-MM-DD`.
+fn calendar() -> impl Iterator<Item = String> {
+    let all = (2000..2100).flat_map(|year| (1..=12).map(move |month| (year, month)));
+    all.flat_map(|(year, month)| (1..=31).map(move |day| format!("{year}{month:02}{day:02}")))
+        .filter_map(|stamp| ImageVersion::parse(&format!("9.6.{stamp}-0")).build_date)
+}
+
+/// Expressions for the versions that are decoded and refused. Together with [`well_formed`] they
+/// match no other.
+fn decoded(judge: &mut Judge, days: &BTreeMap<RhelVersion, BTreeSet<String>>) -> Vec<String> {
+    let mut found = Vec::new();
+    // Nothing of what is refused begins like a version of the other scheme: a legacy one begins
+    // with 4, a RHEL major is below 40.
+    for (stamp, digits) in [(LONG, 12), (SHORT, 8)] {
+        let mut first = ocp_fields(stamp);
+        first.retain(|_, ocp| judge.refuses_ocp(*ocp));
+        if !first.is_empty() {
+            let first = any_of(first.keys().map(String::as_str));
+            found.push(format!(
+                "{first}(?:[a-z][^.]*)?[.][^.]*[.][0-9]{{{digits}}}[-.].*"
+            ));
+        }
+    }
+    for (before, fields, after) in [
+        ("4[^.]*[.]", legacy_rhel_fields(), "(?:[0-9]{4})?[-.].*"),
+        ("", rhel_fields(), "-.*"),
+    ] {
+        let mut groups: BTreeMap<Days, Vec<String>> = BTreeMap::new();
+        for (field, rhel) in fields {
+            let refused = judge.refused_days(rhel, days.get(&rhel));
+            groups.entry(refused).or_default().push(field);
+        }
+        for (days, fields) in groups {
+            let fields = any_of(fields.iter().map(String::as_str));
+            match days {
+                Days::All => found.push(format!("{before}{fields}[.].*")),
+                Days::These(days) if days.is_empty() => {}
+                Days::These(days) => {
+                    let days = any_of(days.iter().map(String::as_str));
+                    found.push(format!("{before}{fields}[.]{days}{after}"));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Versions that the decoder understands and that name a release, with each number in its range.
+fn well_formed() -> String {
+    let words = |fields: Vec<String>| any_of(fields.iter().map(String::as_str));
+    let first = |stamp| words(ocp_fields(stamp).into_keys().collect());
+    let second = words(legacy_rhel_fields().into_keys().collect());
+    let rhel = words(rhel_fields().into_keys().collect());
+    format!(
+        "{}{ARCH}[.]{second}[.]{DAY}{TIME}[-.]{BUILD}|{}{ARCH}[.]{second}[.]{DAY}[-.]{BUILD}|{rhel}[.]{DAY}-{BUILD}",
+        first(LONG),
+        first(SHORT)
+    )
+}
+
+/// Stamps of both lengths. The decoder reads `410` as 4.1 with the short one.
+const LONG: &str = "202001010000";
+const SHORT: &str = "20200101";
+
+/// How a legacy version with a stamp of this length writes each OCP release.
+fn ocp_fields(stamp: &str) -> BTreeMap<String, OcpMinor> {
+    (40..=499)
+        .map(|first: u16| first.to_string())
+        .filter_map(|first| {
+            let ocp = ImageVersion::parse(&format!("{first}.84.{stamp}-0")).ocp?;
+            Some((first, ocp))
+        })
+        .collect()
+}
+
+/// How a legacy version writes each RHEL release.
+fn legacy_rhel_fields() -> BTreeMap<String, RhelVersion> {
+    (1..=999)
+        .map(|second: u16| second.to_string())
+        .filter_map(|second| {
+            let rhel = ImageVersion::parse(&format!("49.{second}.{LONG}-0")).rhel?;
+            Some((second, rhel))
+        })
+        .collect()
+}
+
+/// How a RHEL-versioned one writes each.
+fn rhel_fields() -> BTreeMap<String, RhelVersion> {
+    let all = (1..100).flat_map(|major| (0..100).map(move |minor| format!("{major}.{minor}")));
+    all.filter_map(|field| {
+        let version = ImageVersion::parse(&format!("{field}.{SHORT}-0"));
+        let rhel = version
+            .rhel
+            .filter(|_| version.scheme == Scheme::RhelVersioned)?;
+        Some((field, rhel))
+    })
+    .collect()
+}

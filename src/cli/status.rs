@@ -1,0 +1,256 @@
+//! `skewguard status`: whether this node is held back, and what was decided and told about it.
+//! Reads what the services left, and decides nothing anew.
+
+use super::{Exit, Failure, Io, TextOrJson};
+use crate::API_VERSION;
+use crate::clock::time;
+use crate::console::Context;
+use crate::console::message::is_shown;
+use crate::gate::held_units;
+use crate::node::{OVERRIDE_PATH, RUN_VERDICT_PATH, Root, STAMP_PATH};
+use crate::report::situation::{self, Situation};
+use crate::text::printable;
+use crate::verdict::{ClusterKnows, Outcome, OverrideSource, Verdict};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Longest override that is read, in bytes.
+const OVERRIDE_MAX: u64 = 64;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status: 0 not held, 1 could not find out, 2 wrong usage, 3 held.")]
+pub(super) struct Args {
+    /// Directory that stands for the node's `/`.
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
+    /// Text for a person, or one JSON object; its fields are only ever added.
+    #[arg(long, short, value_enum, default_value = "text")]
+    output: TextOrJson,
+}
+
+/// Where the node stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+enum State {
+    /// It is refused and held back.
+    Held,
+    /// It should be held back on this boot, but could not be.
+    NotHeld,
+    /// It was held back on this boot, and then let through.
+    LetThrough,
+    /// This boot's verdict lets it go on.
+    GoesOn,
+    /// Nothing was decided on this boot, because the first boot is over. The verdict is that of an
+    /// earlier boot.
+    FirstBootOver,
+    /// This boot should have a verdict, and has none that can be read.
+    NoVerdict,
+    /// Nothing was ever decided on this node.
+    NeverRan,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    api_version: &'static str,
+    kind: &'static str,
+    state: State,
+    /// Since when the node is held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_since: Option<String>,
+    /// The units that are held now.
+    units: Vec<String>,
+    /// What the override file of this boot says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    override_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<Cluster>,
+    /// When the verdict was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<Verdict>,
+    /// Why the verdict cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// The command that lets the node through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allow: Option<String>,
+}
+
+/// Whether the cluster knows this boot's verdict.
+#[derive(Serialize)]
+struct Cluster {
+    told: bool,
+    /// The BootImageReport, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<String>,
+    /// Why it cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl From<ClusterKnows> for Cluster {
+    fn from(knows: ClusterKnows) -> Self {
+        let (told, report, error) = match knows {
+            ClusterKnows::NotYet => (false, None, None),
+            ClusterKnows::Told(report) => (true, report, None),
+            ClusterKnows::CannotBeTold(why) => (false, None, Some(why)),
+        };
+        Self {
+            told,
+            report: report.map(|name| printable(&name)),
+            error: error.map(|why| printable(&why)),
+        }
+    }
+}
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let status = read(&super::open(&args.root)?)?;
+    match args.output {
+        TextOrJson::Text => io.out.write_all(text(&status).as_bytes())?,
+        TextOrJson::Json => writeln!(io.out, "{}", serde_json::to_string_pretty(&status)?)?,
+    }
+    Ok(match status.state {
+        State::Held => Exit::Refused,
+        _ => Exit::Done,
+    })
+}
+
+fn read(root: &Root) -> Result<Status, Failure> {
+    let held_since = root.changed(STAMP_PATH)?;
+    let this_boot = root.exists(RUN_VERDICT_PATH)?;
+    let (observed, error, nothing) = match situation::read(root) {
+        Situation::Verdict(observed) => (Some(*observed), None, State::NeverRan),
+        Situation::NoVerdict(error) => (None, error, State::NoVerdict),
+        Situation::NeverRan(error) => (None, error, State::NeverRan),
+    };
+    let (decided_at, verdict) = observed.map(|seen| (time(seen.at), seen.verdict)).unzip();
+    let state = match (&verdict, held_since) {
+        (_, Some(_)) => State::Held,
+        (None, None) => nothing,
+        (Some(_), None) if !this_boot => State::FirstBootOver,
+        (Some(verdict), None) => without_stamp(verdict),
+    };
+    let units = match held_since {
+        Some(_) => held_units(root)?,
+        None => Vec::new(),
+    };
+    let context = verdict.as_ref().map(|verdict| Context::load(root, verdict));
+    // The report tells it of what the console shows, and of nothing else before the node has
+    // joined.
+    let cluster = (verdict.as_ref()).is_some_and(|verdict| this_boot && is_shown(verdict));
+    Ok(Status {
+        api_version: API_VERSION,
+        kind: "NodeStatus",
+        state,
+        held_since: held_since.map(time),
+        units,
+        override_file: root
+            .read(OVERRIDE_PATH, OVERRIDE_MAX)?
+            .map(|word| printable(String::from_utf8_lossy(&word).trim())),
+        allow: (state == State::Held).then(|| {
+            let program = context.as_ref().map_or("skewguard", |known| &known.program);
+            format!("sudo {program} allow")
+        }),
+        cluster: context
+            .filter(|_| cluster)
+            .map(|known| known.cluster.into()),
+        decided_at,
+        verdict,
+        error: error.map(|error| error.to_string()),
+    })
+}
+
+/// What this boot's verdict came to on a node that is not held.
+fn without_stamp(verdict: &Verdict) -> State {
+    match &verdict.gate {
+        Some(gate) if gate.held => State::LetThrough,
+        _ if verdict.blocks() => State::NotHeld,
+        _ => State::GoesOn,
+    }
+}
+
+/// What a state means, for a person.
+fn meaning(state: State) -> &'static str {
+    match state {
+        State::Held => "Held: this node is refused, and does not go on to join",
+        State::NotHeld => "Not held: this node is refused, but could not be held back",
+        State::LetThrough => "Let through: this node was refused, and somebody let it go on",
+        State::GoesOn => "Not held: this node goes on to join",
+        State::FirstBootOver => "Not held: the first boot is over",
+        State::NoVerdict => "Not held: skewguard.service left no verdict on this boot",
+        State::NeverRan => "Not held: skewguard never decided about this node",
+    }
+}
+
+fn text(status: &Status) -> String {
+    let mut out = format!("{}\n", meaning(status.state));
+    let mut line = |name: &str, value: &str| {
+        out.push_str(format!("  {name:<12}{value}").trim_end());
+        out.push('\n');
+    };
+    for (name, value) in [
+        ("since", &status.held_since),
+        ("decided", &status.decided_at),
+    ] {
+        value.iter().for_each(|value| line(name, value));
+    }
+    let mut name = "units";
+    for unit in &status.units {
+        line(name, unit);
+        name = "";
+    }
+    if let Some(verdict) = &status.verdict {
+        line(
+            "verdict",
+            &format!("{}: {}", verdict.verdict, verdict.message),
+        );
+        line("rule", &verdict.reason.to_string());
+        if let Some(policy) = &verdict.policy {
+            let mode = policy.mode.as_deref().unwrap_or("unknown");
+            line("policy", &format!("{} (mode {mode})", policy.path));
+        }
+        if verdict.verdict == Outcome::Refused && !verdict.blocks() {
+            line("goes on", &format!("because {}", verdict.why_let_through()));
+        }
+        if let Some(gate) = verdict.gate.as_ref().and_then(|gate| gate.error.as_ref()) {
+            line("in doubt", gate);
+        }
+        if let Some(word) = verdict.r#override {
+            let from = match word.source {
+                OverrideSource::KernelArgument => "the kernel argument skewguard=",
+                _ => OVERRIDE_PATH,
+            };
+            line(
+                "override",
+                &format!("{}, by {from}, at the verdict", word.value),
+            );
+        }
+    }
+    if let Some(word) = &status.override_file {
+        line("override", &format!("{word}, by {OVERRIDE_PATH}, now"));
+    }
+    if let Some(error) = &status.error {
+        line("error", error);
+    }
+    if let Some(cluster) = &status.cluster {
+        let told = match cluster {
+            Cluster {
+                report: Some(name), ..
+            } => {
+                format!("told: oc get bootimagereport -n skewguard {name}")
+            }
+            Cluster { told: true, .. } => "told: oc get events -n skewguard".to_owned(),
+            Cluster {
+                error: Some(why), ..
+            } => format!("cannot be told: {why}"),
+            _ => "not told yet (journalctl -u skewguard-report)".to_owned(),
+        };
+        line("cluster", &told);
+    }
+    if let Some(command) = &status.allow {
+        line("let in", command);
+    }
+    out
+}

@@ -1,0 +1,189 @@
+//! What to change on each platform so that machines get another boot image (pure). The fields of a
+//! `NodePool` are HyperShift's.
+
+use crate::platform::{Image, Platform, platform_of};
+use crate::verdict::Target;
+
+/// Which image a node needs instead of its own.
+pub(super) const NEWER: &str = "a newer";
+pub(super) const OLDER: &str = "an older";
+/// One of another version, because its own is denied or unknown.
+pub(super) const OTHER: &str = "another";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fix {
+    /// What to do: one line.
+    pub(super) what: String,
+    /// The field to change, or another way: one line.
+    pub(super) field: String,
+    /// The images of the cluster's own release are in its ConfigMap `coreos-bootimages`. A hosted
+    /// cluster has none.
+    pub(super) from_cluster: bool,
+}
+
+/// What to change on the platform `id` (`ignition.platform.id`) for nodes with this target. `a` is
+/// the image that they need: [`NEWER`], [`OLDER`] or [`OTHER`]. Every line fits without being cut.
+pub(super) fn fix(id: Option<&str>, target: &Target, a: &str) -> Fix {
+    let platform = id.and_then(platform_of);
+    // A hosted cluster's config names neither; nor does that of some others.
+    if target.pool.is_none() && target.release.is_none() && id != Some("kubevirt") {
+        return perhaps_hosted(platform, a);
+    }
+    let control_plane = target.pool.as_deref() == Some("master");
+    match (platform.map(|platform| platform.id), platform) {
+        (Some("kubevirt"), _) => Fix {
+            what: format!("Hosted cluster: {a} release in its NodePool: spec.release.image"),
+            field: format!("VM made by hand: {a} RHCOS disk image"),
+            from_cluster: false,
+        },
+        (Some("metal"), Some(metal)) => Fix {
+            what: format!("Install it again from {a} RHCOS live ISO or PXE image."),
+            field: format!("With Metal3: {}.image.url", path(metal, control_plane)),
+            from_cluster: true,
+        },
+        (
+            _,
+            Some(
+                platform @ &Platform {
+                    image: Some(image), ..
+                },
+            ),
+        ) => machine_api(platform, image, a, control_plane),
+        _ => Fix {
+            what: format!("Install it again from {a} RHCOS image: change the template, disk"),
+            field: "image, ISO or MachineSet (providerSpec.value) that it was made from."
+                .to_owned(),
+            from_cluster: true,
+        },
+    }
+}
+
+/// What to change where the node may be of a hosted cluster: that has `NodePool`s instead of
+/// MachineSets, and no ConfigMap with images.
+fn perhaps_hosted(platform: Option<&Platform>, a: &str) -> Fix {
+    let (what, field) = match platform {
+        Some(Platform {
+            image: Some(Image { noun, field }),
+            ..
+        }) => (
+            format!("Set {a} {noun} in MachineSet providerSpec.value.{field}"),
+            "(hosted cluster: NodePool image or release) and delete this Machine.",
+        ),
+        Some(Platform { id: "metal", .. }) => (
+            format!("Install it again from {a} RHCOS live ISO or PXE image (Metal3:"),
+            "MachineSet image.url; hosted cluster: the release of its NodePool).",
+        ),
+        _ => (
+            format!("Install it again from {a} RHCOS image: change the template, disk"),
+            "image, ISO, MachineSet, or NodePool image or release it was made from.",
+        ),
+    };
+    Fix {
+        what,
+        field: field.to_owned(),
+        from_cluster: false,
+    }
+}
+
+/// What to change where the installation put another OS in place of the boot image.
+pub(super) fn installed_over(a: &str) -> Fix {
+    Fix {
+        what: "The installation put this OS in place of the boot image: install it".to_owned(),
+        field: format!("with {a} OS image, or with the one of the cluster's release."),
+        from_cluster: false,
+    }
+}
+
+/// What to change where the machine's CPU is too old.
+pub(super) fn other_cpu() -> Fix {
+    Fix {
+        what: "No boot image helps: take other hardware, another instance type or CPU".to_owned(),
+        field: "model of the VM. A hypervisor can hide features that the CPU has.".to_owned(),
+        from_cluster: false,
+    }
+}
+
+/// What to do where the booted deployment is newer than the boot loader on the EFI system
+/// partition.
+pub(super) fn update_shim() -> Fix {
+    Fix {
+        what: "On this node: sudo bootupctl update, then boot again. The next one:".to_owned(),
+        field: "install it from a newer RHCOS live ISO or PXE image.".to_owned(),
+        from_cluster: false,
+    }
+}
+
+/// How to let in a node of this architecture (`std::env::consts::ARCH`) from its console, without
+/// ssh. IBM Z has no boot loader menu: arguments are given with the IPL, as `PARM` in z/VM, or as
+/// `SCPDATA` for a SCSI disk.
+pub(super) fn without_ssh(arch: &str) -> &'static str {
+    match arch {
+        "s390x" => "or, without ssh, IPL with PARM skewguard=off (SCSI: SCPDATA)",
+        _ => "or, without ssh, boot with the kernel argument skewguard=off",
+    }
+}
+
+/// The fix where the machine API makes the machines, and makes a new one when one is deleted.
+fn machine_api(platform: &Platform, image: Image, a: &str, control_plane: bool) -> Fix {
+    let Image { noun, field } = image;
+    let again = if control_plane && !platform.control_plane_sets {
+        "replace"
+    } else {
+        "delete"
+    };
+    Fix {
+        what: format!("Set {a} {noun} and {again} this Machine. The field to change:"),
+        field: format!("{}.{field}", path(platform, control_plane)),
+        from_cluster: true,
+    }
+}
+
+/// The object that machines are made from, and the path of its providerSpec.
+fn path(platform: &Platform, control_plane: bool) -> &'static str {
+    match (control_plane, platform.control_plane_sets) {
+        (false, _) => "MachineSet spec.template.spec.providerSpec.value",
+        // The full path is too long:
+        // spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.
+        (true, true) => "ControlPlaneMachineSet providerSpec.value",
+        (true, false) => "Machine spec.providerSpec.value",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::PLATFORMS;
+
+    #[test]
+    fn no_line_is_cut_on_any_platform() {
+        let ids = PLATFORMS.iter().map(|platform| platform.id).chain(["qemu"]);
+        let mut lines = Vec::new();
+        for id in ids {
+            for pool in [Some("worker"), Some("master"), None] {
+                let target = Target {
+                    pool: pool.map(str::to_owned),
+                    ..Target::default()
+                };
+                for a in [NEWER, OLDER, OTHER] {
+                    lines.extend(
+                        [
+                            fix(Some(id), &target, a),
+                            installed_over(a),
+                            other_cpu(),
+                            update_shim(),
+                        ]
+                        .map(|fix| [fix.what, fix.field]),
+                    );
+                }
+            }
+        }
+        lines.push(["s390x", "x86_64"].map(|arch| without_ssh(arch).to_owned()));
+        for line in lines.as_flattened() {
+            assert!(
+                line.len() <= super::super::page::TEXT,
+                "{} columns: {line}",
+                line.len()
+            );
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! Puts the message on the login prompt and into `/etc/motd.d`, and restores both.
+//!
+//! On a node that is held the message is at the top of `/etc/issue`. On a node that goes on it is
+//! in a file of our own, [`BESIDE`]: the kubelet may start on this boot, and if a MachineConfig
+//! owns `/etc/issue`, the Machine Config Daemon would find it changed and degrade the pool.
+//!
+//! The original `/etc/issue`, file or symlink, keeps its inode through a hard link, [`ASIDE`]. So
+//! one rename restores its bytes, mode, owner and label. Our part of the file is recognised by the
+//! digest in [`STATE`], or by its first and last line, so that restoring a file that was edited
+//! meanwhile removes our part only.
+//!
+//! Showing writes motd, state, hard link and the new file, in this order. Restoring renames (or
+//! rewrites) the file, then removes hard link, state and motd. After a kill at any point
+//! `/etc/issue` is whole, and either can be started again.
+
+use super::known::Context;
+use super::message::{self, Case};
+use crate::node::{FileError, Problem, Root, STAMP_PATH};
+use crate::text::hex;
+use crate::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// What agetty(8) prints above the login prompt.
+const ISSUE: &str = "/etc/issue";
+
+/// What agetty prints below [`ISSUE`], if that exists (util-linux 2.32 to 2.41).
+pub const BESIDE: &str = "/etc/issue.d/skewguard.issue";
+
+/// The original [`ISSUE`].
+const ASIDE: &str = "/etc/issue.skewguard-saved";
+
+/// What is known about the original. It may be missing: /var may have been mounted after it was
+/// written.
+pub const STATE: &str = "/var/lib/skewguard/issue.saved";
+
+/// The message for logins over ssh.
+pub const MOTD: &str = "/etc/motd.d/skewguard";
+
+/// What is said of a first boot that does not finish. It lasts as long as the boot.
+const FIRST_BOOT_ISSUE: &str = "/run/issue.d/skewguard-first-boot.issue";
+
+/// A link to [`FIRST_BOOT_ISSUE`]. agetty reads `/run/issue.d` only where there is no `/etc/issue`
+/// (util-linux, `eval_issue_file`), and RHEL 8's has no `/run/issue.d`. A link that leads nowhere,
+/// as on a later boot, is passed over.
+const FIRST_BOOT_LINK: &str = "/etc/issue.d/skewguard-first-boot.issue";
+
+/// The same for logins over ssh (pam_motd(8)).
+const FIRST_BOOT_MOTD: &str = "/run/motd.d/skewguard-first-boot";
+
+/// Largest `/etc/issue` that is repeated below the message, in bytes. A larger one is restored as
+/// well.
+const BELOW_MAX: u64 = 64 * 1024;
+
+/// Room for the message and for what an admin may have added, in bytes.
+const AROUND_MAX: u64 = 64 * 1024;
+
+/// Longest message, in bytes.
+const MESSAGE_MAX: usize = 8 * 1024;
+
+/// Largest [`STATE`] that is read, in bytes; older releases kept their messages in it.
+const STATE_MAX: u64 = 64 * 1024;
+
+/// Whether a message of this or an earlier boot is still shown. A file that cannot be examined
+/// counts as absent.
+pub fn pending_restore(root: &Root) -> bool {
+    [MOTD, BESIDE, STATE, ASIDE]
+        .into_iter()
+        .any(|path| is_there(root, path))
+}
+
+/// Shows the message of the verdict; if it has none, restores what was there before. Returns
+/// whether there was anything to do.
+///
+/// # Errors
+/// A file cannot be written, because `/etc` is read-only or full or needs root. `/etc/issue` then
+/// is whole, as it was.
+pub fn update(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool, FileError> {
+    let Some(case) = message::case(verdict) else {
+        return restore(root);
+    };
+    show(
+        root,
+        case == Case::Refused,
+        &message::issue(verdict, context),
+        &message::motd(verdict, context),
+    )?;
+    Ok(true)
+}
+
+/// Renews a message that is shown, for example because the cluster was told; does nothing if none
+/// is shown. If the node was let through meanwhile, restores what was there before.
+pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool, FileError> {
+    if verdict.gate.as_ref().is_some_and(|gate| gate.held) && !root.exists(STAMP_PATH)? {
+        return restore(root);
+    }
+    if !pending_restore(root) {
+        return Ok(false);
+    }
+    // If this fails, the next message says less.
+    let _ = context.save(root, verdict);
+    update(root, verdict, context)
+}
+
+/// Restores what was there before any message. Returns whether one was shown.
+///
+/// # Errors
+/// As [`update`]. The next call does what is left.
+pub fn restore(root: &Root) -> Result<bool, FileError> {
+    // Removes what killed runs left. Perhaps nothing is written there again, and a login shows
+    // every file in /etc/motd.d.
+    for dir in ["/etc", "/etc/issue.d", "/etc/motd.d", "/var/lib/skewguard"] {
+        root.sweep(dir);
+    }
+    if !pending_restore(root) {
+        return Ok(false);
+    }
+    root.remove(BESIDE)?;
+    restore_issue(root)?;
+    // Last, because `skewguard.service` starts on later boots as long as this exists.
+    root.remove(MOTD)?;
+    Ok(true)
+}
+
+/// Shows the note about a first boot that does not finish. It lasts as long as this boot.
+pub fn show_first_boot(root: &Root, note: &str) -> Result<bool, FileError> {
+    root.write(FIRST_BOOT_MOTD, note.as_bytes(), 0o644)?;
+    root.write(FIRST_BOOT_ISSUE, note.as_bytes(), 0o644)?;
+    root.link(FIRST_BOOT_LINK, FIRST_BOOT_ISSUE)?;
+    Ok(true)
+}
+
+/// Takes the note away. Returns whether there was one.
+pub fn hide_first_boot(root: &Root) -> Result<bool, FileError> {
+    root.remove(FIRST_BOOT_LINK)?;
+    root.remove(FIRST_BOOT_MOTD)?;
+    root.remove(FIRST_BOOT_ISSUE)
+}
+
+/// The content of [`STATE`].
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct State {
+    /// SHA-256 of the text below the message, in hex.
+    #[serde(default)]
+    below: String,
+    /// Its length in bytes. This and what follows is absent from files of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    below_length: Option<usize>,
+    /// The message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<Ours>,
+}
+
+/// A message that was written, whatever its words are.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Ours {
+    length: usize,
+    /// SHA-256, in hex.
+    digest: String,
+}
+
+impl Ours {
+    fn of(message: &[u8]) -> Self {
+        Self {
+            length: message.len(),
+            digest: digest(message),
+        }
+    }
+
+    /// Whether `text` begins with it.
+    fn is_at(&self, text: &[u8]) -> bool {
+        self.length <= MESSAGE_MAX
+            && text.starts_with(b"*** ")
+            && text
+                .get(..self.length)
+                .is_some_and(|text| digest(text) == self.digest)
+    }
+}
+
+impl State {
+    fn load(root: &Root) -> Option<Self> {
+        let bytes = root.read(STATE, STATE_MAX).ok().flatten()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    fn new(message: &[u8], below: &[u8]) -> Self {
+        Self {
+            below: digest(below),
+            below_length: Some(below.len()),
+            message: Some(Ours::of(message)),
+        }
+    }
+
+    fn save(&self, root: &Root) -> Result<(), FileError> {
+        let json = serde_json::to_vec(self).map_err(|error| FileError::content(STATE, error))?;
+        root.write(STATE, &json, 0o644)
+    }
+
+    /// What is above the text that was below the message, if that still ends `now`.
+    fn above<'a>(&self, now: &'a [u8]) -> Option<&'a [u8]> {
+        let length = self.below_length.filter(|length| *length > 0)?;
+        let (above, below) = now.split_at_checked(now.len().checked_sub(length)?)?;
+        (digest(below) == self.below).then_some(above)
+    }
+}
+
+fn show(root: &Root, held: bool, issue: &str, motd: &str) -> Result<(), FileError> {
+    // Written even if the console cannot be, and the other way round.
+    let told = root.write(MOTD, motd.as_bytes(), 0o644);
+    let shown = if held {
+        show_on_issue(root, issue)
+    } else {
+        restore_issue(root).and_then(|()| show_beside(root, issue))
+    };
+    shown.and(told)
+}
+
+fn show_beside(root: &Root, message: &str) -> Result<(), FileError> {
+    // Without /etc/issue agetty does not print what is beside it, and no MachineConfig owns it.
+    if root.exists(ISSUE).unwrap_or(true) {
+        root.write(BESIDE, message.as_bytes(), 0o644)
+    } else {
+        show_on_issue(root, message)
+    }
+}
+
+fn show_on_issue(root: &Root, message: &str) -> Result<(), FileError> {
+    let state = State::load(root);
+    let ours = state.as_ref().and_then(|state| state.message.as_ref());
+    if let Some(now) = read_issue(root)?
+        && let Some((at, rest)) = strip(&now, ours)
+    {
+        let (above, below) = rest.split_at(at);
+        let new = [above, message.as_bytes(), below].concat();
+        // First, so that after a kill in between the message is known by its first and last line; and
+        // also where the file is right already: a run that could not read the state has written it.
+        let message = Some(Ours::of(message.as_bytes()));
+        if let Some(state) = state.filter(|state| state.message != message) {
+            State { message, ..state }.save(root)?;
+        }
+        if new != now {
+            root.write(ISSUE, &new, 0o644)?;
+        }
+        return root.remove(BESIDE).map(drop);
+    }
+    let linked = root.read_link(ISSUE)?.is_some();
+    let below = match root.read(ISSUE, BELOW_MAX) {
+        Ok(now) => now,
+        Err(FileError {
+            problem: Problem::NotAFile("directory"),
+            ..
+        }) if !linked => {
+            return Err(FileError::content(
+                ISSUE,
+                "is a directory; it is left alone",
+            ));
+        }
+        // A bad symlink, or a file that is too long or unreadable. It is kept, but not repeated
+        // below the message.
+        Err(_) => Some(Vec::new()),
+    };
+    let present = linked || below.is_some();
+    let below = below.unwrap_or_default();
+    State::new(message.as_bytes(), &below).save(root)?;
+    root.remove(ASIDE)?;
+    if present {
+        root.hard_link(ISSUE, ASIDE)?;
+    }
+    root.write(ISSUE, &[message.as_bytes(), &below].concat(), 0o644)?;
+    root.remove(BESIDE).map(drop)
+}
+
+fn restore_issue(root: &Root) -> Result<(), FileError> {
+    let state = State::load(root);
+    let message = state.as_ref().and_then(|state| state.message.as_ref());
+    let now = read_issue(root)?;
+    let original = root.read(ASIDE, BELOW_MAX + AROUND_MAX).ok().flatten();
+    if let Some((at, rest)) = now.as_deref().and_then(|now| strip(now, message)) {
+        // An earlier release could take its own text for the original.
+        let ours = original
+            .as_deref()
+            .and_then(|original| strip(original, message))
+            .map(|(_, original)| original);
+        let untouched = at == 0
+            && ours.is_none()
+            && match &state {
+                Some(state) if state.below == digest(&rest) => true,
+                None if rest.is_empty() => true,
+                _ => original.as_ref() == Some(&rest),
+            };
+        if !(untouched && root.rename(ASIDE, ISSUE)?) {
+            let rest = if rest.is_empty() {
+                ours.unwrap_or_default()
+            } else {
+                rest
+            };
+            // There was no original, or nothing but our part is left in the file.
+            if rest.is_empty() {
+                root.remove(ISSUE).map(drop)?
+            } else {
+                root.write_like(ISSUE, &rest, ASIDE)?
+            }
+        }
+    } else if is_another_headline(now.as_deref(), original.as_deref(), state.as_ref()) {
+        root.rename(ASIDE, ISSUE)?;
+    }
+    // Another file without our text stays: we were killed before changing it, or somebody has
+    // written a new one.
+    root.remove(ASIDE)?;
+    root.remove(STATE).map(drop)
+}
+
+/// Whether `now` is a message with a headline that this release does not know, above the whole
+/// original: another release wrote it, or somebody edited it. Where the original is a symlink, its
+/// target may have changed, and the state still knows what it was.
+fn is_another_headline(now: Option<&[u8]>, original: Option<&[u8]>, state: Option<&State>) -> bool {
+    let Some(now) = now else {
+        return false;
+    };
+    let by_original = original
+        .filter(|original| !original.is_empty())
+        .and_then(|original| now.strip_suffix(original));
+    let above = by_original.or_else(|| state?.above(now));
+    above.is_some_and(|above| above.starts_with(b"*** "))
+}
+
+/// Reads `/etc/issue`; `None` if it cannot be ours, because it is a symlink or too long.
+///
+/// # Errors
+/// It cannot be read, and it may be ours. The original then only exists as [`ASIDE`], which must
+/// not be removed.
+fn read_issue(root: &Root) -> Result<Option<Vec<u8>>, FileError> {
+    if root.read_link(ISSUE)?.is_some() {
+        return Ok(None);
+    }
+    match root.read(ISSUE, BELOW_MAX + AROUND_MAX) {
+        Err(FileError {
+            problem: Problem::NotAFile(_) | Problem::TooLarge { .. },
+            ..
+        }) => Ok(None),
+        Err(_) if !is_there(root, ASIDE) && !is_there(root, STATE) => Ok(None),
+        other => other,
+    }
+}
+
+/// Whether the path exists, even as a dangling symlink.
+fn is_there(root: &Root, path: &str) -> bool {
+    root.exists(path).unwrap_or(false) || root.read_link(path).is_ok_and(|link| link.is_some())
+}
+
+/// The offset of our first message in `text`, and the text without all of them; `None` if it has
+/// none. `ours` is the one that was written last.
+fn strip(text: &[u8], ours: Option<&Ours>) -> Option<(usize, Vec<u8>)> {
+    let mut rest = Vec::with_capacity(text.len());
+    let mut first = None;
+    let mut left = text;
+    while let Some(line) = lines(left).next() {
+        let length = match ours {
+            Some(ours) if ours.is_at(left) => Some(ours.length),
+            _ => message_length(left),
+        };
+        if length.is_some() {
+            first.get_or_insert(rest.len());
+        } else {
+            rest.extend_from_slice(line);
+        }
+        left = left.split_at(length.unwrap_or(line.len())).1;
+    }
+    first.map(|at| (at, rest))
+}
+
+/// The length of our message at the beginning of `text`: from its headline to the empty line after
+/// the paragraph `Cluster`.
+fn message_length(text: &[u8]) -> Option<usize> {
+    if !message::HEADLINES.iter().any(|headline| {
+        text.strip_prefix(b"*** ")
+            .is_some_and(|text| text.starts_with(headline.as_bytes()))
+    }) {
+        return None;
+    }
+    let mut length = 0;
+    let mut ends = false;
+    for line in lines(text).take(message::LINES_MAX) {
+        length += line.len();
+        ends |= line.starts_with(b"Cluster ");
+        if ends && line == b"\n" {
+            return Some(length);
+        }
+    }
+    None
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = text.split_inclusive(|byte| *byte == b'\n');
+    #[cfg(test)]
+    let lines = lines.inspect(|_| tests::count_line());
+    lines
+}
+
+fn digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+#[cfg(test)]
+mod tests;

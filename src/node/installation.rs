@@ -1,0 +1,66 @@
+//! Which installation and which boot this is. /var may be older than both: a separate /var can be
+//! kept over a reinstall.
+
+use super::Root;
+use super::cmdline::{self, Cmdline};
+
+const MACHINE_ID: &str = "/etc/machine-id";
+
+/// This boot's id (proc_sys_kernel(5)).
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Exists on every system that was booted from an OSTree deployment (ostree-prepare-root(1)). The
+/// Machine Config Operator's own units have it as a condition.
+const OSTREE_BOOTED: &str = "/run/ostree-booted";
+
+/// This installation and this boot.
+#[derive(Debug, Default)]
+pub(super) struct Installation {
+    /// machine-id(5). It is new with every installation, but not always on KVM, where systemd takes
+    /// it from the machine's UUID.
+    pub(super) machine_id: Option<String>,
+    pub(super) boot_id: Option<String>,
+    /// This is the first boot of the installation: what is under /var and not of this boot was left
+    /// by an earlier one.
+    pub(super) is_new: bool,
+}
+
+impl Installation {
+    /// Reads the ids. One that cannot be read is unknown, with a warning.
+    pub(super) fn read(root: &Root, line: &Cmdline, warnings: &mut Vec<String>) -> Self {
+        let mut id = |path| {
+            let text = match root.read_text(path, 256) {
+                Ok(text) => text?,
+                Err(error) => {
+                    warnings.push(error.to_string());
+                    return None;
+                }
+            };
+            let id = text.trim();
+            let is_id = id.len() >= 32 && id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+            is_id.then(|| id.to_owned())
+        };
+        Self {
+            machine_id: id(MACHINE_ID),
+            boot_id: id(BOOT_ID),
+            is_new: line.first_boot,
+        }
+    }
+}
+
+/// Whether the system runs from an OSTree deployment, which a first boot rebases. RHEL workers that
+/// are made of packages (up to OCP 4.18) have an encapsulated config and no rebase. If it cannot be
+/// found out, it does.
+pub(crate) fn is_image_based(root: &Root) -> bool {
+    if root.exists(OSTREE_BOOTED).unwrap_or(true) {
+        return true;
+    }
+    let Ok(Some(line)) = root.read_text(cmdline::PATH, cmdline::MAX) else {
+        return true;
+    };
+    // A line without root= is not a kernel's.
+    let has_root = line
+        .split_ascii_whitespace()
+        .any(|word| word.starts_with("root="));
+    !has_root || cmdline::parse(&line).ostree.is_some()
+}

@@ -1,0 +1,54 @@
+//! Files that a person names on the command line: not the node's, so neither under its root nor
+//! limited to regular files.
+
+use super::{FileError, Problem};
+use crate::text::printable;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Reads a file, a FIFO as a shell's `<(command)` makes one, or standard input where the name is
+/// `-`: at most one byte more than `max`, which shows that it is too large.
+///
+/// # Errors
+/// It is a directory, or cannot be opened or read.
+pub(crate) fn read_start(path: &Path, max: u64) -> Result<Vec<u8>, Problem> {
+    let file: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(std::io::stdin())
+    } else {
+        let file = File::open(path)?;
+        if file.metadata()?.is_dir() {
+            return Err(Problem::NotAFile("directory"));
+        }
+        Box::new(file)
+    };
+    // Reserved at once: growing would leave copies behind, and a kubeconfig has secrets.
+    let mut bytes = Vec::with_capacity(usize::try_from(max.min(1 << 20) + 1).unwrap_or(0));
+    file.take(max + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// [`read_start`] of a whole file. Also returns its name, as verdicts and errors show it.
+///
+/// # Errors
+/// It cannot be read, or is larger than `max` bytes.
+pub(crate) fn read(path: &Path, max: u64) -> Result<(String, Vec<u8>), FileError> {
+    let name = name(path);
+    match read_start(path, max) {
+        Ok(bytes) if bytes.len() as u64 > max => Err(FileError::content(
+            &name,
+            format_args!("is larger than {max} bytes"),
+        )),
+        Ok(bytes) => Ok((name, bytes)),
+        Err(problem) => Err(FileError::new(&name, problem)),
+    }
+}
+
+/// The name, printable.
+pub(crate) fn name(path: &Path) -> String {
+    if path == Path::new("-") {
+        "<stdin>".to_owned()
+    } else {
+        printable(&path.to_string_lossy())
+    }
+}

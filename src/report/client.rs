@@ -1,0 +1,93 @@
+//! Sends requests with the credentials of their channel. Kubeconfigs are read anew for every
+//! request, because tokens and certificates rotate.
+
+use super::answer::Channel;
+use crate::kubeconfig::{Allow, BOOTSTRAP_KUBECONFIG, Kubeconfig, load};
+use crate::node::KUBELET_KUBECONFIG;
+use crate::node::Root;
+use crate::transport::{
+    CURL, Choice, Failure, Limits, Request, Response, Transport, TransportError,
+};
+use std::future::Future;
+
+/// Sends requests. A trait, so that tests can replace the network.
+pub trait Client {
+    /// Sends one request with the credentials of its channel.
+    fn send(
+        &self,
+        channel: Channel,
+        request: Request,
+    ) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static;
+
+    /// The name of this node in the cluster, from its kubelet's certificate.
+    ///
+    /// # Errors
+    /// There is no such name; the text says which file and field lacks it.
+    fn node_name(&self) -> Result<String, String>;
+}
+
+/// The real network.
+#[derive(Debug)]
+pub struct Network<'a> {
+    /// The node.
+    pub root: &'a Root,
+    /// A kubeconfig to use instead of the node's own two: the root that it is in, and its path.
+    pub kubeconfig: Option<(&'a Root, &'a str)>,
+    /// What a kubeconfig may ask for.
+    pub allow: Allow,
+    /// Bounds of a request.
+    pub limits: Limits,
+}
+
+impl Network<'_> {
+    fn kubeconfig(&self, channel: Channel) -> Result<Kubeconfig, TransportError> {
+        let own = match channel {
+            // Every node has this one before it joins.
+            Channel::Report | Channel::Event => BOOTSTRAP_KUBECONFIG,
+            Channel::Node => KUBELET_KUBECONFIG,
+        };
+        let (root, path) = self.kubeconfig.unwrap_or((self.root, own));
+        load(root, path, self.allow).map_err(TransportError::setup)
+    }
+}
+
+impl Client for Network<'_> {
+    fn send(
+        &self,
+        channel: Channel,
+        request: Request,
+    ) -> impl Future<Output = Result<Response, TransportError>> + Send + 'static {
+        let connection = self
+            .kubeconfig(channel)
+            .and_then(|kubeconfig| Ok((kubeconfig, Choice::for_host(self.root)?)));
+        let limits = self.limits;
+        async move {
+            let (kubeconfig, choice) = connection?;
+            let is_unresolved = |answer: &Result<_, TransportError>| {
+                answer
+                    .as_ref()
+                    .is_err_and(|e| matches!(e.failure, Failure::Resolve(..)))
+            };
+            let answer = Transport::new(choice, &kubeconfig, limits, CURL.into())?
+                .send(&request)
+                .await;
+            let Some(public) = kubeconfig
+                .by_public_name()
+                .filter(|_| is_unresolved(&answer))
+            else {
+                return answer;
+            };
+            let other = Transport::new(choice, &public, limits, CURL.into())?
+                .send(&request)
+                .await;
+            // If neither name resolves, the error is about the one in the kubeconfig.
+            if is_unresolved(&other) { answer } else { other }
+        }
+    }
+
+    fn node_name(&self) -> Result<String, String> {
+        self.kubeconfig(Channel::Node)
+            .map_err(|error| error.to_string())?
+            .node_name()
+    }
+}

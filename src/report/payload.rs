@@ -1,0 +1,235 @@
+//! What there is to tell the cluster about this node, and the requests for it.
+
+use super::answer::Channel;
+use super::event::{About, Event, NO_VERDICT, Regarding};
+use super::inventory::NodePatch;
+use super::ledger::Ledger;
+use super::names::{hex16, phase_name, report_name, subdomain};
+use super::objects::{BootImageReport, ReportInput, is_reportable};
+use super::situation::{self, Observed};
+use super::stall::{Phase, Progress};
+use crate::node::Root;
+use crate::node::bus::{BootedDeployment, booted_deployment};
+use crate::node::identity::Identity;
+use crate::transport::Request;
+use crate::verdict::{Action, Verdict};
+use std::time::SystemTime;
+
+/// The warning in a verdict that was not made by `skewguard.service`.
+const UNSEEN: &str =
+    "skewguard.service left no verdict on this boot: this one was made by skewguard-report.service";
+
+/// What there is to tell.
+pub(super) struct Payload<'a> {
+    root: &'a Root,
+    pub(super) identity: Identity,
+    /// The installation's random id.
+    installation: String,
+    /// The verdict that report and Event are about.
+    observed: Option<Observed>,
+    /// What a check says on a first boot on which `skewguard.service` left no verdict.
+    unseen: Option<Observed>,
+    /// What the first boot waits for, if it does not finish.
+    pub(super) progress: Option<Progress>,
+    /// The phase after which the first boot went on; then the Event says so.
+    pub(super) went_on: Option<Phase>,
+    /// The verdict that the Node is labelled with.
+    pub(super) inventory: Option<Verdict>,
+    /// The Event is about a run without a verdict.
+    pub(super) no_verdict: bool,
+    /// The report's name; the Event's name begins with it.
+    pub(super) name: String,
+    /// The Node's name, once the node has joined.
+    pub(super) node_name: Option<String>,
+    /// What an admin can do about it.
+    pub(super) remediation: String,
+    /// rpm-ostree's view of the booted deployment.
+    rpm_ostree: Option<BootedDeployment>,
+}
+
+impl<'a> Payload<'a> {
+    pub(super) fn new(root: &'a Root, identity: Identity, installation: String) -> Self {
+        Self {
+            root,
+            identity,
+            installation,
+            observed: None,
+            unseen: None,
+            progress: None,
+            went_on: None,
+            inventory: None,
+            no_verdict: false,
+            name: String::new(),
+            node_name: None,
+            remediation: String::new(),
+            rpm_ostree: None,
+        }
+    }
+
+    /// Makes this the verdict to tell. Returns whether a node that has not joined reports it.
+    pub(super) fn adopt(&mut self, observed: Observed) -> bool {
+        self.inventory = Some(observed.verdict.clone());
+        (self.node_name, self.no_verdict) = (None, false);
+        (self.progress, self.went_on, self.unseen) = (None, None, None);
+        let is_reported = is_reportable(&observed.verdict);
+        self.name = self.name_of(is_reported.then_some(&observed.verdict));
+        self.observed = Some(observed);
+        is_reported
+    }
+
+    /// Turns the Event into one about a run without a verdict.
+    pub(super) fn adopt_no_verdict(&mut self) {
+        self.no_verdict = true;
+        self.name = self.name_of(None);
+    }
+
+    /// Makes a verdict for a first boot without one. It goes on, whatever the verdict is: nothing
+    /// held it.
+    pub(super) fn look_without_verdict(&mut self) {
+        if self.observed.is_some() || self.unseen.is_some() {
+            return;
+        }
+        self.unseen = situation::decide_now(self.root).map(|mut verdict| {
+            verdict.action = Action::Proceed;
+            verdict.warnings.push(UNSEEN.to_owned());
+            let at = SystemTime::now();
+            Observed { verdict, at }
+        });
+    }
+
+    /// Whether the Event is about a run without a verdict.
+    pub(super) fn is_about_no_verdict(&self) -> bool {
+        self.no_verdict && self.progress.is_none() && self.went_on.is_none()
+    }
+
+    /// The verdict of a node that is not held, as the node is now.
+    pub(super) fn let_in(&self) -> Option<Verdict> {
+        self.observed
+            .as_ref()
+            .or(self.unseen.as_ref())
+            .map(|observed| self.as_of_now(&observed.verdict))
+            .filter(|verdict| !verdict.blocks())
+    }
+
+    /// The verdict to tell, as the node is now.
+    pub(super) fn verdict(&self) -> Option<Verdict> {
+        self.told()
+            .map(|observed| &observed.verdict)
+            .filter(|verdict| self.progress.is_some() || is_reportable(verdict))
+            .map(|verdict| self.as_of_now(verdict))
+    }
+
+    /// What report and Event are about.
+    fn told(&self) -> Option<&Observed> {
+        let unseen = self.unseen.as_ref().filter(|_| self.progress.is_some());
+        self.observed.as_ref().or(unseen)
+    }
+
+    fn as_of_now(&self, verdict: &Verdict) -> Verdict {
+        verdict
+            .clone()
+            .updated(situation::is_held(self.root), self.has_joined())
+    }
+
+    /// Whether the node has joined, so that its Node object says all there is to say.
+    pub(super) fn has_joined(&self) -> bool {
+        self.node_name.is_some() && situation::is_past_first_boot(self.root)
+    }
+
+    /// The patch for the Node.
+    fn node_patch(&self) -> Option<NodePatch> {
+        let verdict = self.inventory.as_ref()?;
+        Some(NodePatch::new(&self.as_of_now(verdict)))
+    }
+
+    /// Asks hostnamed and rpm-ostree for what goes into a new report.
+    pub(super) async fn ask(&mut self, bus: &str) {
+        self.identity = Identity::read(self.root, Some(bus)).await;
+        self.rpm_ostree = booted_deployment(bus).await;
+        self.rename();
+    }
+
+    /// Names the report after the current host name and verdict.
+    pub(super) fn rename(&mut self) {
+        // The Event that it goes on is about the report that it had stopped.
+        if self.went_on.is_some() {
+            return;
+        }
+        self.name = self.name_of(self.verdict().as_ref());
+    }
+
+    fn name_of(&self, verdict: Option<&Verdict>) -> String {
+        let host = self.identity.hostname.as_deref().unwrap_or_default();
+        match verdict {
+            Some(verdict) => {
+                let name = report_name(host, &self.installation, verdict);
+                match &self.progress {
+                    Some(progress) => phase_name(&name, progress.phase.as_str()),
+                    None => name,
+                }
+            }
+            None => format!(
+                "{}-{}",
+                subdomain(host),
+                hex16(&[&self.installation, "\n", NO_VERDICT])
+            ),
+        }
+    }
+
+    /// The name of the object that is sent on a channel.
+    pub(super) fn object_name(&self, channel: Channel) -> &str {
+        match channel {
+            Channel::Report | Channel::Event => &self.name,
+            Channel::Node => self.node_name.as_deref().unwrap_or_default(),
+        }
+    }
+
+    /// Identifies the label of the node's own Node on this boot.
+    pub(super) fn label_digest(&self) -> Option<String> {
+        let node = self.node_name.as_deref()?;
+        self.node_patch()
+            .map(|patch| patch.digest(node, &situation::boot_id(self.root)))
+    }
+
+    /// The request for a channel, made anew every time: the node may have been let through while
+    /// the cluster could not be reached.
+    pub(super) fn request(
+        &self,
+        channel: Channel,
+        ledger: &Ledger,
+        now: SystemTime,
+    ) -> Option<Request> {
+        match channel {
+            Channel::Report => {
+                let verdict = self.verdict()?;
+                let report = ReportInput {
+                    verdict: &verdict,
+                    observed: self.told()?.at,
+                    progress: self.progress.as_ref(),
+                    identity: &self.identity,
+                    rpm_ostree: self.rpm_ostree.as_ref(),
+                    remediation: &self.remediation,
+                    installation: &self.installation,
+                };
+                Some(BootImageReport::new(&report).request())
+            }
+            Channel::Event => {
+                let verdict = self.verdict();
+                let about = match (&verdict, &self.progress, self.went_on) {
+                    (_, _, Some(phase)) => About::WentOn(phase),
+                    (_, Some(progress), _) => About::Stalled(progress),
+                    _ if self.no_verdict => About::NoVerdict {
+                        held: situation::is_held(self.root),
+                    },
+                    (verdict, None, None) => About::Verdict(verdict.as_ref()?),
+                };
+                let regarding = match ledger.known_report(&self.name) {
+                    Some(report) => Regarding::report(&self.name, report.uid.as_deref()),
+                    None => Regarding::namespace(),
+                };
+                Some(Event::new(about, &self.name, regarding, &self.identity, now).request())
+            }
+            Channel::Node => Some(self.node_patch()?.request(self.node_name.as_ref()?)),
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! The whole report: finds out what there is to tell, and tells it until the cluster knows.
+
+mod first_boot;
+
+use super::answer::{Answer, Channel, Retry};
+use super::client::Client;
+use super::event::{NO_VERDICT, no_verdict};
+use super::ledger::{Ledger, installation};
+use super::names::EVENT_INTERVAL;
+use super::output::{ConsoleState, Level, Output};
+use super::payload::Payload;
+use super::schedule::{ChannelState, Schedule};
+use super::situation;
+use super::situation::{Observed, Situation};
+use crate::clock;
+use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
+use crate::node::KUBELET_KUBECONFIG;
+use crate::node::identity::Identity;
+use crate::node::{FileError, Root};
+use crate::transport::{Response, TransportError};
+use std::time::{Duration, SystemTime};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// How often to look whether the node has joined, and whether a refused one is still held.
+const POLL: Duration = Duration::from_secs(30);
+
+/// How often to look once a node takes longer than [`JOIN_PATIENCE`]: somebody may approve its
+/// certificate after hours.
+const SLOW_POLL: Duration = Duration::from_secs(10 * 60);
+
+/// How long a node that is not held is expected to take to join.
+const JOIN_PATIENCE: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// First requests are spread at random over this time: thousands of nodes may have been switched on
+/// at once.
+const SPLAY: Duration = Duration::from_secs(5);
+
+/// What [`run`] works with.
+pub struct Env<'a, C, W> {
+    /// The node.
+    pub root: &'a Root,
+    /// Who it is.
+    pub identity: Identity,
+    /// Fills in what the running system has learnt since: its name, its addresses.
+    pub refresh: &'a dyn Fn(&mut Identity),
+    /// The bus on which to ask hostnamed and rpm-ostree. They are asked only for a new report,
+    /// because asking starts them.
+    pub bus: Option<&'a str>,
+    /// How to reach the cluster.
+    pub client: C,
+    /// Whom to tell how it goes.
+    pub output: W,
+    /// The wall clock.
+    pub now: &'a dyn Fn() -> SystemTime,
+    /// A random number in 0.0..1.0.
+    pub chance: &'a dyn Fn() -> f64,
+    /// Runs a program of the host, given its name and arguments, and returns what it printed. Only
+    /// where a first boot takes long.
+    pub program: &'a dyn Fn(&str, &[&str]) -> Option<String>,
+    /// Try everything once, and do not wait for more.
+    pub once: bool,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Everything is told, or skipped until the next boot.
+    Done,
+    /// Something is still to be told. Only with `once`.
+    Undelivered,
+}
+
+/// Tells the cluster everything there is to tell. Without `once` it does not return as long as the
+/// node is held.
+pub async fn run<C: Client, W: Output>(env: Env<'_, C, W>) -> End {
+    let mut run = Run::new(env);
+    run.plan();
+    run.ask().await;
+    run.deliver().await
+}
+
+struct Run<'a, C, W> {
+    env: Env<'a, C, W>,
+    started: Instant,
+    schedule: Schedule,
+    ledger: Ledger,
+    payload: Payload<'a>,
+    console: ConsoleState,
+    /// Why the name of a joined node is not known yet; said once.
+    nameless: Option<String>,
+    /// When the first boot was looked at last.
+    looked: Duration,
+}
+
+impl<'a, C: Client, W: Output> Run<'a, C, W> {
+    fn new(mut env: Env<'a, C, W>) -> Self {
+        let ledger = Ledger::load(env.root).unwrap_or_else(|error| {
+            env.output
+                .line(Level::Warning, &format!("{error}; starting afresh"));
+            Ledger::default()
+        });
+        let (installation, problem) = installation(env.root, env.identity.machine_id.as_deref());
+        if let Some(problem) = problem {
+            env.output.line(
+                Level::Warning,
+                &format!("{problem}; the machine id is used instead"),
+            );
+        }
+        let payload = Payload::new(env.root, std::mem::take(&mut env.identity), installation);
+        Self {
+            env,
+            started: Instant::now(),
+            schedule: Schedule::default(),
+            ledger,
+            payload,
+            console: ConsoleState::new(),
+            nameless: None,
+            looked: Duration::ZERO,
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn unix(&self) -> u64 {
+        clock::unix((self.env.now)())
+    }
+
+    /// A random time within [`SPLAY`] from now.
+    fn soon(&self) -> Duration {
+        self.now() + SPLAY.mul_f64((self.env.chance)().clamp(0.0, 1.0))
+    }
+
+    /// Finds out what there is to tell, and what of that the cluster already knows.
+    fn plan(&mut self) {
+        match situation::read(self.env.root) {
+            Situation::Verdict(observed) => self.adopt(*observed),
+            Situation::NoVerdict(damaged) => self.plan_no_verdict(damaged),
+            Situation::NeverRan(damaged) => damaged
+                .into_iter()
+                .for_each(|error| self.warn(&error.to_string())),
+        }
+        self.look_for_join();
+        self.leave_to_the_node();
+    }
+
+    /// Makes this the verdict to tell, and plans what to send.
+    fn adopt(&mut self, observed: Observed) {
+        self.payload.remediation = self.env.output.remediation(&observed.verdict);
+        if self.payload.adopt(observed) {
+            self.plan_report();
+        } else {
+            [Channel::Report, Channel::Event]
+                .into_iter()
+                .for_each(|channel| self.schedule.stop(channel));
+        }
+        self.tell_console();
+    }
+
+    fn plan_report(&mut self) {
+        let soon = self.soon();
+        if let Some(known) = self.ledger.known_report(&self.payload.name) {
+            self.payload.name = known.name.clone();
+            self.schedule.mark_delivered(Channel::Report);
+        } else {
+            self.schedule.want(Channel::Report, soon);
+        }
+        match self.ledger.last_event(&self.payload.name) {
+            None => self.schedule.want(Channel::Event, soon),
+            Some(at) if self.is_held() => {
+                // If the clock went back, the Event is due at once.
+                let age = self.unix().checked_sub(at).unwrap_or(EVENT_INTERVAL);
+                self.schedule.want(
+                    Channel::Event,
+                    soon + Duration::from_secs(EVENT_INTERVAL.saturating_sub(age)),
+                );
+            }
+            Some(_) => self.schedule.mark_delivered(Channel::Event),
+        }
+    }
+
+    /// Asks hostnamed and rpm-ostree, if there is a new report to make.
+    async fn ask(&mut self) {
+        if let Some(bus) = self.env.bus
+            && matches!(self.schedule.state(Channel::Report), ChannelState::Due(_))
+        {
+            self.payload.ask(bus).await;
+        }
+    }
+
+    fn plan_no_verdict(&mut self, damaged: Option<FileError>) {
+        let why = damaged
+            .map(|error| format!(" ({error})"))
+            .unwrap_or_default();
+        let line = format!(
+            "{NO_VERDICT}: {}{why}. See journalctl -b -u skewguard.service",
+            no_verdict(self.is_held())
+        );
+        self.env.output.line(Level::Error, &line);
+        self.payload.adopt_no_verdict();
+        if self.ledger.no_verdict_boot == Some(situation::boot_id(self.env.root)) {
+            self.schedule.mark_delivered(Channel::Event);
+        } else {
+            self.schedule.want(Channel::Event, self.soon());
+        }
+    }
+
+    /// If the node has joined, makes its label due.
+    fn look_for_join(&mut self) {
+        // A held node has not joined. A certificate there is from an earlier installation that kept
+        // /var.
+        if self.payload.node_name.is_some()
+            || self.is_held()
+            || self
+                .env
+                .root
+                .exists(KUBELET_KUBECONFIG)
+                .is_ok_and(|there| !there)
+        {
+            return;
+        }
+        let node = match self.env.client.node_name() {
+            Ok(node) => node,
+            Err(why) if self.nameless.as_ref() == Some(&why) => return,
+            Err(why) => {
+                self.warn(&format!("{} not delivered: {why}", Channel::Node.as_str()));
+                self.nameless = Some(why);
+                return;
+            }
+        };
+        if self.payload.inventory.is_none() {
+            self.payload.inventory = situation::decide_now(self.env.root);
+        }
+        self.payload.node_name = Some(node);
+        let Some(digest) = self.payload.label_digest() else {
+            self.payload.node_name = None;
+            return;
+        };
+        if self.ledger.node_patch == Some(digest) {
+            self.schedule.mark_delivered(Channel::Node);
+        } else {
+            self.schedule.want(Channel::Node, self.now());
+        }
+        self.nameless = None;
+    }
+
+    /// Sends nothing more with the bootstrap identity once the node has joined: its Node object
+    /// says what there is to say.
+    fn leave_to_the_node(&mut self) {
+        if self.payload.has_joined() && self.payload.went_on.is_none() {
+            for channel in [Channel::Report, Channel::Event] {
+                if matches!(self.schedule.state(channel), ChannelState::Due(_)) {
+                    self.schedule.stop(channel);
+                }
+            }
+        }
+    }
+
+    fn is_held(&self) -> bool {
+        situation::is_held(self.env.root)
+    }
+
+    async fn deliver(&mut self) -> End {
+        let mut under_way: JoinSet<(Channel, String, Result<Response, TransportError>)> =
+            JoinSet::new();
+        loop {
+            for channel in self.schedule.due(self.now()) {
+                self.look_at_the_host(channel);
+                if let Some(request) = self
+                    .payload
+                    .request(channel, &self.ledger, (self.env.now)())
+                {
+                    let (answer, name) = (
+                        self.env.client.send(channel, request),
+                        self.payload.object_name(channel).to_owned(),
+                    );
+                    under_way.spawn(async move { (channel, name, answer.await) });
+                } else {
+                    self.schedule.stop(channel);
+                }
+            }
+            let wake = self.wake();
+            let tried = self.env.once && !self.schedule.is_first_try_due(self.now() + POLL);
+            if under_way.is_empty() && (wake.is_none() || tried) {
+                return if self.env.once && (self.schedule.is_failing() || self.nameless.is_some()) {
+                    End::Undelivered
+                } else {
+                    End::Done
+                };
+            }
+            let wake = wake.unwrap_or(POLL).max(Duration::from_millis(1));
+            if under_way.is_empty() {
+                tokio::time::sleep(wake).await;
+            } else if let Ok(Some(Ok((channel, name, result)))) =
+                tokio::time::timeout(wake, under_way.join_next()).await
+            {
+                self.answered(channel, &name, result);
+            }
+            self.look_again();
+            self.look_at_first_boot().await;
+        }
+    }
+
+    /// Updates identity and report name before a request: the network may have come up. A report
+    /// that was sent keeps its name.
+    fn look_at_the_host(&mut self, channel: Channel) {
+        (self.env.refresh)(&mut self.payload.identity);
+        let on_its_way = channel != Channel::Report
+            && self.schedule.state(Channel::Report) == ChannelState::InFlight;
+        if !on_its_way && self.ledger.known_report(&self.payload.name).is_none() {
+            self.payload.rename();
+        }
+    }
+
+    /// How long to sleep at most; `None` if there is nothing to wait for.
+    fn wake(&self) -> Option<Duration> {
+        let now = self.now();
+        let next = self.schedule.next().map(|at| at.saturating_sub(now));
+        let poll = if self.is_held() || self.owes_went_on() {
+            Some(POLL)
+        } else if self.env.once || self.payload.node_name.is_some() && !self.is_first_boot() {
+            None
+        } else if now < JOIN_PATIENCE {
+            Some(POLL)
+        } else {
+            let may_join = self.env.root.exists(BOOTSTRAP_KUBECONFIG);
+            may_join.unwrap_or(true).then_some(SLOW_POLL)
+        };
+        let answer = self.schedule.in_flight().then_some(POLL);
+        [next, poll, answer].into_iter().flatten().min()
+    }
+
+    /// Looks whether the node has joined, was let through, or has a new verdict.
+    fn look_again(&mut self) {
+        (self.env.refresh)(&mut self.payload.identity);
+        if self.is_held() {
+            self.env.output.look_at_the_hold();
+        }
+        self.tell_console();
+        if !self.schedule.in_flight()
+            && let Some(observed) = situation::this_boots(self.env.root)
+            && self.payload.inventory.as_ref() != Some(&observed.verdict)
+        {
+            self.adopt(observed);
+        }
+        self.look_for_join();
+        self.leave_to_the_node();
+        let repeating = self.ledger.last_event(&self.payload.name).is_some()
+            && matches!(self.schedule.state(Channel::Event), ChannelState::Due(_));
+        if repeating && !self.is_held() && self.payload.went_on.is_none() {
+            self.schedule.mark_delivered(Channel::Event);
+        }
+    }
+
+    /// Handles the answer about the object `name`.
+    fn answered(&mut self, channel: Channel, name: &str, result: Result<Response, TransportError>) {
+        let answer = Answer::read(channel, result);
+        let repeat = !self.payload.no_verdict && self.is_held();
+        let mended_by_a_person =
+            self.schedule
+                .answered(channel, self.now(), &answer, (self.env.chance)(), repeat);
+        match &answer {
+            Answer::Delivered { uid, already } => {
+                self.keep(channel, name, uid.as_deref());
+                let how = if *already {
+                    "was delivered before"
+                } else {
+                    "delivered"
+                };
+                self.env
+                    .output
+                    .line(Level::Info, &format!("{} {how}: {name}", channel.as_str()));
+            }
+            Answer::Failed { retry, why, brief } => {
+                if self.env.once {
+                    self.schedule.stop(channel);
+                }
+                if channel == Channel::Event && mended_by_a_person {
+                    self.give_up_went_on();
+                }
+                let next = match self.schedule.state(channel) {
+                    ChannelState::Due(at) => format!(
+                        "; next try in {} s",
+                        at.saturating_sub(self.now()).as_secs()
+                    ),
+                    _ => String::new(),
+                };
+                self.warn(&format!("{} not delivered: {why}{next}", channel.as_str()));
+                // Only the latest answer counts. If the server cannot be reached now, it is unknown
+                // whether a Role is still missing.
+                if channel != Channel::Node {
+                    let only_try = self.env.once && *retry == Retry::SlowlyIfRepeated;
+                    self.console.obstacle = (mended_by_a_person || only_try).then(|| brief.clone());
+                }
+            }
+        }
+        self.tell_console();
+    }
+
+    /// Records what was delivered, for later boots.
+    fn keep(&mut self, channel: Channel, name: &str, uid: Option<&str>) {
+        match channel {
+            Channel::Report => self.ledger.report_delivered(name, uid),
+            Channel::Event if self.payload.is_about_no_verdict() => {
+                self.ledger.no_verdict_boot = Some(situation::boot_id(self.env.root))
+            }
+            Channel::Event => self.ledger.event_delivered(name, self.unix()),
+            Channel::Node => self.ledger.node_patch = self.payload.label_digest(),
+        }
+        self.save();
+    }
+
+    fn save(&mut self) {
+        if let Err(error) = self.ledger.save(self.env.root) {
+            self.warn(&format!(
+                "{error}; the next boot will ask the cluster again"
+            ));
+        }
+    }
+
+    fn warn(&mut self, line: &str) {
+        self.env.output.line(Level::Warning, line);
+    }
+
+    fn tell_console(&mut self) {
+        self.console
+            .tell(&mut self.env.output, &self.payload, &self.ledger);
+    }
+}

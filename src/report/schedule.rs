@@ -1,0 +1,248 @@
+//! When to send what (pure): a state machine that is given the time, the answers and random
+//! numbers, and says what is due.
+//!
+//! Times are durations on one monotonic clock. No channel waits for another to succeed.
+
+use super::answer::{Answer, Channel, Retry};
+use super::names::EVENT_INTERVAL;
+use std::time::Duration;
+
+/// First and longest window of the quick backoff, for failures that pass.
+const QUICK: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5 * 60));
+
+/// First and longest window of the slow backoff, for failures that a person has to mend.
+const SLOW: (Duration, Duration) = (Duration::from_secs(10 * 60), Duration::from_secs(60 * 60));
+
+/// Least wait of the slow backoff.
+const SLOW_FLOOR: Duration = Duration::from_secs(5 * 60);
+
+/// Least wait of the quick backoff.
+const QUICK_FLOOR: Duration = Duration::from_secs(1);
+
+/// This many 403s in a row may come from an API server that is just starting. Until it has read the
+/// Roles, which takes up to two seconds, it forbids everything.
+const FORBIDDEN_AT_START: u32 = 3;
+
+/// How long the Event waits for the report that it is about. After that it is about the namespace
+/// instead.
+const EVENT_GRACE: Duration = Duration::from_secs(30);
+
+/// At most this many requests on a channel within [`BURST_WINDOW`], whatever the backoff: thousands
+/// of nodes may be refused at once.
+pub const BURST: usize = 3;
+
+/// The window of [`BURST`].
+pub const BURST_WINDOW: Duration = Duration::from_secs(60);
+
+/// Where a channel stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ChannelState {
+    /// There is nothing to send.
+    #[default]
+    Idle,
+    /// It is to be sent at that time.
+    Due(Duration),
+    /// It was sent, and there is no answer yet.
+    InFlight,
+    /// The cluster has it.
+    Delivered,
+    /// It is not tried again before the next boot.
+    Skipped,
+}
+
+/// The state of one channel.
+#[derive(Debug, Clone, Default)]
+struct Track {
+    state: ChannelState,
+    /// Failures in a row.
+    failures: u32,
+    /// 403s in a row.
+    forbidden: u32,
+    /// When the last requests were sent, the latest last.
+    sent: [Option<Duration>; BURST],
+}
+
+impl Track {
+    /// Makes the channel due at `at`, or later if it has used up its burst.
+    fn schedule(&mut self, at: Duration) {
+        let [oldest, ..] = self.sent;
+        let earliest = oldest.map_or(Duration::ZERO, |oldest| oldest + BURST_WINDOW);
+        self.state = ChannelState::Due(at.max(earliest));
+    }
+
+    fn due(&self) -> Option<Duration> {
+        if let ChannelState::Due(at) = self.state {
+            Some(at)
+        } else {
+            None
+        }
+    }
+}
+
+/// The three channels. At first there is nothing to send on any.
+#[derive(Debug, Clone, Default)]
+pub struct Schedule {
+    report: Track,
+    event: Track,
+    node: Track,
+    /// The Event waits for the first answer about the report.
+    event_waits: bool,
+}
+
+impl Schedule {
+    fn tracks(&self) -> [&Track; 3] {
+        [&self.report, &self.event, &self.node]
+    }
+
+    fn track(&mut self, channel: Channel) -> &mut Track {
+        match channel {
+            Channel::Report => &mut self.report,
+            Channel::Event => &mut self.event,
+            Channel::Node => &mut self.node,
+        }
+    }
+
+    /// The state of a channel.
+    pub fn state(&self, channel: Channel) -> ChannelState {
+        match channel {
+            Channel::Report => self.report.state,
+            Channel::Event => self.event.state,
+            Channel::Node => self.node.state,
+        }
+    }
+
+    /// Makes the channel due at `at`. The Event waits a little longer for a report that is on its
+    /// way.
+    pub fn want(&mut self, channel: Channel, at: Duration) {
+        let report_pending = matches!(
+            self.report.state,
+            ChannelState::Due(_) | ChannelState::InFlight
+        ) && self.report.failures == 0;
+        self.event_waits |= channel == Channel::Event && report_pending;
+        let grace = if channel == Channel::Event && report_pending {
+            EVENT_GRACE
+        } else {
+            Duration::ZERO
+        };
+        self.track(channel).schedule(at + grace);
+    }
+
+    /// Marks the channel as delivered, on an earlier boot.
+    pub(super) fn mark_delivered(&mut self, channel: Channel) {
+        self.track(channel).state = ChannelState::Delivered;
+    }
+
+    /// Sends nothing more on the channel. An answer that is still to come is ignored.
+    pub fn stop(&mut self, channel: Channel) {
+        self.track(channel).state = ChannelState::Idle;
+    }
+
+    /// The channels to send on now. Each of them is then in flight until [`Schedule::answered`].
+    pub fn due(&mut self, now: Duration) -> Vec<Channel> {
+        let mut due = vec![Channel::Report, Channel::Event, Channel::Node];
+        due.retain(|channel| {
+            let track = self.track(*channel);
+            let is_due = track.due().is_some_and(|at| at <= now);
+            if is_due {
+                track.state = ChannelState::InFlight;
+                let [_, second, third] = track.sent;
+                track.sent = [second, third, Some(now)];
+            }
+            is_due
+        });
+        due
+    }
+
+    /// When the next channel is due; `None` if none is going to be.
+    pub fn next(&self) -> Option<Duration> {
+        self.tracks().into_iter().filter_map(Track::due).min()
+    }
+
+    /// Whether a channel on which nothing was sent yet is due by `by`.
+    pub(super) fn is_first_try_due(&self, by: Duration) -> bool {
+        self.tracks().iter().any(|track| {
+            track.due().is_some_and(|at| at <= by) && track.sent.iter().all(Option::is_none)
+        })
+    }
+
+    /// Whether the last request on some channel failed.
+    pub(super) fn is_failing(&self) -> bool {
+        self.tracks().iter().any(|track| track.failures > 0)
+    }
+
+    /// Whether an answer is still to come.
+    pub(super) fn in_flight(&self) -> bool {
+        self.tracks()
+            .iter()
+            .any(|track| track.state == ChannelState::InFlight)
+    }
+
+    /// Handles an answer. `chance` is a random number in 0.0..1.0. `repeat`: the node is still
+    /// held, so another Event is due in two hours. Returns whether a person has to mend the
+    /// failure.
+    pub fn answered(
+        &mut self,
+        channel: Channel,
+        now: Duration,
+        answer: &Answer,
+        chance: f64,
+        repeat: bool,
+    ) -> bool {
+        if channel == Channel::Report
+            && std::mem::take(&mut self.event_waits)
+            && matches!(self.event.state, ChannelState::Due(_))
+        {
+            // Whatever the answer about the report was, the Event need not wait any longer.
+            self.event.schedule(now);
+        }
+        let track = self.track(channel);
+        if track.state != ChannelState::InFlight {
+            return false;
+        }
+        let Answer::Failed { retry, .. } = answer else {
+            (track.failures, track.forbidden) = (0, 0);
+            if channel == Channel::Event && repeat {
+                track.schedule(now + Duration::from_secs(EVENT_INTERVAL));
+            } else {
+                track.state = ChannelState::Delivered;
+            }
+            return false;
+        };
+        let (failures, forbidden) = (track.failures, track.forbidden);
+        (track.failures, track.forbidden) = (failures.saturating_add(1), 0);
+        let quickly = |failures| QUICK_FLOOR + jitter(QUICK, failures, chance);
+        let slowly = |failures| SLOW_FLOOR + jitter(SLOW, failures, chance);
+        let (wait, mended_by_a_person) = match *retry {
+            Retry::Backoff => (quickly(failures), false),
+            Retry::After(time) => (time + jitter(QUICK, failures, chance), false),
+            Retry::Slowly => (slowly(failures), true),
+            Retry::SlowlyIfRepeated => {
+                track.forbidden = forbidden.saturating_add(1);
+                if forbidden < FORBIDDEN_AT_START {
+                    // Counted apart, so that waiting for a Role does not lengthen the backoff of
+                    // other failures.
+                    track.failures = failures.max(1);
+                    (quickly(forbidden), false)
+                } else {
+                    (slowly(forbidden - FORBIDDEN_AT_START), true)
+                }
+            }
+            Retry::NextBoot => {
+                track.state = ChannelState::Skipped;
+                return true;
+            }
+        };
+        track.schedule(now + wait);
+        mended_by_a_person
+    }
+}
+
+/// Full jitter: a random time within a window that doubles with every failure, up to a cap.
+fn jitter((first, cap): (Duration, Duration), failures: u32, chance: f64) -> Duration {
+    let window = first.saturating_mul(1 << failures.min(16)).min(cap);
+    window.mul_f64(if chance.is_finite() {
+        chance.clamp(0.0, 1.0)
+    } else {
+        1.0
+    })
+}

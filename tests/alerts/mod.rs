@@ -1,0 +1,747 @@
+//! `render alerts` and `dashboard`: the expression fires for what `check` refuses, and a real
+//! Prometheus takes the rules.
+
+mod job;
+
+use crate::render::{Desk, POLICY, repository};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use skewguard::admin::render::alerts::Refused;
+use skewguard::policy::{self, Policy};
+use skewguard::report::names::label_value;
+use skewguard::verdict::{
+    BootImage, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput, Target, TargetInput,
+    decide,
+};
+use skewguard::version::{ImageVersion, Release};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+/// A limit with these rules, as JSON.
+fn policy(limit: &Value) -> Policy {
+    let policy = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce", "limits": [limit] });
+    policy::parse(policy.to_string().as_bytes()).unwrap()
+}
+
+/// What `check` says to a node whose label is this.
+fn refused(policy: &Policy, release: Option<&str>, label: &str) -> bool {
+    let facts = Facts {
+        boot_image: Some(BootImage {
+            version: ImageVersion::parse(label),
+            source: ImageSource::Aleph,
+            path: String::new(),
+        }),
+        replaced_by: None,
+        target: TargetInput::Read(Target {
+            release: release.map(str::to_owned),
+            ..Target::default()
+        }),
+        deployment: Deployment::default(),
+        policy: PolicyInput::Valid {
+            path: String::new(),
+            digest: String::new(),
+            policy: policy.clone(),
+        },
+        r#override: None,
+        platform: None,
+        machine: Machine::default(),
+        warnings: Vec::new(),
+    };
+    label != "unknown" && decide(&facts).verdict == Outcome::Refused
+}
+
+/// The expression's selectors, each as what has to match and what must not be.
+struct Selectors(Vec<(Vec<regex::Regex>, Vec<String>)>);
+
+impl Selectors {
+    fn new(expression: Option<&str>) -> Self {
+        let expression = expression.unwrap_or_default();
+        assert!(!expression.contains('\\'), "{expression}");
+        let selectors = expression
+            .split("kube_node_labels{")
+            .skip(1)
+            .map(|selector| {
+                // Regular expressions have no quotes and the braces of their numbers are inside of
+                // some.
+                let mut words = selector.split('"');
+                let (mut match_all, mut not) = (Vec::new(), Vec::new());
+                loop {
+                    let before = words.next().unwrap();
+                    if before.trim_start().starts_with('}') {
+                        break (match_all, not);
+                    }
+                    let value = words.next().unwrap();
+                    match before.trim_start_matches(',') {
+                        "label_skewguard_dev_boot_image=~" => {
+                            match_all.push(regex::Regex::new(&format!("^(?:{value})$")).unwrap());
+                        }
+                        "label_skewguard_dev_boot_image!=" => not.push(value.to_owned()),
+                        other => panic!("{other}"),
+                    }
+                }
+            });
+        Self(selectors.collect())
+    }
+
+    fn fires(&self, label: &str) -> bool {
+        self.0.iter().any(|(patterns, not)| {
+            patterns.iter().all(|pattern| pattern.is_match(label))
+                && !not.iter().any(|n| n == label)
+        })
+    }
+}
+
+static VERSIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let table = repository().join("tests/data/boot-images.tsv");
+    let table = std::fs::read_to_string(table).unwrap();
+    let real = table
+        .lines()
+        .skip(1)
+        .map(|line| line.split('\t').next().unwrap());
+    let odd = [
+        "unknown",
+        "none",
+        "9.6.2026030314",
+        "4.18.2026012111",
+        "43.81.20200311",
+        "9.0.20250827-0",
+        "10.0.20250628-0",
+        "8.10.20240101-0",
+        "39.20231101.3.0",
+        "410.84.202201251210-0",
+        "410.8.20190520.0",
+        "400.7.20190306.0",
+        "405.84.20200101.0",
+        "49.900.202001010000-0",
+        "9.84.20250101-0",
+        "9.6.20250230-0",
+        "9.6.20240229-0",
+        "9.6.20230229-0",
+        "9.6.20001301-0",
+        "9.6.21000101-0",
+        "9.6.20250523-00",
+        "9.6.20250523-4294967295",
+        "9.6.20250523-4294967296",
+        "9.06.20250523-0",
+        "412.86.202302302400-0",
+        "412.86.202302282360-0",
+        "412s390x.86.202302281200-0",
+        "412arm.86.202302281200-0",
+        "x",
+        "my_build",
+    ];
+    real.chain(odd)
+        .map(str::to_owned)
+        .filter(|version| label_value(version) == *version)
+        .collect()
+});
+
+fn same(policy: &Policy, release: Option<&str>, labels: &[String]) -> Result<(), TestCaseError> {
+    let parsed: Option<Release> = release.map(|release| release.parse().unwrap());
+    let expression = Refused::new(policy, parsed).unwrap().expression;
+    let selectors = Selectors::new(expression.as_deref());
+    for label in labels {
+        let (have, want) = (selectors.fires(label), refused(policy, release, label));
+        prop_assert_eq!(have, want, "{}: {:?}", label, expression);
+    }
+    Ok(())
+}
+
+fn bound() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (8..11_u8, 0..12_u8).prop_map(|(major, minor)| format!("{major}.{minor}")),
+        prop::sample::select(VERSIONS.clone()),
+        (8..11_u8, 0..9_u8, 2019..2027_u16, 1..13_u8, 1..32_u8)
+            .prop_map(|(major, minor, y, m, d)| format!("{major}.{minor}.{y}{m:02}{d:02}-0")),
+    ]
+}
+
+fn limit() -> impl Strategy<Value = Value> {
+    let maybe = prop::option::of::<BoxedStrategy<Value>>;
+    let text = |strategy: BoxedStrategy<String>| strategy.prop_map(Value::from).boxed();
+    let denied = prop_oneof![
+        prop::sample::select(VERSIONS.clone()),
+        "4[0-9]{1,2}[.]8[*]",
+        "[0-9.]{0,4}[*]",
+        "u[*]|unknown|my[_ ]build|a\"b[*]|[{}\\\\\"'\n]{3}",
+    ];
+    (
+        maybe(text(
+            (4..6_u8, 0..26_u8)
+                .prop_map(|(x, y)| format!("{x}.{y}.0"))
+                .boxed(),
+        )),
+        maybe(text(bound().boxed())),
+        maybe(text(bound().boxed())),
+        maybe((0..12_u8).prop_map(Value::from).boxed()),
+        maybe(
+            prop::collection::vec(7..12_u8, 1..3)
+                .prop_map(Value::from)
+                .boxed(),
+        ),
+        maybe(
+            prop::collection::vec(denied, 0..5)
+                .prop_map(|all| {
+                    all.into_iter()
+                        .map(|version| json!({ "version": version }))
+                        .collect()
+                })
+                .boxed(),
+        ),
+    )
+        .prop_map(|(ocp, minimum, maximum, behind, majors, denied)| {
+            let fields = [
+                ("minimumOCPVersion", ocp),
+                ("minimumRHCOSVersion", minimum),
+                ("maximumRHCOSVersion", maximum),
+                ("maximumReleasesBehind", behind),
+                ("rhelMajors", majors),
+                ("deniedVersions", denied),
+            ];
+            fields
+                .into_iter()
+                .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+                .collect::<serde_json::Map<_, _>>()
+                .into()
+        })
+}
+
+/// Versions of every scheme, some of them broken.
+fn version() -> impl Strategy<Value = String> {
+    let stamp = prop_oneof![
+        "20[0-2][0-9][01][0-9][0-3][0-9]",
+        "20[12][0-9][01][0-9][0-3][0-9][0-2][0-9][0-6][0-9]"
+    ];
+    let first = "4[0-9]{1,2}|4[0-9](s390x|ppc64le|x86)";
+    prop_oneof![
+        (first, "[7-9]([0-9]|10)?", stamp, "[-.]([0-9]|1[0-9])")
+            .prop_map(|(first, second, stamp, build)| format!("{first}.{second}.{stamp}{build}")),
+        "(7|8|9|10|11|39|40)[.](0|[1-9]|1[0-9])[.]20(19|2[0-6])(0[1-9]|1[0-2])[0-3][0-9]-[0-9]{1,2}",
+        "3[0-9][.]20[12][0-9]0[1-9][0-2][0-9][.][1-3][.][0-9]",
+        "[0-9]{1,3}[.][0-9]{1,3}[.][0-9]{7,9}[-.][0-9]",
+        "[a-z0-9][-._a-z0-9]{0,20}[a-z0-9]",
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    /// For every version that a label can hold the expression says what `check` says.
+    #[test]
+    fn it_fires_exactly_where_check_refuses(
+        limit in limit(),
+        release in prop::option::of((4..6_u8, 0..25_u8).prop_map(|(x, y)| format!("{x}.{y}.3"))),
+        generated in prop::collection::vec(version(), 200),
+    ) {
+        let mut labels = VERSIONS.clone();
+        labels.extend(generated.into_iter().filter(|version| label_value(version) == *version));
+        same(&policy(&limit), release.as_deref(), &labels)?;
+    }
+}
+
+#[test]
+fn limits_are_chosen_by_release_and_other_modes_never_fire() {
+    let whole = |mode: &str| {
+        let text = json!({
+            "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": mode,
+            "limits": [{ "minimumOCPVersion": "4.8" }, { "release": "4.20", "minimumOCPVersion": "4.14" },
+                { "pools": ["worker"], "rhelMajors": [10] }, { "release": "4.22", "deniedVersions": [{ "version": "*" }] }]
+        });
+        policy::parse(text.to_string().as_bytes()).unwrap()
+    };
+    for release in [
+        None,
+        Some("4.19.0"),
+        Some("4.20.1"),
+        Some("4.22.0"),
+        Some("5.1.0"),
+    ] {
+        for mode in ["Enforce", "Warn", "None", "Other"] {
+            same(&whole(mode), release, &VERSIONS).unwrap();
+        }
+    }
+    let none = Refused::new(&whole("None"), Some("4.22.0".parse().unwrap())).unwrap();
+    assert_eq!(none.expression, None);
+    assert_eq!(none.left_out.len(), 1, "{:?}", none.left_out);
+}
+
+#[test]
+fn known_issues_count_where_they_are_about_images_alone() {
+    let text = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "limits": [{ "minimumOCPVersion": "4.4" }],
+        "knownIssues": [
+            { "id": "A", "targets": ">=4.22.0", "images": { "belowOCPVersion": "4.10.0", "versions": [{ "version": "418.94.2025*" }] }, "reason": "r" },
+            { "id": "B", "images": { "belowRHCOSVersion": "9.6.20250523-0" }, "when": { "platforms": ["aws"] }, "reason": "r" },
+            { "id": "C", "targets": "<4.20.0", "images": { "belowRHCOSVersion": "9.6.20250701-0" }, "reason": "r" },
+            { "id": "D", "images": { "versions": [{ "version": "9.6.20251023-0" }] }, "reason": "r" }
+        ] });
+    let policy = policy::parse(text.to_string().as_bytes()).unwrap();
+    for release in [None, Some("4.19.3"), Some("4.21.0"), Some("4.22.1")] {
+        same(&policy, release, &VERSIONS).unwrap();
+    }
+    let refused = Refused::new(&policy, Some("4.22.1".parse().unwrap())).unwrap();
+    assert_eq!(
+        refused.left_out,
+        ["1 known issues with conditions: the metric does not say more than a node's boot image"]
+    );
+    assert!(Selectors::new(refused.expression.as_deref()).fires("9.6.20251023-0"));
+}
+
+#[test]
+fn a_policy_with_a_thousand_limits_has_an_expression_of_one() {
+    let limits: Vec<Value> = (0..1000)
+        .map(|n| json!({ "release": format!("4.{}.{n}", n % 90), "minimumOCPVersion": "4.12", "minimumRHCOSVersion": "9.2" }))
+        .collect();
+    let text = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce", "limits": limits });
+    let policy = policy::parse(text.to_string().as_bytes()).unwrap();
+    let expression = Refused::new(&policy, Some("4.9.99".parse().unwrap()))
+        .unwrap()
+        .expression
+        .unwrap();
+    assert!(expression.len() < 3000, "{}", expression.len());
+}
+
+#[test]
+fn more_denied_versions_than_prometheus_should_look_for_are_an_error_that_says_what_to_do() {
+    let many = |count: u32| -> Vec<Value> {
+        (0..count)
+            .map(|n| json!({ "version": format!("{:08x}-{:08x}", n.wrapping_mul(0x9e37_79b9), n.wrapping_mul(0x85eb_ca6b)) }))
+            .collect()
+    };
+    let some = policy(&json!({ "deniedVersions": many(1000) }));
+    let expression = Refused::new(&some, None).unwrap().expression.unwrap();
+    assert!(Selectors::new(Some(&expression)).fires("9e3779b9-85ebca6b"));
+
+    let desk = Desk::new();
+    let text = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "limits": [{ "deniedVersions": many(5000) }] });
+    desk.file("policy.json", text.to_string());
+    let (status, out, err) = desk.render(&["alerts", "--policy", "policy.json"]);
+    assert_eq!((status, out.as_str()), (1, ""));
+    assert!(
+        err.trim_end()
+            .ends_with("with * at its end, or by a minimum"),
+        "{err}"
+    );
+}
+
+/// What the program prints for a policy, and everything beside it.
+fn rendered(policy: &str, args: &[&str]) -> (Value, String, String) {
+    let desk = Desk::new();
+    desk.file("policy.json", policy);
+    let (status, out, err) = desk.render(&[&["alerts", "--policy", "policy.json"], args].concat());
+    assert_eq!(status, 0, "{err}");
+    (serde_saphyr::from_str(&out).unwrap(), out, err)
+}
+
+fn rules(object: &Value) -> &[Value] {
+    object["spec"]["groups"][0]["rules"].as_array().unwrap()
+}
+
+/// openshift/api, monitoring/v1/types.go; openshift/enhancements, alerting consistency; the
+/// runbooks of docs/alerts.md.
+#[test]
+fn the_object_is_one_that_openshift_takes() {
+    let (object, out, err) = rendered(POLICY, &["--target", "4.22"]);
+    assert_eq!(err, "");
+    assert!(
+        out.starts_with("# Policy: mode Enforce, 1 limit, sha256:"),
+        "{out}"
+    );
+    assert_eq!(object["apiVersion"], "monitoring.openshift.io/v1");
+    assert_eq!(
+        object["metadata"],
+        json!({ "name": "skewguard", "namespace": "openshift-monitoring" })
+    );
+    let names: Vec<&str> = rules(&object)
+        .iter()
+        .map(|rule| rule["alert"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "BootImageRefused",
+            "OldBootImageInUse",
+            "BootImageReportsDropped",
+            "BootImageAuditFailed"
+        ]
+    );
+    let duration = regex::Regex::new("^([0-9]+)(s|m)$").unwrap();
+    let runbooks = std::fs::read_to_string(repository().join("docs/alerts.md")).unwrap();
+    for rule in rules(&object) {
+        let alert = rule["alert"].as_str().unwrap();
+        assert!(duration.is_match(rule["for"].as_str().unwrap()), "{alert}");
+        assert_eq!(rule["labels"]["severity"], "warning");
+        assert_eq!(rule["labels"]["namespace"], "skewguard");
+        let url = rule["annotations"]["runbook_url"].as_str().unwrap();
+        assert!(
+            url.ends_with(&format!("/docs/alerts.md#{}", alert.to_lowercase())),
+            "{url}"
+        );
+        let section = runbooks
+            .split("\n## ")
+            .find(|section| section.starts_with(alert))
+            .expect("a runbook");
+        for heading in [
+            "### Meaning",
+            "### Impact",
+            "### Diagnosis",
+            "### Mitigation",
+        ] {
+            assert!(section.contains(heading), "{alert}: {heading}");
+        }
+        for text in ["summary", "description"] {
+            assert!(
+                !rule["annotations"][text].as_str().unwrap().contains('\n'),
+                "{alert}"
+            );
+        }
+    }
+    let waits: Vec<bool> = rules(&object)
+        .iter()
+        .map(|rule| rule["labels"]["openShiftUpdatePrecheck"] == "true")
+        .collect();
+    assert_eq!(waits, [true, true, false, false]);
+}
+
+#[test]
+fn what_is_left_out_is_said() {
+    let policy = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "limits": [{ "release": "4.20", "minimumOCPVersion": "4.13" }, { "release": "4.20", "pools": ["infra"], "minimumOCPVersion": "4.13" }] });
+    let (object, out, err) = rendered(&policy.to_string(), &[]);
+    assert_eq!(rules(&object).len(), 3);
+    for text in [&out, &err] {
+        assert!(
+            text.contains("OldBootImageInUse is not among the alerts"),
+            "{text}"
+        );
+        assert!(
+            text.contains("leaves out limits for certain pools"),
+            "{text}"
+        );
+    }
+    let (object, ..) = rendered(&policy.to_string(), &["--target", "4.21"]);
+    assert_eq!(rules(&object).len(), 4);
+}
+
+/// Text of a policy stays in its place, or does not appear at all.
+#[test]
+fn nothing_in_a_policy_leaves_its_string() {
+    let evil = "\"} or vector(1) # {{ $labels }} \\\n---\nkind: Secret";
+    let policy = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "limits": [{ "minimumOCPVersion": "4.13", "minimumRHCOSVersion": "9.2", "deniedVersions": [{ "version": evil, "reason": evil }, { "version": "9.6.2025*", "reason": evil }] }],
+        "help": { "text": evil, "url": evil } });
+    let (hostile, ..) = rendered(&policy.to_string(), &[]);
+    let policy = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "limits": [{ "minimumOCPVersion": "4.13", "minimumRHCOSVersion": "9.2", "deniedVersions": [{ "version": "9.6.2025*" }] }] });
+    let (plain, ..) = rendered(&policy.to_string(), &[]);
+    assert_eq!(hostile, plain);
+}
+
+/// The rules as Prometheus reads them.
+fn rule_file(dir: &Path, rules: &Value) {
+    std::fs::write(
+        dir.join("rules.yaml"),
+        json!({ "groups": [{ "name": "skewguard", "rules": rules }] }).to_string(),
+    )
+    .unwrap();
+}
+
+fn run(program: &str, dir: &Path, args: &[&str]) {
+    let output = Command::new(program).args(args).current_dir(dir).output();
+    let output = output.unwrap_or_else(|error| {
+        panic!("{program}: {error}: install the Debian package prometheus")
+    });
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(
+        output.status.success(),
+        "{program} {args:?}: {}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+}
+
+/// Prometheus' own tests of rules: metrics over time, and which alerts fire when.
+#[test]
+fn promtool_sees_them_fire_and_end() {
+    let (object, ..) = rendered(POLICY, &["--target", "4.22"]);
+    let dir = tempfile::tempdir().unwrap();
+    rule_file(dir.path(), &object["spec"]["groups"][0]["rules"]);
+    run("promtool", dir.path(), &["check", "rules", "rules.yaml"]);
+    let node = |node: &str, version: &str, instance: &str| {
+        json!({
+        "series": format!("kube_node_labels{{instance=\"{instance}\",node=\"{node}\",label_skewguard_dev_boot_image=\"{version}\"}}"), "values": "1x400" })
+    };
+    let quota = |kind: &str, values: &str| {
+        json!({ "values": values, "series": format!(
+        "kube_resourcequota{{namespace=\"skewguard\",resourcequota=\"skewguard-reports\",resource=\"count/bootimagereports.skewguard.dev\",type=\"{kind}\"}}") })
+    };
+    let series = json!([
+        node("a", "412.86.202303211731-0", "1"), node("a", "412.86.202303211731-0", "2"), node("b", "412.86.202303211731-0", "1"),
+        node("c", "418.94.202511191518-0", "1"), node("d", "unknown", "1"), node("e", "9.0.20250827-0", "1"),
+        { "series": "kube_node_labels{node=\"f\"}", "values": "1x400" },
+        // One API server does not know, one is behind; before 4.22 and after.
+        { "series": "apiserver_storage_objects{resource=\"bootimagereports.skewguard.dev\",instance=\"1\"}", "values": "-1x400" },
+        { "series": "apiserver_storage_objects{resource=\"bootimagereports.skewguard.dev\",instance=\"2\"}", "values": "3x60 5x400" },
+        { "series": "apiserver_resource_objects{group=\"skewguard.dev\",resource=\"bootimagereports\",instance=\"1\"}", "values": "_x300 5x100" },
+        { "series": "apiserver_resource_objects{group=\"other\",resource=\"bootimagereports\",instance=\"1\"}", "values": "1+1x400" },
+        quota("hard", "10x400"), quota("used", "9x30 10x30 9x340"),
+        { "series": "kube_job_failed{namespace=\"skewguard\",job_name=\"skewguard-audit-29\",condition=\"true\"}", "values": "0x20 1x20 _x360" },
+        { "series": "kube_job_failed{namespace=\"skewguard\",job_name=\"skewguard-audit-29\",condition=\"false\"}", "values": "1x400" },
+        { "series": "kube_job_failed{namespace=\"other\",job_name=\"skewguard-audit-1\",condition=\"true\"}", "values": "1x400" },
+    ]);
+    let expected = |alert: &str, labels: Value, description: &str| {
+        let rule = rules(&object)
+            .iter()
+            .find(|rule| rule["alert"] == alert)
+            .unwrap();
+        let mut all = rule["labels"].clone();
+        all.as_object_mut()
+            .unwrap()
+            .extend(labels.as_object().unwrap().clone());
+        json!({ "exp_labels": all, "exp_annotations": {
+            "summary": rule["annotations"]["summary"], "runbook_url": rule["annotations"]["runbook_url"], "description": description } })
+    };
+    let old = expected(
+        "OldBootImageInUse",
+        json!({ "label_skewguard_dev_boot_image": "412.86.202303211731-0" }),
+        "2 nodes were made from boot image 412.86.202303211731-0, which the skew policy's limit for 4.22.0 refuses. They go on to run; a new \
+         node from the same image would not join. `skewguard audit` says which machine sets still name it: give them a newer image before the update.",
+    );
+    let refused = expected(
+        "BootImageRefused",
+        json!({}),
+        "2 reports of nodes came within the last two hours: their boot image is refused by the \
+         skew policy, or cannot be judged. `oc get bootimagereports -n skewguard` has the nodes and the reasons.",
+    );
+    let dropped = expected(
+        "BootImageReportsDropped",
+        json!({ "resourcequota": "skewguard-reports" }),
+        "There are 10 BootImageReports in the \
+         namespace skewguard, as many as the ResourceQuota skewguard-reports allows. Later reports are lost; the nodes' Events still come.",
+    );
+    let audit = expected(
+        "BootImageAuditFailed",
+        json!({ "job_name": "skewguard-audit-29" }),
+        "Job skewguard-audit-29 failed: a machine set \
+         would make nodes that the skew policy refuses, or it is not known, or the cluster could not be read. The ConfigMap skewguard-audit and the Job's log in \
+         the namespace skewguard say which.",
+    );
+    let at = |time: &str, alert: &str, fires: &[&Value]| json!({ "eval_time": time, "alertname": alert, "exp_alerts": fires });
+    let tests = json!({ "rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [{ "interval": "1m", "input_series": series, "alert_rule_test": [
+        at("10m", "OldBootImageInUse", &[]), at("16m", "OldBootImageInUse", &[&old]),
+        at("55m", "BootImageRefused", &[]), at("65m", "BootImageRefused", &[&refused]), at("170m", "BootImageRefused", &[&refused]),
+        at("190m", "BootImageRefused", &[]), at("310m", "BootImageRefused", &[]),
+        at("29m", "BootImageReportsDropped", &[]), at("40m", "BootImageReportsDropped", &[&dropped]), at("70m", "BootImageReportsDropped", &[]),
+        at("10m", "BootImageAuditFailed", &[]), at("30m", "BootImageAuditFailed", &[&audit]), at("50m", "BootImageAuditFailed", &[]),
+    ] }] });
+    std::fs::write(dir.path().join("tests.yaml"), tests.to_string()).unwrap();
+    run("promtool", dir.path(), &["test", "rules", "tests.yaml"]);
+}
+
+/// Ends a program that a test started.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Sends `GET path` and returns what comes back.
+fn get(port: u16, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    Some(answer)
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+}
+
+/// A real Prometheus scrapes a stand-in for kube-state-metrics and an API server, and fires.
+#[test]
+fn a_real_prometheus_fires() {
+    let (object, ..) = rendered(POLICY, &[]);
+    let mut rules = object["spec"]["groups"][0]["rules"].clone();
+    for rule in rules.as_array_mut().unwrap() {
+        // Nobody waits for the durations of a cluster here.
+        rule["for"] = json!("0s");
+        rule["expr"] = json!(rule["expr"].as_str().unwrap().replace("[2h:1m]", "[2h:1s]"));
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (target, port) = (listener.local_addr().unwrap().port(), free_port());
+    let grown = Arc::new(AtomicBool::new(false));
+    let has_grown = Arc::clone(&grown);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let count = if has_grown.load(Ordering::Relaxed) {
+                2
+            } else {
+                1
+            };
+            let metrics = format!(
+                "kube_node_labels{{node=\"a\",label_skewguard_dev_boot_image=\"412.86.202303211731-0\"}} 1\n\
+                 kube_node_labels{{node=\"b\",label_skewguard_dev_boot_image=\"418.94.202511191518-0\"}} 1\n\
+                 apiserver_resource_objects{{group=\"skewguard.dev\",resource=\"bootimagereports\"}} {count}\n\
+                 apiserver_storage_objects{{resource=\"bootimagereports.skewguard.dev\"}} -1\n"
+            );
+            let length = metrics.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {length}\r\n\r\n{metrics}"
+            );
+        }
+    });
+    let dir = tempfile::tempdir().unwrap();
+    rule_file(dir.path(), &rules);
+    let config = json!({ "global": { "scrape_interval": "1s", "evaluation_interval": "1s" }, "rule_files": ["rules.yaml"],
+        "scrape_configs": [{ "job_name": "cluster", "static_configs": [{ "targets": [format!("127.0.0.1:{target}")] }] }] });
+    std::fs::write(dir.path().join("prometheus.yml"), config.to_string()).unwrap();
+    let log = std::fs::File::create(dir.path().join("log")).unwrap();
+    let prometheus = Command::new("prometheus")
+        .args([
+            "--config.file=prometheus.yml",
+            "--storage.tsdb.path=data",
+            &format!("--web.listen-address=127.0.0.1:{port}"),
+        ])
+        .current_dir(dir.path())
+        .stderr(log)
+        .spawn();
+    let _running = Running(prometheus.unwrap_or_else(|error| {
+        panic!("prometheus: {error}: install the Debian package prometheus")
+    }));
+    let began = Instant::now();
+    let wait_for = |text: &str| {
+        loop {
+            let alerts = get(port, "/api/v1/alerts").unwrap_or_default();
+            if alerts.contains(text) {
+                break alerts;
+            }
+            let log = || std::fs::read_to_string(dir.path().join("log")).unwrap();
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "no {text}: {alerts}{}",
+                log()
+            );
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    };
+    let alerts = wait_for("OldBootImageInUse");
+    assert!(
+        alerts.contains("412.86.202303211731-0") && !alerts.contains("418.94"),
+        "{alerts}"
+    );
+    assert!(!alerts.contains("BootImageRefused"), "{alerts}");
+    std::thread::sleep(Duration::from_secs(2));
+    grown.store(true, Ordering::Relaxed);
+    wait_for("BootImageRefused");
+
+    // The dashboard's queries.
+    let answer = |query: &str| {
+        let query: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let answer = get(port, &format!("/api/v1/query?query={query}")).unwrap();
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        let mut series: Vec<(Value, String)> = serde_json::from_str::<Value>(body).unwrap()["data"]
+            ["result"]
+            .as_array()
+            .unwrap_or_else(|| panic!("{body}"))
+            .iter()
+            .map(|series| {
+                (
+                    series["metric"].clone(),
+                    series["value"][1].as_str().unwrap().to_owned(),
+                )
+            })
+            .collect();
+        series.sort_by_key(|(metric, _)| metric.to_string());
+        series
+    };
+    let one = |value: &str| vec![(json!({}), value.to_owned())];
+    let by = |label: &str, values: [&str; 2]| {
+        values
+            .map(|value| (json!({ label: value }), "1".to_owned()))
+            .to_vec()
+    };
+    let answers: Vec<_> = panels(&dashboard())
+        .iter()
+        .map(|panel| answer(panel["targets"][0]["expr"].as_str().unwrap()))
+        .collect();
+    let images = by(
+        "label_skewguard_dev_boot_image",
+        ["412.86.202303211731-0", "418.94.202511191518-0"],
+    );
+    let expected = [
+        one("2"),
+        one("2023"),
+        one("2"),
+        images,
+        by("rhel", ["RHEL 8.6", "RHEL 9.4"]),
+        one("2"),
+    ];
+    assert_eq!(answers, expected);
+}
+
+fn dashboard() -> Value {
+    let (status, out, err) = Desk::new().render(&["dashboard"]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    let object: Value = serde_saphyr::from_str(&out).unwrap();
+    assert_eq!(object["metadata"]["namespace"], "openshift-config-managed");
+    assert_eq!(
+        object["metadata"]["labels"]["console.openshift.io/dashboard"],
+        "true"
+    );
+    assert_eq!(object["data"].as_object().unwrap().len(), 1);
+    serde_json::from_str(object["data"]["skewguard.json"].as_str().unwrap()).unwrap()
+}
+
+fn panels(dashboard: &Value) -> Vec<Value> {
+    let rows = dashboard["rows"].as_array().unwrap();
+    rows.iter()
+        .flat_map(|row| row["panels"].as_array().unwrap().clone())
+        .collect()
+}
+
+/// What the console draws: rows of graphs, single numbers and tables, from the one data source that
+/// it has.
+#[test]
+fn the_dashboard_has_what_the_console_draws() {
+    let dashboard = dashboard();
+    assert_eq!(dashboard["templating"]["list"][0]["name"], "datasource");
+    let panels = panels(&dashboard);
+    let ids: std::collections::BTreeSet<String> =
+        panels.iter().map(|panel| panel["id"].to_string()).collect();
+    assert_eq!((ids.len(), panels.len()), (6, 6));
+    for panel in &panels {
+        let title = panel["title"].as_str().unwrap();
+        assert!(
+            ["graph", "singlestat", "table"].contains(&panel["type"].as_str().unwrap()),
+            "{title}"
+        );
+        assert_eq!(panel["datasource"], "$datasource", "{title}");
+        assert_eq!(panel["targets"].as_array().unwrap().len(), 1, "{title}");
+    }
+    for row in dashboard["rows"].as_array().unwrap() {
+        let width: u64 = row["panels"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|panel| panel["span"].as_u64().unwrap())
+            .sum();
+        assert_eq!(width, 12);
+    }
+}

@@ -1,0 +1,440 @@
+//! Known issues: when a node has one, and that none is wider than it was meant.
+
+use crate::core::node;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use skewguard::admin::lint::starter::STARTER;
+use skewguard::policy::parse;
+use skewguard::verdict::{
+    Facts, Finding, Machine, Outcome, Reason, RuleResult, TargetInput, Verdict, decide,
+};
+
+/// A node on AWS with Secure Boot, under a policy with this issue.
+fn facts(issue: &Value, image: &str, release: &str) -> Facts {
+    let policy = json!({
+        "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "limits": [{ "minimumRHCOSVersion": "8.0" }], "knownIssues": [issue],
+    });
+    Facts {
+        platform: Some("aws".to_owned()),
+        machine: Machine {
+            architecture: Some("x86_64".to_owned()),
+            secure_boot: Some(true),
+            ..Machine::default()
+        },
+        ..node(
+            image,
+            release,
+            parse(policy.to_string().as_bytes()).unwrap(),
+        )
+    }
+}
+
+fn issue(images: Value, targets: &str, when: Value) -> Value {
+    json!({ "id": "Hangs", "targets": targets, "images": images, "when": when, "reason": "it hangs", "url": "https://example.com/1" })
+}
+
+fn of_issues(verdict: &Verdict) -> Vec<&Finding> {
+    let findings = verdict.findings.iter();
+    findings
+        .filter(|finding| finding.rule == Reason::KnownIssue)
+        .collect()
+}
+
+/// `Fail want OCP 4.15.0 or newer: sentence`.
+fn shown(verdict: &Verdict) -> String {
+    let [finding] = of_issues(verdict)[..] else {
+        panic!("{:#?}", verdict.findings)
+    };
+    format!(
+        "{} want {}: {}",
+        finding.result, finding.want, finding.message
+    )
+}
+
+#[test]
+fn an_issue_refuses_the_nodes_that_have_it() {
+    let below = || json!({ "belowOCPVersion": "4.15.0" });
+    let none = "Pass want no known issue: boot image has none of the policy's 1 known issues";
+    let version = "Fail want another version: boot image has known issue Hangs: it hangs";
+    for (images, targets, when, image, release, want) in [
+        (
+            below(),
+            ">=4.22.0",
+            json!({}),
+            "414.92.202310210434-0",
+            "4.22.0",
+            "Fail want OCP 4.15.0 or newer: boot image has known issue Hangs: it hangs",
+        ),
+        (
+            below(),
+            ">=4.22.0",
+            json!({}),
+            "415.92.202402201450-0",
+            "4.22.0",
+            none,
+        ),
+        // RHEL-versioned strings came with OCP 4.19.
+        (
+            below(),
+            ">=4.22.0",
+            json!({}),
+            "9.6.20250523-0",
+            "4.22.0",
+            none,
+        ),
+        (
+            json!({ "belowOCPVersion": "4.20.0" }),
+            ">=4.22.0",
+            json!({}),
+            "9.6.20250523-0",
+            "4.22.0",
+            "NotEvaluated want no known issue: Hangs: the boot image's version says too little",
+        ),
+        (
+            below(),
+            ">=4.22.0",
+            json!({}),
+            "414.92.202310210434-0",
+            "4.21.9",
+            none,
+        ),
+        (
+            below(),
+            ">=4.16.0 <4.16.3",
+            json!({}),
+            "414.92.202310210434-0",
+            "4.16.2",
+            "Fail want OCP 4.15.0 or newer: boot image has known issue Hangs: it hangs",
+        ),
+        (
+            below(),
+            ">=4.16.0 <4.16.3",
+            json!({}),
+            "414.92.202310210434-0",
+            "4.16.3",
+            none,
+        ),
+        (
+            below(),
+            ">4.16.2 <=4.16.3",
+            json!({}),
+            "414.92.202310210434-0",
+            "4.16.2",
+            none,
+        ),
+        // 5.0 is what 4.23 would have been.
+        (
+            json!({ "rhelMajors": [8] }),
+            ">=4.23.0",
+            json!({}),
+            "412.86.202303211731-0",
+            "5.0.1",
+            "Fail want not RHEL 8: boot image has known issue Hangs: it hangs",
+        ),
+        (
+            json!({ "belowRHCOSVersion": "9.4" }),
+            ">=4.22.0",
+            json!({}),
+            "415.92.202402201450-0",
+            "4.22.0",
+            "Fail want RHCOS 9.4 or newer: boot image has known issue Hangs: it hangs",
+        ),
+        (
+            json!({ "versions": [{ "version": "9.6.20250826-1" }] }),
+            ">=4.22.0",
+            json!({}),
+            "9.6.20250826-1",
+            "4.22.0",
+            version,
+        ),
+        (
+            json!({ "versions": [{ "version": "9.6.2025*" }] }),
+            ">=4.22.0",
+            json!({}),
+            "9.6.20250826-1",
+            "4.22.0",
+            version,
+        ),
+        (
+            json!({ "versions": [{ "version": "9.6.20250826-1" }] }),
+            ">=4.22.0",
+            json!({}),
+            "9.6.20250826-2",
+            "4.22.0",
+            none,
+        ),
+        // One that applies is enough, also behind one that says too little.
+        (
+            json!({ "belowOCPVersion": "4.20.0", "rhelMajors": [9] }),
+            ">=4.22.0",
+            json!({}),
+            "9.6.20250826-1",
+            "4.22.0",
+            "Fail want not RHEL 9: boot image has known issue Hangs: it hangs",
+        ),
+        (
+            below(),
+            ">=4.22.0",
+            json!({ "platforms": ["aws", "gcp"], "architectures": ["x86_64"], "secureBoot": true }),
+            "414.92.202310210434-0",
+            "4.22.0",
+            "Fail want OCP 4.15.0 or newer: boot image has known issue Hangs: it hangs",
+        ),
+        (
+            below(),
+            ">=4.22.0",
+            json!({ "platforms": ["gcp"] }),
+            "414.92.202310210434-0",
+            "4.22.0",
+            none,
+        ),
+        (
+            below(),
+            ">=4.22.0",
+            json!({ "architectures": ["s390x"] }),
+            "414.92.202310210434-0",
+            "4.22.0",
+            none,
+        ),
+        (
+            below(),
+            ">=4.22.0",
+            json!({ "secureBoot": false }),
+            "414.92.202310210434-0",
+            "4.22.0",
+            none,
+        ),
+    ] {
+        let issue = issue(images, targets, when);
+        let verdict = decide(&facts(&issue, image, release));
+        assert_eq!(shown(&verdict), want, "{issue} {image} {release}");
+        let refused = want.starts_with("Fail");
+        assert_eq!(verdict.verdict == Outcome::Refused, refused, "{issue}");
+        if refused {
+            assert_eq!(verdict.reason, Reason::KnownIssue);
+            let finding = verdict.failures().next().unwrap();
+            assert_eq!(finding.issue.as_deref(), Some("Hangs"));
+            assert_eq!(finding.url.as_deref(), Some("https://example.com/1"));
+        }
+    }
+}
+
+/// What makes an issue narrower, and is not known, must not be taken as if it held.
+#[test]
+fn what_is_not_known_makes_an_issue_one_that_is_not_evaluated() {
+    let (image, release) = ("414.92.202310210434-0", "4.22.0");
+    let good = issue(
+        json!({ "belowOCPVersion": "4.15.0" }),
+        ">=4.22.0",
+        json!({}),
+    );
+    for (pointer, value) in [
+        ("/when/clouds", json!(["aws"])),
+        ("/when/secureBoot", json!("yes")),
+        ("/when/platforms", json!("aws")),
+        ("/images/belowKernel", json!("5.14")),
+        ("/images/belowOCPVersion", json!(4.15)),
+        (
+            "/images/versions",
+            json!([{ "version": "4*", "arch": "arm" }]),
+        ),
+        ("/targets", json!("4.22")),
+        ("/targets", json!("")),
+        ("/targets", json!(">=4.22")),
+        ("/targets", json!([">=4.22.0"])),
+        ("/images", json!({})),
+        ("/images", json!(null)),
+        ("/images", json!([])),
+        ("/when", json!("aws")),
+        ("/whne", json!({ "secureBoot": false })),
+        ("/id", json!(7)),
+    ] {
+        let mut issue = good.clone();
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        let parent = if parent.is_empty() {
+            &mut issue
+        } else {
+            issue.pointer_mut(parent).unwrap()
+        };
+        parent[field] = value;
+        let verdict = decide(&facts(&issue, image, release));
+        assert_eq!(verdict.verdict, Outcome::Allowed, "{issue}");
+        assert_eq!(
+            of_issues(&verdict)[0].result,
+            RuleResult::NotEvaluated,
+            "{issue}"
+        );
+        let warned = |warning: &String| warning.ends_with("; the known issue is not evaluated");
+        assert!(
+            verdict.warnings.iter().any(warned),
+            "{issue} {:?}",
+            verdict.warnings
+        );
+    }
+    for (change, why) in [
+        (
+            (|facts| facts.platform = None) as fn(&mut Facts),
+            "the platform is unknown",
+        ),
+        (
+            |facts| facts.machine.architecture = None,
+            "the architecture is unknown",
+        ),
+        (
+            |facts| facts.machine.secure_boot = None,
+            "it is unknown whether Secure Boot is on",
+        ),
+        (|facts| facts.boot_image = None, "the boot image is unknown"),
+        (
+            |facts| facts.target = TargetInput::Absent,
+            "the target release is unknown",
+        ),
+    ] {
+        let when = json!({ "platforms": ["aws"], "architectures": ["x86_64"], "secureBoot": true });
+        let issue = issue(json!({ "belowOCPVersion": "4.15.0" }), ">=4.22.0", when);
+        let mut facts = facts(&issue, image, release);
+        assert_eq!(decide(&facts).reason, Reason::KnownIssue);
+        change(&mut facts);
+        let verdict = decide(&facts);
+        assert_eq!(
+            shown(&verdict),
+            format!("NotEvaluated want no known issue: Hangs: {why}")
+        );
+        assert_ne!(verdict.verdict, Outcome::Refused);
+    }
+    // Then no limit is chosen either.
+    let mut facts = facts(&good, image, release);
+    facts.target = TargetInput::Unreadable;
+    let verdict = decide(&facts);
+    assert!(of_issues(&verdict).is_empty() && verdict.reason == Reason::TargetUnknown);
+}
+
+/// That a node has none of them says nothing of its boot image.
+#[test]
+fn having_no_issue_allows_nothing() {
+    let issue = issue(json!({ "rhelMajors": [8] }), ">=4.22.0", json!({}));
+    let mut facts = facts(&issue, "39.20231101.3.0", "4.21.0");
+    let verdict = decide(&facts);
+    assert_eq!(
+        (verdict.verdict, verdict.reason),
+        (Outcome::Undetermined, Reason::NoRuleEvaluated)
+    );
+    facts.boot_image = None;
+    assert_eq!(decide(&facts).reason, Reason::BootImageUnknown);
+}
+
+/// The shipped list against boot images that are known to fail, and those that are known to work.
+#[test]
+fn the_shipped_issues_are_found_where_they_were_seen() {
+    let starter = parse(STARTER.as_bytes()).unwrap();
+    assert_eq!(starter.warnings, [""; 0]);
+    let found = |image: &str, release: &str, platform: &str, secure_boot: bool| -> Vec<String> {
+        let facts = Facts {
+            platform: Some(platform.to_owned()),
+            machine: Machine {
+                secure_boot: Some(secure_boot),
+                ..Machine::default()
+            },
+            ..node(image, release, starter.clone())
+        };
+        let verdict = decide(&facts);
+        assert!(
+            of_issues(&verdict)
+                .iter()
+                .all(|finding| finding.result != RuleResult::NotEvaluated),
+            "{image} {release}"
+        );
+        verdict
+            .findings
+            .into_iter()
+            .filter_map(|finding| finding.issue)
+            .collect()
+    };
+    for (image, release, platform, secure_boot, issues) in [
+        (
+            "410.8.20190520.0",
+            "4.11.32",
+            "aws",
+            false,
+            &["AWSOldBootImagesLackAfterburn"][..],
+        ),
+        ("410.8.20190520.0", "4.11.33", "aws", false, &[]),
+        ("410.8.20190520.0", "4.11.32", "gcp", false, &[]),
+        ("42.80.20191002.0", "4.11.32", "aws", false, &[]),
+        (
+            "410.8.20190520.0",
+            "4.12.8",
+            "gcp",
+            false,
+            &["OldBootImagesPodmanMissingAuthFlag"],
+        ),
+        (
+            "42.81.20191203.0",
+            "4.16.2",
+            "gcp",
+            false,
+            &["OldBootImagesMissingOSReleaseRHELVersion"],
+        ),
+        (
+            "42.81.20191203.0",
+            "4.19.4",
+            "gcp",
+            false,
+            &["OldBootImagesComposeFSvsGrubProbe"],
+        ),
+        ("43.81.202001142154.0", "4.19.4", "gcp", false, &[]),
+        (
+            "413.92.202402131523-0",
+            "4.22.1",
+            "aws",
+            true,
+            &["RPMOSTreeBefore2023.5", "ShimOlderThanKernelSigningKey"],
+        ),
+        ("413.92.202402131523-0", "4.21.9", "aws", true, &[]),
+        (
+            "415.92.202402201450-0",
+            "4.22.1",
+            "aws",
+            true,
+            &["ShimOlderThanKernelSigningKey"],
+        ),
+        ("415.92.202402201450-0", "4.22.1", "aws", false, &[]),
+        ("416.94.202406172220-0", "4.22.1", "aws", true, &[]),
+        ("9.6.20250523-0", "4.22.1", "aws", true, &[]),
+        ("10.2.20260423-0", "5.0.0", "aws", true, &[]),
+        (
+            "412.86.202303211731-0",
+            "5.0.0",
+            "aws",
+            false,
+            &["RPMOSTreeBefore2023.5", "NoDaemonForRHEL8"],
+        ),
+    ] {
+        assert_eq!(
+            found(image, release, platform, secure_boot),
+            issues,
+            "{image} {release} {platform}"
+        );
+    }
+}
+
+proptest! {
+    /// Whatever stands there, a policy of one issue reads, and says of the issue whether it is
+    /// understood.
+    #[test]
+    fn no_value_of_an_issue_panics_or_invalidates_the_policy(
+        pointer in proptest::sample::select(vec!["/id", "/targets", "/images", "/images/rhelMajors", "/images/versions", "/when", "/when/secureBoot", "/reason", "/url", "/new"]),
+        value in crate::core::policy_parse::any_json(),
+    ) {
+        let mut issue = issue(json!({ "belowOCPVersion": "4.15.0" }), ">=4.22.0", json!({ "secureBoot": true }));
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        let parent = if parent.is_empty() { &mut issue } else { issue.pointer_mut(parent).unwrap() };
+        parent[field] = value;
+        let verdict = decide(&facts(&issue, "414.92.202310210434-0", "4.22.0"));
+        let findings = of_issues(&verdict);
+        prop_assert_eq!(findings.len(), 1);
+        let not_evaluated = findings[0].result == RuleResult::NotEvaluated;
+        prop_assert!(!not_evaluated || !verdict.warnings.is_empty());
+    }
+}

@@ -1,0 +1,10 @@
+//! The tier "dbus": the gate against a private, real dbus-daemon, with a stand-in for systemd on
+//! it.
+
+mod bus;
+mod gate_hold;
+mod gate_release;
+mod gate_trouble;
+mod identity;
+mod node;
+mod systemd1;

@@ -1,0 +1,75 @@
+//! What is written twice. Man pages and completions are generated from the argument parser, and
+//! what is committed must be what the parser gives; what the documents say of the repository must
+//! be so.
+
+#![cfg(feature = "admin")]
+
+mod docs;
+mod man;
+mod schemas;
+mod setup;
+mod supply;
+
+use clap_complete::Shell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn generated() -> BTreeMap<PathBuf, Vec<u8>> {
+    // The build's own version text names commit and architecture.
+    let command = || skewguard::cli::command().long_version(None::<&'static str>);
+    let mut files = man::pages(command());
+    for (shell, file) in [
+        (Shell::Bash, "skewguard.bash"),
+        (Shell::Zsh, "_skewguard"),
+        (Shell::Fish, "skewguard.fish"),
+    ] {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut command(), "skewguard", &mut script);
+        files.insert(Path::new("dist/completions").join(file), script);
+    }
+    files
+}
+
+fn committed() -> BTreeMap<PathBuf, Vec<u8>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = BTreeMap::new();
+    for dir in ["dist/man", "dist/completions"] {
+        for entry in std::fs::read_dir(root.join(dir)).into_iter().flatten() {
+            let entry = entry.unwrap();
+            files.insert(
+                Path::new(dir).join(entry.file_name()),
+                std::fs::read(entry.path()).unwrap(),
+            );
+        }
+    }
+    files
+}
+
+#[test]
+fn what_is_committed_is_what_the_parser_gives() {
+    let wanted = generated();
+    assert!(wanted.contains_key(Path::new("dist/man/skewguard-render-machineconfig.1")));
+    if std::env::var_os("SKEWGUARD_BLESS").is_some() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        for stale in committed()
+            .keys()
+            .filter(|path| !wanted.contains_key(*path))
+        {
+            std::fs::remove_file(root.join(stale)).unwrap();
+        }
+        for (path, bytes) in &wanted {
+            std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            std::fs::write(root.join(path), bytes).unwrap();
+        }
+    }
+    let found = committed();
+    let stale: Vec<_> = wanted
+        .keys()
+        .chain(found.keys())
+        .filter(|path| wanted.get(*path) != found.get(*path))
+        .collect();
+    assert!(
+        stale.is_empty(),
+        "not what the parser gives: {stale:?}; SKEWGUARD_BLESS=1 cargo test --test it generated:: writes them again"
+    );
+}

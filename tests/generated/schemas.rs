@@ -1,0 +1,132 @@
+//! The JSON Schemas hold what is printed: each form validates, has no field that its schema does
+//! not know, and fails with a wrong type.
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn run(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_skewguard"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The same schema, but every object has only the fields that it names.
+fn strict(schema: &mut Value) {
+    if let Some(fields) = schema.as_object_mut() {
+        fields.values_mut().for_each(strict);
+        if fields.contains_key("properties") {
+            fields.insert("additionalProperties".to_owned(), json!(false));
+        }
+    } else if let Some(items) = schema.as_array_mut() {
+        items.iter_mut().for_each(strict);
+    }
+}
+
+/// Asserts that each of these validates, and that the schema itself is one.
+fn assert_holds(name: &str, printed: &[Value]) {
+    let mut schema: Value = serde_json::from_str(&run(&["schema", name])).unwrap();
+    jsonschema::draft202012::meta::validate(&schema).unwrap();
+    let open = jsonschema::draft202012::new(&schema).unwrap();
+    strict(&mut schema);
+    let strict = jsonschema::draft202012::new(&schema).unwrap();
+    assert!(!printed.is_empty());
+    for value in printed {
+        let errors: Vec<String> = strict
+            .iter_errors(value)
+            .map(|error| format!("{} at {}", error, error.instance_path()))
+            .collect();
+        assert_eq!(errors, [""; 0], "schema {name}: {value:#}");
+        let mut later = value.clone();
+        later["aFieldOfALaterRelease"] = json!(1);
+        assert!(open.is_valid(&later), "{name}: closed");
+    }
+    assert!(!open.is_valid(&json!({})), "{name}: takes anything");
+}
+
+fn trees() -> Vec<PathBuf> {
+    let trees = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trees"));
+    let trees = trees.unwrap().map(|entry| entry.unwrap().path());
+    trees.filter(|path| path.is_dir()).collect()
+}
+
+#[test]
+fn verdicts_of_every_tree_validate() {
+    let verdicts: Vec<Value> = trees()
+        .iter()
+        .map(|tree| run(&["check", "-o", "json", "--root", tree.to_str().unwrap()]))
+        .map(|text| serde_json::from_str(&text).unwrap())
+        .collect();
+    assert_holds("verdict", &verdicts);
+}
+
+#[test]
+fn status_before_held_and_let_through_validates() {
+    let mut printed = vec![];
+    for tree in trees() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, root) = (tree.join("."), dir.path().to_str().unwrap().to_owned());
+        let copied = Command::new("cp").arg("-a").arg(from).arg(&root).status();
+        assert!(copied.unwrap().success());
+        for command in ["check", "enforce", "allow"] {
+            run(&[command, "--root", &root]);
+            let text = run(&["status", "-o", "json", "--root", &root]);
+            printed.push(serde_json::from_str(&text).unwrap());
+        }
+    }
+    assert_holds("status", &printed);
+}
+
+#[test]
+fn inspected_versions_validate() {
+    let table = std::fs::read_to_string("tests/data/boot-images.tsv").unwrap();
+    let versions = table.lines().filter(|line| !line.starts_with('#'));
+    let mut arguments = vec!["inspect", "-o", "json", "nonsense"];
+    arguments.extend(versions.filter_map(|line| line.split('\t').next()));
+    let lines = run(&arguments);
+    let lines: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_holds("inspect", &lines);
+}
+
+#[test]
+fn lint_reports_validate() {
+    let reports: Vec<Value> = crate::generated::docs::files(Path::new("tests/data/lint"), ".json")
+        .iter()
+        .map(|file| run(&["policy", "lint", "-o", "json", file.to_str().unwrap()]))
+        .map(|line| serde_json::from_str(&line).unwrap())
+        .collect();
+    assert_holds("lint", &reports);
+}
+
+#[test]
+fn audits_of_every_platform_validate() {
+    let audits: Vec<Value> =
+        crate::generated::docs::files(Path::new("tests/audit/expected"), ".json")
+            .iter()
+            .map(|file| std::fs::read_to_string(file).unwrap())
+            .map(|text| serde_json::from_str(&text).unwrap())
+            .collect();
+    assert_holds("audit", &audits);
+}
+
+#[test]
+fn policy_schema_is_the_one_of_the_policy_command() {
+    assert_eq!(run(&["schema", "policy"]), run(&["policy", "schema"]));
+}
+
+#[test]
+fn completions_are_those_that_ship() {
+    for (shell, file) in [
+        ("bash", "skewguard.bash"),
+        ("zsh", "_skewguard"),
+        ("fish", "skewguard.fish"),
+    ] {
+        let ships = std::fs::read_to_string(Path::new("dist/completions").join(file)).unwrap();
+        assert_eq!(run(&["completion", shell]), ships);
+    }
+}

@@ -1,0 +1,29 @@
+//! All integration tests: one program, a module for each subject (docs/dev/architecture.md, "Where
+//! the tests are").
+//!
+//! `cargo test --test it SUBJECT::` runs one subject. Where texts are compared word for word,
+//! `SKEWGUARD_BLESS=1` before it writes the expected ones again: read the diff.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr
+)]
+
+mod alerts;
+mod audit;
+mod check;
+mod cluster;
+mod console;
+mod core;
+mod dbus;
+mod enforce;
+mod generated;
+mod render;
+mod report;
+mod support;
+mod system;
+mod units;
