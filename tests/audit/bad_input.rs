@@ -81,7 +81,7 @@ fn what_is_no_list_of_objects_is_said_to_be_none() {
         );
         assert!(
             err.ends_with(
-                "there is nothing to audit: no set of machines, no machine and no node was read\n"
+                "there is nothing to audit: no set of machines was read, and no machine or node without one\n"
             ),
             "{err}"
         );

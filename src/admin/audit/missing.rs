@@ -48,7 +48,7 @@ fn sets(objects: &Objects) -> Vec<Unread> {
         };
         Unread {
             what: format!("{kind} {}", full_name(namespace, name)),
-            why: format!("it is not among what was read, and {count} {machines} of it"),
+            why: format!("it was not read, and {count} {machines} of it"),
             hides_sets: true,
         }
     };
@@ -71,7 +71,10 @@ fn machines(objects: &Objects) -> Option<Unread> {
         .collect();
     (!missing.is_empty()).then(|| Unread {
         what: format!("Machine {}", some_of(&missing)),
-        why: "not among what was read, though Nodes name them".to_owned(),
+        why: match missing.len() {
+            1 => "it was not read, though a Node names it".to_owned(),
+            _ => "they were not read, though Nodes name them".to_owned(),
+        },
         hides_sets: true,
     })
 }

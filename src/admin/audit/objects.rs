@@ -83,7 +83,7 @@ pub struct Objects {
     pub(super) odd: Vec<Unread>,
     /// How many were read, of all kinds.
     pub(super) count: usize,
-    /// The uid of each, else kind, namespace and name.
+    /// Kind, namespace, name and uid of each.
     seen: BTreeSet<String>,
     /// How many were read once more.
     pub(super) doubles: usize,
@@ -280,18 +280,20 @@ impl Objects {
         Ok(())
     }
 
-    /// Whether it is the first of its uid, else of its kind, namespace and name.
+    /// Whether it is the first of its kind, namespace, name and uid. The uid alone is not enough:
+    /// tools that make objects anonymous give all of them the same.
     fn is_new(&mut self, group: &str, kind: &str, object: &Value) -> bool {
         let Metadata {
             namespace, name, ..
         } = Metadata::of(object);
-        let key = match text_at(object, "/metadata/uid") {
-            Some(uid) => uid,
-            // What has no name is told apart by nothing.
-            None if name.is_empty() => return true,
-            None => format!("{group} {} {namespace} {name}", printable(kind)),
-        };
-        self.seen.insert(key)
+        let uid = text_at(object, "/metadata/uid").unwrap_or_default();
+        // What has neither name nor uid is told apart by nothing.
+        if name.is_empty() && uid.is_empty() {
+            return true;
+        }
+        let kind = printable(kind);
+        self.seen
+            .insert(format!("{group} {kind} {namespace} {name} {uid}"))
     }
 
     /// Adds an object. What any user may create counts only in the namespaces of the cluster's own.

@@ -198,7 +198,8 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             io.say(format_args!("{}: {}", unread.what, unread.why));
         }
         return Err(
-            "there is nothing to audit: no set of machines, no machine and no node was read".into(),
+            "there is nothing to audit: no set of machines was read, and no machine or node without one"
+                .into(),
         );
     }
     result.origin = Some(Origin {
