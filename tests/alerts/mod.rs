@@ -2,6 +2,8 @@
 //! Prometheus takes the rules.
 
 mod job;
+mod pages;
+mod prometheus;
 
 use crate::render::{Desk, POLICY, repository};
 use proptest::prelude::*;
@@ -14,13 +16,9 @@ use skewguard::verdict::{
     decide,
 };
 use skewguard::version::{ImageVersion, Release};
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::sync::LazyLock;
 
 /// A limit with these rules, as JSON.
 fn policy(limit: &Value) -> Policy {
@@ -542,206 +540,4 @@ fn promtool_sees_them_fire_and_end() {
     ] }] });
     std::fs::write(dir.path().join("tests.yaml"), tests.to_string()).unwrap();
     run("promtool", dir.path(), &["test", "rules", "tests.yaml"]);
-}
-
-/// Ends a program that a test started.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Sends `GET path` and returns what comes back.
-fn get(port: u16, path: &str) -> Option<String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    Some(answer)
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
-}
-
-/// A real Prometheus scrapes a stand-in for kube-state-metrics and an API server, and fires.
-#[test]
-fn a_real_prometheus_fires() {
-    let (object, ..) = rendered(POLICY, &[]);
-    let mut rules = object["spec"]["groups"][0]["rules"].clone();
-    for rule in rules.as_array_mut().unwrap() {
-        // Nobody waits for the durations of a cluster here.
-        rule["for"] = json!("0s");
-        rule["expr"] = json!(rule["expr"].as_str().unwrap().replace("[2h:1m]", "[2h:1s]"));
-    }
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (target, port) = (listener.local_addr().unwrap().port(), free_port());
-    let grown = Arc::new(AtomicBool::new(false));
-    let has_grown = Arc::clone(&grown);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let _ = stream.read(&mut [0; 4096]);
-            let count = if has_grown.load(Ordering::Relaxed) {
-                2
-            } else {
-                1
-            };
-            let metrics = format!(
-                "kube_node_labels{{node=\"a\",label_skewguard_dev_boot_image=\"412.86.202303211731-0\"}} 1\n\
-                 kube_node_labels{{node=\"b\",label_skewguard_dev_boot_image=\"418.94.202511191518-0\"}} 1\n\
-                 apiserver_resource_objects{{group=\"skewguard.dev\",resource=\"bootimagereports\"}} {count}\n\
-                 apiserver_storage_objects{{resource=\"bootimagereports.skewguard.dev\"}} -1\n"
-            );
-            let length = metrics.len();
-            let _ = write!(
-                stream,
-                "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {length}\r\n\r\n{metrics}"
-            );
-        }
-    });
-    let dir = tempfile::tempdir().unwrap();
-    rule_file(dir.path(), &rules);
-    let config = json!({ "global": { "scrape_interval": "1s", "evaluation_interval": "1s" }, "rule_files": ["rules.yaml"],
-        "scrape_configs": [{ "job_name": "cluster", "static_configs": [{ "targets": [format!("127.0.0.1:{target}")] }] }] });
-    std::fs::write(dir.path().join("prometheus.yml"), config.to_string()).unwrap();
-    let log = std::fs::File::create(dir.path().join("log")).unwrap();
-    let prometheus = Command::new("prometheus")
-        .args([
-            "--config.file=prometheus.yml",
-            "--storage.tsdb.path=data",
-            &format!("--web.listen-address=127.0.0.1:{port}"),
-        ])
-        .current_dir(dir.path())
-        .stderr(log)
-        .spawn();
-    let _running = Running(prometheus.unwrap_or_else(|error| {
-        panic!("prometheus: {error}: install the Debian package prometheus")
-    }));
-    let began = Instant::now();
-    let wait_for = |text: &str| {
-        loop {
-            let alerts = get(port, "/api/v1/alerts").unwrap_or_default();
-            if alerts.contains(text) {
-                break alerts;
-            }
-            let log = || std::fs::read_to_string(dir.path().join("log")).unwrap();
-            assert!(
-                began.elapsed() < Duration::from_secs(60),
-                "no {text}: {alerts}{}",
-                log()
-            );
-            std::thread::sleep(Duration::from_millis(200));
-        }
-    };
-    let alerts = wait_for("OldBootImageInUse");
-    assert!(
-        alerts.contains("412.86.202303211731-0") && !alerts.contains("418.94"),
-        "{alerts}"
-    );
-    assert!(!alerts.contains("BootImageRefused"), "{alerts}");
-    std::thread::sleep(Duration::from_secs(2));
-    grown.store(true, Ordering::Relaxed);
-    wait_for("BootImageRefused");
-
-    // The dashboard's queries.
-    let answer = |query: &str| {
-        let query: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
-        let answer = get(port, &format!("/api/v1/query?query={query}")).unwrap();
-        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-        let mut series: Vec<(Value, String)> = serde_json::from_str::<Value>(body).unwrap()["data"]
-            ["result"]
-            .as_array()
-            .unwrap_or_else(|| panic!("{body}"))
-            .iter()
-            .map(|series| {
-                (
-                    series["metric"].clone(),
-                    series["value"][1].as_str().unwrap().to_owned(),
-                )
-            })
-            .collect();
-        series.sort_by_key(|(metric, _)| metric.to_string());
-        series
-    };
-    let one = |value: &str| vec![(json!({}), value.to_owned())];
-    let by = |label: &str, values: [&str; 2]| {
-        values
-            .map(|value| (json!({ label: value }), "1".to_owned()))
-            .to_vec()
-    };
-    let answers: Vec<_> = panels(&dashboard())
-        .iter()
-        .map(|panel| answer(panel["targets"][0]["expr"].as_str().unwrap()))
-        .collect();
-    let images = by(
-        "label_skewguard_dev_boot_image",
-        ["412.86.202303211731-0", "418.94.202511191518-0"],
-    );
-    let expected = [
-        one("2"),
-        one("2023"),
-        one("2"),
-        images,
-        by("rhel", ["RHEL 8.6", "RHEL 9.4"]),
-        one("2"),
-    ];
-    assert_eq!(answers, expected);
-}
-
-fn dashboard() -> Value {
-    let (status, out, err) = Desk::new().render(&["dashboard"]);
-    assert_eq!((status, err.as_str()), (0, ""));
-    let object: Value = serde_saphyr::from_str(&out).unwrap();
-    assert_eq!(object["metadata"]["namespace"], "openshift-config-managed");
-    assert_eq!(
-        object["metadata"]["labels"]["console.openshift.io/dashboard"],
-        "true"
-    );
-    assert_eq!(object["data"].as_object().unwrap().len(), 1);
-    serde_json::from_str(object["data"]["skewguard.json"].as_str().unwrap()).unwrap()
-}
-
-fn panels(dashboard: &Value) -> Vec<Value> {
-    let rows = dashboard["rows"].as_array().unwrap();
-    rows.iter()
-        .flat_map(|row| row["panels"].as_array().unwrap().clone())
-        .collect()
-}
-
-/// What the console draws: rows of graphs, single numbers and tables, from the one data source that
-/// it has.
-#[test]
-fn the_dashboard_has_what_the_console_draws() {
-    let dashboard = dashboard();
-    assert_eq!(dashboard["templating"]["list"][0]["name"], "datasource");
-    let panels = panels(&dashboard);
-    let ids: std::collections::BTreeSet<String> =
-        panels.iter().map(|panel| panel["id"].to_string()).collect();
-    assert_eq!((ids.len(), panels.len()), (6, 6));
-    for panel in &panels {
-        let title = panel["title"].as_str().unwrap();
-        assert!(
-            ["graph", "singlestat", "table"].contains(&panel["type"].as_str().unwrap()),
-            "{title}"
-        );
-        assert_eq!(panel["datasource"], "$datasource", "{title}");
-        assert_eq!(panel["targets"].as_array().unwrap().len(), 1, "{title}");
-    }
-    for row in dashboard["rows"].as_array().unwrap() {
-        let width: u64 = row["panels"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|panel| panel["span"].as_u64().unwrap())
-            .sum();
-        assert_eq!(width, 12);
-    }
 }

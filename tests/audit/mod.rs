@@ -11,7 +11,7 @@ mod kubeconfigs;
 mod login;
 mod output;
 mod real;
-mod served;
+pub(crate) mod served;
 mod streams;
 mod terminal;
 mod unknown;

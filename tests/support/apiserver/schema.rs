@@ -23,7 +23,8 @@ impl Schema {
         )
     }
 
-    fn new(schema: &Value) -> Self {
+    /// From a JSON schema.
+    pub fn new(schema: &Value) -> Self {
         Self(
             jsonschema::options()
                 .should_validate_formats(true)
