@@ -1,8 +1,7 @@
 //! `knownIssues`: each on its own, and what the list that this version ships has beside them.
 
-use super::limit::not_a_version;
 use super::starter;
-use super::wording::{link, plain_text};
+use super::wording::{link, not_a_version, plain_text};
 use super::{KNOWN_ISSUE_MISSING, Lint};
 use crate::platform::{PLATFORMS, platform_of};
 use crate::policy::fields::{

@@ -3,9 +3,11 @@
 //! A node reads its policy leniently (`parse`), so that a mistake does not break a scale-up. Here
 //! its author is told of every one.
 
+mod bounds;
 mod denied;
 mod issues;
 mod limit;
+mod machine;
 pub mod starter;
 mod whole;
 mod wording;

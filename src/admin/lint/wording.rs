@@ -16,6 +16,28 @@ const FIELDS: [(&[&str], &str); 7] = [
     (fields::WHEN, "when of a known issue"),
 ];
 
+/// Reports a version that is not understood. `explain` returns what is wrong with a string, and the
+/// remedy; `form` is the remedy for a value of another type.
+pub(super) fn not_a_version(
+    lint: &mut Lint,
+    at: &Located<'_>,
+    form: &str,
+    explain: impl FnOnce(&str) -> (String, String),
+) {
+    let shown = at.shown();
+    // Shown as written, because 4.20 is a number and equal to 4.2.
+    let is_number = shown.starts_with(|c: char| c.is_ascii_digit());
+    let help = if is_number {
+        format!("put it in quotes: \"{shown}\"")
+    } else {
+        form.to_owned()
+    };
+    if let Some(written) = lint.typed(at, at.string(), "a string", help) {
+        let (what, help) = explain(&written);
+        lint.error(at, "VersionNotUnderstood", format!("{shown} {what}"), help);
+    }
+}
+
 /// Reports a field that is not read: a typo, one that belongs elsewhere, or one that another
 /// release may know. Returns the field that a typo was meant to be.
 pub(super) fn unknown_field(
