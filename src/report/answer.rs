@@ -123,11 +123,7 @@ impl Answer {
                 } else {
                     Retry::Slowly
                 };
-                return Self::Failed {
-                    retry,
-                    why: error.to_string(),
-                    brief: error.to_string(),
-                };
+                return Self::same(retry, error.to_string());
             }
         };
         let Response {
@@ -171,118 +167,119 @@ impl Answer {
         body: &Body,
         unserved: bool,
     ) -> Self {
-        let (verb, resource, grant) = channel.rbac();
-        let raw = &body.message;
-        let message = if raw.is_empty() || body.kind != "Status" {
-            NO_REASON.to_owned()
-        } else {
-            printable_up_to(raw, MESSAGE_MAX)
+        let is_status = body.kind == "Status";
+        let raw = if is_status { &*body.message } else { "" };
+        let message = match raw {
+            "" => NO_REASON.to_owned(),
+            _ => printable_up_to(raw, MESSAGE_MAX),
         };
-        // Searched in the whole message, because long names may come first. Worded as in
-        // k8s.io/apiserver, endpoints/handlers/responsewriters.
-        let lacks_grant = raw.contains(&format!("cannot {verb} resource"));
-        let no_namespace = raw.starts_with("namespaces \"");
-        let (retry, why, brief) = match (status, body.kind == "Status") {
+        let retry = match retry_after {
+            Some(time) => Retry::After(time.min(RETRY_AFTER_MAX)),
+            None => Retry::Backoff,
+        };
+        match (status, is_status) {
             // These also come without a Status: from Go's HTTP server, from filters, from a load
             // balancer in front.
-            (408 | 429 | 500.., _) => {
-                let retry = retry_after.map_or(Retry::Backoff, |time| {
-                    Retry::After(time.min(RETRY_AFTER_MAX))
-                });
-                (
-                    retry,
-                    format!("{status}: the API server cannot do it now ({message})"),
-                    None,
-                )
-            }
-            (401, true) => {
-                let why = "the API server does not know this identity: its token or certificate has expired, or is from another cluster or from \
-                           before the CA was replaced";
-                (
-                    Retry::Slowly,
-                    format!("401: {why} ({message})"),
-                    Some("401, it does not know these credentials".to_owned()),
-                )
-            }
-            (403, true) if lacks_grant => {
-                let brief = match channel {
-                    Channel::Node => "403, the kubelet may not patch its Node",
-                    Channel::Report | Channel::Event => {
-                        "403, the Role skewguard-report is missing there"
-                    }
-                };
-                let why =
-                    format!("403: this identity may not {verb} {resource}: {grant} ({message})");
-                (Retry::SlowlyIfRepeated, why, Some(brief.to_owned()))
-            }
-            // Forbidden by a quota, by an admission webhook, or because the namespace is being
-            // deleted.
-            (403, true) => {
-                let brief = "403, forbidden (journalctl -u skewguard-report)".to_owned();
-                (
-                    Retry::SlowlyIfRepeated,
-                    format!("403: the cluster forbids it ({message})"),
-                    Some(brief),
-                )
-            }
-            (404, true) if no_namespace => {
-                let why = format!(
-                    "404: the cluster has no such namespace ({message}); it is made by: skewguard render manifests | oc apply -f -"
-                );
-                (
-                    Retry::Slowly,
-                    why,
-                    Some("404, it has no namespace skewguard".to_owned()),
-                )
-            }
-            (404, is_status) if is_status || unserved => {
-                let (retry, remedy) = match channel {
-                    Channel::Report => (
-                        Retry::NextBoot,
-                        "not tried again on this boot. To have reports: skewguard render manifests | oc apply -f -",
-                    ),
-                    Channel::Event => (Retry::Slowly, "Kubernetes has it from 1.19 on"),
-                    Channel::Node => (
-                        Retry::Backoff,
-                        "the kubelet has not registered this Node yet",
-                    ),
-                };
-                (
-                    retry,
-                    format!("404: the cluster has no {resource} ({message}); {remedy}"),
-                    Some(format!("404, it has no {resource}")),
-                )
-            }
+            (408 | 429 | 500.., _) => Self::same(
+                retry,
+                format!("{status}: the API server cannot do it now ({message})"),
+            ),
+            (401, true) => Self::failure(
+                Retry::Slowly,
+                format!(
+                    "401: the API server does not know this identity: its token or certificate has expired, or is from another cluster or from \
+                     before the CA was replaced ({message})"
+                ),
+                "401, it does not know these credentials",
+            ),
+            (403, true) => Self::forbidden(channel, raw, &message),
+            (404, is_status) if is_status || unserved => Self::not_found(channel, raw, &message),
             // A quota or a webhook lost a race; the next try may succeed.
-            (409, true) => (
+            (409, true) => Self::same(
                 Retry::Backoff,
                 format!("409: there is such an object already ({message})"),
-                None,
             ),
-            (400..500, true) => {
-                let why = "the cluster does not take this object: its CRD or admission policy may be of another release of skewguard";
-                (
-                    Retry::Slowly,
-                    format!("{status}: {why} ({message})"),
-                    Some(format!("{status}, it does not take this report")),
-                )
-            }
+            (400..500, true) => Self::failure(
+                Retry::Slowly,
+                format!(
+                    "{status}: the cluster does not take this object: its CRD or admission policy may be of another release of skewguard ({message})"
+                ),
+                format!("{status}, it does not take this report"),
+            ),
             // TLS accepted the server, but it does not answer like an API server.
-            _ => {
-                let why = "but not as an API server answers: is it a load balancer, a proxy or another server that stands there?";
-                (
-                    Retry::Slowly,
-                    format!("{status}, {why}"),
-                    Some(format!(
-                        "{status}, from something that is not an API server"
-                    )),
-                )
-            }
+            _ => Self::failure(
+                Retry::Slowly,
+                format!(
+                    "{status}, but not as an API server answers: is it a load balancer, a proxy or another server that stands there?"
+                ),
+                format!("{status}, from something that is not an API server"),
+            ),
+        }
+    }
+
+    /// 403: by RBAC, or else by a quota, by an admission webhook, or because the namespace is being
+    /// deleted. `raw` is the whole message, because long names may come first in it. It is worded
+    /// as in k8s.io/apiserver, endpoints/handlers/responsewriters.
+    fn forbidden(channel: Channel, raw: &str, message: &str) -> Self {
+        let (verb, resource, grant) = channel.rbac();
+        if !raw.contains(&format!("cannot {verb} resource")) {
+            return Self::failure(
+                Retry::SlowlyIfRepeated,
+                format!("403: the cluster forbids it ({message})"),
+                "403, forbidden (journalctl -u skewguard-report)",
+            );
+        }
+        let brief = match channel {
+            Channel::Node => "403, the kubelet may not patch its Node",
+            Channel::Report | Channel::Event => "403, the Role skewguard-report is missing there",
         };
+        Self::failure(
+            Retry::SlowlyIfRepeated,
+            format!("403: this identity may not {verb} {resource}: {grant} ({message})"),
+            brief,
+        )
+    }
+
+    /// 404: without the namespace, the CRD or the Node.
+    fn not_found(channel: Channel, raw: &str, message: &str) -> Self {
+        if raw.starts_with("namespaces \"") {
+            return Self::failure(
+                Retry::Slowly,
+                format!(
+                    "404: the cluster has no such namespace ({message}); it is made by: skewguard render manifests | oc apply -f -"
+                ),
+                "404, it has no namespace skewguard",
+            );
+        }
+        let (_, resource, _) = channel.rbac();
+        let (retry, remedy) = match channel {
+            Channel::Report => (
+                Retry::NextBoot,
+                "not tried again on this boot. To have reports: skewguard render manifests | oc apply -f -",
+            ),
+            Channel::Event => (Retry::Slowly, "Kubernetes has it from 1.19 on"),
+            Channel::Node => (
+                Retry::Backoff,
+                "the kubelet has not registered this Node yet",
+            ),
+        };
+        Self::failure(
+            retry,
+            format!("404: the cluster has no {resource} ({message}); {remedy}"),
+            format!("404, it has no {resource}"),
+        )
+    }
+
+    /// A failure of which the console says what the journal says.
+    fn same(retry: Retry, why: String) -> Self {
+        Self::failure(retry, why.clone(), why)
+    }
+
+    fn failure(retry: Retry, why: String, brief: impl Into<String>) -> Self {
         Self::Failed {
             retry,
-            brief: brief.unwrap_or_else(|| why.clone()),
             why,
+            brief: brief.into(),
         }
     }
 }
