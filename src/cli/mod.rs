@@ -8,6 +8,7 @@ mod check;
 mod completion;
 mod enforce;
 mod inspect;
+mod lines;
 #[cfg(feature = "admin")]
 mod policy;
 #[cfg(feature = "admin")]

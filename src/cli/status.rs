@@ -1,6 +1,7 @@
 //! `skewguard status`: whether this node is held back, and what was decided and told about it.
 //! Reads what the services left, and decides nothing anew.
 
+use super::lines::Lines;
 use super::{Exit, Failure, Io, TextOrJson};
 use crate::API_VERSION;
 use crate::clock::time;
@@ -185,72 +186,74 @@ fn meaning(state: State) -> &'static str {
 }
 
 fn text(status: &Status) -> String {
-    let mut out = format!("{}\n", meaning(status.state));
-    let mut line = |name: &str, value: &str| {
-        out.push_str(format!("  {name:<12}{value}").trim_end());
-        out.push('\n');
-    };
+    let mut lines = Lines::new(meaning(status.state));
     for (name, value) in [
         ("since", &status.held_since),
         ("decided", &status.decided_at),
     ] {
-        value.iter().for_each(|value| line(name, value));
+        value.iter().for_each(|value| lines.add(name, value));
     }
-    let mut name = "units";
-    for unit in &status.units {
-        line(name, unit);
-        name = "";
+    for (i, unit) in status.units.iter().enumerate() {
+        lines.add(if i == 0 { "units" } else { "" }, unit);
     }
     if let Some(verdict) = &status.verdict {
-        line(
-            "verdict",
-            &format!("{}: {}", verdict.verdict, verdict.message),
-        );
-        line("rule", &verdict.reason.to_string());
-        if let Some(policy) = &verdict.policy {
-            let mode = policy.mode.as_deref().unwrap_or("unknown");
-            line("policy", &format!("{} (mode {mode})", policy.path));
-        }
-        if verdict.verdict == Outcome::Refused && !verdict.blocks() {
-            line("goes on", &format!("because {}", verdict.why_let_through()));
-        }
-        if let Some(gate) = verdict.gate.as_ref().and_then(|gate| gate.error.as_ref()) {
-            line("in doubt", gate);
-        }
-        if let Some(word) = verdict.r#override {
-            let from = match word.source {
-                OverrideSource::KernelArgument => "the kernel argument skewguard=",
-                _ => OVERRIDE_PATH,
-            };
-            line(
-                "override",
-                &format!("{}, by {from}, at the verdict", word.value),
-            );
-        }
+        about_verdict(&mut lines, verdict);
     }
     if let Some(word) = &status.override_file {
-        line("override", &format!("{word}, by {OVERRIDE_PATH}, now"));
+        lines.add("override", &format!("{word}, by {OVERRIDE_PATH}, now"));
     }
     if let Some(error) = &status.error {
-        line("error", error);
+        lines.add("error", error);
     }
     if let Some(cluster) = &status.cluster {
-        let told = match cluster {
-            Cluster {
-                report: Some(name), ..
-            } => {
-                format!("told: oc get bootimagereport -n skewguard {name}")
-            }
-            Cluster { told: true, .. } => "told: oc get events -n skewguard".to_owned(),
-            Cluster {
-                error: Some(why), ..
-            } => format!("cannot be told: {why}"),
-            _ => "not told yet (journalctl -u skewguard-report)".to_owned(),
-        };
-        line("cluster", &told);
+        lines.add("cluster", &told(cluster));
     }
     if let Some(command) = &status.allow {
-        line("let in", command);
+        lines.add("let in", command);
     }
-    out
+    lines.text
+}
+
+fn about_verdict(lines: &mut Lines, verdict: &Verdict) {
+    lines.add(
+        "verdict",
+        &format!("{}: {}", verdict.verdict, verdict.message),
+    );
+    lines.add("rule", verdict.reason.as_str());
+    if let Some(policy) = &verdict.policy {
+        let mode = policy.mode.as_deref().unwrap_or("unknown");
+        lines.add("policy", &format!("{} (mode {mode})", policy.path));
+    }
+    if verdict.verdict == Outcome::Refused && !verdict.blocks() {
+        lines.add("goes on", &format!("because {}", verdict.why_let_through()));
+    }
+    if let Some(gate) = verdict.gate.as_ref().and_then(|gate| gate.error.as_ref()) {
+        lines.add("in doubt", gate);
+    }
+    if let Some(word) = verdict.r#override {
+        let from = match word.source {
+            OverrideSource::KernelArgument => "the kernel argument skewguard=",
+            _ => OVERRIDE_PATH,
+        };
+        lines.add(
+            "override",
+            &format!("{}, by {from}, at the verdict", word.value),
+        );
+    }
+}
+
+/// Whether the cluster was told, and where to see it.
+fn told(cluster: &Cluster) -> String {
+    match cluster {
+        Cluster {
+            report: Some(name), ..
+        } => {
+            format!("told: oc get bootimagereport -n skewguard {name}")
+        }
+        Cluster { told: true, .. } => "told: oc get events -n skewguard".to_owned(),
+        Cluster {
+            error: Some(why), ..
+        } => format!("cannot be told: {why}"),
+        _ => "not told yet (journalctl -u skewguard-report)".to_owned(),
+    }
 }

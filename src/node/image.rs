@@ -166,23 +166,15 @@ pub(super) fn find(
     let best = found.iter().position(|image| image.version.is_known());
     let best = best.unwrap_or(0);
     let boot = found.remove(best);
-    let differs = |other: &BootImage| other.version.text != boot.version.text;
-    for (at, BootImage { path, version, .. }) in found.iter().enumerate() {
-        let (used, by) = (&boot.version, &boot.path);
-        if at < best {
-            warnings.push(format!(
-                "{path}: version \"{version}\" is not understood; {by} is used: {used}"
-            ));
-        } else if version.text != used.text {
-            warnings.push(format!(
-                "{path}: says the boot image is {version}, but {by} says {used}; the latter is used"
-            ));
-        }
-    }
+    let doubts = |(at, other)| doubt(other, &boot, at < best);
+    warnings.extend(found.iter().enumerate().filter_map(doubts));
     // After the rebase the booted deployment is not judged any more.
     let to_rebase = matches!(stage, Stage::FirstBoot | Stage::Unreadable);
     let replaced_by = booted.filter(|booted| {
-        to_rebase && booted.version.is_known() && boot.version.is_known() && differs(booted)
+        to_rebase
+            && booted.version.is_known()
+            && boot.version.is_known()
+            && booted.version.text != boot.version.text
     });
     if let Some(BootImage { path, version, .. }) = &replaced_by {
         warnings.push(format!(
@@ -191,4 +183,21 @@ pub(super) fn find(
         ));
     }
     (Some(boot), replaced_by)
+}
+
+/// The warning about another source than the one that is used, if they differ. One that ranks
+/// higher was not understood.
+fn doubt(other: &BootImage, used: &BootImage, ranks_higher: bool) -> Option<String> {
+    let BootImage { path, version, .. } = other;
+    let (used, by) = (&used.version, &used.path);
+    if ranks_higher {
+        return Some(format!(
+            "{path}: version \"{version}\" is not understood; {by} is used: {used}"
+        ));
+    }
+    (version.text != used.text).then(|| {
+        format!(
+            "{path}: says the boot image is {version}, but {by} says {used}; the latter is used"
+        )
+    })
 }

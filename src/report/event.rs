@@ -97,6 +97,38 @@ pub enum About<'a> {
     WentOn(Phase),
 }
 
+impl About<'_> {
+    /// Reason, action and note of the Event about the node `who`.
+    fn told(self, who: &str) -> (String, Action, String) {
+        let (reason, action, note) = match self {
+            Self::Verdict(verdict) => {
+                let reason = verdict.reason.to_string();
+                return (reason, verdict.action, note(verdict, who));
+            }
+            Self::NoVerdict { held } => {
+                let action = if held { Action::Block } else { Action::Proceed };
+                let note = format!(
+                    "Node {who}: {}. See `journalctl -b -u skewguard.service` on the node.",
+                    no_verdict(held)
+                );
+                (NO_VERDICT, action, note)
+            }
+            Self::Stalled(progress) => {
+                let note = format!("Node {who}: {}", progress.told(NOTE_MAX));
+                (STALLED, Action::Proceed, note)
+            }
+            Self::WentOn(phase) => {
+                let note = format!(
+                    "Node {who}: the first boot goes on after the phase {}.",
+                    phase.as_str()
+                );
+                (WENT_ON, Action::Proceed, note)
+            }
+        };
+        (reason.to_owned(), action, bounded(&note, NOTE_MAX))
+    }
+}
+
 impl Event {
     /// Makes the Event, named after the report and the two-hour slot that `now` is in.
     pub fn new(
@@ -111,42 +143,7 @@ impl Event {
             .as_deref()
             .filter(|host| !host.is_empty())
             .unwrap_or("unknown");
-        let (reason, action, note) = match about {
-            About::Verdict(verdict) => (
-                verdict.reason.to_string(),
-                verdict.action,
-                note(verdict, identity, host),
-            ),
-            About::NoVerdict { held } => {
-                let action = if held { Action::Block } else { Action::Proceed };
-                let note = format!(
-                    "Node {}: {}. See `journalctl -b -u skewguard.service` on the node.",
-                    who(identity, host),
-                    no_verdict(held)
-                );
-                (NO_VERDICT.to_owned(), action, bounded(&note, NOTE_MAX))
-            }
-            About::Stalled(progress) => {
-                let note = format!("Node {}: {}", who(identity, host), progress.told(NOTE_MAX));
-                (
-                    STALLED.to_owned(),
-                    Action::Proceed,
-                    bounded(&note, NOTE_MAX),
-                )
-            }
-            About::WentOn(phase) => {
-                let note = format!(
-                    "Node {}: the first boot goes on after the phase {}.",
-                    who(identity, host),
-                    phase.as_str()
-                );
-                (
-                    WENT_ON.to_owned(),
-                    Action::Proceed,
-                    bounded(&note, NOTE_MAX),
-                )
-            }
-        };
+        let (reason, action, note) = about.told(&who(identity, host));
         let went_on = matches!(about, About::WentOn(_));
         let mut name = event_name(report, clock::unix(now));
         if went_on {
@@ -190,7 +187,7 @@ const WENT_ON: &str = "FirstBootWentOn";
 /// The reason of the Event about a run without a verdict.
 pub(crate) const NO_VERDICT: &str = "NoVerdict";
 
-fn note(verdict: &Verdict, identity: &Identity, host: &str) -> String {
+fn note(verdict: &Verdict, who: &str) -> String {
     let what = match (verdict.fate(), verdict.verdict) {
         (Fate::NotHeld, _) => "was refused but could not be held back",
         (Fate::Held, _) => "is refused and does not join the cluster",
@@ -221,11 +218,7 @@ fn note(verdict: &Verdict, identity: &Identity, host: &str) -> String {
         format!(" ({})", facts.join(", "))
     };
     bounded(
-        &format!(
-            "Node {} {what}: {}{facts}",
-            who(identity, host),
-            verdict.message
-        ),
+        &format!("Node {who} {what}: {}{facts}", verdict.message),
         NOTE_MAX,
     )
 }

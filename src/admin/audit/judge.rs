@@ -31,29 +31,7 @@ pub(super) fn judge(
     }
     let to_know = set.known.is_none().then(|| clue(&set, knowledge)).flatten();
     let known = set.known.take();
-    let mut verdict = verdict(
-        &set,
-        known.as_ref().map(|known| &known.version),
-        policy,
-        release,
-    );
-    if let Some(why) = known
-        .as_ref()
-        .and_then(|known| open_question(known, &verdict))
-    {
-        verdict.verdict = Outcome::Undetermined;
-        verdict.reason = Reason::NoRuleEvaluated;
-        verdict.message = why;
-    }
-    let message = match (verdict.reason, set.image.why_not) {
-        // The node's words are about its own files.
-        (Reason::BootImageUnknown, Some(why)) => format!("the version is unknown: {why}"),
-        (Reason::BootImageUnknown, None) => {
-            "the version is unknown: no node made from this image has a label, and its name has none"
-                .to_owned()
-        }
-        _ => verdict.message.clone(),
-    };
+    let verdict = by_what_is_known(&set, known.as_ref(), policy, release);
     let is_allowed = |version: &ImageVersion| {
         let verdict = self::verdict(&set, Some(version), policy, release);
         verdict.verdict == Outcome::Allowed
@@ -89,13 +67,37 @@ pub(super) fn judge(
         verdict: verdict.verdict,
         action: verdict.action,
         reason: verdict.reason,
-        message,
+        message: verdict.message.clone(),
         to_know: to_know.map(str::to_owned),
         nodes: count(&set.nodes),
         notes: set.notes,
     };
     row.patch = patch(&row);
     (row, verdict)
+}
+
+/// The verdict, worded for who reads the cluster's objects: the node's words are about its own
+/// files. A rule that only the node can evaluate leaves it open.
+fn by_what_is_known(
+    set: &Set,
+    known: Option<&Known>,
+    policy: &PolicyInput,
+    release: Option<&str>,
+) -> Verdict {
+    let mut verdict = verdict(set, known.map(|known| &known.version), policy, release);
+    if let Some(why) = known.and_then(|known| open_question(known, &verdict)) {
+        verdict.verdict = Outcome::Undetermined;
+        verdict.reason = Reason::NoRuleEvaluated;
+        verdict.message = why;
+    }
+    if verdict.reason == Reason::BootImageUnknown {
+        let why = set
+            .image
+            .why_not
+            .unwrap_or("no node made from this image has a label, and its name has none");
+        verdict.message = format!("the version is unknown: {why}");
+    }
+    verdict
 }
 
 /// The rules that the image's version alone decides: what they leave open here, the node leaves

@@ -31,6 +31,7 @@ pub(crate) use results::{
 
 use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
+use crate::version::ImageVersion;
 use judge::judge;
 use known::Knowledge;
 use results::{Provisioned, Summary};
@@ -49,15 +50,6 @@ pub(crate) fn audit(
 ) -> BootImageAudit {
     let knowledge = Knowledge::new(objects);
     let release = asked.or(objects.release.as_deref());
-    let mut warnings: Vec<String> = match policy_input {
-        PolicyInput::Valid { policy, .. } => policy
-            .warnings
-            .iter()
-            .map(|warning| format!("policy: {warning}"))
-            .collect(),
-        PolicyInput::Absent | PolicyInput::Invalid { .. } => Vec::new(),
-    };
-    warnings.extend(left_out(objects));
     unread.extend(objects.odd.iter().take(MAX_ODD).cloned());
     unread.extend(missing::missing(objects).into_iter().take(MAX_ODD));
     let mut policy = None;
@@ -88,29 +80,12 @@ pub(crate) fn audit(
         sets.push(row);
     }
     sets.sort_by(|a, b| a.rank().cmp(&b.rank()));
-    let (version, mut oldest) = skew::oldest(users).unzip();
-    let cluster = objects
-        .skew
-        .as_ref()
-        .map(|skew| skew::cluster(skew, version.as_ref()));
-    if let Some(oldest) = &mut oldest
-        && (objects.is_single_node || !skew::is_understated(cluster.as_ref()))
-    {
-        oldest.command = None;
-    }
+    let (oldest, cluster) = oldest_and_cluster(objects, users);
     BootImageAudit {
         api_version: API_VERSION,
         kind: "BootImageAudit",
         origin: None,
-        summary: Summary {
-            sets: sets.len(),
-            would_be_refused: sets.iter().filter(|set| set.would_be_refused()).count(),
-            would_be_allowed: sets.iter().filter(|set| set.would_be_allowed()).count(),
-            undetermined: sets
-                .iter()
-                .filter(|set| !set.would_be_refused() && !set.would_be_allowed())
-                .count(),
-        },
+        summary: Summary::of(&sets),
         policy,
         release: release.map(str::to_owned),
         sets,
@@ -123,8 +98,36 @@ pub(crate) fn audit(
             .unwrap_or_default(),
         provisioned: provisioned(objects),
         unread,
-        warnings,
+        warnings: warnings(objects, policy_input),
     }
+}
+
+/// The oldest boot image in use, and what the cluster says of it.
+fn oldest_and_cluster(
+    objects: &Objects,
+    users: Vec<(String, Option<ImageVersion>)>,
+) -> (Option<Oldest>, Option<ClusterSkew>) {
+    let (version, mut oldest) = skew::oldest(users).unzip();
+    let cluster = objects
+        .skew
+        .as_ref()
+        .map(|skew| skew::cluster(skew, version.as_ref()));
+    if let Some(oldest) = &mut oldest
+        && (objects.is_single_node || !skew::is_understated(cluster.as_ref()))
+    {
+        oldest.command = None;
+    }
+    (oldest, cluster)
+}
+
+/// What of the policy is ignored, and what was read and does not count.
+fn warnings(objects: &Objects, policy: &PolicyInput) -> Vec<String> {
+    let ignored = match policy {
+        PolicyInput::Valid { policy, .. } => &*policy.warnings,
+        PolicyInput::Absent | PolicyInput::Invalid { .. } => &[],
+    };
+    let ignored = ignored.iter().map(|warning| format!("policy: {warning}"));
+    ignored.chain(left_out(objects)).collect()
 }
 
 /// What was read and does not count.

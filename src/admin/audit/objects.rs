@@ -296,14 +296,28 @@ impl Objects {
             .insert(format!("{group} {kind} {namespace} {name} {uid}"))
     }
 
-    /// Adds an object. What any user may create counts only in the namespaces of the cluster's own.
+    /// Adds an object.
     fn add_kind(&mut self, group: &str, kind: &str, object: &Value) -> Result<(), String> {
-        let (namespace, name) = (
-            str_at(object, "/metadata/namespace"),
-            str_at(object, "/metadata/name"),
-        );
+        if kind.is_empty() {
+            return Err("has no kind: `oc get -o json` prints what is read".to_owned());
+        }
+        // What the commands that gather objects leave where one could not be read.
+        if (group, kind) == ("", "Status") && str_at(object, "/status") == Some("Failure") {
+            self.odd.push(fetch::unread(object));
+            return Ok(());
+        }
+        let is_read = self.add_windows(group, kind, object)
+            || self.add_machines(group, kind, object)
+            || self.add_settings(group, kind, object)?;
+        if is_read && str_at(object, "/metadata/name").is_none() {
+            return Err("has no name".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Windows machines and nodes, which are only counted; returns whether it is one of them.
+    fn add_windows(&mut self, group: &str, kind: &str, object: &Value) -> bool {
         match (group, kind) {
-            ("", "") => return Err("has no kind: `oc get -o json` prints what is read".to_owned()),
             (MACHINE_API | CLUSTER_API, "MachineSet" | "MachineDeployment")
                 if is_windows(object, "/spec/template/metadata") =>
             {
@@ -316,24 +330,23 @@ impl Objects {
             ("", "Node")
                 if str_at(object, "/metadata/labels/kubernetes.io~1os") == Some("windows") =>
             {
-                self.windows_nodes += 1
+                self.windows_nodes += 1;
             }
-            (CLUSTER_API, "MachineDeployment") => self.deployments.push(MachineSet::of(object)),
-            ("metal3.io", "Provisioning") => self.provisioning = Some(Provisioning::of(object)),
-            (MACHINE_CONFIG, "MachineConfigPool") => {
-                let stream = text_at(object, "/spec/osImageStream/name");
-                self.pool_streams
-                    .extend(text_at(object, "/metadata/name").zip(stream));
-            }
-            (MACHINE_CONFIG, "OSImageStream") if name == Some("cluster") => {
-                self.default_stream = text_at(object, "/status/defaultStream")
-                    .or_else(|| text_at(object, "/spec/defaultStream"));
-            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// What makes nodes, nodes, and what tells of them; returns whether it is one of these. What
+    /// any user may create counts only in the namespaces of the cluster's own.
+    fn add_machines(&mut self, group: &str, kind: &str, object: &Value) -> bool {
+        match (group, kind) {
             (MACHINE_API, "MachineSet") => self.machine_sets.push(MachineSet::of(object)),
             (MACHINE_API, "ControlPlaneMachineSet") => {
-                self.control_planes.push(MachineSet::of(object))
+                self.control_planes.push(MachineSet::of(object));
             }
             (MACHINE_API, "Machine") => self.machines.push(Machine::of(MACHINE_API, object)),
+            (CLUSTER_API, "MachineDeployment") => self.deployments.push(MachineSet::of(object)),
             (CLUSTER_API, "MachineSet") => self.cluster_api_sets.push(MachineSet::of(object)),
             (CLUSTER_API, "Machine") => self.machines.push(Machine::of(CLUSTER_API, object)),
             ("infrastructure.cluster.x-k8s.io", _) => {
@@ -352,8 +365,29 @@ impl Objects {
             ("hypershift.openshift.io", "NodePool") => self.node_pools.push(NodePool::of(object)),
             ("metal3.io", "BareMetalHost") => self.hosts.extend(Host::of(object)),
             ("", "Node") => self.nodes.push(Node::of(object)),
-            ("skewguard.dev", "BootImageReport") if namespace == Some("skewguard") => {
-                self.reports.push(NodeReport::of(object))
+            ("skewguard.dev", "BootImageReport")
+                if str_at(object, "/metadata/namespace") == Some("skewguard") =>
+            {
+                self.reports.push(NodeReport::of(object));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// What there is one of in a cluster, and pools; returns whether it is one of these.
+    fn add_settings(&mut self, group: &str, kind: &str, object: &Value) -> Result<bool, String> {
+        let name = str_at(object, "/metadata/name");
+        match (group, kind) {
+            ("metal3.io", "Provisioning") => self.provisioning = Some(Provisioning::of(object)),
+            (MACHINE_CONFIG, "MachineConfigPool") => {
+                let stream = text_at(object, "/spec/osImageStream/name");
+                self.pool_streams
+                    .extend(text_at(object, "/metadata/name").zip(stream));
+            }
+            (MACHINE_CONFIG, "OSImageStream") if name == Some("cluster") => {
+                self.default_stream = text_at(object, "/status/defaultStream")
+                    .or_else(|| text_at(object, "/spec/defaultStream"));
             }
             ("config.openshift.io", "ClusterVersion") => {
                 self.release = text_at(object, "/status/desired/version");
@@ -361,48 +395,41 @@ impl Objects {
                     str_at(object, "/status/desired/architecture") == Some("Multi");
                 self.cluster_id = text_at(object, "/spec/clusterID");
             }
-            ("config.openshift.io", "Infrastructure") => {
-                self.is_single_node =
-                    str_at(object, "/status/controlPlaneTopology") == Some("SingleReplica");
-                self.server = text_at(object, "/status/apiServerURL");
-                self.is_azure_stack = str_at(object, "/status/platformStatus/azure/cloudName")
-                    == Some("AzureStackCloud");
-                // Of the template's path the control plane's operator keeps the last part.
-                let template = |domain| {
-                    let template = text_at(domain, "/topology/template")?;
-                    Some((
-                        text_at(domain, "/name")?,
-                        template.rsplit('/').next()?.to_owned(),
-                    ))
-                };
-                self.failure_domains.extend(
-                    list_at(object, "/spec/platformSpec/vsphere/failureDomains")
-                        .iter()
-                        .filter_map(template),
-                );
-            }
+            ("config.openshift.io", "Infrastructure") => self.add_infrastructure(object),
             ("operator.openshift.io", "MachineConfiguration") if name == Some("cluster") => {
                 self.skew = skew(object);
                 self.managed = Some(ManagedBootImages::of(object));
             }
             ("", "ConfigMap")
-                if (namespace, name)
-                    == (
-                        Some("openshift-machine-config-operator"),
-                        Some("coreos-bootimages"),
-                    ) =>
+                if name == Some("coreos-bootimages")
+                    && str_at(object, "/metadata/namespace")
+                        == Some("openshift-machine-config-operator") =>
             {
                 self.own_images =
                     own_images(object).map_err(|error| printable(&error.to_string()))?;
             }
-            // What the commands that gather objects leave where one could not be read.
-            ("", "Status") if str_at(object, "/status") == Some("Failure") => {
-                self.odd.push(fetch::unread(object));
-                return Ok(());
-            }
-            _ => return Ok(()),
+            _ => return Ok(false),
         }
-        name.map(|_| ()).ok_or_else(|| "has no name".to_owned())
+        Ok(true)
+    }
+
+    fn add_infrastructure(&mut self, object: &Value) {
+        self.is_single_node =
+            str_at(object, "/status/controlPlaneTopology") == Some("SingleReplica");
+        self.server = text_at(object, "/status/apiServerURL");
+        self.is_azure_stack =
+            str_at(object, "/status/platformStatus/azure/cloudName") == Some("AzureStackCloud");
+        // Of the template's path the control plane's operator keeps the last part.
+        let template = |domain| {
+            let template = text_at(domain, "/topology/template")?;
+            let image = template.rsplit('/').next()?.to_owned();
+            Some((text_at(domain, "/name")?, image))
+        };
+        self.failure_domains.extend(
+            list_at(object, "/spec/platformSpec/vsphere/failureDomains")
+                .iter()
+                .filter_map(template),
+        );
     }
 }
 

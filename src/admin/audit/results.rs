@@ -112,6 +112,18 @@ pub(crate) struct Summary {
     pub(crate) undetermined: usize,
 }
 
+impl Summary {
+    pub(super) fn of(sets: &[SetAudit]) -> Self {
+        let count = |is: fn(&SetAudit) -> bool| sets.iter().filter(|set| is(set)).count();
+        Self {
+            sets: sets.len(),
+            would_be_refused: count(SetAudit::would_be_refused),
+            would_be_allowed: count(SetAudit::would_be_allowed),
+            undetermined: count(|set| !set.would_be_refused() && !set.would_be_allowed()),
+        }
+    }
+}
+
 /// A kind of objects that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,7 +1,8 @@
 //! The verdict for a person at a terminal (pure).
 
+use crate::cli::lines::Lines;
 use crate::verdict::{
-    BootImageStatus, Fate, Finding, Machine, Outcome, OverrideSource, RuleResult, Verdict,
+    BootImageStatus, Fate, Finding, Machine, Outcome, OverrideSource, RuleResult, Target, Verdict,
 };
 
 /// What was decided; of a refusal that only warns, what it would be.
@@ -14,89 +15,37 @@ fn headline(verdict: &Verdict) -> &str {
 
 /// The verdict first, then why, then what it was made from.
 pub(super) fn render(verdict: &Verdict) -> String {
-    let mut out = format!("{}: {}\n", headline(verdict), verdict.message);
-    let mut line = |name: &str, value: String| {
-        out.push_str(format!("  {name:<12}{value}").trim_end());
-        out.push('\n');
-    };
-    line("action", action(verdict));
-    line("reason", verdict.reason.to_string());
-    if verdict.boot_image.is_none() {
-        line(
-            "boot image",
-            "unknown: no source on this node names it".to_owned(),
-        );
-    }
-    for (name, what, image) in [
-        ("boot image", "", &verdict.boot_image),
-        (
-            "judged",
-            "the booted deployment, ",
-            &verdict.deployment.image,
-        ),
-    ] {
-        if let Some(image) = image {
-            line(name, format!("{what}{} ({})", image.version, known(image)));
-            line(
-                "",
-                format!(
-                    "read from {}",
-                    image.path.as_deref().unwrap_or("an unknown place")
-                ),
-            );
-        }
-    }
+    let mut lines = Lines::new(&format!("{}: {}", headline(verdict), verdict.message));
+    lines.add("action", &action(verdict));
+    lines.add("reason", verdict.reason.as_str());
+    images(&mut lines, verdict);
     if let Some(machine) = machine(&verdict.machine) {
-        line("machine", machine);
+        lines.add("machine", &machine);
     }
-    let unknown = || "unknown".to_owned();
-    let target = &verdict.target;
-    line(
-        "target",
-        format!(
-            "OCP {}, pool {}",
-            target.release.clone().unwrap_or_else(unknown),
-            target.pool.clone().unwrap_or_else(unknown)
-        ),
-    );
-    for detail in [&target.machine_config, &target.os_image_url]
-        .into_iter()
-        .flatten()
-    {
-        line("", detail.clone());
+    let Target {
+        release,
+        pool,
+        machine_config,
+        os_image_url,
+    } = &verdict.target;
+    let [release, pool] = [release, pool].map(|value| value.as_deref().unwrap_or("unknown"));
+    lines.add("target", &format!("OCP {release}, pool {pool}"));
+    for detail in [machine_config, os_image_url].into_iter().flatten() {
+        lines.add("", detail);
     }
-    match &verdict.policy {
-        Some(policy) => {
-            let limit = match (&policy.limit_release, verdict.findings.is_empty()) {
-                (Some(release), _) => format!("limit for {release}"),
-                (None, false) => "limit for any release".to_owned(),
-                (None, true) => "no limit applied".to_owned(),
-            };
-            line(
-                "policy",
-                format!(
-                    "{} (mode {}, {limit})",
-                    policy.path,
-                    policy.mode.as_deref().unwrap_or("unknown")
-                ),
-            );
-            if let Some(digest) = &policy.digest {
-                line("", digest.clone());
-            }
-        }
-        None => line("policy", "none delivered".to_owned()),
-    }
+    policy(&mut lines, verdict);
     if let Some(given) = verdict.r#override {
         let place = match given.source {
             OverrideSource::KernelArgument => "kernel argument",
             OverrideSource::File => crate::node::OVERRIDE_PATH,
             OverrideSource::Other(_) => given.source.as_str(),
         };
-        line("override", format!("{} ({place})", given.value.as_str()));
+        lines.add("override", &format!("{} ({place})", given.value.as_str()));
     }
     if let Some(ostree) = &verdict.deployment.ostree {
-        line("deployment", ostree.clone());
+        lines.add("deployment", ostree);
     }
+    let mut out = lines.text;
     if !verdict.findings.is_empty() {
         out.push('\n');
         out.push_str(&table(&verdict.findings));
@@ -108,6 +57,44 @@ pub(super) fn render(verdict: &Verdict) -> String {
         }
     }
     out
+}
+
+/// The boot image, and what was judged in its place.
+fn images(lines: &mut Lines, verdict: &Verdict) {
+    if verdict.boot_image.is_none() {
+        lines.add("boot image", "unknown: no source on this node names it");
+    }
+    for (name, what, image) in [
+        ("boot image", "", &verdict.boot_image),
+        (
+            "judged",
+            "the booted deployment, ",
+            &verdict.deployment.image,
+        ),
+    ] {
+        if let Some(image) = image {
+            lines.add(name, &format!("{what}{} ({})", image.version, known(image)));
+            let path = image.path.as_deref().unwrap_or("an unknown place");
+            lines.add("", &format!("read from {path}"));
+        }
+    }
+}
+
+/// The policy, and which of its limits applied.
+fn policy(lines: &mut Lines, verdict: &Verdict) {
+    let Some(policy) = &verdict.policy else {
+        return lines.add("policy", "none delivered");
+    };
+    let limit = match (&policy.limit_release, verdict.findings.is_empty()) {
+        (Some(release), _) => format!("limit for {release}"),
+        (None, false) => "limit for any release".to_owned(),
+        (None, true) => "no limit applied".to_owned(),
+    };
+    let mode = policy.mode.as_deref().unwrap_or("unknown");
+    lines.add("policy", &format!("{} (mode {mode}, {limit})", policy.path));
+    if let Some(digest) = &policy.digest {
+        lines.add("", digest);
+    }
 }
 
 /// The action, and why a refusal does not block. Whether the node really is held is not known here.
