@@ -6,9 +6,10 @@ use crate::gate::{self, Systemd};
 use crate::journal;
 use crate::node::{
     self, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, Lock, Options, RUN_VERDICT_PATH, Root,
-    STAMP_PATH, VERDICT_MAX, facts, save_verdict,
+    STAMP_PATH, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts, save_verdict,
 };
 use crate::report::ledger::{INSTALLATION_PATH, STATE_PATH};
+use crate::report::situation;
 use crate::verdict::{Fate, Verdict, decide};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
@@ -111,6 +112,7 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
     let context = Context::load(root, &verdict);
     super::change_message(root, console::update(root, &verdict, &context), io);
+    io.note(situation::set_aside(root, &verdict));
     io.note(save_verdict(root, KEPT_VERDICT_PATH, &verdict));
     journal::record(&verdict, root.is_live(), io.err);
     if root.is_live() && !refused_before {
@@ -148,9 +150,14 @@ fn still_refused(now: Option<&Verdict>, io: &mut Io<'_>) -> Exit {
     Exit::Refused
 }
 
-/// Removes what an earlier installation, with the same /var, told the cluster.
+/// Removes what an earlier installation, with the same /var, told the cluster or had to tell it.
 fn forget_earlier_installation(root: &Root) -> Result<(), FileError> {
-    for path in [STATE_PATH, INSTALLATION_PATH] {
+    for path in [
+        STATE_PATH,
+        INSTALLATION_PATH,
+        KEPT_VERDICT_PATH,
+        UNTOLD_VERDICT_PATH,
+    ] {
         root.remove(path)?;
     }
     Ok(())

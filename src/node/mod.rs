@@ -25,7 +25,7 @@ pub(crate) use installation::is_image_based;
 pub(crate) use lock::{LOCK_PATH, Lock};
 pub(crate) use machine_config::ENCAPSULATED_BAK_PATH;
 pub use machine_config::{ENCAPSULATED_PATH, SERVED_PATH};
-pub use record::{KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record};
+pub use record::{KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, UNTOLD_VERDICT_PATH};
 pub(crate) use record::{VERDICT_MAX, has_certificate, keep_record, save_verdict};
 pub use root::{FileError, Problem, Root};
 

@@ -62,7 +62,9 @@ impl ConsoleState {
         payload: &Payload<'_>,
         ledger: &Ledger,
     ) {
-        let Some(verdict) = payload.verdict() else {
+        // The console has nothing of an earlier boot.
+        let verdict = payload.verdict();
+        let Some(verdict) = verdict.filter(|_| !payload.is_about_earlier_boot()) else {
             return;
         };
         let knows = if ledger.known_report(&payload.name).is_some() {

@@ -8,9 +8,9 @@ use super::names::{hex16, phase_name, report_name, subdomain};
 use super::objects::{BootImageReport, ReportInput, is_reportable};
 use super::situation::{self, Observed};
 use super::stall::{Phase, Progress};
-use crate::node::Root;
 use crate::node::bus::{BootedDeployment, booted_deployment};
 use crate::node::identity::Identity;
+use crate::node::{Root, UNTOLD_VERDICT_PATH};
 use crate::transport::Request;
 use crate::verdict::{Action, Verdict};
 use std::time::SystemTime;
@@ -27,6 +27,8 @@ pub(super) struct Payload<'a> {
     installation: String,
     /// The verdict that report and Event are about.
     observed: Option<Observed>,
+    /// What an earlier boot has still to tell, where there is nothing to tell of `observed`.
+    untold: Option<Observed>,
     /// What a check says on a first boot on which `skewguard.service` left no verdict.
     unseen: Option<Observed>,
     /// What the first boot waits for, if it does not finish.
@@ -54,6 +56,7 @@ impl<'a> Payload<'a> {
             identity,
             installation,
             observed: None,
+            untold: None,
             unseen: None,
             progress: None,
             went_on: None,
@@ -66,15 +69,44 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// Makes this the verdict to tell. Returns whether a node that has not joined reports it.
-    pub(super) fn adopt(&mut self, observed: Observed) -> bool {
+    /// Makes this the verdict to tell; if it is none to report, what an earlier boot has still to
+    /// tell comes in its place. Returns the verdict that a node that has not joined reports.
+    pub(super) fn adopt(&mut self, observed: Observed, ledger: &Ledger) -> Option<&Verdict> {
         self.inventory = Some(observed.verdict.clone());
         (self.node_name, self.no_verdict) = (None, false);
         (self.progress, self.went_on, self.unseen) = (None, None, None);
         let is_reported = is_reportable(&observed.verdict);
-        self.name = self.name_of(is_reported.then_some(&observed.verdict));
+        self.untold = if is_reported {
+            None
+        } else {
+            self.read_untold(ledger)
+        };
         self.observed = Some(observed);
-        is_reported
+        self.name = self.name_of(self.reported());
+        self.reported()
+    }
+
+    /// What a node reports that has not joined and whose first boot does not hang.
+    fn reported(&self) -> Option<&Verdict> {
+        let told = self.told().map(|told| &told.verdict);
+        told.filter(|verdict| is_reportable(verdict))
+    }
+
+    /// What an earlier boot has still to tell. If it told that, only its file is left.
+    fn read_untold(&self, ledger: &Ledger) -> Option<Observed> {
+        let untold = situation::untold(self.root)?;
+        let name = self.name_of(Some(&untold.verdict));
+        if ledger.known_report(&name).is_some() || ledger.last_event(&name).is_some() {
+            // If that fails, the next boot tries again.
+            let _ = self.root.remove(UNTOLD_VERDICT_PATH);
+            return None;
+        }
+        Some(untold)
+    }
+
+    /// Whether what there is to tell is an earlier boot's.
+    pub(super) fn is_about_earlier_boot(&self) -> bool {
+        self.untold.is_some() && self.progress.is_none() && self.went_on.is_none()
     }
 
     /// Turns the Event into one about a run without a verdict.
@@ -121,8 +153,10 @@ impl<'a> Payload<'a> {
 
     /// What report and Event are about.
     fn told(&self) -> Option<&Observed> {
-        let unseen = self.unseen.as_ref().filter(|_| self.progress.is_some());
-        self.observed.as_ref().or(unseen)
+        let hangs = self.progress.is_some();
+        let untold = self.untold.as_ref().filter(|_| !hangs);
+        let unseen = self.unseen.as_ref().filter(|_| hangs);
+        untold.or(self.observed.as_ref()).or(unseen)
     }
 
     fn as_of_now(&self, verdict: &Verdict) -> Verdict {

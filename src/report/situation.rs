@@ -1,9 +1,10 @@
 //! What there is to report on this boot, from the files that `skewguard.service` left.
 
-use super::objects::TEXT_MAX;
+use super::objects::{TEXT_MAX, is_reportable};
 use crate::node::{
     ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, KUBELET_KUBECONFIG,
-    Options, RUN_VERDICT_PATH, Root, STAMP_PATH, VERDICT_MAX, facts, is_image_based,
+    Options, RUN_VERDICT_PATH, Root, STAMP_PATH, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts,
+    is_image_based,
 };
 use crate::text::bounded;
 use crate::verdict::{Verdict, decide};
@@ -49,6 +50,25 @@ pub fn read(root: &Root) -> Situation {
         Ok(None) => Situation::NeverRan(None),
         Err(error) => Situation::NeverRan(Some(error)),
     }
+}
+
+/// Puts the kept verdict aside before `now` replaces it, if the cluster would never know it
+/// otherwise: the report does not tell `now`, as with `skewguard=off`.
+///
+/// # Errors
+/// A file cannot be read, renamed or removed.
+pub(crate) fn set_aside(root: &Root, now: &Verdict) -> Result<(), FileError> {
+    if is_reportable(now) {
+        root.remove(UNTOLD_VERDICT_PATH)?;
+    } else if load(root, KEPT_VERDICT_PATH)?.is_some_and(|kept| is_reportable(&kept.verdict)) {
+        root.rename(KEPT_VERDICT_PATH, UNTOLD_VERDICT_PATH)?;
+    }
+    Ok(())
+}
+
+/// The verdict of an earlier boot that is still to be told. One that cannot be read is none.
+pub(super) fn untold(root: &Root) -> Option<Observed> {
+    load(root, UNTOLD_VERDICT_PATH).ok().flatten()
 }
 
 /// What `check` would say now, for the label of a Node that has no verdict.

@@ -141,6 +141,43 @@ fn allow_on_a_node_that_is_not_refused_does_nothing() {
     }
 }
 
+/// The report tells it then: see tests/report/untold.rs.
+#[test]
+fn a_refusal_is_put_aside_by_a_boot_that_reports_nothing() {
+    const KEPT: &str = "var/lib/skewguard/verdict.json";
+    const UNTOLD: &str = "var/lib/skewguard/untold-verdict.json";
+    let node = refused();
+    let refusal = node.read(KEPT);
+    let cmdline = node.read("proc/cmdline").expect("a command line");
+    let boots_with = |word: &str, code: i32| {
+        reboot(&node);
+        let line = format!("{} skewguard={word}\n", cmdline.trim());
+        fs::write(node.path("proc/cmdline"), line).expect("written");
+        let output = node.run("enforce");
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+    };
+    for boot in 1..=3 {
+        boots_with("off", 0);
+        assert_eq!(node.read(UNTOLD), refusal, "boot {boot}");
+        assert_eq!(node.json(KEPT)["verdict"], "Disabled");
+    }
+    // A newer refusal is reported itself.
+    for (word, code) in [("warn", 0), ("enforce", 3)] {
+        boots_with("off", 0);
+        assert!(node.path(UNTOLD).exists());
+        boots_with(word, code);
+        assert!(!node.path(UNTOLD).exists(), "{word}");
+    }
+    // A reinstallation that kept /var has nothing to tell of the earlier installation.
+    let reinstalled = format!("ignition.firstboot {} skewguard=off\n", cmdline.trim());
+    fs::write(node.path("proc/cmdline"), reinstalled).expect("written");
+    fs::create_dir_all(node.path("proc/sys/kernel/random")).expect("made");
+    fs::write(node.path("proc/sys/kernel/random/boot_id"), "2".repeat(32)).expect("written");
+    reboot(&node);
+    assert_eq!(node.run("enforce").status.code(), Some(0));
+    assert!(!node.path(UNTOLD).exists());
+}
+
 /// What the node has instead of the encapsulated config once its first boot is over.
 fn finish(node: &Node, renamed: bool) {
     let (from, to) = (node.path(CONFIG), node.path(&format!("{CONFIG}.bak")));

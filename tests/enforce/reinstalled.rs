@@ -8,6 +8,12 @@ use std::os::unix::fs::symlink;
 const RECORD: &str = "var/lib/skewguard/boot-image.json";
 const CERTIFICATE: &str = "var/lib/kubelet/pki/kubelet-client-current.pem";
 const CMDLINE: &str = "proc/cmdline";
+/// What an earlier installation told the cluster, or had to tell it.
+const OF_THE_EARLIER: [&str; 3] = [
+    "installation-id",
+    "report-state.json",
+    "untold-verdict.json",
+];
 const BOOT: &str = "b007000000000000000000000000000000000000000000000000000000000000";
 const COMMIT: &str = "c0ffee0000000000000000000000000000000000000000000000000000000000";
 
@@ -38,8 +44,9 @@ fn with_an_older_var() -> Node {
     write(&node, RECORD, &record.to_string());
     write(&node, CERTIFICATE, "of the earlier installation");
     write(&node, "var/lib/kubelet/kubeconfig", "");
-    write(&node, "var/lib/skewguard/installation-id", &"0".repeat(32));
-    write(&node, "var/lib/skewguard/report-state.json", "{}");
+    for path in OF_THE_EARLIER {
+        write(&node, &format!("var/lib/skewguard/{path}"), "{}");
+    }
     node
 }
 
@@ -61,7 +68,7 @@ fn a_refused_node_is_held_after_a_reinstallation_that_kept_var() {
             (&record["version"], &record["machineID"]),
             (&json!("412.86.202303211731-0"), &json!("b".repeat(32)))
         );
-        for path in ["installation-id", "report-state.json"] {
+        for path in OF_THE_EARLIER {
             let path = format!("var/lib/skewguard/{path}");
             assert!(
                 !node.path(&path).exists(),

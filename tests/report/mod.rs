@@ -17,3 +17,4 @@ mod schemas;
 mod stage;
 mod stall;
 mod unit;
+mod untold;

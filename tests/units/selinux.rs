@@ -10,7 +10,8 @@ use skewguard::gate::STAMP_PATH;
 use skewguard::kubeconfig::BOOTSTRAP_KUBECONFIG;
 use skewguard::node::KUBELET_KUBECONFIG;
 use skewguard::node::{
-    ENCAPSULATED_PATH, KEPT_VERDICT_PATH, OVERRIDE_PATH, RECORD_PATH, RUN_VERDICT_PATH, SERVED_PATH,
+    ENCAPSULATED_PATH, KEPT_VERDICT_PATH, OVERRIDE_PATH, RECORD_PATH, RUN_VERDICT_PATH,
+    SERVED_PATH, UNTOLD_VERDICT_PATH,
 };
 use skewguard::report::ledger::{INSTALLATION_PATH, STATE_PATH};
 use std::collections::{BTreeMap, BTreeSet};
@@ -378,6 +379,7 @@ fn needs_of_the_agent() -> Vec<Need> {
         STAMP_PATH,
         OVERRIDE_PATH,
         KEPT_VERDICT_PATH,
+        UNTOLD_VERDICT_PATH,
         RECORD_PATH,
         STATE,
         STATE_PATH,

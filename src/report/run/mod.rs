@@ -16,7 +16,7 @@ use crate::clock;
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
 use crate::node::KUBELET_KUBECONFIG;
 use crate::node::identity::Identity;
-use crate::node::{FileError, Root};
+use crate::node::{FileError, Root, UNTOLD_VERDICT_PATH};
 use crate::transport::{Response, TransportError};
 use std::time::{Duration, SystemTime};
 use tokio::task::JoinSet;
@@ -148,8 +148,8 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
 
     /// Makes this the verdict to tell, and plans what to send.
     fn adopt(&mut self, observed: Observed) {
-        self.payload.remediation = self.env.output.remediation(&observed.verdict);
-        if self.payload.adopt(observed) {
+        if let Some(verdict) = self.payload.adopt(observed, &self.ledger) {
+            self.payload.remediation = self.env.output.remediation(verdict);
             self.plan_report();
         } else {
             [Channel::Report, Channel::Event]
@@ -178,6 +178,26 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
                 );
             }
             Some(_) => self.schedule.mark_delivered(Channel::Event),
+        }
+    }
+
+    /// Forgets what an earlier boot had to tell, once the cluster has it: a report, or an Event
+    /// where there are no reports, or the Node of a node that has joined.
+    fn forget_what_is_told(&mut self) {
+        let name = &self.payload.name;
+        let waits = |channel| {
+            let state = self.schedule.state(channel);
+            matches!(state, ChannelState::Due(_) | ChannelState::InFlight)
+        };
+        let is_told = self.ledger.known_report(name).is_some()
+            || self.ledger.last_event(name).is_some() && !waits(Channel::Report);
+        let is_labelled = self.payload.has_joined()
+            && self.schedule.state(Channel::Node) == ChannelState::Delivered;
+        if self.payload.is_about_earlier_boot()
+            && (is_told || is_labelled)
+            && let Err(error) = self.env.root.remove(UNTOLD_VERDICT_PATH)
+        {
+            self.warn(&error.to_string());
         }
     }
 
@@ -396,6 +416,7 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
                 }
             }
         }
+        self.forget_what_is_told();
         self.tell_console();
     }
 
