@@ -4,7 +4,7 @@ use super::run;
 use super::served::requests_of_every_kind;
 use crate::support::apiserver::schema::Schema;
 use serde_json::{Value, json};
-use skewguard::admin::audit::fetch::{INFRASTRUCTURE, RESOURCES};
+use skewguard::admin::audit::resources::{INFRASTRUCTURE, RESOURCES};
 use skewguard::cli::Exit;
 use std::collections::BTreeSet;
 

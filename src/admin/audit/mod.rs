@@ -17,6 +17,7 @@ mod missing;
 pub mod objects;
 mod proxy;
 mod remedy;
+pub mod resources;
 mod results;
 mod sets;
 mod skew;

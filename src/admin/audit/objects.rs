@@ -1,13 +1,13 @@
 //! The cluster's objects, by kind (pure). They are read one at a time, and only what the audit
 //! needs is kept of each.
 
-use super::fetch::{self, RESOURCES};
 use super::fields::{list_at, str_at, text_at};
 use super::image::{self, Image};
 use super::kinds::{
     Host, Machine, MachineSet, ManagedBootImages, Metadata, Node, NodePool, NodeReport,
     Provisioning, Source, is_windows, skew,
 };
+use super::resources::{self, RESOURCES};
 use super::stream::{OwnImage, images_of_streams, own_images};
 use super::{ClusterSkew, KnownBy, Unread};
 use crate::kubeconfig::{Limits, read_documents};
@@ -303,7 +303,7 @@ impl Objects {
         }
         // What the commands that gather objects leave where one could not be read.
         if (group, kind) == ("", "Status") && str_at(object, "/status") == Some("Failure") {
-            self.odd.push(fetch::unread(object));
+            self.odd.push(resources::unread(object));
             return Ok(());
         }
         let is_read = self.add_windows(group, kind, object)

@@ -1,7 +1,7 @@
 //! The files of a folder that may have objects in them: a must-gather, what `oc adm inspect` wrote,
 //! or what the printed commands gathered.
 
-use crate::admin::audit::fetch::{INFRASTRUCTURE, RESOURCES};
+use crate::admin::audit::resources::{INFRASTRUCTURE, RESOURCES};
 use std::fs;
 use std::io::Error;
 use std::path::{Path, PathBuf};

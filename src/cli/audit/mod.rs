@@ -10,6 +10,7 @@ mod text;
 use super::{Exit, Failure, Io, named, named_policy, parse_release, read_file};
 use crate::admin::audit::fetch::{self, MAX_ANSWER, Progress, fetch};
 use crate::admin::audit::kubeconfig;
+use crate::admin::audit::resources;
 use crate::admin::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
 use crate::clock;
 use crate::node::Root;
@@ -23,9 +24,6 @@ use text::Detail;
 
 /// The most that is read of one file.
 const MAX_FILE: u64 = 512 << 20;
-
-/// The longest `--request-timeout`.
-const LONGEST_REQUEST: Duration = Duration::from_secs(600);
 
 /// The files of a pod's service account (client-go, `rest.InClusterConfig`).
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -158,7 +156,7 @@ fn parse_time(text: &str) -> Result<Duration, String> {
     if time.is_zero() {
         return Err("has to be more than nothing".to_owned());
     }
-    if time > LONGEST_REQUEST {
+    if time > fetch::LONGEST {
         return Err("has to be at most 10m".to_owned());
     }
     Ok(time)
@@ -167,9 +165,9 @@ fn parse_time(text: &str) -> Result<Duration, String> {
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let Some(policy) = &args.policy else {
         let script = match args.print_commands {
-            Some(Script::Labels) => fetch::LABELS.to_owned(),
-            Some(Script::Alephs) => fetch::ALEPHS.to_owned(),
-            Some(Script::Objects) | None => fetch::commands(),
+            Some(Script::Labels) => resources::LABELS.to_owned(),
+            Some(Script::Alephs) => resources::ALEPHS.to_owned(),
+            Some(Script::Objects) | None => resources::commands(),
         };
         io.out.write_all(script.as_bytes())?;
         return Ok(Exit::Done);
