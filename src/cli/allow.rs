@@ -8,14 +8,18 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::geteuid;
 use std::path::PathBuf;
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Exit status: 0 done, or nothing to do; 1 could not do it; 2 wrong usage.")]
+#[derive(Debug)]
+#[cfg_attr(feature = "admin", derive(clap::Args))]
+#[cfg_attr(
+    feature = "admin",
+    command(after_help = "\
+Exit status: 0 done, or nothing to do; 1 could not do it; 2 wrong usage.")
+)]
 pub(super) struct Args {
     /// Directory that stands for the node's `/`; with any other than `/`, only files below it are
     /// touched.
-    #[arg(long, value_name = "DIR", default_value = "/")]
-    root: PathBuf,
+    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", default_value = "/"))]
+    pub(super) root: PathBuf,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {

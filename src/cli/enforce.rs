@@ -16,18 +16,22 @@ use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 use std::path::PathBuf;
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.")]
+#[derive(Debug)]
+#[cfg_attr(feature = "admin", derive(clap::Args))]
+#[cfg_attr(
+    feature = "admin",
+    command(after_help = "\
+Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.")
+)]
 pub(super) struct Args {
     /// Directory that stands for the node's `/`; with any other than `/`, only files below it are
     /// touched.
-    #[arg(long, value_name = "DIR", default_value = "/")]
-    root: PathBuf,
+    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", default_value = "/"))]
+    pub(super) root: PathBuf,
     /// Only clean up, as the service does when it is stopped: take the message off the console, and
     /// the drop-ins of a decision that did not come to its end.
-    #[arg(long)]
-    restore_console: bool,
+    #[cfg_attr(feature = "admin", arg(long))]
+    pub(super) restore_console: bool,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {

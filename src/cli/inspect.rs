@@ -5,16 +5,23 @@ use crate::verdict::BootImageStatus;
 use crate::version::ImageVersion;
 use std::ffi::OsString;
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example: skewguard inspect 418.94.202511191518-0 9.6.20250523-0")]
+#[derive(Debug)]
+#[cfg_attr(feature = "admin", derive(clap::Args))]
+#[cfg_attr(
+    feature = "admin",
+    command(after_help = "Example: skewguard inspect 418.94.202511191518-0 9.6.20250523-0")
+)]
 pub(super) struct Args {
     /// Versions as an aleph file or os-release names them; the full build takes names of images,
     /// too.
-    #[arg(required = true, value_name = "VERSION")]
-    versions: Vec<OsString>,
+    #[cfg_attr(feature = "admin", arg(required = true, value_name = "VERSION"))]
+    pub(super) versions: Vec<OsString>,
     /// One line per version: text for a person, or a JSON object.
-    #[arg(long, short, value_enum, default_value = "text")]
-    output: TextOrJson,
+    #[cfg_attr(
+        feature = "admin",
+        arg(long, short, value_enum, default_value = "text")
+    )]
+    pub(super) output: TextOrJson,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {

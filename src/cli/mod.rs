@@ -6,6 +6,8 @@ mod audit;
 mod check;
 #[cfg(feature = "admin")]
 mod completion;
+#[cfg(any(test, not(feature = "admin")))]
+mod embed;
 mod enforce;
 mod inspect;
 mod lines;
@@ -33,7 +35,10 @@ use crate::{
     node::named::{name as named, read_start},
     version::Release,
 };
+#[cfg(feature = "admin")]
 use clap::{Parser, Subcommand, ValueEnum};
+#[cfg(not(feature = "admin"))]
+use embed::parse;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
@@ -87,37 +92,25 @@ impl Io<'_> {
 
 /// Refuses, at the first boot of an OpenShift node, a boot image that is too old for its cluster,
 /// and says why.
+#[cfg(feature = "admin")]
 #[derive(Debug, Parser)]
 #[command(name = "skewguard", version, long_version = version::LONG.as_str(), max_term_width = 100, after_help = AFTER_HELP)]
-pub(crate) struct Cli {
+struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
-macro_rules! after_help {
-    ($more:literal) => {
-        concat!(
-            "\
+#[cfg(feature = "admin")]
+const AFTER_HELP: &str = "\
 Exit status: 0 proceed or done, 1 could not do it, 2 wrong usage, 3 refused.
 
-On a refused node: read /etc/issue, then run `skewguard check` for all details. To let it through for this boot: run
-`skewguard allow`, or boot with skewguard=off on the kernel command line.",
-            $more
-        )
-    };
-}
-
-#[cfg(feature = "admin")]
-const AFTER_HELP: &str = after_help!("");
-#[cfg(not(feature = "admin"))]
-const AFTER_HELP: &str = after_help!(
-    "\n\nThis build is for nodes: `audit`, `policy`, `render`, `schema` and `completion` are commands of the full one."
-);
+On a refused node: read /etc/issue, then run `skewguard check` for all details. To let it through for this boot: run \
+`skewguard allow`, or boot with skewguard=off on the kernel command line.";
 
 // Deferred: clap builds only the arguments of the command that runs. Arguments are most of the
 // parser's cost, in time and in stack.
-#[derive(Debug, Subcommand)]
-#[command(defer = true)]
+#[derive(Debug)]
+#[cfg_attr(feature = "admin", derive(Subcommand), command(defer = true))]
 enum Command {
     /// Decide about this node, or about a node's root tree, and print the verdict
     ///
@@ -183,7 +176,8 @@ enum Command {
 }
 
 /// The form of results that people and scripts both read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "admin", derive(ValueEnum))]
 pub(crate) enum TextOrJson {
     /// For a person.
     Text,
@@ -191,29 +185,44 @@ pub(crate) enum TextOrJson {
     Json,
 }
 
-/// The argument parser, for man pages and completions.
+/// The argument parser of the full build, for man pages and completions.
+#[cfg(feature = "admin")]
 pub fn command() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
 }
 
+/// What a command line says, else a text to print and the exit status.
+#[cfg(feature = "admin")]
+fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, (String, Exit)> {
+    let cli = Cli::try_parse_from(args).map_err(|error| {
+        let exit = if error.use_stderr() {
+            Exit::Usage
+        } else {
+            Exit::Done
+        };
+        (error.render().to_string(), exit)
+    })?;
+    Ok(cli.command)
+}
+
 /// Runs one command line, the program's name first.
 pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
-        Err(error) => {
+    let command = match parse(args) {
+        Ok(command) => command,
+        Err((text, exit)) => {
             // Help and version are results, not errors.
-            let (to, exit) = if error.use_stderr() {
-                (&mut *io.err, Exit::Usage)
+            let to = if exit == Exit::Done {
+                &mut *io.out
             } else {
-                (&mut *io.out, Exit::Done)
+                &mut *io.err
             };
-            return match write!(to, "{}", error.render()).and_then(|()| to.flush()) {
+            return match write!(to, "{text}").and_then(|()| to.flush()) {
                 Err(error) if exit == Exit::Done => failed(&error, io),
                 _ => exit,
             };
         }
     };
-    let done = match &cli.command {
+    let done = match &command {
         Command::Check(args) => check::run(args, io),
         Command::Enforce(args) => enforce::run(args, io),
         Command::Allow(args) => allow::run(args, io),

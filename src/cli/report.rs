@@ -21,24 +21,28 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Exit status: 0 everything is delivered, or there was nothing to deliver; 1 something is not delivered; 2 wrong usage.")]
+#[derive(Debug)]
+#[cfg_attr(feature = "admin", derive(clap::Args))]
+#[cfg_attr(
+    feature = "admin",
+    command(after_help = "\
+Exit status: 0 everything is delivered, or there was nothing to deliver; 1 something is not delivered; 2 wrong usage.")
+)]
 pub(super) struct Args {
     /// Directory that stands for the node's `/`; with any other than `/`, neither D-Bus nor the
     /// console is touched.
-    #[arg(long, value_name = "DIR", default_value = "/")]
-    root: PathBuf,
+    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", default_value = "/"))]
+    pub(super) root: PathBuf,
     /// Kubeconfig to use instead of the node's own two.
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+    #[cfg_attr(feature = "admin", arg(long, value_name = "FILE"))]
+    pub(super) kubeconfig: Option<PathBuf>,
     /// Obey `insecure-skip-tls-verify` in a kubeconfig, which is an error otherwise: any server
     /// that answers gets the credentials.
-    #[arg(long)]
-    insecure_skip_tls_verify: bool,
+    #[cfg_attr(feature = "admin", arg(long))]
+    pub(super) insecure_skip_tls_verify: bool,
     /// Try everything once and come back, instead of waiting until the cluster knows.
-    #[arg(long)]
-    once: bool,
+    #[cfg_attr(feature = "admin", arg(long))]
+    pub(super) once: bool,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {

@@ -18,16 +18,23 @@ use std::path::PathBuf;
 /// Longest override that is read, in bytes.
 const OVERRIDE_MAX: u64 = 64;
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Exit status: 0 not held, 1 could not find out, 2 wrong usage, 3 held.")]
+#[derive(Debug)]
+#[cfg_attr(feature = "admin", derive(clap::Args))]
+#[cfg_attr(
+    feature = "admin",
+    command(after_help = "\
+Exit status: 0 not held, 1 could not find out, 2 wrong usage, 3 held.")
+)]
 pub(super) struct Args {
     /// Directory that stands for the node's `/`.
-    #[arg(long, value_name = "DIR", default_value = "/")]
-    root: PathBuf,
+    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", default_value = "/"))]
+    pub(super) root: PathBuf,
     /// Text for a person, or one JSON object; its fields are only ever added.
-    #[arg(long, short, value_enum, default_value = "text")]
-    output: TextOrJson,
+    #[cfg_attr(
+        feature = "admin",
+        arg(long, short, value_enum, default_value = "text")
+    )]
+    pub(super) output: TextOrJson,
 }
 
 /// Where the node stands.

@@ -16,7 +16,6 @@ use std::path::Path;
 const CURRENT_CONFIG: &str = "/etc/machine-config-daemon/currentconfig";
 
 /// Files and folders that every node has one of, and no other machine.
-#[cfg(feature = "admin")]
 pub(crate) const OF_NODES: [&str; 8] = [
     "/sysroot/.coreos-aleph-version.json",
     "/sysroot/.aleph-version.json",

@@ -16,7 +16,6 @@ mod record;
 mod root;
 pub(crate) mod write;
 
-#[cfg(feature = "admin")]
 pub(crate) use facts::OF_NODES;
 pub use facts::{Options, facts};
 #[cfg(feature = "admin")]

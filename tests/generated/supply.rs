@@ -143,7 +143,7 @@ fn the_bills_of_materials_name_what_is_linked_and_its_licences() {
     });
     let [full, embed] = names;
     assert!(embed.is_subset(&full), "{:?}", embed.difference(&full));
-    for name in ["rustls", "ring", "reqwest"] {
+    for name in ["rustls", "ring", "reqwest", "clap_builder"] {
         assert!(full.contains(name) && !embed.contains(name), "{name}");
     }
     // Only run while it is built, or only in tests.

@@ -4,19 +4,20 @@ mod text;
 
 use super::{Exit, Failure, Io};
 use crate::console::{Context, message};
-#[cfg(feature = "admin")]
-use crate::node::{OF_NODES, Root};
-use crate::node::{Options, facts};
+use crate::node::{OF_NODES, Options, Root, facts};
 #[cfg(feature = "admin")]
 use crate::text::printable;
 use crate::verdict::decide;
+use crate::verdict::{Facts, TargetInput};
 #[cfg(feature = "admin")]
-use crate::verdict::{Facts, Stage, Target, TargetInput};
-use clap::ValueEnum;
+use crate::verdict::{Stage, Target};
 use std::path::PathBuf;
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[derive(Debug)]
+#[cfg_attr(feature = "admin", derive(clap::Args))]
+#[cfg_attr(
+    feature = "admin",
+    command(after_help = "\
 Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.
 
 Examples:
@@ -25,34 +26,39 @@ Examples:
   skewguard check --policy new.json               under another policy
   skewguard check --policy new.json --aleph FILE  without a node
   ssh core@NODE cat /sysroot/.coreos-aleph-version.json |
-    skewguard check --policy new.json --aleph -")]
+    skewguard check --policy new.json --aleph -")
+)]
 pub(super) struct Args {
     /// Directory that stands for the node's `/`; symlinks are followed inside it only.
-    #[arg(long, value_name = "DIR", default_value = "/")]
-    root: PathBuf,
+    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", default_value = "/"))]
+    pub(super) root: PathBuf,
     /// Policy to try, instead of the one that the node was served; - is standard input.
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
+    #[cfg_attr(feature = "admin", arg(long, value_name = "FILE"))]
+    pub(super) policy: Option<PathBuf>,
     /// Aleph file to try, instead of the node's; - is standard input. It is judged as at a first
     /// boot, whatever this node runs.
-    #[arg(long, value_name = "FILE")]
-    aleph: Option<PathBuf>,
+    #[cfg_attr(feature = "admin", arg(long, value_name = "FILE"))]
+    pub(super) aleph: Option<PathBuf>,
     /// Release to ask about, such as the one to upgrade to, instead of the node's target. It is
     /// judged as at a first boot.
     #[cfg(feature = "admin")]
     #[arg(long, value_name = "RELEASE", value_parser = super::parse_release)]
-    target: Option<String>,
+    pub(super) target: Option<String>,
     /// Pool to ask about, instead of the node's own.
     #[cfg(feature = "admin")]
     #[arg(long, value_name = "POOL")]
-    pool: Option<String>,
+    pub(super) pool: Option<String>,
     /// Form of the verdict.
-    #[arg(long, short, value_enum, default_value = "text")]
-    output: Output,
+    #[cfg_attr(
+        feature = "admin",
+        arg(long, short, value_enum, default_value = "text")
+    )]
+    pub(super) output: Output,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "admin", derive(clap::ValueEnum))]
+pub(super) enum Output {
     /// For a person: verdict first, then why, then what was had and wanted.
     Text,
     /// For a script; fields are only ever added.
@@ -72,9 +78,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         aleph: args.aleph.as_deref(),
     };
     let facts = facts(&root, options)?;
-    #[cfg(feature = "admin")]
     let needs_node = args.policy.is_none() || args.aleph.is_none();
-    #[cfg(feature = "admin")]
     if needs_node && !is_node(&root, &facts) {
         return Err(format!(
             "{}: no OpenShift node: name the folder that has a node's files (--root), or a policy and an aleph (--policy, --aleph)",
@@ -108,7 +112,6 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 
 /// Whether anything there is of a node: of its first boot, of an image, or of having joined. What
 /// cannot be read may be.
-#[cfg(feature = "admin")]
 fn is_node(root: &Root, facts: &Facts) -> bool {
     let exists = |path: &&str| root.exists(path).unwrap_or(true);
     facts.target != TargetInput::Absent
