@@ -5,7 +5,7 @@
 
 use super::fields::{DENIED, IMAGES, KNOWN_ISSUE, WHEN, minimum_ocp, rhcos_bound, rhel_majors};
 use super::json::{Located, Object};
-use super::parse::{Warnings, denied_version, missing, object};
+use super::lenient::{Warnings, denied_version, missing, object};
 use super::{DeniedVersion, RhcosBound, Setting};
 use crate::text;
 use crate::version::{OcpMinor, Release};

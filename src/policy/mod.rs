@@ -4,6 +4,7 @@ mod choose;
 pub(crate) mod fields;
 pub(crate) mod json;
 mod known_issue;
+mod lenient;
 mod parse;
 
 pub use choose::choose;

@@ -2,14 +2,21 @@
 //! against the others.
 
 use super::Lint;
-use super::limit::{FIRST_UNNAMED, NO_OCP_MAJOR, minor};
 use super::wording::not_a_version;
 use crate::policy::fields::{self, RHEL_MAJORS};
 use crate::policy::json::{Field, Located, Object};
 use crate::policy::{LimitRelease, RhcosBound};
-use crate::version::{ImageVersion, Release, RhelVersion, compare_images, compare_rhel};
+use crate::version::{
+    self, ImageVersion, OcpMinor, Release, RhelVersion, compare_images, compare_rhel,
+};
 use std::cmp::Ordering;
 use std::collections::HashSet;
+
+/// An OCP release with this major or a later one is taken for a RHEL release.
+pub(super) const NO_OCP_MAJOR: u16 = 7;
+
+/// From this OCP release on, boot image versions do not name the OCP release.
+pub(super) const FIRST_UNNAMED: OcpMinor = version::FIRST_UNNAMED.minor;
 
 /// Newest RHEL major.
 const LAST_MAJOR: u16 = 10;
@@ -59,6 +66,14 @@ pub(super) fn versions(
             message,
             "exchange them, or remove one",
         );
+    }
+}
+
+/// The minor release that a limit is for.
+pub(super) fn minor(release: LimitRelease) -> OcpMinor {
+    match release {
+        LimitRelease::Minor(minor) => minor,
+        LimitRelease::Exact(exact) => exact.minor,
     }
 }
 

@@ -1,20 +1,15 @@
 //! One limit: which nodes it is for, and which rules it has.
 
+use super::bounds::{self, FIRST_UNNAMED, NO_OCP_MAJOR, minor};
 use super::machine::{OF_MACHINE, machine};
 use super::wording::not_a_version;
-use super::{Lint, bounds, denied};
+use super::{Lint, denied};
 use crate::policy::LimitRelease;
 use crate::policy::fields;
 use crate::policy::json::{Field, Located, Object};
 use crate::text::is_dns_name;
-use crate::version::{self, OcpMinor};
+use crate::version::OcpMinor;
 use std::collections::HashSet;
-
-/// An OCP release with this major or a later one is taken for a RHEL release.
-pub(super) const NO_OCP_MAJOR: u16 = 7;
-
-/// From this OCP release on, boot image versions do not name the OCP release.
-pub(super) const FIRST_UNNAMED: OcpMinor = version::FIRST_UNNAMED.minor;
 
 /// From this OCP release on, served configs name the cluster's release.
 const FIRST_NAMED: OcpMinor = OcpMinor { major: 4, minor: 8 };
@@ -55,14 +50,6 @@ pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<Audience<'a>
         release: for_release,
         pools: pools.and_then(|pools| pools.value),
     })
-}
-
-/// The minor release that a limit is for.
-pub(super) fn minor(release: LimitRelease) -> OcpMinor {
-    match release {
-        LimitRelease::Minor(minor) => minor,
-        LimitRelease::Exact(exact) => exact.minor,
-    }
 }
 
 fn release(lint: &mut Lint, Field { at, value }: &Field<'_, LimitRelease>) {

@@ -1,7 +1,6 @@
 //! The fleet by boot image, as an SVG chart in an HTML page (pure).
 
-use super::html::escape;
-use super::page::Word;
+use super::page::{Word, escape};
 use crate::admin::audit::BootImageAudit;
 use crate::text::cut;
 use crate::version::ImageVersion;

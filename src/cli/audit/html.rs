@@ -1,26 +1,10 @@
 //! The audit as one HTML file without scripts and without links to anywhere else (pure).
 
 use super::chart::{count, svg};
-use super::page::{Word, clues, head, remedies};
+use super::page::{Word, clues, escape, head, remedies};
 use crate::admin::audit::{BootImageAudit, SetAudit, full_name};
 
 const STYLE: &str = include_str!("html.css");
-
-/// `text` as the content of an element or of a quoted attribute.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            _ => out.push(c),
-        }
-    }
-    out
-}
 
 pub(crate) fn render(audit: &BootImageAudit) -> String {
     let title = match audit
