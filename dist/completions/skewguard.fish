@@ -83,7 +83,7 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_s
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "known-issues" -d 'Print what is known to fail, as `knownIssues` of a policy (JSON)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Print the JSON Schema (2020-12) of a policy'
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l policy -d 'The policy to try; it is judged as if its mode were Enforce' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l policy -d 'The policy to try, JSON or YAML; it is judged as if its mode were Enforce' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l target -d 'Release to ask about, such as the one to upgrade to. Default: the cluster\'s own' -r
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l from -d 'Files of `oc get -o json` or YAML, and folders such as a must-gather; - is standard input' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand audit" -l streams -d 'Stream metadata of other releases, whose images are then known: what `openshift-install coreos print-stream-json` prints; - is standard input' -r -F
@@ -112,7 +112,7 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fi
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests alerts admission dashboard help" -f -a "dashboard" -d 'A dashboard for the console (YAML)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and not __fish_seen_subcommand_from machineconfig ignition pointer manifests alerts admission dashboard help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l role -d 'The pool: worker, master, or a custom one' -r
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l policy -d 'Skew policy, or - for standard input; checked first, and refused if it is not valid' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l policy -d 'Skew policy, JSON or YAML, or - for standard input; checked first, and refused if it is not valid' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l binary -d 'Static binary for the nodes\' architecture, packed or not. Default: the embed build, this one or skewguard-embed beside it' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l compression -d 'How the binary is packed' -r -f -a "xz\t'A fifth smaller. RHCOS has xz from OpenShift 4.8 on, or earlier'
 gzip\t'Every RHCOS has gzip'"
@@ -120,7 +120,7 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_s
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l policy-only -d 'Leave units and binary out, for nodes that have them from their boot image or from `render pointer`'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l spec -d 'Ignition spec: 2.2.0, or 3.0.0 to 3.5.0. The oldest 3.x is read by every later one' -r
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l policy -d 'Skew policy, or - for standard input; checked first, and refused if it is not valid' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l policy -d 'Skew policy, JSON or YAML, or - for standard input; checked first, and refused if it is not valid' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l binary -d 'Static binary for the nodes\' architecture, packed or not. Default: the embed build, this one or skewguard-embed beside it' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l compression -d 'How the binary is packed' -r -f -a "xz\t'A fifth smaller. RHCOS has xz from OpenShift 4.8 on, or earlier'
 gzip\t'Every RHCOS has gzip'"

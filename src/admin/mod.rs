@@ -4,3 +4,4 @@
 pub mod audit;
 pub mod lint;
 pub mod render;
+pub mod yaml;

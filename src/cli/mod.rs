@@ -32,6 +32,7 @@ use crate::verdict::PolicyInput;
 use crate::{
     admin::lint::{Severity, lint},
     admin::render::size::figure,
+    admin::yaml::for_nodes,
     node::named::{name as named, read_start},
     version::Release,
 };
@@ -151,7 +152,8 @@ enum Command {
     /// Write, check and describe skew policies
     ///
     /// A policy says which boot images the nodes of a cluster may be installed from. It is a JSON
-    /// file that reaches the nodes as /etc/skewguard/policy.json in a MachineConfig.
+    /// file that reaches the nodes as /etc/skewguard/policy.json in a MachineConfig. At the desk it
+    /// may be YAML: `lint`, `check`, `audit` and `render` read that, and nodes get JSON.
     #[cfg(feature = "admin")]
     Policy(policy::Args),
     /// Say which sets of machines of a cluster a policy would refuse, before it enforces
@@ -295,7 +297,7 @@ fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
             format!("--policy {file}: nodes would not be judged by all of it{errors}").into(),
         );
     }
-    Ok(input(&file, &bytes))
+    Ok(input(&file, &for_nodes(bytes)))
 }
 
 /// A policy that a person named. This build has no lint, and judges by what is understood of it.

@@ -6,7 +6,7 @@
 mod certificate;
 mod parse;
 mod server;
-mod yaml;
+pub(crate) mod yaml;
 
 pub use certificate::node_name;
 pub(crate) use certificate::requested_name;

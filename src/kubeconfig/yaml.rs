@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use zeroize::Zeroize;
 
 /// Most levels of nesting; a kubeconfig needs five.
-const MAX_DEPTH: usize = 32;
+pub(crate) const MAX_DEPTH: usize = 32;
 
 /// How much of a text is read.
 pub(crate) struct Limits {
@@ -30,7 +30,11 @@ const KUBECONFIG: Limits = Limits {
 };
 
 impl Limits {
-    fn hold(&self, text: &str) -> Result<(), String> {
+    /// Whether the text has no more marks than may be.
+    ///
+    /// # Errors
+    /// [`Limits::excess`].
+    pub(crate) fn hold(&self, text: &str) -> Result<(), String> {
         let marks = text
             .bytes()
             .filter(|b| b.is_ascii_punctuation() && !b"+/=._-".contains(b))

@@ -9,6 +9,7 @@ mod policy_docs;
 mod policy_lint;
 mod policy_parse;
 mod policy_schema;
+mod policy_yaml;
 mod verdict_rules;
 mod verdict_table;
 mod version;

@@ -307,7 +307,7 @@ fn table() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 /// The modules of this crate that a module's sources name; items of the crate itself
-/// (`crate::generated::API_VERSION`) are none.
+/// (`crate::API_VERSION`) are none.
 fn imported(module: &str) -> BTreeSet<String> {
     let mut sources = files(&root().join("src").join(module), ".rs");
     sources.extend(Some(root().join(format!("src/{module}.rs"))).filter(|file| file.exists()));
@@ -318,7 +318,7 @@ fn imported(module: &str) -> BTreeSet<String> {
             .lines()
             .filter(|line| !line.trim_start().starts_with("//"))
         {
-            for rest in line.split("crate::generated::").skip(1) {
+            for rest in line.split("crate::").skip(1) {
                 // One name, or several in braces.
                 let several = rest
                     .strip_prefix('{')
@@ -334,7 +334,8 @@ fn imported(module: &str) -> BTreeSet<String> {
                         .chars()
                         .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '/'))
                         .collect();
-                    if name.starts_with(char::is_lowercase) && name != module {
+                    let is_macro = path[name.len()..].starts_with('!');
+                    if name.starts_with(char::is_lowercase) && !is_macro && name != module {
                         found.insert(name);
                     }
                 }

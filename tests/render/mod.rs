@@ -78,7 +78,7 @@ fn program(payload: usize) -> Vec<u8> {
 }
 
 /// What a data URL holds.
-fn data(url: &Value) -> Vec<u8> {
+pub(crate) fn data(url: &Value) -> Vec<u8> {
     let text = url
         .as_str()
         .unwrap()
@@ -90,7 +90,7 @@ fn data(url: &Value) -> Vec<u8> {
 }
 
 /// The file of an Ignition config with this path.
-fn file<'a>(config: &'a Value, path: &str) -> &'a Value {
+pub(crate) fn file<'a>(config: &'a Value, path: &str) -> &'a Value {
     let files = config["storage"]["files"].as_array().unwrap();
     files
         .iter()

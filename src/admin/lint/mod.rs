@@ -12,6 +12,7 @@ pub mod starter;
 mod whole;
 mod wording;
 
+use crate::admin::yaml;
 use crate::policy::MAX_BYTES;
 use crate::policy::json::{Located, Object, line_and_column};
 use crate::text;
@@ -85,19 +86,10 @@ pub struct LintReport {
     pub warnings: usize,
 }
 
-/// Finds every mistake of a policy, however broken it is.
+/// Finds every mistake of a policy, JSON or YAML, however broken it is.
 pub fn lint(bytes: &[u8]) -> LintReport {
     if bytes.len() as u64 > MAX_BYTES {
-        let message = format!(
-            "the file is larger than the {} bytes that a node reads of a policy",
-            MAX_BYTES
-        );
-        return whole_file(
-            "TooLarge",
-            (1, 1),
-            message,
-            "remove what is not the policy, or shorten the lists",
-        );
+        return too_large("the file");
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -115,7 +107,62 @@ pub fn lint(bytes: &[u8]) -> LintReport {
             );
         }
     };
-    match Located::whole(bytes) {
+    if yaml::is_meant(text) {
+        return lint_yaml(text);
+    }
+    lint_json(text)
+}
+
+/// The mistakes of the JSON that nodes get of it, by their places in the YAML.
+fn lint_yaml(text: &str) -> LintReport {
+    let source = match yaml::convert(text) {
+        Ok(source) => source,
+        Err(yaml::Broken { place, what }) => {
+            let message = format!("the file {what}");
+            return whole_file("InvalidYAML", place, message, yaml_help(&what));
+        }
+    };
+    if source.json.len() as u64 > MAX_BYTES {
+        return too_large("the policy, as JSON,");
+    }
+    let mut report = lint_json(&source.json);
+    for finding in &mut report.findings {
+        (finding.line, finding.column) = source.place((finding.line, finding.column));
+    }
+    report
+}
+
+fn yaml_help(what: &str) -> &'static str {
+    if what.contains("tabs") {
+        "indent with spaces"
+    } else if what.contains("alias") {
+        "write out what it stands for"
+    } else if what.contains("twice") {
+        "keep the one that is meant"
+    } else if what.contains("second YAML document") {
+        "keep one policy in the file"
+    } else if what.contains("no policy") {
+        START
+    } else {
+        "correct it; nothing else is checked before that"
+    }
+}
+
+const START: &str = "`skewguard policy init` writes a policy to start from";
+
+fn too_large(what: &str) -> LintReport {
+    let message =
+        format!("{what} is larger than the {MAX_BYTES} bytes that a node reads of a policy");
+    whole_file(
+        "TooLarge",
+        (1, 1),
+        message,
+        "remove what is not the policy, or shorten the lists",
+    )
+}
+
+fn lint_json(text: &str) -> LintReport {
+    match Located::whole(text.as_bytes()) {
         Ok(whole) => {
             let mut lint = Lint::default();
             whole::policy(&mut lint, &whole);
@@ -151,18 +198,13 @@ fn json_help(text: &str, (line, column): (usize, usize)) -> &'static str {
         .and_then(|line| line.get(column - 1..))
         .unwrap_or_default();
     if text.trim().is_empty() {
-        "`skewguard policy init` writes a policy to start from"
+        START
     } else if text.starts_with('\u{feff}') {
         "save the file without byte order mark"
     } else if rest.starts_with(['/', '#']) {
         "JSON has no comments: remove them"
     } else if rest.starts_with(['}', ']']) {
         "remove the comma before it"
-    } else if text
-        .trim_start()
-        .starts_with(|c: char| c.is_ascii_alphabetic() || c == '-' || c == '#')
-    {
-        "a policy is JSON, not YAML"
     } else {
         "correct it; nothing else is checked before that"
     }

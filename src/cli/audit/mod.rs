@@ -89,7 +89,7 @@ More:
   ", crate::docs!("audit.md"))
 )]
 pub(super) struct Args {
-    /// The policy to try; it is judged as if its mode were Enforce.
+    /// The policy to try, JSON or YAML; it is judged as if its mode were Enforce.
     #[arg(long, value_name = "FILE", required_unless_present = "print_commands")]
     policy: Option<PathBuf>,
     /// Release to ask about, such as the one to upgrade to. Default: the cluster's own.

@@ -25,7 +25,7 @@ Examples:
   skewguard policy lint --output json clusters/*/policy.json |
     jq 'select(.warnings > 0)'")]
 pub(super) struct Args {
-    /// Policies to check; - is standard input.
+    /// Policies to check, JSON or YAML; - is standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Text for a person, or one JSON object per file.

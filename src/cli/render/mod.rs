@@ -12,6 +12,7 @@ use crate::admin::render::manifests::{AUDITOR, Audit, Image, Manifests, NODE_DIS
 use crate::admin::render::pointer::{AWS_USER_DATA_MAX, MAX_USER_DATA, Pointer};
 use crate::admin::render::size::{ISO_IGNITION_MAX, MAX_RENDERED, Sizes, figure, rest_of_rendered};
 use crate::admin::render::{json, yaml};
+use crate::admin::yaml::for_nodes;
 use crate::policy;
 use crate::text;
 use clap::Subcommand;
@@ -40,7 +41,7 @@ enum What {
 /// What is delivered.
 #[derive(Debug, clap::Args)]
 struct Content {
-    /// Skew policy, or - for standard input; checked first, and refused if it is not valid.
+    /// Skew policy, JSON or YAML, or - for standard input; checked first, and refused if it is not valid.
     #[arg(long, value_name = "FILE")]
     policy: PathBuf,
     /// Static binary for the nodes' architecture, packed or not. Default: the embed build, this one
@@ -350,6 +351,7 @@ fn policy(path: &Path, io: &mut Io<'_>) -> Result<(Vec<u8>, String), Failure> {
         )
         .into());
     }
+    let bytes = for_nodes(bytes);
     let policy = policy::parse(&bytes).map_err(about(path))?;
     let limits = policy.limits.len();
     let noun = if limits == 1 { "limit" } else { "limits" };

@@ -1,0 +1,265 @@
+//! A policy that is written as YAML, as the JSON that nodes get (pure).
+//!
+//! The JSON is written from the parser's events, one after another: numbers stay as they are
+//! written (4.20 must not become 4.2), a key that is given twice is noticed, and each part is known
+//! by its line in the YAML. Aliases are refused, as in every YAML that is read here.
+
+use crate::kubeconfig::yaml::{Limits, MAX_DEPTH};
+use crate::text::printable;
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+const POLICY: Limits = Limits {
+    nodes: 64 * 1024,
+    marks: 64 * 1024,
+    excess: "is larger or deeper than any policy",
+};
+
+/// Line and column, both from 1; columns in characters.
+pub(crate) type Place = (usize, usize);
+
+/// What is wrong with a YAML document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Broken {
+    /// Where.
+    pub(crate) place: Place,
+    /// What: goes on after "the file". Printable.
+    pub(crate) what: String,
+}
+
+/// A policy as JSON.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// The JSON, indented, with a newline at its end.
+    pub(crate) json: String,
+    /// Where in the YAML each key and value stands, by its place in the JSON.
+    places: BTreeMap<Place, Place>,
+}
+
+impl Source {
+    /// Where in the YAML stands what begins here in the JSON.
+    pub(crate) fn place(&self, in_json: Place) -> Place {
+        self.places.get(&in_json).copied().unwrap_or((1, 1))
+    }
+}
+
+/// Whether somebody meant YAML: it begins with neither JSON's brackets and quotes, nor with what
+/// people put before them by mistake (a byte order mark, a `//` comment), nor is it binary or empty.
+pub(crate) fn is_meant(text: &str) -> bool {
+    let first = text.trim_start().chars().next();
+    let is_json = |first| ['{', '[', '"', '/', '\u{feff}'].contains(&first);
+    first.is_some_and(|first: char| !is_json(first) && !first.is_control())
+}
+
+/// The bytes that nodes get of a policy: JSON of YAML, everything else as it is.
+pub(crate) fn for_nodes(bytes: Vec<u8>) -> Vec<u8> {
+    match std::str::from_utf8(&bytes).ok().filter(|t| is_meant(t)) {
+        Some(text) => convert(text).map_or(bytes, |source| source.json.into_bytes()),
+        None => bytes,
+    }
+}
+
+/// Writes YAML as JSON.
+///
+/// # Errors
+/// It is not one document of YAML that JSON can say, or exceeds the bounds.
+pub(crate) fn convert(text: &str) -> Result<Source, Broken> {
+    let start = |what: String| Broken {
+        place: (1, 1),
+        what,
+    };
+    POLICY.hold(text).map_err(start)?;
+    let mut writer = Writer::default();
+    let mut nodes = 0_usize;
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| Broken {
+            place: place(error.marker()),
+            what: format!("is not YAML: {}", printable(error.info())),
+        })?;
+        nodes += 1;
+        let here = place(&span.start);
+        let excess = nodes > POLICY.nodes || writer.open.len() > MAX_DEPTH;
+        let taken = if excess {
+            Err(Cow::Borrowed(POLICY.excess))
+        } else {
+            writer.take(event, here)
+        };
+        taken.map_err(|what| Broken {
+            place: here,
+            what: what.into_owned(),
+        })?;
+    }
+    if writer.source.json.is_empty() {
+        return Err(start("has no policy in it".to_owned()));
+    }
+    writer.source.json.push('\n');
+    Ok(writer.source)
+}
+
+fn place(marker: &Marker) -> Place {
+    (marker.line().max(1), marker.col() + 1)
+}
+
+/// A sequence or mapping that is not complete yet.
+enum Open {
+    Sequence {
+        is_empty: bool,
+    },
+    Mapping {
+        keys: BTreeSet<String>,
+        /// A key was written, and its value comes next.
+        has_key: bool,
+    },
+}
+
+#[derive(Default)]
+struct Writer {
+    source: Source,
+    open: Vec<Open>,
+    documents: usize,
+    /// Where the JSON's last line is: its number less one, and where it begins in bytes.
+    line: usize,
+    line_start: usize,
+}
+
+impl Writer {
+    fn take(&mut self, event: Event<'_>, here: Place) -> Result<(), Cow<'static, str>> {
+        match event {
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
+            Event::DocumentStart(_) => {
+                self.documents += 1;
+                if self.documents > 1 {
+                    return Err("has a second YAML document from here on".into());
+                }
+                Ok(())
+            }
+            Event::Alias(_) => Err("has a YAML alias, which is not read".into()),
+            Event::SequenceStart(_, tag) => {
+                refuse_tag(tag.as_deref())?;
+                self.begin('[', Open::Sequence { is_empty: true }, here)
+            }
+            Event::MappingStart(_, tag) => {
+                refuse_tag(tag.as_deref())?;
+                let keys = BTreeSet::new();
+                let mapping = Open::Mapping {
+                    keys,
+                    has_key: false,
+                };
+                self.begin('{', mapping, here)
+            }
+            Event::Scalar(text, style, _, tag) => {
+                let is_text = tag.as_deref().is_some_and(is_str);
+                if !is_text {
+                    refuse_tag(tag.as_deref())?;
+                }
+                self.scalar(&text, style != ScalarStyle::Plain || is_text, here)
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                let (close, is_empty) = match self.open.pop() {
+                    Some(Open::Mapping { keys, .. }) => ('}', keys.is_empty()),
+                    Some(Open::Sequence { is_empty }) => (']', is_empty),
+                    None => return Ok(()),
+                };
+                if !is_empty {
+                    self.new_line();
+                }
+                self.source.json.push(close);
+                Ok(())
+            }
+        }
+    }
+
+    fn scalar(&mut self, text: &str, is_text: bool, here: Place) -> Result<(), Cow<'static, str>> {
+        if let Some(Open::Mapping {
+            keys,
+            has_key: has_key @ false,
+        }) = self.open.last_mut()
+        {
+            *has_key = true;
+            let is_first = keys.is_empty();
+            if !keys.insert(text.to_owned()) {
+                return Err(format!("has {} twice in one mapping", printable(text)).into());
+            }
+            if !is_first {
+                self.source.json.push(',');
+            }
+            self.new_line();
+            self.mark(here);
+            self.source.json.push_str(&quoted(text));
+            self.source.json.push_str(": ");
+            return Ok(());
+        }
+        self.before_value(here)?;
+        let json = match text {
+            _ if is_text => quoted(text),
+            "" | "~" | "null" | "Null" | "NULL" => "null".to_owned(),
+            "true" | "True" | "TRUE" => "true".to_owned(),
+            "false" | "False" | "FALSE" => "false".to_owned(),
+            _ if serde_json::from_str::<serde_json::Number>(text).is_ok() => text.to_owned(),
+            _ => quoted(text),
+        };
+        self.source.json.push_str(&json);
+        Ok(())
+    }
+
+    fn begin(&mut self, bracket: char, open: Open, here: Place) -> Result<(), Cow<'static, str>> {
+        self.before_value(here)?;
+        self.source.json.push(bracket);
+        self.open.push(open);
+        Ok(())
+    }
+
+    /// What stands between a value and what came before it.
+    fn before_value(&mut self, here: Place) -> Result<(), Cow<'static, str>> {
+        match self.open.last_mut() {
+            Some(Open::Mapping { has_key, .. }) if *has_key => *has_key = false,
+            Some(Open::Mapping { .. }) => return Err("has a key that is not text".into()),
+            Some(Open::Sequence { is_empty }) => {
+                if !*is_empty {
+                    self.source.json.push(',');
+                }
+                *is_empty = false;
+                self.new_line();
+            }
+            None => {}
+        }
+        self.mark(here);
+        Ok(())
+    }
+
+    fn new_line(&mut self) {
+        self.source.json.push('\n');
+        self.line += 1;
+        self.line_start = self.source.json.len();
+        let indent = 2 * self.open.len();
+        self.source.json.extend(std::iter::repeat_n(' ', indent));
+    }
+
+    /// Notes that what comes next in the JSON stands here in the YAML.
+    fn mark(&mut self, here: Place) {
+        let line = self.source.json.get(self.line_start..).unwrap_or_default();
+        let in_json = (self.line + 1, line.chars().count() + 1);
+        self.source.places.insert(in_json, here);
+    }
+}
+
+fn is_str(tag: &Tag) -> bool {
+    tag.is_yaml_core_schema() && tag.suffix == "str"
+}
+
+fn refuse_tag(tag: Option<&Tag>) -> Result<(), Cow<'static, str>> {
+    match tag {
+        Some(tag) => Err(format!(
+            "has the YAML tag {}, which is not read",
+            printable(&tag.suffix)
+        )
+        .into()),
+        None => Ok(()),
+    }
+}
+
+/// A JSON string.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
