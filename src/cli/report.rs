@@ -90,6 +90,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
                 root: &root,
                 err: io.err,
                 journal: std::env::var_os("JOURNAL_STREAM").is_some(),
+                said_of_the_hold: Vec::new(),
             },
             now: &SystemTime::now,
             program: &|program, args| host_program(&root, program, args),
@@ -117,6 +118,19 @@ fn host_program(root: &Root, program: &str, args: &[&str]) -> Option<String> {
         .flatten()
 }
 
+/// What there is to say of a hold that is not as it was.
+fn since_the_hold(since: gate::Since) -> Vec<String> {
+    let again = since.again.map(|status| {
+        let result = status.error.unwrap_or_else(|| "held again".to_owned());
+        format!("drop-ins that hold this node were removed, as systemctl revert does: {result}")
+    });
+    let overruled = since.overruled.iter().map(|unit| {
+        let path = gate::drop_in_of_an_admin(unit);
+        format!("{unit} is no longer held: {path} replaces the drop-in of skewguard")
+    });
+    again.into_iter().chain(overruled).collect()
+}
+
 /// Writes lines to stderr, which in the service is the journal, and keeps the message on the
 /// console up to date.
 struct Console<'a> {
@@ -125,6 +139,8 @@ struct Console<'a> {
     /// stderr is the journal (systemd.exec(5), `$JOURNAL_STREAM`), so lines begin with their
     /// priority (sd-daemon(3)).
     journal: bool,
+    /// What was said last of the hold, so that it is said once.
+    said_of_the_hold: Vec<String>,
 }
 
 impl Output for Console<'_> {
@@ -168,7 +184,7 @@ impl Output for Console<'_> {
         true
     }
 
-    fn look_at_the_hold(&mut self) {
+    fn look_at_the_hold(&mut self, units: &[String]) {
         if !self.root.is_live() {
             return;
         }
@@ -176,14 +192,13 @@ impl Output for Console<'_> {
         let Ok(_lock) = Lock::take(self.root, Lock::BOOT) else {
             return;
         };
-        let Some(status) = gate::hold_again(self.root, &Systemd::system()) else {
-            return;
-        };
-        let result = status.error.unwrap_or_else(|| "held again".to_owned());
-        let line = format!(
-            "drop-ins that hold this node were removed, as systemctl revert does: {result}"
-        );
-        self.line(Level::Warning, &line);
+        let lines = since_the_hold(gate::look_again(self.root, &Systemd::system(), units));
+        for line in &lines {
+            if !self.said_of_the_hold.contains(line) {
+                self.line(Level::Warning, line);
+            }
+        }
+        self.said_of_the_hold = lines;
     }
 
     fn first_boot(&mut self, progress: Option<&Progress>) {

@@ -7,7 +7,7 @@ use crate::API_VERSION;
 use crate::clock::time;
 use crate::console::Context;
 use crate::console::message::is_shown;
-use crate::gate::held_units;
+use crate::gate::{drop_in_of_an_admin, held_units, overruled};
 use crate::node::{OVERRIDE_PATH, RUN_VERDICT_PATH, Root, STAMP_PATH};
 use crate::report::situation::{self, Situation};
 use crate::text::printable;
@@ -68,6 +68,9 @@ struct Status {
     held_since: Option<String>,
     /// The units that are held now.
     units: Vec<String>,
+    /// Units that are not held, because an admin's drop-in has replaced ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    overruled: Vec<String>,
     /// What the override file of this boot says.
     #[serde(skip_serializing_if = "Option::is_none")]
     override_file: Option<String>,
@@ -140,10 +143,12 @@ fn read(root: &Root) -> Result<Status, Failure> {
         (Some(_), None) if !this_boot => State::FirstBootOver,
         (Some(verdict), None) => without_stamp(verdict),
     };
-    let units = match held_since {
+    let mut units = match held_since {
         Some(_) => held_units(root)?,
         None => Vec::new(),
     };
+    let overruled = overruled(root, &units);
+    units.retain(|unit| !overruled.contains(unit));
     let context = verdict.as_ref().map(|verdict| Context::load(root, verdict));
     // The report tells it of what the console shows, and of nothing else before the node has
     // joined.
@@ -154,6 +159,7 @@ fn read(root: &Root) -> Result<Status, Failure> {
         state,
         held_since: held_since.map(time),
         units,
+        overruled,
         override_file: root
             .read(OVERRIDE_PATH, OVERRIDE_MAX)?
             .map(|word| printable(String::from_utf8_lossy(&word).trim())),
@@ -202,6 +208,11 @@ fn text(status: &Status) -> String {
     }
     for (i, unit) in status.units.iter().enumerate() {
         lines.add(if i == 0 { "units" } else { "" }, unit);
+    }
+    for unit in &status.overruled {
+        let path = drop_in_of_an_admin(unit);
+        let line = format!("{unit}: {path} replaces the drop-in of skewguard");
+        lines.add("not held", &line);
     }
     if let Some(verdict) = &status.verdict {
         about_verdict(&mut lines, verdict);

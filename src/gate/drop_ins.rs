@@ -65,6 +65,15 @@ pub(crate) fn held_units(root: &Root) -> Result<Vec<String>, FileError> {
     Ok(units)
 }
 
+/// Those of these units whose drop-in an admin's own has replaced.
+pub(crate) fn overruled(root: &Root, units: &[String]) -> Vec<String> {
+    let is_overruled = |unit: &&String| {
+        let path = plan::drop_in_of_an_admin(unit);
+        root.exists(&path).unwrap_or(false)
+    };
+    units.iter().filter(is_overruled).cloned().collect()
+}
+
 /// Removes our drop-ins of these units, as many as can be removed. Returns whether there was any.
 pub(super) fn remove<'a>(
     root: &Root,

@@ -258,18 +258,50 @@ pub fn clear(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError> 
     Ok(any)
 }
 
-/// Holds a refused node again where what holds it was removed, as by `systemctl revert`. `None` if
-/// nothing was. Only files are looked at unless something is missing.
-pub fn hold_again(root: &Root, systemd: &Systemd) -> Option<GateStatus> {
+/// What became of a hold after it was verified.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Since {
+    /// It was made again, because drop-ins were removed, as by `systemctl revert`.
+    pub again: Option<GateStatus>,
+    /// Units that are no longer held, because a drop-in of an admin has replaced ours.
+    pub overruled: Vec<String>,
+}
+
+/// Holds a refused node again where what holds it was removed. A drop-in that an admin has put in
+/// the place of ours is left alone. `held`: the units that the verdict names. Only files are looked
+/// at unless something differs.
+pub fn look_again(root: &Root, systemd: &Systemd, held: &[String]) -> Since {
+    let mut units = plan::always();
+    units.extend(held.iter().filter(|unit| !plan::is_always(unit)).cloned());
     let drop_in = plan::drop_in();
-    let is_whole = plan::always()
-        .iter()
-        .all(|unit| drop_ins::has(root, unit, &drop_in));
-    if is_whole || !is_refused(root) {
-        return None;
+    let is_whole = units.iter().all(|unit| drop_ins::has(root, unit, &drop_in));
+    let overruled = drop_ins::overruled(root, &units);
+    if is_whole && overruled.is_empty() || !is_refused(root) {
+        return Since::default();
     }
+    let look = || Since {
+        again: (!is_whole).then(|| hold(root, Some(systemd))),
+        overruled: not_held(systemd, &overruled),
+    };
     // The caller may be in a runtime of its own.
-    std::thread::scope(|scope| scope.spawn(|| hold(root, Some(systemd))).join().ok())
+    std::thread::scope(|scope| scope.spawn(look).join().unwrap_or_default())
+}
+
+/// Those of these units that systemd does not hold any more; none if it cannot be asked.
+fn not_held(systemd: &Systemd, units: &[String]) -> Vec<String> {
+    let work = async |manager: &Manager<'_>| {
+        let mut free = Vec::new();
+        for unit in units {
+            if manager.state(unit).await?.missing().is_some() {
+                free.push(unit.clone());
+            }
+        }
+        Ok(free)
+    };
+    if units.is_empty() {
+        return Vec::new();
+    }
+    run(on_any_connection(systemd, Instant::now() + STOPPING, work)).unwrap_or_default()
 }
 
 /// Has systemd read the unit files again.

@@ -17,9 +17,10 @@ mod retry;
 mod systemd;
 
 use crate::node::FileError;
-pub(crate) use drop_ins::held_units;
-pub use hold::{clear, hold, hold_again, is_refused};
+pub(crate) use drop_ins::{held_units, overruled};
+pub use hold::{Since, clear, hold, is_refused, look_again};
 pub use plan::STAMP_PATH;
+pub(crate) use plan::drop_in_of_an_admin;
 pub use release::{release, resume};
 pub use systemd::Systemd;
 use systemd::SystemdError;

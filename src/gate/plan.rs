@@ -309,6 +309,11 @@ pub(crate) fn drop_in_path(unit: &str) -> String {
     format!("{RUNTIME_UNITS}/{unit}.d/{DROP_IN_NAME}")
 }
 
+/// An admin's drop-in of the same name, which systemd reads instead of ours.
+pub(crate) fn drop_in_of_an_admin(unit: &str) -> String {
+    format!("/etc/systemd/system/{unit}.d/{DROP_IN_NAME}")
+}
+
 /// The drop-in that holds, the same for every unit. A mask would not work, because a unit file in
 /// /etc wins over one in /run; a drop-in applies to both. The assertion is for `systemctl
 /// --job-mode=ignore-requirements start`, which ignores dependencies.

@@ -19,8 +19,8 @@ pub trait Output {
         address: Option<&str>,
     ) -> bool;
     /// Called again and again while the node is refused: whether it still is held is to be made
-    /// sure.
-    fn look_at_the_hold(&mut self) {}
+    /// sure. `units`: those that the verdict says are.
+    fn look_at_the_hold(&mut self, _units: &[String]) {}
     /// Called when a first boot does not finish, and with `None` when it goes on.
     fn first_boot(&mut self, progress: Option<&Progress>);
     /// What an admin can do about this verdict.

@@ -129,6 +129,15 @@ impl<'a> Payload<'a> {
         });
     }
 
+    /// The units that the verdict says are held.
+    pub(super) fn held_units(&self) -> &[String] {
+        let gate = self
+            .observed
+            .as_ref()
+            .and_then(|seen| seen.verdict.gate.as_ref());
+        gate.map_or(&[], |gate| &gate.units)
+    }
+
     /// Whether the Event is about a run without a verdict.
     pub(super) fn is_about_no_verdict(&self) -> bool {
         self.no_verdict && self.progress.is_none() && self.went_on.is_none()

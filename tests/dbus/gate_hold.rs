@@ -3,8 +3,11 @@
 use crate::dbus::bus::Bus;
 use crate::dbus::node::{Node, unit, wiring_a, wiring_b};
 use crate::dbus::systemd1::{Behaviour, Unit};
-use skewguard::gate::{hold, hold_again};
+use skewguard::gate::{Since, hold, look_again};
 use std::time::Duration;
+
+/// A unit that is held beside the fixed ones.
+const OVS: &str = "ovs-configuration.service";
 
 pub(crate) const FIXED: [&str; 7] = [
     "crio.service",
@@ -283,30 +286,63 @@ fn a_service_that_nobody_has_loaded_is_held_by_its_unit_file() {
     assert_eq!(node.calls(), ["Reload"]);
 }
 
-#[test]
-fn a_hold_that_somebody_removed_is_made_again() {
-    let node = Node::with(Behaviour::default());
-    let again = || {
-        // As in the report, which has a runtime of its own.
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .expect("a runtime");
-        runtime.block_on(async { hold_again(&node.root, &node.systemd) })
-    };
-    assert_eq!(again(), None, "not refused");
-    let first = hold(&node.root, Some(&node.systemd));
-    assert_eq!(again(), None);
-    assert_eq!(node.calls(), ["Reload"], "nobody is asked");
-    // As `systemctl revert kubelet.service` does.
-    std::fs::remove_dir_all(node.path("run/systemd/system/kubelet.service.d")).expect("removed");
+/// Looks at the hold as the report does, which has a runtime of its own.
+fn look(node: &Node, held: &[String]) -> Since {
     node.systemd1
         .as_ref()
         .expect("a systemd")
         .model()
         .read_drop_ins();
-    assert_eq!(again(), Some(first));
-    assert_eq!(node.calls(), ["Reload", "Reload [stamp]"]);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async { look_again(&node.root, &node.systemd, held) })
+}
+
+#[test]
+fn a_hold_that_somebody_removed_is_made_again() {
+    let node = Node::with(Behaviour::default());
+    assert_eq!(look(&node, &[]), Since::default(), "not refused");
+    let first = hold(&node.root, Some(&node.systemd));
+    assert!(first.units.contains(&OVS.to_owned()));
+    assert_eq!(look(&node, &first.units), Since::default());
+    assert_eq!(node.calls(), ["Reload"], "nobody is asked");
+    // As `systemctl revert` does, of a unit that every node has and of one that this one has.
+    for (unit, reloads) in [("kubelet.service", 2), (OVS, 3)] {
+        let folder = format!("run/systemd/system/{unit}.d");
+        std::fs::remove_dir_all(node.path(&folder)).expect("removed");
+        let since = look(&node, &first.units);
+        assert_eq!(
+            (since.again, since.overruled.len()),
+            (Some(first.clone()), 0)
+        );
+        assert_eq!(node.calls().len(), reloads, "{unit}");
+        assert!(node.drop_ins().contains(&unit.to_owned()));
+    }
+}
+
+#[test]
+fn a_drop_in_of_an_admin_is_left_alone_and_said() {
+    let node = Node::with(Behaviour::default());
+    let first = hold(&node.root, Some(&node.systemd));
+    let path = format!("/etc/systemd/system/{OVS}.d/50-skewguard.conf");
+    node.root.write(&path, b"[Unit]\n", 0o644).expect("written");
+    let since = look(&node, &first.units);
+    assert_eq!((since.again, since.overruled), (None, vec![OVS.to_owned()]));
+    assert_eq!(node.calls(), ["Reload"]);
+    // What was removed beside it is held again.
+    let folder = node.path("run/systemd/system/kubelet.service.d");
+    std::fs::remove_dir_all(folder).expect("removed");
+    let since = look(&node, &first.units);
+    assert_eq!(since.overruled, [OVS]);
+    let again = since.again.expect("held again");
+    let why = "an earlier run held the node, this one could not make sure: \
+               ovs-configuration.service is not held: its Requires does not name skewguard.service";
+    assert_eq!((again.held, again.error.as_deref()), (true, Some(why)));
     assert!(node.drop_ins().contains(&"kubelet.service".to_owned()));
+    // Once the admin takes it away, the hold is whole.
+    node.root.remove(&path).expect("removed");
+    assert_eq!(look(&node, &first.units), Since::default());
 }
 
 #[test]

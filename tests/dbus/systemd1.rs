@@ -225,15 +225,21 @@ impl Model {
             for list in [&mut unit.requires, &mut unit.after] {
                 list.retain(|other| !OURS.contains(&other.as_str()));
             }
-            let Ok(dir) = std::fs::read_dir(self.root.join(format!("run/systemd/system/{name}.d")))
-            else {
+            let folder = |place: &str| self.root.join(format!("{place}/systemd/system/{name}.d"));
+            let Ok(dir) = std::fs::read_dir(folder("run")) else {
                 continue;
             };
             for file in dir.map(|entry| entry.expect("an entry").path()) {
                 if file.extension().is_none_or(|extension| extension != "conf") {
                     continue;
                 }
-                // systemd skips what it cannot read.
+                // One of the same name in /etc wins. systemd skips what it cannot read.
+                let of_an_admin = folder("etc").join(file.file_name().expect("a name"));
+                let file = if of_an_admin.exists() {
+                    of_an_admin
+                } else {
+                    file
+                };
                 let Ok(text) = std::fs::read_to_string(file) else {
                     continue;
                 };

@@ -63,6 +63,28 @@ Let through: this node was refused, and somebody let it go on
     assert!(said.starts_with(through), "{said}");
 }
 
+/// An admin's drop-in of the same name in /etc wins over ours.
+#[test]
+fn what_an_admin_has_taken_out_of_the_hold_is_named() {
+    let node = Node::new(REFUSED);
+    node.run("enforce");
+    let folder = node.path("etc/systemd/system/crio.service.d");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("50-skewguard.conf"), "[Unit]\n").unwrap();
+    let (code, said) = status(&node);
+    assert_eq!(code, Some(3));
+    let expected = "\
+  units       firstboot-osupdate.target
+              kubelet-dependencies.target
+              kubelet.service
+              machine-config-daemon-firstboot.service
+              machine-config-daemon-pull.service
+              ovs-kubelet-recovery.service
+  not held    crio.service: /etc/systemd/system/crio.service.d/50-skewguard.conf replaces the drop-in of skewguard
+  verdict";
+    assert!(said.contains(expected), "{said}");
+}
+
 #[test]
 fn a_node_that_goes_on_is_not_held() {
     for (name, more) in [

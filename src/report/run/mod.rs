@@ -356,7 +356,7 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
     fn look_again(&mut self) {
         (self.env.refresh)(&mut self.payload.identity);
         if self.is_held() {
-            self.env.output.look_at_the_hold();
+            self.env.output.look_at_the_hold(self.payload.held_units());
         }
         self.tell_console();
         if !self.schedule.in_flight()
