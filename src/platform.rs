@@ -16,7 +16,7 @@ pub(crate) struct Platform {
     aliases: &'static [&'static str],
     /// What machines are made from and its field in a `providerSpec.value`, where the console can
     /// name both.
-    pub(crate) image: Option<Image>,
+    pub(crate) image: Option<ImageField>,
     /// Whether it has ControlPlaneMachineSets (OpenShift 4.21 documentation, "Getting started with
     /// control plane machine sets").
     pub(crate) control_plane_sets: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Platform {
 
 /// The boot image of a platform, in its own words.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Image {
+pub(crate) struct ImageField {
     /// Such as `AMI`.
     pub(crate) noun: &'static str,
     /// Such as `ami.id`.
@@ -42,7 +42,7 @@ const fn platform(
     stream: &'static str,
 ) -> Platform {
     let image = match image {
-        Some((noun, field)) => Some(Image { noun, field }),
+        Some((noun, field)) => Some(ImageField { noun, field }),
         None => None,
     };
     Platform {

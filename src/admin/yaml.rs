@@ -4,13 +4,13 @@
 //! written (4.20 must not become 4.2), a key that is given twice is noticed, and each part is known
 //! by its line in the YAML. Aliases are refused, as in every YAML that is read here.
 
-use crate::kubeconfig::yaml::{Limits, MAX_DEPTH};
+use crate::kubeconfig::yaml::{MAX_DEPTH, YamlLimits};
 use crate::text::printable;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-const POLICY: Limits = Limits {
+const POLICY: YamlLimits = YamlLimits {
     nodes: 64 * 1024,
     marks: 64 * 1024,
     excess: "is larger or deeper than any policy",

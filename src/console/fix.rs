@@ -1,7 +1,7 @@
 //! What to change on each platform so that machines get another boot image (pure). The fields of a
 //! `NodePool` are HyperShift's.
 
-use crate::platform::{Image, Platform, platform_of};
+use crate::platform::{ImageField, Platform, platform_of};
 use crate::verdict::Target;
 
 /// Which image a node needs instead of its own.
@@ -63,7 +63,7 @@ pub(super) fn fix(id: Option<&str>, target: &Target, a: &str) -> Fix {
 fn perhaps_hosted(platform: Option<&Platform>, a: &str) -> Fix {
     let (what, field) = match platform {
         Some(Platform {
-            image: Some(Image { noun, field }),
+            image: Some(ImageField { noun, field }),
             ..
         }) => (
             format!("Set {a} {noun} in MachineSet providerSpec.value.{field}"),
@@ -124,8 +124,8 @@ pub(super) fn without_ssh(arch: &str) -> &'static str {
 }
 
 /// The fix where the machine API makes the machines, and makes a new one when one is deleted.
-fn machine_api(platform: &Platform, image: Image, a: &str, control_plane: bool) -> Fix {
-    let Image { noun, field } = image;
+fn machine_api(platform: &Platform, image: ImageField, a: &str, control_plane: bool) -> Fix {
+    let ImageField { noun, field } = image;
     let again = if control_plane && !platform.control_plane_sets {
         "replace"
     } else {

@@ -16,7 +16,7 @@ pub use server::Server;
 #[cfg(feature = "admin")]
 pub(crate) use parse::of_tree;
 #[cfg(feature = "admin")]
-pub(crate) use yaml::{Limits, Tree, read as read_tree, read_documents};
+pub(crate) use yaml::{Tree, YamlLimits, read as read_tree, read_documents};
 
 use crate::node::{FileError, Root};
 use std::fmt;

@@ -12,7 +12,7 @@ use zeroize::Zeroize;
 pub(crate) const MAX_DEPTH: usize = 32;
 
 /// How much of a text is read.
-pub(crate) struct Limits {
+pub(crate) struct YamlLimits {
     /// Most scalars, sequences and mappings together.
     pub(crate) nodes: usize,
     /// Most punctuation characters, not counting those of base64, names and URLs. They bound the
@@ -23,17 +23,17 @@ pub(crate) struct Limits {
     pub(crate) excess: &'static str,
 }
 
-const KUBECONFIG: Limits = Limits {
+const KUBECONFIG: YamlLimits = YamlLimits {
     nodes: 10_000,
     marks: 32 * 1024,
     excess: "is larger or deeper than any kubeconfig",
 };
 
-impl Limits {
+impl YamlLimits {
     /// Whether the text has no more marks than may be.
     ///
     /// # Errors
-    /// [`Limits::excess`].
+    /// [`YamlLimits::excess`].
     pub(crate) fn hold(&self, text: &str) -> Result<(), String> {
         let marks = text
             .bytes()
@@ -89,7 +89,7 @@ pub(crate) fn read(text: &str) -> Result<Tree, String> {
 ///
 /// # Errors
 /// As [`read`].
-pub(crate) fn read_yaml(text: &str, limits: &Limits) -> Result<Tree, String> {
+pub(crate) fn read_yaml(text: &str, limits: &YamlLimits) -> Result<Tree, String> {
     let mut documents = read_documents(text, limits, 1)?;
     Ok(documents.pop().unwrap_or(Tree(Value::Null)))
 }
@@ -100,7 +100,7 @@ pub(crate) fn read_yaml(text: &str, limits: &Limits) -> Result<Tree, String> {
 /// As [`read`].
 pub(crate) fn read_documents(
     text: &str,
-    limits: &Limits,
+    limits: &YamlLimits,
     most: usize,
 ) -> Result<Vec<Tree>, String> {
     limits.hold(text)?;

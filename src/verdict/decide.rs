@@ -52,15 +52,15 @@ pub fn decide(facts: &Facts) -> Verdict {
         },
     };
     let findings = findings(facts, policy, limit, subject, release);
-    let state = state(facts, policy, limit, subject, &findings);
+    let decision = decision(facts, policy, limit, subject, &findings);
     Verdict {
         api_version: API_VERSION.to_owned(),
         kind: "BootImageVerdict".to_owned(),
-        verdict: state.verdict,
-        action: state.action,
-        reason: state.reason,
-        message: state.message,
-        let_through: state.let_through,
+        verdict: decision.verdict,
+        action: decision.action,
+        reason: decision.reason,
+        message: decision.message,
+        let_through: decision.let_through,
         findings,
         boot_image: facts.boot_image.as_ref().map(BootImageStatus::from),
         judged: subject.judged,
@@ -121,7 +121,7 @@ fn is_allowed(findings: &[Finding]) -> bool {
         .any(|finding| finding.result == RuleResult::Pass)
 }
 
-struct State {
+struct Decision {
     verdict: Outcome,
     reason: Reason,
     action: Action,
@@ -129,7 +129,7 @@ struct State {
     let_through: Option<LetThrough>,
 }
 
-impl State {
+impl Decision {
     fn proceed(verdict: Outcome, reason: Reason, message: impl Into<String>) -> Self {
         Self {
             verdict,
@@ -141,38 +141,38 @@ impl State {
     }
 }
 
-fn state(
+fn decision(
     facts: &Facts,
     policy: Option<&Policy>,
     limit: Option<&Limit>,
     subject: Subject<'_>,
     findings: &[Finding],
-) -> State {
+) -> Decision {
     let word = facts.r#override.map(|given| given.value);
     let mode_none = policy.is_some_and(|policy| policy.mode == Mode::None);
     if word == Some(OverrideWord::Off) {
-        return State::proceed(
+        return Decision::proceed(
             Outcome::Disabled,
             Reason::OverrideOff,
             "the override says off",
         );
     }
     if mode_none {
-        return State::proceed(
+        return Decision::proceed(
             Outcome::Disabled,
             Reason::PolicyModeNone,
             "the policy's mode is None",
         );
     }
     if facts.policy == PolicyInput::Absent {
-        return State::proceed(
+        return Decision::proceed(
             Outcome::NoPolicy,
             Reason::NoPolicyDelivered,
             "the served config carries no skew policy",
         );
     }
     if facts.deployment.stage == Stage::OnTarget {
-        return State::proceed(
+        return Decision::proceed(
             Outcome::Allowed,
             Reason::AlreadyOnTarget,
             "the booted deployment already is the target image",
@@ -190,7 +190,7 @@ fn state(
         } else {
             Action::Proceed
         };
-        return State {
+        return Decision {
             verdict: Outcome::Refused,
             reason: first.rule,
             action,
@@ -199,7 +199,7 @@ fn state(
         };
     }
     if is_allowed(findings) {
-        return State::proceed(
+        return Decision::proceed(
             Outcome::Allowed,
             Reason::WithinLimits,
             format!("the {} is within the policy's limits", subject.name()),
@@ -214,8 +214,8 @@ fn undetermined(
     limit: Option<&Limit>,
     subject: Subject<'_>,
     findings: &[Finding],
-) -> State {
-    let open = |reason, message: String| State::proceed(Outcome::Undetermined, reason, message);
+) -> Decision {
+    let open = |reason, message: String| Decision::proceed(Outcome::Undetermined, reason, message);
     if let PolicyInput::Invalid { path, error, .. } = &facts.policy {
         return open(Reason::PolicyInvalid, format!("{path}: {error}"));
     }
@@ -272,7 +272,7 @@ fn undetermined(
     } else {
         Action::Proceed
     };
-    State {
+    Decision {
         verdict: Outcome::Undetermined,
         reason,
         action,

@@ -1,6 +1,6 @@
 //! Applies the known issues of a policy.
 
-use super::rules::{Answer, Subject, compare_rhcos, names, one_of, show_bound};
+use super::rules::{Evaluation, Subject, compare_rhcos, names, one_of, show_bound};
 use super::{Finding, Machine, Reason};
 use crate::platform::platform_of;
 use crate::policy::{Images, KnownIssue, Scope, When};
@@ -55,12 +55,12 @@ pub(super) fn apply(issues: &[KnownIssue], node: Node<'_>) -> Vec<Finding> {
     }
     let have = node.subject.version.map(|version| version.text.clone());
     for (why, ids) in unknown {
-        let answer = Answer::open(have.clone(), format!("{}: {why}", ids.join(", ")));
+        let answer = Evaluation::open(have.clone(), format!("{}: {why}", ids.join(", ")));
         findings.push(answer.into_finding(Reason::KnownIssue, "", "no known issue"));
     }
     if findings.is_empty() && !issues.is_empty() {
         let message = format!("has none of the policy's {} known issues", issues.len());
-        let answer = Answer::decided(true, String::new(), message);
+        let answer = Evaluation::decided(true, String::new(), message);
         let name = node.subject.name();
         findings.push(Finding {
             have,
@@ -75,7 +75,7 @@ fn failed(issue: &KnownIssue, scope: &Scope, node: Node<'_>) -> Finding {
     let message = format!("has known issue {}: {}", issue.id, issue.reason);
     let have = version.map(|version| version.text.clone());
     let want = version.and_then(|version| wanted(&scope.images, version));
-    let finding = Answer::decided(false, have.unwrap_or_default(), message).into_finding(
+    let finding = Evaluation::decided(false, have.unwrap_or_default(), message).into_finding(
         Reason::KnownIssue,
         node.subject.name(),
         &want.unwrap_or_default(),

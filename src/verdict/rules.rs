@@ -116,13 +116,13 @@ fn of_machine(limit: &Limit, machine: &Machine) -> [Option<Finding>; 3] {
 }
 
 /// What a rule says. The message of a rule that passes or fails lacks its subject: "is RHEL 8".
-pub(super) struct Answer {
+pub(super) struct Evaluation {
     result: RuleResult,
     have: Option<String>,
     message: String,
 }
 
-impl Answer {
+impl Evaluation {
     pub(super) fn decided(passes: bool, have: String, message: String) -> Self {
         Self {
             result: if passes {
@@ -170,12 +170,12 @@ impl Subject<'_> {
         rule: Reason,
         setting: &Option<Setting<T>>,
         want: impl FnOnce(&T) -> String,
-        apply: impl FnOnce(&T, &ImageVersion) -> Answer,
+        apply: impl FnOnce(&T, &ImageVersion) -> Evaluation,
     ) -> Option<Finding> {
         finding(rule, setting, self.name(), want, |known| {
             match self.version {
                 Some(image) => apply(known, image),
-                None => Answer::open(None, format!("the {} is unknown", self.name())),
+                None => Evaluation::open(None, format!("the {} is unknown", self.name())),
             }
         })
     }
@@ -188,12 +188,12 @@ fn finding<T>(
     setting: &Option<Setting<T>>,
     name: &str,
     want: impl FnOnce(&T) -> String,
-    apply: impl FnOnce(&T) -> Answer,
+    apply: impl FnOnce(&T) -> Evaluation,
 ) -> Option<Finding> {
     let (want, answer) = match setting.as_ref()? {
         Err(shape) => (
             shape.clone(),
-            Answer::open(
+            Evaluation::open(
                 None,
                 "the rule's shape is not known to this version of skewguard",
             ),
@@ -232,7 +232,7 @@ pub(super) fn names(entry: &DeniedVersion, image: &ImageVersion) -> bool {
     }
 }
 
-fn denied(denied: &DeniedVersions, image: &ImageVersion) -> Answer {
+fn denied(denied: &DeniedVersions, image: &ImageVersion) -> Evaluation {
     let text = &image.text;
     let hit = denied.entries.iter().find(|denied| names(denied, image));
     let have = text.clone();
@@ -242,25 +242,25 @@ fn denied(denied: &DeniedVersions, image: &ImageVersion) -> Answer {
                 .as_ref()
                 .map(|reason| format!(": {reason}"))
                 .unwrap_or_default();
-            Answer::decided(
+            Evaluation::decided(
                 false,
                 have,
                 format!("{text} is denied by \"{version}\"{reason}"),
             )
         }
         // Neither an entry nor a version that is not understood proves that the image is allowed.
-        None if denied.not_understood > 0 => Answer::open(
+        None if denied.not_understood > 0 => Evaluation::open(
             Some(have),
             format!(
                 "not denied as far as the list is understood: {} of its entries are not",
                 denied.not_understood
             ),
         ),
-        None if !image.is_known() => Answer::open(
+        None if !image.is_known() => Evaluation::open(
             Some(have),
             "the version is not understood; it is not on the list of denied versions",
         ),
-        None => Answer::decided(true, have, format!("{text} is not denied")),
+        None => Evaluation::decided(true, have, format!("{text} is not denied")),
     }
 }
 
@@ -269,9 +269,9 @@ pub(super) fn one_of(majors: &[u16]) -> String {
     names.join(" or ")
 }
 
-fn rhel_major(majors: &[u16], image: &ImageVersion) -> Answer {
+fn rhel_major(majors: &[u16], image: &ImageVersion) -> Evaluation {
     let Some(rhel) = image.rhel else {
-        return Answer::open(None, "the version does not say its RHEL release");
+        return Evaluation::open(None, "the version does not say its RHEL release");
     };
     let passes = majors.contains(&rhel.major);
     let allowed = if passes {
@@ -279,19 +279,19 @@ fn rhel_major(majors: &[u16], image: &ImageVersion) -> Answer {
     } else {
         format!("; allowed is RHEL {}", one_of(majors))
     };
-    Answer::decided(
+    Evaluation::decided(
         passes,
         rhel.major.to_string(),
         format!("is RHEL {}{allowed}", rhel.major),
     )
 }
 
-fn minimum_ocp(minimum: &Release, image: &ImageVersion) -> Answer {
+fn minimum_ocp(minimum: &Release, image: &ImageVersion) -> Evaluation {
     let Some(ocp) = image.ocp else {
-        return Answer::open(None, "the version does not say its OCP release");
+        return Evaluation::open(None, "the version does not say its OCP release");
     };
     // An image does not name its patch release, so it counts as the last of its x.y.
-    Answer::decided(
+    Evaluation::decided(
         ocp >= minimum.minor,
         ocp.to_string(),
         format!("is OCP {ocp}; the minimum is {minimum}"),
@@ -314,9 +314,9 @@ pub(super) fn compare_rhcos(image: &ImageVersion, bound: &RhcosBound) -> Option<
 }
 
 /// Fails where comparing the image with the bound gives `wrong`.
-fn rhcos(bound: &RhcosBound, image: &ImageVersion, wrong: Ordering, name: &str) -> Answer {
+fn rhcos(bound: &RhcosBound, image: &ImageVersion, wrong: Ordering, name: &str) -> Evaluation {
     let Some(rhel) = image.rhel else {
-        return Answer::open(None, "the version does not say its RHEL release");
+        return Evaluation::open(None, "the version does not say its RHEL release");
     };
     let (what, have) = match bound {
         RhcosBound::Rhel(_) => ("RHEL ", rhel.to_string()),
@@ -325,11 +325,11 @@ fn rhcos(bound: &RhcosBound, image: &ImageVersion, wrong: Ordering, name: &str) 
     let order = compare_rhcos(image, bound);
     let bound = show_bound(bound);
     match order {
-        None => Answer::open(
+        None => Evaluation::open(
             Some(have),
             format!("the RHEL minor is unknown; the {name} is {bound}"),
         ),
-        Some(order) => Answer::decided(
+        Some(order) => Evaluation::decided(
             order != wrong,
             have.clone(),
             format!("is {what}{have}; the {name} is {bound}"),
@@ -337,23 +337,23 @@ fn rhcos(bound: &RhcosBound, image: &ImageVersion, wrong: Ordering, name: &str) 
     }
 }
 
-fn releases_behind(most: u16, image: &ImageVersion, target: Option<Release>) -> Answer {
+fn releases_behind(most: u16, image: &ImageVersion, target: Option<Release>) -> Evaluation {
     let Some(ocp) = image.ocp else {
-        return Answer::open(None, "the version does not say its OCP release");
+        return Evaluation::open(None, "the version does not say its OCP release");
     };
     let have = ocp.to_string();
     let Some(Release { minor: target, .. }) = target else {
-        return Answer::open(Some(have), "the target release is unknown");
+        return Evaluation::open(Some(have), "the target release is unknown");
     };
     let (old, new) = (ocp.counted(), target.counted());
     if old.major != new.major {
-        return Answer::open(
+        return Evaluation::open(
             Some(have),
             format!("OCP minors cannot be counted from {ocp} to {target}"),
         );
     }
     let behind = new.minor.saturating_sub(old.minor);
-    Answer::decided(
+    Evaluation::decided(
         behind <= most,
         have,
         format!("is OCP {ocp}, {behind} minors behind {target}; allowed are {most}"),
@@ -373,48 +373,48 @@ fn show_cpu(levels: &BTreeMap<String, String>, machine: &Machine) -> String {
     own.map_or_else(all, |level| text::printable(level))
 }
 
-fn cpu(levels: &BTreeMap<String, String>, machine: &Machine) -> Answer {
+fn cpu(levels: &BTreeMap<String, String>, machine: &Machine) -> Evaluation {
     let have = machine.cpu.clone();
     let Some(architecture) = &machine.architecture else {
-        return Answer::open(have, "the machine's architecture is unknown");
+        return Evaluation::open(have, "the machine's architecture is unknown");
     };
     let Some(least) = levels.get(architecture) else {
-        return Answer::open(have, format!("the rule has no level for {architecture}"));
+        return Evaluation::open(have, format!("the rule has no level for {architecture}"));
     };
     let Some(wanted) = cpu_rank(architecture, least) else {
         let why =
             format!("a level of {architecture} that is not known to this version of skewguard");
-        return Answer::open(have, why);
+        return Evaluation::open(have, why);
     };
     let known = have.and_then(|have| Some((cpu_rank(architecture, &have)?, have)));
     let Some((rank, have)) = known else {
-        return Answer::open(None, "the level of the machine's CPU is unknown");
+        return Evaluation::open(None, "the level of the machine's CPU is unknown");
     };
     let message = format!("is {have}; the minimum is {least}");
-    Answer::decided(rank >= wanted, have, message)
+    Evaluation::decided(rank >= wanted, have, message)
 }
 
-fn boot_space(least: u32, machine: &Machine) -> Answer {
+fn boot_space(least: u32, machine: &Machine) -> Evaluation {
     let Some(free) = machine.boot_free_mib else {
-        return Answer::open(
+        return Evaluation::open(
             None,
             "what is free in /boot is unknown: it is read before the rebase, and where /boot is mounted",
         );
     };
-    Answer::decided(
+    Evaluation::decided(
         free >= least,
         format!("{free} MiB"),
         format!("has {free} MiB free; the minimum is {least}"),
     )
 }
 
-fn shim(least: &RpmVersion, machine: &Machine) -> Answer {
+fn shim(least: &RpmVersion, machine: &Machine) -> Evaluation {
     let have = machine.shim.clone();
     match machine.secure_boot {
-        None => return Answer::open(have, "it is unknown whether Secure Boot is on"),
+        None => return Evaluation::open(have, "it is unknown whether Secure Boot is on"),
         Some(false) => {
             let have = have.unwrap_or_else(|| "Secure Boot off".to_owned());
-            return Answer::decided(
+            return Evaluation::decided(
                 true,
                 have,
                 "may be of any version: Secure Boot is off".to_owned(),
@@ -424,11 +424,11 @@ fn shim(least: &RpmVersion, machine: &Machine) -> Answer {
     }
     let known = have.and_then(|have| Some((RpmVersion::parse(&have)?, have)));
     let Some((version, have)) = known else {
-        return Answer::open(None, "no file on this node names its shim");
+        return Evaluation::open(None, "no file on this node names its shim");
     };
     let message = format!(
         "is {have}; with Secure Boot on the minimum is {}",
         least.as_str()
     );
-    Answer::decided(version.compare(least) != Ordering::Less, have, message)
+    Evaluation::decided(version.compare(least) != Ordering::Less, have, message)
 }

@@ -5,7 +5,7 @@ use crate::report::sample;
 use crate::support::apiserver::admission::{self, Admission};
 use crate::support::apiserver::schema::{Crd, Schema};
 use serde_json::{Value, json};
-use skewguard::admin::render::manifests::{Audit, Image, Manifests};
+use skewguard::admin::render::manifests::{Audit, ImageReference, Manifests};
 use skewguard::node::identity::Identity;
 use skewguard::report::event::{About, Event, Regarding};
 use skewguard::report::objects::{BootImageReport, ReportInput};
@@ -145,13 +145,13 @@ fn an_image_is_a_name_and_nothing_else() {
         "localhost:5000/a_b/c:1.2",
         "r.io/a@sha256:00",
     ] {
-        assert_eq!(good.parse::<Image>().unwrap().to_string(), good);
+        assert_eq!(good.parse::<ImageReference>().unwrap().to_string(), good);
     }
     let long = "a".repeat(513);
     for bad in [
         "", "a b", "a\"", "a\nb: c", "a#", "-a", ":a", "a:", "a\\", "{a}", "\u{e9}", &long,
     ] {
-        assert!(bad.parse::<Image>().is_err(), "{bad:?}");
+        assert!(bad.parse::<ImageReference>().is_err(), "{bad:?}");
     }
 }
 

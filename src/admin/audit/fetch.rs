@@ -43,7 +43,7 @@ enum Trouble {
 
 /// How far the reading is.
 #[derive(Debug)]
-pub(crate) enum Progress<'a> {
+pub(crate) enum FetchProgress<'a> {
     /// So many objects of a resource were read.
     Read(&'a str, usize),
     /// A request failed, and is tried again.
@@ -58,7 +58,7 @@ pub(crate) enum Progress<'a> {
 pub(crate) async fn fetch(
     server: &Transport,
     objects: &mut Objects,
-    watch: &mut dyn FnMut(Progress<'_>),
+    watch: &mut dyn FnMut(FetchProgress<'_>),
 ) -> Result<Vec<Unread>, String> {
     let mut reading = Reading {
         deadline: Instant::now() + LONGEST,
@@ -83,7 +83,7 @@ struct Reading<'a> {
     deadline: Instant,
     server: &'a Transport,
     objects: &'a mut Objects,
-    watch: &'a mut dyn FnMut(Progress<'_>),
+    watch: &'a mut dyn FnMut(FetchProgress<'_>),
     /// The last path failed however often it was tried: the next one is tried once.
     is_down: bool,
     unread: Vec<Unread>,
@@ -232,7 +232,7 @@ impl Reading<'_> {
                 }
                 Err(trouble) => return Err(trouble),
             };
-            (self.watch)(Progress::Read(name, self.objects.count - before));
+            (self.watch)(FetchProgress::Read(name, self.objects.count - before));
             if next.is_empty() {
                 return Ok(());
             }
@@ -297,7 +297,7 @@ impl Reading<'_> {
                 return Err(trouble);
             }
             if let Trouble::Said(why) | Trouble::Fatal(why) = &trouble {
-                (self.watch)(Progress::Again(why));
+                (self.watch)(FetchProgress::Again(why));
             }
             tokio::time::sleep(
                 wait.unwrap_or(Duration::from_millis(100) * 2_u32.pow(attempt))

@@ -39,7 +39,7 @@ use results::{Provisioned, Summary};
 use std::collections::BTreeSet;
 
 /// At most this many objects that could not be understood are named.
-const MAX_ODD: usize = 100;
+const MAX_NOT_UNDERSTOOD: usize = 100;
 
 /// Makes the audit, for the release `asked` or else for the cluster's own. `unread` is what could
 /// not be read.
@@ -51,8 +51,18 @@ pub(crate) fn audit(
 ) -> BootImageAudit {
     let knowledge = Knowledge::new(objects);
     let release = asked.or(objects.release.as_deref());
-    unread.extend(objects.odd.iter().take(MAX_ODD).cloned());
-    unread.extend(missing::missing(objects).into_iter().take(MAX_ODD));
+    unread.extend(
+        objects
+            .not_understood
+            .iter()
+            .take(MAX_NOT_UNDERSTOOD)
+            .cloned(),
+    );
+    unread.extend(
+        missing::missing(objects)
+            .into_iter()
+            .take(MAX_NOT_UNDERSTOOD),
+    );
     let mut policy = None;
     let mut sets: Vec<SetAudit> = Vec::new();
     let mut users: Vec<_> = knowledge

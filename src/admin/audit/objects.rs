@@ -10,7 +10,7 @@ use super::kinds::{
 use super::resources::{self, RESOURCES};
 use super::stream::{OwnImage, images_of_streams, own_images};
 use super::{ClusterSkew, KnownBy, Unread};
-use crate::kubeconfig::{Limits, read_documents};
+use crate::kubeconfig::{YamlLimits, read_documents};
 use crate::node::aleph;
 use crate::text::printable;
 use crate::version::ImageVersion;
@@ -29,7 +29,7 @@ const MAX_OBJECTS: usize = 200_000;
 
 /// Enough for the largest file of a must-gather: all ConfigMaps of a namespace, with the images of
 /// the cluster's release in one of them.
-const YAML: Limits = Limits {
+const YAML: YamlLimits = YamlLimits {
     nodes: 1 << 18,
     marks: 1 << 20,
     excess: "is larger or deeper than is read",
@@ -80,7 +80,7 @@ pub struct Objects {
     pub(crate) server: Option<String>,
     pub(super) skew: Option<ClusterSkew>,
     /// Objects that could not be understood.
-    pub(super) odd: Vec<Unread>,
+    pub(super) not_understood: Vec<Unread>,
     /// How many were read, of all kinds.
     pub(super) count: usize,
     /// Kind, namespace, name and uid of each.
@@ -271,7 +271,7 @@ impl Objects {
                 kind.ends_with("Set") || matches!(kind, "" | "NodePool" | "MachineDeployment");
             let kind = if kind.is_empty() { "object" } else { kind };
             let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
-            self.odd.push(Unread {
+            self.not_understood.push(Unread {
                 what: what.trim_end().to_owned(),
                 why,
                 hides_sets,
@@ -303,7 +303,7 @@ impl Objects {
         }
         // What the commands that gather objects leave where one could not be read.
         if (group, kind) == ("", "Status") && str_at(object, "/status") == Some("Failure") {
-            self.odd.push(resources::unread(object));
+            self.not_understood.push(resources::unread(object));
             return Ok(());
         }
         let is_read = self.add_windows(group, kind, object)

@@ -23,16 +23,16 @@ pub struct Manifests {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audit {
     /// The container image of the program.
-    pub image: Image,
+    pub image: ImageReference,
     /// The policy, as text.
     pub policy: String,
 }
 
 /// The name of a container image. It has no character that means something in YAML.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Image(String);
+pub struct ImageReference(String);
 
-impl FromStr for Image {
+impl FromStr for ImageReference {
     type Err = &'static str;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
@@ -51,7 +51,7 @@ impl FromStr for Image {
     }
 }
 
-impl fmt::Display for Image {
+impl fmt::Display for ImageReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }

@@ -8,7 +8,7 @@ mod page;
 mod text;
 
 use super::{Exit, Failure, Io, named, named_policy, parse_release, read_file};
-use crate::admin::audit::fetch::{self, MAX_ANSWER, Progress, fetch};
+use crate::admin::audit::fetch::{self, FetchProgress, MAX_ANSWER, fetch};
 use crate::admin::audit::kubeconfig;
 use crate::admin::audit::resources;
 use crate::admin::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
@@ -332,14 +332,14 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    fn see(&mut self, now: &Progress<'_>) {
+    fn see(&mut self, now: &FetchProgress<'_>) {
         let _ = match now {
-            Progress::Again(why) if !self.said => {
+            FetchProgress::Again(why) if !self.said => {
                 self.end();
                 self.said = true;
                 writeln!(self.err, "skewguard: {why}; trying again")
             }
-            Progress::Read(resource, count)
+            FetchProgress::Read(resource, count)
                 if self.is_watched && self.began.elapsed() > Duration::from_secs(1) =>
             {
                 self.shown = true;

@@ -8,7 +8,9 @@ use crate::admin::lint::{KNOWN_ISSUE_MISSING, Severity, lint};
 use crate::admin::render::binary::{Binary, Compression, MAX_BINARY};
 use crate::admin::render::ignition::Spec;
 use crate::admin::render::machineconfig::{MachineConfig, config, header, role, warning};
-use crate::admin::render::manifests::{AUDITOR, Audit, Image, Manifests, NODE_DISRUPTION_POLICY};
+use crate::admin::render::manifests::{
+    AUDITOR, Audit, ImageReference, Manifests, NODE_DISRUPTION_POLICY,
+};
 use crate::admin::render::pointer::{AWS_USER_DATA_MAX, MAX_USER_DATA, Pointer};
 use crate::admin::render::size::{ISO_IGNITION_MAX, MAX_RENDERED, Sizes, figure, rest_of_rendered};
 use crate::admin::render::{json, yaml};
@@ -169,7 +171,7 @@ struct ManifestsArgs {
         requires = "policy",
         conflicts_with = "node_disruption_policy"
     )]
-    audit: Option<Image>,
+    audit: Option<ImageReference>,
     /// Skew policy for --audit, or - for standard input.
     #[arg(long, value_name = "FILE", requires = "audit")]
     policy: Option<PathBuf>,

@@ -18,15 +18,15 @@ const NAME_MAX: usize = 128;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Page {
+struct Requests {
     #[serde(default)]
-    metadata: PageMetadata,
+    metadata: ListMetadata,
     items: Vec<SigningRequest>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct PageMetadata {
+struct ListMetadata {
     r#continue: String,
 }
 
@@ -75,7 +75,7 @@ impl Newest {
     /// # Errors
     /// This is no list of certificate requests.
     pub fn look(&mut self, host: &str, page: &[u8]) -> Result<String, serde_json::Error> {
-        let page: Page = serde_json::from_slice(page)?;
+        let page: Requests = serde_json::from_slice(page)?;
         let age = |request: &SigningRequest| request.metadata.creation_timestamp.clone();
         for request in page.items {
             let is_newer = self
