@@ -1,7 +1,7 @@
 //! From unknown to known: labels, aleph files, stream metadata of other releases, and what the audit
 //! says of which helps.
 
-use super::real::{audited, aws, joined, list, machine_set, real};
+use super::real::{audited, aws, gcp, joined, list, machine_set, real};
 use super::{POLICY, audit, audit_text, fixture, run};
 use crate::support::script::script;
 use serde_json::{Value, json};
@@ -400,4 +400,88 @@ fn the_text_says_it_too() {
         text.contains("  unknown  1 set: no joined node is made from it"),
         "{text}"
     );
+}
+
+/// An image that fails with the release, on one platform; the policy names some of what is known.
+#[test]
+fn known_issues_of_an_image_are_named_whether_or_not_the_policy_has_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let policy = |issues: Value| {
+        let path = dir.path().join("policy.json");
+        let policy = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Warn",
+            "limits": [{ "minimumOCPVersion": "4.1.0" }], "knownIssues": issues });
+        std::fs::write(&path, policy.to_string()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let sets = |platform: &str, version: &str| {
+        let provider = match platform {
+            "aws" => aws("ami-old"),
+            _ => gcp("projects/p/global/images/old"),
+        };
+        let [machine, node] = joined("worker", &provider, version);
+        let file = dir.path().join("objects.json");
+        let items = [machine_set("worker", &provider), machine, node];
+        std::fs::write(&file, list(items)).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let issues = |policy: &str, from: &str, target: &str| {
+        let args = ["--policy", policy, "--target", target, "--from", from];
+        let (out, err, _) = audit(&[&args[..], &["-o", "json"]].concat());
+        let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+        let found = found["sets"][0]["knownIssues"].as_array().cloned();
+        let shown = |issue: &Value| {
+            (
+                issue["id"].as_str().unwrap().to_owned(),
+                issue["inPolicy"] == true,
+            )
+        };
+        found
+            .unwrap_or_default()
+            .iter()
+            .map(shown)
+            .collect::<Vec<_>>()
+    };
+    let issue = |id: &str, own: bool| (id.to_owned(), own);
+    let old = sets("aws", "413.92.202303281804-0");
+    let without = policy(json!([]));
+    assert_eq!(issues(&without, &old, "4.21.0"), []);
+    assert_eq!(
+        issues(&without, &old, "4.22.0"),
+        [issue("RPMOSTreeBefore2023.5", false)]
+    );
+    let text = |detail: &str| {
+        audit(&[
+            "--policy", &without, "--target", "4.22.0", "--from", &old, "-o", detail,
+        ])
+        .0
+    };
+    let words = "RPMOSTreeBefore2023.5, which the policy lacks: its rpm-ostree is older than 2023.5 and cannot rebase to 4.22";
+    assert!(
+        text("text").contains(&format!("known issue {words}")),
+        "{}",
+        text("text")
+    );
+    assert!(
+        text("wide").contains("  issue    RPMOSTreeBefore2023.5, which"),
+        "{}",
+        text("wide")
+    );
+    assert!(
+        text("html").contains(&format!("known issue {words}")),
+        "{}",
+        text("html")
+    );
+    // Its own, which counts instead of the list's of that name.
+    let own = policy(json!([
+        { "id": "RPMOSTreeBefore2023.5", "images": { "belowOCPVersion": "4.13.0" }, "reason": "r" },
+        { "id": "Ours", "images": { "belowOCPVersion": "4.14.0" }, "reason": "r" } ]));
+    assert_eq!(issues(&own, &old, "4.22.0"), [issue("Ours", true)]);
+    // A condition on the platform.
+    let first = "410.8.20190520.0";
+    let without = policy(json!([]));
+    assert_eq!(
+        issues(&without, &sets("aws", first), "4.11.0"),
+        [issue("AWSOldBootImagesLackAfterburn", false)]
+    );
+    assert_eq!(issues(&without, &sets("gcp", first), "4.11.0"), []);
 }

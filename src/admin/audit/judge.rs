@@ -1,6 +1,7 @@
 //! The verdict on the next node of a set, by the rules that decide on the node itself (pure).
 
 use super::clue::clue;
+use super::issues;
 use super::known::{Knowledge, Known};
 use super::remedy::{Remedy, patch, remedy};
 use super::results::{KnownBy, NodeCount, SetAudit};
@@ -32,6 +33,10 @@ pub(super) fn judge(
     let to_know = set.known.is_none().then(|| clue(&set, knowledge)).flatten();
     let known = set.known.take();
     let verdict = by_what_is_known(&set, known.as_ref(), policy, release);
+    let version = known.as_ref().map(|known| &known.version);
+    let known_issues = issues::of_set(policy, |policy| {
+        self::verdict(&set, version, policy, release)
+    });
     let is_allowed = |version: &ImageVersion| {
         let verdict = self::verdict(&set, Some(version), policy, release);
         verdict.verdict == Outcome::Allowed
@@ -69,6 +74,7 @@ pub(super) fn judge(
         reason: verdict.reason,
         message: verdict.message.clone(),
         to_know: to_know.map(str::to_owned),
+        known_issues,
         nodes: count(&set.nodes),
         notes: set.notes,
     };

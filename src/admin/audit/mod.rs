@@ -9,6 +9,7 @@ mod clue;
 pub mod fetch;
 mod fields;
 mod image;
+mod issues;
 mod judge;
 mod kinds;
 mod known;

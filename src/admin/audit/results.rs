@@ -206,9 +206,39 @@ pub(crate) struct SetAudit {
     /// The command that sets it, where one command does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) patch: Option<String>,
+    /// What is known to fail with this image and release.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) known_issues: Vec<SetIssue>,
     /// How many joined nodes were made from which image.
     pub(crate) nodes: Vec<NodeCount>,
     pub(crate) notes: Vec<String>,
+}
+
+/// A known issue that a set's image has, of the policy or of the list that `policy known-issues`
+/// prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SetIssue {
+    pub(crate) id: String,
+    pub(crate) reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) url: Option<String>,
+    /// Whether the policy names it; otherwise a node that has it is not refused for it.
+    pub(crate) in_policy: bool,
+}
+
+impl SetIssue {
+    /// In words.
+    pub(crate) fn says(&self) -> String {
+        let lacks = if self.in_policy {
+            ""
+        } else {
+            ", which the policy lacks"
+        };
+        let url = self.url.as_deref().unwrap_or_default();
+        let text = format!("{}{lacks}: {} {url}", self.id, self.reason);
+        text.trim_end().to_owned()
+    }
 }
 
 /// Nodes of one boot image.

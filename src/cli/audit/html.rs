@@ -127,6 +127,11 @@ fn row(set: &SetAudit) -> String {
     if !set.would_be_allowed() {
         what.push(format!("<p>{}</p>", escape(&set.message)));
     }
+    what.extend(
+        set.known_issues
+            .iter()
+            .map(|issue| format!("<p>known issue {}</p>", escape(&issue.says()))),
+    );
     if let Some(clue) = &set.to_know {
         what.push(format!("<p>{}</p>", escape(clue)));
     }

@@ -92,11 +92,12 @@ fn cells(set: &SetAudit) -> [String; 8] {
     let says = image.map(|image| image.systems().pop().unwrap_or_default());
     let joined: usize = set.nodes.iter().map(|nodes| nodes.count).sum();
     let wanted = set.replicas.map(|wanted| format!("/{wanted}"));
-    let why = match (set.would_be_allowed(), set.notes.len()) {
-        (false, _) => set.message.clone(),
-        (true, 0) => String::new(),
-        (true, 1) => "1 note".to_owned(),
-        (true, more) => format!("{more} notes"),
+    let why = match (set.would_be_allowed(), &*set.known_issues, set.notes.len()) {
+        (false, ..) => set.message.clone(),
+        (true, [issue, ..], _) => format!("known issue {}", issue.says()),
+        (true, [], 0) => String::new(),
+        (true, [], 1) => "1 note".to_owned(),
+        (true, [], more) => format!("{more} notes"),
     };
     [
         Word::of(set).text().to_owned(),
@@ -142,6 +143,9 @@ fn item(page: &mut Page, set: &SetAudit) {
     }
     if !set.would_be_allowed() {
         page.item("why", &set.message);
+    }
+    for issue in &set.known_issues {
+        page.item("issue", &issue.says());
     }
     if let Some(clue) = &set.to_know {
         page.item("to know", clue);
