@@ -533,6 +533,28 @@ fn what_may_let_the_node_through_and_cannot_be_read_does_unless_the_policy_says_
     );
 }
 
+/// CentOS Stream's strings have minor 0 for want of one.
+#[test]
+fn minor_nought_of_an_aleph_is_a_minor_where_os_release_is_of_rhel() {
+    for (id, rhel, result) in [("rhel", "10.0", "Fail"), ("centos", "10", "NotEvaluated")] {
+        let verdict = node(|root| {
+            let aleph = root.join("sysroot/.coreos-aleph-version.json");
+            fs::write(aleph, r#"{"version": "10.0.20250628-0"}"#).expect("written");
+            let release = format!("ID={id}\nOSTREE_VERSION=10.0.20250628-0\n");
+            fs::write(root.join("usr/lib/os-release"), release).expect("written");
+            fs::remove_file(root.join("etc/mcs-machine-config-content.json")).expect("removed");
+            let policy = json!({"apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy",
+                "mode": "Enforce", "limits": [{"minimumRHCOSVersion": "10.2"}]});
+            fs::write(root.join("etc/skewguard/policy.json"), policy.to_string()).expect("written");
+        });
+        let judged = (
+            &verdict["bootImage"]["rhelVersion"],
+            &verdict["findings"][0]["result"],
+        );
+        assert_eq!(judged, (&json!(rhel), &json!(result)), "{id}: {verdict:#}");
+    }
+}
+
 /// Whether os-release still is the boot image's is unknown.
 #[test]
 fn after_a_damaged_record_os_release_is_not_taken_for_the_boot_image() {

@@ -184,6 +184,22 @@ fn a_write_of_the_boot_loader_is_no_rebase_and_another_commit_is_one() {
     }
 }
 
+/// As of an image that boots without ostree's links: nothing says that it was rebased.
+#[test]
+fn two_boots_without_an_ostree_argument_are_of_one_deployment() {
+    let node = Node::new(REFUSED);
+    for boot in ['1', '2'] {
+        boots(&node, 'b', boot, boot == '1');
+        let line = node.read(CMDLINE).expect("a line");
+        let (line, _) = line.split_once("ostree=").expect("an argument");
+        write(&node, CMDLINE, line);
+        write(&node, "run/ostree-booted", "");
+        assert_eq!(code(&node), Some(3), "boot {boot}");
+        let warnings = &node.json("run/skewguard/verdict.json")["warnings"];
+        assert_eq!(warnings, &json!([]), "boot {boot}");
+    }
+}
+
 /// RHEL workers of packages have the same config, and no rebase: the Machine Config Operator's own
 /// units are skipped there.
 #[test]

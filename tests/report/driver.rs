@@ -371,6 +371,36 @@ async fn a_refusal_that_was_lifted_meanwhile_is_not_told_as_one() {
     }
 }
 
+/// The answer about the old verdict belongs to its own report.
+#[tokio::test(start_paused = true)]
+async fn a_new_verdict_waits_for_the_answer_that_is_on_its_way() {
+    let (node, log) = (Node::refused(), Log::default());
+    let mut cluster = Cluster::new(|_, _| status(201));
+    cluster.patience = Duration::from_secs(600);
+    let decided_again = async {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let mut verdict = sample::refused();
+        verdict.reason = skewguard::verdict::Reason::DeniedVersion;
+        let verdict = serde_json::to_string(&verdict).unwrap();
+        node.write("/run/skewguard/verdict.json", &verdict);
+        std::future::pending::<()>().await;
+    };
+    let _ = tokio::select! { ended = node.run(&cluster, &log, HOUR) => ended, () = decided_again => None };
+    let arrived = cluster.arrived();
+    let reports: Vec<_> = arrived
+        .iter()
+        .filter(|arrived| arrived.channel == Channel::Report)
+        .map(|arrived| {
+            (
+                arrived.at.as_secs() >= 600,
+                &arrived.body["report"]["reason"],
+            )
+        })
+        .collect();
+    let (old, new) = (json!("BelowMinimumOCPVersion"), json!("DeniedVersion"));
+    assert_eq!(reports, [(false, &old), (true, &new)], "{:?}", log.lines);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_server_that_comes_back_is_told() {
     let (node, log) = (Node::refused(), Log::default());

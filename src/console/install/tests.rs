@@ -416,8 +416,8 @@ fn what_an_admin_changed_meanwhile_survives() {
         ),
     ];
     for (what, edit, wanted) in edits {
-        // With one refusal before the edit, and with another after it.
-        for again in [false, true] {
+        // With one refusal before the edit, and with another after it; with the state, and without.
+        for (again, lost) in [(false, false), (true, false), (false, true), (true, true)] {
             let (dir, root) = node(|path| fs::write(path, "banner\n").unwrap());
             let issue = dir.path().join("etc/issue");
             hold(&root, FIRST).unwrap();
@@ -430,11 +430,14 @@ fn what_an_admin_changed_meanwhile_survives() {
                     "{what}"
                 );
             }
+            if lost {
+                fs::remove_file(dir.path().join("var/lib/skewguard/issue.saved")).unwrap();
+            }
             restore(&root).unwrap();
             assert_eq!(
                 fs::read_to_string(&issue).unwrap(),
                 wanted,
-                "{what}, again {again}"
+                "{what}, again {again}, lost {lost}"
             );
             let names: Vec<String> = snapshot(dir.path())
                 .into_keys()
@@ -460,6 +463,21 @@ fn the_original_comes_back_from_below_a_headline_that_is_not_known() {
         fs::write(dir.path().join("etc/issue"), changed.concat()).unwrap();
         restore(&root).unwrap();
         assert_eq!(snapshot(dir.path()), before, "{}", case.name);
+    }
+}
+
+/// Every text ends with an empty original.
+#[test]
+fn a_new_text_in_the_place_of_an_empty_file_stays() {
+    for lost in [false, true] {
+        let (dir, root) = node(|path| fs::write(path, "").unwrap());
+        hold(&root, FIRST).unwrap();
+        fs::write(dir.path().join("etc/issue"), "*** OURS ***\n").unwrap();
+        if lost {
+            fs::remove_file(dir.path().join("var/lib/skewguard/issue.saved")).unwrap();
+        }
+        restore(&root).unwrap();
+        assert_eq!(issue_of(&root), b"*** OURS ***\n", "lost {lost}");
     }
 }
 
