@@ -16,6 +16,7 @@ pub mod gate;
 mod gzip;
 pub mod journal;
 pub mod kubeconfig;
+mod linux;
 pub mod node;
 mod platform;
 pub mod policy;

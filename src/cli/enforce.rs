@@ -4,6 +4,7 @@ use super::{Exit, Failure, Io};
 use crate::console::{self, Context, live};
 use crate::gate::{self, Systemd};
 use crate::journal;
+use crate::linux::set_pdeathsig;
 use crate::node::{
     self, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, Lock, Options, RUN_VERDICT_PATH, Root,
     STAMP_PATH, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts, save_verdict,
@@ -11,7 +12,6 @@ use crate::node::{
 use crate::report::ledger::{INSTALLATION_PATH, STATE_PATH};
 use crate::report::situation;
 use crate::verdict::{Fate, Verdict, decide};
-use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 use std::path::PathBuf;

@@ -5,9 +5,10 @@
 //! From Linux 5.6 on the kernel does this (openat2(2)). Boot images go back to Linux 4.18; on those
 //! the path is walked here, one component at a time.
 
+use crate::linux::{LOOK, OpenHow, ResolveFlag, openat2};
 use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat, openat2, readlinkat};
+use nix::fcntl::{AT_FDCWD, OFlag, openat, readlinkat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, stat};
 use nix::sys::statvfs::fstatvfs;
 use nix::unistd::geteuid;
@@ -116,7 +117,7 @@ impl Root {
     /// # Errors
     /// It does not exist, is not a directory, or may not be entered or examined.
     pub fn open(path: &Path) -> std::io::Result<Self> {
-        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let flags = LOOK | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let opened = openat2(AT_FDCWD, path, OpenHow::new().flags(flags));
         let has_openat2 = opened.is_ok();
         let dir = opened.or_else(|_| openat(AT_FDCWD, path, flags, Mode::empty()))?;
@@ -189,20 +190,18 @@ impl Root {
                 return Ok(None);
             }
             let found = fstatvfs(&dir)?;
-            Ok(Some(
-                found.blocks_free().saturating_mul(found.fragment_size()),
-            ))
+            // 32 bits on macOS.
+            #[allow(clippy::useless_conversion)]
+            let blocks = u64::from(found.blocks_free());
+            Ok(Some(blocks.saturating_mul(found.fragment_size())))
         };
         free().map_err(|error: Errno| FileError::new(path, error))
     }
 
     /// A regular file, and its size as the file system gives it.
     fn open_entry(&self, path: &str) -> Result<Option<(File, u64)>, Problem> {
-        let Some(found) = self.find(path, OFlag::O_PATH)? else {
-            return if self
-                .find(path, OFlag::O_PATH | OFlag::O_NOFOLLOW)?
-                .is_some()
-            {
+        let Some(found) = self.find(path, LOOK)? else {
+            return if self.find(path, LOOK | OFlag::O_NOFOLLOW)?.is_some() {
                 Err(Problem::Dangling)
             } else {
                 Ok(None)
@@ -229,7 +228,7 @@ impl Root {
     /// Whether the path exists, whatever its type. A dangling symlink counts as missing.
     pub fn exists(&self, path: &str) -> Result<bool, FileError> {
         let found = self
-            .find(path, OFlag::O_PATH)
+            .find(path, LOOK)
             .map_err(|error| FileError::new(path, error))?;
         Ok(found.is_some())
     }
@@ -238,7 +237,7 @@ impl Root {
     /// it does not exist.
     pub(crate) fn changed(&self, path: &str) -> Result<Option<SystemTime>, FileError> {
         let stat = self
-            .find(path, OFlag::O_PATH)
+            .find(path, LOOK)
             .and_then(|found| found.map(fstat).transpose());
         let seconds = stat
             .map_err(|error| FileError::new(path, error))?
@@ -250,7 +249,7 @@ impl Root {
     /// (`st_mtim`, inode(7)), which a new label does not touch. `None` where it does not exist.
     pub(crate) fn version(&self, path: &str) -> Result<Option<String>, FileError> {
         let stat = self
-            .find(path, OFlag::O_PATH)
+            .find(path, LOOK)
             .and_then(|found| found.map(fstat).transpose())
             .map_err(|error| FileError::new(path, error))?;
         Ok(stat.map(|stat| {
@@ -306,7 +305,7 @@ impl Root {
 
     /// The directory at `path`, opened with `O_PATH`; `None` where it does not exist.
     pub(super) fn directory(&self, path: &str) -> Result<Option<OwnedFd>, Errno> {
-        self.find(path, OFlag::O_PATH | OFlag::O_DIRECTORY)
+        self.find(path, LOOK | OFlag::O_DIRECTORY)
     }
 
     /// Opens what `path` leads to, with every symlink followed inside the root; `None` where it
@@ -345,7 +344,7 @@ impl Root {
             match openat(
                 here,
                 name.as_os_str(),
-                OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC,
+                LOOK | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC,
                 Mode::empty(),
             ) {
                 Ok(dir) => dirs.push(dir),
@@ -374,7 +373,7 @@ impl Root {
             }
         }
         match dirs.pop() {
-            Some(dir) if flags.contains(OFlag::O_PATH) => Ok(Some(dir)),
+            Some(dir) if flags.contains(LOOK) => Ok(Some(dir)),
             dir => enter(dir.as_ref().unwrap_or(&self.dir), OsStr::new("."), flags),
         }
     }
@@ -446,7 +445,7 @@ mod tests {
     /// The answers to every query that takes a path.
     fn everything(root: &Root, path: &str) -> String {
         let found = root
-            .find(path, OFlag::O_PATH)
+            .find(path, LOOK)
             .map(|found| found.map(|fd| fstat(fd).map(|stat| stat.st_ino)));
         let parent = root
             .parent(path)

@@ -8,7 +8,7 @@ use super::root::{FileError, Problem, Root, assert_regular, split};
 use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat, renameat};
-use nix::sys::stat::{Mode, fchmod, fstat, fstatat, mkdirat};
+use nix::sys::stat::{Mode, fchmod, fstat, fstatat, mkdirat, mode_t};
 use nix::unistd::{Gid, Uid, UnlinkatFlags, fchown, linkat, symlinkat, unlinkat};
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -32,7 +32,7 @@ impl Root {
     ///
     /// # Errors
     /// It cannot be written; the old file is untouched, and no temporary file stays behind.
-    pub fn write(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
+    pub fn write(&self, path: &str, bytes: &[u8], mode: mode_t) -> Result<(), FileError> {
         self.replace(path, bytes, mode, None, File::sync_all)
     }
 
@@ -57,7 +57,12 @@ impl Root {
 
     /// [`Root::write`] without fsync: the kernel decides when the file reaches the disk, and a
     /// power cut before that may leave it empty.
-    pub(crate) fn write_soon(&self, path: &str, bytes: &[u8], mode: u32) -> Result<(), FileError> {
+    pub(crate) fn write_soon(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        mode: mode_t,
+    ) -> Result<(), FileError> {
         self.replace(path, bytes, mode, None, |_| Ok(()))
     }
 
@@ -65,7 +70,7 @@ impl Root {
         &self,
         path: &str,
         bytes: &[u8],
-        mode: u32,
+        mode: mode_t,
         owner: Option<(Uid, Gid)>,
         sync: fn(&File) -> std::io::Result<()>,
     ) -> Result<(), FileError> {
