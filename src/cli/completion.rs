@@ -2,9 +2,6 @@
 
 use super::{Exit, Failure, Io};
 
-/// Print completions for a shell
-///
-/// The packages install them for all three shells; this is for a binary that was copied.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -171,8 +171,14 @@ enum Command {
     /// cluster needs besides. Nothing is applied or changed here.
     #[cfg(feature = "admin")]
     Render(render::Args),
+    /// Print the JSON Schema (2020-12) of a policy, or of what a command prints as JSON
+    ///
+    /// Each leaves room for fields of later releases: what is printed only ever grows.
     #[cfg(feature = "admin")]
     Schema(schema::Args),
+    /// Print completions for a shell
+    ///
+    /// The packages install them for all three shells; this is for a binary that was copied.
     #[cfg(feature = "admin")]
     Completion(completion::Args),
 }

@@ -3,9 +3,6 @@
 use super::{Exit, Failure, Io};
 use crate::admin::lint::starter::SCHEMA;
 
-/// Print the JSON Schema (2020-12) of a policy, or of what a command prints as JSON
-///
-/// Each leaves room for fields of later releases: what is printed only ever grows.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

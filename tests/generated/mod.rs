@@ -45,6 +45,20 @@ fn committed() -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
+/// The list is made before the arguments of each command are (`defer`): what a command is for has
+/// to be known by then.
+#[test]
+fn help_says_what_each_command_is_for() {
+    let help = skewguard::cli::command().render_help().to_string();
+    let (_, list) = help.split_once("Commands:\n").unwrap();
+    let (list, _) = list.split_once("\n\n").unwrap();
+    let blank: Vec<&str> = list
+        .lines()
+        .filter(|line| line.split_whitespace().count() < 3)
+        .collect();
+    assert!(list.lines().count() > 8 && blank.is_empty(), "{blank:?}");
+}
+
 #[test]
 fn what_is_committed_is_what_the_parser_gives() {
     let wanted = generated();
