@@ -329,5 +329,14 @@ fn the_catalog_explains_every_identifier() {
         );
         let (_, text) = entry.split_once("\n\n").expect("a text below the header");
         assert!(text.len() > 150, "{id}: {text}");
+        // journalctl prints the name of a field that an entry lacks.
+        let always = if id == journal::STALLED_ID {
+            ["SKEWGUARD_PHASE", "SKEWGUARD_UNIT"]
+        } else {
+            ["SKEWGUARD_ACTION", "SKEWGUARD_REASON"]
+        };
+        for field in entry.split('@').skip(1).step_by(2) {
+            assert!(always.contains(&field), "{id}: {field}");
+        }
     }
 }
