@@ -7,7 +7,7 @@ use crate::API_VERSION;
 use crate::clock::time;
 use crate::console::Context;
 use crate::console::message::is_shown;
-use crate::gate::{drop_in_of_an_admin, held_units, overruled};
+use crate::gate::{drop_in_of_an_admin, held_units, is_overruled};
 use crate::node::{OVERRIDE_PATH, RUN_VERDICT_PATH, Root, STAMP_PATH};
 use crate::report::situation::{self, Situation};
 use crate::text::printable;
@@ -143,12 +143,11 @@ fn read(root: &Root) -> Result<Status, Failure> {
         (Some(_), None) if !this_boot => State::FirstBootOver,
         (Some(verdict), None) => without_stamp(verdict),
     };
-    let mut units = match held_since {
+    let units = match held_since {
         Some(_) => held_units(root)?,
         None => Vec::new(),
     };
-    let overruled = overruled(root, &units);
-    units.retain(|unit| !overruled.contains(unit));
+    let (overruled, units) = units.into_iter().partition(|unit| is_overruled(root, unit));
     let context = verdict.as_ref().map(|verdict| Context::load(root, verdict));
     // The report tells it of what the console shows, and of nothing else before the node has
     // joined.

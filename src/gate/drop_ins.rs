@@ -65,13 +65,10 @@ pub(crate) fn held_units(root: &Root) -> Result<Vec<String>, FileError> {
     Ok(units)
 }
 
-/// Those of these units whose drop-in an admin's own has replaced.
-pub(crate) fn overruled(root: &Root, units: &[String]) -> Vec<String> {
-    let is_overruled = |unit: &&String| {
-        let path = plan::drop_in_of_an_admin(unit);
-        root.exists(&path).unwrap_or(false)
-    };
-    units.iter().filter(is_overruled).cloned().collect()
+/// Whether a drop-in of an admin has replaced the one of this unit.
+pub(crate) fn is_overruled(root: &Root, unit: &str) -> bool {
+    let path = plan::drop_in_of_an_admin(unit);
+    root.exists(&path).unwrap_or(false)
 }
 
 /// Removes our drop-ins of these units, as many as can be removed. Returns whether there was any.

@@ -166,7 +166,12 @@ async fn verified(
             None => manager.state(&unit).await?,
         };
         if let Some(missing) = state.missing() {
-            return Err(GateError::NotHeld { unit, missing });
+            return Err(if drop_ins::is_overruled(root, &unit) {
+                let is = "is not held";
+                GateError::Overruled { unit, is }
+            } else {
+                GateError::NotHeld { unit, missing }
+            });
         }
         if state.is_loaded() && state.is_running() {
             if unit == FIRSTBOOT {
@@ -275,7 +280,8 @@ pub fn look_again(root: &Root, systemd: &Systemd, held: &[String]) -> Since {
     units.extend(held.iter().filter(|unit| !plan::is_always(unit)).cloned());
     let drop_in = plan::drop_in();
     let is_whole = units.iter().all(|unit| drop_ins::has(root, unit, &drop_in));
-    let overruled = drop_ins::overruled(root, &units);
+    let is_overruled = |unit: &&String| drop_ins::is_overruled(root, unit);
+    let overruled: Vec<String> = units.iter().filter(is_overruled).cloned().collect();
     if is_whole && overruled.is_empty() || !is_refused(root) {
         return Since::default();
     }

@@ -17,7 +17,7 @@ mod retry;
 mod systemd;
 
 use crate::node::FileError;
-pub(crate) use drop_ins::{held_units, overruled};
+pub(crate) use drop_ins::{held_units, is_overruled};
 pub use hold::{Since, clear, hold, is_refused, look_again};
 pub use plan::STAMP_PATH;
 pub(crate) use plan::drop_in_of_an_admin;
@@ -48,6 +48,9 @@ pub enum GateError {
     /// The drop-in is removed, but systemd does not apply that.
     #[error("{0} is still held")]
     StillHeld(String),
+    /// systemd does not apply the drop-in, because it reads an admin's instead.
+    #[error("{unit} {is}: {} replaces the drop-in of skewguard; to change that, remove it", drop_in_of_an_admin(.unit))]
+    Overruled { unit: String, is: &'static str },
     /// This boot has another target than usual.
     #[error("default.target is {0}, so nothing was started")]
     OtherTarget(String),

@@ -102,6 +102,10 @@ async fn let_through(
         manager.reload().await?;
     }
     match not_let_through(manager, &after, &free).await? {
+        Some(GateError::NotLetThrough { unit, .. }) if drop_ins::is_overruled(root, &unit) => {
+            let is = "would start without the OS update";
+            Err(GateError::Overruled { unit, is })
+        }
         Some(error) => Err(error),
         None => Ok(()),
     }

@@ -336,8 +336,9 @@ fn a_drop_in_of_an_admin_is_left_alone_and_said() {
     let since = look(&node, &first.units);
     assert_eq!(since.overruled, [OVS]);
     let again = since.again.expect("held again");
-    let why = "an earlier run held the node, this one could not make sure: \
-               ovs-configuration.service is not held: its Requires does not name skewguard.service";
+    let why = "an earlier run held the node, this one could not make sure: ovs-configuration.service is not held: \
+               /etc/systemd/system/ovs-configuration.service.d/50-skewguard.conf replaces the drop-in of skewguard; \
+               to change that, remove it";
     assert_eq!((again.held, again.error.as_deref()), (true, Some(why)));
     assert!(node.drop_ins().contains(&"kubelet.service".to_owned()));
     // Once the admin takes it away, the hold is whole.

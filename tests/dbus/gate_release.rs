@@ -180,6 +180,25 @@ fn a_rebase_that_systemd_still_holds_is_an_error() {
 }
 
 #[test]
+fn a_drop_in_of_an_admin_in_place_of_ours_is_named() {
+    let node = refused(Behaviour::default());
+    let path = "/etc/systemd/system/kubelet.service.d/50-skewguard.conf";
+    node.root.write(path, b"[Unit]\n", 0o644).expect("written");
+    let error = release(&node.root, Some(&node.systemd)).expect_err("it would start first");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "kubelet.service would start without the OS update: {path} replaces the drop-in of skewguard; \
+             to change that, remove it"
+        )
+    );
+    assert!(is_refused(&node.root));
+    node.root.remove(path).expect("removed");
+    assert!(release(&node.root, Some(&node.systemd)).expect("released"));
+    assert!(!is_refused(&node.root));
+}
+
+#[test]
 fn without_a_rebase_nothing_is_left_that_would_require_it() {
     let mut units = wiring_b();
     units.remove(REBASE);
