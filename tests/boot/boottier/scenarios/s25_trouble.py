@@ -142,6 +142,34 @@ def ten_reboots(world):
     world.expect.equal(before.split()[-1], "1", "messages on /etc/issue")
 
 
+def reported(world, boot, words):
+    """skewguard-report.service, which looks every 30 s, has said this once."""
+    said = f"journalctl --sync; journalctl -b -u skewguard-report.service -o cat | grep -cF '{words}'"
+    boot.shell(f"for n in $(seq 80); do [ \"$({said})\" = 0 ] || break; sleep 1; done", timeout=120)
+    world.expect.equal(boot.shell(f"{said} || true").strip(), "1", f"lines of the report: {words!r}")
+
+
+@scenario("trouble-revert", "systemctl revert of held units: held again, and said; an admin's own drop-in in place of ours stands, and is said once")
+def revert(world):
+    for node in nodes(world):
+        boot = node.boot().settle()
+        still_held(world, boot, "at first")
+        boot.shell("systemctl revert kubelet.service ovs-configuration.service; ! systemctl cat kubelet.service | grep -q skewguard.service")
+        reported(world, boot, "drop-ins that hold this node were removed, as systemctl revert does: held again")
+        still_held(world, boot, "after the revert")
+        world.expect.that(not boot.succeeds("systemctl start ovs-configuration.service"), "ovs-configuration.service held again")
+        boot.shell(f"mkdir -p {ETC}/ovs-configuration.service.d; echo '[Unit]' > {ETC}/ovs-configuration.service.d/50-skewguard.conf; systemctl daemon-reload")
+        words = f"ovs-configuration.service is no longer held: {ETC}/ovs-configuration.service.d/50-skewguard.conf replaces"
+        reported(world, boot, words)
+        time.sleep(32)
+        reported(world, boot, words)
+        world.expect.that(boot.succeeds("systemctl start --job-mode=ignore-dependencies ovs-configuration.service"), "what the admin let go to start")
+        status = boot.machine.run("/usr/bin/skewguard status")
+        world.expect.equal(status[0], 3, "the exit status of status")
+        world.expect.contains(status[1], ["not held    ovs-configuration.service: /etc/systemd/system/"], "status")
+        still_held(world, boot, "beside what the admin let go", ["ovs-configuration.service"])
+
+
 ETC = "/etc/systemd/system"
 # Whatever an admin's units do: all of it starts what is held, again and again. The last one waits for the kubelet, and nobody has loaded it.
 STARTERS = {

@@ -134,6 +134,19 @@ def allow_interrupted(world):
         node.close()
 
 
+@scenario("allow-beside-reexec", "systemd executes itself anew beside skewguard allow: the node goes on")
+def allow_beside_reexec(world):
+    for image, target in EACH:
+        for delay in ("0", "0.01", "0.05", "0.2"):
+            node = world.node(image=image.name, target=target.name, policy=policy(rhelMajors=[11]))
+            boot = node.boot().settle()
+            world.expect.that(boot.exists("/run/skewguard/refused"), f"refused, {image.name}")
+            # The node may reboot at any moment of this.
+            boot.machine.run(f"(sleep {delay}; systemctl daemon-reexec) & /usr/bin/skewguard allow; wait")
+            goes_on(world, node, boot)
+            node.close()
+
+
 def _exchange(node, program):
     """Puts another agent into the image, as an update does: the old file may still run."""
     installed = node.root / AGENT
