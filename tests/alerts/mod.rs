@@ -378,7 +378,10 @@ fn the_object_is_one_that_openshift_takes() {
         assert_eq!(rule["labels"]["namespace"], "skewguard");
         let url = rule["annotations"]["runbook_url"].as_str().unwrap();
         assert!(
-            url.ends_with(&format!("/docs/alerts.md#{}", alert.to_lowercase())),
+            url.ends_with(&format!(
+                concat!("/v", env!("CARGO_PKG_VERSION"), "/docs/alerts.md#{}"),
+                alert.to_lowercase()
+            )),
             "{url}"
         );
         let section = runbooks

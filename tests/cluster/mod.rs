@@ -14,6 +14,7 @@ mod attack;
 mod broken_servers;
 mod faults;
 mod kubeconfigs;
+mod machines;
 mod names;
 mod node;
 mod program;

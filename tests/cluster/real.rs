@@ -35,7 +35,7 @@ pub(crate) struct Real {
 }
 
 /// Where objects of a kind live.
-fn collection(object: &Value) -> String {
+pub(crate) fn collection(object: &Value) -> String {
     let text = |pointer: &str| {
         object
             .pointer(pointer)
@@ -111,7 +111,7 @@ impl Real {
         }
     }
 
-    fn send(&self, method: &'static str, path: &str, body: &Value) -> (u16, Value) {
+    pub(crate) fn send(&self, method: &'static str, path: &str, body: &Value) -> (u16, Value) {
         let body = if body.is_null() {
             Vec::new()
         } else {
@@ -134,7 +134,7 @@ impl Real {
 
     /// Makes an object that is not there, and remembers that. What is still being deleted, as after
     /// an earlier run, is waited for.
-    fn make(&self, collection: &str, object: &Value) {
+    pub(crate) fn make(&self, collection: &str, object: &Value) {
         let began = Instant::now();
         let (status, answer) = loop {
             let (status, answer) = self.send("POST", collection, object);

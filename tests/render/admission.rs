@@ -10,7 +10,7 @@ use std::sync::Arc;
 const AMI: &str = "ami-0a1b2c3d4e5f60718";
 
 /// A row of an audit.
-fn set(verdict: &str, field: &str, image: &str) -> Value {
+pub(crate) fn set(verdict: &str, field: &str, image: &str) -> Value {
     json!({ "kind": "MachineSet", "name": "worker-a", "verdict": verdict, "imageField": format!("spec.template.spec.providerSpec.value.{field}"),
         "image": image, "bootImage": { "version": "412.86.202303211731-0" }, "message": "boot image is OCP 4.12; the minimum is 4.13.0",
         "remedy": "set ami.id to ami-0new" })
@@ -30,7 +30,7 @@ fn policy(mode: &str) -> String {
 }
 
 /// The three objects that are printed, and the warnings.
-fn rendered(mode: &str, sets: &[Value]) -> (Vec<Value>, String) {
+pub(crate) fn rendered(mode: &str, sets: &[Value]) -> (Vec<Value>, String) {
     let desk = Desk::new();
     let policy = policy(mode);
     desk.file("policy.json", &policy);

@@ -1,6 +1,6 @@
 //! `skewguard render` as a whole program: what it prints, and what it refuses to print.
 
-mod admission;
+pub(crate) mod admission;
 mod ignition;
 mod machineconfig;
 mod pointer;
