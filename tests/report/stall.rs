@@ -481,6 +481,27 @@ async fn nothing_is_told_where_nothing_hangs_or_it_is_switched_off() {
     }
 }
 
+/// No memory for a program, or none of the two answers in time.
+#[tokio::test(start_paused = true)]
+async fn a_stall_is_told_where_neither_systemctl_nor_journalctl_answers() {
+    let (node, log) = (first_boot(&allowed(FIVE)), Log::default());
+    let cluster = Cluster::new(|_, _| status(201));
+    let started = tokio::time::Instant::now();
+    let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200) + started.elapsed();
+    let mut parts = node.parts(&cluster, &log, &now);
+    parts.program = &|_, _| None;
+    assert!(
+        tokio::time::timeout(20 * MINUTE, run(parts)).await.is_err(),
+        "it goes on looking"
+    );
+    let told = &bodies(&cluster, "/bootimagereports")[0]["report"]["progress"];
+    assert_eq!(
+        (&told["phase"], &told["activeState"], &told["lines"]),
+        (&json!("Rebase"), &json!(""), &json!([])),
+        "{told}"
+    );
+}
+
 /// Another installation, whose /var was kept.
 #[tokio::test(start_paused = true)]
 async fn the_time_of_an_earlier_installation_does_not_count() {

@@ -83,7 +83,7 @@ struct Scenario {
     code: i32,
 }
 
-const SCENARIOS: [Scenario; 10] = [
+const SCENARIOS: [Scenario; 11] = [
     Scenario {
         name: "enforce, refused",
         tree: "rhcos-4.12-refused",
@@ -95,6 +95,13 @@ const SCENARIOS: [Scenario; 10] = [
         name: "enforce, refused before",
         tree: "rhcos-4.12-refused",
         prepare: hold,
+        args: &["enforce"],
+        code: 3,
+    },
+    Scenario {
+        name: "enforce, refused for its machine",
+        tree: "rhcos-4.18-allowed",
+        prepare: give_an_old_shim,
         args: &["enforce"],
         code: 3,
     },
@@ -158,6 +165,28 @@ const SCENARIOS: [Scenario; 10] = [
 
 fn hold(root: &Path) {
     assert_eq!(skewguard(root, &["enforce"]).status.code(), Some(3));
+}
+
+/// Only its shim is refused, because Secure Boot is on; its CPU is allowed.
+fn give_an_old_shim(root: &Path) {
+    fs::remove_file(root.join("etc/mcs-machine-config-content.json")).expect("removed");
+    let rules = r#"{ "minimumCPU": { "x86_64": "x86-64-v2" }, "minimumShim": "15.8-3" }"#;
+    let policy = format!(
+        r#"{{ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce", "limits": [{rules}] }}"#
+    );
+    let state = r#"{ "installed": { "EFI": { "meta": { "version": "grub2-efi-x64-1:2.06-1,shim-x64-15.6-1.el9.x86_64" } } } }"#;
+    let variable = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+    let cpu = include_bytes!("../data/cpuinfo/x86_64-v2-xeon-w3530");
+    for (path, bytes) in [
+        ("etc/skewguard/policy.json", policy.as_bytes()),
+        ("proc/cpuinfo", cpu),
+        ("boot/bootupd-state.json", state.as_bytes()),
+        (variable, &[6, 0, 0, 0, 1]),
+    ] {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, bytes).expect("written");
+    }
 }
 
 /// Rebased, with the message still there, and on its way to join.
