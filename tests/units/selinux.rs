@@ -5,7 +5,7 @@
 use super::{DIRECTIVES, folder};
 use skewguard::admin::render::binary::{Arch, Compression};
 use skewguard::admin::render::units;
-use skewguard::console::install::{BESIDE, MOTD, STATE};
+use skewguard::console::install::{BESIDE, FIRST_BOOT_ISSUE, FIRST_BOOT_MOTD, MOTD, STATE};
 use skewguard::gate::STAMP_PATH;
 use skewguard::kubeconfig::BOOTSTRAP_KUBECONFIG;
 use skewguard::node::KUBELET_KUBECONFIG;
@@ -71,7 +71,8 @@ const DENIED: [(&str, &str, &str, &str); 10] = [
         "local_login_t",
         "var_run_t",
         "file",
-        "the message for logins is in /etc/motd.d, not in /run",
+        "the message for logins is in /etc/motd.d, not in /run; the note on a stalled first boot is seen at logins only where \
+         the OS makes /run/motd.d, with a type of its own",
     ),
     ("sshd_t", "var_run_t", "file", "the same"),
     (
@@ -388,6 +389,7 @@ fn needs_of_the_agent() -> Vec<Need> {
     for path in state
         .into_iter()
         .chain(["/etc/issue", BESIDE, MOTD, drop_in])
+        .chain([FIRST_BOOT_ISSUE, FIRST_BOOT_MOTD])
     {
         needs.push(need(
             AGENT,
@@ -450,6 +452,13 @@ fn needs_of_the_agent() -> Vec<Need> {
             "/etc/issue, /etc/motd.d",
         ));
     }
+    needs.push(need(
+        "getty_t",
+        type_of(FIRST_BOOT_ISSUE),
+        "file",
+        "read open",
+        FIRST_BOOT_ISSUE,
+    ));
     needs.push(need(
         "getty_t",
         type_of("/run/agetty.reload"),

@@ -38,15 +38,17 @@ pub const STATE: &str = "/var/lib/skewguard/issue.saved";
 pub const MOTD: &str = "/etc/motd.d/skewguard";
 
 /// What is said of a first boot that does not finish. It lasts as long as the boot.
-const FIRST_BOOT_ISSUE: &str = "/run/issue.d/skewguard-first-boot.issue";
+pub const FIRST_BOOT_ISSUE: &str = "/run/issue.d/skewguard-first-boot.issue";
 
 /// A link to [`FIRST_BOOT_ISSUE`]. agetty reads `/run/issue.d` only where there is no `/etc/issue`
 /// (util-linux, `eval_issue_file`), and RHEL 8's has no `/run/issue.d`. A link that leads nowhere,
 /// as on a later boot, is passed over.
 const FIRST_BOOT_LINK: &str = "/etc/issue.d/skewguard-first-boot.issue";
 
-/// The same for logins over ssh (pam_motd(8)).
-const FIRST_BOOT_MOTD: &str = "/run/motd.d/skewguard-first-boot";
+/// The same for logins (pam_motd(8)). SELinux lets login and sshd read it where the OS makes that
+/// folder, with a type of its own (RHEL 9 and 10); where the agent has to make it, they pass it
+/// over. In /etc it would stay once the agent is gone, on a healthy node.
+pub const FIRST_BOOT_MOTD: &str = "/run/motd.d/skewguard-first-boot";
 
 /// Largest `/etc/issue` that is repeated below the message, in bytes. A larger one is restored as
 /// well.
