@@ -31,46 +31,120 @@ pub(super) async fn on_any_connection<T>(
     deadline: Instant,
     mut work: impl AsyncFnMut(&Manager<'_>) -> Result<T, GateError>,
 ) -> Result<T, GateError> {
-    let mut lost = BTreeMap::new();
-    let mut pauses = PAUSES.into_iter();
+    let mut tries = Tries::new(systemd, deadline);
     loop {
-        let (mut refused, mut may_pass, mut has_bus) = (None, false, true);
-        for route in [Route::Bus, Route::Bus, Route::Systemctl] {
-            if route == Route::Bus && !has_bus {
+        let manager = tries.connected().await?;
+        let done = work(&manager).await;
+        drop(manager);
+        match done {
+            Err(error) => tries.failed(error).await?,
+            done => return done,
+        }
+    }
+}
+
+const ROUTES: [Route; 3] = [Route::Bus, Route::Bus, Route::Systemctl];
+
+/// The connections that were tried: the part that does not depend on the work, so that it is in a
+/// program once.
+struct Tries<'a> {
+    systemd: &'a Systemd,
+    deadline: Instant,
+    /// Why each route failed at first.
+    lost: BTreeMap<Route, String>,
+    pauses: std::array::IntoIter<Duration, 4>,
+    /// Of this round: the routes that are left, and the one that is tried.
+    routes: std::array::IntoIter<Route, 3>,
+    route: Route,
+    /// The first refusal.
+    refused: Option<GateError>,
+    may_pass: bool,
+    has_bus: bool,
+}
+
+impl<'a> Tries<'a> {
+    fn new(systemd: &'a Systemd, deadline: Instant) -> Self {
+        Self {
+            systemd,
+            deadline,
+            lost: BTreeMap::new(),
+            pauses: PAUSES.into_iter(),
+            routes: ROUTES.into_iter(),
+            route: Route::Bus,
+            refused: None,
+            may_pass: false,
+            has_bus: true,
+        }
+    }
+
+    /// The next connection that can be made.
+    async fn connected(&mut self) -> Result<Manager<'a>, GateError> {
+        loop {
+            let Some(route) = self.routes.next() else {
+                self.next_round().await?;
+                continue;
+            };
+            if route == Route::Bus && !self.has_bus {
                 continue;
             }
-            let done = match Manager::connect(systemd, route, deadline).await {
-                Ok(manager) => work(&manager).await,
+            self.route = route;
+            match Manager::connect(self.systemd, route, self.deadline).await {
+                Ok(manager) => return Ok(manager),
                 Err(error) => {
-                    has_bus = false;
-                    Err(error.into())
+                    self.has_bus = false;
+                    self.failed(error.into()).await?;
                 }
-            };
-            match done {
-                Err(GateError::Systemd(SystemdError::Unreachable(why))) => {
-                    lost.entry(route)
-                        .or_insert_with(|| format!("{route}: {why}"));
-                    may_pass = true;
-                    if has_bus && route == Route::Bus {
-                        sleep(BROKEN.min(deadline.saturating_duration_since(Instant::now()))).await;
-                    }
-                }
-                Err(error) if is_systemd(&error) => refused = refused.or(Some(error)),
-                done => return done,
             }
         }
-        match pauses.next() {
-            Some(pause) if may_pass && refused.is_none() && Instant::now() + pause < deadline => {
-                sleep(pause).await
+    }
+
+    /// Takes down why the connection or the work failed.
+    ///
+    /// # Errors
+    /// The same, if another connection does not change it.
+    async fn failed(&mut self, error: GateError) -> Result<(), GateError> {
+        match error {
+            GateError::Systemd(SystemdError::Unreachable(why)) => {
+                let route = self.route;
+                let lost = self.lost.entry(route);
+                lost.or_insert_with(|| format!("{route}: {why}"));
+                self.may_pass = true;
+                if self.has_bus && route == Route::Bus {
+                    let left = self.deadline.saturating_duration_since(Instant::now());
+                    sleep(BROKEN.min(left)).await;
+                }
+            }
+            error if is_systemd(&error) => {
+                self.refused.get_or_insert(error);
+            }
+            error => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// After a pause every route may be tried again.
+    ///
+    /// # Errors
+    /// systemd refused, there is no time left, or all that was tried would fail again.
+    async fn next_round(&mut self) -> Result<(), GateError> {
+        let may_pass = std::mem::take(&mut self.may_pass);
+        match self.pauses.next() {
+            Some(pause)
+                if may_pass && self.refused.is_none() && Instant::now() + pause < self.deadline =>
+            {
+                sleep(pause).await;
             }
             _ => {
-                let lost = || {
-                    SystemdError::Unreachable(lost.into_values().collect::<Vec<_>>().join("; "))
-                        .into()
-                };
-                return Err(refused.unwrap_or_else(lost));
+                let lost: Vec<String> = self.lost.values().cloned().collect();
+                let refused = self.refused.take();
+                return Err(
+                    refused.unwrap_or_else(|| SystemdError::Unreachable(lost.join("; ")).into())
+                );
             }
         }
+        self.routes = ROUTES.into_iter();
+        self.has_bus = true;
+        Ok(())
     }
 }
 
