@@ -402,3 +402,33 @@ fn addresses_of_pages_are_those_of_this_release() {
     // What man pages show comes from the macro.
     assert!(checked >= 6, "{checked} addresses");
 }
+
+/// Blocks of a document that begin with one of these are outputs; `...` stands for lines that are
+/// left out.
+const OUTPUTS: [(&str, &str); 3] = [
+    ("REFUSED ", "tests/audit/expected/aws.txt"),
+    ("VERDICT ", "tests/audit/expected/aws-table.txt"),
+    ("Refused: ", "tests/check/expected/rhcos-4.12-refused.txt"),
+];
+
+#[test]
+fn outputs_in_the_first_documents_are_what_the_program_prints() {
+    let mut found = 0;
+    for page in ["README.md", "docs/audit.md"] {
+        let text = read(&root().join(page));
+        for block in text.split("```\n").skip(1).step_by(2) {
+            let Some((_, path)) = OUTPUTS
+                .iter()
+                .find(|(first_word, _)| block.starts_with(first_word))
+            else {
+                continue;
+            };
+            found += 1;
+            let printed = read(&root().join(path));
+            for part in block.split("...\n").map(str::trim_end) {
+                assert!(printed.contains(part), "{page}: not in {path}:\n{part}");
+            }
+        }
+    }
+    assert_eq!(found, 4);
+}
