@@ -139,6 +139,11 @@ def allow_beside_reexec(world):
     for image, target in EACH:
         for delay in ("0", "0.01", "0.05", "0.2"):
             node = world.node(image=image.name, target=target.name, policy=policy(rhelMajors=[11]))
+            node.provision()
+            # The rebase itself asks systemd for something, and is not to find it away.
+            pull = node.root / "etc/systemd/system/machine-config-daemon-pull.service"
+            pull.write_text(pull.read_text(encoding="ascii").replace("ExecStart=", "ExecStartPre=/usr/bin/sleep 2\nExecStart=", 1), encoding="ascii")
+            node.provision = lambda: None
             boot = node.boot().settle()
             world.expect.that(boot.exists("/run/skewguard/refused"), f"refused, {image.name}")
             # The node may reboot at any moment of this.
