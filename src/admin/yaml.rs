@@ -7,8 +7,8 @@
 use crate::kubeconfig::yaml::{MAX_DEPTH, YamlLimits};
 use crate::text::printable;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::Value;
+use std::collections::BTreeSet;
 
 const POLICY: YamlLimits = YamlLimits {
     nodes: 64 * 1024,
@@ -33,14 +33,15 @@ pub(crate) struct Broken {
 pub(crate) struct Source {
     /// The JSON, indented, with a newline at its end.
     pub(crate) json: String,
-    /// Where in the YAML each key and value stands, by its place in the JSON.
-    places: BTreeMap<Place, Place>,
+    /// Where in the JSON each key and value stands, in this order, and where in the YAML.
+    places: Vec<(Place, Place)>,
 }
 
 impl Source {
     /// Where in the YAML stands what begins here in the JSON.
     pub(crate) fn place(&self, in_json: Place) -> Place {
-        self.places.get(&in_json).copied().unwrap_or((1, 1))
+        let at = self.places.partition_point(|(json, _)| *json < in_json);
+        self.places.get(at).map_or((1, 1), |(_, yaml)| *yaml)
     }
 }
 
@@ -81,13 +82,13 @@ pub(crate) fn convert(text: &str) -> Result<Source, Broken> {
         let here = place(&span.start);
         let excess = nodes > POLICY.nodes || writer.open.len() > MAX_DEPTH;
         let taken = if excess {
-            Err(Cow::Borrowed(POLICY.excess))
+            Err(POLICY.excess)
         } else {
             writer.take(event, here)
         };
         taken.map_err(|what| Broken {
             place: here,
-            what: what.into_owned(),
+            what: what.to_owned(),
         })?;
     }
     if writer.source.json.is_empty() {
@@ -124,17 +125,17 @@ struct Writer {
 }
 
 impl Writer {
-    fn take(&mut self, event: Event<'_>, here: Place) -> Result<(), Cow<'static, str>> {
+    fn take(&mut self, event: Event<'_>, here: Place) -> Result<(), &'static str> {
         match event {
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
             Event::DocumentStart(_) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    return Err("has a second YAML document from here on".into());
+                    return Err("has a second YAML document from here on");
                 }
                 Ok(())
             }
-            Event::Alias(_) => Err("has a YAML alias, which is not read".into()),
+            Event::Alias(_) => Err("has a YAML alias, which is not read"),
             Event::SequenceStart(_, tag) => {
                 refuse_tag(tag.as_deref())?;
                 self.begin('[', Open::Sequence { is_empty: true }, here)
@@ -170,7 +171,7 @@ impl Writer {
         }
     }
 
-    fn scalar(&mut self, text: &str, is_text: bool, here: Place) -> Result<(), Cow<'static, str>> {
+    fn scalar(&mut self, text: &str, is_text: bool, here: Place) -> Result<(), &'static str> {
         if let Some(Open::Mapping {
             keys,
             has_key: has_key @ false,
@@ -179,7 +180,7 @@ impl Writer {
             *has_key = true;
             let is_first = keys.is_empty();
             if !keys.insert(text.to_owned()) {
-                return Err(format!("has {} twice in one mapping", printable(text)).into());
+                return Err("has the same key twice in one mapping");
             }
             if !is_first {
                 self.source.json.push(',');
@@ -196,14 +197,16 @@ impl Writer {
             "" | "~" | "null" | "Null" | "NULL" => "null".to_owned(),
             "true" | "True" | "TRUE" => "true".to_owned(),
             "false" | "False" | "FALSE" => "false".to_owned(),
-            _ if serde_json::from_str::<serde_json::Number>(text).is_ok() => text.to_owned(),
+            _ if serde_json::from_str(text).is_ok_and(|json: Value| json.is_number()) => {
+                text.to_owned()
+            }
             _ => quoted(text),
         };
         self.source.json.push_str(&json);
         Ok(())
     }
 
-    fn begin(&mut self, bracket: char, open: Open, here: Place) -> Result<(), Cow<'static, str>> {
+    fn begin(&mut self, bracket: char, open: Open, here: Place) -> Result<(), &'static str> {
         self.before_value(here)?;
         self.source.json.push(bracket);
         self.open.push(open);
@@ -211,10 +214,10 @@ impl Writer {
     }
 
     /// What stands between a value and what came before it.
-    fn before_value(&mut self, here: Place) -> Result<(), Cow<'static, str>> {
+    fn before_value(&mut self, here: Place) -> Result<(), &'static str> {
         match self.open.last_mut() {
             Some(Open::Mapping { has_key, .. }) if *has_key => *has_key = false,
-            Some(Open::Mapping { .. }) => return Err("has a key that is not text".into()),
+            Some(Open::Mapping { .. }) => return Err("has a key that is not text"),
             Some(Open::Sequence { is_empty }) => {
                 if !*is_empty {
                     self.source.json.push(',');
@@ -240,7 +243,7 @@ impl Writer {
     fn mark(&mut self, here: Place) {
         let line = self.source.json.get(self.line_start..).unwrap_or_default();
         let in_json = (self.line + 1, line.chars().count() + 1);
-        self.source.places.insert(in_json, here);
+        self.source.places.push((in_json, here));
     }
 }
 
@@ -248,18 +251,14 @@ fn is_str(tag: &Tag) -> bool {
     tag.is_yaml_core_schema() && tag.suffix == "str"
 }
 
-fn refuse_tag(tag: Option<&Tag>) -> Result<(), Cow<'static, str>> {
+fn refuse_tag(tag: Option<&Tag>) -> Result<(), &'static str> {
     match tag {
-        Some(tag) => Err(format!(
-            "has the YAML tag {}, which is not read",
-            printable(&tag.suffix)
-        )
-        .into()),
+        Some(_) => Err("has a YAML tag, which is not read"),
         None => Ok(()),
     }
 }
 
 /// A JSON string.
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    Value::from(text).to_string()
 }

@@ -135,19 +135,14 @@ fn lint_yaml(text: &str) -> LintReport {
 fn yaml_help(what: &str) -> &'static str {
     if what.contains("tabs") {
         "indent with spaces"
-    } else if what.contains("alias") {
-        "write out what it stands for"
-    } else if what.contains("twice") {
-        "keep the one that is meant"
-    } else if what.contains("second YAML document") {
-        "keep one policy in the file"
     } else if what.contains("no policy") {
         START
     } else {
-        "correct it; nothing else is checked before that"
+        CORRECT
     }
 }
 
+const CORRECT: &str = "correct it; nothing else is checked before that";
 const START: &str = "`skewguard policy init` writes a policy to start from";
 
 fn too_large(what: &str) -> LintReport {
@@ -206,7 +201,7 @@ fn json_help(text: &str, (line, column): (usize, usize)) -> &'static str {
     } else if rest.starts_with(['}', ']']) {
         "remove the comma before it"
     } else {
-        "correct it; nothing else is checked before that"
+        CORRECT
     }
 }
 
