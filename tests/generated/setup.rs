@@ -179,3 +179,14 @@ fn fuzz_takes_whole_minutes_from_one_on() {
         assert_eq!(machine.asked("rustc"), None, "nothing is built");
     }
 }
+
+#[test]
+fn mutants_takes_files_that_are_there() {
+    let machine = Machine::new("0");
+    let output = machine.run("tests/run", &["mutants", "src/nope.rs"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        err(&output),
+        "tests/run mutants: no such file: src/nope.rs\n"
+    );
+}

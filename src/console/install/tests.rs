@@ -485,6 +485,7 @@ fn a_new_text_in_the_place_of_an_empty_file_stays() {
 #[test]
 fn a_message_is_known_by_its_digest() {
     const OTHER: &str = "*** HELD: WORDS OF ANOTHER RELEASE ***\nNo last line.\n";
+    const THIRD: &str = "*** HELD: WORDS OF A THIRD RELEASE ***\nNone here, too.\n";
     for case in CASES {
         let (dir, root) = node(case.make);
         let before = snapshot(dir.path());
@@ -499,7 +500,7 @@ fn a_message_is_known_by_its_digest() {
             "{}",
             case.name
         );
-        hold(&root, OTHER).unwrap();
+        hold(&root, THIRD).unwrap();
         restore(&root).unwrap();
         let mut before = before;
         let now = snapshot(dir.path());
