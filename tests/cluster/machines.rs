@@ -1,5 +1,4 @@
-//! `render admission` on a real API server: on the one that `SKEWGUARD_TEST_KUBECONFIG` names, else
-//! not at all, since the test server has no such admission. Machines are only asked for (`dryRun`),
+//! `render admission` on a real API server, since the test server has no such admission. Machines are only asked for (`dryRun`),
 //! so that no controller makes one.
 
 use crate::cluster::real::{Real, collection};
@@ -57,15 +56,10 @@ fn asked(real: &Real, image: &str, annotations: &Value) -> String {
 }
 
 #[test]
+#[ignore = "needs a real API server of Kubernetes 1.30 or later: SKEWGUARD_TEST_KUBECONFIG"]
 fn a_real_api_server_denies_machines_of_refused_images_alone() {
-    let Some(path) = std::env::var(VARIABLE).ok().filter(|path| !path.is_empty()) else {
-        eprintln!("cluster tests: {VARIABLE} is not set: no real API server is asked for Machines");
-        return;
-    };
-    let real = Real::new(&path);
-    if !real.has_admission_policies() {
-        return;
-    }
+    let real = Real::new(&std::env::var(VARIABLE).unwrap());
+    assert!(real.has_admission_policies());
     for object in std::iter::once(definition()).chain(objects("Enforce")) {
         real.make(&collection(&object), &object);
     }
