@@ -213,7 +213,7 @@ pub const RUN_VERDICT_PATH: &str = "/run/skewguard/verdict.json";
 /// The last verdict, of this boot or an earlier one.
 pub const KEPT_VERDICT_PATH: &str = "/var/lib/skewguard/verdict.json";
 
-/// A verdict of an earlier boot that the cluster may not know yet, and that a later one, which is
+/// A refusal of an earlier boot that the cluster may not know yet, and that a later verdict, which is
 /// not reported, has replaced.
 pub const UNTOLD_VERDICT_PATH: &str = "/var/lib/skewguard/untold-verdict.json";
 

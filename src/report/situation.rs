@@ -7,7 +7,7 @@ use crate::node::{
     is_image_based,
 };
 use crate::text::bounded;
-use crate::verdict::{Verdict, decide};
+use crate::verdict::{Outcome, Verdict, decide};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
@@ -52,7 +52,7 @@ pub fn read(root: &Root) -> Situation {
     }
 }
 
-/// Puts the kept verdict aside before `now` replaces it, if the cluster would never know it
+/// Puts a kept refusal aside before `now` replaces it, if the cluster would never know it
 /// otherwise: the report does not tell `now`, as with `skewguard=off`.
 ///
 /// # Errors
@@ -60,10 +60,16 @@ pub fn read(root: &Root) -> Situation {
 pub(crate) fn set_aside(root: &Root, now: &Verdict) -> Result<(), FileError> {
     if is_reportable(now) {
         root.remove(UNTOLD_VERDICT_PATH)?;
-    } else if load(root, KEPT_VERDICT_PATH)?.is_some_and(|kept| is_reportable(&kept.verdict)) {
+    } else if load(root, KEPT_VERDICT_PATH)?.is_some_and(|kept| is_refusal(&kept.verdict)) {
         root.rename(KEPT_VERDICT_PATH, UNTOLD_VERDICT_PATH)?;
     }
     Ok(())
+}
+
+/// Whether a node was refused. What could not be determined and was let through is no news once it
+/// is determined.
+fn is_refusal(verdict: &Verdict) -> bool {
+    is_reportable(verdict) && (verdict.blocks() || verdict.verdict != Outcome::Undetermined)
 }
 
 /// The verdict of an earlier boot that is still to be told. One that cannot be read is none.
