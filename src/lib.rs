@@ -42,6 +42,10 @@ macro_rules! docs {
 #[cfg(feature = "admin")]
 pub(crate) use docs;
 
+/// The day of the commit that this program was made from, YYYY-MM-DD: `dist/build` sets it, from
+/// git or from the source archive.
+pub(crate) const COMMIT_DATE: Option<&str> = option_env!("SKEWGUARD_COMMIT_DATE");
+
 /// The program in a boot image; the units in `systemd/` run it from there.
 pub const IMAGE_PATH: &str = "/usr/bin/skewguard";
 

@@ -210,6 +210,8 @@ impl Progress {
             .filter(|_| !unit.since.is_zero())
             .and_then(|uptime| times.now.checked_sub(uptime.checked_sub(unit.since)?));
         let lines = lines(journal);
+        let image = verdict.boot_image.as_ref();
+        let image = image.and_then(|image| image.build_date.as_deref());
         Self {
             phase,
             unit: unit.id,
@@ -218,7 +220,7 @@ impl Progress {
             since: since.map(clock::time),
             restarts: unit.restarts,
             minutes: first_boot.total / 60,
-            likely_cause: clock_is_off(&lines, times.now, verdict),
+            likely_cause: clock_is_off(&lines, times.now, image, crate::COMMIT_DATE),
             lines,
             api_server: None,
             certificate_request: None,
@@ -299,17 +301,31 @@ impl Progress {
     }
 }
 
-/// If a certificate fails and the clock is before the build date of the boot image, says so.
-fn clock_is_off(lines: &[String], now: SystemTime, verdict: &Verdict) -> Option<String> {
-    let built = verdict.boot_image.as_ref()?.build_date.as_ref()?;
+/// If a certificate fails and the clock is before the day that the boot image was built, or this
+/// program's commit was made, says so. Days are YYYY-MM-DD.
+fn clock_is_off(
+    lines: &[String],
+    now: SystemTime,
+    image: Option<&str>,
+    agent: Option<&str>,
+) -> Option<String> {
     let fails = lines
         .iter()
         .any(|line| line.contains("x509:") || line.contains("certificate"));
+    let bounds = [
+        ("the boot image was built", image),
+        ("skewguard was made", agent),
+    ];
+    let (what, built) = bounds
+        .into_iter()
+        .filter_map(|(what, date)| Some((what, date?)))
+        .max_by_key(|(_, date)| *date)?;
     let today = clock::time(now);
     let today = today.get(..10)?;
-    // Both are YYYY-MM-DD.
-    (fails && today < built.as_str()).then(|| {
-        format!("the clock says {today}, before the boot image was built ({built}), so certificates are not yet valid")
+    (fails && today < built).then(|| {
+        format!(
+            "the clock says {today}, before {what} ({built}), so certificates are not yet valid"
+        )
     })
 }
 
@@ -389,5 +405,33 @@ impl FirstBoot {
             (None, Some(_)) if self.waited >= limit.as_secs() => Change::Stalled,
             (None, _) => Change::None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clock_is_off;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn the_later_of_image_and_agent_bounds_the_clock() {
+        let fails = ["x509: certificate is not yet valid".to_owned()];
+        let now = UNIX_EPOCH + Duration::from_secs(1_800_000_000); // 2027-01-15
+        let cause = |image, agent| clock_is_off(&fails, now, image, agent);
+        let older = Some("2026-11-24");
+        let newer = Some("2027-02-01");
+        let said = |what: &str| {
+            format!(
+                "the clock says 2027-01-15, before {what} (2027-02-01), so certificates are not yet valid"
+            )
+        };
+        assert_eq!(cause(newer, older), Some(said("the boot image was built")));
+        assert_eq!(cause(older, newer), Some(said("skewguard was made")));
+        assert_eq!(cause(None, newer), Some(said("skewguard was made")));
+        assert_eq!(cause(older, None), None);
+        // `dist/build` without git and without a source archive.
+        assert_eq!(cause(None, Some("")), None);
+        let pulls = ["pinging container registry quay.io".to_owned()];
+        assert_eq!(clock_is_off(&pulls, now, newer, newer), None);
     }
 }

@@ -63,7 +63,7 @@ runs_on_kernel_4_18() {
 }
 
 archive_knows_its_commit() {
-    [[ $(git archive HEAD dist/commit | tar -xO) == "commit: $(git rev-parse HEAD)" ]]
+    [[ $(git archive HEAD dist/commit | tar -xO) == "$(git show -s --format=$'commit: %H\ndate: %cs' HEAD)" ]]
 }
 
 # The budgets of what a cluster stores: alone, and beside 300 KiB of the cluster's own that do not compress away.

@@ -10,7 +10,10 @@ source_archive() {
     mkdir -p "$from" "$top/SOURCES"
     git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
         tar -c --null -T - | tar -x -C "$from"
-    echo "commit: $("$dist/skewguard" --version | sed -n 's/^commit: //p')" >"$from/dist/commit"
+    {
+        echo "commit: $("$dist/skewguard" --version | sed -n 's/^commit: //p')"
+        git show -s --format='date: %cs' HEAD
+    } >"$from/dist/commit"
     tar -czf "$top/SOURCES/skewguard-$version.tar.gz" -C "$work/archive" "skewguard-$version"
 }
 
@@ -26,7 +29,7 @@ cargo_home() {
 from_sources() {
     cargo_home
     # What a distribution exports for its own programs changes nothing.
-    env -u CARGO_TARGET_DIR -u SKEWGUARD_COMMIT CARGO_HOME="$work/another/cargo home" CFLAGS=-O0 RUSTFLAGS=-Copt-level=0 \
+    env -u CARGO_TARGET_DIR -u SKEWGUARD_COMMIT -u SKEWGUARD_COMMIT_DATE CARGO_HOME="$work/another/cargo home" CFLAGS=-O0 RUSTFLAGS=-Copt-level=0 \
         rpmbuild -ba --define "_topdir $top" dist/skewguard.spec
     mv "$top"/RPMS/*/skewguard-[0-9]*.rpm "$work/package.rpm"
     mv "$top"/RPMS/*/skewguard-cli-*.rpm "$work/cli.rpm"
