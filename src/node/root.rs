@@ -200,15 +200,16 @@ impl Root {
 
     /// A regular file, and its size as the file system gives it.
     fn open_entry(&self, path: &str) -> Result<Option<(File, u64)>, Problem> {
-        let Some(found) = self.find(path, LOOK)? else {
-            return if self.find(path, LOOK | OFlag::O_NOFOLLOW)?.is_some() {
-                Err(Problem::Dangling)
-            } else {
-                Ok(None)
-            };
+        // A symlink is looked at first: most files are none, and many are not there at all.
+        let Some(found) = self.find(path, LOOK | OFlag::O_NOFOLLOW)? else {
+            return Ok(None);
         };
+        let mut stat = fstat(found)?;
+        if SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFLNK {
+            stat = fstat(self.find(path, LOOK)?.ok_or(Problem::Dangling)?)?;
+        }
         // The type is checked before the file is opened, because opening a device can have effects.
-        assert_regular(&fstat(found)?)?;
+        assert_regular(&stat)?;
         let Some(file) = self.find(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY)?
         else {
             return Ok(None);
