@@ -64,16 +64,15 @@ pub fn for_packed(arch: Arch, compression: Compression) -> Vec<Unit> {
     vec![
         unit(UNPACK_SERVICE, unpack(arch, compression, When::FirstBoot)),
         unit(UNPACK_LATER_SERVICE, unpack(arch, compression, When::Later)),
-        unit(SERVICE, adapt(SERVICE_TEXT, UNPACKED_PATH, &wants)),
-        unit(REPORT_SERVICE, adapt(REPORT_TEXT, UNPACKED_PATH, &unpacked)),
+        adapted(SERVICE, SERVICE_TEXT, UNPACKED_PATH, &wants),
+        adapted(REPORT_SERVICE, REPORT_TEXT, UNPACKED_PATH, &unpacked),
     ]
 }
 
-/// The gate and the report, running the binary that Ignition fetched. Without comments, because AWS
-/// takes only 16 KiB of user data.
+/// The gate and the report, running the binary that Ignition fetched.
 pub fn for_fetched() -> Vec<Unit> {
     [(SERVICE, SERVICE_TEXT), (REPORT_SERVICE, REPORT_TEXT)]
-        .map(|(name, text)| unit(name, without_comments(&adapt(text, FETCHED_PATH, ""))))
+        .map(|(name, text)| adapted(name, text, FETCHED_PATH, ""))
         .into()
 }
 
@@ -85,17 +84,17 @@ fn unit(name: &'static str, contents: String) -> Unit {
     }
 }
 
-/// Changes the path of the binary, and adds lines to `[Unit]`.
-fn adapt(text: &str, path: &str, unit_lines: &str) -> String {
-    text.replace(IMAGE_PATH, path)
-        .replacen("[Unit]\n", &format!("[Unit]\n{unit_lines}"), 1)
-}
-
-fn without_comments(text: &str) -> String {
-    text.lines()
+/// A unit of `systemd/` with another path of the binary and more lines in `[Unit]`. Without
+/// comments: AWS takes only 16 KiB of user data, and a MachineConfig has little room, too.
+fn adapted(name: &'static str, text: &str, path: &str, unit_lines: &str) -> Unit {
+    let text: String = text
+        .lines()
         .filter(|line| !line.starts_with(['#', ';']))
         .flat_map(|line| [line, "\n"])
-        .collect()
+        .collect();
+    let text = text.replace(IMAGE_PATH, path);
+    let lines = format!("[Unit]\n{unit_lines}");
+    unit(name, text.replacen("[Unit]\n", &lines, 1))
 }
 
 /// On which boot a unit unpacks. On the first boot, which lasts as long as the encapsulated config
@@ -179,7 +178,7 @@ mod tests {
             };
             assert!(
                 unit.contents
-                    .contains(&format!("\n[Unit]\nWants={which}\nAfter={which}\n")),
+                    .starts_with(&format!("[Unit]\nWants={which}\nAfter={which}\n")),
                 "{}",
                 unit.contents
             );
@@ -230,9 +229,10 @@ mod tests {
 
     #[test]
     fn comments_are_dropped_and_nothing_else() {
+        let text = "# a\n[Unit]\nA=b # c\n\n; d\nExecStart=/usr/bin/skewguard\n";
         assert_eq!(
-            without_comments("# a\n[Unit]\nA=b # c\n\n; d\nE=f\n"),
-            "[Unit]\nA=b # c\n\nE=f\n"
+            adapted(SERVICE, text, FETCHED_PATH, "After=x\n").contents,
+            "[Unit]\nAfter=x\nA=b # c\n\nExecStart=/usr/local/bin/skewguard\n"
         );
     }
 
