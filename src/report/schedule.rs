@@ -246,3 +246,85 @@ fn jitter((first, cap): (Duration, Duration), failures: u32, chance: f64) -> Dur
         1.0
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: fn(u64) -> Duration = Duration::from_secs;
+
+    fn failed() -> Answer {
+        Answer::Failed {
+            retry: Retry::Backoff,
+            why: "no".to_owned(),
+            brief: "no".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_first_try_is_due_until_it_was_sent() {
+        let mut schedule = Schedule::default();
+        assert!(!schedule.is_first_try_due(S(1000)), "nothing is wanted");
+        schedule.want(Channel::Report, S(10));
+        assert!(!schedule.is_first_try_due(S(9)));
+        assert!(schedule.is_first_try_due(S(10)));
+        assert_eq!(schedule.due(S(10)), [Channel::Report]);
+        assert!(!schedule.is_first_try_due(S(10)), "it is in flight");
+        schedule.answered(Channel::Report, S(11), &failed(), 0.5, false);
+        assert!(!schedule.is_first_try_due(S(1000)), "the next is a second");
+        schedule.want(Channel::Node, S(20));
+        assert!(schedule.is_first_try_due(S(20)));
+    }
+
+    #[test]
+    fn only_an_event_waits_for_the_report_and_only_for_its_first_try() {
+        let due = |schedule: &Schedule, channel| schedule.state(channel);
+        let mut schedule = Schedule::default();
+        schedule.want(Channel::Event, S(5));
+        let at_once = ChannelState::Due(S(5));
+        assert_eq!(
+            due(&schedule, Channel::Event),
+            at_once,
+            "there is no report"
+        );
+
+        schedule.want(Channel::Report, S(0));
+        schedule.want(Channel::Node, S(5));
+        assert_eq!(
+            due(&schedule, Channel::Node),
+            at_once,
+            "a Node does not wait"
+        );
+        schedule.due(S(0));
+        schedule.answered(Channel::Report, S(1), &failed(), 0.5, false);
+        assert_eq!(
+            due(&schedule, Channel::Event),
+            at_once,
+            "the report's answer does not hurry an Event that did not wait for it"
+        );
+
+        let mut schedule = Schedule::default();
+        schedule.want(Channel::Report, S(0));
+        schedule.due(S(0));
+        schedule.answered(Channel::Report, S(1), &failed(), 0.5, false);
+        schedule.want(Channel::Event, S(5));
+        assert_eq!(
+            due(&schedule, Channel::Event),
+            at_once,
+            "the report failed once"
+        );
+
+        let mut schedule = Schedule::default();
+        schedule.want(Channel::Report, S(0));
+        schedule.want(Channel::Event, S(0));
+        schedule.want(Channel::Event, S(0));
+        assert_eq!(
+            due(&schedule, Channel::Event),
+            ChannelState::Due(EVENT_GRACE),
+            "wanted twice, it still waits"
+        );
+        schedule.due(S(0));
+        schedule.answered(Channel::Report, S(1), &failed(), 0.5, false);
+        assert_eq!(due(&schedule, Channel::Event), ChannelState::Due(S(1)));
+    }
+}
