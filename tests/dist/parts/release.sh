@@ -87,7 +87,7 @@ END
         (
             cd "$work/$arch-tar/skewguard-$v-$arch"
             [[ $(./kubectl-skewguard) == "skewguard $arch" && $(./skewguard-embed) == "skewguard-embed $arch" ]]
-            for file in LICENSE THIRD-PARTY-LICENCES README.md CHANGELOG.md docs/install.md docs/dev/size.md docs/refused.png systemd/skewguard.service \
+            for file in LICENSE THIRD-PARTY-LICENCES README.md CHANGELOG.md CONTRIBUTING.md docs/install.md docs/dev/size.md docs/refused.png systemd/skewguard.service \
                 manifests/base/crd.yaml man/skewguard.1 completions/_skewguard skewguard.catalog skewguard.cdx.json skewguard-embed.cdx.json; do
                 [[ -s $file ]] || fail "$file is not in the tarball"
             done

@@ -70,7 +70,7 @@ without_scriptlets() {
 
 marked() {
     diff <(rpm -qp --licensefiles "$work/package.rpm" | sed 's#.*/##') <(printf '%s\n' LICENSE THIRD-PARTY-LICENCES)
-    diff <(rpm -qp --docfiles "$work/package.rpm" | sed -n 's#/usr/share/doc/[^/]*/##p' | sort) <({ echo README.md; find docs -type f; } | sort)
+    diff <(rpm -qp --docfiles "$work/package.rpm" | sed -n 's#/usr/share/doc/[^/]*/##p' | sort) <({ printf '%s\n' README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md; find docs -type f; } | sort)
     [[ ! $(rpm -qp --configfiles "$work/package.rpm") ]]
 }
 
