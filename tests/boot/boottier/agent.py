@@ -45,7 +45,7 @@ def _package():
         (PACKAGE / name).mkdir(parents=True)
     version = tomllib.loads((PROJECT / "Cargo.toml").read_text(encoding="utf-8"))["package"]["version"]
     with tarfile.open(PACKAGE / f"SOURCES/skewguard-{version}.tar.gz", "w:gz", compresslevel=1) as archive:
-        for name in ("LICENSE", "README.md", "dist", "docs", "systemd"):
+        for name in ("LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "dist", "docs", "systemd"):
             archive.add(PROJECT / name, f"skewguard-{version}/{name}")
     shutil.copy(binary(), PACKAGE / "prebuilt/skewguard")
     shutil.copy(binary(embed=True), PACKAGE / "prebuilt/skewguard-embed")
