@@ -46,6 +46,7 @@ Environment: SKEWGUARD_BOOT_BINARY  test this static binary instead of building 
              SKEWGUARD_BOOT_MIRROR  Debian mirror (http://deb.debian.org/debian)
              SKEWGUARD_BOOT_CACHE   where boot images are kept (target/boot-cache)
              SKEWGUARD_BOOT_ACCELERATOR  kvm or tcg, for QEMU (kvm where a guest really runs with it)
+             SKEWGUARD_BOOT_LATENCIES  refused nodes that the scenarios latency and el8-latency boot, of each systemd (1)
              SKEWGUARD_EL8_SOURCES  folder with the archives that el8 is compiled from (docs/dev/boot-tests.md)
              SKEWGUARD_EL8_STATE    its systemd: 8.6 (the default) or 8.0, a RHEL release
 Results:     target/boot-results/SCENARIO/: result.json, consoles, screenshots

@@ -26,6 +26,8 @@ class Console:
         self.master, self.slave = os.openpty()
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self._raw = bytearray()
+        # When (time.monotonic) how much of it was there.
+        self._times = []
         self._changed = threading.Condition()
         self._closed = False
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -43,6 +45,7 @@ class Console:
                 chunk = b""
             with self._changed:
                 self._raw += chunk
+                self._times.append((time.monotonic(), len(self._raw)))
                 self._closed = self._closed or not chunk
                 self._changed.notify_all()
             if not chunk:
@@ -77,6 +80,12 @@ class Console:
                     found = wanted.search(plain(self._raw.decode("utf-8", "replace")), after)
                     return found.end() if found else None
                 self._changed.wait(min(left, 0.5))
+
+    def first_shown(self, text):
+        """When (time.monotonic) the whole of `text`, which has no control sequences, was written for the first time; None where it was not."""
+        with self._changed:
+            at = self._raw.find(text.encode())
+            return next((when for when, length in self._times if 0 <= at <= length - len(text.encode())), None)
 
     def closed(self):
         """Whether the machine's end is closed: nothing more will come."""

@@ -12,6 +12,8 @@ BOOT = 240
 QEMU_BOOT = 900
 # A scenario with all its boots.
 SCENARIO = 600
+# A first boot of which only the time matters.
+LATENCY = 60
 QEMU_SCENARIO = 40 * 60
 # A guest of a few instructions, to see whether KVM works. The first sign of a machine on its console, with KVM.
 PROBE = 20

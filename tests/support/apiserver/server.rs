@@ -14,7 +14,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_rustls::{TlsAcceptor, rustls};
@@ -94,6 +94,8 @@ impl Default for Options {
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Logged {
+    /// When it was answered: seconds since the epoch.
+    pub time: f64,
     /// Empty where the credentials are not known, or TLS failed.
     pub user: String,
     pub method: String,
@@ -169,7 +171,11 @@ impl Shared {
         answer(&mut lock(&self.cluster), &self.rbac, asked)
     }
 
-    pub fn log(&self, entry: Logged) {
+    pub fn log(&self, mut entry: Logged) {
+        entry.time = UNIX_EPOCH
+            .elapsed()
+            .map(|since| since.as_secs_f64())
+            .unwrap_or_default();
         let mut seen = lock(&self.seen);
         if let Some(path) = &self.log {
             let mut file = std::fs::OpenOptions::new()
