@@ -32,7 +32,7 @@ def scenario(name, summary, tier="fast", el8=None, alone=False, asked=False, tim
     """Registers a function `play(world)` as a scenario, and again for el8: a fast one unless `el8` says no, a full one if it says so;
     in another tier if it names one. `alone`: nothing else runs meanwhile. A machine that is emulated beside another one may be too slow to be held
     within the time that the unit has. `asked`: only where its tier or its name is asked for, as what runs on el8 in QEMU. `timeout`: instead of the tier's."""
-    timeout = timeout or QEMU_SCENARIO if tier == "full" else SCENARIO
+    timeout = timeout or (QEMU_SCENARIO if tier == "full" else SCENARIO)
 
     def register(play):
         if name in _ALL:
