@@ -14,6 +14,9 @@ pub mod console;
 pub mod fuzzing;
 pub mod gate;
 mod gzip;
+#[cfg(test)]
+#[path = "../tests/inside.rs"]
+mod inside;
 pub mod journal;
 pub mod kubeconfig;
 mod linux;
@@ -21,6 +24,16 @@ pub mod node;
 mod platform;
 pub mod policy;
 pub mod report;
+#[cfg(test)]
+#[allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+#[path = "../tests/support/mod.rs"]
+mod support;
 pub mod text;
 pub mod transport;
 pub mod verdict;
