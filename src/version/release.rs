@@ -17,7 +17,7 @@ impl OcpMinor {
     /// The release on the scale of OCP 4, to count and compare minors across majors: 5.0 is what
     /// 4.23 would have been, and 5.1 is 4.24.
     #[must_use]
-    pub fn counted(self) -> Self {
+    pub(crate) fn counted(self) -> Self {
         match self {
             Self { major: 5, minor } => Self {
                 major: 4,

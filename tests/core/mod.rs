@@ -1,6 +1,7 @@
 //! The core through its public interface: versions, policies, the decision; and the commands that
 //! need no node.
 
+mod alert_expression;
 mod known_issues;
 mod machine_rules;
 mod policy_choose;
