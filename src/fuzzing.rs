@@ -57,7 +57,7 @@ const FILES: [(u8, &str); 18] = [
 ];
 
 /// Versions: decoding says nothing that it was not told, and the order of any three is one.
-pub(crate) fn version(data: &[u8]) {
+pub fn version(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let versions: Vec<ImageVersion> = text.split('\n').take(3).map(ImageVersion::parse).collect();
     for version in &versions {
@@ -88,7 +88,7 @@ pub(crate) fn version(data: &[u8]) {
 }
 
 /// Policies: a limit is one of the policy's own, and lint finds an error in what cannot be read.
-pub(crate) fn policy(data: &[u8]) {
+pub fn policy(data: &[u8]) {
     let read = policy::parse(data);
     if let Ok(read) = &read {
         read.warnings
@@ -117,7 +117,7 @@ pub(crate) fn policy(data: &[u8]) {
 }
 
 /// A node: whatever its files hold, it is decided about, and all that follows keeps its form.
-pub(crate) fn tree(data: &[u8]) {
+pub fn tree(data: &[u8]) {
     let scratch = Scratch::new();
     for file in data.split(|byte| *byte == NEXT_FILE) {
         let Some((letter, [b'\n', content @ ..])) = file.split_first() else {
@@ -173,7 +173,7 @@ pub(crate) fn tree(data: &[u8]) {
 }
 
 /// A verdict that another program wrote.
-pub(crate) fn verdict(data: &[u8]) {
+pub fn verdict(data: &[u8]) {
     let Ok(verdict) = serde_json::from_slice::<Verdict>(data) else {
         return;
     };
@@ -207,7 +207,7 @@ pub(crate) fn verdict(data: &[u8]) {
 }
 
 /// Kubeconfigs: an error shows no value.
-pub(crate) fn kubeconfig(data: &[u8]) {
+pub fn kubeconfig(data: &[u8]) {
     const SECRET: &str = "c2VjcmV0";
     let scratch = Scratch::new();
     scratch.write(BOOTSTRAP_KUBECONFIG.trim_start_matches('/'), data);
@@ -235,7 +235,7 @@ pub(crate) fn kubeconfig(data: &[u8]) {
 }
 
 /// A kubelet's client certificate, PEM; what is in no armour is DER.
-pub(crate) fn certificate(data: &[u8]) {
+pub fn certificate(data: &[u8]) {
     let _ = kubeconfig::node_name(data);
     let body = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, data);
     let pem = format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n");
@@ -251,7 +251,7 @@ pub(crate) fn certificate(data: &[u8]) {
 }
 
 /// An API server's answer: two bytes of status, then a body.
-pub(crate) fn answer(data: &[u8]) {
+pub fn answer(data: &[u8]) {
     let [high, low, body @ ..] = data else { return };
     let status = u16::from_be_bytes([*high, *low]);
     for channel in [Channel::Report, Channel::Event, Channel::Node] {
@@ -272,7 +272,7 @@ pub(crate) fn answer(data: &[u8]) {
 
 /// A first boot that does not finish: what `systemctl show` and `list-jobs`, the journal and the
 /// API server say, apart by zero bytes.
-pub(crate) fn stall(data: &[u8]) {
+pub fn stall(data: &[u8]) {
     let mut parts = data.split(|byte| *byte == 0);
     let mut next = || parts.next().unwrap_or_default();
     let [shown, jobs, journal] = std::array::from_fn(|_| String::from_utf8_lossy(next()));
@@ -310,7 +310,7 @@ pub(crate) fn stall(data: &[u8]) {
 }
 
 /// What curl printed: its exit status, then stdout and stderr, apart by a zero byte.
-pub(crate) fn curl(data: &[u8]) {
+pub fn curl(data: &[u8]) {
     let Some((exit, said)) = data.split_first() else {
         return;
     };
@@ -331,7 +331,7 @@ pub(crate) fn curl(data: &[u8]) {
 }
 
 /// gzip: no more comes out than was allowed, and what is packed is unpacked.
-pub(crate) fn gzip(data: &[u8]) {
+pub fn gzip(data: &[u8]) {
     if let Ok(unpacked) = crate::gzip::unpack(data, 4096) {
         assert!(unpacked.len() <= 4096);
     }

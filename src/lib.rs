@@ -11,7 +11,7 @@ pub mod cli;
 mod clock;
 pub mod console;
 #[cfg(any(fuzzing, test))]
-pub(crate) mod fuzzing;
+pub mod fuzzing;
 pub(crate) mod gate;
 mod gzip;
 #[cfg(test)]
@@ -37,7 +37,7 @@ mod support;
 pub(crate) mod text;
 pub mod transport;
 pub mod verdict;
-pub mod version;
+pub(crate) mod version;
 
 /// The address of a page of `docs/`, as it was at this release: for texts that people read who have
 /// no checkout.

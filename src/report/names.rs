@@ -112,7 +112,7 @@ pub(crate) fn subdomain(host: &str) -> String {
 /// Makes `text` a label value: at most 63 characters, with `_` for those that are not allowed, and
 /// a letter or digit at both ends; `unknown` if nothing is left. Real boot image versions stay as
 /// they are.
-pub fn label_value(text: &str) -> String {
+pub(crate) fn label_value(text: &str) -> String {
     let fitting = text.chars().map(|c| {
         if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') {
             c

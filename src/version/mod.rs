@@ -11,7 +11,7 @@ mod release;
 mod rpm;
 
 pub(crate) use cpu::{cpu_levels, cpu_rank};
-pub use release::{OcpMinor, Release};
+pub(crate) use release::{OcpMinor, Release};
 pub(crate) use rpm::RpmVersion;
 
 use crate::text::string_enums;
@@ -66,7 +66,7 @@ impl fmt::Display for RhelVersion {
 /// The order is total, by the fields as they stand here: RHEL release first (none is the oldest),
 /// then the build.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ImageVersion {
+pub(crate) struct ImageVersion {
     pub(crate) rhel: Option<RhelVersion>,
     /// The day it was built on (UTC), `YYYY-MM-DD`.
     pub build_date: Option<String>,
@@ -85,7 +85,7 @@ pub struct ImageVersion {
 impl ImageVersion {
     /// Decodes `text`. Never fails: what is not understood gets [`Scheme::Unknown`]. The text is
     /// made printable.
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         decode::decode(text)
     }
 
