@@ -19,6 +19,10 @@ test *tiers:
 it name:
     cargo test --test it {{name}}
 
+# one subject or test of those that look inside
+inside name:
+    cargo test --lib inside::{{name}}
+
 # expected texts, man pages and completions anew: read the diff
 bless subject="generated":
     SKEWGUARD_BLESS=1 cargo test --test it {{subject}}

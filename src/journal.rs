@@ -21,7 +21,7 @@ const IDENTIFIER: &str = "skewguard";
 const MESSAGE_MAX: usize = 16 * 1024;
 
 /// The `MESSAGE_ID` of a verdict. These never change.
-pub fn message_id(verdict: Outcome) -> &'static str {
+pub(crate) fn message_id(verdict: Outcome) -> &'static str {
     match verdict {
         Outcome::Disabled => "1a6421be7e294ec2bf486f3ee1ed4279",
         Outcome::NoPolicy => "acd1bc3f13794fcfaf0b39c1665ba25d",
@@ -42,7 +42,7 @@ fn level(verdict: &Verdict) -> Level {
 
 /// The verdict as text: one line, then one each for every other failed rule, for what the gate
 /// could not do, and for every warning.
-pub fn message(verdict: &Verdict) -> String {
+pub(crate) fn message(verdict: &Verdict) -> String {
     let mut text = format!(
         "{} ({}, {}): {}",
         verdict.verdict, verdict.reason, verdict.action, verdict.message
@@ -84,7 +84,7 @@ pub fn message(verdict: &Verdict) -> String {
 /// Sends the verdict to the journal. Where there is no journald, or `live` is false because the
 /// root is not the running system's, it is written to `err` as plain lines. Never fails: no trouble
 /// with the journal may change what happens to the node.
-pub fn record(verdict: &Verdict, live: bool, err: &mut dyn Write) {
+pub(crate) fn record(verdict: &Verdict, live: bool, err: &mut dyn Write) {
     let entry = verdict.clone();
     if !live || send(move || emit(&entry)).is_err() {
         let _ = write_plain(verdict, err);
@@ -92,7 +92,7 @@ pub fn record(verdict: &Verdict, live: bool, err: &mut dyn Write) {
 }
 
 /// The verdict as plain lines, each prefixed with our name.
-pub fn write_plain(verdict: &Verdict, err: &mut dyn Write) -> Result<(), Error> {
+pub(crate) fn write_plain(verdict: &Verdict, err: &mut dyn Write) -> Result<(), Error> {
     for line in message(verdict).lines() {
         writeln!(err, "skewguard: {line}")?;
     }
@@ -126,10 +126,10 @@ fn send(emit: impl FnOnce() + Send + 'static) -> Result<(), Error> {
 }
 
 /// The `MESSAGE_ID` of a first boot that does not finish. It never changes.
-pub const STALLED_ID: &str = "6f0d1f0a8a5c4bd39a4c1f2e7b90d5c3";
+pub(crate) const STALLED_ID: &str = "6f0d1f0a8a5c4bd39a4c1f2e7b90d5c3";
 
 /// Sends what a first boot waits for to the journal; where there is none, to `err`.
-pub fn record_stall(
+pub(crate) fn record_stall(
     phase: &'static str,
     unit: String,
     message: String,

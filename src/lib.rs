@@ -12,19 +12,32 @@ mod clock;
 pub mod console;
 #[cfg(any(fuzzing, test))]
 pub mod fuzzing;
-pub mod gate;
+pub(crate) mod gate;
 mod gzip;
-pub mod journal;
+#[cfg(test)]
+#[path = "../tests/inside.rs"]
+mod inside;
+pub(crate) mod journal;
 pub mod kubeconfig;
 mod linux;
 pub mod node;
 mod platform;
 pub mod policy;
 pub mod report;
-pub mod text;
+#[cfg(test)]
+#[allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+#[path = "../tests/support/mod.rs"]
+mod support;
+pub(crate) mod text;
 pub mod transport;
 pub mod verdict;
-pub mod version;
+pub(crate) mod version;
 
 /// The address of a page of `docs/`, as it was at this release: for texts that people read who have
 /// no checkout.
@@ -47,17 +60,18 @@ pub(crate) use docs;
 pub(crate) const COMMIT_DATE: Option<&str> = option_env!("SKEWGUARD_COMMIT_DATE");
 
 /// The program in a boot image; the units in `systemd/` run it from there.
-pub const IMAGE_PATH: &str = "/usr/bin/skewguard";
+pub(crate) const IMAGE_PATH: &str = "/usr/bin/skewguard";
 
 /// The packed program that a MachineConfig delivers: one of the two, by its compression.
-pub const PACKED_PATHS: [&str; 2] = ["/etc/skewguard/skewguard.xz", "/etc/skewguard/skewguard.gz"];
+pub(crate) const PACKED_PATHS: [&str; 2] =
+    ["/etc/skewguard/skewguard.xz", "/etc/skewguard/skewguard.gz"];
 
 /// Where a unit unpacks that program to.
-pub const UNPACKED_PATH: &str = "/run/skewguard/bin/skewguard";
+pub(crate) const UNPACKED_PATH: &str = "/run/skewguard/bin/skewguard";
 
 /// Where Ignition puts the program that a pointer names: writable on CoreOS, and of SELinux type
 /// `bin_t` there.
-pub const FETCHED_PATH: &str = "/usr/local/bin/skewguard";
+pub(crate) const FETCHED_PATH: &str = "/usr/local/bin/skewguard";
 
 /// The API version of every JSON object that skewguard writes or reads.
-pub const API_VERSION: &str = "skewguard.dev/v1alpha1";
+pub(crate) const API_VERSION: &str = "skewguard.dev/v1alpha1";

@@ -28,14 +28,14 @@ pub(crate) fn printable_up_to(text: &str, max: usize) -> String {
 }
 
 /// [`printable_up_to`] [`KEPT_MAX`] characters.
-pub fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     printable_up_to(text, KEPT_MAX)
 }
 
 /// Makes `text` printable ASCII of at most `max` bytes in JSON, where a quote and a backslash count
 /// as two. A cut is marked with `...`. Unlike [`printable`] it keeps backslashes: those of text
 /// that is printable already must not be escaped again.
-pub fn bounded(text: &str, max: usize) -> String {
+pub(crate) fn bounded(text: &str, max: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max));
     let (mut size, mut fits) = (0, 0);
     for c in text.chars() {
@@ -112,10 +112,10 @@ const FOREIGN_MAX: usize = 64;
 /// for each byte that is not printable ASCII: dropped, it could leave a word that is known. It is
 /// stored inline, padded with zeros, so that enums with it stay `Copy`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Foreign([u8; FOREIGN_MAX]);
+pub(crate) struct Foreign([u8; FOREIGN_MAX]);
 
 impl Foreign {
-    pub fn new(word: &str) -> Self {
+    pub(crate) fn new(word: &str) -> Self {
         let mut bytes = [0; FOREIGN_MAX];
         for (to, from) in bytes.iter_mut().zip(word.bytes()) {
             *to = if matches!(from, b' '..=b'~') {
@@ -127,7 +127,7 @@ impl Foreign {
         Self(bytes)
     }
 
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0)
             .unwrap_or_default()
             .trim_end_matches('\0')
@@ -143,16 +143,16 @@ impl std::fmt::Debug for Foreign {
 /// Enums that are strings in JSON. A string that this release does not know, because another one
 /// wrote it, is kept as `Other` and passed on.
 macro_rules! string_enums {
-    ($($(#[$about:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ })+) => {$(
+    ($($(#[$about:meta])* $vis:vis enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ })+) => {$(
         $(#[$about])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name {
+        $vis enum $name {
             $($(#[$doc])* $variant,)+
             Other($crate::text::Foreign),
         }
 
         impl $name {
-            pub fn as_str(&self) -> &str {
+            pub(crate) fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $word,)+
                     Self::Other(word) => word.as_str(),

@@ -1,5 +1,5 @@
-//! All integration tests: one program, a module for each subject (docs/dev/architecture.md, "Where
-//! the tests are").
+//! The tests from outside: one program, a module for each subject (docs/dev/architecture.md, "Where
+//! the tests are"). `inside.rs` has the others.
 //!
 //! `cargo test --test it SUBJECT::` runs one subject. Where texts are compared word for word,
 //! `SKEWGUARD_BLESS=1` before it writes the expected ones again: read the diff.
@@ -17,13 +17,9 @@ mod alerts;
 mod audit;
 mod check;
 mod cluster;
-mod console;
-mod core;
-mod dbus;
 mod enforce;
+mod faults;
 mod generated;
+mod policy;
 mod render;
-mod report;
 mod support;
-mod system;
-mod units;

@@ -2,6 +2,6 @@
 //! rendered.
 
 pub mod audit;
-pub mod lint;
+pub(crate) mod lint;
 pub mod render;
-pub mod yaml;
+pub(crate) mod yaml;

@@ -39,7 +39,7 @@ impl Default for Context {
 
 impl Context {
     /// Reads what is known about this verdict. What cannot be read is unknown.
-    pub fn load(root: &Root, verdict: &Verdict) -> Self {
+    pub(crate) fn load(root: &Root, verdict: &Verdict) -> Self {
         let bytes = root
             .read(KNOWN_PATH, KNOWN_MAX)
             .ok()

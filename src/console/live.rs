@@ -42,7 +42,7 @@ pub(crate) fn show_change(
 ///
 /// # Errors
 /// agetty cannot be run, fails, or takes longer than two seconds and is killed.
-pub fn reload_prompts() -> Result<(), Error> {
+pub(crate) fn reload_prompts() -> Result<(), Error> {
     if !Path::new(RELOAD_FILE).exists() {
         return Ok(());
     }

@@ -47,7 +47,7 @@ pub(super) fn case(verdict: &Verdict) -> Option<Case> {
 }
 
 /// Whether the verdict has a message. If not, all texts are empty.
-pub fn is_shown(verdict: &Verdict) -> bool {
+pub(crate) fn is_shown(verdict: &Verdict) -> bool {
     case(verdict).is_some()
 }
 
@@ -55,17 +55,17 @@ pub fn is_shown(verdict: &Verdict) -> bool {
 ///
 /// It has at most 20 lines of 79 columns, so that the login prompt below it still fits on a
 /// terminal of 80x24. Backslashes are doubled for agetty(8).
-pub fn issue(verdict: &Verdict, context: &Context) -> String {
+pub(crate) fn issue(verdict: &Verdict, context: &Context) -> String {
     whole(verdict, context, Printer::Agetty)
 }
 
 /// The message for `/etc/motd.d`, which people read once they are logged in.
-pub fn motd(verdict: &Verdict, context: &Context) -> String {
+pub(crate) fn motd(verdict: &Verdict, context: &Context) -> String {
     whole(verdict, context, Printer::Plain)
 }
 
 /// The short form for `/dev/console`: at most six lines of 79 columns.
-pub fn short(verdict: &Verdict, context: &Context) -> String {
+pub(crate) fn short(verdict: &Verdict, context: &Context) -> String {
     let Some(case) = case(verdict) else {
         return String::new();
     };
@@ -84,7 +84,7 @@ pub fn short(verdict: &Verdict, context: &Context) -> String {
 }
 
 /// One line for the kernel log, without its priority.
-pub fn kernel_log(verdict: &Verdict) -> String {
+pub(crate) fn kernel_log(verdict: &Verdict) -> String {
     let Some(case) = case(verdict) else {
         return String::new();
     };
@@ -104,7 +104,7 @@ pub fn kernel_log(verdict: &Verdict) -> String {
 
 /// What to change so that the next node of this kind is allowed, with the field to change: one or
 /// two sentences for a report.
-pub fn remedy(verdict: &Verdict) -> String {
+pub(crate) fn remedy(verdict: &Verdict) -> String {
     let Fix { what, field, .. } = fix_of(verdict);
     let begins = field.starts_with(char::is_uppercase) && !what.ends_with(['.', ':']);
     let (stop, end) = (

@@ -8,9 +8,10 @@ mod fix;
 mod known;
 mod page;
 
-pub mod install;
-pub mod live;
-pub mod message;
+pub(crate) mod install;
+pub(crate) mod live;
+pub(crate) mod message;
 
-pub use install::{hide_first_boot, pending_restore, refresh, restore, show_first_boot, update};
+pub use install::update;
+pub(crate) use install::{hide_first_boot, pending_restore, refresh, restore, show_first_boot};
 pub use known::Context;

@@ -24,7 +24,7 @@ const UNDO: Duration = Duration::from_secs(1);
 /// Never fails; the status says what was done. A node that cannot be held is left as it was, and so
 /// is one whose rebase has begun; but a boot that was refused before stays refused. Once the hold
 /// is verified the stamp is written, even if the connection to systemd is lost after that.
-pub fn hold(root: &Root, systemd: Option<&Systemd>) -> GateStatus {
+pub(crate) fn hold(root: &Root, systemd: Option<&Systemd>) -> GateStatus {
     let refused_before = is_refused(root);
     let reloaded = Cell::new(false);
     let held = match systemd {
@@ -55,7 +55,7 @@ pub fn hold(root: &Root, systemd: Option<&Systemd>) -> GateStatus {
 
 /// Whether this boot is refused, because the stamp exists. If that cannot be found out it is not,
 /// as for `test -e`.
-pub fn is_refused(root: &Root) -> bool {
+pub(crate) fn is_refused(root: &Root) -> bool {
     root.exists(STAMP_PATH).unwrap_or(false)
 }
 
@@ -251,7 +251,7 @@ fn undo(root: &Root, systemd: Option<&Systemd>) {
 ///
 /// # Errors
 /// A file cannot be examined or removed, or systemd cannot be told.
-pub fn clear(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError> {
+pub(crate) fn clear(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError> {
     if root.exists(STAMP_PATH)? {
         return Ok(false);
     }
@@ -265,7 +265,7 @@ pub fn clear(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError> 
 
 /// What became of a hold after it was verified.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Since {
+pub(crate) struct Since {
     /// It was made again, because drop-ins were removed, as by `systemctl revert`.
     pub again: Option<GateStatus>,
     /// Units that are no longer held, because a drop-in of an admin has replaced ours.
@@ -275,7 +275,7 @@ pub struct Since {
 /// Holds a refused node again where what holds it was removed. A drop-in that an admin has put in
 /// the place of ours is left alone. `held`: the units that the verdict names. Only files are looked
 /// at unless something differs.
-pub fn look_again(root: &Root, systemd: &Systemd, held: &[String]) -> Since {
+pub(crate) fn look_again(root: &Root, systemd: &Systemd, held: &[String]) -> Since {
     let mut units = plan::always();
     units.extend(held.iter().filter(|unit| !plan::is_always(unit)).cloned());
     let drop_in = plan::drop_in();

@@ -11,23 +11,23 @@
 
 mod drop_ins;
 mod hold;
-pub mod plan;
+pub(crate) mod plan;
 mod release;
 mod retry;
 mod systemd;
 
 use crate::node::FileError;
 pub(crate) use drop_ins::{held_units, is_overruled};
-pub use hold::{Since, clear, hold, is_refused, look_again};
-pub use plan::STAMP_PATH;
+pub(crate) use hold::{Since, clear, hold, is_refused, look_again};
+pub(crate) use plan::STAMP_PATH;
 pub(crate) use plan::drop_in_of_an_admin;
-pub use release::{release, resume};
-pub use systemd::Systemd;
+pub(crate) use release::{release, resume};
+pub(crate) use systemd::Systemd;
 use systemd::SystemdError;
 
 /// Why a node could not be held, or not be let through.
 #[derive(Debug, thiserror::Error)]
-pub enum GateError {
+pub(crate) enum GateError {
     #[error(transparent)]
     File(#[from] FileError),
     #[error("systemd: {0}")]

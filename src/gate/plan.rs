@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const UNIT: &str = "skewguard.service";
 
 /// The stamp. It makes [`UNIT`] fail, and so every unit that requires it.
-pub use crate::node::STAMP_PATH;
+pub(crate) use crate::node::STAMP_PATH;
 
 /// Unit files of the running boot (systemd.unit(5), "Unit File Load Path").
 pub(super) const RUNTIME_UNITS: &str = "/run/systemd/system";
@@ -93,7 +93,7 @@ const LOOK_MAX: usize = 1024;
 const NAME_MAX: usize = 255;
 
 /// The units of [`ALWAYS`].
-pub fn always() -> Vec<String> {
+pub(crate) fn always() -> Vec<String> {
     ALWAYS.iter().map(|&name| name.to_owned()).collect()
 }
 
@@ -102,11 +102,11 @@ pub(super) fn is_always(unit: &str) -> bool {
 }
 
 /// The units whose state is known, by name.
-pub type Known = BTreeMap<String, UnitState>;
+pub(crate) type Known = BTreeMap<String, UnitState>;
 
 /// What is to be held.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// The units to hold.
     pub units: Vec<String>,
     /// Units that come after the rebase, too, but are more than are held.
@@ -127,7 +127,7 @@ pub struct Plan {
 ///
 /// # Errors
 /// The first one of `look`.
-pub async fn to_hold<E>(
+pub(crate) async fn to_hold<E>(
     look: impl AsyncFnMut(&str) -> Result<UnitState, E>,
     files: &BTreeMap<String, String>,
 ) -> Result<Plan, E> {
@@ -317,7 +317,7 @@ pub(crate) fn drop_in_of_an_admin(unit: &str) -> String {
 /// The drop-in that holds, the same for every unit. A mask would not work, because a unit file in
 /// /etc wins over one in /run; a drop-in applies to both. The assertion is for `systemctl
 /// --job-mode=ignore-requirements start`, which ignores dependencies.
-pub fn drop_in() -> String {
+pub(crate) fn drop_in() -> String {
     format!(
         "# Written by skewguard: this boot is refused, see /etc/issue.\n\
          # \"skewguard allow\" lets the node through and replaces this file.\n\
@@ -328,7 +328,7 @@ pub fn drop_in() -> String {
 /// The drop-in of a node that was let through, in the place of the one that holds. Whatever starts
 /// the unit starts the rebase, and waits for it: in the newer wiring nothing else would keep a
 /// kubelet that somebody starts alone from joining on the old OS.
-pub fn drop_in_let_through() -> String {
+pub(crate) fn drop_in_let_through() -> String {
     format!(
         "# Written by skewguard: \"skewguard allow\" let this boot through. The OS update comes first.\n\
          [Unit]\nRequires={FIRSTBOOT}\nAfter={FIRSTBOOT}\n"
@@ -348,7 +348,7 @@ pub(super) fn is_template(unit: &str) -> bool {
 
 /// A unit as systemd shows it over D-Bus (org.freedesktop.systemd1(5), interface Unit).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UnitState {
+pub(crate) struct UnitState {
     /// `LoadState`: `loaded`, `not-found`, `masked`, `error`, …
     pub load: String,
     /// `ActiveState`: `active`, `activating`, `inactive`, `failed`, …
@@ -374,7 +374,7 @@ impl UnitState {
     }
 
     /// The dependency on us that it lacks to be held; `None` if it is held or cannot be started.
-    pub fn missing(&self) -> Option<&'static str> {
+    pub(crate) fn missing(&self) -> Option<&'static str> {
         self.lacks(UNIT)
     }
 

@@ -41,7 +41,7 @@ const BOOT_TARGETS: [&str; 2] = ["multi-user.target", "graphical.target"];
 /// # Errors
 /// A file cannot be examined, written or removed, or systemd cannot be told. What comes after the
 /// rebase is then still held, or requires the rebase.
-pub fn release(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError> {
+pub(crate) fn release(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError> {
     if !is_held_or_begun(root)? {
         return Ok(false);
     }
@@ -140,7 +140,7 @@ async fn not_let_through(
 /// # Errors
 /// systemd cannot be reached or refuses, this boot has another target than usual, or the rebase was
 /// not started.
-pub fn resume(systemd: &Systemd) -> Result<(), GateError> {
+pub(crate) fn resume(systemd: &Systemd) -> Result<(), GateError> {
     run(on_any_connection(
         systemd,
         Instant::now() + systemd.whole,

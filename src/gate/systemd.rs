@@ -25,7 +25,7 @@ pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
 /// How to reach systemd, and how long to wait for it.
 #[derive(Debug, Clone)]
-pub struct Systemd {
+pub(crate) struct Systemd {
     pub bus: String,
     /// `systemctl`. As root it needs no bus, because it uses systemd's own socket,
     /// `/run/systemd/private`. (zbus cannot: it rejects the sender's name that systemd uses there.)
@@ -45,7 +45,7 @@ pub struct Systemd {
 
 impl Systemd {
     /// The running system's.
-    pub fn system() -> Self {
+    pub(crate) fn system() -> Self {
         Self {
             bus: SYSTEM_BUS.to_owned(),
             systemctl: PathBuf::from("/usr/bin/systemctl"),
@@ -75,7 +75,7 @@ impl fmt::Display for Route {
 
 /// Why systemd did not do something: what it was asked, and its answer, made printable.
 #[derive(Debug, thiserror::Error)]
-pub enum SystemdError {
+pub(crate) enum SystemdError {
     /// It answered with an error. Asking again does not help.
     #[error("{0}")]
     Refused(String),

@@ -22,7 +22,7 @@ const VERSION: u8 = 0xa0;
 ///
 /// # Errors
 /// There is no certificate, or it is not a node's.
-pub fn node_name(pem: &[u8]) -> Result<String, String> {
+pub(crate) fn node_name(pem: &[u8]) -> Result<String, String> {
     let der = CertificateDer::from_pem_slice(pem).map_err(|_| "holds no certificate in PEM")?;
     let name = common_name(&der).ok_or("is not an X.509 certificate")?;
     match name.strip_prefix("system:node:") {

@@ -8,10 +8,10 @@ mod parse;
 mod server;
 pub(crate) mod yaml;
 
-pub use certificate::node_name;
+pub(crate) use certificate::node_name;
 pub(crate) use certificate::requested_name;
 pub use parse::parse;
-pub use server::Server;
+pub(crate) use server::Server;
 
 #[cfg(feature = "admin")]
 pub(crate) use parse::of_tree;
@@ -77,7 +77,7 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// There is no client certificate, or it is not a node's; the text names the file.
-    pub fn node_name(&self) -> Result<String, String> {
+    pub(crate) fn node_name(&self) -> Result<String, String> {
         let client = self
             .client
             .as_ref()

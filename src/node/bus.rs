@@ -62,7 +62,7 @@ async fn on_bus<T>(address: &str, ask: impl AsyncFnOnce(Connection) -> Option<T>
 }
 
 /// The property `Hostname` of `org.freedesktop.hostname1`.
-pub async fn hostname(address: &str) -> Option<String> {
+pub(crate) async fn hostname(address: &str) -> Option<String> {
     let service = "org.freedesktop.hostname1";
     on_bus(address, async |bus| {
         property(
@@ -78,7 +78,7 @@ pub async fn hostname(address: &str) -> Option<String> {
 }
 
 /// The booted deployment according to `org.projectatomic.rpmostree1`, with printable text.
-pub async fn booted_deployment(address: &str) -> Option<BootedDeployment> {
+pub(crate) async fn booted_deployment(address: &str) -> Option<BootedDeployment> {
     let (service, sysroot) = (
         "org.projectatomic.rpmostree1",
         "/org/projectatomic/rpmostree1/Sysroot",

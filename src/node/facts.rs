@@ -29,7 +29,7 @@ pub(crate) const OF_NODES: [&str; 8] = [
 
 /// What counts instead of the node's own.
 #[derive(Debug, Clone, Default)]
-pub struct Options<'a> {
+pub(crate) struct Options<'a> {
     pub(crate) policy: Option<PolicyInput>,
     pub(crate) aleph: Option<&'a Path>,
 }
@@ -38,7 +38,7 @@ pub struct Options<'a> {
 ///
 /// # Errors
 /// A file that `options` names is missing or unreadable. The node's own files never cause an error.
-pub fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
+pub(crate) fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
     let mut reading = Reading {
         root,
         warnings: Vec::new(),

@@ -42,7 +42,7 @@ pub struct Identity {
 impl Identity {
     /// Reads the identity. hostnamed is asked on `bus`; uname and interfaces only count where
     /// `root` is the running system.
-    pub async fn read(root: &Root, bus: Option<&str>) -> Self {
+    pub(crate) async fn read(root: &Root, bus: Option<&str>) -> Self {
         let mut identity = Self::from_files(root);
         if let Some(address) = bus
             && let Some(name) = bus::hostname(address).await
@@ -56,7 +56,7 @@ impl Identity {
     /// Fills in a missing host name and reads the addresses again, if this is the running system.
     /// Early in a boot there may be neither, and addresses of one family may come later than those
     /// of the other.
-    pub fn complete(&mut self, root: &Root) {
+    pub(crate) fn complete(&mut self, root: &Root) {
         if !root.is_live() {
             return;
         }
@@ -79,7 +79,7 @@ impl Identity {
     }
 
     /// Reads what the node's files say.
-    pub fn from_files(root: &Root) -> Self {
+    pub(crate) fn from_files(root: &Root) -> Self {
         let line = |path| {
             root.read_text(path, 4096)
                 .ok()

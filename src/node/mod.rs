@@ -1,6 +1,6 @@
 //! What is read from a node, all of it under a [`Root`].
 
-pub mod bus;
+pub(crate) mod bus;
 mod cmdline;
 mod deployment;
 mod facts;
@@ -17,22 +17,26 @@ mod root;
 pub(crate) mod write;
 
 pub(crate) use facts::OF_NODES;
-pub use facts::{Options, facts};
+pub(crate) use facts::{Options, facts};
 #[cfg(feature = "admin")]
 pub(crate) use image::aleph;
 pub(crate) use installation::is_image_based;
 pub(crate) use lock::{LOCK_PATH, Lock};
 pub(crate) use machine_config::ENCAPSULATED_BAK_PATH;
-pub use machine_config::{ENCAPSULATED_PATH, SERVED_PATH};
-pub use record::{KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, UNTOLD_VERDICT_PATH};
+pub(crate) use machine_config::ENCAPSULATED_PATH;
+#[cfg(test)]
+pub(crate) use machine_config::SERVED_PATH;
+pub(crate) use record::{
+    KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, UNTOLD_VERDICT_PATH,
+};
 pub(crate) use record::{VERDICT_MAX, has_certificate, keep_record, save_verdict};
 pub use root::{FileError, Problem, Root};
 
 /// The override for this boot. It wins over the kernel argument `skewguard=`.
-pub const OVERRIDE_PATH: &str = "/run/skewguard/override";
+pub(crate) const OVERRIDE_PATH: &str = "/run/skewguard/override";
 
 /// The kubelet's own identity; it exists once the kubelet was started.
-pub const KUBELET_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
+pub(crate) const KUBELET_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
 
 /// Exists while this boot is refused and the node is held back.
-pub const STAMP_PATH: &str = "/run/skewguard/refused";
+pub(crate) const STAMP_PATH: &str = "/run/skewguard/refused";

@@ -10,7 +10,7 @@ use crate::{API_VERSION, text};
 use serde::{Deserialize, Serialize};
 
 /// The record of the first run.
-pub const RECORD_PATH: &str = "/var/lib/skewguard/boot-image.json";
+pub(crate) const RECORD_PATH: &str = "/var/lib/skewguard/boot-image.json";
 
 /// The certificate that the cluster gave the kubelet, and so the sign that the node has joined.
 pub(super) const CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
@@ -34,7 +34,7 @@ pub(crate) fn has_certificate(root: &Root) -> bool {
 /// The record of the first run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
-pub struct Record {
+pub(crate) struct Record {
     api_version: String,
     kind: String,
     /// The boot image's version; absent where it was unknown.
@@ -104,7 +104,7 @@ impl Record {
     }
 
     /// The boot image; `None` where it was unknown.
-    pub fn image(&self) -> Option<ImageVersion> {
+    pub(crate) fn image(&self) -> Option<ImageVersion> {
         let version = self
             .version
             .as_deref()
@@ -146,7 +146,7 @@ impl Record {
     ///
     /// # Errors
     /// It cannot be read or is not a record.
-    pub fn load(root: &Root) -> Result<Option<Self>, FileError> {
+    pub(crate) fn load(root: &Root) -> Result<Option<Self>, FileError> {
         let record = root
             .read(RECORD_PATH, MAX)?
             .map(|bytes| serde_json::from_slice(&bytes))
@@ -208,14 +208,14 @@ pub(crate) fn keep_record(root: &Root, facts: &Facts, warnings: &mut Vec<String>
 }
 
 /// This boot's verdict, for the report, for scripts and people.
-pub const RUN_VERDICT_PATH: &str = "/run/skewguard/verdict.json";
+pub(crate) const RUN_VERDICT_PATH: &str = "/run/skewguard/verdict.json";
 
 /// The last verdict, of this boot or an earlier one.
-pub const KEPT_VERDICT_PATH: &str = "/var/lib/skewguard/verdict.json";
+pub(crate) const KEPT_VERDICT_PATH: &str = "/var/lib/skewguard/verdict.json";
 
 /// A refusal of an earlier boot that the cluster may not know yet, and that a later verdict, which is
 /// not reported, has replaced.
-pub const UNTOLD_VERDICT_PATH: &str = "/var/lib/skewguard/untold-verdict.json";
+pub(crate) const UNTOLD_VERDICT_PATH: &str = "/var/lib/skewguard/untold-verdict.json";
 
 /// The largest verdict that is read back, in bytes.
 pub(crate) const VERDICT_MAX: u64 = 256 << 10;

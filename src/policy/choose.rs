@@ -10,7 +10,7 @@ use crate::version::{OcpMinor, Release};
 /// that names the pool wins, then the first in the file. A newer release's limit is never applied
 /// to an older target. If the release is unknown only limits without release match; if the pool is
 /// unknown, only limits for any pool.
-pub fn choose<'a>(
+pub(crate) fn choose<'a>(
     limits: &'a [Limit],
     release: Option<Release>,
     pool: Option<&str>,

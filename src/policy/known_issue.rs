@@ -18,7 +18,7 @@ const ID_MAX: usize = 60;
 
 /// An entry of `knownIssues`. All text is printable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnownIssue {
+pub(crate) struct KnownIssue {
     pub id: String,
     /// What fails, for the console.
     pub reason: String,
@@ -29,7 +29,7 @@ pub struct KnownIssue {
 
 /// Which nodes have the issue: those for which all three hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scope {
+pub(crate) struct Scope {
     /// The target releases; `None` is any.
     pub targets: Option<ReleaseRange>,
     pub images: Images,
@@ -38,7 +38,7 @@ pub struct Scope {
 
 /// Boot images: one of these that applies is enough.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Images {
+pub(crate) struct Images {
     pub below_ocp: Option<Release>,
     pub below_rhcos: Option<RhcosBound>,
     pub rhel_majors: Vec<u16>,
@@ -47,7 +47,7 @@ pub struct Images {
 
 /// Conditions, all of which have to hold; one that is absent holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct When {
+pub(crate) struct When {
     /// Names as Ignition has them.
     pub platforms: Option<Vec<String>>,
     /// Names as `uname -m` has them.
@@ -57,7 +57,7 @@ pub struct When {
 
 /// `>=4.16.0 <4.16.3`: the releases for which every comparison holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReleaseRange(Vec<(Comparison, Release)>);
+pub(crate) struct ReleaseRange(Vec<(Comparison, Release)>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparison {
@@ -89,7 +89,7 @@ impl ReleaseRange {
     }
 
     /// Releases of 5.y count as 4.(23+y).
-    pub fn contains(&self, release: Release) -> bool {
+    pub(crate) fn contains(&self, release: Release) -> bool {
         let release = counted(release);
         self.0.iter().all(|(comparison, bound)| {
             let bound = counted(*bound);

@@ -7,10 +7,12 @@ mod known_issue;
 mod lenient;
 mod parse;
 
-pub use choose::choose;
+pub(crate) use choose::choose;
 #[cfg(feature = "admin")]
 pub(crate) use known_issue::MAX_ISSUES;
-pub use known_issue::{Images, KnownIssue, ReleaseRange, Scope, When};
+#[cfg(feature = "admin")]
+pub(crate) use known_issue::ReleaseRange;
+pub(crate) use known_issue::{Images, KnownIssue, Scope, When};
 pub use parse::parse;
 
 use crate::API_VERSION;
@@ -18,7 +20,7 @@ use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, RpmVersion};
 use std::collections::BTreeMap;
 
 /// Where the policy is delivered on a node.
-pub const POLICY_PATH: &str = "/etc/skewguard/policy.json";
+pub(crate) const POLICY_PATH: &str = "/etc/skewguard/policy.json";
 
 /// The largest policy that is read, in bytes.
 pub(crate) const MAX_BYTES: u64 = 256 << 10;
@@ -38,7 +40,7 @@ pub(crate) fn is_our_group(api_version: &str) -> bool {
 
 /// What a refusal does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub(crate) enum Mode {
     /// Holds the node back.
     Enforce,
     /// Decides, shows and reports, but never blocks. An unknown mode acts as this one.
@@ -49,7 +51,7 @@ pub enum Mode {
 
 /// What happens to a node whose boot image is unknown or cannot be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnUndetermined {
+pub(crate) enum OnUndetermined {
     /// It boots.
     Proceed,
     /// It is refused, under `Enforce`.
@@ -58,7 +60,7 @@ pub enum OnUndetermined {
 
 /// `release` of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LimitRelease {
+pub(crate) enum LimitRelease {
     /// `x.y.z`: this release alone.
     Exact(Release),
     /// `x.y`: this minor, and later ones up to the next that a limit names.
@@ -67,7 +69,7 @@ pub enum LimitRelease {
 
 /// `minimumRHCOSVersion` and `maximumRHCOSVersion`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RhcosBound {
+pub(crate) enum RhcosBound {
     /// `9.2`: compares RHEL releases.
     Rhel(RhelVersion),
     /// `418.94.202510081222-0` or `9.6.20250523-0`: compares RHEL, then build date, across schemes.
@@ -76,7 +78,7 @@ pub enum RhcosBound {
 
 /// `deniedVersions`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DeniedVersions {
+pub(crate) struct DeniedVersions {
     /// The entries that are understood.
     pub entries: Vec<DeniedVersion>,
     /// How many are not understood, and so deny nothing.
@@ -85,7 +87,7 @@ pub struct DeniedVersions {
 
 /// An entry of `deniedVersions`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeniedVersion {
+pub(crate) struct DeniedVersion {
     /// An exact version, or the beginning of versions followed by `*`. Printable.
     pub version: String,
     /// Why, for the console. Printable.
@@ -94,12 +96,12 @@ pub struct DeniedVersion {
 
 /// The setting of a rule. If this release does not know its shape, it is never evaluated, and the
 /// error is its JSON, made printable.
-pub type Setting<T> = Result<T, String>;
+pub(crate) type Setting<T> = Result<T, String>;
 
 /// A limit: which nodes it is for, and the rules for their boot images. A rule that is `None` is
 /// not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Limit {
+pub(crate) struct Limit {
     /// The target release it is for; `None` is any.
     pub release: Option<LimitRelease>,
     /// The pools it is for; `None` is any.
@@ -128,18 +130,18 @@ pub struct Limit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// The mode in force.
-    pub mode: Mode,
+    pub(crate) mode: Mode,
     /// The mode as written, printable.
     pub mode_text: String,
     /// What happens where a boot image cannot be judged.
-    pub on_undetermined: OnUndetermined,
+    pub(crate) on_undetermined: OnUndetermined,
     /// How long a first boot may take before the node tells what it waits for, in minutes; `None`
     /// where the policy does not say.
     pub stalled_after_minutes: Option<u16>,
     /// In the order of the file.
-    pub limits: Vec<Limit>,
+    pub(crate) limits: Vec<Limit>,
     /// In the order of the file.
-    pub known_issues: Vec<KnownIssue>,
+    pub(crate) known_issues: Vec<KnownIssue>,
     /// Whom to ask. Printable.
     pub help_text: Option<String>,
     /// Where to read more. Printable.

@@ -15,7 +15,7 @@ pub(crate) const ANNOTATION: &str = "skewguard.dev/boot-image-verdict";
 
 /// The patch that a joined node applies to its own Node.
 #[derive(Debug, Clone, Serialize)]
-pub struct NodePatch {
+pub(crate) struct NodePatch {
     metadata: PatchMetadata,
 }
 
@@ -43,7 +43,7 @@ struct Annotation<'a> {
 impl NodePatch {
     /// Makes the patch. The same verdict always gives the same patch: nothing in it depends on time
     /// or chance.
-    pub fn new(verdict: &Verdict) -> Self {
+    pub(crate) fn new(verdict: &Verdict) -> Self {
         let version = verdict
             .boot_image
             .as_ref()
@@ -73,14 +73,14 @@ impl NodePatch {
 
     /// The request that applies it to the Node `node`, a DNS subdomain
     /// ([`crate::kubeconfig::node_name`]).
-    pub fn request(&self, node: &str) -> Request {
+    pub(crate) fn request(&self, node: &str) -> Request {
         Request::new("PATCH", format!("/api/v1/nodes/{node}"), self)
     }
 
     /// Identifies this patch, for this Node on this boot, so that it is applied once a boot. It is
     /// applied again on every boot because a Node object that was deleted and made anew has lost
     /// its labels; where it has not, that changes nothing.
-    pub fn digest(&self, node: &str, boot: &str) -> String {
+    pub(crate) fn digest(&self, node: &str, boot: &str) -> String {
         let patch = serde_json::to_string(self).unwrap_or_default();
         hex16(&[node, "\n", boot, "\n", &patch])
     }

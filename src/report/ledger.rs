@@ -10,10 +10,10 @@ use crate::text::hex;
 use serde::{Deserialize, Serialize};
 
 /// What was delivered.
-pub const STATE_PATH: &str = "/var/lib/skewguard/report-state.json";
+pub(crate) const STATE_PATH: &str = "/var/lib/skewguard/report-state.json";
 
 /// The installation's random id. In a file of its own, so that it survives a damaged state.
-pub const INSTALLATION_PATH: &str = "/var/lib/skewguard/installation-id";
+pub(crate) const INSTALLATION_PATH: &str = "/var/lib/skewguard/installation-id";
 
 /// Largest state file that is read, in bytes; a full one has about 4 KiB.
 const STATE_MAX: u64 = 64 * 1024;
@@ -24,7 +24,7 @@ const REPORTS_MAX: usize = 16;
 /// What was delivered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Ledger {
+pub(crate) struct Ledger {
     api_version: String,
     kind: String,
     /// Reports that the cluster has, the latest last.
@@ -46,7 +46,7 @@ pub struct Ledger {
 
 /// A report that the cluster has.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ReportEntry {
+pub(crate) struct ReportEntry {
     /// Its name. The host part may differ from the current host name: before the network is up a
     /// node may be called `localhost`.
     pub(crate) name: String,
@@ -81,7 +81,7 @@ impl Default for Ledger {
 impl Ledger {
     /// Reads the state; an empty one if there is none. After an error the caller goes on with an
     /// empty one: things are sent again, and the server answers 409 to a name that it has.
-    pub fn load(root: &Root) -> Result<Self, FileError> {
+    pub(crate) fn load(root: &Root) -> Result<Self, FileError> {
         let Some(text) = root.read_text(STATE_PATH, STATE_MAX)? else {
             return Ok(Self::default());
         };
@@ -93,7 +93,7 @@ impl Ledger {
     }
 
     /// Writes the state as a whole.
-    pub fn save(&self, root: &Root) -> Result<(), FileError> {
+    pub(crate) fn save(&self, root: &Root) -> Result<(), FileError> {
         // A struct of strings always serialises.
         let mut json = serde_json::to_vec_pretty(self).unwrap_or_default();
         json.push(b'\n');
@@ -101,7 +101,7 @@ impl Ledger {
     }
 
     /// Records that the cluster has the report of that name.
-    pub fn report_delivered(&mut self, name: &str, uid: Option<&str>) {
+    pub(crate) fn report_delivered(&mut self, name: &str, uid: Option<&str>) {
         self.reports.retain(|report| report.name != name);
         if self.reports.len() >= REPORTS_MAX {
             self.reports.remove(0);
@@ -114,14 +114,14 @@ impl Ledger {
 
     /// The report that the cluster has for the same verdict as `name`, perhaps under another host
     /// name.
-    pub fn known_report(&self, name: &str) -> Option<&ReportEntry> {
+    pub(crate) fn known_report(&self, name: &str) -> Option<&ReportEntry> {
         self.reports
             .iter()
             .find(|report| hash_of(&report.name) == hash_of(name))
     }
 
     /// Records that the cluster has an Event about the report of that name.
-    pub fn event_delivered(&mut self, report: &str, at: u64) {
+    pub(crate) fn event_delivered(&mut self, report: &str, at: u64) {
         self.event = Some(EventEntry {
             report: report.to_owned(),
             at,
@@ -129,7 +129,7 @@ impl Ledger {
     }
 
     /// When the last Event about the report of that name was delivered, in seconds since 1970.
-    pub fn last_event(&self, report: &str) -> Option<u64> {
+    pub(crate) fn last_event(&self, report: &str) -> Option<u64> {
         self.event
             .as_ref()
             .filter(|event| hash_of(&event.report) == hash_of(report))
@@ -140,7 +140,7 @@ impl Ledger {
 /// The installation's random id, made at the first call and kept. If it cannot be kept (`/var` is
 /// read-only or full), it is a hash of machine-id(5), which is the same on the next boot, and the
 /// error is returned with it.
-pub fn installation(root: &Root, machine_id: Option<&str>) -> (String, Option<FileError>) {
+pub(crate) fn installation(root: &Root, machine_id: Option<&str>) -> (String, Option<FileError>) {
     match kept_installation(root) {
         Ok(id) => (id, None),
         Err(problem) => (

@@ -9,14 +9,14 @@
 pub mod answer;
 pub mod client;
 pub mod event;
-pub mod inventory;
-pub mod ledger;
+pub(crate) mod inventory;
+pub(crate) mod ledger;
 pub mod names;
 pub mod objects;
 pub mod output;
 mod payload;
 pub mod random;
 pub mod run;
-pub mod schedule;
+pub(crate) mod schedule;
 pub mod situation;
 pub mod stall;

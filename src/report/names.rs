@@ -34,7 +34,7 @@ struct Key<'a> {
 /// The name of a verdict's report: the host, `-`, and 16 hex digits of SHA-256 over the
 /// installation's random id and the verdict. A node reports the same verdict under the same name,
 /// so a retry gives a 409 and not a second report. Nobody else can guess the name.
-pub fn report_name(host: &str, installation: &str, verdict: &Verdict) -> String {
+pub(crate) fn report_name(host: &str, installation: &str, verdict: &Verdict) -> String {
     let key = Key {
         verdict: verdict.verdict.as_str(),
         action: verdict.action.as_str(),
@@ -73,7 +73,7 @@ pub(crate) fn phase_name(report: &str, phase: &str) -> String {
 
 /// The name of the report's Event in the two-hour slot that `unix` (seconds since 1970) is in. A
 /// retry in the same slot gives a 409.
-pub fn event_name(report: &str, unix: u64) -> String {
+pub(crate) fn event_name(report: &str, unix: u64) -> String {
     format!("{report}.{:x}", unix / EVENT_INTERVAL)
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn hex16(parts: &[&str]) -> String {
 
 /// Makes `host` a DNS subdomain (RFC 1123) of at most 63 characters; `node` if no character of it
 /// is allowed.
-pub fn subdomain(host: &str) -> String {
+pub(crate) fn subdomain(host: &str) -> String {
     let lower = host
         .chars()
         .take(HOST_MAX)
@@ -112,7 +112,7 @@ pub fn subdomain(host: &str) -> String {
 /// Makes `text` a label value: at most 63 characters, with `_` for those that are not allowed, and
 /// a letter or digit at both ends; `unknown` if nothing is left. Real boot image versions stay as
 /// they are.
-pub fn label_value(text: &str) -> String {
+pub(crate) fn label_value(text: &str) -> String {
     let fitting = text.chars().map(|c| {
         if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') {
             c

@@ -147,7 +147,7 @@ struct Details<'a> {
 /// Whether a node that has not joined reports this verdict: it was refused (also where the policy
 /// only warns) or is undetermined. A verdict that only another release of skewguard knows is
 /// reported where the gate had something to do.
-pub fn is_reportable(verdict: &Verdict) -> bool {
+pub(crate) fn is_reportable(verdict: &Verdict) -> bool {
     match verdict.verdict {
         Outcome::Refused | Outcome::Undetermined => true,
         Outcome::Disabled | Outcome::NoPolicy | Outcome::Allowed => false,
@@ -221,7 +221,7 @@ impl<'a> BootImageReport<'a> {
     }
 
     /// The request that creates it.
-    pub fn request(&self) -> Request {
+    pub(crate) fn request(&self) -> Request {
         Request::new(
             "POST",
             format!("/apis/{API_VERSION}/namespaces/{NAMESPACE}/bootimagereports"),

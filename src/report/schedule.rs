@@ -29,14 +29,14 @@ const EVENT_GRACE: Duration = Duration::from_secs(30);
 
 /// At most this many requests on a channel within [`BURST_WINDOW`], whatever the backoff: thousands
 /// of nodes may be refused at once.
-pub const BURST: usize = 3;
+pub(crate) const BURST: usize = 3;
 
 /// The window of [`BURST`].
-pub const BURST_WINDOW: Duration = Duration::from_secs(60);
+pub(crate) const BURST_WINDOW: Duration = Duration::from_secs(60);
 
 /// Where a channel stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ChannelState {
+pub(crate) enum ChannelState {
     /// There is nothing to send.
     #[default]
     Idle,
@@ -81,7 +81,7 @@ impl Track {
 
 /// The three channels. At first there is nothing to send on any.
 #[derive(Debug, Clone, Default)]
-pub struct Schedule {
+pub(crate) struct Schedule {
     report: Track,
     event: Track,
     node: Track,
@@ -103,7 +103,7 @@ impl Schedule {
     }
 
     /// The state of a channel.
-    pub fn state(&self, channel: Channel) -> ChannelState {
+    pub(crate) fn state(&self, channel: Channel) -> ChannelState {
         match channel {
             Channel::Report => self.report.state,
             Channel::Event => self.event.state,
@@ -113,7 +113,7 @@ impl Schedule {
 
     /// Makes the channel due at `at`. The Event waits a little longer for a report that is on its
     /// way.
-    pub fn want(&mut self, channel: Channel, at: Duration) {
+    pub(crate) fn want(&mut self, channel: Channel, at: Duration) {
         let report_pending = matches!(
             self.report.state,
             ChannelState::Due(_) | ChannelState::InFlight
@@ -133,12 +133,12 @@ impl Schedule {
     }
 
     /// Sends nothing more on the channel. An answer that is still to come is ignored.
-    pub fn stop(&mut self, channel: Channel) {
+    pub(crate) fn stop(&mut self, channel: Channel) {
         self.track(channel).state = ChannelState::Idle;
     }
 
     /// The channels to send on now. Each of them is then in flight until [`Schedule::answered`].
-    pub fn due(&mut self, now: Duration) -> Vec<Channel> {
+    pub(crate) fn due(&mut self, now: Duration) -> Vec<Channel> {
         let mut due = vec![Channel::Report, Channel::Event, Channel::Node];
         due.retain(|channel| {
             let track = self.track(*channel);
@@ -154,7 +154,7 @@ impl Schedule {
     }
 
     /// When the next channel is due; `None` if none is going to be.
-    pub fn next(&self) -> Option<Duration> {
+    pub(crate) fn next(&self) -> Option<Duration> {
         self.tracks().into_iter().filter_map(Track::due).min()
     }
 
@@ -180,7 +180,7 @@ impl Schedule {
     /// Handles an answer. `chance` is a random number in 0.0..1.0. `repeat`: the node is still
     /// held, so another Event is due in two hours. Returns whether a person has to mend the
     /// failure.
-    pub fn answered(
+    pub(crate) fn answered(
         &mut self,
         channel: Channel,
         now: Duration,

@@ -16,7 +16,7 @@ const WORD_MAX: usize = 512;
 
 /// A verdict, and when it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Observed {
+pub(crate) struct Observed {
     /// The verdict.
     pub verdict: Verdict,
     /// When it was written, by the node's clock.
@@ -25,7 +25,7 @@ pub struct Observed {
 
 /// What there is to report.
 #[derive(Debug)]
-pub enum Situation {
+pub(crate) enum Situation {
     /// A verdict: this boot's, or an earlier one where this boot needed none.
     Verdict(Box<Observed>),
     /// `skewguard.service` should have left a verdict on this boot, but there is none, or one that
@@ -37,7 +37,7 @@ pub enum Situation {
 }
 
 /// Finds out what there is to report.
-pub fn read(root: &Root) -> Situation {
+pub(crate) fn read(root: &Root) -> Situation {
     match load(root, RUN_VERDICT_PATH) {
         Ok(Some(observed)) => return Situation::Verdict(Box::new(observed)),
         Ok(None) if !is_image_based(root) => return Situation::NeverRan(None),
@@ -128,7 +128,7 @@ fn load(root: &Root, path: &str) -> Result<Option<Observed>, FileError> {
 ///
 /// # Errors
 /// It is not a verdict.
-pub fn verdict(json: &[u8]) -> Result<Verdict, serde_json::Error> {
+pub(crate) fn verdict(json: &[u8]) -> Result<Verdict, serde_json::Error> {
     let mut json: Value = serde_json::from_slice(json)?;
     bound(&mut json, WORD_MAX);
     // Not `from_value`: that would add a second deserialiser of every type to the binary.

@@ -20,7 +20,7 @@ pub struct TransportError {
 
 impl TransportError {
     /// The request could not be tried.
-    pub fn setup(what: impl fmt::Display) -> Self {
+    pub(crate) fn setup(what: impl fmt::Display) -> Self {
         Self {
             server: None,
             failure: Failure::Setup(what.to_string()),

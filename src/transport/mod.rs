@@ -54,7 +54,7 @@ impl Request {
     }
 
     /// The type of the body. Every patch of ours is a merge patch (RFC 7396).
-    pub fn content_type(&self) -> &'static str {
+    pub(crate) fn content_type(&self) -> &'static str {
         if self.method == "PATCH" {
             "application/merge-patch+json"
         } else {

@@ -11,7 +11,7 @@ use crate::policy::{Limit, LimitRelease, Mode, OnUndetermined, Policy, choose};
 use crate::version::{ImageVersion, Release};
 
 /// Decides. The first state that matches gives verdict, reason and action.
-pub fn decide(facts: &Facts) -> Verdict {
+pub(crate) fn decide(facts: &Facts) -> Verdict {
     let mut warnings = facts.warnings.clone();
     let policy = match &facts.policy {
         PolicyInput::Valid { policy, .. } => Some(policy),

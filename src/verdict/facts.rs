@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The boot image that the node was installed from, and where that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BootImage {
+pub(crate) struct BootImage {
     pub version: ImageVersion,
     pub source: ImageSource,
     pub path: String,
@@ -18,7 +18,7 @@ pub struct BootImage {
 /// here. All text is printable.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Target {
+pub(crate) struct Target {
     /// OCP release, from the annotation `machineconfiguration.openshift.io/release-image-version`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<String>,
@@ -34,7 +34,7 @@ pub struct Target {
 
 /// How far the target is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum TargetInput {
+pub(crate) enum TargetInput {
     /// There is no encapsulated MachineConfig: the node has joined, or `check` runs without a node.
     #[default]
     Absent,
@@ -57,14 +57,14 @@ pub struct Deployment {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<BootImageStatus>,
     #[serde(flatten)]
-    pub stage: Stage,
+    pub(crate) stage: Stage,
 }
 
 /// How far a node has moved on from its boot image: the first of these that holds, in this order.
 /// In JSON each but the last is a flag.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StageFlags", into = "StageFlags")]
-pub enum Stage {
+pub(crate) enum Stage {
     /// The booted deployment's digest is that of the target's `osImageURL`.
     OnTarget,
     /// `ostree=` differs from the one recorded at the first run.
@@ -123,7 +123,7 @@ impl From<StageFlags> for Stage {
 /// not or could not be read. All text is printable.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Machine {
+pub(crate) struct Machine {
     /// As `uname -m` names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<String>,
@@ -149,7 +149,7 @@ impl Machine {
 
 /// The policy that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PolicyInput {
+pub(crate) enum PolicyInput {
     /// There is none, in the served config or on disk.
     Absent,
     /// There is one, but it is unreadable or invalid.
@@ -170,7 +170,7 @@ pub enum PolicyInput {
 
 string_enums! {
     /// What an override does to the mode, for this boot.
-    pub enum OverrideWord {
+    pub(crate) enum OverrideWord {
         /// Decide nothing.
         Off = "off",
         /// Never block.
@@ -184,7 +184,7 @@ string_enums! {
 
 impl OverrideWord {
     /// Reads what an admin typed.
-    pub fn parse(word: &str) -> Option<Self> {
+    pub(crate) fn parse(word: &str) -> Option<Self> {
         [Self::Off, Self::Warn, Self::Enforce]
             .into_iter()
             .find(|known| known.as_str() == word)
@@ -193,7 +193,7 @@ impl OverrideWord {
 
 string_enums! {
     /// Where an override was given.
-    pub enum OverrideSource {
+    pub(crate) enum OverrideSource {
         /// `skewguard=` on the kernel command line.
         KernelArgument = "KernelArgument",
         /// `/run/skewguard/override`, which wins.
@@ -202,14 +202,14 @@ string_enums! {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Override {
+pub(crate) struct Override {
     pub value: OverrideWord,
     pub source: OverrideSource,
 }
 
 /// Everything the decision needs, read from one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
+pub(crate) struct Facts {
     /// `None` where no source yields a version.
     pub boot_image: Option<BootImage>,
     /// The image that the installation put in place of the boot image, where it did. This one does

@@ -5,7 +5,7 @@ use super::{Action, LetThrough, Outcome, Stage, Verdict};
 
 /// What became of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// It is held back and does not join. A verdict of `check` says that it would be.
     Held,
     /// It should be held back but could not be: it may join on its old OS.
@@ -23,7 +23,7 @@ pub enum Fate {
 
 impl Verdict {
     /// What became of the node.
-    pub fn fate(&self) -> Fate {
+    pub(crate) fn fate(&self) -> Fate {
         let held = self.gate.as_ref().map(|gate| gate.held);
         let is_past = matches!(
             self.deployment.stage,

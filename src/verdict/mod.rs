@@ -10,12 +10,12 @@ mod fate;
 mod issues;
 mod rules;
 
-pub use decide::decide;
-pub use facts::{
+pub(crate) use decide::decide;
+pub(crate) use facts::{
     BootImage, Deployment, Facts, Machine, Override, OverrideSource, OverrideWord, PolicyInput,
     Stage, Target, TargetInput,
 };
-pub use fate::Fate;
+pub(crate) use fate::Fate;
 
 use crate::text::string_enums;
 use crate::version::{ImageVersion, Scheme};
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 string_enums! {
     /// What was decided.
-    pub enum Outcome {
+    pub(crate) enum Outcome {
         /// The policy's mode is `None`, or the override says `off`.
         Disabled = "Disabled",
         NoPolicy = "NoPolicy",
@@ -34,7 +34,7 @@ string_enums! {
     }
 
     /// What is done about it.
-    pub enum Action {
+    pub(crate) enum Action {
         Proceed = "Proceed",
         /// The rebase and the kubelet are held back.
         Block = "Block",
@@ -42,7 +42,7 @@ string_enums! {
 
     /// Why, in one word. The first ten are rules, and so the reasons of refusals, in the order of
     /// their rank. The last three of them are about the machine, not about an image.
-    pub enum Reason {
+    pub(crate) enum Reason {
         DeniedVersion = "DeniedVersion",
         /// The policy's `knownIssues` have one that the node has. It ranks with the rules of a
         /// limit, but stands beside every limit.
@@ -71,7 +71,7 @@ string_enums! {
     }
 
     /// Why a refusal does not block: the first of these that holds, in this order.
-    pub enum LetThrough {
+    pub(crate) enum LetThrough {
         /// The node runs another deployment than at its first run.
         Rebased = "Rebased",
         FirstBootFinished = "FirstBootFinished",
@@ -88,7 +88,7 @@ string_enums! {
 
     /// What the limits were applied to.
     #[derive(Default)]
-    pub enum Judged {
+    pub(crate) enum Judged {
         #[default]
         BootImage = "BootImage",
         /// The booted deployment, which was put in place of the boot image before the first boot.
@@ -96,7 +96,7 @@ string_enums! {
     }
 
     /// How one rule came out.
-    pub enum RuleResult {
+    pub(crate) enum RuleResult {
         Pass = "Pass",
         Fail = "Fail",
         /// Too little is known, or the rule has a shape that this release does not know.
@@ -104,7 +104,7 @@ string_enums! {
     }
 
     /// Where the boot image's version was read.
-    pub enum ImageSource {
+    pub(crate) enum ImageSource {
         /// The aleph file, written when the image was built or installed.
         Aleph = "Aleph",
         /// skewguard's own record of the first run.
@@ -116,7 +116,7 @@ string_enums! {
 
 /// How one rule of the chosen limit, or the known issues, came out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
+pub(crate) struct Finding {
     pub rule: Reason,
     pub result: RuleResult,
     /// What the judged image has; absent where unknown.
@@ -138,7 +138,7 @@ pub struct Finding {
 pub struct BootImageStatus {
     /// The version string, made printable.
     pub version: String,
-    pub scheme: Scheme,
+    pub(crate) scheme: Scheme,
     /// RHEL `major.minor`, or the major alone where no more is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rhel_version: Option<String>,
@@ -152,7 +152,7 @@ pub struct BootImageStatus {
     pub build_number: Option<u32>,
     /// Where it was read; absent in `inspect`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<ImageSource>,
+    pub(crate) source: Option<ImageSource>,
     /// The file it was read from; absent in `inspect`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -200,7 +200,7 @@ impl From<&ImageVersion> for BootImageStatus {
 /// The policy that decided.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PolicyStatus {
+pub(crate) struct PolicyStatus {
     pub path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
@@ -224,7 +224,7 @@ pub struct PolicyStatus {
 /// What the gate did, as `enforce` verified it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct GateStatus {
+pub(crate) struct GateStatus {
     /// The node is held: the stamp is written.
     pub held: bool,
     /// The units that are held.
@@ -241,28 +241,28 @@ pub struct GateStatus {
 pub struct Verdict {
     pub api_version: String,
     pub kind: String,
-    pub verdict: Outcome,
-    pub action: Action,
-    pub reason: Reason,
+    pub(crate) verdict: Outcome,
+    pub(crate) action: Action,
+    pub(crate) reason: Reason,
     /// Why, as one line for a person.
     pub message: String,
     /// Why a refusal does not block; absent where it does, and from other verdicts.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub let_through: Option<LetThrough>,
+    pub(crate) let_through: Option<LetThrough>,
     /// Every rule that the chosen limit sets and the known issues, in the order of rank.
     #[serde(default)]
-    pub findings: Vec<Finding>,
+    pub(crate) findings: Vec<Finding>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boot_image: Option<BootImageStatus>,
     #[serde(default)]
-    pub judged: Judged,
+    pub(crate) judged: Judged,
     #[serde(default)]
-    pub target: Target,
+    pub(crate) target: Target,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub policy: Option<PolicyStatus>,
+    pub(crate) policy: Option<PolicyStatus>,
     /// The override in force; `null` without one.
     #[serde(default)]
-    pub r#override: Option<Override>,
+    pub(crate) r#override: Option<Override>,
     #[serde(default)]
     pub warnings: Vec<String>,
     #[serde(default)]
@@ -270,10 +270,10 @@ pub struct Verdict {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
     #[serde(default, skip_serializing_if = "Machine::is_unknown")]
-    pub machine: Machine,
+    pub(crate) machine: Machine,
     /// What the gate did; present only where `enforce` was to hold the node.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gate: Option<GateStatus>,
+    pub(crate) gate: Option<GateStatus>,
 }
 
 /// Whether the cluster knows about a verdict.
@@ -289,7 +289,7 @@ pub enum ClusterKnows {
 
 impl Verdict {
     /// The image that the limits were applied to.
-    pub fn judged_image(&self) -> Option<&BootImageStatus> {
+    pub(crate) fn judged_image(&self) -> Option<&BootImageStatus> {
         if self.judged == Judged::BootedDeployment {
             self.deployment.image.as_ref()
         } else {
@@ -298,13 +298,13 @@ impl Verdict {
     }
 
     /// The failed rules, the one that gives the reason first.
-    pub fn failures(&self) -> impl Iterator<Item = &Finding> {
+    pub(crate) fn failures(&self) -> impl Iterator<Item = &Finding> {
         self.findings
             .iter()
             .filter(|finding| finding.result == RuleResult::Fail)
     }
 
-    pub fn blocks(&self) -> bool {
+    pub(crate) fn blocks(&self) -> bool {
         self.action == Action::Block
     }
 

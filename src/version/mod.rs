@@ -11,8 +11,8 @@ mod release;
 mod rpm;
 
 pub(crate) use cpu::{cpu_levels, cpu_rank};
-pub use release::{OcpMinor, Release};
-pub use rpm::RpmVersion;
+pub(crate) use release::{OcpMinor, Release};
+pub(crate) use rpm::RpmVersion;
 
 use crate::text::string_enums;
 use std::cmp::Ordering;
@@ -29,7 +29,7 @@ pub(crate) const FIRST_UNNAMED: Release = Release {
 
 string_enums! {
     /// How a boot image version string is built (RHCOS, SCOS and FCOS version schemes).
-    pub enum Scheme {
+    pub(crate) enum Scheme {
         /// `418.94.202511191518-0` and older forms back to `400.7.20190306.0`: OCP release, RHEL
         /// release, build stamp.
         Legacy = "Legacy",
@@ -46,7 +46,7 @@ string_enums! {
 
 /// A RHEL release as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RhelVersion {
+pub(crate) struct RhelVersion {
     pub major: u16,
     /// `None` where only the major is known.
     pub minor: Option<u16>,
@@ -66,14 +66,14 @@ impl fmt::Display for RhelVersion {
 /// The order is total, by the fields as they stand here: RHEL release first (none is the oldest),
 /// then the build.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ImageVersion {
-    pub rhel: Option<RhelVersion>,
+pub(crate) struct ImageVersion {
+    pub(crate) rhel: Option<RhelVersion>,
     /// The day it was built on (UTC), `YYYY-MM-DD`.
     pub build_date: Option<String>,
     /// Time of day of a 12-digit stamp, hours and minutes as `hhmm`.
     time: Option<u16>,
     pub build_number: Option<u32>,
-    pub scheme: Scheme,
+    pub(crate) scheme: Scheme,
     /// The string as it was read, made printable.
     pub text: String,
     /// The OCP release in the string; the OKD release for legacy SCOS.
@@ -85,7 +85,7 @@ pub struct ImageVersion {
 impl ImageVersion {
     /// Decodes `text`. Never fails: what is not understood gets [`Scheme::Unknown`]. The text is
     /// made printable.
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         decode::decode(text)
     }
 
@@ -100,14 +100,14 @@ impl ImageVersion {
         }
     }
 
-    pub fn is_known(&self) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
         self.scheme != Scheme::Unknown
     }
 
     /// Takes minor 0 of a RHEL-versioned string literally. Call it where os-release has `ID=rhel`,
     /// so that this is not CentOS Stream.
     #[must_use]
-    pub fn on_rhel(mut self) -> Self {
+    pub(crate) fn on_rhel(mut self) -> Self {
         if self.zero_minor
             && let Some(rhel) = &mut self.rhel
         {
@@ -124,7 +124,7 @@ impl fmt::Display for ImageVersion {
 }
 
 /// Compares two RHEL releases; `None` where the majors are equal and a minor is unknown.
-pub fn compare_rhel(a: RhelVersion, b: RhelVersion) -> Option<Ordering> {
+pub(crate) fn compare_rhel(a: RhelVersion, b: RhelVersion) -> Option<Ordering> {
     match a.major.cmp(&b.major) {
         Ordering::Equal => Some(a.minor?.cmp(&b.minor?)),
         decided => Some(decided),
@@ -135,7 +135,7 @@ pub fn compare_rhel(a: RhelVersion, b: RhelVersion) -> Option<Ordering> {
 ///
 /// Images of the same day are equal, because the stamps of one build differ by minutes between
 /// architectures. `None` where either side says too little.
-pub fn compare_images(a: &ImageVersion, b: &ImageVersion) -> Option<Ordering> {
+pub(crate) fn compare_images(a: &ImageVersion, b: &ImageVersion) -> Option<Ordering> {
     match compare_rhel(a.rhel?, b.rhel?)? {
         Ordering::Equal => Some(a.build_date.as_ref()?.cmp(b.build_date.as_ref()?)),
         decided => Some(decided),

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 /// An OCP (or OKD) release without its patch level, `4.13`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct OcpMinor {
+pub(crate) struct OcpMinor {
     /// 4, or 5 from 2026 on.
     pub major: u16,
     pub minor: u16,
@@ -17,7 +17,7 @@ impl OcpMinor {
     /// The release on the scale of OCP 4, to count and compare minors across majors: 5.0 is what
     /// 4.23 would have been, and 5.1 is 4.24.
     #[must_use]
-    pub fn counted(self) -> Self {
+    pub(crate) fn counted(self) -> Self {
         match self {
             Self { major: 5, minor } => Self {
                 major: 4,
@@ -36,7 +36,7 @@ impl fmt::Display for OcpMinor {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not an OCP release: write x.y or x.y.z, such as 4.21 or 4.21.3")]
-pub struct NotARelease;
+pub(crate) struct NotARelease;
 
 impl FromStr for OcpMinor {
     type Err = NotARelease;
@@ -55,7 +55,7 @@ impl FromStr for OcpMinor {
 /// Pre-releases and nightlies (`4.21.0-0.nightly-2026-05-20-043516`, `4.19.0-ec.3`,
 /// `4.20.0-okd-scos.3`) count as their x.y.z, because a policy for 4.21 is meant for them as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Release {
+pub(crate) struct Release {
     pub minor: OcpMinor,
     pub patch: u32,
 }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 /// A package's version, and its release where the text has one: `15.8-3.el9`, or `15.8` for every
 /// release of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RpmVersion(String);
+pub(crate) struct RpmVersion(String);
 
 impl RpmVersion {
     /// `None` where the text is not a version: it begins with a digit and has only characters that

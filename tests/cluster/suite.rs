@@ -64,7 +64,7 @@ fn a_refused_node_is_seen(cluster: &Cluster, over: Over) {
         (report["verdict"].as_str(), report["action"].as_str()),
         (Some("Refused"), Some("Block"))
     );
-    assert_eq!(report["reason"], verdict.reason.as_str());
+    assert_eq!(report["reason"], serde_json::json!(verdict)["reason"]);
     assert_eq!(
         report["bootImage"]["version"],
         verdict.boot_image.unwrap().version

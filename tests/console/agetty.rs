@@ -1,17 +1,17 @@
 //! What the real agetty(8) makes of the message: which files it reads, and which address it says.
 
-use crate::console::Node;
+use crate::console::install::BESIDE;
+use crate::console::message::issue;
+use crate::console::{Context, live, update};
+use crate::inside::console::Node;
+use crate::node::Root;
 use crate::support::world;
-use skewguard::console::install::BESIDE;
-use skewguard::console::message::issue;
-use skewguard::console::{Context, live, update};
-use skewguard::node::Root;
 use std::path::Path;
 use std::process::Command;
 
 /// Runs `test` as root in namespaces of its own (mounts, network, host name).
 fn alone(name: &str, test: impl FnOnce(&Path)) {
-    let name = format!("console::agetty::{name}");
+    let name = format!("inside::console::agetty::{name}");
     world::alone(&name, &["--net", "--uts"], "", "", |dir| {
         test(Path::new(dir))
     });

@@ -1,11 +1,11 @@
 //! Whatever stands in the files of a node, the message stays a message.
 
-use crate::console::{Node, overridden};
+use crate::console::Context;
+use crate::console::message::{issue, kernel_log, motd, short};
+use crate::inside::console::{Node, overridden};
+use crate::verdict::ClusterKnows;
+use crate::verdict::{GateStatus, OverrideWord, Verdict};
 use proptest::prelude::*;
-use skewguard::console::Context;
-use skewguard::console::message::{issue, kernel_log, motd, short};
-use skewguard::verdict::ClusterKnows;
-use skewguard::verdict::{GateStatus, OverrideWord, Verdict};
 use std::process::Command;
 
 /// What agetty(8) makes of the text; only the two escapes that we write are allowed to be there.
@@ -132,7 +132,7 @@ proptest! {
         if warn {
             facts.r#override = overridden(OverrideWord::Warn);
         }
-        assert_message(&skewguard::verdict::decide(&facts), &Context::default());
+        assert_message(&crate::verdict::decide(&facts), &Context::default());
     }
 }
 

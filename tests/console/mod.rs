@@ -5,12 +5,12 @@ mod hostile;
 mod shown;
 mod text;
 
-use skewguard::policy;
-use skewguard::verdict::{
+use crate::policy;
+use crate::verdict::{
     BootImage, Deployment, Facts, GateStatus, ImageSource, Machine, Override, OverrideSource,
     OverrideWord, PolicyInput, Target, TargetInput, Verdict, decide,
 };
-use skewguard::version::ImageVersion;
+use crate::version::ImageVersion;
 
 /// A node to decide about; the fields that the messages depend on.
 struct Node<'a> {
@@ -53,7 +53,7 @@ impl Node<'_> {
             replaced_by: None,
             target: TargetInput::Read(Target {
                 release: Some("4.21.3".to_owned()),
-                pool: Some(skewguard::text::printable(self.pool)),
+                pool: Some(crate::text::printable(self.pool)),
                 machine_config: Some("rendered-worker-0a1b2c".to_owned()),
                 os_image_url: None,
             }),
@@ -64,7 +64,7 @@ impl Node<'_> {
                 policy: policy::parse(policy.as_bytes()).expect("the test's policy is one"),
             },
             r#override: None,
-            platform: Some(skewguard::text::printable(self.platform)),
+            platform: Some(crate::text::printable(self.platform)),
             machine: Machine::default(),
             warnings: Vec::new(),
         }

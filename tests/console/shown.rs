@@ -1,10 +1,10 @@
 //! From a verdict to the files of a node and back, as `enforce` and the report unit do it.
 
-use crate::console::Node;
-use skewguard::console::{self, Context};
-use skewguard::node::Root;
-use skewguard::verdict::ClusterKnows;
-use skewguard::verdict::{GateStatus, Verdict};
+use crate::console::{self, Context};
+use crate::inside::console::Node;
+use crate::node::Root;
+use crate::verdict::ClusterKnows;
+use crate::verdict::{GateStatus, Verdict};
 use std::fs;
 
 /// A node whose `/etc/issue` is a symlink, as on RHCOS.

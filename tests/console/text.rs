@@ -1,16 +1,16 @@
 //! The exact texts, one file each, for every reason and every platform.
 //!
-//! After a wanted change: `SKEWGUARD_BLESS=1 cargo test --test it console::` writes the files anew;
+//! After a wanted change: `SKEWGUARD_BLESS=1 cargo test --lib inside::console::` writes the files anew;
 //! read the diff.
 
-use crate::console::{Node, overridden};
+use crate::admin::lint::starter::STARTER;
+use crate::console::Context;
+use crate::console::message::{is_shown, issue, kernel_log, motd, short};
+use crate::inside::console::{Node, overridden};
+use crate::policy::OnUndetermined;
 use crate::support::expected::assert_file;
-use skewguard::admin::lint::starter::STARTER;
-use skewguard::console::Context;
-use skewguard::console::message::{is_shown, issue, kernel_log, motd, short};
-use skewguard::policy::OnUndetermined;
-use skewguard::verdict::ClusterKnows;
-use skewguard::verdict::{
+use crate::verdict::ClusterKnows;
+use crate::verdict::{
     Deployment, Facts, GateStatus, Machine, Override, OverrideSource, OverrideWord, PolicyInput,
     Reason, Stage, Target, TargetInput, Verdict, decide,
 };
@@ -64,7 +64,7 @@ fn with_issue() -> Verdict {
         ..Node::default()
     }
     .facts();
-    let starter = skewguard::policy::parse(STARTER.as_bytes()).expect("it is a policy");
+    let starter = crate::policy::parse(STARTER.as_bytes()).expect("it is a policy");
     if let (PolicyInput::Valid { policy, .. }, TargetInput::Read(target)) =
         (&mut facts.policy, &mut facts.target)
     {
@@ -250,7 +250,7 @@ fn without_pool_and_release(platform: &str) -> Verdict {
 
 #[test]
 fn a_hosted_cluster_is_told_of_its_node_pool() {
-    let remedy = |verdict: &Verdict| skewguard::console::message::remedy(verdict);
+    let remedy = |verdict: &Verdict| crate::console::message::remedy(verdict);
     assert_eq!(
         remedy(&without_pool_and_release("aws")),
         "Set a newer AMI in MachineSet providerSpec.value.ami.id (hosted cluster: NodePool image or release) and delete this Machine."
@@ -295,7 +295,7 @@ fn the_report_says_it_in_sentences() {
                 }
                 .verdict(),
             };
-            let text = skewguard::console::message::remedy(&verdict);
+            let text = crate::console::message::remedy(&verdict);
             assert!(
                 text.starts_with(char::is_uppercase)
                     && text.ends_with('.')

@@ -1,13 +1,13 @@
 //! Known issues: when a node has one, and that none is wider than it was meant.
 
-use crate::core::node;
-use proptest::prelude::*;
-use serde_json::{Value, json};
-use skewguard::admin::lint::starter::STARTER;
-use skewguard::policy::parse;
-use skewguard::verdict::{
+use crate::admin::lint::starter::STARTER;
+use crate::inside::core::node;
+use crate::policy::parse;
+use crate::verdict::{
     Facts, Finding, Machine, Outcome, Reason, RuleResult, TargetInput, Verdict, decide,
 };
+use proptest::prelude::*;
+use serde_json::{Value, json};
 
 /// A node on AWS with Secure Boot, under a policy with this issue.
 fn facts(issue: &Value, image: &str, release: &str) -> Facts {
@@ -425,7 +425,7 @@ proptest! {
     #[test]
     fn no_value_of_an_issue_panics_or_invalidates_the_policy(
         pointer in proptest::sample::select(vec!["/id", "/targets", "/images", "/images/rhelMajors", "/images/versions", "/when", "/when/secureBoot", "/reason", "/url", "/new"]),
-        value in crate::core::policy_parse::any_json(),
+        value in crate::inside::core::policy_parse::any_json(),
     ) {
         let mut issue = issue(json!({ "belowOCPVersion": "4.15.0" }), ">=4.22.0", json!({ "secureBoot": true }));
         let (parent, field) = pointer.rsplit_once('/').unwrap();

@@ -1,9 +1,9 @@
 //! The rules about the machine: what it was born with and a rebase does not change.
 
-use crate::core::node;
+use crate::inside::core::node;
+use crate::policy::parse;
+use crate::verdict::{Facts, Machine, Outcome, Reason, Verdict, decide};
 use serde_json::{Value, json};
-use skewguard::policy::parse;
-use skewguard::verdict::{Facts, Machine, Outcome, Reason, Verdict, decide};
 
 fn judge(limit: &Value, image: &str, machine: &Machine) -> Verdict {
     let policy = json!({

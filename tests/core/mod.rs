@@ -1,6 +1,7 @@
 //! The core through its public interface: versions, policies, the decision; and the commands that
 //! need no node.
 
+mod alert_expression;
 mod known_issues;
 mod machine_rules;
 mod policy_choose;
@@ -14,12 +15,12 @@ mod verdict_rules;
 mod verdict_table;
 mod version;
 
-use skewguard::cli::{self, Io};
-use skewguard::policy::Policy;
-use skewguard::verdict::{
+use crate::cli::{self, Io};
+use crate::policy::Policy;
+use crate::verdict::{
     BootImage, Deployment, Facts, ImageSource, Machine, PolicyInput, Target, TargetInput,
 };
-use skewguard::version::ImageVersion;
+use crate::version::ImageVersion;
 use std::process::ExitCode;
 
 /// Runs one command in this process: exit status, standard output, standard error.

@@ -1,9 +1,9 @@
 //! The choice of the limit: an example for each step, and every case against the rule written down
 //! a second time.
 
+use crate::policy::{Limit, LimitRelease, choose};
+use crate::version::{OcpMinor, Release};
 use proptest::prelude::*;
-use skewguard::policy::{Limit, LimitRelease, choose};
-use skewguard::version::{OcpMinor, Release};
 
 /// `4.21` or `4.21.3` or `-` for none, then the pools.
 fn limit(release: &str, pools: &[&str]) -> Limit {

@@ -1,13 +1,11 @@
 //! `policy init` and `policy schema`: what they print and write, and what they leave alone.
 
-use crate::core::run;
-use skewguard::admin::lint::{
+use crate::admin::lint::{
     lint,
     starter::{REFERENCE, STARTER},
 };
-use skewguard::policy::{LimitRelease, Mode, OnUndetermined, parse};
-use std::io::Write;
-use std::process::{Command, Stdio};
+use crate::inside::core::run;
+use crate::policy::{LimitRelease, Mode, OnUndetermined, parse};
 
 const NOTE: &str = "\
 This policy warns and refuses nothing. Check it with `skewguard policy lint`
@@ -143,39 +141,4 @@ fn each_command_says_what_it_is_for() {
         }
         assert!(out.lines().all(|line| line.len() <= 100), "{out}");
     }
-}
-
-/// The program with this on its standard input.
-fn lint_stdin(input: &[u8]) -> (Option<i32>, String) {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_skewguard"));
-    let mut child = program
-        .args(["policy", "lint", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // The program stops reading after as many bytes as a node reads, so writing may fail.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    let output = child.wait_with_output().unwrap();
-    (
-        output.status.code(),
-        String::from_utf8(output.stdout).unwrap(),
-    )
-}
-
-#[test]
-fn lint_reads_standard_input() {
-    assert_eq!(
-        lint_stdin(STARTER.as_bytes()),
-        (Some(0), "<stdin>: no mistakes found\n".to_owned())
-    );
-    let (status, out) = lint_stdin(STARTER.replace("\"Warn\"", "\"Wran\"").as_bytes());
-    assert_eq!(status, Some(1));
-    assert_eq!(
-        out,
-        "<stdin>:4:11: error: mode: \"Wran\" is unknown; it acts as \"Warn\"\n  help: did you mean \"Warn\"?\n<stdin>: 1 error, 0 warnings\n"
-    );
-    let (status, out) = lint_stdin(&vec![b' '; 4 << 20]);
-    assert_eq!(status, Some(1));
-    assert!(out.starts_with("<stdin>:1:1: error: the file is larger than the 262144 bytes that a node reads of a policy\n"), "{out}");
 }

@@ -1,14 +1,14 @@
 //! What `docs/policy.md` says is so: its examples are clean, and its tables are what the code does.
 
-use crate::core::{image_versions, node};
-use serde_json::Value;
-use skewguard::admin::lint::{
+use crate::admin::lint::{
     lint,
     starter::{SCHEMA, STARTER},
 };
-use skewguard::policy::{DeniedVersions, Limit, Policy, choose, parse};
-use skewguard::verdict::{Outcome, decide};
-use skewguard::version::ImageVersion;
+use crate::inside::core::{image_versions, node};
+use crate::policy::{DeniedVersions, Limit, Policy, choose, parse};
+use crate::verdict::{Outcome, decide};
+use crate::version::ImageVersion;
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 fn docs() -> String {

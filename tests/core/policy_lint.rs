@@ -1,13 +1,13 @@
 //! `policy lint`: its findings word for word, and that it finds everything that a node would warn
 //! about or reject.
 
-use crate::core::policy_choose::{a_limit, all_targets, chosen};
-use crate::core::policy_parse::{any_json, base, places, with};
-use crate::core::{image_versions, run};
+use crate::admin::lint::{Severity, lint};
+use crate::inside::core::policy_choose::{a_limit, all_targets, chosen};
+use crate::inside::core::policy_parse::{any_json, base, places, with};
+use crate::inside::core::{image_versions, run};
+use crate::policy::{Limit, parse};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use skewguard::admin::lint::{Severity, lint};
-use skewguard::policy::{Limit, parse};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -262,7 +262,7 @@ fn no_beginning_of_a_real_version_is_called_impossible() {
 }
 
 fn as_json(limits: &[Limit]) -> Value {
-    use skewguard::policy::LimitRelease::{Exact, Minor};
+    use crate::policy::LimitRelease::{Exact, Minor};
     let limits = limits.iter().map(|limit| {
         let mut json = json!({ "rhelMajors": [9, 10] });
         match limit.release {

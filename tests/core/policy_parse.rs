@@ -1,9 +1,9 @@
 //! Reading policies: what is understood, what is only warned about, what is no policy at all, and
 //! what nobody should have sent.
 
+use crate::policy::{LimitRelease, Mode, OnUndetermined, Policy, RhcosBound, parse};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use skewguard::policy::{LimitRelease, Mode, OnUndetermined, Policy, RhcosBound, parse};
 
 pub(crate) fn base() -> Value {
     json!({

@@ -1,11 +1,11 @@
 //! The JSON Schema: every good sample validates, what is wrong does not, and it locks no other
 //! release out.
 
-use crate::core::policy_docs::examples;
-use crate::core::policy_parse::{base, with};
+use crate::admin::lint::starter::{SCHEMA, STARTER};
+use crate::inside::core::policy_docs::examples;
+use crate::inside::core::policy_parse::{base, with};
+use crate::policy::parse;
 use serde_json::{Value, json};
-use skewguard::admin::lint::starter::{SCHEMA, STARTER};
-use skewguard::policy::parse;
 use std::path::{Path, PathBuf};
 
 fn schema() -> jsonschema::Validator {

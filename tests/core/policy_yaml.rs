@@ -1,12 +1,10 @@
 //! Policies that are written as YAML: what is judged, rendered and said of them is what the same
 //! JSON gets, with the lines of the YAML.
 
-use crate::core::policy_parse::{any_json, places, with as with_value};
-use crate::core::run;
-use crate::render::Desk;
+use crate::admin::lint::lint;
+use crate::inside::core::policy_parse::{any_json, places, with as with_value};
 use proptest::prelude::*;
 use serde_json::Value;
-use skewguard::admin::lint::lint;
 use std::path::PathBuf;
 
 /// Every policy of the tests' data that is JSON.
@@ -46,7 +44,7 @@ fn the_same_mistakes_are_found_as_in_json() {
         let tree: Value = serde_json::from_slice(&json).unwrap();
         let name = path.display();
         let (wanted, found) = (lint(tree.to_string().as_bytes()), lint(yaml.as_bytes()));
-        let all = |report: &skewguard::admin::lint::LintReport| {
+        let all = |report: &crate::admin::lint::LintReport| {
             let mut all: Vec<_> = report
                 .findings
                 .iter()
@@ -101,103 +99,7 @@ proptest! {
     }
 }
 
-const YAML: &str = "\
-# The limits of the operator itself.
-apiVersion: skewguard.dev/v1alpha1
-kind: BootImageSkewPolicy
-mode: Enforce
-limits:
-  - minimumOCPVersion: 4.13.0     # not a number: it has two dots
-    minimumRHCOSVersion: \"9.2\"
-    description: >-
-      what the Machine Config
-      Operator wants
-    deniedVersions:
-      - { version: 9.6.20250826-1, reason: 'hangs: \"see\" the bug' }
-knownIssues: []
-";
-
-/// Commands that a person runs judge YAML as JSON; what goes to nodes and into the cluster is JSON,
-/// so its digest is the same everywhere.
-#[test]
-fn the_desk_reads_it_and_nodes_get_json() {
-    let desk = Desk::new();
-    let path = desk.file("policy.yaml", YAML);
-    let yaml = path.to_str().unwrap();
-    let tree = "tests/trees/rhcos-4.12-refused";
-    let (exit, out, err) = run(&["check", "--root", tree, "--policy", yaml, "-o", "json"]);
-    assert_eq!((exit, err.as_str()), (3, ""), "{out}");
-    let verdict: Value = serde_json::from_str(&out).unwrap();
-
-    let (status, out, err) = desk.render(&[
-        "machineconfig",
-        "--role",
-        "worker",
-        "--policy-only",
-        "--policy",
-        "policy.yaml",
-    ]);
-    assert_eq!((status, err.as_str()), (0, ""));
-    let digest = verdict["policy"]["digest"].as_str().unwrap();
-    assert!(out.contains(digest), "{digest}: {out}");
-    let config: Value = serde_saphyr::from_str(&out).unwrap();
-    let file = crate::render::file(&config["spec"]["config"], "/etc/skewguard/policy.json");
-    let delivered = crate::render::data(&file["contents"]["source"]);
-    let json = "\
-{
-  \"apiVersion\": \"skewguard.dev/v1alpha1\",
-  \"kind\": \"BootImageSkewPolicy\",
-  \"mode\": \"Enforce\",
-  \"limits\": [
-    {
-      \"minimumOCPVersion\": \"4.13.0\",
-      \"minimumRHCOSVersion\": \"9.2\",
-      \"description\": \"what the Machine Config Operator wants\",
-      \"deniedVersions\": [
-        {
-          \"version\": \"9.6.20250826-1\",
-          \"reason\": \"hangs: \\\"see\\\" the bug\"
-        }
-      ]
-    }
-  ],
-  \"knownIssues\": []
-}
-";
-    assert_eq!(String::from_utf8(delivered).unwrap(), json);
-
-    // What comes of the JSON is the same.
-    desk.file("policy.json", json);
-    let json = path.with_extension("json");
-    let (exit, out, _) = run(&[
-        "check",
-        "--root",
-        tree,
-        "--policy",
-        json.to_str().unwrap(),
-        "-o",
-        "json",
-    ]);
-    let mut same: Value = serde_json::from_str(&out).unwrap();
-    same["policy"]["path"] = verdict["policy"]["path"].clone();
-    assert_eq!((exit, same), (3, verdict));
-    let (_, out, _) = desk.render(&["alerts", "--policy", "policy.yaml"]);
-    let (_, from_json, _) = desk.render(&["alerts", "--policy", "policy.json"]);
-    assert_eq!(out, from_json);
-    let audit = |policy: &str| {
-        let (_, out, _) = run(&[
-            "audit",
-            "--policy",
-            policy,
-            "--from",
-            "tests/data/audit/aws.json",
-            "-o",
-            "json",
-        ]);
-        serde_json::from_str::<Value>(&out).unwrap()["policy"]["digest"].clone()
-    };
-    assert_eq!(audit(yaml), audit(json.to_str().unwrap()));
-}
+const YAML: &str = include_str!("policy.yaml");
 
 /// What `policy lint` says of a text, without its name.
 fn said(text: &str) -> String {

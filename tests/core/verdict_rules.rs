@@ -1,10 +1,10 @@
 //! The rules of a limit, one by one and together: what is known decides, what is unknown does not.
 
-use crate::core::{image_versions, node};
+use crate::inside::core::{image_versions, node};
+use crate::policy::parse;
+use crate::verdict::{Finding, Reason, RuleResult, Verdict, decide};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use skewguard::policy::parse;
-use skewguard::verdict::{Finding, Reason, RuleResult, Verdict, decide};
 
 /// What a policy of one such limit says about an image.
 fn judge(limit: &Value, image: &str, release: &str) -> Verdict {
@@ -497,7 +497,7 @@ proptest! {
             (8u16..11, 0u16..11).prop_map(|(major, minor)| format!("{major}.{minor}")),
         ],
     ) {
-        use skewguard::version::{ImageVersion, compare_images};
+        use crate::version::{ImageVersion, compare_images};
         let result = |image: &str| judge(&json!({ "minimumRHCOSVersion": bound }), image, "4.21.3").findings[0].result;
         let newer = compare_images(&ImageVersion::parse(&a), &ImageVersion::parse(&b)) == Some(std::cmp::Ordering::Greater);
         prop_assert!(!(newer && result(&a) == RuleResult::Fail && result(&b) == RuleResult::Pass), "{} {} {}", a, b, bound);
@@ -510,7 +510,7 @@ proptest! {
         minimum in prop_oneof![proptest::sample::select(image_versions()), (8u16..11, 0u16..11).prop_map(|(a, b)| format!("{a}.{b}"))],
         maximum in prop_oneof![proptest::sample::select(image_versions()), (8u16..11, 0u16..11).prop_map(|(a, b)| format!("{a}.{b}"))],
     ) {
-        use skewguard::admin::lint::lint;
+        use crate::admin::lint::lint;
         let limit = json!({ "minimumRHCOSVersion": minimum, "maximumRHCOSVersion": maximum });
         let report = lint(policy_of(&limit).as_bytes());
         let impossible = report.findings.iter().any(|finding| finding.mistake == "MinimumAboveMaximum");

@@ -1,15 +1,15 @@
 //! The state table: every state under every override, against the table written down a second time,
 //! and its rows by example.
 
-use crate::core::node;
-use serde_json::json;
-use skewguard::policy::{Mode, Policy, parse};
-use skewguard::verdict::{
+use crate::inside::core::node;
+use crate::policy::{Mode, Policy, parse};
+use crate::verdict::{
     Action, BootImage, BootImageStatus, Deployment, Facts, ImageSource, Judged, LetThrough,
     Machine, Outcome, Override, OverrideSource, OverrideWord, PolicyInput, Reason, Stage, Target,
     TargetInput, Verdict, decide,
 };
-use skewguard::version::ImageVersion;
+use crate::version::ImageVersion;
+use serde_json::json;
 use std::sync::Mutex;
 
 /// RHEL 9.4 and OCP 4.16 or newer, for targets from 4.21 on.

@@ -4,11 +4,9 @@
 //! `tests/data/boot-images.tsv` lists versions that were really published, each with the public
 //! repository or document it was seen in.
 
-use crate::core::{image_versions, run};
+use crate::inside::core::{image_versions, run};
+use crate::version::{ImageVersion, OcpMinor, RhelVersion, Scheme, compare_images, compare_rhel};
 use proptest::prelude::*;
-use skewguard::version::{
-    ImageVersion, OcpMinor, RhelVersion, Scheme, compare_images, compare_rhel,
-};
 use std::cmp::Ordering;
 
 /// Scheme, OCP, RHEL, date and build as the list writes them.

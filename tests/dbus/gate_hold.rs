@@ -1,9 +1,9 @@
 //! Holding a node, with a systemd that does what it should.
 
-use crate::dbus::bus::Bus;
-use crate::dbus::node::{Node, unit, wiring_a, wiring_b};
-use crate::dbus::systemd1::{Behaviour, Unit};
-use skewguard::gate::{Since, hold, look_again};
+use crate::gate::{Since, hold, look_again};
+use crate::inside::dbus::bus::Bus;
+use crate::inside::dbus::node::{Node, unit, wiring_a, wiring_b};
+use crate::inside::dbus::systemd1::{Behaviour, Unit};
 use std::time::Duration;
 
 /// A unit that is held beside the fixed ones.

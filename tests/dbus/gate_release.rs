@@ -1,10 +1,10 @@
 //! Letting a refused node through.
 
-use crate::dbus::bus::Bus;
-use crate::dbus::node::{Node, unit, wiring_b};
-use crate::dbus::systemd1::Behaviour;
-use skewguard::gate::{STAMP_PATH, hold, is_refused, release, resume};
-use skewguard::node::{ENCAPSULATED_PATH, OVERRIDE_PATH};
+use crate::gate::{STAMP_PATH, hold, is_refused, release, resume};
+use crate::inside::dbus::bus::Bus;
+use crate::inside::dbus::node::{Node, unit, wiring_b};
+use crate::inside::dbus::systemd1::Behaviour;
+use crate::node::{ENCAPSULATED_PATH, OVERRIDE_PATH};
 
 const REBASE: &str = "machine-config-daemon-firstboot.service";
 

@@ -1,11 +1,11 @@
 //! Holding a node while something fails: an incomplete hold must hold nothing.
 
-use crate::dbus::bus::Bus;
-use crate::dbus::node::{Node, unit, wiring_b};
-use crate::dbus::systemd1::Behaviour;
+use crate::gate::{clear, hold, release};
+use crate::inside::dbus::bus::Bus;
+use crate::inside::dbus::node::{Node, unit, wiring_b};
+use crate::inside::dbus::systemd1::Behaviour;
 use crate::support::script::script;
 use nix::sys::signal::Signal;
-use skewguard::gate::{clear, hold, release};
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 

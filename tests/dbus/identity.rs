@@ -2,17 +2,17 @@
 //! (org.freedesktop.hostname1(5), rpm-ostree's `rpmostreed-generated` introspection) on a private
 //! bus.
 
-use crate::dbus::bus::Bus;
-use skewguard::node::Root;
-use skewguard::node::bus::{BootedDeployment, booted_deployment, hostname};
-use skewguard::node::identity::Identity;
-use skewguard::report::answer::Channel;
-use skewguard::report::client::Client;
-use skewguard::report::output::{ClusterKnows, Level, Output};
-use skewguard::report::run::{End, Env, run};
-use skewguard::report::stall::Progress;
-use skewguard::transport::{Request, Response, TransportError};
-use skewguard::verdict::Verdict;
+use crate::inside::dbus::bus::Bus;
+use crate::node::Root;
+use crate::node::bus::{BootedDeployment, booted_deployment, hostname};
+use crate::node::identity::Identity;
+use crate::report::answer::Channel;
+use crate::report::client::Client;
+use crate::report::output::{ClusterKnows, Level, Output};
+use crate::report::run::{End, Env, run};
+use crate::report::stall::Progress;
+use crate::transport::{Request, Response, TransportError};
+use crate::verdict::Verdict;
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -252,7 +252,7 @@ async fn a_report_holds_both_answers_and_a_later_boot_asks_nobody() {
     .await;
     let tree =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trees/rhcos-4.12-refused");
-    let verdict = skewguard::report::situation::decide_now(&Root::open(&tree).expect("it opens"))
+    let verdict = crate::report::situation::decide_now(&Root::open(&tree).expect("it opens"))
         .expect("decided");
     let dir = tempfile::tempdir().expect("a directory");
     let root = Root::open(dir.path()).expect("it opens");

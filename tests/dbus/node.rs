@@ -1,9 +1,9 @@
 //! A node for the gate: a root, a bus, and a systemd with the units that a node has.
 
-use crate::dbus::bus::Bus;
-use crate::dbus::systemd1::{Behaviour, Systemd1, Unit};
-use skewguard::gate::Systemd;
-use skewguard::node::Root;
+use crate::gate::Systemd;
+use crate::inside::dbus::bus::Bus;
+use crate::inside::dbus::systemd1::{Behaviour, Systemd1, Unit};
+use crate::node::Root;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;

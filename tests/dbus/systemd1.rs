@@ -571,7 +571,7 @@ fn objects<'a>(builder: connection::Builder<'a>, model: &Shared) -> connection::
             .flat_map(|unit| [&unit.before, &unit.required_by, &unit.triggers])
             .flatten();
         let mut names: BTreeSet<String> = named.chain(model.units.keys()).cloned().collect();
-        names.extend(crate::dbus::gate_hold::FIXED.map(str::to_owned));
+        names.extend(crate::inside::dbus::gate_hold::FIXED.map(str::to_owned));
         names.extend(["default.target".to_owned(), "late.service".to_owned()]);
         (names, model.behaviour.wrong_types)
     };

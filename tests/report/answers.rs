@@ -1,5 +1,5 @@
-use skewguard::report::answer::{Answer, Channel, Retry};
-use skewguard::transport::{Failure, Response, TransportError};
+use crate::report::answer::{Answer, Channel, Retry};
+use crate::transport::{Failure, Response, TransportError};
 use std::time::Duration;
 
 fn answer(channel: Channel, status: u16, body: &str) -> Answer {

@@ -1,5 +1,5 @@
+use crate::kubeconfig::node_name;
 use proptest::prelude::*;
-use skewguard::kubeconfig::node_name;
 
 const KUBELET: &[u8] = include_bytes!("../data/certificates/kubelet.pem");
 const ADMIN: &[u8] = include_bytes!("../data/certificates/admin.pem");

@@ -1,14 +1,14 @@
 //! The driver with tokio's paused clock, against a cluster of a few lines.
 
-use crate::report::sample;
-use crate::report::stage::{Arrived, Cluster, Log, Node, refused, status};
+use crate::inside::report::sample;
+use crate::inside::report::stage::{Arrived, Cluster, Log, Node, refused, status};
+use crate::report::answer::Channel;
+use crate::report::ledger::STATE_PATH;
+use crate::report::output::{ClusterKnows, Level};
+use crate::report::run::{End, Env, run};
+use crate::transport::{Failure, Response, TransportError};
+use crate::verdict::Action;
 use serde_json::{Value, json};
-use skewguard::report::answer::Channel;
-use skewguard::report::ledger::STATE_PATH;
-use skewguard::report::output::{ClusterKnows, Level};
-use skewguard::report::run::{End, Env, run};
-use skewguard::transport::{Failure, Response, TransportError};
-use skewguard::verdict::Action;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 
@@ -70,7 +70,7 @@ async fn the_console_is_told_of_each_address_as_it_comes() {
         Cluster::new(|_, _| status(201)),
     );
     let started = Instant::now();
-    let lease = |identity: &mut skewguard::node::identity::Identity| {
+    let lease = |identity: &mut crate::node::identity::Identity| {
         let addresses: &[&str] = match started.elapsed().as_secs() {
             ..100 => &[],
             100..300 => &["2001:db8::7"],
@@ -380,7 +380,7 @@ async fn a_new_verdict_waits_for_the_answer_that_is_on_its_way() {
     let decided_again = async {
         tokio::time::sleep(Duration::from_secs(60)).await;
         let mut verdict = sample::refused();
-        verdict.reason = skewguard::verdict::Reason::DeniedVersion;
+        verdict.reason = crate::verdict::Reason::DeniedVersion;
         let verdict = serde_json::to_string(&verdict).unwrap();
         node.write("/run/skewguard/verdict.json", &verdict);
         std::future::pending::<()>().await;
@@ -444,7 +444,7 @@ async fn a_host_that_gets_its_name_late_has_it_in_all_that_it_says() {
         || UNIX_EPOCH + Duration::from_secs(1_772_323_200),
         Instant::now(),
     );
-    let name = |identity: &mut skewguard::node::identity::Identity| {
+    let name = |identity: &mut crate::node::identity::Identity| {
         identity.hostname = Some(
             if started.elapsed() < HOUR / 12 {
                 "localhost"
@@ -492,8 +492,8 @@ async fn a_host_that_gets_its_name_late_has_it_in_all_that_it_says() {
 #[tokio::test(start_paused = true)]
 async fn a_joined_node_labels_itself_once() {
     let mut verdict = sample::refused();
-    verdict.verdict = skewguard::verdict::Outcome::Allowed;
-    verdict.action = skewguard::verdict::Action::Proceed;
+    verdict.verdict = crate::verdict::Outcome::Allowed;
+    verdict.action = crate::verdict::Action::Proceed;
     let (node, log) = (Node::with_verdict(&verdict), Log::default());
     node.write("/var/lib/kubelet/kubeconfig", "");
     let cluster = Cluster::new(|at, _| {
@@ -539,7 +539,7 @@ async fn a_joined_node_labels_itself_once() {
 #[tokio::test(start_paused = true)]
 async fn a_node_that_joins_without_a_reboot_is_noticed() {
     let mut verdict = sample::refused();
-    verdict.action = skewguard::verdict::Action::Proceed;
+    verdict.action = crate::verdict::Action::Proceed;
     let (node, log) = (Node::with_verdict(&verdict), Log::default());
     let cluster = Cluster::new(|_, _| status(201));
     let joins = async {
@@ -597,8 +597,8 @@ async fn a_held_node_does_not_take_itself_for_the_node_of_an_old_certificate() {
 #[tokio::test(start_paused = true)]
 async fn a_kubelets_kubeconfig_that_gives_no_name_is_said_once_and_looked_at_again() {
     let mut verdict = sample::refused();
-    verdict.verdict = skewguard::verdict::Outcome::Allowed;
-    verdict.action = skewguard::verdict::Action::Proceed;
+    verdict.verdict = crate::verdict::Outcome::Allowed;
+    verdict.action = crate::verdict::Action::Proceed;
     let (node, log, cluster) = (
         Node::with_verdict(&verdict),
         Log::default(),
@@ -631,8 +631,8 @@ async fn a_kubelets_kubeconfig_that_gives_no_name_is_said_once_and_looked_at_aga
 #[tokio::test(start_paused = true)]
 async fn a_node_that_never_joins_is_not_watched_for_ever() {
     let mut verdict = sample::refused();
-    verdict.verdict = skewguard::verdict::Outcome::Allowed;
-    verdict.action = skewguard::verdict::Action::Proceed;
+    verdict.verdict = crate::verdict::Outcome::Allowed;
+    verdict.action = crate::verdict::Action::Proceed;
     let (node, log, cluster) = (
         Node::with_verdict(&verdict),
         Log::default(),
@@ -724,8 +724,8 @@ async fn an_update_of_the_os_is_no_first_boot() {
     };
     let (checked, log) = (Node::new(), Log::default());
     let mut verdict = sample::refused();
-    verdict.verdict = skewguard::verdict::Outcome::Allowed;
-    verdict.action = skewguard::verdict::Action::Proceed;
+    verdict.verdict = crate::verdict::Outcome::Allowed;
+    verdict.action = crate::verdict::Action::Proceed;
     checked.write(
         "/var/lib/skewguard/verdict.json",
         &serde_json::to_string(&verdict).unwrap(),

@@ -1,5 +1,5 @@
-use skewguard::node::Root;
-use skewguard::node::identity::Identity;
+use crate::node::Root;
+use crate::node::identity::Identity;
 use std::net::IpAddr;
 
 fn from(files: &[(&str, &[u8])]) -> Identity {

@@ -1,14 +1,14 @@
 //! Files that another release left on the node: those of an older one are read, unknown words of a
 //! newer one are passed on.
 
-use crate::report::sample;
-use crate::report::stage::{Cluster, Log, Node, refused, status};
+use crate::console;
+use crate::inside::report::sample;
+use crate::inside::report::stage::{Cluster, Log, Node, refused, status};
+use crate::node::{KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record};
+use crate::report::ledger::{Ledger, STATE_PATH};
+use crate::report::situation::{Situation, read};
+use crate::verdict::{Action, Reason, Stage, Verdict};
 use serde_json::{Value, json};
-use skewguard::console;
-use skewguard::node::{KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record};
-use skewguard::report::ledger::{Ledger, STATE_PATH};
-use skewguard::report::situation::{Situation, read};
-use skewguard::verdict::{Action, Reason, Stage, Verdict};
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);

@@ -1,6 +1,6 @@
+use crate::node::Root;
+use crate::report::ledger::{INSTALLATION_PATH, Ledger, STATE_PATH, installation};
 use proptest::prelude::*;
-use skewguard::node::Root;
-use skewguard::report::ledger::{INSTALLATION_PATH, Ledger, STATE_PATH, installation};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 

@@ -1,14 +1,14 @@
 //! dist/manifests: they are complete, are valid by the cluster's OpenAPI documents, and admit what
 //! nodes send and nothing else.
 
-use crate::report::sample;
+use crate::admin::render::manifests::{Audit, ImageReference, Manifests};
+use crate::inside::report::sample;
+use crate::node::identity::Identity;
+use crate::report::event::{About, Event, Regarding};
+use crate::report::objects::{BootImageReport, ReportInput};
 use crate::support::apiserver::admission::{self, Admission};
 use crate::support::apiserver::schema::{Crd, Schema};
 use serde_json::{Value, json};
-use skewguard::admin::render::manifests::{Audit, ImageReference, Manifests};
-use skewguard::node::identity::Identity;
-use skewguard::report::event::{About, Event, Regarding};
-use skewguard::report::objects::{BootImageReport, ReportInput};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::UNIX_EPOCH;

@@ -1,7 +1,7 @@
-use crate::report::sample;
+use crate::inside::report::sample;
+use crate::report::names::{event_name, label_value, report_name, subdomain};
+use crate::text::bounded;
 use proptest::prelude::*;
-use skewguard::report::names::{event_name, label_value, report_name, subdomain};
-use skewguard::text::bounded;
 
 const INSTALLATION: &str = "00112233445566778899aabbccddeeff";
 
@@ -49,8 +49,8 @@ fn a_reports_name_is_the_host_and_a_hash_that_only_news_changes() {
         name,
         "a warning is no news"
     );
-    let changes: [fn(&mut skewguard::verdict::Verdict); 6] = [
-        |verdict| verdict.action = skewguard::verdict::Action::Proceed,
+    let changes: [fn(&mut crate::verdict::Verdict); 6] = [
+        |verdict| verdict.action = crate::verdict::Action::Proceed,
         |verdict| verdict.boot_image = None,
         |verdict| verdict.target.release = Some("4.21.4".to_owned()),
         |verdict| verdict.target.machine_config = None,

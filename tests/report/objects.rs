@@ -1,11 +1,11 @@
-use crate::report::sample;
+use crate::inside::report::sample;
+use crate::node::bus::BootedDeployment;
+use crate::node::identity::Identity;
+use crate::report::event::{About, Event, Regarding};
+use crate::report::inventory::NodePatch;
+use crate::report::objects::{BootImageReport, ReportInput, is_reportable};
+use crate::verdict::{Action, Outcome, Stage, Verdict};
 use serde_json::{Value, json};
-use skewguard::node::bus::BootedDeployment;
-use skewguard::node::identity::Identity;
-use skewguard::report::event::{About, Event, Regarding};
-use skewguard::report::inventory::NodePatch;
-use skewguard::report::objects::{BootImageReport, ReportInput, is_reportable};
-use skewguard::verdict::{Action, Outcome, Stage, Verdict};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const NAME: &str = "ip-10-0-1-23.eu-west-1.compute.internal-a17216e094f6e4ff";
@@ -198,11 +198,11 @@ fn an_event_says_it_in_one_note() {
 fn an_event_of_a_node_that_knows_nothing_has_no_empty_brackets() {
     let mut verdict = sample::refused();
     (verdict.verdict, verdict.action) = (
-        skewguard::verdict::Outcome::Undetermined,
-        skewguard::verdict::Action::Proceed,
+        crate::verdict::Outcome::Undetermined,
+        crate::verdict::Action::Proceed,
     );
     (verdict.boot_image, verdict.gate, verdict.target) =
-        (None, None, skewguard::verdict::Target::default());
+        (None, None, crate::verdict::Target::default());
     verdict.message = "boot image unknown".to_owned();
     let event = Event::new(
         About::Verdict(&verdict),

@@ -1,7 +1,7 @@
 //! Verdicts and identities to report.
 
-use skewguard::node::identity::Identity;
-use skewguard::verdict::Verdict;
+use crate::node::identity::Identity;
+use crate::verdict::Verdict;
 
 /// A refusal as `enforce` leaves it.
 pub(crate) fn refused() -> Verdict {

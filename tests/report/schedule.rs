@@ -1,6 +1,6 @@
+use crate::report::answer::{Answer, Channel, Retry};
+use crate::report::schedule::{BURST, BURST_WINDOW, ChannelState, Schedule};
 use proptest::prelude::*;
-use skewguard::report::answer::{Answer, Channel, Retry};
-use skewguard::report::schedule::{BURST, BURST_WINDOW, ChannelState, Schedule};
 use std::time::Duration;
 
 const S: fn(u64) -> Duration = Duration::from_secs;

@@ -1,18 +1,18 @@
 //! Every body against the cluster's OpenAPI documents and the CRD, whatever the verdict and the
 //! node say.
 
-use crate::report::sample;
+use crate::inside::report::sample;
+use crate::node::bus::BootedDeployment;
+use crate::node::identity::Identity;
+use crate::report::event::{About, Event, Regarding};
+use crate::report::inventory::NodePatch;
+use crate::report::objects::{BootImageReport, ReportInput};
+use crate::report::situation;
 use crate::support::apiserver::admission::Admission;
 use crate::support::apiserver::schema::{Crd, Schema};
+use crate::verdict::{Finding, GateStatus, Reason, RuleResult, Verdict};
 use proptest::prelude::*;
 use serde_json::Value;
-use skewguard::node::bus::BootedDeployment;
-use skewguard::node::identity::Identity;
-use skewguard::report::event::{About, Event, Regarding};
-use skewguard::report::inventory::NodePatch;
-use skewguard::report::objects::{BootImageReport, ReportInput};
-use skewguard::report::situation;
-use skewguard::verdict::{Finding, GateStatus, Reason, RuleResult, Verdict};
 use std::path::Path;
 use std::sync::LazyLock;
 use std::time::{Duration, UNIX_EPOCH};
@@ -119,7 +119,7 @@ fn the_bodies_of_every_sample_tree_are_valid() {
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_dir())
     {
-        let root = skewguard::node::Root::open(&tree).unwrap();
+        let root = crate::node::Root::open(&tree).unwrap();
         let verdict = situation::decide_now(&root).unwrap();
         check(&verdict, &Identity::from_files(&root), 1_772_323_200);
         seen += 1;
@@ -174,7 +174,7 @@ proptest! {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, content).unwrap();
         }
-        let identity = Identity::from_files(&skewguard::node::Root::open(node.path()).unwrap());
+        let identity = Identity::from_files(&crate::node::Root::open(node.path()).unwrap());
         check(&verdict, &identity, seconds);
     }
 }

@@ -1,15 +1,15 @@
 //! The stage for the driver: a cluster of a few lines, a node's files, and a log.
 
-use crate::report::sample;
+use crate::inside::report::sample;
+use crate::node::Root;
+use crate::report::answer::Channel;
+use crate::report::client::Client;
+use crate::report::output::{ClusterKnows, Level, Output};
+use crate::report::run::{End, Env, run};
+use crate::report::stall::Progress;
+use crate::transport::{Failure, Request, Response, TransportError};
+use crate::verdict::Verdict;
 use serde_json::Value;
-use skewguard::node::Root;
-use skewguard::report::answer::Channel;
-use skewguard::report::client::Client;
-use skewguard::report::output::{ClusterKnows, Level, Output};
-use skewguard::report::run::{End, Env, run};
-use skewguard::report::stall::Progress;
-use skewguard::transport::{Failure, Request, Response, TransportError};
-use skewguard::verdict::Verdict;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};

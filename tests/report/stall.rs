@@ -1,13 +1,13 @@
 //! A first boot that does not finish: what it waits for, in which words, and when it is told.
 
-use crate::report::sample;
-use crate::report::stage::{Cluster, Log, Node, Reply, refused, status};
+use crate::inside::report::sample;
+use crate::inside::report::stage::{Cluster, Log, Node, Reply, refused, status};
+use crate::report::run::{End, run};
+use crate::report::stall::{Phase, lines, running_job, units, waits_for};
 use crate::support::apiserver::Lists;
+use crate::transport::Response;
+use crate::verdict::{Action, GateStatus, Outcome, Verdict};
 use serde_json::{Value, json};
-use skewguard::report::run::{End, run};
-use skewguard::report::stall::{Phase, lines, running_job, units, waits_for};
-use skewguard::transport::Response;
-use skewguard::verdict::{Action, GateStatus, Outcome, Verdict};
 use std::cell::{Cell, RefCell};
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, UNIX_EPOCH};

@@ -1,11 +1,11 @@
 //! What an earlier boot had to tell, and could not, on a boot that has nothing to tell itself.
 
-use crate::report::sample;
-use crate::report::stage::{Cluster, Log, Node, refused, status};
+use crate::inside::report::sample;
+use crate::inside::report::stage::{Cluster, Log, Node, refused, status};
+use crate::node::UNTOLD_VERDICT_PATH;
+use crate::report::run::End;
+use crate::verdict::{Action, Outcome, Verdict};
 use serde_json::{Value, json};
-use skewguard::node::UNTOLD_VERDICT_PATH;
-use skewguard::report::run::End;
-use skewguard::verdict::{Action, Outcome, Verdict};
 use std::time::Duration;
 
 const REPORTS: &str = "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports";

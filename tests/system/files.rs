@@ -1,9 +1,9 @@
 //! `/etc/issue` on file systems that are full, read-only or unreadable.
 
+use crate::console::{self, Context};
+use crate::inside::system::{allowed, refused};
+use crate::node::Root;
 use crate::support::world::{WITHOUT_POWERS, alone};
-use crate::system::{allowed, refused};
-use skewguard::console::{self, Context};
-use skewguard::node::Root;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -42,7 +42,7 @@ fn a_read_only_etc_is_an_error_and_nothing_changes() {
     let script =
         format!("{TREE}\nmount --bind \"$W/etc\" \"$W/etc\"\nmount -o remount,bind,ro \"$W/etc\"");
     alone(
-        "system::files::a_read_only_etc_is_an_error_and_nothing_changes",
+        "inside::system::files::a_read_only_etc_is_an_error_and_nothing_changes",
         &[],
         &script,
         "",
@@ -77,7 +77,7 @@ fn a_read_only_etc_is_an_error_and_nothing_changes() {
 #[test]
 fn a_full_disk_at_any_point_leaves_the_old_file_or_the_new_one() {
     alone(
-        "system::files::a_full_disk_at_any_point_leaves_the_old_file_or_the_new_one",
+        "inside::system::files::a_full_disk_at_any_point_leaves_the_old_file_or_the_new_one",
         &[],
         TREE,
         "",
@@ -125,7 +125,7 @@ fn a_full_disk_at_any_point_leaves_the_old_file_or_the_new_one() {
 fn without_permission_nothing_changes() {
     let script = format!("{TREE}\nchmod 555 \"$W/etc\"");
     alone(
-        "system::files::without_permission_nothing_changes",
+        "inside::system::files::without_permission_nothing_changes",
         &[],
         &script,
         WITHOUT_POWERS,
@@ -151,7 +151,7 @@ fn without_permission_nothing_changes() {
 #[test]
 fn while_it_cannot_be_read_nothing_is_done_to_the_issue() {
     alone(
-        "system::files::while_it_cannot_be_read_nothing_is_done_to_the_issue",
+        "inside::system::files::while_it_cannot_be_read_nothing_is_done_to_the_issue",
         &[],
         TREE,
         WITHOUT_POWERS,
@@ -198,7 +198,7 @@ fn an_unreadable_issue_is_kept_and_not_repeated() {
         "{TREE}\nrm \"$W/etc/issue\"; echo secret > \"$W/etc/issue\"; chmod 0 \"$W/etc/issue\""
     );
     alone(
-        "system::files::an_unreadable_issue_is_kept_and_not_repeated",
+        "inside::system::files::an_unreadable_issue_is_kept_and_not_repeated",
         &[],
         &script,
         WITHOUT_POWERS,

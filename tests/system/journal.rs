@@ -1,9 +1,9 @@
 //! The journal entry as journald gets it, and what happens where there is none.
 
+use crate::inside::system::{allowed, refused, verdict};
+use crate::journal;
 use crate::support::world::alone;
-use crate::system::{allowed, refused, verdict};
-use skewguard::journal;
-use skewguard::verdict::{
+use crate::verdict::{
     Action, Outcome, Override, OverrideSource, OverrideWord, Reason, Stage, Verdict,
 };
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ fn lines(fields: &BTreeMap<String, Vec<String>>) -> String {
 #[test]
 fn journald_gets_every_field_by_its_documented_name() {
     alone(
-        "system::journal::journald_gets_every_field_by_its_documented_name",
+        "inside::system::journal::journald_gets_every_field_by_its_documented_name",
         &[],
         RUN,
         "",
@@ -166,7 +166,7 @@ fn verdict_unknown(on_undetermined: &str) -> Verdict {
 #[test]
 fn no_text_can_forge_a_field_and_a_flood_is_cut() {
     alone(
-        "system::journal::no_text_can_forge_a_field_and_a_flood_is_cut",
+        "inside::system::journal::no_text_can_forge_a_field_and_a_flood_is_cut",
         &[],
         RUN,
         "",
@@ -194,7 +194,7 @@ const PLAIN: &str = "skewguard: Refused (BelowMinimumOCPVersion, Block): boot im
 #[test]
 fn without_a_journald_that_listens_the_lines_go_to_the_writer() {
     alone(
-        "system::journal::without_a_journald_that_listens_the_lines_go_to_the_writer",
+        "inside::system::journal::without_a_journald_that_listens_the_lines_go_to_the_writer",
         &[],
         RUN,
         "",

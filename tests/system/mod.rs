@@ -4,16 +4,15 @@
 //! Mounts and the socket's fixed path need a world of their own: a test of that kind starts itself
 //! again in one ([`crate::support::world::alone`]).
 
-mod faults;
 mod files;
 mod journal;
 
-use skewguard::policy;
-use skewguard::verdict::{
+use crate::policy;
+use crate::verdict::{
     BootImage, Deployment, Facts, ImageSource, Machine, PolicyInput, Target, TargetInput, Verdict,
     decide,
 };
-use skewguard::version::ImageVersion;
+use crate::version::ImageVersion;
 
 /// A node of OCP 4.11 under the policy that `limits` and `more` make, as JSON.
 fn verdict(image: Option<&str>, more: &str, limits: &str) -> Verdict {

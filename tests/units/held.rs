@@ -2,7 +2,7 @@
 //! (tests/data/mco-units.tsv). That real systemd does as it says is for the boot tier to show
 //! (`tests/boot/run --scenario 'graph-*'`).
 
-use skewguard::gate::plan::{self, Known, UnitState};
+use crate::gate::plan::{self, Known, UnitState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fs;

@@ -1,14 +1,13 @@
 //! The unit files: what they use of systemd, what systemd says of them, and that they name the
 //! paths that the code uses.
 
-use skewguard::gate::{STAMP_PATH, plan};
-use skewguard::node::ENCAPSULATED_PATH;
+use crate::gate::{STAMP_PATH, plan};
+use crate::node::ENCAPSULATED_PATH;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-#[cfg(feature = "admin")]
 mod held;
 mod selinux;
 
@@ -164,14 +163,20 @@ fn systemd_analyze(args: &[&str], unit: &Path) -> (bool, String) {
     (output.status.success(), text)
 }
 
+/// A program that can be run, as systemd wants it: this one.
+fn installed() -> String {
+    let program = std::env::current_exe().expect("a test knows its program");
+    program.to_str().expect("a plain path").to_owned()
+}
+
 #[test]
 fn systemd_has_nothing_to_say_about_them() {
     let dir = tempfile::tempdir().expect("a directory");
     for unit in units() {
-        // Verified where the program is not installed: with the one that was built.
+        // Verified where the program is not installed: with one that is.
         let text = fs::read_to_string(&unit)
             .expect("a unit")
-            .replace("/usr/bin/skewguard", env!("CARGO_BIN_EXE_skewguard"));
+            .replace("/usr/bin/skewguard", &installed());
         let copy = dir.path().join(unit.file_name().expect("a name"));
         fs::write(&copy, text).expect("written");
     }
@@ -187,11 +192,10 @@ fn systemd_has_nothing_to_say_about_them() {
 }
 
 /// As a MachineConfig and as a pointer deliver them: adapted, and the one that unpacks.
-#[cfg(feature = "admin")]
 #[test]
 fn systemd_has_nothing_to_say_about_the_delivered_ones() {
-    use skewguard::admin::render::binary::{Arch, Compression};
-    use skewguard::admin::render::units;
+    use crate::admin::render::binary::{Arch, Compression};
+    use crate::admin::render::units;
     for (delivered, program) in [
         (
             units::for_packed(Arch::X86_64, Compression::Xz),
@@ -201,9 +205,7 @@ fn systemd_has_nothing_to_say_about_the_delivered_ones() {
     ] {
         let dir = tempfile::tempdir().expect("a directory");
         for unit in &delivered {
-            let text = unit
-                .contents
-                .replace(program, env!("CARGO_BIN_EXE_skewguard"));
+            let text = unit.contents.replace(program, &installed());
             fs::write(dir.path().join(unit.name), text).expect("written");
         }
         for unit in &delivered {

@@ -3,17 +3,17 @@
 //! and that this domain may do it. A need that no row of the table answers fails, too.
 
 use super::{DIRECTIVES, folder};
-use skewguard::admin::render::binary::{Arch, Compression};
-use skewguard::admin::render::units;
-use skewguard::console::install::{BESIDE, FIRST_BOOT_ISSUE, FIRST_BOOT_MOTD, MOTD, STATE};
-use skewguard::gate::STAMP_PATH;
-use skewguard::kubeconfig::BOOTSTRAP_KUBECONFIG;
-use skewguard::node::KUBELET_KUBECONFIG;
-use skewguard::node::{
+use crate::admin::render::binary::{Arch, Compression};
+use crate::admin::render::units;
+use crate::console::install::{BESIDE, FIRST_BOOT_ISSUE, FIRST_BOOT_MOTD, MOTD, STATE};
+use crate::gate::STAMP_PATH;
+use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
+use crate::node::KUBELET_KUBECONFIG;
+use crate::node::{
     ENCAPSULATED_PATH, KEPT_VERDICT_PATH, OVERRIDE_PATH, RECORD_PATH, RUN_VERDICT_PATH,
     SERVED_PATH, UNTOLD_VERDICT_PATH,
 };
-use skewguard::report::ledger::{INSTALLATION_PATH, STATE_PATH};
+use crate::report::ledger::{INSTALLATION_PATH, STATE_PATH};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 

@@ -6,7 +6,7 @@
 //! the API server that a [`kubeconfig`] names.
 
 mod clue;
-pub mod fetch;
+pub(crate) mod fetch;
 mod fields;
 mod image;
 mod issues;
@@ -15,7 +15,7 @@ mod kinds;
 mod known;
 pub mod kubeconfig;
 mod missing;
-pub mod objects;
+pub(crate) mod objects;
 mod proxy;
 mod remedy;
 pub mod resources;
@@ -25,7 +25,7 @@ mod skew;
 mod stream;
 mod upkeep;
 
-pub use objects::Objects;
+pub(crate) use objects::Objects;
 
 pub(crate) use results::{
     BootImageAudit, ClusterSkew, KnownBy, Oldest, Origin, SetAudit, Unread, full_name,

@@ -37,7 +37,7 @@ const YAML: YamlLimits = YamlLimits {
 
 /// Everything that was read.
 #[derive(Debug, Default)]
-pub struct Objects {
+pub(crate) struct Objects {
     pub(super) machine_sets: Vec<MachineSet>,
     pub(super) control_planes: Vec<MachineSet>,
     pub(super) cluster_api_sets: Vec<MachineSet>,

@@ -8,7 +8,7 @@ mod denied;
 mod issues;
 mod limit;
 mod machine;
-pub mod starter;
+pub(crate) mod starter;
 mod whole;
 mod wording;
 
@@ -28,7 +28,7 @@ const MAX_MISTAKES: usize = 100;
 
 /// How bad a mistake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Severity {
+pub(crate) enum Severity {
     /// The policy, or a part of it, does not do what it says.
     Error,
     /// It does what it says, but that may not be what its author meant.
@@ -37,7 +37,7 @@ pub enum Severity {
 
 /// One mistake.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LintFinding {
+pub(crate) struct LintFinding {
     /// How bad it is.
     pub severity: Severity,
     /// What sort of mistake: one of the names in `docs/policy.md`, which are stable.
@@ -77,7 +77,7 @@ impl LintFinding {
 
 /// What is wrong with a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LintReport {
+pub(crate) struct LintReport {
     /// In the order of the file.
     pub findings: Vec<LintFinding>,
     /// How many errors there are, named or not.
@@ -87,7 +87,7 @@ pub struct LintReport {
 }
 
 /// Finds every mistake of a policy, JSON or YAML, however broken it is.
-pub fn lint(bytes: &[u8]) -> LintReport {
+pub(crate) fn lint(bytes: &[u8]) -> LintReport {
     if bytes.len() as u64 > MAX_BYTES {
         return too_large("the file");
     }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 /// The policy that `policy init` writes. Its mode is `Warn`. `docs/policy.md` says where each of
 /// its limits comes from.
-pub static STARTER: LazyLock<String> = LazyLock::new(|| {
+pub(crate) static STARTER: LazyLock<String> = LazyLock::new(|| {
     let limits = include_str!("init.json").trim_end();
     let limits = limits.strip_suffix("\n}").unwrap_or(limits);
     let issues = KNOWN_ISSUES.trim_end().replace('\n', "\n  ");
@@ -14,7 +14,7 @@ pub static STARTER: LazyLock<String> = LazyLock::new(|| {
 
 /// What is known to fail, as `knownIssues` of a policy: the one list of it. `docs/policy.md` says
 /// how an issue gets in.
-pub const KNOWN_ISSUES: &str = include_str!("known-issues.json");
+pub(crate) const KNOWN_ISSUES: &str = include_str!("known-issues.json");
 
 /// The names of [`KNOWN_ISSUES`].
 pub(super) fn known_issue_ids() -> Vec<String> {
@@ -28,11 +28,11 @@ pub(super) fn known_issue_ids() -> Vec<String> {
 
 /// The JSON Schema (2020-12) of a policy. It allows fields and words of other releases; `lint` is
 /// stricter.
-pub const SCHEMA: &str = include_str!("schema.json");
+pub(crate) const SCHEMA: &str = include_str!("schema.json");
 
 /// The description of the fields that `policy init` writes beside the policy. It says of each field
 /// what the schema says.
-pub const REFERENCE: &str = include_str!("reference.md");
+pub(crate) const REFERENCE: &str = include_str!("reference.md");
 
 #[cfg(test)]
 mod tests {

@@ -24,7 +24,7 @@ const DAMAGED: &str = "is packed, and damaged";
 
 /// An architecture that skewguard is built for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arch {
+pub(crate) struct Arch {
     /// As `uname -m` names it.
     pub(crate) name: &'static str,
     /// As `ConditionArchitecture=` names it (systemd.unit(5)).
@@ -38,25 +38,25 @@ pub struct Arch {
 
 #[allow(missing_docs)]
 impl Arch {
-    pub const X86_64: Self = Self {
+    pub(crate) const X86_64: Self = Self {
         name: "x86_64",
         systemd: "x86-64",
         elf: (EM_X86_64, AnyEndian::Little),
         lzma: (4, 0, 0),
     };
-    pub const AARCH64: Self = Self {
+    pub(crate) const AARCH64: Self = Self {
         name: "aarch64",
         systemd: "arm64",
         elf: (EM_AARCH64, AnyEndian::Little),
         lzma: (2, 2, 2),
     };
-    pub const PPC64LE: Self = Self {
+    pub(crate) const PPC64LE: Self = Self {
         name: "ppc64le",
         systemd: "ppc64-le",
         elf: (EM_PPC64, AnyEndian::Little),
         lzma: (2, 2, 2),
     };
-    pub const S390X: Self = Self {
+    pub(crate) const S390X: Self = Self {
         name: "s390x",
         systemd: "s390x",
         elf: (EM_S390, AnyEndian::Big),
@@ -67,7 +67,7 @@ impl Arch {
 
 /// How the binary is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Compression {
+pub(crate) enum Compression {
     /// A fifth smaller. RHCOS has xz from OpenShift 4.8 on, or earlier.
     Xz,
     /// Every RHCOS has gzip.

@@ -159,7 +159,7 @@ impl File {
 
 /// A systemd unit that Ignition writes to /etc/systemd/system and enables.
 #[derive(Debug, Clone, Serialize)]
-pub struct Unit {
+pub(crate) struct Unit {
     /// File name of the unit.
     pub name: &'static str,
     pub(super) enabled: bool,

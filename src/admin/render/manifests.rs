@@ -14,14 +14,14 @@ pub struct Manifests {
     /// With the job that deletes old reports.
     pub prune: bool,
     /// With the job that audits the cluster.
-    pub audit: Option<Audit>,
+    pub(crate) audit: Option<Audit>,
     /// With the console's dashboard.
     pub dashboard: bool,
 }
 
 /// What the job that audits the cluster needs beside `dist/manifests/audit`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Audit {
+pub(crate) struct Audit {
     /// The container image of the program.
     pub image: ImageReference,
     /// The policy, as text.
@@ -30,7 +30,7 @@ pub struct Audit {
 
 /// The name of a container image. It has no character that means something in YAML.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImageReference(String);
+pub(crate) struct ImageReference(String);
 
 impl FromStr for ImageReference {
     type Err = &'static str;
@@ -80,10 +80,10 @@ const AUDIT: &str = include_str!("../../../dist/manifests/audit/audit.yaml");
 const AUDIT_IMAGE: &str = "image: skewguard-cli\n";
 
 /// `dist/manifests/auditor`: the ClusterRole of `skewguard audit`.
-pub const AUDITOR: &str = include_str!("../../../dist/manifests/auditor/auditor.yaml");
+pub(crate) const AUDITOR: &str = include_str!("../../../dist/manifests/auditor/auditor.yaml");
 
 /// `dist/manifests/dashboard`: the console's dashboard of boot images.
-pub const DASHBOARD: &str = include_str!("../../../dist/manifests/dashboard/dashboard.yaml");
+pub(crate) const DASHBOARD: &str = include_str!("../../../dist/manifests/dashboard/dashboard.yaml");
 
 impl Manifests {
     /// The manifests as YAML documents.

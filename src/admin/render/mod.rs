@@ -3,13 +3,13 @@
 
 pub(crate) mod admission;
 pub mod alerts;
-pub mod binary;
+pub(crate) mod binary;
 pub(crate) mod ignition;
 pub(crate) mod machineconfig;
 pub mod manifests;
 pub(crate) mod pointer;
 pub(crate) mod size;
-pub mod units;
+pub(crate) mod units;
 mod url;
 
 use serde::Serialize;

@@ -7,12 +7,12 @@
 use super::binary::{Arch, Compression, MAX_BINARY, MAX_MEMORY};
 use super::ignition::Unit;
 use crate::IMAGE_PATH;
-pub use crate::{FETCHED_PATH, PACKED_PATHS, UNPACKED_PATH};
+pub(crate) use crate::{FETCHED_PATH, PACKED_PATHS, UNPACKED_PATH};
 
 /// The gate.
-pub const SERVICE: &str = "skewguard.service";
+pub(crate) const SERVICE: &str = "skewguard.service";
 /// The report to the cluster.
-pub const REPORT_SERVICE: &str = "skewguard-report.service";
+pub(crate) const REPORT_SERVICE: &str = "skewguard-report.service";
 /// Unpacks the binary from a MachineConfig on the first boot, for the gate. No boot image has this
 /// unit.
 pub(super) const UNPACK_SERVICE: &str = "skewguard-unpack.service";
@@ -51,7 +51,7 @@ impl Compression {
 }
 
 /// The gate and the report, running the binary that [`unpack`] puts into /run.
-pub fn for_packed(arch: Arch, compression: Compression) -> Vec<Unit> {
+pub(crate) fn for_packed(arch: Arch, compression: Compression) -> Vec<Unit> {
     let wants = format!("Wants={UNPACK_SERVICE}\nAfter={UNPACK_SERVICE}\n");
     let wants_either = format!(
         "Wants={UNPACK_SERVICE} {UNPACK_LATER_SERVICE}\nAfter={UNPACK_SERVICE} {UNPACK_LATER_SERVICE}\n"
@@ -70,7 +70,7 @@ pub fn for_packed(arch: Arch, compression: Compression) -> Vec<Unit> {
 }
 
 /// The gate and the report, running the binary that Ignition fetched.
-pub fn for_fetched() -> Vec<Unit> {
+pub(crate) fn for_fetched() -> Vec<Unit> {
     [(SERVICE, SERVICE_TEXT), (REPORT_SERVICE, REPORT_TEXT)]
         .map(|(name, text)| adapted(name, text, FETCHED_PATH, ""))
         .into()

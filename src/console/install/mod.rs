@@ -25,20 +25,20 @@ use sha2::{Digest, Sha256};
 const ISSUE: &str = "/etc/issue";
 
 /// What agetty prints below [`ISSUE`], if that exists (util-linux 2.32 to 2.41).
-pub const BESIDE: &str = "/etc/issue.d/skewguard.issue";
+pub(crate) const BESIDE: &str = "/etc/issue.d/skewguard.issue";
 
 /// The original [`ISSUE`].
 const ASIDE: &str = "/etc/issue.skewguard-saved";
 
 /// What is known about the original. It may be missing: /var may have been mounted after it was
 /// written.
-pub const STATE: &str = "/var/lib/skewguard/issue.saved";
+pub(crate) const STATE: &str = "/var/lib/skewguard/issue.saved";
 
 /// The message for logins over ssh.
-pub const MOTD: &str = "/etc/motd.d/skewguard";
+pub(crate) const MOTD: &str = "/etc/motd.d/skewguard";
 
 /// What is said of a first boot that does not finish. It lasts as long as the boot.
-pub const FIRST_BOOT_ISSUE: &str = "/run/issue.d/skewguard-first-boot.issue";
+pub(crate) const FIRST_BOOT_ISSUE: &str = "/run/issue.d/skewguard-first-boot.issue";
 
 /// A link to [`FIRST_BOOT_ISSUE`]. agetty reads `/run/issue.d` only where there is no `/etc/issue`
 /// (util-linux, `eval_issue_file`), and RHEL 8's has no `/run/issue.d`. A link that leads nowhere,
@@ -48,7 +48,7 @@ const FIRST_BOOT_LINK: &str = "/etc/issue.d/skewguard-first-boot.issue";
 /// The same for logins (pam_motd(8)). SELinux lets login and sshd read it where the OS makes that
 /// folder, with a type of its own (RHEL 9 and 10); where the agent has to make it, they pass it
 /// over. In /etc it would stay once the agent is gone, on a healthy node.
-pub const FIRST_BOOT_MOTD: &str = "/run/motd.d/skewguard-first-boot";
+pub(crate) const FIRST_BOOT_MOTD: &str = "/run/motd.d/skewguard-first-boot";
 
 /// Largest `/etc/issue` that is repeated below the message, in bytes. A larger one is restored as
 /// well.
@@ -65,7 +65,7 @@ const STATE_MAX: u64 = 64 * 1024;
 
 /// Whether a message of this or an earlier boot is still shown. A file that cannot be examined
 /// counts as absent.
-pub fn pending_restore(root: &Root) -> bool {
+pub(crate) fn pending_restore(root: &Root) -> bool {
     [MOTD, BESIDE, STATE, ASIDE]
         .into_iter()
         .any(|path| is_there(root, path))
@@ -92,7 +92,11 @@ pub fn update(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool,
 
 /// Renews a message that is shown, for example because the cluster was told; does nothing if none
 /// is shown. If the node was let through meanwhile, restores what was there before.
-pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool, FileError> {
+pub(crate) fn refresh(
+    root: &Root,
+    verdict: &Verdict,
+    context: &Context,
+) -> Result<bool, FileError> {
     if verdict.gate.as_ref().is_some_and(|gate| gate.held) && !root.exists(STAMP_PATH)? {
         return restore(root);
     }
@@ -108,7 +112,7 @@ pub fn refresh(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool
 ///
 /// # Errors
 /// As [`update`]. The next call does what is left.
-pub fn restore(root: &Root) -> Result<bool, FileError> {
+pub(crate) fn restore(root: &Root) -> Result<bool, FileError> {
     // Removes what killed runs left. Perhaps nothing is written there again, and a login shows
     // every file in /etc/motd.d.
     for dir in ["/etc", "/etc/issue.d", "/etc/motd.d", "/var/lib/skewguard"] {
@@ -125,7 +129,7 @@ pub fn restore(root: &Root) -> Result<bool, FileError> {
 }
 
 /// Shows the note about a first boot that does not finish. It lasts as long as this boot.
-pub fn show_first_boot(root: &Root, note: &str) -> Result<bool, FileError> {
+pub(crate) fn show_first_boot(root: &Root, note: &str) -> Result<bool, FileError> {
     root.write(FIRST_BOOT_MOTD, note.as_bytes(), 0o644)?;
     root.write(FIRST_BOOT_ISSUE, note.as_bytes(), 0o644)?;
     root.link(FIRST_BOOT_LINK, FIRST_BOOT_ISSUE)?;
@@ -133,7 +137,7 @@ pub fn show_first_boot(root: &Root, note: &str) -> Result<bool, FileError> {
 }
 
 /// Takes the note away. Returns whether there was one.
-pub fn hide_first_boot(root: &Root) -> Result<bool, FileError> {
+pub(crate) fn hide_first_boot(root: &Root) -> Result<bool, FileError> {
     root.remove(FIRST_BOOT_LINK)?;
     root.remove(FIRST_BOOT_MOTD)?;
     root.remove(FIRST_BOOT_ISSUE)

@@ -15,13 +15,13 @@ mod contents;
 
 /// The target MachineConfig with an empty Ignition config. As long as it exists the first boot is
 /// not finished.
-pub const ENCAPSULATED_PATH: &str = "/etc/ignition-machine-config-encapsulated.json";
+pub(crate) const ENCAPSULATED_PATH: &str = "/etc/ignition-machine-config-encapsulated.json";
 
 /// The same file, renamed after the first boot.
 pub(crate) const ENCAPSULATED_BAK_PATH: &str = "/etc/ignition-machine-config-encapsulated.json.bak";
 
 /// The whole MachineConfig as the Machine Config Server served it.
-pub const SERVED_PATH: &str = "/etc/mcs-machine-config-content.json";
+pub(crate) const SERVED_PATH: &str = "/etc/mcs-machine-config-content.json";
 
 /// Largest MachineConfig that is read, in bytes. etcd limits one to 1.5 MiB; JSON escapes can make
 /// it longer on disk.

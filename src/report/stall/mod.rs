@@ -10,7 +10,7 @@ mod scrub;
 
 pub(crate) use request::PAGES_MAX;
 pub use request::{LIST, Newest};
-pub use scrub::lines;
+pub(crate) use scrub::lines;
 
 use crate::clock;
 use crate::text::{self, bounded, printable_up_to};
@@ -54,7 +54,7 @@ pub enum Phase {
 
 impl Phase {
     /// The word in objects and logs.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Other => "Other",
             Self::Pull => "Pull",
@@ -66,7 +66,7 @@ impl Phase {
 
 /// A unit as systemd shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Unit {
+pub(crate) struct Unit {
     /// Its name.
     pub id: String,
     /// `activating`, `failed`, ...
@@ -80,7 +80,7 @@ pub struct Unit {
 }
 
 /// Reads what [`SHOW`] printed.
-pub fn units(shown: &str) -> Vec<Unit> {
+pub(crate) fn units(shown: &str) -> Vec<Unit> {
     let word = |value: &str| printable_up_to(value, 64);
     shown
         .split("\n\n")
@@ -106,7 +106,7 @@ pub fn units(shown: &str) -> Vec<Unit> {
 }
 
 /// The unit of the first job that is running, from what [`JOBS`] printed: `JOB UNIT TYPE STATE`.
-pub fn running_job(shown: &str) -> Option<String> {
+pub(crate) fn running_job(shown: &str) -> Option<String> {
     shown.lines().take(1000).find_map(|line| {
         let mut words = line.split_ascii_whitespace().skip(1);
         let unit = words.next()?;
@@ -123,7 +123,7 @@ fn is_unit_name(name: &str) -> bool {
 
 /// What a first boot that is not finished waits for. `to_rebase`: the encapsulated config is still
 /// there.
-pub fn waits_for(units: &[Unit], to_rebase: bool, job: Option<&str>) -> (Phase, Unit) {
+pub(crate) fn waits_for(units: &[Unit], to_rebase: bool, job: Option<&str>) -> (Phase, Unit) {
     let unit = |name: &str| {
         units
             .iter()
@@ -189,7 +189,7 @@ pub(crate) struct Asked {
 
 /// The clock of a node, and how long its kernel runs.
 #[derive(Debug, Clone, Copy)]
-pub struct Times {
+pub(crate) struct Times {
     /// The wall clock.
     pub now: SystemTime,
     /// Since the kernel started.
@@ -198,7 +198,7 @@ pub struct Times {
 
 impl Progress {
     /// Makes it of what systemd and the journal say.
-    pub fn new(
+    pub(crate) fn new(
         (phase, unit): (Phase, Unit),
         journal: &str,
         first_boot: &FirstBoot,
@@ -240,7 +240,7 @@ impl Progress {
     }
 
     /// What it waits for, in one sentence.
-    pub fn sentence(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         let state = if self.active_state.is_empty() {
             "in an unknown state".to_owned()
         } else {
@@ -270,7 +270,7 @@ impl Progress {
 
     /// The note for the console and for logins: at most 80 columns, and nothing that agetty(8)
     /// replaces.
-    pub fn note(&self) -> String {
+    pub(crate) fn note(&self) -> String {
         let mut sentence = self.sentence();
         if let Some(first) = sentence.get_mut(..1) {
             first.make_ascii_uppercase();
@@ -348,7 +348,7 @@ pub(crate) fn limit(verdict: &Verdict) -> Option<Duration> {
 /// runs: the wall clock may jump by years.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FirstBoot {
+pub(crate) struct FirstBoot {
     /// The installation: machine-id(5) is new with every one, and /var may be older.
     #[serde(default)]
     pub machine_id: String,
@@ -365,7 +365,7 @@ pub struct FirstBoot {
 
 /// What was told about a first boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stall {
+pub(crate) struct Stall {
     /// The phase in which it hung.
     pub phase: Phase,
     /// The report's name.
@@ -374,7 +374,7 @@ pub struct Stall {
 
 /// What is to be told now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub(crate) enum Change {
     /// Nothing.
     None,
     /// It hangs.
@@ -386,7 +386,7 @@ pub enum Change {
 impl FirstBoot {
     /// Counts the time since the last look. `phase` is `None` when the node has joined. `known`:
     /// this run has told the stall already.
-    pub fn look(
+    pub(crate) fn look(
         &mut self,
         phase: Option<Phase>,
         elapsed: Duration,

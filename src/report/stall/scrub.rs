@@ -45,7 +45,7 @@ const NO_VALUES: &[&str] = &["authentication", "denied", "invalid", "unauthorize
 const OPAQUE_MIN: usize = 32;
 
 /// The last lines of a journal, the newest last.
-pub fn lines(journal: &str) -> Vec<String> {
+pub(crate) fn lines(journal: &str) -> Vec<String> {
     let mut last: Vec<&str> = journal
         .lines()
         .rev()

@@ -176,7 +176,7 @@ fn give_an_old_shim(root: &Path) {
     );
     let state = r#"{ "installed": { "EFI": { "meta": { "version": "grub2-efi-x64-1:2.06-1,shim-x64-15.6-1.el9.x86_64" } } } }"#;
     let variable = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
-    let cpu = include_bytes!("../data/cpuinfo/x86_64-v2-xeon-w3530");
+    let cpu = include_bytes!("data/cpuinfo/x86_64-v2-xeon-w3530");
     for (path, bytes) in [
         ("etc/skewguard/policy.json", policy.as_bytes()),
         ("proc/cpuinfo", cpu),
