@@ -37,7 +37,7 @@ const ARCH: &str = "(?:s390x|ppc64le|aarch64|x86_64)?";
 
 /// What a policy refuses, as far as a label can say it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub(crate) struct Refused {
     /// One series for each refused version that a node has, its value the number of nodes; `None`
     /// where nothing is refused.
     pub expression: Option<String>,
@@ -50,7 +50,7 @@ impl Refused {
     ///
     /// # Errors
     /// The expression would be larger than Prometheus should evaluate. The text says what to do.
-    pub fn new(policy: &Policy, release: Option<Release>) -> Result<Self, String> {
+    pub(crate) fn new(policy: &Policy, release: Option<Release>) -> Result<Self, String> {
         let limit = choose(&policy.limits, release, None);
         let (words, left_out) = texts(policy, limit, release);
         let mut judge = Judge::new(policy, limit, release);
