@@ -9,7 +9,7 @@
 mod pattern;
 mod refused;
 
-pub use refused::Refused;
+pub(crate) use refused::Refused;
 
 use serde::Serialize;
 use std::collections::BTreeMap;
