@@ -15,17 +15,13 @@ quick:
 test *tiers:
     tests/run {{tiers}}
 
-# one subject or test of the integration tests
+# one subject or test
 it name:
-    cargo test --test it {{name}}
-
-# one subject or test of those that look inside
-inside name:
-    cargo test --lib inside::{{name}}
+    cargo test --lib --test it {{name}}
 
 # expected texts, man pages and completions anew: read the diff
 bless subject="generated":
-    SKEWGUARD_BLESS=1 cargo test --test it {{subject}}
+    SKEWGUARD_BLESS=1 cargo test --lib --test it {{subject}}
 
 # one machine that boots; `just boot --list` has them all
 boot *arguments:

@@ -12,12 +12,12 @@ mod clock;
 pub mod console;
 #[cfg(any(fuzzing, test))]
 pub mod fuzzing;
-pub(crate) mod gate;
+mod gate;
 mod gzip;
 #[cfg(test)]
 #[path = "../tests/inside.rs"]
 mod inside;
-pub(crate) mod journal;
+mod journal;
 pub mod kubeconfig;
 mod linux;
 pub mod node;
@@ -34,10 +34,10 @@ pub mod report;
 )]
 #[path = "../tests/support/mod.rs"]
 mod support;
-pub(crate) mod text;
+mod text;
 pub mod transport;
 pub mod verdict;
-pub(crate) mod version;
+mod version;
 
 /// The address of a page of `docs/`, as it was at this release: for texts that people read who have
 /// no checkout.

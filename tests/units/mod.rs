@@ -173,7 +173,7 @@ fn installed() -> String {
 fn systemd_has_nothing_to_say_about_them() {
     let dir = tempfile::tempdir().expect("a directory");
     for unit in units() {
-        // Verified where the program is not installed: with one that is.
+        // Verified where the program is not installed: with this test's own program in its place.
         let text = fs::read_to_string(&unit)
             .expect("a unit")
             .replace("/usr/bin/skewguard", &installed());
