@@ -1,10 +1,9 @@
 //! Runs a program in a process group of its own, and ends the whole group when the program has
 //! ended or its time is up.
 
-use crate::linux::{Id, waitid};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
-use nix::sys::wait::{WaitPidFlag, WaitStatus};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use std::io::{Error, ErrorKind, Read};
 use std::os::fd::AsFd;

@@ -3,26 +3,36 @@
 //!
 //! Facts in (`node`), decision in the middle ([`version`], [`policy`], [`verdict`]), effects out.
 //! `docs/dev/architecture.md` draws it.
+//!
+//! Nodes run Linux. Elsewhere it is what admins do at their desks, without the node's side: that is
+//! left out, and what only it calls is dead there.
+
+#![cfg_attr(not(target_os = "linux"), allow(unused, unreachable_code))]
 
 #[cfg(feature = "admin")]
 pub mod admin;
+#[cfg(target_os = "linux")]
 mod child;
 pub mod cli;
 mod clock;
 pub mod console;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 #[cfg(any(fuzzing, test))]
 pub mod fuzzing;
+#[cfg(target_os = "linux")]
 mod gate;
 mod gzip;
 #[cfg(test)]
 #[path = "../tests/inside.rs"]
 mod inside;
+#[cfg(target_os = "linux")]
 mod journal;
 pub mod kubeconfig;
-mod linux;
 pub mod node;
 mod platform;
 pub mod policy;
+#[cfg(target_os = "linux")]
 pub mod report;
 #[cfg(test)]
 #[allow(

@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let _lock = root
         .exists(LOCK_PATH)
         .unwrap_or(true)
-        .then(|| super::lock(&root, Lock::PERSON, io));
+        .then(|| super::change::lock(&root, Lock::PERSON, io));
     if !gate::release(&root, systemd.as_ref()).map_err(explain_release)? {
         writeln!(
             io.out,
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         )?;
         return Ok(Exit::Done);
     }
-    super::change_message(&root, console::restore(&root), io);
+    super::change::message(&root, console::restore(&root), io);
     if let Some(systemd) = &systemd {
         gate::resume(systemd).map_err(explain_resume)?;
     }

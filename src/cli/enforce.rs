@@ -4,7 +4,6 @@ use super::{Exit, Failure, Io};
 use crate::console::{self, Context, live};
 use crate::gate::{self, Systemd};
 use crate::journal;
-use crate::linux::set_pdeathsig;
 use crate::node::{
     self, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, Lock, Options, RUN_VERDICT_PATH, Root,
     STAMP_PATH, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts, save_verdict,
@@ -12,6 +11,7 @@ use crate::node::{
 use crate::report::ledger::{INSTALLATION_PATH, STATE_PATH};
 use crate::report::situation;
 use crate::verdict::{Fate, Verdict, decide};
+use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 use std::path::PathBuf;
@@ -42,8 +42,8 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     // If this cannot be found out, it counts as a first boot, and the decision deals with it.
     let first_boot = root.exists(ENCAPSULATED_PATH).unwrap_or(true) && node::is_image_based(&root);
     // The lock is taken before anything is read that `allow` may change: the override, the stamp.
-    let _lock =
-        (first_boot || console::pending_restore(&root)).then(|| super::lock(&root, Lock::BOOT, io));
+    let _lock = (first_boot || console::pending_restore(&root))
+        .then(|| super::change::lock(&root, Lock::BOOT, io));
     if first_boot {
         if root.is_live() {
             die_with_the_clock()?;
@@ -76,7 +76,7 @@ fn die_with_the_clock() -> Result<(), Failure> {
 /// What the service does when it is stopped, or has failed: on a boot that is not refused nothing
 /// of a decision is left.
 fn clean_up(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let _lock = super::lock(root, Lock::BOOT, io);
+    let _lock = super::change::lock(root, Lock::BOOT, io);
     if root.exists(STAMP_PATH)? {
         return Ok(Exit::Done);
     }
@@ -115,7 +115,7 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     // The slowest comes last: memory, /etc, /var, journald, a serial line.
     io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
     let context = Context::load(root, &verdict);
-    super::change_message(root, console::update(root, &verdict, &context), io);
+    super::change::message(root, console::update(root, &verdict, &context), io);
     io.note(situation::set_aside(root, &verdict));
     io.note(save_verdict(root, KEPT_VERDICT_PATH, &verdict));
     journal::record(&verdict, root.is_live(), io.err);

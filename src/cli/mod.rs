@@ -1,13 +1,17 @@
 //! The command line: one file per command. Only here the parts of the library are put together.
 
+#[cfg(target_os = "linux")]
 mod allow;
 #[cfg(feature = "admin")]
 mod audit;
+#[cfg(target_os = "linux")]
+mod change;
 mod check;
 #[cfg(feature = "admin")]
 mod completion;
 #[cfg(any(test, not(feature = "admin")))]
 mod embed;
+#[cfg(target_os = "linux")]
 mod enforce;
 mod inspect;
 mod lines;
@@ -15,17 +19,22 @@ mod lines;
 mod policy;
 #[cfg(feature = "admin")]
 mod render;
+#[cfg(target_os = "linux")]
 mod report;
 #[cfg(feature = "admin")]
 mod schema;
+#[cfg(target_os = "linux")]
 mod status;
 mod version;
 
-use crate::console::live;
+#[cfg(not(target_os = "linux"))]
+use crate::elsewhere::{
+    command as allow, command as enforce, command as report, command as status,
+};
+use crate::node::Root;
 #[cfg(not(feature = "admin"))]
 use crate::node::named::read as read_named;
 use crate::node::policy::input;
-use crate::node::{FileError, Lock, Root};
 use crate::policy::MAX_BYTES;
 use crate::verdict::PolicyInput;
 #[cfg(feature = "admin")]
@@ -45,7 +54,6 @@ use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// The outcome of a command. The numbers are its exit status, and stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -331,22 +339,6 @@ fn read_file(path: &Path, max: u64) -> Result<Vec<u8>, String> {
     } else {
         Ok(bytes)
     }
-}
-
-/// Takes the lock over what `enforce`, `allow` and `report` change on a node. If that fails, says
-/// so and goes on: it must stop neither the boot nor an admin.
-fn lock(root: &Root, patience: Duration, io: &mut Io<'_>) -> Option<Lock> {
-    Lock::take(root, patience)
-        .map_err(|error| io.say(format_args!("{error}; going on without the lock")))
-        .ok()
-}
-
-/// Shows a change of the message on the console. If it failed, says so and goes on.
-fn change_message(root: &Root, changed: Result<bool, FileError>, io: &mut Io<'_>) {
-    io.note(
-        live::show_change(root, changed)
-            .map_err(|error| format!("the message on the console: {error}")),
-    );
 }
 
 /// Whether nobody reads the output any more, as in `skewguard check | head -1`. That is not worth

@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         .iter()
         .all(|path| root.exists(path).is_ok_and(|there| !there))
     {
-        super::change_message(&root, console::restore(&root), io);
+        super::change::message(&root, console::restore(&root), io);
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -3,7 +3,6 @@
 
 use super::{FileError, Root};
 use crate::text;
-use std::os::unix::ffi::OsStrExt;
 
 /// Largest origin file that is read, in bytes; real ones have a few lines.
 const MAX: u64 = 64 << 10;
@@ -39,7 +38,7 @@ pub(super) fn find(root: &Root, ostree: &str) -> Result<Option<Booted>, FileErro
             "the booted deployment is not there",
         ));
     };
-    let Ok(target) = std::str::from_utf8(target.as_bytes()) else {
+    let Some(target) = target.to_str() else {
         return Err(FileError::content(
             &boot,
             "links to a name that is not UTF-8",

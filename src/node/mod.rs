@@ -1,26 +1,36 @@
 //! What is read from a node, all of it under a [`Root`].
 
+#[cfg(target_os = "linux")]
 pub(crate) mod bus;
 mod cmdline;
 mod deployment;
+mod error;
 mod facts;
+#[cfg(target_os = "linux")]
 pub mod identity;
 mod image;
 mod installation;
+#[cfg(target_os = "linux")]
 mod lock;
 mod machine;
 mod machine_config;
 pub(crate) mod named;
 pub(crate) mod policy;
 mod record;
+#[cfg(target_os = "linux")]
 mod root;
+#[cfg(target_os = "linux")]
 pub(crate) mod write;
 
+#[cfg(not(target_os = "linux"))]
+pub use crate::elsewhere::Root;
+pub use error::{FileError, Problem};
 pub(crate) use facts::OF_NODES;
 pub(crate) use facts::{Options, facts};
 #[cfg(feature = "admin")]
 pub(crate) use image::aleph;
 pub(crate) use installation::is_image_based;
+#[cfg(target_os = "linux")]
 pub(crate) use lock::{LOCK_PATH, Lock};
 pub(crate) use machine_config::ENCAPSULATED_BAK_PATH;
 pub(crate) use machine_config::ENCAPSULATED_PATH;
@@ -30,7 +40,8 @@ pub(crate) use record::{
     KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, UNTOLD_VERDICT_PATH,
 };
 pub(crate) use record::{VERDICT_MAX, has_certificate, keep_record, save_verdict};
-pub use root::{FileError, Problem, Root};
+#[cfg(target_os = "linux")]
+pub use root::Root;
 
 /// The override for this boot. It wins over the kernel argument `skewguard=`.
 pub(crate) const OVERRIDE_PATH: &str = "/run/skewguard/override";

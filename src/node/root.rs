@@ -5,22 +5,23 @@
 //! From Linux 5.6 on the kernel does this (openat2(2)). Boot images go back to Linux 4.18; on those
 //! the path is walked here, one component at a time.
 
-use crate::linux::{LOOK, OpenHow, ResolveFlag, openat2};
+use super::{FileError, Problem};
 use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, OFlag, openat, readlinkat};
+use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat, openat2, readlinkat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, stat};
 use nix::sys::statvfs::fstatvfs;
-use nix::unistd::geteuid;
-use serde_json::error::Category;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Flag of open(2) for what is only looked at: opening a device for that has no effects.
+const LOOK: OFlag = OFlag::O_PATH;
 
 /// Most symlinks followed in one path, as in the kernel (path_resolution(7)).
 const MAX_SYMLINKS: usize = 40;
@@ -34,80 +35,9 @@ pub struct Root {
     has_openat2: bool,
 }
 
-/// What is wrong with a file. A missing file is not a problem: it is `Ok(None)`.
-#[derive(Debug, thiserror::Error)]
-pub enum Problem {
-    /// A directory, FIFO, socket or device.
-    #[error("is a {0}, not a regular file")]
-    NotAFile(&'static str),
-    /// A symlink whose target does not exist inside the root.
-    #[error("is a symlink to nothing inside the root")]
-    Dangling,
-    /// Larger than the limit for this file.
-    #[error("is {size} bytes long; at most {max} are read")]
-    TooLarge { size: u64, max: u64 },
-    #[error("{0}{remedy}", remedy = remedy(.0))]
-    Io(#[from] std::io::Error),
-    /// The content is not what it should be.
-    #[error("{0}")]
-    Content(String),
-}
-
 impl From<Errno> for Problem {
     fn from(errno: Errno) -> Self {
         Self::Io(errno.into())
-    }
-}
-
-/// The remedy for an error of the kernel, where there is one.
-fn remedy(error: &std::io::Error) -> &'static str {
-    if error.kind() == ErrorKind::PermissionDenied && !geteuid().is_root() {
-        "; run it with sudo"
-    } else {
-        ""
-    }
-}
-
-/// A problem, and the file that has it.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {problem}", crate::text::printable(path))]
-pub struct FileError {
-    /// The file, absolute within the root.
-    pub path: String,
-    #[source]
-    pub problem: Problem,
-}
-
-impl FileError {
-    pub(crate) fn new(path: &str, problem: impl Into<Problem>) -> Self {
-        Self {
-            path: path.to_owned(),
-            problem: problem.into(),
-        }
-    }
-
-    /// The content of `path` is not what it should be.
-    pub(crate) fn content(path: &str, what: impl std::fmt::Display) -> Self {
-        Self::new(
-            path,
-            Problem::Content(crate::text::printable(&what.to_string())),
-        )
-    }
-
-    /// The content of `path` is not JSON, or not the object that it should be (`what`). The text is
-    /// not quoted, as serde_json does: a served config has secrets.
-    pub(crate) fn json(path: &str, what: &str, error: &serde_json::Error) -> Self {
-        let why = match error.classify() {
-            Category::Data => "a field has the wrong type, or is missing",
-            Category::Syntax => "it is not JSON",
-            Category::Eof => "it ends too early",
-            Category::Io => "it cannot be read",
-        };
-        let (line, column) = (error.line(), error.column());
-        Self::content(
-            path,
-            format_args!("{what}: {why}, at line {line} column {column}"),
-        )
     }
 }
 
@@ -190,10 +120,9 @@ impl Root {
                 return Ok(None);
             }
             let found = fstatvfs(&dir)?;
-            // 32 bits on macOS.
-            #[allow(clippy::useless_conversion)]
-            let blocks = u64::from(found.blocks_free());
-            Ok(Some(blocks.saturating_mul(found.fragment_size())))
+            Ok(Some(
+                found.blocks_free().saturating_mul(found.fragment_size()),
+            ))
         };
         free().map_err(|error: Errno| FileError::new(path, error))
     }

@@ -4,7 +4,8 @@
 //! that ends with the process. So an unlocked temporary file has no writer any more, and is
 //! removed. The PID in its name would not show that: PIDs are reused, and a container has its own.
 
-use super::root::{FileError, Problem, Root, assert_regular, split};
+use super::root::{Root, assert_regular, split};
+use super::{FileError, Problem};
 use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat, renameat};

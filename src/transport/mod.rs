@@ -1,6 +1,7 @@
 //! Sends one request to the API server, over our own TLS or through the host's curl, with the same
 //! answers and errors.
 
+#[cfg(target_os = "linux")]
 mod curl;
 mod error;
 #[cfg(feature = "tls")]
@@ -159,6 +160,7 @@ pub struct Transport {
 enum Kind {
     #[cfg(feature = "tls")]
     Tls(tls::Tls),
+    #[cfg(target_os = "linux")]
     Curl(curl::Curl),
 }
 
@@ -179,7 +181,10 @@ impl Transport {
             Choice::Tls => tls::Tls::new(kubeconfig, limits).map(Kind::Tls),
             #[cfg(not(feature = "tls"))]
             Choice::Tls => Err("this build of skewguard has no TLS of its own".to_owned()),
+            #[cfg(target_os = "linux")]
             Choice::Curl => Ok(Kind::Curl(curl::Curl::new(kubeconfig, limits, curl))),
+            #[cfg(not(target_os = "linux"))]
+            Choice::Curl => Err("skewguard runs curl on Linux only".to_owned()),
         };
         match kind {
             Ok(kind) => Ok(Self { server, kind }),
@@ -192,10 +197,11 @@ impl Transport {
 
     /// Sends one request and reads the whole answer.
     pub async fn send(&self, request: &Request) -> Result<Response, TransportError> {
-        let answer = match &self.kind {
+        let answer: Result<Response, Failure> = match self.kind {
             #[cfg(feature = "tls")]
-            Kind::Tls(tls) => tls.send(request).await,
-            Kind::Curl(curl) => curl.send(request).await,
+            Kind::Tls(ref tls) => tls.send(request).await,
+            #[cfg(target_os = "linux")]
+            Kind::Curl(ref curl) => curl.send(request).await,
         };
         answer.map_err(|failure| TransportError {
             server: Some(self.server.clone()),

@@ -84,7 +84,7 @@ fn setup_adds_the_targets_and_components_that_the_toolchain_lacks() {
     machine.has("rustup", "");
     let output = machine.run("tests/setup", &[]);
     assert!(output.status.success(), "{}", err(&output));
-    let wanted = "component add clippy rustfmt rust-src\ntarget add x86_64-unknown-linux-musl aarch64-unknown-linux-musl aarch64-apple-darwin\n";
+    let wanted = "component add clippy rustfmt rust-src\ntarget add x86_64-unknown-linux-musl aarch64-unknown-linux-musl aarch64-apple-darwin x86_64-pc-windows-gnu\n";
     assert_eq!(
         machine.asked("rustup").as_deref(),
         Some(wanted),
@@ -99,14 +99,14 @@ fn setup_says_what_is_missing_where_there_is_no_rustup() {
     let output = machine.run("tests/setup", &[]);
     assert_eq!(output.status.code(), Some(1));
     let said = err(&output);
-    let wanted = "lacks the component rust-src, the target aarch64-unknown-linux-musl, the target aarch64-apple-darwin. ";
+    let wanted = "lacks the component rust-src, the target aarch64-unknown-linux-musl, the target aarch64-apple-darwin, the target x86_64-pc-windows-gnu. ";
     assert!(
         said.contains(wanted) && said.contains("https://rustup.rs"),
         "{said}"
     );
-    // macOS is checked in one tier alone.
+    // macOS and Windows are checked in one tier alone.
     let of_tier = |tier| err(&machine.run("tests/setup", &[tier]));
-    assert!(of_tier("lint").contains("lacks the target aarch64-apple-darwin. "));
+    assert!(of_tier("lint").contains("lacks the target aarch64-apple-darwin, the target x86_64-pc-windows-gnu. "));
     assert!(!of_tier("dist").contains("apple"));
 }
 

@@ -7,7 +7,10 @@
 
 use super::fields::{list_at, str_at};
 use super::proxy;
+#[cfg(target_os = "linux")]
 use crate::child;
+#[cfg(not(target_os = "linux"))]
+use crate::elsewhere::child;
 use crate::kubeconfig::{Allow, Kubeconfig, MAX_BYTES, MISSING, Secret, Tree, of_tree, read_tree};
 use crate::node::Root;
 use crate::node::named::read_start;
@@ -17,6 +20,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::fmt::Display;
+#[cfg(unix)]
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -205,7 +209,11 @@ fn choose(merged: &mut Value, asked: Option<&str>) -> Result<Option<String>, Str
 
 /// Whether a person means something to read once: `-`, or a shell's `<(command)`.
 fn is_stream(file: &Path) -> bool {
-    file == Path::new("-") || std::fs::metadata(file).is_ok_and(|about| about.file_type().is_fifo())
+    #[cfg(unix)]
+    if std::fs::metadata(file).is_ok_and(|about| about.file_type().is_fifo()) {
+        return true;
+    }
+    file == Path::new("-")
 }
 
 fn read_stream(file: &Path) -> Result<Secret, String> {

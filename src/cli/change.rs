@@ -1,0 +1,22 @@
+//! What `enforce`, `allow` and `report` change on a node: under one lock, and the message.
+
+use super::Io;
+use crate::console::live;
+use crate::node::{FileError, Lock, Root};
+use std::time::Duration;
+
+/// Takes the lock over what `enforce`, `allow` and `report` change on a node. If that fails, says
+/// so and goes on: it must stop neither the boot nor an admin.
+pub(super) fn lock(root: &Root, patience: Duration, io: &mut Io<'_>) -> Option<Lock> {
+    Lock::take(root, patience)
+        .map_err(|error| io.say(format_args!("{error}; going on without the lock")))
+        .ok()
+}
+
+/// Shows a change of the message on the console. If it failed, says so and goes on.
+pub(super) fn message(root: &Root, changed: Result<bool, FileError>, io: &mut Io<'_>) {
+    io.note(
+        live::show_change(root, changed)
+            .map_err(|error| format!("the message on the console: {error}")),
+    );
+}

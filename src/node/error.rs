@@ -1,0 +1,77 @@
+//! What goes wrong with files, of a node or of a person.
+
+#[cfg(target_os = "linux")]
+use nix::unistd::geteuid;
+use serde_json::error::Category;
+use std::io::ErrorKind;
+
+/// What is wrong with a file. A missing file is not a problem: it is `Ok(None)`.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// A directory, FIFO, socket or device.
+    #[error("is a {0}, not a regular file")]
+    NotAFile(&'static str),
+    /// A symlink whose target does not exist inside the root.
+    #[error("is a symlink to nothing inside the root")]
+    Dangling,
+    /// Larger than the limit for this file.
+    #[error("is {size} bytes long; at most {max} are read")]
+    TooLarge { size: u64, max: u64 },
+    #[error("{0}{remedy}", remedy = remedy(.0))]
+    Io(#[from] std::io::Error),
+    /// The content is not what it should be.
+    #[error("{0}")]
+    Content(String),
+}
+
+/// The remedy for an error of the kernel, where there is one.
+fn remedy(error: &std::io::Error) -> &'static str {
+    #[cfg(target_os = "linux")]
+    if error.kind() == ErrorKind::PermissionDenied && !geteuid().is_root() {
+        return "; run it with sudo";
+    }
+    ""
+}
+
+/// A problem, and the file that has it.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {problem}", crate::text::printable(path))]
+pub struct FileError {
+    /// The file, absolute within the root.
+    pub path: String,
+    #[source]
+    pub problem: Problem,
+}
+
+impl FileError {
+    pub(crate) fn new(path: &str, problem: impl Into<Problem>) -> Self {
+        Self {
+            path: path.to_owned(),
+            problem: problem.into(),
+        }
+    }
+
+    /// The content of `path` is not what it should be.
+    pub(crate) fn content(path: &str, what: impl std::fmt::Display) -> Self {
+        Self::new(
+            path,
+            Problem::Content(crate::text::printable(&what.to_string())),
+        )
+    }
+
+    /// The content of `path` is not JSON, or not the object that it should be (`what`). The text is
+    /// not quoted, as serde_json does: a served config has secrets.
+    pub(crate) fn json(path: &str, what: &str, error: &serde_json::Error) -> Self {
+        let why = match error.classify() {
+            Category::Data => "a field has the wrong type, or is missing",
+            Category::Syntax => "it is not JSON",
+            Category::Eof => "it ends too early",
+            Category::Io => "it cannot be read",
+        };
+        let (line, column) = (error.line(), error.column());
+        Self::content(
+            path,
+            format_args!("{what}: {why}, at line {line} column {column}"),
+        )
+    }
+}
