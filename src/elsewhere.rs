@@ -95,7 +95,9 @@ pub(crate) mod child {
     use std::time::Instant;
 
     pub(crate) fn run(_: &mut Command, _: Instant) -> Result<String, std::io::Error> {
-        Err(super::unsupported("is run for credentials on Linux only"))
+        Err(super::unsupported(
+            "programs are run for credentials on Linux only: use a token",
+        ))
     }
 }
 

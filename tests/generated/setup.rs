@@ -106,7 +106,10 @@ fn setup_says_what_is_missing_where_there_is_no_rustup() {
     );
     // macOS and Windows are checked in one tier alone.
     let of_tier = |tier| err(&machine.run("tests/setup", &[tier]));
-    assert!(of_tier("lint").contains("lacks the target aarch64-apple-darwin, the target x86_64-pc-windows-gnu. "));
+    assert!(
+        of_tier("lint")
+            .contains("lacks the target aarch64-apple-darwin, the target x86_64-pc-windows-gnu. ")
+    );
     assert!(!of_tier("dist").contains("apple"));
 }
 

@@ -500,6 +500,7 @@ fn run(program: &str, exec: &Value) -> Result<Tree, String> {
         std::io::ErrorKind::TimedOut => {
             format!("did not end within {} seconds", PATIENCE.as_secs())
         }
+        std::io::ErrorKind::Unsupported => error.to_string(),
         _ => format!("{error}; run it by hand to see why"),
     })?;
     let said = Zeroizing::new(said);
