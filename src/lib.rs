@@ -11,13 +11,11 @@
 
 #[cfg(feature = "admin")]
 pub mod admin;
-#[cfg(target_os = "linux")]
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 mod child;
 pub mod cli;
 mod clock;
 pub mod console;
-#[cfg(not(target_os = "linux"))]
-mod elsewhere;
 #[cfg(any(fuzzing, test))]
 pub mod fuzzing;
 #[cfg(target_os = "linux")]

@@ -9,6 +9,8 @@ mod change;
 mod check;
 #[cfg(feature = "admin")]
 mod completion;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 #[cfg(any(test, not(feature = "admin")))]
 mod embed;
 #[cfg(target_os = "linux")]
@@ -27,10 +29,6 @@ mod schema;
 mod status;
 mod version;
 
-#[cfg(not(target_os = "linux"))]
-use crate::elsewhere::{
-    command as allow, command as enforce, command as report, command as status,
-};
 use crate::node::Root;
 #[cfg(not(feature = "admin"))]
 use crate::node::named::read as read_named;
@@ -47,6 +45,8 @@ use crate::{
 };
 #[cfg(feature = "admin")]
 use clap::{Parser, Subcommand, ValueEnum};
+#[cfg(not(target_os = "linux"))]
+use elsewhere::{self as allow, self as enforce, self as report, self as status};
 #[cfg(not(feature = "admin"))]
 use embed::parse;
 use std::ffi::OsString;

@@ -17,13 +17,11 @@ mod machine_config;
 pub(crate) mod named;
 pub(crate) mod policy;
 mod record;
-#[cfg(target_os = "linux")]
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 mod root;
 #[cfg(target_os = "linux")]
 pub(crate) mod write;
 
-#[cfg(not(target_os = "linux"))]
-pub use crate::elsewhere::Root;
 pub use error::{FileError, Problem};
 pub(crate) use facts::OF_NODES;
 pub(crate) use facts::{Options, facts};
@@ -40,7 +38,6 @@ pub(crate) use record::{
     KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, UNTOLD_VERDICT_PATH,
 };
 pub(crate) use record::{VERDICT_MAX, has_certificate, keep_record, save_verdict};
-#[cfg(target_os = "linux")]
 pub use root::Root;
 
 /// The override for this boot. It wins over the kernel argument `skewguard=`.

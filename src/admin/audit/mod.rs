@@ -16,6 +16,7 @@ mod known;
 pub mod kubeconfig;
 mod missing;
 pub(crate) mod objects;
+mod plugin;
 mod proxy;
 mod remedy;
 pub mod resources;
