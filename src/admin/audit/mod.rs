@@ -22,6 +22,8 @@ mod remedy;
 pub mod resources;
 mod results;
 mod sets;
+mod settings;
+mod singles;
 mod skew;
 mod stream;
 mod upkeep;
@@ -107,7 +109,7 @@ pub(crate) fn audit(
         managed_boot_images: objects
             .managed
             .as_ref()
-            .map(kinds::ManagedBootImages::modes)
+            .map(settings::ManagedBootImages::modes)
             .unwrap_or_default(),
         provisioned: provisioned(objects),
         unread,

@@ -4,10 +4,10 @@
 use super::fields::{list_at, str_at, text_at};
 use super::image::{self, Image};
 use super::kinds::{
-    Host, Machine, MachineSet, ManagedBootImages, Metadata, Node, NodePool, NodeReport,
-    Provisioning, Source, is_windows, skew,
+    Host, Machine, MachineSet, Metadata, Node, NodePool, NodeReport, Source, is_windows,
 };
 use super::resources::{self, RESOURCES};
+use super::settings::{ManagedBootImages, Provisioning, skew};
 use super::stream::{OwnImage, images_of_streams, own_images};
 use super::{ClusterSkew, KnownBy, Unread};
 use crate::kubeconfig::{YamlLimits, read_documents};
