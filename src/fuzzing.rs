@@ -88,7 +88,11 @@ pub fn version(data: &[u8]) {
 }
 
 /// Policies: a limit is one of the policy's own, and lint finds an error in what cannot be read.
+/// Where the admin's side is built in, YAML is read as nodes get it: as JSON.
 pub fn policy(data: &[u8]) {
+    #[cfg(feature = "admin")]
+    let read = policy::parse(&crate::admin::yaml::for_nodes(data.to_vec()));
+    #[cfg(not(feature = "admin"))]
     let read = policy::parse(data);
     if let Ok(read) = &read {
         read.warnings
