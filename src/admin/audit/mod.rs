@@ -73,7 +73,10 @@ pub(crate) fn audit(
         .versions()
         .map(|(name, version)| (format!("Node {name}"), version))
         .collect();
-    for set in sets::sets(&knowledge) {
+    let all = sets::sets(&knowledge)
+        .into_iter()
+        .chain(singles::singles(&knowledge));
+    for set in all {
         // A node pool's nodes are of another cluster.
         if set.kind != sets::NODE_POOL {
             let version = set.known.as_ref().map(|known| known.version.clone());

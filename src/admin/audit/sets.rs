@@ -1,10 +1,10 @@
-//! What makes nodes: sets of machines of both APIs, node pools, and what has no set (pure).
+//! What makes nodes: sets of machines of both APIs, and node pools (pure).
 
 use super::image::Image;
 use super::kinds::{Machine, MachineSet, Metadata, Node, NodePool};
 use super::known::{Knowledge, Known};
 use super::objects::{CLUSTER_API, MACHINE_API, Objects};
-use super::{singles, upkeep};
+use super::upkeep;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const NODE_POOL: &str = "NodePool";
@@ -133,9 +133,6 @@ pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
             .iter()
             .map(|pool| node_pool(objects, knowledge, pool)),
     );
-    all.extend(singles::machines(objects, knowledge));
-    all.extend(singles::hosts(objects, knowledge));
-    all.extend(singles::nodes(objects));
     all
 }
 

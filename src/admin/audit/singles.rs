@@ -8,9 +8,17 @@ use super::sets::{HYPERSHIFT, NODE_POOL, Set, some_of, versions};
 use super::upkeep;
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(super) fn singles(knowledge: &Knowledge<'_>) -> Vec<Set> {
+    let objects = knowledge.objects;
+    let mut all = machines(objects, knowledge);
+    all.extend(hosts(objects, knowledge));
+    all.extend(nodes(objects));
+    all
+}
+
 /// Machines that no set owns, such as a control plane's without a ControlPlaneMachineSet: by role
 /// and image.
-pub(super) fn machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
+fn machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
     let mut groups: BTreeMap<_, Vec<&Machine>> = BTreeMap::new();
     let is_owned = |machine: &Machine| {
         machine.is_owned_by("MachineSet", None)
@@ -58,7 +66,7 @@ pub(super) fn machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set>
 }
 
 /// Hosts that are installed from an image of their own: by that image.
-pub(super) fn hosts(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
+fn hosts(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
     let mut groups: BTreeMap<_, Vec<&str>> = BTreeMap::new();
     for host in &objects.hosts {
         groups
@@ -92,7 +100,7 @@ pub(super) fn hosts(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
 
 /// Nodes without a Machine, by pool. No object says how the next one is made; most likely like the
 /// newest one.
-pub(super) fn nodes(objects: &Objects) -> Vec<Set> {
+fn nodes(objects: &Objects) -> Vec<Set> {
     let with_machine: BTreeSet<&str> = objects
         .machines
         .iter()
