@@ -441,3 +441,44 @@ fn outputs_in_the_first_documents_are_what_the_program_prints() {
     }
     assert_eq!(found, 4);
 }
+
+/// The words of an enum of src/verdict/mod.rs.
+fn words_of(name: &str) -> BTreeSet<String> {
+    let source = read(&root().join("src/verdict/mod.rs"));
+    let (_, list) = source.split_once(&format!("enum {name} {{")).unwrap();
+    let (list, _) = list.split_once("\n    }").unwrap();
+    let words = list.lines().filter_map(|line| line.split_once(" = \""));
+    words
+        .filter_map(|(_, rest)| Some(rest.strip_suffix("\",")?.to_owned()))
+        .collect()
+}
+
+#[test]
+fn the_reference_has_every_command_and_every_reason() {
+    let page = read(&root().join("docs/reference.md"));
+    let of = |heading: &str| {
+        let sections = sections(&page);
+        let found = sections.into_iter().find(|(name, _)| name == heading);
+        found.unwrap().1
+    };
+    let reasons = quoted(&of("## Reasons"));
+    for word in words_of("Reason").into_iter().chain(words_of("LetThrough")) {
+        assert!(reasons.contains(&word), "{word} is not in reference.md");
+    }
+    let commands = of("## Commands");
+    let mut program = skewguard::cli::command();
+    // The arguments of each command are made late (`defer`).
+    program.build();
+    let is_own = |command: &&clap::Command| command.get_name() != "help";
+    for command in program.get_subcommands().filter(is_own) {
+        let name = command.get_name();
+        let begin = format!("| `skewguard {name}");
+        let row = commands.lines().find(|row| row.starts_with(&begin));
+        let row = row.unwrap_or_else(|| panic!("{name} is not in reference.md"));
+        for below in command.get_subcommands().filter(is_own) {
+            assert!(row.contains(below.get_name()), "{below}: not in {row}");
+        }
+        let has_several = ["policy", "render"].contains(&name);
+        assert_eq!(command.get_subcommands().count() > 3, has_several, "{name}");
+    }
+}
