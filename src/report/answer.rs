@@ -30,7 +30,7 @@ pub enum Channel {
 }
 
 /// The remedy for a 403 on the two channels of the bootstrap identity.
-const ROLE: &str = "the Role skewguard-report in the namespace skewguard is missing there; dist/manifests/base/role.yaml grants it: \
+const ROLE: &str = "the Role skewguard-report in the namespace skewguard is missing there; this grants it: \
                     skewguard render manifests | oc apply -f -";
 
 impl Channel {

@@ -67,7 +67,7 @@ fn without_the_role_the_journal_names_it() {
         let expected = |channel: &str, resource: &str, plural: &str, group: &str| {
             format!(
                 "skewguard: {channel} not delivered: 403: this identity may not create {resource}: the Role skewguard-report in the \
-                 namespace skewguard is missing there; dist/manifests/base/role.yaml grants it: skewguard render manifests | oc apply -f - \
+                 namespace skewguard is missing there; this grants it: skewguard render manifests | oc apply -f - \
                  ({plural} is forbidden: User \"{BOOTSTRAP_USER}\" cannot create resource \"{plural}\" in API group \"{group}\" in the \
                  namespace \"skewguard\")"
             )

@@ -73,7 +73,7 @@ fn a_403_names_the_role_and_the_manifest_that_grants_it() {
         (
             Retry::SlowlyIfRepeated,
             "403: this identity may not create bootimagereports.skewguard.dev: the Role skewguard-report in the namespace skewguard is \
-             missing there; dist/manifests/base/role.yaml grants it: skewguard render manifests | oc apply -f - \
+             missing there; this grants it: skewguard render manifests | oc apply -f - \
              (bootimagereports.skewguard.dev is forbidden: User \"a\" cannot create resource \"bootimagereports\")"
                 .to_owned()
         )
@@ -252,7 +252,7 @@ fn event(status: u16, retry_after: Option<u64>, body: &str) -> (Retry, String) {
     why(Answer::read(Channel::Event, Ok(response)))
 }
 
-const ROLE: &str = "the Role skewguard-report in the namespace skewguard is missing there; dist/manifests/base/role.yaml grants it: \
+const ROLE: &str = "the Role skewguard-report in the namespace skewguard is missing there; this grants it: \
                     skewguard render manifests | oc apply -f -";
 
 fn status(message: &str) -> String {

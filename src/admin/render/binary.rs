@@ -15,9 +15,9 @@ pub(crate) const MAX_BINARY: u64 = 32 << 20;
 /// Most memory for unpacking, in MiB, here and on the node. What is packed here needs 2 MiB.
 pub(super) const MAX_MEMORY: u32 = 64;
 
-const NOT_ELF: &str = "is not a program (64-bit ELF, or that packed with xz or gzip); give what `dist/build` made, target/dist/skewguard-embed";
+const NOT_ELF: &str = "is not a program (64-bit ELF, or that packed with xz or gzip); give skewguard-embed, of a release or of `dist/build`";
 const NOT_OURS: &str =
-    "is a program, and not skewguard; give what `dist/build` made, target/dist/skewguard-embed";
+    "is a program, and not skewguard; give skewguard-embed, of a release or of `dist/build`";
 /// What every build of skewguard has in it: its API version is in each verdict.
 const MARK: &[u8] = API_VERSION.as_bytes();
 const DAMAGED: &str = "is packed, and damaged";
@@ -213,7 +213,7 @@ fn static_elf(bytes: &[u8]) -> Result<Arch, String> {
     if segments.iter().any(|segment| segment.p_type == PT_INTERP)
         || dynamic.any(|entry| entry.d_tag == DT_NEEDED)
     {
-        let static_one = "give what `dist/build` made, target/dist/skewguard-embed";
+        let static_one = "give skewguard-embed, of a release or of `dist/build`";
         return Err(format!(
             "is linked dynamically and would not start on every boot image; {static_one}"
         ));

@@ -176,7 +176,7 @@ impl Sizes {
                 "\n  - leave --compression gzip out, where the boot images have xz: a fifth smaller"
             }
             _ if self.binary > EMBED_MAX => {
-                "\n  - give the embed build (--binary target/dist/skewguard-embed): no TLS of its own, about half the size"
+                "\n  - give the embed build (--binary skewguard-embed): no TLS of its own, about half the size"
             }
             _ => "",
         };
@@ -338,7 +338,7 @@ mod tests {
     1,000,000 bytes  this MachineConfig, of which 680,004 are the packed binary in base64
       300,000 bytes  everything else in the pool's rendered MachineConfig
 Instead:
-  - give the embed build (--binary target/dist/skewguard-embed): no TLS of its own, about half the size
+  - give the embed build (--binary skewguard-embed): no TLS of its own, about half the size
   - `skewguard render pointer` lets Ignition fetch the binary, and --policy-only here leaves it out
   - put skewguard into the boot image, and use --policy-only here:
     https://github.com/skewguard/skewguard/blob/v0.1.0/docs/install.md"

@@ -24,12 +24,14 @@ const MAX_AUDIT: u64 = 64 << 20;
 /// are there in every OpenShift; nothing has to run for it. Needs OpenShift 4.13 or later. Make it
 /// again when the policy changes.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(after_help = concat!("\
 Example:
   skewguard render alerts --policy policy.json --target 4.22 |
     oc apply --server-side -f -
 
-docs/alerts.md has a runbook for each alert.")]
+A runbook for each alert:
+  ", crate::docs!("alerts.md"))
+)]
 pub(super) struct AlertsArgs {
     /// Skew policy, or - for standard input.
     #[arg(long, value_name = "FILE")]
