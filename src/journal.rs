@@ -45,7 +45,10 @@ fn level(verdict: &Verdict) -> Level {
 pub(crate) fn message(verdict: &Verdict) -> String {
     let mut text = format!(
         "{} ({}, {}): {}",
-        verdict.verdict, verdict.reason, verdict.action, verdict.message
+        verdict.headline(),
+        verdict.reason,
+        verdict.action,
+        verdict.message
     );
     // The message of a refusal already is its first failure. Other verdicts disregard all of
     // theirs.

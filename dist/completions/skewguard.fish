@@ -38,7 +38,7 @@ complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "render" -d 'Pri
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "schema" -d 'Print the JSON Schema (2020-12) of a policy, or of what a command prints as JSON'
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "completion" -d 'Print completions for a shell'
 complete -c skewguard -n "__fish_skewguard_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l root -d 'Directory that stands for the node\'s `/`; symlinks are followed inside it only' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l root -d 'Directory that stands for the node\'s `/`; symlinks are followed inside it only' -r -f -a "(__fish_complete_directories)"
 complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l policy -d 'Policy to try, instead of the one that the node was served; - is standard input' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l aleph -d 'Aleph file to try, instead of the node\'s; - is standard input. It is judged as at a first boot, whatever this node runs' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand check" -l target -d 'Release to ask about, such as the one to upgrade to, instead of the node\'s target. It is judged as at a first boot' -r
@@ -47,17 +47,17 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand check" -s o -l outpu
 json\t'For a script; fields are only ever added'
 issue\t'The message that `enforce` would put on the console'"
 complete -c skewguard -n "__fish_skewguard_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c skewguard -n "__fish_skewguard_using_subcommand enforce" -l root -d 'Directory that stands for the node\'s `/`; with any other than `/`, only files below it are touched' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand enforce" -l root -d 'Directory that stands for the node\'s `/`; with any other than `/`, only files below it are touched' -r -f -a "(__fish_complete_directories)"
 complete -c skewguard -n "__fish_skewguard_using_subcommand enforce" -l restore-console -d 'Only clean up, as the service does when it is stopped: take the message off the console, and the drop-ins of a decision that did not come to its end'
 complete -c skewguard -n "__fish_skewguard_using_subcommand enforce" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c skewguard -n "__fish_skewguard_using_subcommand allow" -l root -d 'Directory that stands for the node\'s `/`; with any other than `/`, only files below it are touched' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand allow" -l root -d 'Directory that stands for the node\'s `/`; with any other than `/`, only files below it are touched' -r -f -a "(__fish_complete_directories)"
 complete -c skewguard -n "__fish_skewguard_using_subcommand allow" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c skewguard -n "__fish_skewguard_using_subcommand report" -l root -d 'Directory that stands for the node\'s `/`; with any other than `/`, neither D-Bus nor the console is touched' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand report" -l root -d 'Directory that stands for the node\'s `/`; with any other than `/`, neither D-Bus nor the console is touched' -r -f -a "(__fish_complete_directories)"
 complete -c skewguard -n "__fish_skewguard_using_subcommand report" -l kubeconfig -d 'Kubeconfig to use instead of the node\'s own two' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand report" -l insecure-skip-tls-verify -d 'Obey `insecure-skip-tls-verify` in a kubeconfig, which is an error otherwise: any server that answers gets the credentials'
 complete -c skewguard -n "__fish_skewguard_using_subcommand report" -l once -d 'Try everything once and come back, instead of waiting until the cluster knows'
 complete -c skewguard -n "__fish_skewguard_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c skewguard -n "__fish_skewguard_using_subcommand status" -l root -d 'Directory that stands for the node\'s `/`' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand status" -l root -d 'Directory that stands for the node\'s `/`' -r -f -a "(__fish_complete_directories)"
 complete -c skewguard -n "__fish_skewguard_using_subcommand status" -s o -l output -d 'Text for a person, or one JSON object; its fields are only ever added' -r -f -a "text\t'For a person'
 json\t'For a script; fields are only ever added'"
 complete -c skewguard -n "__fish_skewguard_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -73,7 +73,7 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and not __fi
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from init" -s f -l file -d 'File to write instead of standard output; the description of the fields is written beside it, with the ending .md' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from init" -l force -d 'Replace files that exist'
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from lint" -s o -l output -d 'Text for a person, or one JSON object per file' -r -f -a "text\t'For a person'
+complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from lint" -s o -l output -d 'Text for a person, or one JSON object for each file that can be read' -r -f -a "text\t'For a person'
 json\t'For a script; fields are only ever added'"
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand policy; and __fish_seen_subcommand_from known-issues" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -116,7 +116,7 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_s
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l binary -d 'Static binary for the nodes\' architecture, packed or not. Default: the embed build, this one or skewguard-embed beside it' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l compression -d 'How the binary is packed' -r -f -a "xz\t'A fifth smaller. RHCOS has xz from OpenShift 4.8 on, or earlier'
 gzip\t'Every RHCOS has gzip'"
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l rendered -d 'The pool\'s current rendered MachineConfig as JSON; the sum must fit as well' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l rendered -d 'The pool\'s current rendered MachineConfig as JSON, or - for standard input; the sum must fit as well' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -l policy-only -d 'Leave units and binary out, for nodes that have them from their boot image or from `render pointer`'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from machineconfig" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from ignition" -l spec -d 'Ignition spec: 2.2.0, or 3.0.0 to 3.5.0. The oldest 3.x is read by every later one' -r
@@ -129,21 +129,21 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_s
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from pointer" -l url -d 'Where the binary is, as Ignition reaches it: https, http, s3, tftp, or gs from spec 3.2.0' -r
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from pointer" -l sha512 -d 'SHA-512 of the binary, in hexadecimal' -r
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from pointer" -l spec -d 'Ignition spec of the addition. Default: 3.0.0' -r
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from pointer" -l user-data -d 'The MachineSet\'s user data; it is printed with the addition in it, in its own spec' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from pointer" -l user-data -d 'The MachineSet\'s user data, or - for standard input; it is printed with the addition in it, in its own spec' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from pointer" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l audit -d 'With an audit every hour, in the cluster, of the policy that --policy names; IMAGE is the container image of this program' -r
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l policy -d 'Skew policy for --audit, or - for standard input' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l policy -d 'Skew policy for --audit, JSON or YAML, or - for standard input' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l base -d 'Without the admission policies, for clusters before Kubernetes 1.30 (OpenShift 4.17)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l prune -d 'With a nightly job that deletes reports older than 30 days'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l dashboard -d 'With a dashboard for the console'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l node-disruption-policy -d 'The node disruption policy that lets skewguard\'s files change without a reboot (OpenShift 4.17 and later)'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -l auditor -d 'The ClusterRole for `skewguard audit`, and nothing else'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from manifests" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from alerts" -l policy -d 'Skew policy, or - for standard input' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from alerts" -l policy -d 'Skew policy, JSON or YAML, or - for standard input' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from alerts" -l target -d 'Release whose limits apply, such as the one to upgrade to. Default: the limits for any release' -r
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from alerts" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from admission" -l policy -d 'Skew policy, or - for standard input. Its mode decides whether Machines are denied' -r -F
-complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from admission" -l audit -d 'What `skewguard audit --output json` printed, with the same policy' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from admission" -l policy -d 'Skew policy, JSON or YAML, or - for standard input. Its mode decides whether Machines are denied' -r -F
+complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from admission" -l audit -d 'What `skewguard audit --output json` printed, with the same policy, or - for standard input' -r -F
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from admission" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from dashboard" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c skewguard -n "__fish_skewguard_using_subcommand render; and __fish_seen_subcommand_from help" -f -a "machineconfig" -d 'One MachineConfig for a pool: policy, units and binary (YAML)'
@@ -168,3 +168,5 @@ complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish
 complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "schema" -d 'Print the JSON Schema (2020-12) of a policy, or of what a command prints as JSON'
 complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "completion" -d 'Print completions for a shell'
 complete -c skewguard -n "__fish_skewguard_using_subcommand help; and not __fish_seen_subcommand_from check enforce allow report status inspect policy audit render schema completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c skewguard -n "__fish_skewguard_using_subcommand schema" -f -a "policy verdict status inspect lint audit"
+complete -c skewguard -n "__fish_skewguard_using_subcommand completion" -f -a "bash zsh fish"

@@ -18,7 +18,7 @@ Exit status: 0 done, or nothing to do; 1 could not do it; 2 wrong usage.")
 pub(super) struct Args {
     /// Directory that stands for the node's `/`; with any other than `/`, only files below it are
     /// touched.
-    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", default_value = "/"))]
+    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, default_value = "/"))]
     pub(super) root: PathBuf,
 }
 

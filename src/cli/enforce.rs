@@ -26,7 +26,7 @@ Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.")
 pub(super) struct Args {
     /// Directory that stands for the node's `/`; with any other than `/`, only files below it are
     /// touched.
-    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", default_value = "/"))]
+    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, default_value = "/"))]
     pub(super) root: PathBuf,
     /// Only clean up, as the service does when it is stopped: take the message off the console, and
     /// the drop-ins of a decision that did not come to its end.

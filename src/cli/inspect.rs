@@ -14,7 +14,7 @@ use std::ffi::OsString;
 pub(super) struct Args {
     /// Versions as an aleph file or os-release names them; the full build takes names of images,
     /// too.
-    #[cfg_attr(feature = "admin", arg(required = true, value_name = "VERSION"))]
+    #[cfg_attr(feature = "admin", arg(required = true, value_name = "VERSION", value_hint = clap::ValueHint::Other))]
     pub(super) versions: Vec<OsString>,
     /// One line per version: text for a person, or a JSON object.
     #[cfg_attr(

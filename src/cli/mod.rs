@@ -30,17 +30,19 @@ mod status;
 mod version;
 
 use crate::node::Root;
+use crate::node::named::name as named;
 #[cfg(not(feature = "admin"))]
 use crate::node::named::read as read_named;
 use crate::node::policy::input;
 use crate::policy::MAX_BYTES;
+use crate::text::bounded;
 use crate::verdict::PolicyInput;
 #[cfg(feature = "admin")]
 use crate::{
     admin::lint::{Severity, lint},
     admin::render::size::figure,
     admin::yaml::for_nodes,
-    node::named::{name as named, read_start},
+    node::named::read_start,
     version::Release,
 };
 #[cfg(feature = "admin")]
@@ -79,6 +81,9 @@ impl From<Exit> for ExitCode {
 /// Why a command could not do its work. It displays as a complete message, with the remedy.
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
+/// Longest line of a mistake in the arguments, in bytes.
+const LINE_MAX: usize = 1000;
+
 /// Where a command writes. Passed in, so that whole commands are tested without a process.
 pub struct Io<'a> {
     pub out: &'a mut dyn Write,
@@ -103,7 +108,7 @@ impl Io<'_> {
 /// and says why.
 #[cfg(feature = "admin")]
 #[derive(Debug, Parser)]
-#[command(name = "skewguard", version, long_version = version::LONG.as_str(), max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "skewguard", bin_name = "skewguard", version, long_version = version::LONG.as_str(), max_term_width = 100, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -111,10 +116,10 @@ struct Cli {
 
 #[cfg(feature = "admin")]
 const AFTER_HELP: &str = "\
-Exit status: 0 proceed or done, 1 could not do it, 2 wrong usage, 3 refused.
+Exit status: 0 proceed or done, 1 could not do it, 2 wrong usage, 3 refused or held; `audit` has more.
 
-On a refused node: read /etc/issue, then run `skewguard check` for all details. To let it through for this boot: run \
-`skewguard allow`, or boot with skewguard=off on the kernel command line.";
+On a refused node: read /etc/issue, then run `sudo skewguard check` for all details. To let it through for this boot: run \
+`sudo skewguard allow`, or boot with skewguard=off on the kernel command line.";
 
 // Deferred: clap builds only the arguments of the command that runs. Arguments are most of the
 // parser's cost, in time and in stack.
@@ -226,15 +231,18 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
     let command = match parse(args) {
         Ok(command) => command,
         Err((text, exit)) => {
-            // Help and version are results, not errors.
-            let to = if exit == Exit::Done {
-                &mut *io.out
-            } else {
-                &mut *io.err
-            };
-            return match write!(to, "{text}").and_then(|()| to.flush()) {
-                Err(error) if exit == Exit::Done => failed(&error, io),
-                _ => exit,
+            // Help and version are results, not errors. A mistake quotes what was written.
+            if exit != Exit::Done {
+                let lines: Vec<String> = text
+                    .split('\n')
+                    .map(|line| bounded(line, LINE_MAX))
+                    .collect();
+                let _ = write!(io.err, "{}", lines.join("\n"));
+                return exit;
+            }
+            return match write!(io.out, "{text}").and_then(|()| io.out.flush()) {
+                Err(error) => failed(&error, io),
+                Ok(()) => exit,
             };
         }
     };
@@ -263,17 +271,30 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
     done.unwrap_or_else(|failure| failed(failure.as_ref(), io))
 }
 
-/// A command that could not do its work, or not print it.
+/// A command that could not do its work, or not print it. What fails with a bare I/O error is the
+/// output: all other errors name a file or a server.
 fn failed(failure: &(dyn std::error::Error + 'static), io: &mut Io<'_>) -> Exit {
-    if !is_broken_pipe(failure) {
-        io.say(failure);
+    match failure.downcast_ref::<std::io::Error>() {
+        // As in `skewguard check | head -1`: nobody reads it any more, which is not worth an error.
+        Some(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        Some(error) => io.say(format_args!("standard output: {error}")),
+        None => io.say(failure),
     }
     Exit::Failed
 }
 
+/// Refuses that standard input is named twice: the second would find nothing in it.
+fn read_once<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<(), String> {
+    let is_stdin = |file: &&Path| [Path::new("-"), Path::new("/dev/stdin")].contains(file);
+    match files.into_iter().filter(is_stdin).count() {
+        0 | 1 => Ok(()),
+        _ => Err("standard input can be read once: name a file for the others".to_owned()),
+    }
+}
+
 /// Opens the directory of `--root`.
 fn open(root: &Path) -> Result<Root, String> {
-    Root::open(root).map_err(|error| format!("--root {}: {error}", root.display()))
+    Root::open(root).map_err(|error| format!("--root {}: {error}", named(root)))
 }
 
 /// A release on the command line; `4.22` counts as `4.22.0`.
@@ -339,12 +360,4 @@ fn read_file(path: &Path, max: u64) -> Result<Vec<u8>, String> {
     } else {
         Ok(bytes)
     }
-}
-
-/// Whether nobody reads the output any more, as in `skewguard check | head -1`. That is not worth
-/// an error.
-fn is_broken_pipe(failure: &(dyn std::error::Error + 'static)) -> bool {
-    failure
-        .downcast_ref::<std::io::Error>()
-        .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }

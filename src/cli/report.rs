@@ -31,10 +31,10 @@ Exit status: 0 everything is delivered, or there was nothing to deliver; 1 somet
 pub(super) struct Args {
     /// Directory that stands for the node's `/`; with any other than `/`, neither D-Bus nor the
     /// console is touched.
-    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", default_value = "/"))]
+    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, default_value = "/"))]
     pub(super) root: PathBuf,
     /// Kubeconfig to use instead of the node's own two.
-    #[cfg_attr(feature = "admin", arg(long, value_name = "FILE"))]
+    #[cfg_attr(feature = "admin", arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath))]
     pub(super) kubeconfig: Option<PathBuf>,
     /// Obey `insecure-skip-tls-verify` in a kubeconfig, which is an error otherwise: any server
     /// that answers gets the credentials.

@@ -11,7 +11,7 @@ use crate::gate::{drop_in_of_an_admin, held_units, is_overruled};
 use crate::node::{OVERRIDE_PATH, RUN_VERDICT_PATH, Root, STAMP_PATH};
 use crate::report::situation::{self, Situation};
 use crate::text::printable;
-use crate::verdict::{ClusterKnows, Outcome, OverrideSource, Verdict};
+use crate::verdict::{ClusterKnows, Outcome, OverrideSource, OverrideWord, Verdict};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ Exit status: 0 not held, 1 could not find out, 2 wrong usage, 3 held.")
 )]
 pub(super) struct Args {
     /// Directory that stands for the node's `/`.
-    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", default_value = "/"))]
+    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, default_value = "/"))]
     pub(super) root: PathBuf,
     /// Text for a person, or one JSON object; its fields are only ever added.
     #[cfg_attr(
@@ -217,7 +217,11 @@ fn text(status: &Status) -> String {
         about_verdict(&mut lines, verdict);
     }
     if let Some(word) = &status.override_file {
-        lines.add("override", &format!("{word}, by {OVERRIDE_PATH}, now"));
+        let now = match OverrideWord::parse(word) {
+            Some(_) => "now",
+            None => "ignored: write off, warn or enforce",
+        };
+        lines.add("override", &format!("{word}, by {OVERRIDE_PATH}, {now}"));
     }
     if let Some(error) = &status.error {
         lines.add("error", error);
@@ -234,7 +238,7 @@ fn text(status: &Status) -> String {
 fn about_verdict(lines: &mut Lines, verdict: &Verdict) {
     lines.add(
         "verdict",
-        &format!("{}: {}", verdict.verdict, verdict.message),
+        &format!("{}: {}", verdict.headline(), verdict.message),
     );
     lines.add("rule", verdict.reason.as_str());
     if let Some(policy) = &verdict.policy {

@@ -24,13 +24,20 @@ pub enum Problem {
     Content(String),
 }
 
+const AS_ROOT: &str = "; run it with sudo";
+
 /// The remedy for an error of the kernel, where there is one.
 fn remedy(error: &std::io::Error) -> &'static str {
     #[cfg(target_os = "linux")]
     if error.kind() == ErrorKind::PermissionDenied && !geteuid().is_root() {
-        return "; run it with sudo";
+        return AS_ROOT;
     }
     ""
+}
+
+/// Whether this is the text of an error that root would not have had.
+pub(crate) fn is_denied(text: &str) -> bool {
+    text.ends_with(AS_ROOT)
 }
 
 /// A problem, and the file that has it.

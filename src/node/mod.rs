@@ -22,6 +22,7 @@ mod root;
 #[cfg(target_os = "linux")]
 pub(crate) mod write;
 
+pub(crate) use error::is_denied;
 pub use error::{FileError, Problem};
 pub(crate) use facts::OF_NODES;
 pub(crate) use facts::{Options, facts};

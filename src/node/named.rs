@@ -3,6 +3,7 @@
 
 use super::{FileError, Problem};
 use crate::text::printable;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -31,24 +32,29 @@ pub(crate) fn read_start(path: &Path, max: u64) -> Result<Vec<u8>, Problem> {
 /// [`read_start`] of a whole file. Also returns its name, as verdicts and errors show it.
 ///
 /// # Errors
-/// It cannot be read, or is larger than `max` bytes.
+/// It cannot be read, is empty, or is larger than `max` bytes.
 pub(crate) fn read(path: &Path, max: u64) -> Result<(String, Vec<u8>), FileError> {
-    let name = name(path);
-    match read_start(path, max) {
-        Ok(bytes) if bytes.len() as u64 > max => Err(FileError::content(
-            &name,
-            format_args!("is larger than {max} bytes"),
-        )),
-        Ok(bytes) => Ok((name, bytes)),
-        Err(problem) => Err(FileError::new(&name, problem)),
+    // An error makes the path printable by itself.
+    let error = |problem| FileError::new(&shown(path), problem);
+    let bytes = read_start(path, max).map_err(error)?;
+    match bytes.len() as u64 {
+        0 => Err(error(Problem::Content("is empty".to_owned()))),
+        size if size > max => Err(error(Problem::Content(format!(
+            "is larger than {max} bytes"
+        )))),
+        _ => Ok((name(path), bytes)),
     }
 }
 
 /// The name, printable.
 pub(crate) fn name(path: &Path) -> String {
+    printable(&shown(path))
+}
+
+fn shown(path: &Path) -> Cow<'_, str> {
     if path == Path::new("-") {
-        "<stdin>".to_owned()
+        "<stdin>".into()
     } else {
-        printable(&path.to_string_lossy())
+        path.to_string_lossy()
     }
 }

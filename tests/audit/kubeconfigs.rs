@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 const CA: &str = "/ca.crt";
+const REMEDY: &str =
+    "name one with --kubeconfig, or objects that `oc get -o json` printed with --from";
 
 /// A kubeconfig with one cluster, context and user of this name, and these lines for the user.
 fn config(name: &str, current: bool, user: &str) -> String {
@@ -124,11 +126,11 @@ fn files_are_found_as_oc_finds_them() {
     );
     assert_eq!(
         server(load(None, Some("/no/such/file".into()), None, None)),
-        Err("/no/such/file: there is no such file".to_owned())
+        Err(format!("/no/such/file: there is no such file: {REMEDY}"))
     );
     assert_eq!(
         server(load(None, None, None, None)),
-        Err("neither KUBECONFIG nor HOME is set: name a --kubeconfig".to_owned())
+        Err(format!("neither KUBECONFIG nor HOME is set: {REMEDY}"))
     );
 }
 

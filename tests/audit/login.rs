@@ -223,7 +223,7 @@ fn a_pod_uses_its_service_account() {
             },
         )
     };
-    let missing = "/nonexistent/.kube/config: there is no such file";
+    let missing = "/nonexistent/.kube/config: there is no such file: name one with --kubeconfig, or objects that `oc get -o json` printed with --from";
     assert_eq!(log_in(Asked::default(), "172.30.0.1").unwrap_err(), missing);
     std::fs::write(dir.path().join("token"), "t-pod\n").unwrap();
     std::fs::write(dir.path().join("ca.crt"), server.ca_pem()).unwrap();

@@ -22,6 +22,9 @@ const ORIGIN: &str = "sysroot/ostree/deploy/rhcos/deploy/c0ffee00000000000000000
 const JSON: [&str; 5] = [ALEPH, ENCAPSULATED, SERVED, POLICY, RECORD];
 const TEXT: [&str; 4] = [OS_RELEASE, CMDLINE, OVERRIDE, ORIGIN];
 
+/// Without these nothing can be decided.
+const NEEDED: [&str; 2] = [ENCAPSULATED, SERVED];
+
 /// Most processor time a check may use, in seconds: a loop that never ends is killed.
 const PROCESSOR: u32 = 10;
 
@@ -257,6 +260,15 @@ fn what_is_no_readable_file_is_named_and_never_blocks() {
     for path in JSON.into_iter().chain(TEXT) {
         for (what, way) in &ways {
             let run = broken(path, true, way.as_ref());
+            if *what == "unreadable" && NEEDED.contains(&path) {
+                // The node reads it as root, and may decide otherwise.
+                let want = format!(
+                    "skewguard: {}: Permission denied (os error 13); run it with sudo\n",
+                    shown(path)
+                );
+                assert_eq!((run.code, run.stderr), (Some(1), want), "{path}");
+                continue;
+            }
             assert_survived(what, path, &run, true);
             assert!(
                 !run.stdout.contains("411.86"),
@@ -272,6 +284,32 @@ fn what_is_no_readable_file_is_named_and_never_blocks() {
             );
         }
     }
+}
+
+/// The node decides as root. Somebody who may not see the kubelet's folder cannot say that the node
+/// goes on.
+#[test]
+fn what_only_root_may_see_of_a_refused_node_is_an_error() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    good_node(dir.path());
+    let root = dir.path().join("root");
+    fs::remove_dir_all(&root).expect("removed");
+    fs::create_dir(&root).expect("made");
+    copy_tree(&tree("rhcos-4.12-refused"), &root);
+    assert_eq!(check(dir.path(), true).code, Some(3));
+    let kubelet = root.join("var/lib/kubelet");
+    fs::create_dir_all(&kubelet).expect("made");
+    fs::set_permissions(&kubelet, fs::Permissions::from_mode(0o700)).expect("closed");
+    let run = check(dir.path(), true);
+    assert_eq!(
+        (run.code, run.stdout.as_str(), run.stderr.as_str()),
+        (
+            Some(1),
+            "",
+            "skewguard: /var/lib/kubelet/pki/kubelet-client-current.pem: Permission denied (os error 13); run it with sudo\n"
+        )
+    );
+    assert_eq!(check(dir.path(), false).code, Some(3), "as root");
 }
 
 #[test]

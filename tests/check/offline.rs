@@ -52,19 +52,22 @@ fn a_named_file_that_cannot_be_used_is_an_error_and_names_it() {
     for (aleph, want) in [
         (
             "/nonexistent/aleph.json",
-            "skewguard: /nonexistent/aleph.json: No such file or directory (os error 2)\n"
+            "skewguard: --aleph /nonexistent/aleph.json: No such file or directory (os error 2)\n"
                 .to_owned(),
         ),
-        (&null, format!("skewguard: {null}: names no version\n")),
+        (
+            &null,
+            format!("skewguard: --aleph {null}: names no version\n"),
+        ),
         (
             &text,
             format!(
-                "skewguard: {text}: is not an aleph: invalid type: floating point `4.18`, expected an object at line 1 column 4\n"
+                "skewguard: --aleph {text}: is not an aleph: invalid type: floating point `4.18`, expected an object at line 1 column 4\n"
             ),
         ),
         (
             "/",
-            "skewguard: /: is a directory, not a regular file\n".to_owned(),
+            "skewguard: --aleph /: is a directory, not a regular file\n".to_owned(),
         ),
     ] {
         let output = skewguard(&["check", "--policy", &policy, "--aleph", aleph]);
@@ -180,11 +183,31 @@ fn a_stream_is_read_no_further_than_its_limit() {
         ),
         (
             "\"$0\" check --policy policy.json --aleph /dev/zero",
-            "skewguard: /dev/zero: is larger than 1048576 bytes\n",
+            "skewguard: --aleph /dev/zero: is larger than 1048576 bytes\n",
         ),
         (
             "\"$0\" check --policy policy.json --aleph - <&-",
-            "skewguard: <stdin>: is not an aleph: EOF while parsing a value at line 1 column 0\n",
+            "skewguard: --aleph <stdin>: is empty\n",
+        ),
+        (
+            "\"$0\" check --policy - --aleph - <policy.json",
+            "skewguard: standard input can be read once: name a file for the others\n",
+        ),
+        (
+            "\"$0\" policy lint - /dev/stdin <policy.json",
+            "skewguard: standard input can be read once: name a file for the others\n",
+        ),
+        (
+            "\"$0\" audit --policy - --from - <policy.json",
+            "skewguard: standard input can be read once: name a file for the others\n",
+        ),
+        (
+            "\"$0\" render admission --policy - --audit - <policy.json",
+            "skewguard: standard input can be read once: name a file for the others\n",
+        ),
+        (
+            "\"$0\" render machineconfig --policy - --rendered - <policy.json",
+            "skewguard: standard input can be read once: name a file for the others\n",
         ),
     ] {
         assert_eq!(

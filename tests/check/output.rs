@@ -267,7 +267,7 @@ fn output_that_cannot_be_written_is_a_failure() {
             ),
             (
                 Some(1),
-                "skewguard: No space left on device (os error 28)\n"
+                "skewguard: standard output: No space left on device (os error 28)\n"
             ),
             "{arguments:?}"
         );
@@ -290,4 +290,26 @@ fn the_plugins_name_is_the_same_program() {
             .stdout
             .starts_with(b"9.6.20250523-0: scheme RHELVersioned")
     );
+}
+
+#[test]
+fn what_was_written_on_the_command_line_is_quoted_without_its_escapes() {
+    let escape = "\u{1b}[31mX";
+    for arguments in [
+        &["check", "-o", escape][..],
+        &["check", "--root", escape],
+        &["check", "--policy", escape],
+        &[escape],
+        &["policy", "init", "--file", "/nonexistent/\u{1b}[31mX"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_skewguard"))
+            .args(arguments)
+            .output()
+            .expect("runs");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            text.contains("\\u{1b}[31mX") && !text.contains('\u{1b}'),
+            "{arguments:?}: {text}"
+        );
+    }
 }

@@ -184,7 +184,16 @@ fn synopsis(command: &Command, called: &str) -> String {
     };
     let shown =
         |arg: &&Arg| !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str());
-    for arg in command.get_arguments().filter(shown) {
+    let mut shown: Vec<&Arg> = command.get_arguments().filter(shown).collect();
+    // An option that takes many values would take arguments for its own.
+    let is_greedy = |arg: &&Arg| arg.get_num_args().is_some_and(|n| n.max_values() > 1);
+    if shown
+        .iter()
+        .any(|arg| !arg.is_positional() && is_greedy(arg))
+    {
+        shown.sort_by_key(|arg| !arg.is_positional());
+    }
+    for arg in shown {
         line += &if arg.is_required_set() {
             format!(" {}", given(arg))
         } else {

@@ -25,9 +25,36 @@ fn generated() -> BTreeMap<PathBuf, Vec<u8>> {
     ] {
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut command(), "skewguard", &mut script);
+        if shell == Shell::Fish {
+            script.extend(words_for_fish(&command()).bytes());
+        }
         files.insert(Path::new("dist/completions").join(file), script);
     }
     files
+}
+
+/// The words that an argument may be: clap_complete's script for fish has those of options only.
+fn words_for_fish(command: &clap::Command) -> String {
+    let mut command = command.clone();
+    command.build();
+    let words = command.get_subcommands().flat_map(|sub| {
+        let words = sub.get_positionals().map(|arg| {
+            let words = arg.get_possible_values();
+            words
+                .iter()
+                .map(|word| word.get_name().to_owned())
+                .collect::<Vec<_>>()
+                .join(" ")
+        });
+        let words = words.filter(|words| !words.is_empty());
+        words.map(move |words| {
+            format!(
+                "complete -c skewguard -n \"__fish_skewguard_using_subcommand {}\" -f -a \"{words}\"\n",
+                sub.get_name()
+            )
+        })
+    });
+    words.collect()
 }
 
 fn committed() -> BTreeMap<PathBuf, Vec<u8>> {

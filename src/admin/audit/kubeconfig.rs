@@ -9,7 +9,7 @@ use super::fields::{list_at, str_at};
 use super::{plugin, proxy};
 use crate::kubeconfig::{Allow, Kubeconfig, MAX_BYTES, MISSING, Secret, Tree, of_tree, read_tree};
 use crate::node::Root;
-use crate::node::named::read_start;
+use crate::node::named::{name as named, read_start};
 use crate::text::printable;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -27,6 +27,9 @@ const FILES: [&str; 4] = [
     "client-key",
     "tokenFile",
 ];
+
+const REMEDY: &str =
+    "name one with --kubeconfig, or objects that `oc get -o json` printed with --from";
 
 /// What of the process decides how `oc` logs in.
 #[derive(Clone, Copy)]
@@ -66,7 +69,7 @@ pub fn load(asked: Asked<'_>, around: Surroundings<'_>) -> Result<Login, String>
     let (files, may_miss) = files(asked.file, around);
     let name = files
         .iter()
-        .map(|file| printable(&file.to_string_lossy()))
+        .map(|file| named(file))
         .collect::<Vec<_>>()
         .join(":");
     let merged = read_all(&files, may_miss)?;
@@ -76,9 +79,9 @@ pub fn load(asked: Asked<'_>, around: Surroundings<'_>) -> Result<Login, String>
         None => match pod() {
             Some(tree) => (tree, "the pod's service account".to_owned(), true),
             None if files.is_empty() => {
-                return Err("neither KUBECONFIG nor HOME is set: name a --kubeconfig".to_owned());
+                return Err(format!("neither KUBECONFIG nor HOME is set: {REMEDY}"));
             }
-            None => return Err(format!("{name}: {MISSING}")),
+            None => return Err(format!("{name}: {MISSING}: {REMEDY}")),
         },
     };
     let of_all = |what: String| format!("{name}: {what}");
@@ -128,8 +131,7 @@ fn read_all(files: &[PathBuf], may_miss: bool) -> Result<Option<Tree>, String> {
     let mut merged = Tree(json!({ "clusters": [], "contexts": [], "users": [] }));
     let mut found = false;
     for file in files {
-        let of_file =
-            |what: &dyn Display| format!("{}: {what}", printable(&file.to_string_lossy()));
+        let of_file = |what: &dyn Display| format!("{}: {what}", named(file));
         let absolute = std::path::absolute(file).map_err(|error| of_file(&error))?;
         let secret = if is_stream(file) {
             read_stream(file).map(Some)

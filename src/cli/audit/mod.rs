@@ -7,7 +7,7 @@ mod html;
 mod page;
 mod text;
 
-use super::{Exit, Failure, Io, named, named_policy, parse_release, read_file};
+use super::{Exit, Failure, Io, named, named_policy, parse_release, read_file, read_once};
 use crate::admin::audit::fetch::{self, FetchProgress, MAX_ANSWER, fetch};
 use crate::admin::audit::kubeconfig;
 use crate::admin::audit::resources;
@@ -61,7 +61,10 @@ enum Only {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = concat!("\
+#[command(
+    override_usage = "skewguard audit [SET]... --policy <FILE> [OPTIONS]\n       \
+        skewguard audit --print-commands [objects|labels|alephs]",
+    after_help = concat!("\
 Exit status: 0 nothing would be refused, 1 it could not look at everything that makes nodes, 2 wrong usage, \
 3 something would be refused, 4 nothing would be refused, but not everything is known.
 
@@ -90,20 +93,20 @@ More:
 )]
 pub(super) struct Args {
     /// The policy to try, JSON or YAML; it is judged as if its mode were Enforce.
-    #[arg(long, value_name = "FILE", required_unless_present = "print_commands")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, required_unless_present = "print_commands")]
     policy: Option<PathBuf>,
     /// Release to ask about, such as the one to upgrade to. Default: the cluster's own.
     #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
     target: Option<String>,
     /// Files of `oc get -o json` or YAML, and folders such as a must-gather; - is standard input.
-    #[arg(long, value_name = "FILE|DIR", num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
+    #[arg(long, value_name = "FILE|DIR", value_hint = clap::ValueHint::AnyPath, num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
     from: Vec<PathBuf>,
     /// Stream metadata of other releases, whose images are then known: what `openshift-install
     /// coreos print-stream-json` prints; - is standard input.
-    #[arg(long, value_name = "FILE", num_args = 1..)]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, num_args = 1..)]
     streams: Vec<PathBuf>,
     /// The kubeconfig to use, instead of those that oc finds; - is standard input.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     kubeconfig: Option<PathBuf>,
     /// The context to use, instead of the current one.
     #[arg(long, value_name = "NAME")]
@@ -143,7 +146,7 @@ pub(super) struct Args {
     output: Form,
     /// Show only these sets, with all that is known: NAME, NAMESPACE/NAME or KIND/NAME. They come
     /// before --from.
-    #[arg(value_name = "SET")]
+    #[arg(value_name = "SET", value_hint = clap::ValueHint::Other)]
     sets: Vec<String>,
 }
 
@@ -172,6 +175,12 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         io.out.write_all(script.as_bytes())?;
         return Ok(Exit::Done);
     };
+    let files = args
+        .from
+        .iter()
+        .chain(&args.streams)
+        .chain(&args.kubeconfig);
+    read_once(files.chain(&args.policy).map(PathBuf::as_path))?;
     let policy = named_policy(policy)?;
     let mut objects = Objects::default();
     for path in &args.streams {
@@ -365,9 +374,15 @@ fn read_path(path: &Path, objects: &mut Objects) -> Vec<Unread> {
         hides_sets: true,
     };
     if !path.is_dir() {
+        let is_missing = path != Path::new("-") && !path.exists();
+        let also = if is_missing {
+            "; sets to show come before --from"
+        } else {
+            ""
+        };
         return match read_text(path).and_then(|text| add(path, &text, objects)) {
             Ok(()) => Vec::new(),
-            Err(why) => vec![unread(path, why)],
+            Err(why) => vec![unread(path, why + also)],
         };
     }
     let files = match folder::files(path) {

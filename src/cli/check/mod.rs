@@ -2,13 +2,12 @@
 
 mod text;
 
-use super::{Exit, Failure, Io};
+use super::{Exit, Failure, Io, named};
 use crate::console::{Context, message};
-use crate::node::{OF_NODES, Options, Root, facts};
+use crate::node::{self, OF_NODES, Options, Root, facts};
 #[cfg(feature = "admin")]
 use crate::text::printable;
-use crate::verdict::decide;
-use crate::verdict::{Facts, TargetInput};
+use crate::verdict::{Facts, LetThrough, PolicyInput, Reason, TargetInput, Verdict, decide};
 #[cfg(feature = "admin")]
 use crate::verdict::{Stage, Target};
 use std::path::PathBuf;
@@ -30,14 +29,14 @@ Examples:
 )]
 pub(super) struct Args {
     /// Directory that stands for the node's `/`; symlinks are followed inside it only.
-    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", default_value = "/"))]
+    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, default_value = "/"))]
     pub(super) root: PathBuf,
     /// Policy to try, instead of the one that the node was served; - is standard input.
-    #[cfg_attr(feature = "admin", arg(long, value_name = "FILE"))]
+    #[cfg_attr(feature = "admin", arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath))]
     pub(super) policy: Option<PathBuf>,
     /// Aleph file to try, instead of the node's; - is standard input. It is judged as at a first
     /// boot, whatever this node runs.
-    #[cfg_attr(feature = "admin", arg(long, value_name = "FILE"))]
+    #[cfg_attr(feature = "admin", arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath))]
     pub(super) aleph: Option<PathBuf>,
     /// Release to ask about, such as the one to upgrade to, instead of the node's target. It is
     /// judged as at a first boot.
@@ -69,6 +68,12 @@ pub(super) enum Output {
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let root = super::open(&args.root)?;
+    super::read_once(
+        args.policy
+            .as_deref()
+            .into_iter()
+            .chain(args.aleph.as_deref()),
+    )?;
     let options = Options {
         policy: args
             .policy
@@ -77,18 +82,21 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             .transpose()?,
         aleph: args.aleph.as_deref(),
     };
-    let facts = facts(&root, options)?;
+    let facts = facts(&root, options).map_err(|error| format!("--aleph {error}"))?;
     let needs_node = args.policy.is_none() || args.aleph.is_none();
     if needs_node && !is_node(&root, &facts) {
         return Err(format!(
             "{}: no OpenShift node: name the folder that has a node's files (--root), or a policy and an aleph (--policy, --aleph)",
-            args.root.display()
+            named(&args.root)
         )
         .into());
     }
     #[cfg(feature = "admin")]
     let facts = aim(args, facts);
     let verdict = decide(&facts);
+    if let Some(denied) = denied(&facts, &verdict) {
+        return Err(denied.to_owned().into());
+    }
     match args.output {
         Output::Text => io.out.write_all(text::render(&verdict).as_bytes())?,
         Output::Json => writeln!(io.out, "{}", serde_json::to_string_pretty(&verdict)?)?,
@@ -108,6 +116,23 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     } else {
         Exit::Done
     })
+}
+
+/// What this user may not read and the verdict hangs on: the node decides as root.
+fn denied<'a>(facts: &'a Facts, verdict: &Verdict) -> Option<&'a str> {
+    let is_in_doubt = verdict.let_through == Some(LetThrough::Unreadable)
+        || matches!(
+            verdict.reason,
+            Reason::PolicyInvalid | Reason::TargetUnknown | Reason::BootImageUnknown
+        );
+    let policy = match &facts.policy {
+        PolicyInput::Invalid { error, .. } => Some(error),
+        _ => None,
+    };
+    let texts = facts.warnings.iter().chain(policy).map(String::as_str);
+    texts
+        .filter(|_| is_in_doubt)
+        .find(|text| node::is_denied(text))
 }
 
 /// Whether anything there is of a node: of its first boot, of an image, or of having joined. What

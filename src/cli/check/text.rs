@@ -5,17 +5,9 @@ use crate::verdict::{
     BootImageStatus, Fate, Finding, Machine, Outcome, OverrideSource, RuleResult, Target, Verdict,
 };
 
-/// What was decided; of a refusal that only warns, what it would be.
-fn headline(verdict: &Verdict) -> &str {
-    match verdict.fate() {
-        Fate::LetThrough => "Would be refused",
-        _ => verdict.verdict.as_str(),
-    }
-}
-
 /// The verdict first, then why, then what it was made from.
 pub(super) fn render(verdict: &Verdict) -> String {
-    let mut lines = Lines::new(&format!("{}: {}", headline(verdict), verdict.message));
+    let mut lines = Lines::new(&format!("{}: {}", verdict.headline(), verdict.message));
     lines.add("action", &action(verdict));
     lines.add("reason", verdict.reason.as_str());
     images(&mut lines, verdict);

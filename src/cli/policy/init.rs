@@ -1,5 +1,6 @@
 //! `skewguard policy init`: a policy to start from.
 
+use super::super::named;
 use super::{Exit, Failure, Io};
 use crate::admin::lint::starter::{REFERENCE, STARTER};
 use std::fs::OpenOptions;
@@ -24,7 +25,7 @@ Where each limit comes from, and how to find the next:
 pub(super) struct Args {
     /// File to write instead of standard output; the description of the fields is written beside
     /// it, with the ending .md.
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
     /// Replace files that exist.
     #[arg(long, requires = "file")]
@@ -37,16 +38,17 @@ after editing; `skewguard policy init --file FILE` also describes its fields.
 ";
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let Some(policy) = &args.file else {
+    let Some(policy) = args.file.as_ref().filter(|file| **file != Path::new("-")) else {
         io.out.write_all(STARTER.as_bytes())?;
-        io.err.write_all(NOTE.as_bytes())?;
+        // Where nobody reads it, it is lost.
+        let _ = io.err.write_all(NOTE.as_bytes());
         return Ok(Exit::Done);
     };
     let description = policy.with_extension("md");
     if description == *policy {
         return Err(format!(
             "{}: FILE is the policy, its description gets the ending .md; name it .json",
-            policy.display()
+            named(policy)
         )
         .into());
     }
@@ -63,8 +65,8 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     writeln!(
         io.out,
         "wrote {} and {}",
-        policy.display(),
-        description.display()
+        named(policy),
+        named(&description)
     )?;
     Ok(Exit::Done)
 }
@@ -81,10 +83,10 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
         .and_then(|mut file| file.write_all(text.as_bytes()));
     done.map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => exists(path),
-        _ => format!("{}: {error}", path.display()).into(),
+        _ => format!("{}: {error}", named(path)).into(),
     })
 }
 
 fn exists(path: &Path) -> Failure {
-    format!("{}: exists already; --force replaces it", path.display()).into()
+    format!("{}: exists already; --force replaces it", named(path)).into()
 }

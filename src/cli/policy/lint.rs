@@ -1,6 +1,6 @@
 //! `skewguard policy lint`: every mistake of a policy, with its line and its remedy.
 
-use super::super::{TextOrJson, named, read_start};
+use super::super::{TextOrJson, named, read_once, read_start};
 use super::{Exit, Failure, Io};
 use crate::API_VERSION;
 use crate::admin::lint::{LintFinding, LintReport, lint};
@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 /// Find every mistake of a policy, with its line and its remedy
 ///
-/// An error is something that does not do what it says: an unknown field or word, a limit that
-/// never matches, a minimum above the maximum. A warning is something that does what it says, but
+/// An error is something that does not do what it says: a field in the wrong place, an unknown
+/// word, a limit that never matches, a minimum above the maximum. A warning is something that does what it says, but
 /// may not be meant. Nodes are more lenient: they leave out what they do not understand of a
 /// policy, and warn about it.
 #[derive(Debug, clap::Args)]
@@ -26,14 +26,15 @@ Examples:
     jq 'select(.warnings > 0)'")]
 pub(super) struct Args {
     /// Policies to check, JSON or YAML; - is standard input.
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     files: Vec<PathBuf>,
-    /// Text for a person, or one JSON object per file.
+    /// Text for a person, or one JSON object for each file that can be read.
     #[arg(long, short, value_enum, default_value = "text")]
     output: TextOrJson,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    read_once(args.files.iter().map(PathBuf::as_path))?;
     let mut exit = Exit::Done;
     for path in &args.files {
         let name = named(path);

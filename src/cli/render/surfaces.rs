@@ -7,7 +7,7 @@ use crate::admin::render::alerts::{AlertingRule, Refused};
 use crate::admin::render::manifests::DASHBOARD;
 use crate::admin::render::yaml;
 use crate::cli::parse_release;
-use crate::cli::{Exit, Failure, Io, read_file};
+use crate::cli::{Exit, Failure, Io, read_file, read_once};
 use crate::policy::{self as policies, Mode};
 use crate::text::hex;
 use crate::version::Release;
@@ -33,8 +33,8 @@ A runbook for each alert:
   ", crate::docs!("alerts.md"))
 )]
 pub(super) struct AlertsArgs {
-    /// Skew policy, or - for standard input.
-    #[arg(long, value_name = "FILE")]
+    /// Skew policy, JSON or YAML, or - for standard input.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     policy: PathBuf,
     /// Release whose limits apply, such as the one to upgrade to. Default: the limits for any
     /// release.
@@ -84,15 +84,16 @@ Example:
   skewguard render admission --policy policy.json --audit audit.json |
     oc apply --server-side -f -")]
 pub(super) struct AdmissionArgs {
-    /// Skew policy, or - for standard input. Its mode decides whether Machines are denied.
-    #[arg(long, value_name = "FILE")]
+    /// Skew policy, JSON or YAML, or - for standard input. Its mode decides whether Machines are denied.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     policy: PathBuf,
-    /// What `skewguard audit --output json` printed, with the same policy.
-    #[arg(long, value_name = "FILE")]
+    /// What `skewguard audit --output json` printed, with the same policy, or - for standard input.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     audit: PathBuf,
 }
 
 pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    read_once([&*args.policy, &*args.audit])?;
     let (bytes, about_policy) = policy(&args.policy, io)?;
     let policy = policies::parse(&bytes).map_err(about(&args.policy))?;
     if policy.mode == Mode::None {
