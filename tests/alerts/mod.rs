@@ -220,14 +220,15 @@ fn promtool_sees_them_fire_and_end() {
     let refused = expected(
         "BootImageRefused",
         json!({}),
-        "2 reports of nodes came within the last two hours: their boot image is refused by the \
-         skew policy, or cannot be judged. `oc get bootimagereports -n skewguard` has the nodes and the reasons.",
+        "2 reports of nodes came within the last two hours: the skew policy refuses their boot image, or would (mode Warn); or it could not be \
+         judged; or their first boot does not finish. `oc get bootimagereports -n skewguard -o wide` has the nodes, what was done, and why.",
     );
     let dropped = expected(
         "BootImageReportsDropped",
         json!({ "resourcequota": "skewguard-reports" }),
         "There are 10 BootImageReports in the \
-         namespace skewguard, as many as the ResourceQuota skewguard-reports allows. Later reports are lost; the nodes' Events still come.",
+         namespace skewguard, as many as the ResourceQuota skewguard-reports allows. Later ones are refused until some are deleted; their nodes try again, \
+         and their Events still come.",
     );
     let audit = expected(
         "BootImageAuditFailed",

@@ -143,7 +143,7 @@ fn nodes_label_themselves_without_a_reboot() {
     let report = "start skewguard-report.service\nis-active -q skewguard-report.service\n";
     assert_eq!(
         calls(),
-        format!("daemon-reload\nstart skewguard-unpack.service\n{report}")
+        format!("daemon-reload\nstart skewguard-unpack-later.service\n{report}")
     );
     // Again: what is left. Where the program is there, nothing is unpacked.
     assert_eq!(sh(dir.path(), "labels", &[]), (Some(1), failed.to_owned()));

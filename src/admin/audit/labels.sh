@@ -12,7 +12,7 @@ unlabelled() {
 # label is there.
 on_node='systemctl daemon-reload
 if ! test -x /usr/local/bin/skewguard && ! test -x /usr/bin/skewguard; then
-  systemctl start skewguard-unpack.service || exit 1
+  systemctl start skewguard-unpack-later.service || exit 1
 fi
 systemctl start skewguard-report.service || exit 1
 n=0

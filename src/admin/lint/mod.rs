@@ -133,13 +133,19 @@ fn lint_yaml(text: &str) -> LintReport {
 }
 
 fn yaml_help(what: &str) -> &'static str {
-    if what.contains("tabs") {
-        "indent with spaces"
-    } else if what.contains("no policy") {
-        START
-    } else {
-        CORRECT
-    }
+    const HELPS: [(&str, &str); 6] = [
+        ("tabs", "indent with spaces"),
+        ("no policy", START),
+        (
+            "second YAML document",
+            "keep each policy in a file of its own",
+        ),
+        ("alias", "write the value out in its place"),
+        ("tag", "leave it out; quotes make a text"),
+        ("same key twice", "keep one of them"),
+    ];
+    let help = HELPS.iter().find(|(word, _)| what.contains(word));
+    help.map_or(CORRECT, |(_, help)| help)
 }
 
 const CORRECT: &str = "correct it; nothing else is checked before that";

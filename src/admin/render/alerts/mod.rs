@@ -119,9 +119,10 @@ fn reports() -> Rule {
         expr,
         "0s",
         [
-            "New nodes do not come up because of their boot image.".to_owned(),
-            "{{ $value }} reports of nodes came within the last two hours: their boot image is refused by the skew policy, or cannot be \
-             judged. `oc get bootimagereports -n skewguard` has the nodes and the reasons."
+            "New nodes report that their boot image is refused, or that their first boot does not finish.".to_owned(),
+            "{{ $value }} reports of nodes came within the last two hours: the skew policy refuses their boot image, or would (mode Warn); or \
+             it could not be judged; or their first boot does not finish. `oc get bootimagereports -n skewguard -o wide` has the nodes, what \
+             was done, and why."
                 .to_owned(),
         ],
     ))
@@ -162,7 +163,7 @@ fn dropped() -> Rule {
         [
             "Reports of nodes that did not join are refused: the quota is used up.".to_owned(),
             "There are {{ $value }} BootImageReports in the namespace skewguard, as many as the ResourceQuota {{ $labels.resourcequota }} \
-             allows. Later reports are lost; the nodes' Events still come."
+             allows. Later ones are refused until some are deleted; their nodes try again, and their Events still come."
                 .to_owned(),
         ],
     )
