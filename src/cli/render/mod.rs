@@ -148,8 +148,8 @@ struct PointerArgs {
 /// What the cluster needs besides the MachineConfig (YAML)
 ///
 /// Namespace, CustomResourceDefinition and rights for the nodes' reports, and admission policies
-/// that hold what the nodes' bootstrap identity can write there. The same as `oc apply -k
-/// dist/manifests`; may be applied again at any time. With the same options, `oc delete -f -`
+/// that hold what the nodes' bootstrap identity can write there. The folder `manifests` of a
+/// release is the same for kustomize. May be applied again at any time. With the same options, `oc delete -f -`
 /// removes all of it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

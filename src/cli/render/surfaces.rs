@@ -121,7 +121,7 @@ pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, F
 ///
 /// A ConfigMap that the console shows under Observe, Dashboards: nodes by boot image and by its
 /// RHEL release, when the oldest of them was built, and the reports over time. The same as the
-/// kustomize component dist/manifests/dashboard.
+/// kustomize component manifests/dashboard of a release.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
