@@ -18,6 +18,20 @@ fn a_file_that_is_cut_off_is_named_and_never_called_good() {
 }
 
 #[test]
+fn objects_without_kind_and_name_are_found_by_their_file() {
+    let (out, err, exit) = audit_text("{\"a\":1}{\"b\":2}", &[]);
+    assert_eq!((out.as_str(), exit), ("", Exit::Failed));
+    let lines: Vec<&str> = err
+        .lines()
+        .filter(|line| line.contains("has no kind"))
+        .collect();
+    assert!(
+        matches!(lines[..], [line] if line.starts_with("skewguard: ") && line.contains("objects.json: has no kind: `oc get -o json`")),
+        "{err}"
+    );
+}
+
+#[test]
 fn what_is_no_list_of_objects_is_said_to_be_none() {
     for (text, why) in [
         ("", "is empty"),

@@ -89,6 +89,9 @@ pub(crate) struct Objects {
     pub(super) doubles: usize,
 }
 
+/// What has neither kind nor name.
+const OBJECT: &str = "object";
+
 /// An object or a list, its items unread.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -107,7 +110,23 @@ impl Objects {
     ///
     /// # Errors
     /// It is neither, or larger than is read. What came before the error stays added.
-    pub(crate) fn add_file(&mut self, text: &str) -> Result<(), String> {
+    pub(crate) fn add_file(&mut self, file: &str, text: &str) -> Result<(), String> {
+        let before = self.not_understood.len();
+        let done = self.add_documents(text);
+        // What has no name of its own is found by the file's; once is enough.
+        let new = self.not_understood.split_off(before);
+        for mut unread in new {
+            if unread.what == OBJECT {
+                unread.what = file.to_owned();
+            }
+            if self.not_understood.last() != Some(&unread) {
+                self.not_understood.push(unread);
+            }
+        }
+        done
+    }
+
+    fn add_documents(&mut self, text: &str) -> Result<(), String> {
         if !text.trim_start().starts_with('{') {
             return self.add_yaml(text);
         }
@@ -269,7 +288,7 @@ impl Objects {
         if let Err(why) = self.add_kind(group, kind, object) {
             let hides_sets =
                 kind.ends_with("Set") || matches!(kind, "" | "NodePool" | "MachineDeployment");
-            let kind = if kind.is_empty() { "object" } else { kind };
+            let kind = if kind.is_empty() { OBJECT } else { kind };
             let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
             self.not_understood.push(Unread {
                 what: what.trim_end().to_owned(),

@@ -417,7 +417,8 @@ fn add(path: &Path, text: &str, objects: &mut Objects) -> Result<(), String> {
     if let Some(node) = folder::node_of_aleph(path) {
         return objects.add_aleph(node, text.as_bytes());
     }
-    objects.add_file(text).map_err(|error| printable(&error))
+    let added = objects.add_file(&named(path), text);
+    added.map_err(|error| printable(&error))
 }
 
 fn yaml(result: &BootImageAudit) -> String {
