@@ -119,7 +119,7 @@ const AFTER_HELP: &str = "\
 Exit status: 0 proceed or done, 1 could not do it, 2 wrong usage, 3 refused or held; `audit` has more.
 
 On a refused node: read /etc/issue, then run `sudo skewguard check` for all details. To let it through for this boot: run \
-`sudo skewguard allow`, or boot with skewguard=off on the kernel command line.";
+the command that /etc/issue names, or boot with skewguard=off on the kernel command line.";
 
 // Deferred: clap builds only the arguments of the command that runs. Arguments are most of the
 // parser's cost, in time and in stack.
@@ -297,6 +297,15 @@ fn open(root: &Path) -> Result<Root, String> {
     Root::open(root).map_err(|error| format!("--root {}: {error}", named(root)))
 }
 
+/// What requests run in.
+#[cfg(any(feature = "admin", target_os = "linux"))]
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("no request can be made: {error}"))
+}
+
 /// A release on the command line; `4.22` counts as `4.22.0`.
 #[cfg(feature = "admin")]
 fn parse_release(text: &str) -> Result<String, String> {
@@ -341,9 +350,10 @@ fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
 /// It cannot be read, or is no policy. The text names the file.
 #[cfg(not(feature = "admin"))]
 fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
-    let (file, bytes) = read_named(path, MAX_BYTES)?;
+    let bytes = read_named(path, MAX_BYTES).map_err(|error| format!("--policy {error}"))?;
+    let file = named(path);
     match input(&file, &bytes) {
-        PolicyInput::Invalid { error, .. } => Err(error.into()),
+        PolicyInput::Invalid { error, .. } => Err(format!("--policy {file}: {error}").into()),
         policy => Ok(policy),
     }
 }

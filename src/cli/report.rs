@@ -47,12 +47,11 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let root = super::open(&args.root)?;
-    let slash = Root::open(Path::new("/"))?;
-    let kubeconfig = args
-        .kubeconfig
-        .as_deref()
-        .map(std::path::absolute)
-        .transpose()?;
+    let slash = super::open(Path::new("/"))?;
+    let kubeconfig = args.kubeconfig.as_deref().map(std::path::absolute);
+    let kubeconfig = kubeconfig
+        .transpose()
+        .map_err(|error| format!("--kubeconfig: {error}"))?;
     let kubeconfig = match &kubeconfig {
         Some(path) => Some((
             &slash,
@@ -71,9 +70,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     {
         super::change::message(&root, console::restore(&root), io);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = super::runtime()?;
     let end = runtime.block_on(async {
         deliver(Env {
             root: &root,

@@ -35,9 +35,9 @@ fn remedy(error: &std::io::Error) -> &'static str {
     ""
 }
 
-/// Whether this is the text of an error that root would not have had.
+/// Whether this text has an error that root would not have had.
 pub(crate) fn is_denied(text: &str) -> bool {
-    text.ends_with(AS_ROOT)
+    text.contains(AS_ROOT)
 }
 
 /// A problem, and the file that has it.

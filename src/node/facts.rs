@@ -94,8 +94,8 @@ pub(crate) fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileErro
     if let Some(path) = options.aleph {
         // The aleph stands for another node, so this node's deployment and machine say nothing
         // about it.
-        let (path, bytes) = named::read(path, ALEPH_MAX)?;
-        facts.boot_image = Some(image::aleph(&path, &bytes)?);
+        let bytes = named::read(path, ALEPH_MAX)?;
+        facts.boot_image = Some(image::aleph(&named::shown(path), &bytes)?);
     } else {
         (facts.boot_image, facts.replaced_by) =
             image::find(root, record.as_ref(), os_release, stage, &mut warnings);

@@ -45,7 +45,7 @@ pub(crate) fn aleph(path: &str, bytes: &[u8]) -> Result<BootImage, FileError> {
     Ok(BootImage {
         version: ImageVersion::parse(version.trim()),
         source: ImageSource::Aleph,
-        path: path.to_owned(),
+        path: crate::text::printable(path),
     })
 }
 

@@ -29,11 +29,11 @@ pub(crate) fn read_start(path: &Path, max: u64) -> Result<Vec<u8>, Problem> {
     Ok(bytes)
 }
 
-/// [`read_start`] of a whole file. Also returns its name, as verdicts and errors show it.
+/// [`read_start`] of a whole file.
 ///
 /// # Errors
 /// It cannot be read, is empty, or is larger than `max` bytes.
-pub(crate) fn read(path: &Path, max: u64) -> Result<(String, Vec<u8>), FileError> {
+pub(crate) fn read(path: &Path, max: u64) -> Result<Vec<u8>, FileError> {
     // An error makes the path printable by itself.
     let error = |problem| FileError::new(&shown(path), problem);
     let bytes = read_start(path, max).map_err(error)?;
@@ -42,7 +42,7 @@ pub(crate) fn read(path: &Path, max: u64) -> Result<(String, Vec<u8>), FileError
         size if size > max => Err(error(Problem::Content(format!(
             "is larger than {max} bytes"
         )))),
-        _ => Ok((name(path), bytes)),
+        _ => Ok(bytes),
     }
 }
 
@@ -51,7 +51,8 @@ pub(crate) fn name(path: &Path) -> String {
     printable(&shown(path))
 }
 
-fn shown(path: &Path) -> Cow<'_, str> {
+/// The name as it is, for errors.
+pub(super) fn shown(path: &Path) -> Cow<'_, str> {
     if path == Path::new("-") {
         "<stdin>".into()
     } else {

@@ -145,6 +145,10 @@ mod tests {
             (lifted.action, lifted.fate()),
             (Action::Proceed, Fate::LetThrough)
         );
+        assert_eq!(
+            (held.headline(), lifted.headline()),
+            ("Refused", "Would be refused")
+        );
         let not_held = verdict(Outcome::Refused, Action::Block, Some(false));
         assert_eq!(not_held.clone().updated(false, false), not_held);
         for before in [held, not_held] {

@@ -227,8 +227,8 @@ fn promtool_sees_them_fire_and_end() {
         "BootImageReportsDropped",
         json!({ "resourcequota": "skewguard-reports" }),
         "There are 10 BootImageReports in the \
-         namespace skewguard, as many as the ResourceQuota skewguard-reports allows. Later ones are refused until some are deleted; their nodes try again, \
-         and their Events still come.",
+         namespace skewguard, as many as the ResourceQuota skewguard-reports allows. Later ones are refused until some are deleted; nodes that are held \
+         try again. Their Events still come.",
     );
     let audit = expected(
         "BootImageAuditFailed",

@@ -150,12 +150,14 @@ fn nodes_label_themselves_without_a_reboot() {
     std::fs::create_dir_all(dir.path().join("usr/local/bin")).unwrap();
     script(&dir.path().join("usr/local/bin/skewguard"), "");
     std::fs::remove_file(dir.path().join("calls")).unwrap();
-    std::fs::write(dir.path().join("labelled-b"), "").unwrap();
-    assert_eq!(
-        sh(dir.path(), "labels", &["a"]),
-        (Some(0), "a\n".to_owned())
-    );
-    assert_eq!(calls(), format!("daemon-reload\n{report}"));
+    // Of nodes that were named, and not of the other one.
+    for name in ["a", "node/a"] {
+        assert_eq!(
+            sh(dir.path(), "labels", &[name]),
+            (Some(0), "a\n".to_owned())
+        );
+    }
+    assert_eq!(calls(), format!("daemon-reload\n{report}").repeat(2));
 }
 
 #[test]

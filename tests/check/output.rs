@@ -299,6 +299,13 @@ fn what_was_written_on_the_command_line_is_quoted_without_its_escapes() {
         &["check", "-o", escape][..],
         &["check", "--root", escape],
         &["check", "--policy", escape],
+        &[
+            "check",
+            "--policy",
+            "tests/data/audit/policy.json",
+            "--aleph",
+            escape,
+        ],
         &[escape],
         &["policy", "init", "--file", "/nonexistent/\u{1b}[31mX"],
     ] {

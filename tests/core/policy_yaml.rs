@@ -148,6 +148,7 @@ fn what_is_wrong_is_said_with_its_line() {
         wide,
         with("kind: Boot", "knd: Boot"),
         with("version: 9.6.20250826-1", "version: '*'"),
+        with("version: 9.6.20250826-1", "version: * "),
     ];
     let found: String = texts
         .iter()

@@ -89,6 +89,10 @@ fn what_an_admin_has_taken_out_of_the_hold_is_named() {
 fn a_node_that_goes_on_is_not_held() {
     for (name, more) in [
         (ALLOWED, ""),
+        (
+            WARNED,
+            "  verdict     Would be refused: boot image is OCP 4.12;",
+        ),
         (WARNED, "  goes on     because the policy only warns"),
     ] {
         let node = Node::new(name);
@@ -101,6 +105,18 @@ fn a_node_that_goes_on_is_not_held() {
         );
         assert!(said.contains(more), "{said}");
     }
+}
+
+#[test]
+fn an_override_of_another_word_is_ignored_and_said_to_be() {
+    let node = Node::new(REFUSED);
+    node.run("enforce");
+    std::fs::write(node.path("run/skewguard/override"), "warm\n").unwrap();
+    let (code, said) = status(&node);
+    assert_eq!(code, Some(3));
+    let line =
+        "\n  override    warm, by /run/skewguard/override, ignored: write off, warn or enforce\n";
+    assert!(said.contains(line), "{said}");
 }
 
 #[test]

@@ -448,9 +448,11 @@ fn words_of(name: &str) -> BTreeSet<String> {
     let (_, list) = source.split_once(&format!("enum {name} {{")).unwrap();
     let (list, _) = list.split_once("\n    }").unwrap();
     let words = list.lines().filter_map(|line| line.split_once(" = \""));
-    words
+    let words: BTreeSet<String> = words
         .filter_map(|(_, rest)| Some(rest.strip_suffix("\",")?.to_owned()))
-        .collect()
+        .collect();
+    assert!(words.len() > 3, "{name}: {words:?}");
+    words
 }
 
 #[test]

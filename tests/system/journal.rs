@@ -192,6 +192,21 @@ const PLAIN: &str = "skewguard: Refused (BelowMinimumOCPVersion, Block): boot im
     skewguard: also BelowMinimumRHCOSVersion: boot image is RHEL 8.6; the minimum is 9.2\n";
 
 #[test]
+fn a_refusal_that_only_warns_says_what_it_would_be() {
+    let mut verdict = refused();
+    verdict.action = Action::Proceed;
+    let mut written = Vec::new();
+    journal::write_plain(&verdict, &mut written).expect("written");
+    assert_eq!(
+        String::from_utf8(written).expect("text"),
+        PLAIN.replace(
+            "Refused (BelowMinimumOCPVersion, Block)",
+            "Would be refused (BelowMinimumOCPVersion, Proceed)"
+        )
+    );
+}
+
+#[test]
 fn without_a_journald_that_listens_the_lines_go_to_the_writer() {
     alone(
         "inside::system::journal::without_a_journald_that_listens_the_lines_go_to_the_writer",

@@ -28,7 +28,11 @@ for node in $nodes; do
   $limit oc debug --quiet "node/$node" -- chroot /host sh -c "$on_node" </dev/null || echo "$node: failed" >&2
 done
 
-left=$(unlabelled) || exit 1
+all=$(unlabelled) || exit 1
+asked=" $(echo $nodes) " left=
+for node in $all; do
+  case $asked in *" $node "* | *" ${node#node/} "*) left="$left $node" ;; esac
+done
 [ -z "$left" ] && exit 0
-echo 'without a label:' $left >&2
+echo "without a label:$left" >&2
 exit 1

@@ -133,16 +133,20 @@ fn lint_yaml(text: &str) -> LintReport {
 }
 
 fn yaml_help(what: &str) -> &'static str {
-    const HELPS: [(&str, &str); 6] = [
+    const HELPS: [(&str, &str); 7] = [
         ("tabs", "indent with spaces"),
-        ("no policy", START),
+        ("has no policy", START),
         (
-            "second YAML document",
+            "has a second YAML document",
             "keep each policy in a file of its own",
         ),
-        ("alias", "write the value out in its place"),
-        ("tag", "leave it out; quotes make a text"),
-        ("same key twice", "keep one of them"),
+        ("has a YAML alias", "write the value out in its place"),
+        (
+            "scanning an anchor or alias",
+            "put text that begins with * or & in quotes",
+        ),
+        ("has a YAML tag", "leave it out; quotes make a text"),
+        ("has the same key twice", "keep one of them"),
     ];
     let help = HELPS.iter().find(|(word, _)| what.contains(word));
     help.map_or(CORRECT, |(_, help)| help)

@@ -7,13 +7,14 @@ mod html;
 mod page;
 mod text;
 
-use super::{Exit, Failure, Io, named, named_policy, parse_release, read_file, read_once};
+use super::{
+    Exit, Failure, Io, named, named_policy, open, parse_release, read_file, read_once, runtime,
+};
 use crate::admin::audit::fetch::{self, FetchProgress, MAX_ANSWER, fetch};
 use crate::admin::audit::kubeconfig;
 use crate::admin::audit::resources;
 use crate::admin::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
 use crate::clock;
-use crate::node::Root;
 use crate::text::printable;
 use crate::transport::{CURL, Choice, Limits, Transport};
 use page::Style;
@@ -193,7 +194,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     let mut unread = Vec::new();
     for path in &args.from {
-        unread.extend(read_path(path, &mut objects));
+        unread.extend(read_path(path, args.from.len() > 1, &mut objects));
     }
     let mut origin = Origin::default();
     if args.from.is_empty() {
@@ -295,16 +296,14 @@ fn from_server(
     if args.insecure_skip_tls_verify {
         io.say("warning: the server's certificate is not checked: whoever answers gets your credentials");
     }
-    let choice = Choice::for_host(&Root::open(Path::new("/"))?)?;
+    let choice = Choice::for_host(&open(Path::new("/"))?)?;
     let limits = Limits {
         body: MAX_ANSWER,
         total: args.request_timeout,
         connect: Limits::default().connect.min(args.request_timeout),
     };
     let server = Transport::new(choice, &login.kubeconfig, limits, CURL.into())?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = runtime()?;
     let mut watcher = Watcher::new(io.err);
     let unread = runtime.block_on(fetch(&server, objects, &mut |now| watcher.see(&now)));
     watcher.end();
@@ -366,16 +365,17 @@ impl<'a> Watcher<'a> {
     }
 }
 
-/// Adds the objects of a file, or of all files of a folder, and returns what could not be read.
-fn read_path(path: &Path, objects: &mut Objects) -> Vec<Unread> {
+/// Adds the objects of a file, or of all files of a folder, and returns what could not be read. One
+/// of several that is not there may have been meant as a set.
+fn read_path(path: &Path, is_of_several: bool, objects: &mut Objects) -> Vec<Unread> {
     let unread = |path: &Path, why: String| Unread {
         what: named(path),
         why,
         hides_sets: true,
     };
     if !path.is_dir() {
-        let is_missing = path != Path::new("-") && !path.exists();
-        let also = if is_missing {
+        let is_missing = path != Path::new("-") && matches!(path.try_exists(), Ok(false));
+        let also = if is_missing && is_of_several {
             "; sets to show come before --from"
         } else {
             ""

@@ -7,7 +7,7 @@ use crate::console::{Context, message};
 use crate::node::{self, OF_NODES, Options, Root, facts};
 #[cfg(feature = "admin")]
 use crate::text::printable;
-use crate::verdict::{Facts, LetThrough, PolicyInput, Reason, TargetInput, Verdict, decide};
+use crate::verdict::{Facts, TargetInput, decide};
 #[cfg(feature = "admin")]
 use crate::verdict::{Stage, Target};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.
 
 Examples:
-  skewguard check                                 this node
+  sudo skewguard check                            this node
   skewguard check --root /mnt/node --output json  a node's disk
   skewguard check --policy new.json               under another policy
   skewguard check --policy new.json --aleph FILE  without a node
@@ -84,6 +84,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     };
     let facts = facts(&root, options).map_err(|error| format!("--aleph {error}"))?;
     let needs_node = args.policy.is_none() || args.aleph.is_none();
+    // The node decides as root, and may decide otherwise.
+    let denied = facts.warnings.iter().find(|text| node::is_denied(text));
+    if let Some(denied) = denied.filter(|_| needs_node) {
+        return Err(denied.clone().into());
+    }
     if needs_node && !is_node(&root, &facts) {
         return Err(format!(
             "{}: no OpenShift node: name the folder that has a node's files (--root), or a policy and an aleph (--policy, --aleph)",
@@ -94,9 +99,6 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     #[cfg(feature = "admin")]
     let facts = aim(args, facts);
     let verdict = decide(&facts);
-    if let Some(denied) = denied(&facts, &verdict) {
-        return Err(denied.to_owned().into());
-    }
     match args.output {
         Output::Text => io.out.write_all(text::render(&verdict).as_bytes())?,
         Output::Json => writeln!(io.out, "{}", serde_json::to_string_pretty(&verdict)?)?,
@@ -116,23 +118,6 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     } else {
         Exit::Done
     })
-}
-
-/// What this user may not read and the verdict hangs on: the node decides as root.
-fn denied<'a>(facts: &'a Facts, verdict: &Verdict) -> Option<&'a str> {
-    let is_in_doubt = verdict.let_through == Some(LetThrough::Unreadable)
-        || matches!(
-            verdict.reason,
-            Reason::PolicyInvalid | Reason::TargetUnknown | Reason::BootImageUnknown
-        );
-    let policy = match &facts.policy {
-        PolicyInput::Invalid { error, .. } => Some(error),
-        _ => None,
-    };
-    let texts = facts.warnings.iter().chain(policy).map(String::as_str);
-    texts
-        .filter(|_| is_in_doubt)
-        .find(|text| node::is_denied(text))
 }
 
 /// Whether anything there is of a node: of its first boot, of an image, or of having joined. What

@@ -251,6 +251,8 @@ fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Fail
 }
 
 fn ignition(args: &IgnitionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let files = args.content.binary.iter().chain([&args.content.policy]);
+    read_once(files.map(PathBuf::as_path))?;
     let (policy, _) = policy(&args.content.policy, io)?;
     let binary = binary(&args.content)?;
     if let Some(packed) = binary

@@ -163,7 +163,7 @@ fn dropped() -> Rule {
         [
             "Reports of nodes that did not join are refused: the quota is used up.".to_owned(),
             "There are {{ $value }} BootImageReports in the namespace skewguard, as many as the ResourceQuota {{ $labels.resourcequota }} \
-             allows. Later ones are refused until some are deleted; their nodes try again, and their Events still come."
+             allows. Later ones are refused until some are deleted; nodes that are held try again. Their Events still come."
                 .to_owned(),
         ],
     )
