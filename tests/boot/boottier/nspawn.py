@@ -63,12 +63,24 @@ class Container:
 
     def run(self, command, timeout=ANSWER):
         """Runs a shell command inside the node: its exit status and output."""
-        done = subprocess.run(
+        process = subprocess.Popen(
             ["nsenter", f"--target={self._leader()}", "--mount", "--uts", "--ipc", "--pid", "--root", "--wd",
              "/usr/bin/env", "-i", f"PATH={PATH}", "TERM=dumb", "SYSTEMD_COLORS=0", "/bin/sh", "-c", command],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            errors="replace", timeout=timeout, check=False)
-        return done.returncode, done.stdout
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                output, _ = process.communicate(timeout=1)
+                return process.returncode, output
+            except subprocess.TimeoutExpired:
+                if time.monotonic() > deadline:
+                    # What it started may live on with the pipe: its output is not waited for.
+                    process.kill()
+                    process.wait()
+                    raise
+                # A node that reboots stops its processes before it ends them (systemd-shutdown), and nsenter stops with its own. It does not go
+                # on by itself, and the node waits for it.
+                process.send_signal(signal.SIGCONT)
 
     def freeze(self, seconds):
         """Nothing of the node gets on for a while, its first process neither; clocks go on. As on a hypervisor that has no time for it."""

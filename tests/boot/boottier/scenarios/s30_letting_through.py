@@ -121,10 +121,19 @@ def allow_beside_a_start(world):
         boot.power_off()
 
 
+def _take_time(node, seconds):
+    """Lets the pull take so long. Without it the rebase takes milliseconds, and the node is rebooted while `allow` still puts things in order."""
+    node.provision()
+    pull = node.root / "etc/systemd/system/machine-config-daemon-pull.service"
+    pull.write_text(pull.read_text(encoding="ascii").replace("ExecStart=", f"ExecStartPre=/usr/bin/sleep {seconds}\nExecStart=", 1), encoding="ascii")
+    node.provision = lambda: None
+
+
 @scenario("allow-interrupted", "skewguard allow is killed again and again while something starts the kubelet, and the terminal hangs up: the rebase comes first")
 def allow_interrupted(world):
     for image, target in EACH:
         node = world.node(image=image.name, target=target.name, policy=policy(rhelMajors=[11]))
+        _take_time(node, 5)
         boot = node.boot().settle()
         boot.shell("systemd-run --unit=starter sh -c 'while :; do systemctl start kubelet.service; sleep 0.05; done'")
         # The node may reboot at any moment of this.
@@ -139,11 +148,8 @@ def allow_beside_reexec(world):
     for image, target in EACH:
         for delay in ("0", "0.01", "0.05", "0.2"):
             node = world.node(image=image.name, target=target.name, policy=policy(rhelMajors=[11]))
-            node.provision()
             # The rebase itself asks systemd for something, and is not to find it away.
-            pull = node.root / "etc/systemd/system/machine-config-daemon-pull.service"
-            pull.write_text(pull.read_text(encoding="ascii").replace("ExecStart=", "ExecStartPre=/usr/bin/sleep 2\nExecStart=", 1), encoding="ascii")
-            node.provision = lambda: None
+            _take_time(node, 2)
             boot = node.boot().settle()
             world.expect.that(boot.exists("/run/skewguard/refused"), f"refused, {image.name}")
             # The node may reboot at any moment of this.
