@@ -17,11 +17,11 @@ test *tiers:
 
 # one subject or test
 it name:
-    cargo test --lib --test it {{name}}
+    cargo test --workspace --lib --test it {{name}}
 
 # expected texts, man pages and completions anew: read the diff
 bless subject="generated":
-    SKEWGUARD_BLESS=1 cargo test --lib --test it {{subject}}
+    SKEWGUARD_BLESS=1 cargo test --workspace --lib --test it {{subject}}
 
 # one machine that boots; `just boot --list` has them all
 boot *arguments:
@@ -31,7 +31,7 @@ boot *arguments:
 setup:
     tests/setup
 
-# the two static binaries that ship
+# the three static binaries that ship
 build *arguments:
     dist/build {{arguments}}
 

@@ -305,7 +305,6 @@ fn be_nodes(dir: &Path, [first, count]: [usize; 2]) {
                     root,
                     identity,
                     refresh: &|_| {},
-                    bus: None,
                     client,
                     output,
                     now,

@@ -17,6 +17,12 @@ const PAUSE: u8 = 5;
 /// The most that a program may print, in bytes.
 const MAX_OUTPUT: usize = 64 * 1024;
 
+/// The most that is kept of the end of what a program printed, in bytes.
+const MAX_TAIL: usize = 256 * 1024;
+
+/// The most that is kept of one line of it, in bytes.
+const MAX_LINE: usize = 8 * 1024;
+
 /// Runs `command` and returns what it printed on stdout until it ended. A child that it leaves
 /// behind is ended, too, even if that still has stdout open.
 ///
@@ -24,6 +30,65 @@ const MAX_OUTPUT: usize = 64 * 1024;
 /// It cannot be started, it fails, it prints more than 64 KiB or no UTF-8, or it still runs at
 /// `until` (`TimedOut`).
 pub(crate) fn run(command: &mut Command, until: Instant) -> Result<String, Error> {
+    let mut output = Vec::new();
+    read(command, until, |chunk| {
+        output.extend_from_slice(chunk);
+        if output.len() > MAX_OUTPUT {
+            return Err(Error::other("printed more than 64 KiB"));
+        }
+        Ok(())
+    })?;
+    String::from_utf8(output)
+        .map_err(|_| Error::new(ErrorKind::InvalidData, "printed what is not UTF-8"))
+}
+
+/// Runs `command` and returns the end of what it printed on stdout, in any encoding: at most 256
+/// KiB, and of each line at most 8 KiB. Otherwise as [`run`].
+///
+/// # Errors
+/// It cannot be started, it fails, or it still runs at `until` (`TimedOut`).
+pub(crate) fn run_for_tail(command: &mut Command, until: Instant) -> Result<Vec<u8>, Error> {
+    let mut tail = Tail::default();
+    read(command, until, |chunk| {
+        tail.add(chunk);
+        Ok(())
+    })?;
+    tail.cut(MAX_TAIL);
+    Ok(tail.kept)
+}
+
+/// The end of a text.
+#[derive(Default)]
+struct Tail {
+    kept: Vec<u8>,
+    /// The length of the last line.
+    line: usize,
+}
+
+impl Tail {
+    fn add(&mut self, chunk: &[u8]) {
+        for byte in chunk {
+            self.line = if *byte == b'\n' { 0 } else { self.line + 1 };
+            if self.line <= MAX_LINE {
+                self.kept.push(*byte);
+            }
+        }
+        if self.kept.len() > 2 * MAX_TAIL {
+            self.cut(MAX_TAIL);
+        }
+    }
+
+    fn cut(&mut self, max: usize) {
+        self.kept.drain(..self.kept.len().saturating_sub(max));
+    }
+}
+
+/// Runs `command`, and gives `add` what it prints on stdout.
+fn read(
+    command: &mut Command,
+    until: Instant,
+    mut add: impl FnMut(&[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
     let mut group = Group::spawn(
         command
             .stdin(Stdio::null())
@@ -31,7 +96,7 @@ pub(crate) fn run(command: &mut Command, until: Instant) -> Result<String, Error
             .stderr(Stdio::null()),
     )?;
     let mut pipe = group.child.stdout.take();
-    let (mut output, mut chunk) = (Vec::new(), [0; 4096]);
+    let mut chunk = [0; 4096];
     loop {
         // Looked at first: what it wrote before its end is then in the pipe.
         let has_ended = group.has_ended()?;
@@ -43,10 +108,7 @@ pub(crate) fn run(command: &mut Command, until: Instant) -> Result<String, Error
         if readable && let Some(open) = &mut pipe {
             match open.read(&mut chunk)? {
                 0 => pipe = None,
-                read => output.extend(chunk.iter().take(read)),
-            }
-            if output.len() > MAX_OUTPUT {
-                return Err(Error::other("printed more than 64 KiB"));
+                read => add(chunk.get(..read).unwrap_or_default())?,
             }
         } else if has_ended {
             break;
@@ -58,8 +120,7 @@ pub(crate) fn run(command: &mut Command, until: Instant) -> Result<String, Error
         }
     }
     match group.end()? {
-        status if status.success() => String::from_utf8(output)
-            .map_err(|_| Error::new(ErrorKind::InvalidData, "printed what is not UTF-8")),
+        status if status.success() => Ok(()),
         status => Err(Error::other(status.to_string())),
     }
 }
@@ -197,6 +258,23 @@ mod tests {
         );
         let binary = run(Command::new("printf").arg("\\377"), soon()).unwrap_err();
         assert_eq!(binary.to_string(), "printed what is not UTF-8");
+    }
+
+    #[test]
+    fn the_tail_is_cut_by_lines_and_keeps_any_byte() {
+        let soon = Instant::now() + Duration::from_secs(20);
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            "yes | head -c 1000000; printf '\\377'; head -c 100000 /dev/zero; printf '\\nend'",
+        ]);
+        let tail = run_for_tail(&mut command, soon).unwrap();
+        assert_eq!(tail.len(), MAX_TAIL);
+        let mut lines = tail.rsplit(|byte| *byte == b'\n');
+        assert_eq!(lines.next(), Some(&b"end"[..]));
+        let long = lines.next().unwrap();
+        assert_eq!((long.len(), long[0]), (MAX_LINE, 0xff));
+        assert_eq!(lines.next(), Some(&b"y"[..]));
     }
 
     fn assert_gone(file: &std::path::Path) {

@@ -13,7 +13,7 @@ const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 
 /// Why bytes could not be unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unpack {
+pub enum Unpack {
     /// Not a gzip file, a broken one, or one with several members.
     Broken,
     TooLarge,
@@ -21,7 +21,7 @@ pub(crate) enum Unpack {
 
 /// Unpacks a gzip file of one member to at most `max` bytes. Like Ignition's reader it accepts
 /// nothing behind the trailer.
-pub(crate) fn unpack(file: &[u8], max: u64) -> Result<Vec<u8>, Unpack> {
+pub fn unpack(file: &[u8], max: u64) -> Result<Vec<u8>, Unpack> {
     let (stream, stored) = body(file)
         .and_then(<[u8]>::split_last_chunk::<8>)
         .ok_or(Unpack::Broken)?;
@@ -53,8 +53,7 @@ pub(crate) fn unpack(file: &[u8], max: u64) -> Result<Vec<u8>, Unpack> {
 
 /// Packs `bytes` as small as deflate can. The result depends on the bytes alone: the header has no
 /// name and no time.
-#[cfg(any(feature = "admin", test))]
-pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
+pub fn pack(bytes: &[u8]) -> Vec<u8> {
     // No flags, no time, XFL 2 (slowest, smallest), OS unknown.
     let header = [&MAGIC[..], &[0, 0, 0, 0, 0, 2, 255]].concat();
     [

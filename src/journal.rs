@@ -134,7 +134,8 @@ pub(crate) const STALLED_ID: &str = "6f0d1f0a8a5c4bd39a4c1f2e7b90d5c3";
 /// Sends what a first boot waits for to the journal; where there is none, to `err`.
 pub(crate) fn record_stall(
     phase: &'static str,
-    unit: String,
+    unit: Option<String>,
+    cause: String,
     message: String,
     live: bool,
     err: &mut dyn Write,
@@ -149,7 +150,8 @@ pub(crate) fn record_stall(
                 MESSAGE_ID = STALLED_ID,
                 OBJECT_SYSTEMD_UNIT = "skewguard.service",
                 SKEWGUARD_PHASE = phase,
-                SKEWGUARD_UNIT = unit.as_str(),
+                SKEWGUARD_UNIT = unit.as_deref(),
+                SKEWGUARD_CAUSE = cause.as_str(),
                 "{}",
                 message
             );

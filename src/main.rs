@@ -3,7 +3,6 @@
 use skewguard::cli::{Io, run};
 use std::process::ExitCode;
 
-#[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 

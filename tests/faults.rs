@@ -64,6 +64,9 @@ const SAMPLE: usize = 61;
 const STAMP: &str = "run/skewguard/refused";
 const RECORD: &str = "var/lib/skewguard/boot-image.json";
 const SAVED: &str = "var/lib/skewguard/issue.saved";
+const RECORD_BESIDE: &str = "etc/skewguard/boot-image.json";
+/// The original, under a second name.
+const ASIDE: &str = "etc/issue.skewguard-saved";
 const VERDICTS: [&str; 2] = [
     "run/skewguard/verdict.json",
     "var/lib/skewguard/verdict.json",
@@ -339,6 +342,15 @@ fn files(dir: &Path) -> Files {
     found
 }
 
+/// The record is as good where it is kept if /var does not take it.
+fn with_its_record(files: &Files) -> Files {
+    let mut files = files.clone();
+    if let Some(record) = files.remove(RECORD_BESIDE) {
+        files.insert("var/lib/skewguard/boot-image.json".to_owned(), record);
+    }
+    files
+}
+
 fn is_temporary(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     name.starts_with('.') && name.contains(".skewguard-")
@@ -351,8 +363,9 @@ fn is_drop_in(path: &str) -> bool {
 /// The paths that skewguard may change.
 fn is_ours(path: &str) -> bool {
     let console = [
-        "etc/issue.d/skewguard.issue",
-        "etc/issue.skewguard-saved",
+        "etc/issue.d/zz-skewguard.issue",
+        "run/skewguard/prompt.issue",
+        ASIDE,
         "etc/motd.d/skewguard",
     ];
     let folders = [
@@ -361,6 +374,7 @@ fn is_ours(path: &str) -> bool {
         "run/systemd/system/",
     ];
     console.contains(&path)
+        || path == RECORD_BESIDE
         || folders.iter().any(|folder| path.starts_with(folder))
         || is_temporary(path)
 }
@@ -523,14 +537,14 @@ fn outcome(
     // What cannot be read is not repeated below the message; it is kept beside it.
     let ends = issue.ends_with(&[b"\n\n", below].concat())
         || left
-            .get("etc/issue.skewguard-saved")
+            .get(ASIDE)
             .is_some_and(|aside| aside == b"../usr/lib/issue");
     is(
         is_whole(ISSUE) || (issue.starts_with(b"*** NODE") && ends),
         &format!("/etc/issue is torn: {}", String::from_utf8_lossy(issue)),
     )?;
     let has_way_back =
-        clean.before.get(ISSUE).map(Vec::as_slice) == Some(issue) || left.contains_key(SAVED);
+        clean.before.get(ISSUE).map(Vec::as_slice) == Some(issue) || left.contains_key(ASIDE);
     is(
         has_way_back || scenario.code != 3,
         "there is no way back for /etc/issue",
@@ -626,6 +640,7 @@ fn outcome(
         .zip(&clean.repaired)
         .enumerate()
     {
+        let now = &with_its_record(now);
         let mut differs = differing(now, clean);
         // Elsewhere a temporary file stays until the next file of its folder is written.
         let is_refused = (scenario.args[0], scenario.code) == ("enforce", 3);

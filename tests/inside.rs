@@ -12,7 +12,6 @@
 )]
 
 mod console;
-mod core;
 mod dbus;
 mod report;
 mod system;

@@ -13,13 +13,9 @@
     clippy::print_stderr
 )]
 
-mod alerts;
-mod audit;
 mod check;
 mod cluster;
 mod enforce;
 mod faults;
 mod generated;
-mod policy;
-mod render;
 mod support;

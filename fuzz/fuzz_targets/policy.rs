@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| skewguard::fuzzing::policy(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| skewguard_admin::fuzzing::policy(data));

@@ -2,23 +2,34 @@
 
 use super::{Exit, Failure, Io};
 use crate::console;
-use crate::gate::{self, GateError, Systemd};
+use crate::gate::{self, GateError, Released, Systemd};
 use crate::node::{LOCK_PATH, Lock};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::geteuid;
 use std::path::PathBuf;
 
+pub(super) const HELP: &str = "\
+Let this refused node through, for this boot
+
+The refusal is lifted, its message is removed from the console, and the boot
+goes on where it was held: first the OS update, which reboots the node, then the
+kubelet. If the node reboots without having been updated, it is refused again.
+What was found stays on record.
+
+Usage: skewguard allow [OPTIONS]
+
+Options:
+  --root DIR  Directory that stands for the node's `/`, which is the default;
+              with any other, only files below it are touched
+  -h, --help  Print this help
+
+Exit status: 0 done, or nothing to do; 1 could not do it; 2 wrong usage.
+";
+
 #[derive(Debug)]
-#[cfg_attr(feature = "admin", derive(clap::Args))]
-#[cfg_attr(
-    feature = "admin",
-    command(after_help = "\
-Exit status: 0 done, or nothing to do; 1 could not do it; 2 wrong usage.")
-)]
 pub(super) struct Args {
     /// Directory that stands for the node's `/`; with any other than `/`, only files below it are
     /// touched.
-    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, default_value = "/"))]
     pub(super) root: PathBuf,
 }
 
@@ -35,12 +46,16 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         .exists(LOCK_PATH)
         .unwrap_or(true)
         .then(|| super::change::lock(&root, Lock::PERSON, io));
-    if !gate::release(&root, systemd.as_ref()).map_err(explain_release)? {
-        writeln!(
-            io.out,
-            "This node is not refused: there is nothing to let through."
-        )?;
-        return Ok(Exit::Done);
+    match gate::release(&root, systemd.as_ref()).map_err(explain_release)? {
+        Released::NothingToDo => {
+            writeln!(
+                io.out,
+                "This node is not refused: there is nothing to let through."
+            )?;
+            return Ok(Exit::Done);
+        }
+        Released::Done { doubt: Some(doubt) } => io.say(format_args!("in doubt: {doubt}")),
+        Released::Done { doubt: None } => {}
     }
     super::change::message(&root, console::restore(&root), io);
     if let Some(systemd) = &systemd {

@@ -5,8 +5,8 @@ use crate::console::{self, Context, live};
 use crate::gate::{self, Systemd};
 use crate::journal;
 use crate::node::{
-    self, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, Lock, Options, RUN_VERDICT_PATH, Root,
-    STAMP_PATH, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts, save_verdict,
+    self, ENCAPSULATED_PATH, FirstRun, KEPT_VERDICT_PATH, Lock, Options, RECORD_PATH,
+    RUN_VERDICT_PATH, Root, STAMP_PATH, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts, save_verdict,
 };
 use crate::report::ledger::{INSTALLATION_PATH, STATE_PATH};
 use crate::report::situation;
@@ -16,21 +16,36 @@ use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 use std::path::PathBuf;
 
+pub(super) const HELP: &str = "\
+Decide about this node, and hold it back if it is refused; skewguard.service
+runs this
+
+On a refusal the OS update and the kubelet are held back for this boot, the
+reason is put on the console and in the journal, and the verdict is left in
+/run/skewguard/verdict.json and /var/lib/skewguard/verdict.json. Otherwise
+nothing is held and the boot goes on. Once the first boot is finished it only
+removes its message from the console.
+
+Usage: skewguard enforce [OPTIONS]
+
+Options:
+  --root DIR         Directory that stands for the node's `/`, which is the
+                     default; with any other, only files below it are touched
+  --restore-console  Only clean up, as the service does when it is stopped: take
+                     the message off the console, and the drop-ins of a decision
+                     that did not come to its end
+  -h, --help         Print this help
+
+Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.
+";
+
 #[derive(Debug)]
-#[cfg_attr(feature = "admin", derive(clap::Args))]
-#[cfg_attr(
-    feature = "admin",
-    command(after_help = "\
-Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.")
-)]
 pub(super) struct Args {
     /// Directory that stands for the node's `/`; with any other than `/`, only files below it are
     /// touched.
-    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, default_value = "/"))]
     pub(super) root: PathBuf,
     /// Only clean up, as the service does when it is stopped: take the message off the console, and
     /// the drop-ins of a decision that did not come to its end.
-    #[cfg_attr(feature = "admin", arg(long))]
     pub(super) restore_console: bool,
 }
 
@@ -106,16 +121,24 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if !verdict.blocks() && refused_before {
         return Ok(still_refused(Some(&verdict), io));
     }
-    if node::keep_record(root, &facts, &mut verdict.warnings) {
-        io.note(forget_earlier_installation(root));
-    }
+    // Before anything that is written to /var, which may be slow.
     if verdict.blocks() {
         verdict.gate = Some(gate::hold(root, systemd.as_ref()));
     }
     // The slowest comes last: memory, /etc, /var, journald, a serial line.
+    let first_run = FirstRun::of(root, &facts);
     io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
     let context = Context::load(root, &verdict);
     super::change::message(root, console::update(root, &verdict, &context), io);
+    if let Some(first_run) = first_run {
+        if first_run.is_new {
+            // First of all: it makes room.
+            forget_earlier_installation(root, io);
+        }
+        if first_run.keep(root, &mut verdict) {
+            io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
+        }
+    }
     io.note(situation::set_aside(root, &verdict));
     io.note(save_verdict(root, KEPT_VERDICT_PATH, &verdict));
     journal::record(&verdict, root.is_live(), io.err);
@@ -154,15 +177,16 @@ fn still_refused(now: Option<&Verdict>, io: &mut Io<'_>) -> Exit {
     Exit::Refused
 }
 
-/// Removes what an earlier installation, with the same /var, told the cluster or had to tell it.
-fn forget_earlier_installation(root: &Root) -> Result<(), FileError> {
+/// Removes what an earlier installation, with the same /var, recorded, and what it told the cluster
+/// or had to tell it.
+fn forget_earlier_installation(root: &Root, io: &mut Io<'_>) {
     for path in [
+        RECORD_PATH,
         STATE_PATH,
         INSTALLATION_PATH,
         KEPT_VERDICT_PATH,
         UNTOLD_VERDICT_PATH,
     ] {
-        root.remove(path)?;
+        io.note(root.remove(path).map(drop));
     }
-    Ok(())
 }

@@ -1,73 +1,71 @@
 //! `skewguard inspect`: what version strings say.
 
 use super::{Exit, Failure, Io, TextOrJson};
-use crate::verdict::BootImageStatus;
+use crate::verdict::{BootImageStatus, text};
 use crate::version::ImageVersion;
 use std::ffi::OsString;
+use std::path::Path;
+
+/// The most that is read from standard input, in bytes.
+const INPUT_MAX: u64 = 1 << 20;
+
+pub(super) const HELP: &str = "\
+Decode boot image version strings
+
+What a string does not say is shown as unknown and never guessed. A string of no
+known scheme is an answer, not an error. `oc skewguard inspect` takes names of
+images, too.
+
+Usage: skewguard inspect [OPTIONS] VERSION...
+
+Arguments:
+  VERSION...  Versions as an aleph file or os-release names them; - is standard
+              input, with one in each line
+
+Options:
+  -o, --output text|json
+              One line per version: text for a person, which is the default, or
+              a JSON object, whose fields are only ever added
+  -h, --help  Print this help
+
+Exit status: 0 done, 1 could not do it, 2 wrong usage.
+
+Example: skewguard inspect 418.94.202511191518-0 9.6.20250523-0
+";
 
 #[derive(Debug)]
-#[cfg_attr(feature = "admin", derive(clap::Args))]
-#[cfg_attr(
-    feature = "admin",
-    command(after_help = "Example: skewguard inspect 418.94.202511191518-0 9.6.20250523-0")
-)]
 pub(super) struct Args {
-    /// Versions as an aleph file or os-release names them; the full build takes names of images,
-    /// too.
-    #[cfg_attr(feature = "admin", arg(required = true, value_name = "VERSION", value_hint = clap::ValueHint::Other))]
+    /// Versions as an aleph file or os-release names them; - is standard input, with one a line.
     pub(super) versions: Vec<OsString>,
     /// One line per version: text for a person, or a JSON object.
-    #[cfg_attr(
-        feature = "admin",
-        arg(long, short, value_enum, default_value = "text")
-    )]
     pub(super) output: TextOrJson,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    for text in &args.versions {
-        let version = decode(&text.to_string_lossy());
-        match args.output {
-            TextOrJson::Text => writeln!(io.out, "{}", line(&version))?,
-            TextOrJson::Json => writeln!(
-                io.out,
-                "{}",
-                serde_json::to_string(&BootImageStatus::from(&version))?
-            )?,
+    let written: Vec<&Path> = args.versions.iter().map(Path::new).collect();
+    super::read_once(written.iter().copied())?;
+    for written in written {
+        if written != Path::new("-") {
+            print(&written.to_string_lossy(), args.output, io)?;
+            continue;
+        }
+        let bytes = super::read_named(written, INPUT_MAX).map_err(|error| error.to_string())?;
+        for line in String::from_utf8_lossy(&bytes).lines() {
+            print(line.trim(), args.output, io)?;
         }
     }
     Ok(Exit::Done)
 }
 
-/// A version, else the one in the name of an image, as the audit reads it.
-fn decode(text: &str) -> ImageVersion {
-    let version = ImageVersion::parse(text);
-    #[cfg(feature = "admin")]
-    if !version.is_known()
-        && let Some(of_name) = ImageVersion::of_image_name(text)
-    {
-        return of_name;
+fn print(written: &str, output: TextOrJson, io: &mut Io<'_>) -> Result<(), Failure> {
+    let version = ImageVersion::parse(written);
+    match output {
+        TextOrJson::Text => writeln!(io.out, "{}", text::image(&version))?,
+        TextOrJson::Json => writeln!(
+            io.out,
+            "{}",
+            serde_json::to_string(&BootImageStatus::from(&version))?
+        )?,
     }
-    version
-}
-
-fn line(version: &ImageVersion) -> String {
-    if !version.is_known() {
-        return format!("{version}: no known scheme");
-    }
-    let unknown = || "unknown".to_owned();
-    let rhel = match version.rhel {
-        Some(rhel) if rhel.minor.is_none() => format!("{rhel} (minor unknown)"),
-        Some(rhel) => rhel.to_string(),
-        None => unknown(),
-    };
-    let ocp = version.ocp.map_or_else(unknown, |ocp| ocp.to_string());
-    let date = version.build_date.clone().unwrap_or_else(unknown);
-    let build = version
-        .build_number
-        .map_or_else(unknown, |build| build.to_string());
-    format!(
-        "{version}: scheme {}, RHEL {rhel}, OCP {ocp}, built {date}, build {build}",
-        version.scheme
-    )
+    Ok(())
 }

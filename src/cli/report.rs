@@ -6,7 +6,6 @@ use crate::console::{self, Context, live, message};
 use crate::gate::{self, Systemd};
 use crate::journal;
 use crate::kubeconfig::Allow;
-use crate::node::bus::SYSTEM_BUS;
 use crate::node::identity::Identity;
 use crate::node::{ENCAPSULATED_PATH, Lock, Root, STAMP_PATH};
 use crate::report::client::Network;
@@ -21,27 +20,46 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
+pub(super) const HELP: &str = "\
+Tell the cluster about this node's boot image; skewguard-report.service runs
+this
+
+If a node was refused or warned about, or could not be checked, it creates a
+BootImageReport and an Event before it joins, with the bootstrap credentials in
+its config. A node that has joined labels its own Node. What was delivered is
+recorded in /var/lib/skewguard and not repeated; the rest is tried again, as
+long as it takes, and on later boots.
+
+Usage: skewguard report [OPTIONS]
+
+Options:
+  --root DIR         Directory that stands for the node's `/`, which is the
+                     default; with any other, neither D-Bus nor the console is
+                     touched
+  --kubeconfig FILE  Kubeconfig to use instead of the node's own two
+  --insecure-skip-tls-verify
+                     Obey `insecure-skip-tls-verify` in a kubeconfig, which is
+                     an error otherwise: any server that answers gets the
+                     credentials
+  --once             Try everything once and come back, instead of waiting until
+                     the cluster knows
+  -h, --help         Print this help
+
+Exit status: 0 everything is delivered, or there was nothing to deliver; 1
+something is not delivered; 2 wrong usage.
+";
+
 #[derive(Debug)]
-#[cfg_attr(feature = "admin", derive(clap::Args))]
-#[cfg_attr(
-    feature = "admin",
-    command(after_help = "\
-Exit status: 0 everything is delivered, or there was nothing to deliver; 1 something is not delivered; 2 wrong usage.")
-)]
 pub(super) struct Args {
     /// Directory that stands for the node's `/`; with any other than `/`, neither D-Bus nor the
     /// console is touched.
-    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, default_value = "/"))]
     pub(super) root: PathBuf,
     /// Kubeconfig to use instead of the node's own two.
-    #[cfg_attr(feature = "admin", arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath))]
     pub(super) kubeconfig: Option<PathBuf>,
     /// Obey `insecure-skip-tls-verify` in a kubeconfig, which is an error otherwise: any server
     /// that answers gets the credentials.
-    #[cfg_attr(feature = "admin", arg(long))]
     pub(super) insecure_skip_tls_verify: bool,
     /// Try everything once and come back, instead of waiting until the cluster knows.
-    #[cfg_attr(feature = "admin", arg(long))]
     pub(super) once: bool,
 }
 
@@ -74,9 +92,8 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let end = runtime.block_on(async {
         deliver(Env {
             root: &root,
-            identity: Identity::read(&root, None).await,
+            identity: Identity::read(&root),
             refresh: &|identity| identity.complete(&root),
-            bus: root.is_live().then_some(SYSTEM_BUS),
             client: Network {
                 root: &root,
                 kubeconfig,
@@ -105,13 +122,14 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 /// How long systemctl or journalctl may take.
 const PROGRAM_MAX: Duration = Duration::from_secs(5);
 
-/// Runs systemctl or journalctl of the running system; `None` where that fails.
-fn host_program(root: &Root, program: &str, args: &[&str]) -> Option<String> {
+/// Runs systemctl or journalctl of the running system, and returns the end of what it printed;
+/// `None` where that fails.
+fn host_program(root: &Root, program: &str, args: &[&str]) -> Option<Vec<u8>> {
     let mut command = Command::new(Path::new("/usr/bin").join(program));
     command.args(args).env("LC_ALL", "C");
     let until = Instant::now() + PROGRAM_MAX;
     root.is_live()
-        .then(|| child::run(&mut command, until).ok())
+        .then(|| child::run_for_tail(&mut command, until).ok())
         .flatten()
 }
 
@@ -204,6 +222,7 @@ impl Output for Console<'_> {
                 journal::record_stall(
                     progress.phase.as_str(),
                     progress.unit.clone(),
+                    progress.cause.to_string(),
                     progress.sentence(),
                     self.root.is_live(),
                     self.err,

@@ -1,7 +1,6 @@
 //! `skewguard status`: whether this node is held back, and what was decided and told about it.
 //! Reads what the services left, and decides nothing anew.
 
-use super::lines::Lines;
 use super::{Exit, Failure, Io, TextOrJson};
 use crate::API_VERSION;
 use crate::clock::time;
@@ -10,7 +9,9 @@ use crate::console::message::is_shown;
 use crate::gate::{drop_in_of_an_admin, held_units, is_overruled};
 use crate::node::{OVERRIDE_PATH, RUN_VERDICT_PATH, Root, STAMP_PATH};
 use crate::report::situation::{self, Situation};
+use crate::report::stall::Hangs;
 use crate::text::printable;
+use crate::verdict::lines::Lines;
 use crate::verdict::{ClusterKnows, Outcome, OverrideSource, OverrideWord, Verdict};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -18,22 +19,29 @@ use std::path::PathBuf;
 /// Longest override that is read, in bytes.
 const OVERRIDE_MAX: u64 = 64;
 
+pub(super) const HELP: &str = "\
+Say whether this node is held back, since when and why, and who was told
+
+Reads what the services left on this boot, or on the first boot where that is
+over. Decides nothing and changes nothing.
+
+Usage: skewguard status [OPTIONS]
+
+Options:
+  --root DIR  Directory that stands for the node's `/`, which is the default
+  -o, --output text|json
+              text, the default, is for a person; json is one object, and its
+              fields are only ever added
+  -h, --help  Print this help
+
+Exit status: 0 not held, 1 could not find out, 2 wrong usage, 3 held.
+";
+
 #[derive(Debug)]
-#[cfg_attr(feature = "admin", derive(clap::Args))]
-#[cfg_attr(
-    feature = "admin",
-    command(after_help = "\
-Exit status: 0 not held, 1 could not find out, 2 wrong usage, 3 held.")
-)]
 pub(super) struct Args {
     /// Directory that stands for the node's `/`.
-    #[cfg_attr(feature = "admin", arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, default_value = "/"))]
     pub(super) root: PathBuf,
     /// Text for a person, or one JSON object; its fields are only ever added.
-    #[cfg_attr(
-        feature = "admin",
-        arg(long, short, value_enum, default_value = "text")
-    )]
     pub(super) output: TextOrJson,
 }
 
@@ -48,6 +56,8 @@ enum State {
     LetThrough,
     /// This boot's verdict lets it go on.
     GoesOn,
+    /// It is not held, and its first boot does not finish.
+    Stalled,
     /// Nothing was decided on this boot, because the first boot is over. The verdict is that of an
     /// earlier boot.
     FirstBootOver,
@@ -76,6 +86,9 @@ struct Status {
     override_file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<Cluster>,
+    /// What the first boot waits for, if it does not finish.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_boot: Option<Hangs>,
     /// When the verdict was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_at: Option<String>,
@@ -143,6 +156,14 @@ fn read(root: &Root) -> Result<Status, Failure> {
         (Some(_), None) if !this_boot => State::FirstBootOver,
         (Some(verdict), None) => without_stamp(verdict),
     };
+    let first_boot = held_since
+        .is_none()
+        .then(|| situation::hangs(root))
+        .flatten();
+    let state = match (state, &first_boot) {
+        (State::GoesOn | State::FirstBootOver, Some(_)) => State::Stalled,
+        (state, _) => state,
+    };
     let units = match held_since {
         Some(_) => held_units(root)?,
         None => Vec::new(),
@@ -169,6 +190,7 @@ fn read(root: &Root) -> Result<Status, Failure> {
         cluster: context
             .filter(|_| cluster)
             .map(|known| known.cluster.into()),
+        first_boot,
         decided_at,
         verdict,
         error: error.map(|error| error.to_string()),
@@ -191,6 +213,7 @@ fn meaning(state: State) -> &'static str {
         State::NotHeld => "Not held: this node is refused, but could not be held back",
         State::LetThrough => "Let through: this node was refused, and somebody let it go on",
         State::GoesOn => "Not held: this node goes on to join",
+        State::Stalled => "Not held: this node goes on, but its first boot does not finish",
         State::FirstBootOver => "Not held: the first boot is over",
         State::NoVerdict => "Not held: skewguard.service left no verdict on this boot",
         State::NeverRan => "Not held: skewguard never decided about this node",
@@ -212,6 +235,11 @@ fn text(status: &Status) -> String {
         let path = drop_in_of_an_admin(unit);
         let line = format!("{unit}: {path} replaces the drop-in of skewguard");
         lines.add("not held", &line);
+    }
+    if let Some(hangs) = &status.first_boot {
+        let [what, remedy] = hangs.lines();
+        lines.add("first boot", &what);
+        lines.add("", &remedy);
     }
     if let Some(verdict) = &status.verdict {
         about_verdict(&mut lines, verdict);

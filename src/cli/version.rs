@@ -1,8 +1,6 @@
 //! The text of `--version`: which build this is, how it reaches the cluster, and which commit it
 //! was made from.
 
-use std::sync::LazyLock;
-
 /// Set by `dist/build`, from git or from the source archive.
 const COMMIT: Option<&str> = option_env!("SKEWGUARD_COMMIT");
 
@@ -19,17 +17,22 @@ const TRANSPORT: &str = if cfg!(feature = "tls") {
     "/usr/bin/curl of the node"
 };
 
-/// `--version`; `-V` gives the first line only.
-pub(super) static LONG: LazyLock<String> = LazyLock::new(|| {
+/// `-V`.
+pub(super) fn short() -> String {
+    format!("skewguard {}\n", env!("CARGO_PKG_VERSION"))
+}
+
+/// `--version`.
+pub(super) fn long() -> String {
     let libc = if cfg!(all(target_env = "musl", target_feature = "crt-static")) {
         "static musl"
     } else {
         "not static, not for nodes"
     };
     format!(
-        "{}\nbuild: {BUILD}, {}, {libc}\ntransport: {TRANSPORT}\ncommit: {}",
-        env!("CARGO_PKG_VERSION"),
+        "{}build: {BUILD}, {}, {libc}\ntransport: {TRANSPORT}\ncommit: {}\n",
+        short(),
         std::env::consts::ARCH,
         COMMIT.unwrap_or("unknown"),
     )
-});
+}

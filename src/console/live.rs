@@ -29,11 +29,14 @@ pub(crate) fn show_change(
     root: &Root,
     changed: Result<bool, FileError>,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    if changed? && root.is_live() {
-        Ok(reload_prompts()?)
+    // Also where it was changed in part.
+    let reloaded = if !matches!(changed, Ok(false)) && root.is_live() {
+        reload_prompts()
     } else {
         Ok(())
-    }
+    };
+    changed?;
+    Ok(reloaded?)
 }
 
 /// Makes waiting login prompts print `/etc/issue` again (agetty(8), `--reload`, since util-linux

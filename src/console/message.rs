@@ -59,6 +59,17 @@ pub(crate) fn issue(verdict: &Verdict, context: &Context) -> String {
     whole(verdict, context, Printer::Agetty)
 }
 
+/// The line next to the login prompt: the headline once more, for whom the message has scrolled
+/// away.
+pub(super) fn at_prompt(verdict: &Verdict) -> String {
+    let Some(case) = case(verdict) else {
+        return String::new();
+    };
+    let mut page = Page::new(Printer::Agetty);
+    page.line(&format!("*** {} ***", headline(case, verdict)));
+    page.finish()
+}
+
 /// The message for `/etc/motd.d`, which people read once they are logged in.
 pub(crate) fn motd(verdict: &Verdict, context: &Context) -> String {
     whole(verdict, context, Printer::Plain)
@@ -176,14 +187,6 @@ fn fix_of(verdict: &Verdict) -> Fix {
     )
 }
 
-fn subject(verdict: &Verdict) -> &'static str {
-    if verdict.judged == Judged::BootedDeployment {
-        "booted OS"
-    } else {
-        "boot image"
-    }
-}
-
 fn headline(case: Case, verdict: &Verdict) -> String {
     let image = match verdict.reason {
         Reason::BelowMinimumOcpVersion | Reason::BelowMinimumRhcosVersion => {
@@ -200,12 +203,7 @@ fn headline(case: Case, verdict: &Verdict) -> String {
         Reason::BootImageUnknown => "IS NOT KNOWN",
         _ => "CANNOT BE JUDGED",
     };
-    let subject = match verdict.reason {
-        Reason::CpuBelowMinimum => "CPU".to_owned(),
-        Reason::BootSpaceBelowMinimum => "BOOT PARTITION".to_owned(),
-        Reason::ShimBelowMinimum => "BOOT LOADER".to_owned(),
-        _ => subject(verdict).to_uppercase(),
-    };
+    let subject = verdict.subject().to_uppercase();
     match case {
         Case::Refused => format!("NODE REFUSED: ITS {subject} {image}"),
         Case::NotHeld => format!("NODE NOT HELD BACK, BUT ITS {subject} {image}"),
@@ -249,7 +247,7 @@ fn found(verdict: &Verdict) -> String {
     };
     format!(
         "{} {} ({})",
-        subject(verdict),
+        verdict.image_name(),
         cut(&image.version, 34),
         cut(&known, 22)
     )

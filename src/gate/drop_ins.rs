@@ -5,12 +5,16 @@ use crate::node::{FileError, Root};
 use std::collections::BTreeMap;
 
 /// Where unit files are (systemd.unit(5), "Unit File Load Path"), the first that has a unit wins.
-/// Ignition and the Machine Config Daemon write to /etc.
-const UNIT_FILES: [&str; 4] = [
+/// Ignition and the Machine Config Daemon write to /etc. Generators, Podman's for quadlets among
+/// them, write to the three in /run.
+const UNIT_FILES: [&str; 7] = [
+    "/run/systemd/generator.early",
     "/etc/systemd/system",
     RUNTIME_UNITS,
+    "/run/systemd/generator",
     "/usr/local/lib/systemd/system",
     "/usr/lib/systemd/system",
+    "/run/systemd/generator.late",
 ];
 
 /// Largest unit file that is read, in bytes.
@@ -19,17 +23,34 @@ const UNIT_FILE_MAX: u64 = 64 * 1024;
 /// Most entries of a directory that are looked at.
 const ENTRIES_MAX: usize = 4096;
 
-/// Writes this drop-in for the units that do not have it. Returns whether there was any.
+/// What writing drop-ins came to.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// There was one to write.
+    pub any: bool,
+    /// The units whose drop-in could not be written, and why.
+    pub failed: Vec<(String, FileError)>,
+}
+
+/// Writes this drop-in for the units that do not have it.
+///
+/// # Errors
+/// That of a unit that is always held cannot be written.
 pub(super) fn write<'a>(
     root: &Root,
     units: impl IntoIterator<Item = &'a String>,
     text: &str,
-) -> Result<bool, FileError> {
-    let mut written = false;
-    for unit in units {
-        if !has(root, unit, text) {
-            root.write(&plan::drop_in_path(unit), text.as_bytes(), 0o644)?;
-            written = true;
+) -> Result<Written, FileError> {
+    let mut written = Written::default();
+    for unit in units.into_iter().filter(|unit| !has(root, unit, text)) {
+        match root.write(&plan::drop_in_path(unit), text.as_bytes(), 0o644) {
+            Ok(()) => written.any = true,
+            Err(error) if plan::is_always(unit) => return Err(error),
+            Err(error) => {
+                // It may take the room that the stamp needs.
+                let _ = root.remove_dir(&format!("{RUNTIME_UNITS}/{unit}.d"));
+                written.failed.push((unit.clone(), error));
+            }
         }
     }
     Ok(written)

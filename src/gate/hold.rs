@@ -1,13 +1,13 @@
 //! Holds a refused node back.
 
-use super::plan::{self, FIRSTBOOT, Plan, UNIT, UnitState};
+use super::doubts::Doubts;
+use super::plan::{self, FIRSTBOOT, Known, Plan, UNIT, UnitState};
 use super::retry::{on_any_connection, run};
 use super::systemd::{Manager, PAUSE, Systemd, SystemdError};
 use super::{GateError, STAMP_PATH, drop_ins};
 use crate::node::{FileError, Root};
 use crate::verdict::GateStatus;
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -21,9 +21,11 @@ const UNDO: Duration = Duration::from_secs(1);
 /// already, and writes the stamp. Without `systemd`, because the root is not the running system's,
 /// only the files are written. What was done before is only verified.
 ///
-/// Never fails; the status says what was done. A node that cannot be held is left as it was, and so
-/// is one whose rebase has begun; but a boot that was refused before stays refused. Once the hold
-/// is verified the stamp is written, even if the connection to systemd is lost after that.
+/// Never fails; the status says what was done. The hold stands once the units that are always held
+/// are verified; its error then says what of the others is in doubt. A node that cannot be held is
+/// left as it was, and so is one whose rebase has begun; but a boot that was refused before stays
+/// refused. Once the hold is verified the stamp is written, even if the connection to systemd is
+/// lost after that.
 pub(crate) fn hold(root: &Root, systemd: Option<&Systemd>) -> GateStatus {
     let refused_before = is_refused(root);
     let reloaded = Cell::new(false);
@@ -112,7 +114,14 @@ async fn hold_live(
             failed => failed,
         };
         if let Err(still) = down {
-            error = Some(format!("{} may still run: {still}", running.join(" ")));
+            let still = format!("{} may still run: {still}", running.join(" "));
+            error = Some(
+                [Some(still), error]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join("; "),
+            );
         }
     }
     Ok(GateStatus {
@@ -123,55 +132,74 @@ async fn hold_live(
 }
 
 /// Writes the drop-ins, has systemd read them, and verifies that they apply.
+///
+/// # Errors
+/// One of the units that are always held cannot be held. Whatever is wrong with any other unit is
+/// in doubt.
 async fn verified(
     root: &Root,
     manager: &Manager<'_>,
     reloaded: &Cell<bool>,
 ) -> Result<Verified, GateError> {
-    let mut unsure = BTreeMap::new();
-    let look = async |unit: &str| match manager.state(unit).await {
-        // systemd may deny answers about other units. Those stay in doubt.
-        Err(SystemdError::Refused(why)) if !plan::is_always(unit) => {
-            unsure.insert(unit.to_owned(), why);
-            Ok(UnitState::default())
-        }
-        state => state,
-    };
-    let Plan {
-        units,
-        left_out,
+    let Survey {
+        plan,
         mut known,
-    } = plan::to_hold(look, &drop_ins::services(root)).await?;
+        mut silent,
+    } = survey(root, manager).await?;
     if is_running(&known, FIRSTBOOT) {
         return Err(GateError::HasBegun);
     }
-    let written = drop_ins::write(root, &units, &plan::drop_in())?;
-    let is_missing = |unit: &String| {
-        known
-            .get(unit)
-            .is_some_and(|state| state.missing().is_some())
+    let written = drop_ins::write(root, &plan.units, &plan::drop_in())?;
+    let mut doubts = Doubts::default();
+    for (_, error) in &written.failed {
+        doubts.about(error);
+    }
+    let failed: Vec<String> = written.failed.into_iter().map(|(unit, _)| unit).collect();
+    let units: Vec<String> = plan
+        .units
+        .into_iter()
+        .filter(|unit| !failed.contains(unit))
+        .collect();
+    // Reading the files again helps all but those for which systemd reads another one.
+    let is_missing = |unit: &&String| {
+        let state = known.get(*unit);
+        state.is_some_and(|state| state.missing().is_some()) && !drop_ins::is_overruled(root, unit)
     };
-    if written || units.iter().any(is_missing) {
+    if written.any || units.iter().any(|unit| is_missing(&unit)) {
         manager.reload().await?;
         reloaded.set(true);
-        known.clear();
+        known = Known::new();
+        let loadable: Vec<String> = units
+            .iter()
+            .filter(|unit| !plan::is_template(unit))
+            .cloned()
+            .collect();
+        for (unit, answer) in manager.states(&loadable, manager.deadline).await {
+            silent.retain(|(silent, _)| *silent != unit);
+            take(unit, answer, &mut known, &mut silent)?;
+        }
     }
     let (mut held, mut running) = (Vec::new(), Vec::new());
     for unit in units
         .into_iter()
-        .filter(|unit| !plan::is_template(unit) && !unsure.contains_key(unit))
+        .filter(|unit| !silent.iter().any(|(silent, _)| silent == unit))
     {
-        let state = match known.remove(&unit) {
-            Some(state) => state,
-            None => manager.state(&unit).await?,
+        let Some(state) = known.remove(&unit) else {
+            continue;
         };
         if let Some(missing) = state.missing() {
-            return Err(if drop_ins::is_overruled(root, &unit) {
+            let is_always = plan::is_always(&unit);
+            let error = if drop_ins::is_overruled(root, &unit) {
                 let is = "is not held";
                 GateError::Overruled { unit, is }
             } else {
                 GateError::NotHeld { unit, missing }
-            });
+            };
+            if is_always {
+                return Err(error);
+            }
+            doubts.about(error);
+            continue;
         }
         if state.is_loaded() && state.is_running() {
             if unit == FIRSTBOOT {
@@ -183,49 +211,101 @@ async fn verified(
             held.push(unit);
         }
     }
-    let list = |names: Vec<String>, why: &str, between: &str| {
-        (!names.is_empty()).then(|| format!("{why}: {}", names.join(between)))
-    };
-    let doubts = [
-        list(
-            unsure.into_values().collect(),
-            "systemd does not say whether these are to be held",
-            "; ",
-        ),
-        list(
-            left_out.into_iter().collect(),
-            "too many units wait for the OS update, these are not held",
-            " ",
-        ),
-    ];
-    let doubts: Vec<String> = doubts.into_iter().flatten().collect();
+    for (unit, why) in silent {
+        doubts.silent_about(unit, why);
+    }
+    doubts.leave_out(plan.left_out);
     Ok(Verified {
         held,
         running,
-        error: (!doubts.is_empty()).then(|| doubts.join("; ")),
+        error: doubts.text(),
     })
 }
 
-fn is_running(known: &plan::Known, unit: &str) -> bool {
+/// Units that systemd says nothing of, and why.
+type Silent = Vec<(String, SystemdError)>;
+
+/// What is to be held, and what systemd said of it.
+struct Survey {
+    plan: Plan,
+    known: Known,
+    silent: Silent,
+}
+
+/// Asks systemd what is to be held, one round after the other. The units that are always held are
+/// in the first round. The others have half of the time in all: what systemd has not said by then
+/// stays in doubt.
+///
+/// # Errors
+/// systemd does not say what is with a unit that is always held.
+async fn survey(root: &Root, manager: &Manager<'_>) -> Result<Survey, GateError> {
+    let files = drop_ins::services(root);
+    let (mut known, mut silent) = (Known::new(), Silent::new());
+    let mut rest = None;
+    loop {
+        let plan = plan::plan(&known, &files);
+        if plan.ask.is_empty() {
+            return Ok(Survey {
+                plan,
+                known,
+                silent,
+            });
+        }
+        let until = rest.unwrap_or(manager.deadline);
+        for (unit, answer) in manager.states(&plan.ask, until).await {
+            take(unit, answer, &mut known, &mut silent)?;
+        }
+        let left = manager.deadline.saturating_duration_since(Instant::now());
+        rest = rest.or_else(|| Some(Instant::now() + left / 2));
+    }
+}
+
+/// Takes down what systemd said of a unit. One that it says nothing of orders and requires nothing.
+///
+/// # Errors
+/// It says nothing of a unit that is always held.
+fn take(
+    unit: String,
+    answer: Result<UnitState, SystemdError>,
+    known: &mut Known,
+    silent: &mut Silent,
+) -> Result<(), GateError> {
+    let state = match answer {
+        Ok(state) => state,
+        Err(error) if plan::is_always(&unit) => return Err(error.into()),
+        Err(error) => {
+            silent.push((unit.clone(), error));
+            UnitState::default()
+        }
+    };
+    known.insert(unit, state);
+    Ok(())
+}
+
+fn is_running(known: &Known, unit: &str) -> bool {
     known
         .get(unit)
         .is_some_and(|state| state.is_loaded() && state.is_running())
 }
 
 async fn stop(manager: &Manager<'_>, units: &[String]) -> Result<(), GateError> {
-    for unit in units {
-        manager.stop(unit).await?;
+    for (_, stopped) in manager.stop(units).await {
+        stopped?;
     }
     Ok(())
 }
 
 async fn are_down(manager: &Manager<'_>, units: &[String]) -> Result<(), GateError> {
-    for unit in units {
-        while manager.state(unit).await?.is_running() {
-            sleep(PAUSE).await;
+    loop {
+        let mut running = false;
+        for (_, state) in manager.states(units, manager.deadline).await {
+            running |= state?.is_running();
         }
+        if !running {
+            return Ok(());
+        }
+        sleep(PAUSE).await;
     }
-    Ok(())
 }
 
 fn stamp(root: &Root) -> Result<(), FileError> {
@@ -297,9 +377,9 @@ pub(crate) fn look_again(root: &Root, systemd: &Systemd, held: &[String]) -> Sin
 fn not_held(systemd: &Systemd, units: &[String]) -> Vec<String> {
     let work = async |manager: &Manager<'_>| {
         let mut free = Vec::new();
-        for unit in units {
-            if manager.state(unit).await?.missing().is_some() {
-                free.push(unit.clone());
+        for (unit, state) in manager.states(units, manager.deadline).await {
+            if state?.missing().is_some() {
+                free.push(unit);
             }
         }
         Ok(free)

@@ -2,16 +2,20 @@
 //!
 //! [`plan`] decides what to hold (pure). [`hold`] writes runtime drop-ins that make those units
 //! require `skewguard.service`, has systemd read them, verifies over D-Bus that they apply, and
-//! last writes the stamp that makes `skewguard.service` fail. An incomplete hold holds nothing:
-//! without the stamp the service succeeds, and the units that require it start.
+//! last writes the stamp that makes `skewguard.service` fail. The hold stands once the units that
+//! are always held are verified; any other one that cannot be held is a doubt that is said. Short
+//! of that it holds nothing: without the stamp the service succeeds, and the units that require it
+//! start.
 //!
 //! [`release`] goes the other way: it first makes what comes after the rebase require the rebase,
 //! and only then takes the stamp away. So at no moment, and however it ends, can a kubelet start on
 //! the old OS.
 
+mod doubts;
 mod drop_ins;
 mod hold;
 pub(crate) mod plan;
+mod private;
 mod release;
 mod retry;
 mod systemd;
@@ -21,7 +25,7 @@ pub(crate) use drop_ins::{held_units, is_overruled};
 pub(crate) use hold::{Since, clear, hold, is_refused, look_again};
 pub(crate) use plan::STAMP_PATH;
 pub(crate) use plan::drop_in_of_an_admin;
-pub(crate) use release::{release, resume};
+pub(crate) use release::{Released, release, resume};
 pub(crate) use systemd::Systemd;
 use systemd::SystemdError;
 

@@ -13,10 +13,11 @@
 //! is as in the first or in the second line, and a start of the kubelet waits for a rebase, or
 //! fails with one that is held.
 
+use super::doubts::Doubts;
 use super::drop_ins;
 use super::plan::{self, FIRSTBOOT, KUBELET, UNIT};
 use super::retry::{on_any_connection, run};
-use super::systemd::{Manager, PAUSE, Systemd};
+use super::systemd::{Manager, PAUSE, Systemd, SystemdError};
 use super::{GateError, STAMP_PATH};
 use crate::node::{ENCAPSULATED_PATH, FileError, OVERRIDE_PATH, Root};
 use crate::verdict::OverrideWord;
@@ -32,18 +33,19 @@ const BOOT_TARGETS: [&str; 2] = ["multi-user.target", "graphical.target"];
 
 /// The first half of letting a refused node through: writes the override for the rest of this boot,
 /// makes what comes after the rebase require it, has systemd apply that, and then removes the
-/// stamp. Returns whether there was anything to do; a node that is not refused is not touched. It
-/// can be repeated, whatever an earlier one has left.
+/// stamp. A node that is not refused is not touched. It can be repeated, whatever an earlier one has
+/// left.
 ///
 /// The override says `warn`, so that what was found stays in the verdict and in the cluster, but
 /// does not block any more.
 ///
 /// # Errors
 /// A file cannot be examined, written or removed, or systemd cannot be told. What comes after the
-/// rebase is then still held, or requires the rebase.
-pub(crate) fn release(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError> {
+/// rebase is then still held, or requires the rebase. About any other unit than those that are
+/// always held, that is a doubt and no error.
+pub(crate) fn release(root: &Root, systemd: Option<&Systemd>) -> Result<Released, GateError> {
     if !is_held_or_begun(root)? {
-        return Ok(false);
+        return Ok(Released::NothingToDo);
     }
     let mut units = drop_ins::list(root)?;
     // First, so that our unit does not refuse the node again when it runs next.
@@ -55,26 +57,40 @@ pub(crate) fn release(root: &Root, systemd: Option<&Systemd>) -> Result<bool, Ga
     let Some(systemd) = systemd else {
         drop_ins::remove(root, &units)?;
         root.remove(STAMP_PATH)?;
-        return Ok(true);
+        return Ok(Released::Done { doubt: None });
     };
     // Also those whose drop-in somebody has removed.
     units.extend(plan::always());
     units.sort();
     units.dedup();
     let deadline = Instant::now() + systemd.whole;
-    run(on_any_connection(
+    let doubt = run(on_any_connection(
         systemd,
         deadline,
         async |manager: &Manager<'_>| {
-            let_through(root, manager, &units).await?;
+            let doubts = let_through(root, manager, &units).await?;
             root.remove(STAMP_PATH)?;
-            for unit in units.iter().map(String::as_str).chain([UNIT]) {
-                manager.reset_failed(unit).await?;
+            let failed = [&units[..], &[UNIT.to_owned()]].concat();
+            for (unit, done) in manager.reset_failed(&failed).await {
+                if plan::is_always(&unit) || unit == UNIT {
+                    done?;
+                }
             }
-            Ok(())
+            Ok(doubts.text())
         },
     ))?;
-    Ok(true)
+    Ok(Released::Done { doubt })
+}
+
+/// What came of letting a node through.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Released {
+    /// It is not refused.
+    NothingToDo,
+    Done {
+        /// What is in doubt about units that are not always held.
+        doubt: Option<String>,
+    },
 }
 
 /// Whether the node is held, or was let through in this boot, perhaps by an `allow` that did not
@@ -91,46 +107,82 @@ async fn let_through(
     root: &Root,
     manager: &Manager<'_>,
     units: &[String],
-) -> Result<(), GateError> {
+) -> Result<Doubts, GateError> {
     let rebases = manager.state(FIRSTBOOT).await?.is_loaded();
-    let (after, free): (Vec<&String>, Vec<&String>) = units
-        .iter()
-        .partition(|unit| rebases && !plan::is_rebase(unit));
-    drop_ins::write(root, after.iter().copied(), &plan::drop_in_let_through())?;
-    drop_ins::remove(root, free.iter().copied())?;
-    if not_let_through(manager, &after, &free).await?.is_some() {
+    let waits = |unit: &str| rebases && !plan::is_rebase(unit);
+    let (after, free): (Vec<&String>, Vec<&String>) = units.iter().partition(|unit| waits(unit));
+    let written = drop_ins::write(root, after, &plan::drop_in_let_through())?;
+    drop_ins::remove(root, free)?;
+    let mut doubts = Doubts::default();
+    for (_, error) in &written.failed {
+        doubts.about(error);
+    }
+    let is_written = |unit: &&String| !written.failed.iter().any(|(failed, _)| failed == *unit);
+    let loadable = units.iter().filter(|unit| !plan::is_template(unit));
+    let loadable: Vec<String> = loadable.filter(is_written).cloned().collect();
+    if !not_let_through(manager, &loadable, waits).await?.is_empty() {
         manager.reload().await?;
     }
-    match not_let_through(manager, &after, &free).await? {
-        Some(GateError::NotLetThrough { unit, .. }) if drop_ins::is_overruled(root, &unit) => {
-            let is = "would start without the OS update";
-            Err(GateError::Overruled { unit, is })
+    for (unit, why) in not_let_through(manager, &loadable, waits).await? {
+        let why = match why {
+            NotLetThrough::Silent(error) => {
+                doubts.silent_about(unit, error);
+                continue;
+            }
+            NotLetThrough::Lacks(_) if drop_ins::is_overruled(root, &unit) => {
+                let is = "would start without the OS update";
+                GateError::Overruled {
+                    unit: unit.clone(),
+                    is,
+                }
+            }
+            NotLetThrough::Lacks(missing) => GateError::NotLetThrough {
+                unit: unit.clone(),
+                missing,
+            },
+            NotLetThrough::StillHeld => GateError::StillHeld(unit.clone()),
+        };
+        if plan::is_always(&unit) {
+            return Err(why);
         }
-        Some(error) => Err(error),
-        None => Ok(()),
+        doubts.about(why);
     }
+    Ok(doubts)
 }
 
-/// What systemd does not apply yet: `after` come after the rebase, `free` require nothing of ours
-/// any more.
+/// Why a unit does not count as let through.
+enum NotLetThrough {
+    /// systemd does not say.
+    Silent(SystemdError),
+    /// It comes after the rebase, and lacks this dependency on it.
+    Lacks(&'static str),
+    /// It is the rebase, or there is none, and it requires our unit.
+    StillHeld,
+}
+
+/// What systemd does not apply yet: units that wait for the rebase require it, and the others
+/// require nothing of ours any more.
+///
+/// # Errors
+/// systemd does not say what is with a unit that is always held.
 async fn not_let_through(
     manager: &Manager<'_>,
-    after: &[&String],
-    free: &[&String],
-) -> Result<Option<GateError>, GateError> {
-    for unit in after.iter().filter(|unit| !plan::is_template(unit)) {
-        if let Some(missing) = manager.state(unit).await?.missing_rebase() {
-            let unit = (*unit).clone();
-            return Ok(Some(GateError::NotLetThrough { unit, missing }));
-        }
+    units: &[String],
+    waits: impl Fn(&str) -> bool,
+) -> Result<Vec<(String, NotLetThrough)>, GateError> {
+    let left = manager.deadline.saturating_duration_since(Instant::now());
+    let mut wrong = Vec::new();
+    for (unit, state) in manager.states(units, Instant::now() + left / 4).await {
+        let why = match state {
+            Err(error) if plan::is_always(&unit) => return Err(error.into()),
+            Err(error) => Some(NotLetThrough::Silent(error)),
+            Ok(state) if waits(&unit) => state.missing_rebase().map(NotLetThrough::Lacks),
+            Ok(state) => (state.is_loaded() && state.missing() != Some("Requires"))
+                .then_some(NotLetThrough::StillHeld),
+        };
+        wrong.extend(why.map(|why| (unit, why)));
     }
-    for unit in free.iter().filter(|unit| !plan::is_template(unit)) {
-        let state = manager.state(unit).await?;
-        if state.is_loaded() && state.missing() != Some("Requires") {
-            return Ok(Some(GateError::StillHeld((*unit).clone())));
-        }
-    }
-    Ok(None)
+    Ok(wrong)
 }
 
 /// The second half: starts `default.target` again, as one transaction, so that the rebase comes

@@ -2,7 +2,6 @@
 
 use super::GateError;
 use super::systemd::{Manager, Route, Systemd, SystemdError};
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -20,10 +19,9 @@ const PAUSES: [Duration; 4] = [
 /// to reload while it re-executes itself.
 const BROKEN: Duration = Duration::from_millis(250);
 
-/// Runs `work` on one connection to systemd after the other, until it succeeds: the bus; the bus
-/// again, if it can be reached, because systemd may only have been slow to answer; then systemctl.
-/// After a pause all of this is repeated, because a systemd that re-executes itself cannot be
-/// reached for a moment. If systemd refuses, the round is finished but not repeated.
+/// Runs `work` on one connection to systemd after the other, until it succeeds: PID 1's own socket,
+/// then the bus. After a pause both are tried again, because a systemd that re-executes itself
+/// cannot be reached for a moment. If systemd refuses, the round is finished but not repeated.
 ///
 /// `work` begins with a question: only a systemd that answers it is told to do something.
 pub(super) async fn on_any_connection<T>(
@@ -43,7 +41,7 @@ pub(super) async fn on_any_connection<T>(
     }
 }
 
-const ROUTES: [Route; 3] = [Route::Bus, Route::Bus, Route::Systemctl];
+const ROUTES: [Route; 2] = [Route::Private, Route::Bus];
 
 /// The connections that were tried: the part that does not depend on the work, so that it is in a
 /// program once.
@@ -51,15 +49,14 @@ struct Tries<'a> {
     systemd: &'a Systemd,
     deadline: Instant,
     /// Why each route failed at first.
-    lost: BTreeMap<Route, String>,
+    lost: Vec<(Route, String)>,
     pauses: std::array::IntoIter<Duration, 4>,
     /// Of this round: the routes that are left, and the one that is tried.
-    routes: std::array::IntoIter<Route, 3>,
+    routes: std::array::IntoIter<Route, 2>,
     route: Route,
     /// The first refusal.
     refused: Option<GateError>,
     may_pass: bool,
-    has_bus: bool,
 }
 
 impl<'a> Tries<'a> {
@@ -67,13 +64,12 @@ impl<'a> Tries<'a> {
         Self {
             systemd,
             deadline,
-            lost: BTreeMap::new(),
+            lost: Vec::new(),
             pauses: PAUSES.into_iter(),
             routes: ROUTES.into_iter(),
-            route: Route::Bus,
+            route: Route::Private,
             refused: None,
             may_pass: false,
-            has_bus: true,
         }
     }
 
@@ -84,35 +80,37 @@ impl<'a> Tries<'a> {
                 self.next_round().await?;
                 continue;
             };
-            if route == Route::Bus && !self.has_bus {
-                continue;
-            }
             self.route = route;
             match Manager::connect(self.systemd, route, self.deadline).await {
                 Ok(manager) => return Ok(manager),
-                Err(error) => {
-                    self.has_bus = false;
-                    self.failed(error.into()).await?;
-                }
+                Err(error) => self.take_down(error.into())?,
             }
         }
+    }
+
+    /// The work failed on a connection that was made.
+    ///
+    /// # Errors
+    /// The same, if another connection does not change it.
+    async fn failed(&mut self, error: GateError) -> Result<(), GateError> {
+        self.take_down(error)?;
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        sleep(BROKEN.min(left)).await;
+        Ok(())
     }
 
     /// Takes down why the connection or the work failed.
     ///
     /// # Errors
     /// The same, if another connection does not change it.
-    async fn failed(&mut self, error: GateError) -> Result<(), GateError> {
+    fn take_down(&mut self, error: GateError) -> Result<(), GateError> {
         match error {
             GateError::Systemd(SystemdError::Unreachable(why)) => {
                 let route = self.route;
-                let lost = self.lost.entry(route);
-                lost.or_insert_with(|| format!("{route}: {why}"));
-                self.may_pass = true;
-                if self.has_bus && route == Route::Bus {
-                    let left = self.deadline.saturating_duration_since(Instant::now());
-                    sleep(BROKEN.min(left)).await;
+                if !self.lost.iter().any(|(lost, _)| *lost == route) {
+                    self.lost.push((route, format!("{route}: {why}")));
                 }
+                self.may_pass = true;
             }
             error if is_systemd(&error) => {
                 self.refused.get_or_insert(error);
@@ -135,7 +133,7 @@ impl<'a> Tries<'a> {
                 sleep(pause).await;
             }
             _ => {
-                let lost: Vec<String> = self.lost.values().cloned().collect();
+                let lost: Vec<String> = self.lost.drain(..).map(|(_, why)| why).collect();
                 let refused = self.refused.take();
                 return Err(
                     refused.unwrap_or_else(|| SystemdError::Unreachable(lost.join("; ")).into())
@@ -143,7 +141,6 @@ impl<'a> Tries<'a> {
             }
         }
         self.routes = ROUTES.into_iter();
-        self.has_bus = true;
         Ok(())
     }
 }

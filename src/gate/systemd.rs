@@ -4,17 +4,24 @@
 //! Every call is bounded in time. They are written out instead of generated, which makes the binary
 //! smaller.
 
-use super::plan::UnitState;
-use crate::node::bus::{PROPERTIES, SYSTEM_BUS};
-use crate::{child, text};
+use super::plan::{self, UnitState};
+use super::private;
+use crate::text;
+use serde::{Serialize, Serializer};
 use std::collections::HashMap;
 use std::fmt;
-use std::io::ErrorKind;
-use std::path::PathBuf;
-use std::process::Command;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
-use zbus::{Connection, DynamicType, Message, OwnedVariant, Variant, connection};
+use zbus::{Connection, DynamicType, Message, OwnedVariant, Signature, Type, Variant, connection};
+
+/// The system bus (D-Bus specification, "System message bus").
+const SYSTEM_BUS: &str = "unix:path=/run/dbus/system_bus_socket";
+
+/// The D-Bus interface that properties are read with.
+const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 
 const SERVICE: &str = "org.freedesktop.systemd1";
 const MANAGER_PATH: &str = "/org/freedesktop/systemd1";
@@ -23,14 +30,20 @@ const UNIT: &str = "org.freedesktop.systemd1.Unit";
 /// How often something is looked at that takes a moment.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
+/// Most calls that wait for their answers at the same time. dbus-daemon takes 128 of a connection
+/// (`max_replies_per_connection`, dbus-daemon(1)); and what systemd was asked and nobody waits for
+/// any more comes before a reload all the same.
+const IN_FLIGHT: usize = 32;
+
 /// How to reach systemd, and how long to wait for it.
 #[derive(Debug, Clone)]
 pub(crate) struct Systemd {
+    /// Path of PID 1's own socket.
+    pub private: String,
+    /// Address of the system bus.
     pub bus: String,
-    /// `systemctl`. As root it needs no bus, because it uses systemd's own socket,
-    /// `/run/systemd/private`. (zbus cannot: it rejects the sender's name that systemd uses there.)
-    pub systemctl: PathBuf,
-    /// Longest wait for an answer on the bus.
+    /// Longest wait for an answer on the bus; on PID 1's own socket, for another answer after the
+    /// first.
     pub answer: Duration,
     /// Longest wait for a reload on the bus. It runs every generator, which takes many seconds on
     /// an overcommitted host.
@@ -47,8 +60,8 @@ impl Systemd {
     /// The running system's.
     pub(crate) fn system() -> Self {
         Self {
+            private: "/run/systemd/private".to_owned(),
             bus: SYSTEM_BUS.to_owned(),
-            systemctl: PathBuf::from("/usr/bin/systemctl"),
             answer: Duration::from_secs(4),
             reload: Duration::from_secs(10),
             whole: Duration::from_secs(40),
@@ -59,16 +72,16 @@ impl Systemd {
 /// How to connect to systemd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Route {
+    /// PID 1's own socket.
+    Private,
     Bus,
-    /// systemctl, over systemd's own socket.
-    Systemctl,
 }
 
 impl fmt::Display for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Private => "its own socket",
             Self::Bus => "the system bus",
-            Self::Systemctl => "systemctl",
         })
     }
 }
@@ -121,15 +134,15 @@ impl SystemdError {
     }
 }
 
-/// The properties of a unit that are asked for.
-const ASKED: &str = "--property=LoadState,ActiveState,Requires,After,Before,RequiredBy,RequisiteOf,BoundBy,Triggers,Job,Id";
+/// What each unit that was asked about came to, in the order in which they were asked for.
+pub(super) type Answers<T> = Vec<(String, Result<T, SystemdError>)>;
 
 /// A connection to systemd.
 pub(super) struct Manager<'a> {
-    /// `None` for systemctl.
-    bus: Option<Connection>,
+    connection: Connection,
+    route: Route,
     systemd: &'a Systemd,
-    deadline: Instant,
+    pub(super) deadline: Instant,
 }
 
 impl<'a> Manager<'a> {
@@ -138,159 +151,270 @@ impl<'a> Manager<'a> {
         route: Route,
         deadline: Instant,
     ) -> Result<Self, SystemdError> {
-        let bus = match route {
-            Route::Systemctl => None,
-            Route::Bus => {
-                let what = "connecting";
-                let open = connection::Builder::address(systemd.bus.as_str()).build();
-                let open = timeout_at(deadline.min(Instant::now() + systemd.answer), open).await;
-                let open = open.map_err(|_| SystemdError::timeout(what))?;
-                Some(open.map_err(|error| SystemdError::of_call(what, &error))?)
+        let what = "connecting";
+        let until = deadline.min(Instant::now() + systemd.answer);
+        let open = async {
+            match route {
+                Route::Private => private::connect(&systemd.private).await,
+                Route::Bus => {
+                    let bus = connection::Builder::address(systemd.bus.as_str());
+                    bus.build().await
+                }
             }
         };
+        let open = timeout_at(until, open).await;
+        let open = open.map_err(|_| SystemdError::timeout(what))?;
         Ok(Self {
-            bus,
+            connection: open.map_err(|error| SystemdError::of_call(what, &error))?,
+            route,
             systemd,
             deadline,
         })
     }
 
-    /// Calls a method on the bus, and waits at most `most` for the answer.
-    async fn call<B>(
-        &self,
-        bus: &Connection,
-        to: (&str, &str, &str),
-        body: &B,
-        what: &str,
-        most: Duration,
-    ) -> Result<Message, SystemdError>
-    where
-        B: serde::Serialize + DynamicType,
-    {
-        let (path, interface, method) = to;
-        let until = self.deadline.min(Instant::now() + most);
-        let answer = timeout_at(
-            until,
-            bus.call_method(Some(SERVICE), path, Some(interface), method, body),
-        )
-        .await;
-        answer
-            .map_err(|_| SystemdError::timeout(what))?
-            .map_err(|error| SystemdError::of_call(what, &error))
-    }
-
-    /// Has the manager do something: on the bus by a method, else by a systemctl command.
-    async fn ask<B>(
-        &self,
-        method: &str,
-        body: &B,
-        most: Duration,
-        command: &[&str],
-    ) -> Result<(), SystemdError>
-    where
-        B: serde::Serialize + DynamicType,
-    {
-        match &self.bus {
-            Some(bus) => self
-                .call(bus, (MANAGER_PATH, MANAGER, method), body, method, most)
-                .await
-                .map(drop),
-            None => self.systemctl(command).map(drop),
+    /// Until when to wait for an answer. Only systemd itself can delay one on its own socket, so
+    /// most of the time that is left is for that; the rest is for the bus. On the bus it may take
+    /// at most `most`.
+    fn until(&self, most: Duration) -> Instant {
+        let now = Instant::now();
+        let left = self.deadline.saturating_duration_since(now);
+        match self.route {
+            Route::Private => now + left * 3 / 4,
+            Route::Bus => now + left.min(most),
         }
     }
 
-    /// Runs systemctl and returns what it prints. It may take all the time that is left, because
-    /// nothing but systemd can delay it.
-    fn systemctl(&self, args: &[&str]) -> Result<String, SystemdError> {
-        child::run(
-            Command::new(&self.systemd.systemctl).args(args),
-            self.deadline.into_std(),
-        )
-        .map_err(|error| {
-            let what = args.join(" ");
-            if error.kind() == ErrorKind::TimedOut {
-                SystemdError::timeout(&what)
-            } else {
-                SystemdError::unreachable(&what, error)
-            }
-        })
+    /// Calls a method of the manager with these words.
+    async fn call(
+        &self,
+        method: &'static str,
+        words: &[&str],
+        most: Duration,
+    ) -> Result<(), SystemdError> {
+        let call = Call::of_manager(method, "", words).send(&self.connection);
+        match timeout_at(self.until(most), call).await {
+            Ok((_, answer)) => answer.map(drop),
+            Err(_) => Err(SystemdError::timeout(method)),
+        }
     }
 
-    /// Asks for the state of `unit`, with one call. systemd loads the unit if it was not loaded.
-    pub(super) async fn state(&self, unit: &str) -> Result<UnitState, SystemdError> {
-        let Some(bus) = &self.bus else {
-            let text = self.systemctl(&["show", ASKED, "--", unit])?;
-            return unit_state(|name| Ok(shown(&text, name)));
-        };
-        let what = format!("properties of {unit}");
-        let (path, most) = (object_path(unit), self.systemd.answer);
-        let answer = self
-            .call(bus, (&path, PROPERTIES, "GetAll"), &(UNIT,), &what, most)
-            .await?;
-        let all: Result<HashMap<String, OwnedVariant>, _> = answer.body().deserialize();
-        let all = all.map_err(|error| SystemdError::refused(&what, error))?;
-        unit_state(|name| {
-            let words = all.get(name).map_or(Err("systemd does not say"), |value| {
-                words(value).ok_or("of another type")
+    /// One round: a call for each unit, without waiting for one answer before the next call, so that
+    /// a slow systemd costs its delay once. It answers in the order of the calls, so the units that
+    /// are always held come first. The others are waited for until `rest`, and as long as one more
+    /// answer comes in time.
+    async fn round(&self, calls: Vec<Call>, rest: Instant) -> Answers<Message> {
+        let asked: Vec<(String, String)> = calls
+            .iter()
+            .map(|call| (call.unit.clone(), call.what()))
+            .collect();
+        let (always, others): (Vec<Call>, Vec<Call>) = calls
+            .into_iter()
+            .partition(|call| plan::is_always(&call.unit));
+        let mut left = always.len();
+        let mut to_ask = always.into_iter().chain(others);
+        let mut asking: Vec<Pin<Box<dyn Future<Output = _> + '_>>> = Vec::new();
+        let mut answers: Vec<(String, Result<Message, SystemdError>)> = Vec::new();
+        let mut until = self.until(self.systemd.answer);
+        loop {
+            while asking.len() < IN_FLIGHT
+                && let Some(call) = to_ask.next()
+            {
+                asking.push(Box::pin(call.send(&self.connection)));
+            }
+            if asking.is_empty() {
+                break;
+            }
+            let until_now = if left > 0 { until } else { until.min(rest) };
+            // Each is sent when it is polled first, so in this order.
+            let next = poll_fn(|context| {
+                for at in 0..asking.len() {
+                    if let Some(call) = asking.get_mut(at)
+                        && let Poll::Ready(done) = call.as_mut().poll(context)
+                    {
+                        drop(asking.remove(at));
+                        return Poll::Ready(done);
+                    }
+                }
+                Poll::Pending
             });
-            words.map_err(|why| SystemdError::refused(&format!("{name} of {unit}"), why))
-        })
+            let Ok((unit, answer)) = timeout_at(until_now, next).await else {
+                break;
+            };
+            left -= usize::from(plan::is_always(&unit)).min(left);
+            if left == 0 {
+                until = self.deadline.min(Instant::now() + self.systemd.answer);
+            } else if self.route == Route::Bus {
+                until = self.until(self.systemd.answer);
+            }
+            answers.push((unit, answer));
+        }
+        let answer = |(unit, what): (String, String)| {
+            let answer = match answers.iter().position(|(of, _)| *of == unit) {
+                Some(at) => answers.swap_remove(at).1,
+                None => Err(SystemdError::timeout(&what)),
+            };
+            (unit, answer)
+        };
+        asked.into_iter().map(answer).collect()
+    }
+
+    /// Asks for the states of units. systemd loads a unit that was not loaded.
+    pub(super) async fn states(&self, units: &[String], rest: Instant) -> Answers<UnitState> {
+        let calls = units.iter().map(|unit| Call::properties(unit)).collect();
+        let state = |(unit, answer): (String, Result<Message, SystemdError>)| {
+            let state = answer.and_then(|answer| state_of(&unit, &answer));
+            (unit, state)
+        };
+        self.round(calls, rest)
+            .await
+            .into_iter()
+            .map(state)
+            .collect()
+    }
+
+    /// Asks for the state of `unit`.
+    pub(super) async fn state(&self, unit: &str) -> Result<UnitState, SystemdError> {
+        let until = self.until(self.systemd.answer);
+        let answers = self.states(&[unit.to_owned()], until).await;
+        let answer = answers.into_iter().next().map(|(_, answer)| answer);
+        answer.unwrap_or_else(|| Err(SystemdError::timeout(unit)))
     }
 
     /// Makes systemd read the unit files again. It goes on with that even if it does not answer in
     /// time.
     pub(super) async fn reload(&self) -> Result<(), SystemdError> {
-        self.ask("Reload", &(), self.systemd.reload, &["daemon-reload"])
-            .await
+        self.call("Reload", &[], self.systemd.reload).await
     }
 
-    /// Queues the stop of `unit`.
-    pub(super) async fn stop(&self, unit: &str) -> Result<(), SystemdError> {
-        self.ask(
-            "StopUnit",
-            &(unit, "replace"),
-            self.systemd.answer,
-            &["--no-block", "stop", "--", unit],
-        )
-        .await
+    /// Queues the stop of units.
+    pub(super) async fn stop(&self, units: &[String]) -> Answers<()> {
+        let call = |unit: &String| Call::of_manager("StopUnit", unit, &[unit, "replace"]);
+        self.each(units.iter().map(call).collect()).await
     }
 
-    /// Makes systemd forget that `unit` failed. A unit that is not loaded is not an error.
-    pub(super) async fn reset_failed(&self, unit: &str) -> Result<(), SystemdError> {
-        match self
-            .ask(
-                "ResetFailedUnit",
-                &(unit,),
-                self.systemd.answer,
-                &["reset-failed", "--", unit],
-            )
-            .await
-        {
-            Err(SystemdError::Refused(why))
-                if why.contains(": org.freedesktop.systemd1.NoSuchUnit") =>
+    /// Makes systemd forget that units failed. A unit that is not loaded is not an error.
+    pub(super) async fn reset_failed(&self, units: &[String]) -> Answers<()> {
+        let call = |unit: &String| Call::of_manager("ResetFailedUnit", unit, &[unit]);
+        let mut answers = self.each(units.iter().map(call).collect()).await;
+        for (_, answer) in &mut answers {
+            if let Err(SystemdError::Refused(why)) = answer
+                && why.contains(": org.freedesktop.systemd1.NoSuchUnit")
             {
-                Ok(())
+                *answer = Ok(());
             }
-            // systemctl has one exit status for all failures, so they are all ignored.
-            Err(SystemdError::Unreachable(_)) if self.bus.is_none() => Ok(()),
-            done => done,
         }
+        answers
+    }
+
+    async fn each(&self, calls: Vec<Call>) -> Answers<()> {
+        let answers = self.round(calls, self.deadline).await.into_iter();
+        answers
+            .map(|(unit, answer)| (unit, answer.map(drop)))
+            .collect()
     }
 
     /// Queues the start of `unit` and of everything that it wants, as one transaction.
     pub(super) async fn start(&self, unit: &str) -> Result<(), SystemdError> {
-        self.ask(
-            "StartUnit",
-            &(unit, "replace"),
-            self.systemd.answer,
-            &["--no-block", "start", "--", unit],
-        )
-        .await
+        self.call("StartUnit", &[unit, "replace"], self.systemd.answer)
+            .await
     }
 }
 
-/// The state of a unit. `words` gives each property as `systemctl show` prints it: one word, or a
-/// list of names.
+/// A call that takes nothing but words: all that are needed here. One type for all of them is in the
+/// program once.
+struct Call {
+    /// What it is about; empty where that is no unit.
+    unit: String,
+    path: String,
+    interface: &'static str,
+    method: &'static str,
+    words: Words,
+}
+
+impl Call {
+    fn of_manager(method: &'static str, unit: &str, words: &[&str]) -> Self {
+        Self {
+            unit: unit.to_owned(),
+            path: MANAGER_PATH.to_owned(),
+            interface: MANAGER,
+            method,
+            words: Words(words.iter().map(|word| (*word).to_owned()).collect()),
+        }
+    }
+
+    /// All properties of a unit.
+    fn properties(unit: &str) -> Self {
+        Self {
+            unit: unit.to_owned(),
+            path: object_path(unit),
+            interface: PROPERTIES,
+            method: "GetAll",
+            words: Words(vec![UNIT.to_owned()]),
+        }
+    }
+
+    /// What errors call it.
+    fn what(&self) -> String {
+        if self.interface == PROPERTIES {
+            format!("properties of {}", self.unit)
+        } else {
+            self.method.to_owned()
+        }
+    }
+
+    /// The unit, and the answer.
+    async fn send(self, connection: &Connection) -> (String, Result<Message, SystemdError>) {
+        let answer = connection
+            .call_method(
+                Some(SERVICE),
+                &*self.path,
+                Some(self.interface),
+                self.method,
+                &self.words,
+            )
+            .await;
+        let answer = answer.map_err(|error| SystemdError::of_call(&self.what(), &error));
+        (self.unit, answer)
+    }
+}
+
+/// The body of a message: no, one or two strings.
+struct Words(Vec<String>);
+
+impl DynamicType for Words {
+    fn signature(&self) -> Signature {
+        match self.0.len() {
+            0 => <()>::SIGNATURE.clone(),
+            1 => <(&str,)>::SIGNATURE.clone(),
+            _ => <(&str, &str)>::SIGNATURE.clone(),
+        }
+    }
+}
+
+impl Serialize for Words {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_slice() {
+            [] => ().serialize(serializer),
+            [word] => (word,).serialize(serializer),
+            [word, other, ..] => (word, other).serialize(serializer),
+        }
+    }
+}
+
+/// What systemd says of a unit.
+fn state_of(unit: &str, answer: &Message) -> Result<UnitState, SystemdError> {
+    let all: Result<HashMap<String, OwnedVariant>, _> = answer.body().deserialize();
+    let all =
+        all.map_err(|error| SystemdError::refused(&format!("properties of {unit}"), error))?;
+    unit_state(|name| {
+        let words = all.get(name).map_or(Err("systemd does not say"), |value| {
+            words(value).ok_or("of another type")
+        });
+        words.map_err(|why| SystemdError::refused(&format!("{name} of {unit}"), why))
+    })
+}
+
+/// The state of a unit. `words` gives each property: one word, or a list of names.
 fn unit_state(
     words: impl Fn(&str) -> Result<Vec<String>, SystemdError>,
 ) -> Result<UnitState, SystemdError> {
@@ -308,24 +432,13 @@ fn unit_state(
         ]
         .concat(),
         triggers: words("Triggers")?,
+        on_failure: words("OnFailure")?,
         has_job: !matches!(word("Job")?.as_str(), "" | "0"),
         id: word("Id")?,
     })
 }
 
-/// A property in what `systemctl show` printed.
-fn shown(text: &str, name: &str) -> Vec<String> {
-    let value = text
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
-    value
-        .unwrap_or_default()
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect()
-}
-
-/// A property on the bus: a word, a list of names, or a job with its number.
+/// A property: a word, a list of names, or a job with its number.
 fn words(value: &Variant<'_>) -> Option<Vec<String>> {
     match value {
         Variant::Str(word) => Some(vec![word.to_string()]),
@@ -361,27 +474,6 @@ fn object_path(unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_systemctl_shows() {
-        let text = "LoadState=loaded\nActiveState=activating\nRequires=a.service b.target\nAfter=\nRequiredBy=c.service\nBoundBy=d.service\nJob=42\nId=x.service\nNew=1\n";
-        let names = |names: &[&str]| {
-            names
-                .iter()
-                .map(|&name| name.to_owned())
-                .collect::<Vec<_>>()
-        };
-        let expected = UnitState {
-            load: "loaded".into(),
-            active: "activating".into(),
-            requires: names(&["a.service", "b.target"]),
-            required_by: names(&["c.service", "d.service"]),
-            has_job: true,
-            id: "x.service".into(),
-            ..UnitState::default()
-        };
-        assert_eq!(unit_state(|name| Ok(shown(text, name))).unwrap(), expected);
-    }
 
     #[test]
     fn a_unit_has_the_path_that_systemd_gives_it() {

@@ -5,8 +5,8 @@
 //! certificate is parsed only as far as its subject (DER; RFC 5280, section 4.1).
 
 use super::server::is_host_name;
+use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, CertificateSigningRequestDer};
 
 /// id-at-commonName, 2.5.4.3, as DER content.
 const COMMON_NAME: [u8; 3] = [0x55, 0x04, 0x03];
@@ -40,19 +40,6 @@ pub(crate) fn node_name(pem: &[u8]) -> Result<String, String> {
     }
 }
 
-/// The `NAME` in the common name `system:node:NAME` of a certificate request in PEM (RFC 2986,
-/// section 4.1).
-pub(crate) fn requested_name(pem: &[u8]) -> Option<String> {
-    let der = CertificateSigningRequestDer::from_pem_slice(pem).ok()?;
-    let (request, _) = expect(&der, SEQUENCE)?;
-    let (info, _) = expect(request, SEQUENCE)?;
-    // version
-    let (_, _, rest) = element(info)?;
-    let (subject, _) = expect(rest, SEQUENCE)?;
-    let name = common_name_in(subject)?;
-    name.strip_prefix("system:node:").map(str::to_owned)
-}
-
 /// The last common name of the subject, the most specific one, as in Go's crypto/x509.
 fn common_name(der: &[u8]) -> Option<String> {
     let (certificate, _) = expect(der, SEQUENCE)?;
@@ -64,11 +51,7 @@ fn common_name(der: &[u8]) -> Option<String> {
     for _ in 0..4 {
         (_, _, rest) = element(rest)?;
     }
-    let (subject, _) = expect(rest, SEQUENCE)?;
-    common_name_in(subject)
-}
-
-fn common_name_in(mut subject: &[u8]) -> Option<String> {
+    let (mut subject, _) = expect(rest, SEQUENCE)?;
     let mut found = None;
     while !subject.is_empty() {
         let (mut set, after) = expect(subject, SET)?;

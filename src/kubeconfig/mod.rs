@@ -6,17 +6,14 @@
 mod certificate;
 mod parse;
 mod server;
-pub(crate) mod yaml;
+pub mod yaml;
 
 pub(crate) use certificate::node_name;
-pub(crate) use certificate::requested_name;
 pub use parse::parse;
-pub(crate) use server::Server;
+pub use server::Server;
 
-#[cfg(feature = "admin")]
-pub(crate) use parse::of_tree;
-#[cfg(feature = "admin")]
-pub(crate) use yaml::{Tree, YamlLimits, read as read_tree, read_documents};
+pub use parse::of_tree;
+pub use yaml::{Tree, YamlLimits, read as read_tree, read_documents};
 
 use crate::node::{FileError, Root};
 use std::fmt;
@@ -26,9 +23,9 @@ use zeroize::Zeroizing;
 pub const BOOTSTRAP_KUBECONFIG: &str = "/etc/kubernetes/kubeconfig";
 
 /// Largest kubeconfig, and largest file that one names, in bytes.
-pub(crate) const MAX_BYTES: u64 = 512 * 1024;
+pub const MAX_BYTES: u64 = 512 * 1024;
 
-pub(crate) const MISSING: &str = "there is no such file";
+pub const MISSING: &str = "there is no such file";
 
 /// Everything needed to talk to one API server. Its `Debug` shows no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,10 +41,10 @@ pub struct Kubeconfig {
     pub insecure: bool,
     /// The URL of the proxy that the server is reached through: `http://`, with credentials where
     /// it wants them. A node has none.
-    pub(crate) proxy: Option<Secret>,
+    pub proxy: Option<Secret>,
     /// The bearer token.
     pub token: Option<Secret>,
-    pub(crate) client: Option<Client>,
+    pub client: Option<Client>,
 }
 
 impl Kubeconfig {
@@ -90,11 +87,11 @@ impl Kubeconfig {
 /// A client certificate and its key, each as PEM. Where one file holds both, each field has the
 /// whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Client {
+pub struct Client {
     /// The certificate and the rest of its chain.
-    pub(crate) certificate: Secret,
+    pub certificate: Secret,
     /// The key: PKCS#8, SEC 1 or PKCS#1.
-    pub(crate) key: Secret,
+    pub key: Secret,
 }
 
 /// What a kubeconfig may ask for.
@@ -110,7 +107,7 @@ pub struct Allow {
 pub struct Secret(Zeroizing<Vec<u8>>);
 
 impl Secret {
-    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+    pub fn new(bytes: Vec<u8>) -> Self {
         Self(Zeroizing::new(bytes))
     }
 

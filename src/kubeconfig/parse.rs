@@ -22,7 +22,7 @@ pub fn parse(path: &str, text: &str, allow: Allow, read: Read<'_>) -> Result<Kub
 }
 
 /// [`parse`] for a text that is already a tree.
-pub(crate) fn of_tree(
+pub fn of_tree(
     path: &str,
     tree: &Tree,
     allow: Allow,

@@ -61,12 +61,12 @@ impl Server {
     }
 
     /// The port; 443 where the URL has none.
-    pub(crate) fn port(&self) -> u16 {
+    pub fn port(&self) -> u16 {
         self.port.unwrap_or(443)
     }
 
     /// The host, in brackets where it is an IPv6 address.
-    pub(crate) fn bracketed_host(&self) -> String {
+    pub fn bracketed_host(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]", self.host)
         } else {
@@ -75,7 +75,7 @@ impl Server {
     }
 
     /// Host and port as written: the value of the HTTP header `Host`.
-    pub(crate) fn authority(&self) -> String {
+    pub fn authority(&self) -> String {
         let host = self.bracketed_host();
         self.port
             .map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
@@ -83,7 +83,7 @@ impl Server {
 
     /// The same address with another host.
     #[must_use]
-    pub(crate) fn at(&self, host: &str) -> Self {
+    pub fn at(&self, host: &str) -> Self {
         Self {
             host: host.to_owned(),
             ..self.clone()

@@ -9,18 +9,18 @@ use serde_json::{Map, Value};
 use zeroize::Zeroize;
 
 /// Most levels of nesting; a kubeconfig needs five.
-pub(crate) const MAX_DEPTH: usize = 32;
+pub const MAX_DEPTH: usize = 32;
 
 /// How much of a text is read.
-pub(crate) struct YamlLimits {
+pub struct YamlLimits {
     /// Most scalars, sequences and mappings together.
-    pub(crate) nodes: usize,
+    pub nodes: usize,
     /// Most punctuation characters, not counting those of base64, names and URLs. They bound the
     /// number of tokens before the parser runs: it keeps every token of a flow sequence in memory,
     /// some 200 bytes each, until it knows that the sequence is not a key.
-    pub(crate) marks: usize,
+    pub marks: usize,
     /// The error if a limit is exceeded.
-    pub(crate) excess: &'static str,
+    pub excess: &'static str,
 }
 
 const KUBECONFIG: YamlLimits = YamlLimits {
@@ -34,7 +34,7 @@ impl YamlLimits {
     ///
     /// # Errors
     /// [`YamlLimits::excess`].
-    pub(crate) fn hold(&self, text: &str) -> Result<(), String> {
+    pub fn hold(&self, text: &str) -> Result<(), String> {
         let marks = text
             .bytes()
             .filter(|b| b.is_ascii_punctuation() && !b"+/=._-".contains(b))
@@ -49,7 +49,7 @@ impl YamlLimits {
 
 /// What was read. Some of its strings are secrets, so dropping it wipes them all.
 #[derive(Debug)]
-pub(crate) struct Tree(pub(crate) Value);
+pub struct Tree(pub Value);
 
 impl Drop for Tree {
     fn drop(&mut self) {
@@ -70,7 +70,7 @@ fn wipe(value: &mut Value) {
 ///
 /// # Errors
 /// What is wrong and where, without quoting the text.
-pub(crate) fn read(text: &str) -> Result<Tree, String> {
+pub fn read(text: &str) -> Result<Tree, String> {
     // JSON is YAML too, but YAML parsers differ in its tabs and escapes.
     if text.trim_start().starts_with('{') {
         KUBECONFIG.hold(text)?;
@@ -89,7 +89,7 @@ pub(crate) fn read(text: &str) -> Result<Tree, String> {
 ///
 /// # Errors
 /// As [`read`].
-pub(crate) fn read_yaml(text: &str, limits: &YamlLimits) -> Result<Tree, String> {
+pub fn read_yaml(text: &str, limits: &YamlLimits) -> Result<Tree, String> {
     let mut documents = read_documents(text, limits, 1)?;
     Ok(documents.pop().unwrap_or(Tree(Value::Null)))
 }
@@ -98,11 +98,7 @@ pub(crate) fn read_yaml(text: &str, limits: &YamlLimits) -> Result<Tree, String>
 ///
 /// # Errors
 /// As [`read`].
-pub(crate) fn read_documents(
-    text: &str,
-    limits: &YamlLimits,
-    most: usize,
-) -> Result<Vec<Tree>, String> {
+pub fn read_documents(text: &str, limits: &YamlLimits, most: usize) -> Result<Vec<Tree>, String> {
     limits.hold(text)?;
     let mut building = Building {
         most,
@@ -203,9 +199,7 @@ impl Building {
     }
 }
 
-/// A scalar by YAML's core schema. The audit needs numbers, for how many machines a set has. The
-/// embed build reads only kubeconfigs, where no field may be a number, so there each number becomes
-/// 0.
+/// A scalar by YAML's core schema. Numbers are whole and not negative; others become 0.
 fn scalar(text: &str, style: ScalarStyle, is_str: bool) -> Value {
     if style != ScalarStyle::Plain || is_str {
         return Value::String(text.to_owned());
@@ -214,14 +208,7 @@ fn scalar(text: &str, style: ScalarStyle, is_str: bool) -> Value {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" => Value::Bool(true),
         "false" | "False" | "FALSE" => Value::Bool(false),
-        _ if is_number(text) => Value::Number(
-            if cfg!(feature = "admin") {
-                text.parse().unwrap_or(0_u32)
-            } else {
-                0
-            }
-            .into(),
-        ),
+        _ if is_number(text) => Value::Number(text.parse().unwrap_or(0_u32).into()),
         _ => Value::String(text.to_owned()),
     }
 }

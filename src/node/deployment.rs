@@ -59,13 +59,22 @@ impl Booted {
     /// # Errors
     /// The origin is missing or cannot be read.
     pub(super) fn image_reference(&self, root: &Root) -> Result<Option<String>, FileError> {
+        self.origin_value(root, "container-image-reference")
+    }
+
+    /// A value of its origin; printable. Up to 4.11 the Machine Config Daemon names the target in
+    /// `custom-url`.
+    ///
+    /// # Errors
+    /// The origin is missing or cannot be read.
+    pub(super) fn origin_value(&self, root: &Root, key: &str) -> Result<Option<String>, FileError> {
         let Some(text) = root.read_text(&self.origin, MAX)? else {
             return Err(FileError::content(
                 &self.origin,
                 "the booted deployment has no origin",
             ));
         };
-        Ok(reference(&text))
+        Ok(value_of(&text, key))
     }
 }
 
@@ -79,15 +88,15 @@ pub(super) fn is_same_commit(a: &str, b: &str) -> bool {
     a == b || matches!((commit(a), commit(b)), (Some(a), Some(b)) if a == b)
 }
 
-/// The reference in the text of an origin file, which is a key file with the section `[origin]`.
-fn reference(origin: &str) -> Option<String> {
+/// A value in the text of an origin file, which is a key file with the section `[origin]`.
+fn value_of(origin: &str, wanted: &str) -> Option<String> {
     let mut section = "";
     for line in origin.lines().map(str::trim) {
         if line.starts_with('[') {
             section = line;
         } else if section == "[origin]"
             && let Some((key, value)) = line.split_once('=')
-            && key.trim() == "container-image-reference"
+            && key.trim() == wanted
         {
             return Some(text::printable(value.trim())).filter(|value| !value.is_empty());
         }
@@ -119,6 +128,7 @@ mod tests {
 
     #[test]
     fn reads_the_reference_of_the_origin_section_only() {
+        let reference = |origin| value_of(origin, "container-image-reference");
         let origin = "[other]\ncontainer-image-reference=no\n[origin]\nrefspec=x\ncontainer-image-reference = ostree-unverified-registry:quay.io/a@sha256:00\n";
         assert_eq!(
             reference(origin).as_deref(),

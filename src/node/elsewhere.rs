@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs::{File, metadata};
 use std::io::{Error, ErrorKind, Read};
 use std::path::Path;
+use std::time::SystemTime;
 
 /// The files of this computer, by whatever path a person names. It is no node's: what only nodes
 /// have is not here, and nothing is written.
@@ -73,6 +74,10 @@ impl Root {
     }
 
     pub(crate) fn free(&self, _: &str) -> Result<Option<u64>, FileError> {
+        Ok(None)
+    }
+
+    pub(crate) fn written(&self, _: &str) -> Result<Option<SystemTime>, FileError> {
         Ok(None)
     }
 

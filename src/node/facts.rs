@@ -3,7 +3,8 @@
 use super::image::{self, ALEPH_MAX, OsRelease};
 use super::installation::Installation;
 use super::machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, load_target};
-use super::record::CERTIFICATE;
+use super::rebase::is_not_finalized;
+use super::record::is_certified;
 use super::{
     FileError, KUBELET_KUBECONFIG, Record, Root, cmdline, deployment, machine, named, policy,
 };
@@ -76,6 +77,11 @@ pub(crate) fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileErro
         Stage::FirstBoot
     };
     let mut warnings = reading.warnings;
+    if stage == Stage::FirstBootFinished && is_not_finalized(root) {
+        warnings.push(format!(
+            "{ENCAPSULATED_BAK_PATH}: the rebase was staged, but not finalized: the node still runs the deployment of its first run; see journalctl -b -1 -u ostree-finalize-staged"
+        ));
+    }
     let policy = match options.policy {
         Some(policy) => policy,
         None => policy::find(root, &mut warnings),
@@ -105,7 +111,8 @@ pub(crate) fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileErro
             stage,
             image: None,
         };
-        facts.machine = machine::load(root, stage, &mut warnings);
+        let is_first_run = installation.is_new;
+        facts.machine = machine::load(root, record.as_ref(), is_first_run, &mut warnings);
     }
     facts.warnings = warnings;
     Ok(facts)
@@ -185,13 +192,8 @@ impl Reading<'_> {
         // Nothing under /var is evidence on the first boot of an installation, unless it is newer
         // than the record of this boot.
         let has_old_var = installation.is_new && record.is_none();
-        if !has_old_var {
-            let certificate = self.or_in_doubt(self.root.version(CERTIFICATE));
-            let is_new =
-                |version: &String| record.is_none_or(|record| record.is_newer_certificate(version));
-            if certificate.as_ref().is_some_and(is_new) {
-                return true;
-            }
+        if !has_old_var && self.or_in_doubt(is_certified(self.root, record)) {
+            return true;
         }
         if *target != TargetInput::Absent {
             return false;

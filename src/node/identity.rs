@@ -3,7 +3,7 @@
 //! Everything is optional: a node that cannot say who it is still reports. Text is made printable
 //! and bounded where it enters.
 
-use super::{Root, bus, cmdline};
+use super::{Root, cmdline};
 use crate::text;
 use nix::ifaddrs::InterfaceAddress;
 use nix::net::if_::InterfaceFlags;
@@ -20,7 +20,7 @@ const ADDRESSES_MAX: usize = 16;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Identity {
-    /// hostnamed's `Hostname`, else uname(2)'s node name.
+    /// hostname(5), else uname(2)'s node name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostname: Option<String>,
     /// machine-id(5); a Node object shows it as `status.nodeInfo.machineID`.
@@ -40,15 +40,9 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Reads the identity. hostnamed is asked on `bus`; uname and interfaces only count where
-    /// `root` is the running system.
-    pub(crate) async fn read(root: &Root, bus: Option<&str>) -> Self {
+    /// Reads the identity. uname and interfaces only count where `root` is the running system.
+    pub(crate) fn read(root: &Root) -> Self {
         let mut identity = Self::from_files(root);
-        if let Some(address) = bus
-            && let Some(name) = bus::hostname(address).await
-        {
-            identity.hostname = name_of(&name);
-        }
         identity.complete(root);
         identity
     }

@@ -15,7 +15,7 @@ const ALEPHS: [&str; 3] = [
 
 /// Largest aleph that is read, in bytes; real ones have a few KiB, or somewhat more with the labels
 /// of a container image.
-pub(super) const ALEPH_MAX: u64 = 1 << 20;
+pub const ALEPH_MAX: u64 = 1 << 20;
 
 /// os-release files, in the order of os-release(5).
 const OS_RELEASES: [&str; 2] = ["/etc/os-release", "/usr/lib/os-release"];
@@ -34,7 +34,7 @@ struct Aleph {
 ///
 /// # Errors
 /// It is not a JSON object, or it names no version: bootc writes null where it does not know one.
-pub(crate) fn aleph(path: &str, bytes: &[u8]) -> Result<BootImage, FileError> {
+pub fn aleph(path: &str, bytes: &[u8]) -> Result<BootImage, FileError> {
     let Aleph { version, build } = serde_json::from_slice(bytes)
         .map_err(|error| FileError::content(path, format_args!("is not an aleph: {error}")))?;
     let version = [version, build]
@@ -66,8 +66,9 @@ impl OsRelease {
     pub(super) fn load(root: &Root, warnings: &mut Vec<String>) -> Self {
         let mut is_lost = false;
         for path in OS_RELEASES {
-            match root.read_text(path, OS_RELEASE_MAX) {
-                Ok(Some(text)) => return Self::parse(&text, path),
+            match root.read(path, OS_RELEASE_MAX) {
+                // A byte that is not UTF-8 in one value says nothing of the others.
+                Ok(Some(bytes)) => return Self::parse(&String::from_utf8_lossy(&bytes), path),
                 Ok(None) => {}
                 Err(error) => {
                     is_lost = true;
@@ -148,7 +149,7 @@ pub(super) fn find(
     found.extend(recorded.map(|version| BootImage {
         version,
         source: ImageSource::Record,
-        path: RECORD_PATH.to_owned(),
+        path: record.map_or(RECORD_PATH, |record| record.file).to_owned(),
     }));
     let mut booted = os_release.image;
     // If no other source is understood, os-release is not known to be of another image.
@@ -183,6 +184,15 @@ pub(super) fn find(
         ));
     }
     (Some(boot), replaced_by)
+}
+
+/// Whether os-release names the version that the aleph has; `None` if one of the two is unknown.
+pub(super) fn runs_the_boot_image(root: &Root) -> Option<bool> {
+    let mut warnings = Vec::new();
+    let booted = OsRelease::load(root, &mut warnings).image?.version;
+    let stage = Stage::FirstBootFinished;
+    let (boot, _) = find(root, None, OsRelease::default(), stage, &mut warnings);
+    Some(boot?.version.text == booted.text)
 }
 
 /// The warning about another source than the one that is used, if they differ. One that ranks

@@ -1,8 +1,8 @@
 //! What the machine was born with: its CPU, its /boot, its shim.
 
-use super::{FileError, Root};
+use super::{FileError, Record, Root};
 use crate::text;
-use crate::verdict::{Machine, Stage};
+use crate::verdict::Machine;
 use crate::version::{RpmVersion, cpu_levels};
 use serde::Deserialize;
 
@@ -28,9 +28,23 @@ const EFI: &str = "/sys/firmware/efi";
 const SECURE_BOOT: &str =
     "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
 
+/// 1 where shim does not validate what it starts (`mokutil --disable-validation`): shim, `mok.c`;
+/// Linux, `drivers/firmware/efi/libstub/secureboot.c`.
+const SHIM_STATE: &str =
+    "/sys/firmware/efi/efivars/MokSBStateRT-605dab50-e046-4300-abb6-3dd810dd8b23";
+
+/// 1 where the machine was started by a secure IPL (Linux, `arch/s390/kernel/ipl.c`).
+const IPL_SECURE: &str = "/sys/firmware/ipl/secure";
+
 /// Reads what is known of the machine. What cannot be read becomes a warning and stays unknown;
-/// what is missing stays unknown.
-pub(super) fn load(root: &Root, stage: Stage, warnings: &mut Vec<String>) -> Machine {
+/// what is missing stays unknown. `record` is that of this installation's first run; there is none
+/// yet on the first boot, which `is_first_run` says.
+pub(super) fn load(
+    root: &Root,
+    record: Option<&Record>,
+    is_first_run: bool,
+    warnings: &mut Vec<String>,
+) -> Machine {
     let mut or_unknown = |error: FileError| warnings.push(error.to_string());
     let cpuinfo = root
         .read_start(CPUINFO, CPUINFO_MAX)
@@ -39,17 +53,19 @@ pub(super) fn load(root: &Root, stage: Stage, warnings: &mut Vec<String>) -> Mac
             None
         });
     let (architecture, cpu) = cpu(&String::from_utf8_lossy(&cpuinfo.unwrap_or_default()));
-    // A rebase puts a second kernel there, so later it says nothing of what there was.
-    let is_before_rebase = matches!(stage, Stage::FirstBoot | Stage::Unreadable);
-    let free = if is_before_rebase {
-        root.free(BOOT)
-    } else {
-        Ok(None)
+    // A rebase puts a second kernel there, also one that loses power on its way. So what there was
+    // is what the first run saw.
+    let free = match record {
+        Some(record) => record.boot_free_mib,
+        None if is_first_run => root
+            .free(BOOT)
+            .unwrap_or_else(|error| {
+                or_unknown(error);
+                None
+            })
+            .map(|bytes| u32::try_from(bytes >> 20).unwrap_or(u32::MAX)),
+        None => None,
     };
-    let free = free.unwrap_or_else(|error| {
-        or_unknown(error);
-        None
-    });
     let secure_boot = secure_boot(root).unwrap_or_else(|error| {
         or_unknown(error);
         None
@@ -61,7 +77,7 @@ pub(super) fn load(root: &Root, stage: Stage, warnings: &mut Vec<String>) -> Mac
     Machine {
         architecture: architecture.map(str::to_owned),
         cpu: cpu.map(str::to_owned),
-        boot_free_mib: free.map(|bytes| u32::try_from(bytes >> 20).unwrap_or(u32::MAX)),
+        boot_free_mib: free,
         secure_boot,
         shim,
     }
@@ -91,9 +107,9 @@ fn cpu(cpuinfo: &str) -> (Option<&'static str>, Option<&'static str>) {
     if field("vendor_id").is_some_and(|vendor| vendor == "IBM/S390") {
         return (Some("s390x"), s390x_level(cpuinfo));
     }
-    match field("cpu") {
-        Some(cpu) if cpu.starts_with("POWER") => (Some("ppc64le"), ppc64le_level(cpu)),
-        _ => (None, None),
+    match field("cpu").and_then(power) {
+        Some(number) => (Some("ppc64le"), ppc64le_level(number)),
+        None => (None, None),
     }
 }
 
@@ -126,10 +142,16 @@ fn x86_64_level(flags: &[&str]) -> &'static str {
     reached.last().map_or("x86-64-v1", |(level, _)| level)
 }
 
-/// `POWER9 (architected), altivec supported`, `POWER8NVL (raw), altivec supported`: the number
-/// counts.
-fn ppc64le_level(cpu: &str) -> Option<&'static str> {
-    let number = cpu.strip_prefix("POWER")?;
+/// What follows the name: `POWER9 (architected), altivec supported`, `POWER8NVL (raw), altivec
+/// supported`, `Power11 (architected), altivec supported` (Linux,
+/// `arch/powerpc/kernel/cpu_specs_book3s_64.h`).
+fn power(cpu: &str) -> Option<&str> {
+    let (name, number) = cpu.split_at_checked("POWER".len())?;
+    name.eq_ignore_ascii_case("POWER").then_some(number)
+}
+
+/// Of what follows the name, the number counts.
+fn ppc64le_level(number: &str) -> Option<&'static str> {
     let end = number
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(number.len());
@@ -157,13 +179,22 @@ fn known_level(architecture: &str, level: &str) -> Option<&'static str> {
     levels.find(|known| **known == level).copied()
 }
 
-/// Whether Secure Boot is on. Where the kernel has no EFI, it is off.
+/// Whether Secure Boot is on. Where the kernel has neither EFI nor IBM Z's list-directed IPL, it is
+/// off.
 fn secure_boot(root: &Root) -> Result<Option<bool>, FileError> {
+    if let Some(secure) = root.read(IPL_SECURE, 64)? {
+        return Ok(Some(secure.trim_ascii() == b"1"));
+    }
+    let value = |variable: Vec<u8>| match variable.as_slice() {
+        [_, _, _, _, value] => Some(*value),
+        _ => None,
+    };
     match root.read(SECURE_BOOT, 64)? {
-        Some(variable) => Ok(match variable.as_slice() {
-            [_, _, _, _, value] => Some(*value == 1),
-            _ => None,
-        }),
+        Some(variable) => match value(variable) {
+            // Who told shim not to validate has switched it off, for Linux as well.
+            Some(1) => Ok(Some(root.read(SHIM_STATE, 64)?.and_then(value) != Some(1))),
+            other => Ok(other.map(|_| false)),
+        },
         None if root.exists(EFI)? => Ok(None),
         None => Ok(root.exists("/sys/firmware")?.then_some(false)),
     }
@@ -260,6 +291,7 @@ mod tests {
             ("flags\t: ", None),
             ("cpu\t: POWER99 (raw)\n", Some("ppc64le")),
             ("cpu\t: POWER\n", Some("ppc64le")),
+            ("cpu\t: POWE", None),
             ("cpu\t: PPC970MP, altivec supported\n", None),
             (
                 "vendor_id : IBM/S390\nprocessor 0: machine = 99\n",
@@ -271,6 +303,44 @@ mod tests {
             ),
         ] {
             assert_eq!(cpu(text), (architecture, None), "{text}");
+        }
+    }
+
+    /// Linux 6.9 and later write it so (`arch/powerpc/kernel/cpu_specs_book3s_64.h`).
+    #[test]
+    fn power11_has_another_spelling() {
+        let text = "processor\t: 0\ncpu\t\t: Power11 (architected), altivec supported\n";
+        assert_eq!(cpu(text), (Some("ppc64le"), Some("power11")));
+    }
+
+    /// Bytes of the variables as Linux gives them: four of attributes, then the value.
+    #[test]
+    fn secure_boot_is_on_where_something_enforces_it() {
+        let on: &[u8] = &[6, 0, 0, 0, 1];
+        let off: &[u8] = &[6, 0, 0, 0, 0];
+        for (files, wanted) in [
+            (&[(SECURE_BOOT, on)][..], Some(true)),
+            (&[(SECURE_BOOT, off)], Some(false)),
+            (&[(SECURE_BOOT, &[1])], None),
+            (&[(SECURE_BOOT, on), (SHIM_STATE, off)], Some(true)),
+            (
+                &[(SECURE_BOOT, on), (SHIM_STATE, &[6, 0, 0, 0, 1])],
+                Some(false),
+            ),
+            (&[("/sys/firmware/efi/fw_platform_size", b"64\n")], None),
+            (&[("/sys/firmware/ipl/secure", b"1\n")], Some(true)),
+            (&[("/sys/firmware/ipl/secure", b"0\n")], Some(false)),
+            (&[("/sys/firmware/ipl/ipl_type", b"ccw\n")], Some(false)),
+            (&[], None),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            for (path, bytes) in files {
+                let path = dir.path().join(path.trim_start_matches('/'));
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, bytes).unwrap();
+            }
+            let root = Root::open(dir.path()).unwrap();
+            assert_eq!(secure_boot(&root).unwrap(), wanted, "{files:?}");
         }
     }
 

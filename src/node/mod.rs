@@ -1,7 +1,5 @@
 //! What is read from a node, all of it under a [`Root`].
 
-#[cfg(target_os = "linux")]
-pub(crate) mod bus;
 mod cmdline;
 mod deployment;
 mod error;
@@ -14,20 +12,21 @@ mod installation;
 mod lock;
 mod machine;
 mod machine_config;
-pub(crate) mod named;
-pub(crate) mod policy;
+pub mod named;
+pub mod policy;
+mod rebase;
 mod record;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 mod root;
 #[cfg(target_os = "linux")]
 pub(crate) mod write;
 
+pub(crate) use crate::OVERRIDE_PATH;
 pub(crate) use error::is_denied;
 pub use error::{FileError, Problem};
 pub(crate) use facts::OF_NODES;
 pub(crate) use facts::{Options, facts};
-#[cfg(feature = "admin")]
-pub(crate) use image::aleph;
+pub use image::{ALEPH_MAX, aleph};
 pub(crate) use installation::is_image_based;
 #[cfg(target_os = "linux")]
 pub(crate) use lock::{LOCK_PATH, Lock};
@@ -35,14 +34,13 @@ pub(crate) use machine_config::ENCAPSULATED_BAK_PATH;
 pub(crate) use machine_config::ENCAPSULATED_PATH;
 #[cfg(test)]
 pub(crate) use machine_config::SERVED_PATH;
+#[cfg(target_os = "linux")]
+pub(crate) use rebase::is_not_finalized;
 pub(crate) use record::{
-    KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, UNTOLD_VERDICT_PATH,
+    FirstRun, KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, UNTOLD_VERDICT_PATH,
 };
-pub(crate) use record::{VERDICT_MAX, has_certificate, keep_record, save_verdict};
+pub(crate) use record::{VERDICT_MAX, has_certificate, save_verdict};
 pub use root::Root;
-
-/// The override for this boot. It wins over the kernel argument `skewguard=`.
-pub(crate) const OVERRIDE_PATH: &str = "/run/skewguard/override";
 
 /// The kubelet's own identity; it exists once the kubelet was started.
 pub(crate) const KUBELET_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";

@@ -13,7 +13,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// It is a directory, or cannot be opened or read.
-pub(crate) fn read_start(path: &Path, max: u64) -> Result<Vec<u8>, Problem> {
+pub fn read_start(path: &Path, max: u64) -> Result<Vec<u8>, Problem> {
     let file: Box<dyn Read> = if path == Path::new("-") {
         Box::new(std::io::stdin())
     } else {
@@ -33,7 +33,7 @@ pub(crate) fn read_start(path: &Path, max: u64) -> Result<Vec<u8>, Problem> {
 ///
 /// # Errors
 /// It cannot be read, is empty, or is larger than `max` bytes.
-pub(crate) fn read(path: &Path, max: u64) -> Result<Vec<u8>, FileError> {
+pub fn read(path: &Path, max: u64) -> Result<Vec<u8>, FileError> {
     // An error makes the path printable by itself.
     let error = |problem| FileError::new(&shown(path), problem);
     let bytes = read_start(path, max).map_err(error)?;
@@ -47,7 +47,7 @@ pub(crate) fn read(path: &Path, max: u64) -> Result<Vec<u8>, FileError> {
 }
 
 /// The name, printable.
-pub(crate) fn name(path: &Path) -> String {
+pub fn name(path: &Path) -> String {
     printable(&shown(path))
 }
 

@@ -50,7 +50,7 @@ pub(super) fn find(root: &Root, warnings: &mut Vec<String>) -> PolicyInput {
 }
 
 /// Parses a policy's bytes.
-pub(crate) fn input(path: &str, bytes: &[u8]) -> PolicyInput {
+pub fn input(path: &str, bytes: &[u8]) -> PolicyInput {
     let path = path.to_owned();
     let digest = digest(bytes);
     match policy::parse(bytes) {

@@ -3,6 +3,7 @@
 
 use super::deployment::{self, Booted};
 use super::installation::Installation;
+use super::machine_config::ENCAPSULATED_PATH;
 use super::{FileError, Root, cmdline};
 use crate::verdict::{Facts, Verdict};
 use crate::version::ImageVersion;
@@ -11,6 +12,13 @@ use serde::{Deserialize, Serialize};
 
 /// The record of the first run.
 pub(crate) const RECORD_PATH: &str = "/var/lib/skewguard/boot-image.json";
+
+/// Where it is kept where /var cannot hold it: in /etc, which an OS update takes along, else for
+/// this boot. Both are of this installation, whatever /var is.
+pub(crate) const RECORD_PATHS_BESIDE: [&str; 2] = [
+    "/etc/skewguard/boot-image.json",
+    "/run/skewguard/boot-image.json",
+];
 
 /// The certificate that the cluster gave the kubelet, and so the sign that the node has joined.
 pub(super) const CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
@@ -21,14 +29,26 @@ const MAX: u64 = 64 << 10;
 /// Whether the kubelet has a certificate that is not of an earlier installation, which kept /var. If
 /// that cannot be found out, it has one.
 pub(crate) fn has_certificate(root: &Root) -> bool {
-    match root.version(CERTIFICATE) {
-        Ok(None) => false,
-        Ok(Some(version)) => match Record::load(root) {
-            Ok(Some(record)) => record.is_newer_certificate(&version),
-            _ => true,
-        },
-        Err(_) => true,
+    let record = Record::load(root).ok().flatten();
+    is_certified(root, record.as_ref()).unwrap_or(true)
+}
+
+/// Whether the kubelet has a certificate of this installation. Without a record one that is older
+/// than the config, which every installation writes anew, is that of an earlier one.
+///
+/// # Errors
+/// That cannot be found out.
+pub(super) fn is_certified(root: &Root, record: Option<&Record>) -> Result<bool, FileError> {
+    let Some(version) = root.version(CERTIFICATE)? else {
+        return Ok(false);
+    };
+    if let Some(record) = record {
+        return Ok(record.is_newer_certificate(&version));
     }
+    let (certificate, config) = (root.written(CERTIFICATE)?, root.written(ENCAPSULATED_PATH)?);
+    Ok(certificate
+        .zip(config)
+        .is_none_or(|(certificate, config)| certificate >= config))
 }
 
 /// The record of the first run.
@@ -53,17 +73,23 @@ pub(crate) struct Record {
     /// The deployment that `ostree=` named, `CHECKSUM.SERIAL`. This and what follows is absent from
     /// records of older releases.
     #[serde(skip_serializing_if = "Option::is_none")]
-    deployment: Option<String>,
+    pub(super) deployment: Option<String>,
     /// machine-id(5) of the installation.
     #[serde(rename = "machineID", skip_serializing_if = "Option::is_none")]
     machine_id: Option<String>,
     /// The boot that made the record.
     #[serde(rename = "bootID", skip_serializing_if = "Option::is_none")]
-    boot_id: Option<String>,
+    pub(super) boot_id: Option<String>,
     /// The kubelet's certificate of an earlier installation that kept /var, as [`Root::version`]
     /// gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     earlier_certificate: Option<String>,
+    /// Free space in /boot on the first run, in MiB.
+    #[serde(rename = "bootFreeMiB", skip_serializing_if = "Option::is_none")]
+    pub(super) boot_free_mib: Option<u32>,
+    /// The file that it was read from.
+    #[serde(skip)]
+    pub(crate) file: &'static str,
 }
 
 impl Record {
@@ -82,6 +108,8 @@ impl Record {
             machine_id: installation.machine_id,
             boot_id: installation.boot_id,
             earlier_certificate: None,
+            boot_free_mib: facts.machine.boot_free_mib,
+            file: RECORD_PATH,
         }
     }
 
@@ -122,8 +150,8 @@ impl Record {
     /// configuration.
     ///
     /// # Errors
-    /// Only one of the two is known, because the kernel command line could not be read, then or
-    /// now.
+    /// Only one of the two is known, because the kernel command line or the link of the deployment
+    /// could not be read, then or now.
     pub(super) fn is_of_another_deployment(
         &self,
         ostree: Option<&str>,
@@ -132,13 +160,20 @@ impl Record {
         if let (Some(recorded), Some(booted)) = (&self.deployment, booted) {
             return Ok(!deployment::is_same_commit(recorded, &booted.name));
         }
+        let unknown = |why: &str| {
+            Err(FileError::content(
+                self.file,
+                format_args!("whether the node was rebased since is not known: {why}"),
+            ))
+        };
         match (self.ostree.as_deref(), ostree) {
-            (Some(recorded), Some(now)) => Ok(recorded != text::printable(now)),
+            (Some(recorded), Some(now)) if recorded == text::printable(now) => Ok(false),
+            (Some(_), Some(_)) if self.deployment.is_some() => {
+                unknown("the deployment of this boot cannot be found")
+            }
+            (Some(_), Some(_)) => Ok(true),
             (None, None) => Ok(false),
-            _ => Err(FileError::content(
-                RECORD_PATH,
-                "whether the node was rebased since is not known: only one of the two boots has ostree=",
-            )),
+            _ => unknown("only one of the two boots has ostree="),
         }
     }
 
@@ -147,64 +182,108 @@ impl Record {
     /// # Errors
     /// It cannot be read or is not a record.
     pub(crate) fn load(root: &Root) -> Result<Option<Self>, FileError> {
-        let record = root
-            .read(RECORD_PATH, MAX)?
-            .map(|bytes| serde_json::from_slice(&bytes))
-            .transpose();
-        record.map_err(|error| {
-            FileError::content(
-                RECORD_PATH,
-                format_args!("is not a record of a first run: {error}"),
-            )
-        })
+        // Those beside /var are there only where /var could not hold it: what /var has is older.
+        for file in RECORD_PATHS_BESIDE.into_iter().rev().chain([RECORD_PATH]) {
+            let Some(bytes) = root.read(file, MAX)? else {
+                continue;
+            };
+            let record: Self = serde_json::from_slice(&bytes).map_err(|error| {
+                FileError::content(
+                    file,
+                    format_args!("is not a record of a first run: {error}"),
+                )
+            })?;
+            return Ok(Some(Self { file, ..record }));
+        }
+        Ok(None)
     }
 
-    /// Writes the record, as a whole or not at all.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    fn save(&self, root: &Root) -> Result<(), FileError> {
-        root.write(RECORD_PATH, &json(RECORD_PATH, self)?, 0o644)
+    /// The boot of the first run, which no other installation has.
+    pub(crate) fn first_boot_id(&self) -> Option<&str> {
+        self.boot_id.as_deref()
+    }
+
+    /// Writes the record, as a whole or not at all, to the first place that takes it. What does not
+    /// is said. Only that of a refusal is synced to disk: the next boot decides by it. A node that
+    /// goes on must not wait for the disk, and the kernel writes the record long before a rebase
+    /// reboots it.
+    fn save(&self, root: &Root, blocks: bool, lost: &mut Vec<String>) {
+        for file in std::iter::once(RECORD_PATH).chain(RECORD_PATHS_BESIDE) {
+            let saved = json(file, self).and_then(|json| {
+                if blocks {
+                    root.write(file, &json, 0o644)
+                } else {
+                    root.write_soon(file, &json, 0o644)
+                }
+            });
+            match saved {
+                Ok(()) if file == RECORD_PATH => return,
+                Ok(()) => {
+                    return lost.push(format!("the record of this first run is in {file} instead"));
+                }
+                Err(error) => lost.push(error.to_string()),
+            }
+        }
     }
 }
 
-/// Keeps what is known on the first run of this installation. A record that it made is not
-/// replaced, even if it is damaged: a record made after the rebase would say that there was no
-/// rebase. What it lacks, or that it cannot be written, becomes a warning.
-///
-/// Returns whether this is the first run: an earlier installation may have left other files in our
-/// directory.
-pub(crate) fn keep_record(root: &Root, facts: &Facts, warnings: &mut Vec<String>) -> bool {
-    let mut lost = Vec::new();
-    let line = cmdline::load(root, &mut lost);
-    let line = line.unwrap_or_else(|error| {
-        lost.push(error.to_string());
-        cmdline::Cmdline::default()
-    });
-    let installation = Installation::read(root, &line, &mut lost);
-    let is_new = installation.is_new;
-    let is_ours = match Record::load(root) {
-        Ok(record) => record.is_some_and(|record| record.is_of(&installation)),
-        Err(_) => !is_new,
-    };
-    if is_ours {
-        return false;
+/// The first run of an installation, of which there is no record yet.
+pub(crate) struct FirstRun {
+    record: Record,
+    /// This is the first boot of the installation: an earlier one may have left other files in our
+    /// directory.
+    pub(crate) is_new: bool,
+    /// What the record lacks.
+    lost: Vec<String>,
+}
+
+impl FirstRun {
+    /// `None` where this installation has a record. One that it made is not replaced, even if it is
+    /// damaged: a record made after the rebase would say that there was no rebase.
+    pub(crate) fn of(root: &Root, facts: &Facts) -> Option<Self> {
+        let mut lost = Vec::new();
+        let line = cmdline::load(root, &mut lost);
+        let line = line.unwrap_or_else(|error| {
+            lost.push(error.to_string());
+            cmdline::Cmdline::default()
+        });
+        let installation = Installation::read(root, &line, &mut lost);
+        let is_new = installation.is_new;
+        let is_ours = match Record::load(root) {
+            Ok(record) => record.is_some_and(|record| record.is_of(&installation)),
+            Err(_) => !is_new,
+        };
+        if is_ours {
+            return None;
+        }
+        let mut record = Record::new(facts, installation);
+        let mut keep = |error: FileError| lost.push(error.to_string());
+        if let Some(ostree) = line.ostree.as_deref() {
+            let booted = deployment::find(root, ostree).map_err(&mut keep);
+            record.deployment = booted.ok().flatten().map(|booted| booted.name);
+        }
+        if is_new {
+            // On a later boot it may be this installation's own.
+            let certificate = root.version(CERTIFICATE).map_err(&mut keep);
+            record.earlier_certificate = certificate.ok().flatten();
+        }
+        Some(Self {
+            record,
+            is_new,
+            lost,
+        })
     }
-    let mut record = Record::new(facts, installation);
-    let mut keep = |error: FileError| lost.push(error.to_string());
-    if let Some(ostree) = line.ostree.as_deref() {
-        let booted = deployment::find(root, ostree).map_err(&mut keep);
-        record.deployment = booted.ok().flatten().map(|booted| booted.name);
+
+    /// Keeps the record. What it lacks, or that it cannot be written, becomes a warning. Returns
+    /// whether there is a new one.
+    pub(crate) fn keep(mut self, root: &Root, verdict: &mut Verdict) -> bool {
+        self.record.save(root, verdict.blocks(), &mut self.lost);
+        self.lost
+            .retain(|warning| !verdict.warnings.contains(warning));
+        let is_said = !self.lost.is_empty();
+        verdict.warnings.append(&mut self.lost);
+        is_said
     }
-    if is_new {
-        // On a later boot it may be this installation's own.
-        let certificate = root.version(CERTIFICATE).map_err(&mut keep);
-        record.earlier_certificate = certificate.ok().flatten();
-    }
-    let saved = record.save(root).map_err(&mut keep);
-    lost.retain(|warning| !warnings.contains(warning));
-    warnings.append(&mut lost);
-    is_new && saved.is_ok()
 }
 
 /// This boot's verdict, for the report, for scripts and people.

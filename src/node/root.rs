@@ -175,6 +175,20 @@ impl Root {
         Ok(seconds.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds)))
     }
 
+    /// When the content of a file changed last (`st_mtim`, inode(7)): a new label, or a place in
+    /// another file system, does not touch that. `None` where it does not exist.
+    pub(crate) fn written(&self, path: &str) -> Result<Option<SystemTime>, FileError> {
+        let stat = self
+            .find(path, LOOK)
+            .and_then(|found| found.map(fstat).transpose())
+            .map_err(|error| FileError::new(path, error))?;
+        Ok(stat.map(|stat| {
+            let seconds = u64::try_from(stat.st_mtime).unwrap_or(0);
+            let nanoseconds = u32::try_from(stat.st_mtime_nsec).unwrap_or(0);
+            UNIX_EPOCH + Duration::new(seconds, nanoseconds)
+        }))
+    }
+
     /// Which version of a file `path` is: inode, size, and time of its last change in content
     /// (`st_mtim`, inode(7)), which a new label does not touch. `None` where it does not exist.
     pub(crate) fn version(&self, path: &str) -> Result<Option<String>, FileError> {

@@ -37,8 +37,9 @@ impl Root {
         self.replace(path, bytes, mode, None, File::sync_all)
     }
 
-    /// [`Root::write`] with the mode and owner of the regular file `like`; with mode 0644 if there
-    /// is none.
+    /// [`Root::write`] with the mode of the regular file `like`, and with its owner as far as that
+    /// may be given: the units have no CAP_CHOWN, and a file of root is better than none. With mode
+    /// 0644 if there is no such file.
     pub(crate) fn write_like(&self, path: &str, bytes: &[u8], like: &str) -> Result<(), FileError> {
         let stat = || {
             let (parent, name) = split(like);
@@ -86,7 +87,7 @@ impl Root {
             let mut write = || {
                 if let Some((user, group)) = owner {
                     // Before the mode, because it takes set-id bits away.
-                    fchown(&file, Some(user), Some(group))?;
+                    let _ = fchown(&file, Some(user), Some(group));
                 }
                 fchmod(&file, Mode::from_bits_truncate(mode))?;
                 file.write_all(bytes)?;

@@ -31,7 +31,7 @@ pub enum Channel {
 
 /// The remedy for a 403 on the two channels of the bootstrap identity.
 const ROLE: &str = "the Role skewguard-report in the namespace skewguard is missing there; this grants it: \
-                    skewguard render manifests | oc apply -f -";
+                    oc skewguard render manifests | oc apply -f -";
 
 impl Channel {
     /// Its name in log lines.
@@ -246,7 +246,7 @@ impl Answer {
             return Self::failure(
                 Retry::Slowly,
                 format!(
-                    "404: the cluster has no such namespace ({message}); it is made by: skewguard render manifests | oc apply -f -"
+                    "404: the cluster has no such namespace ({message}); it is made by: oc skewguard render manifests | oc apply -f -"
                 ),
                 "404, it has no namespace skewguard",
             );
@@ -255,7 +255,7 @@ impl Answer {
         let (retry, remedy) = match channel {
             Channel::Report => (
                 Retry::NextBoot,
-                "not tried again on this boot. To have reports: skewguard render manifests | oc apply -f -",
+                "not tried again on this boot. To have reports: oc skewguard render manifests | oc apply -f -",
             ),
             Channel::Event => (Retry::Slowly, "Kubernetes has it from 1.19 on"),
             Channel::Node => (

@@ -4,14 +4,6 @@ use super::names::{hex16, label_value};
 use crate::transport::Request;
 use crate::verdict::{Action, BootImageStatus, Outcome, Reason, Target, Verdict};
 use serde::Serialize;
-use std::collections::BTreeMap;
-
-/// Label with the boot image version, for `oc get nodes -L`.
-pub(crate) const LABEL: &str = "skewguard.dev/boot-image";
-
-/// Annotation with the verdict as JSON. It has the whole version, where the label may have to
-/// change it.
-pub(crate) const ANNOTATION: &str = "skewguard.dev/boot-image-verdict";
 
 /// The patch that a joined node applies to its own Node.
 #[derive(Debug, Clone, Serialize)]
@@ -21,8 +13,22 @@ pub(crate) struct NodePatch {
 
 #[derive(Debug, Clone, Serialize)]
 struct PatchMetadata {
-    labels: BTreeMap<&'static str, String>,
-    annotations: BTreeMap<&'static str, String>,
+    labels: Labels,
+    annotations: Annotations,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Labels {
+    /// The version of the boot image, for `oc get nodes -L`.
+    #[serde(rename = "skewguard.dev/boot-image")]
+    boot_image: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Annotations {
+    /// An [`Annotation`] as JSON. It has the whole version, where the label may have to change it.
+    #[serde(rename = "skewguard.dev/boot-image-verdict")]
+    verdict: String,
 }
 
 /// The annotation's content.
@@ -65,8 +71,12 @@ impl NodePatch {
         let annotation = serde_json::to_string(&annotation).unwrap_or_default();
         Self {
             metadata: PatchMetadata {
-                labels: BTreeMap::from([(LABEL, label_value(version))]),
-                annotations: BTreeMap::from([(ANNOTATION, annotation)]),
+                labels: Labels {
+                    boot_image: label_value(version),
+                },
+                annotations: Annotations {
+                    verdict: annotation,
+                },
             },
         }
     }

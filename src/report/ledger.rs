@@ -4,7 +4,7 @@ use super::names::hex16;
 use super::random;
 use super::stall::FirstBoot;
 use crate::API_VERSION;
-use crate::node::{FileError, Root};
+use crate::node::{FileError, RECORD_PATH, Record, Root};
 use crate::text::bounded;
 use crate::text::hex;
 use serde::{Deserialize, Serialize};
@@ -39,9 +39,13 @@ pub(crate) struct Ledger {
     /// The id of the last boot without a verdict that the cluster was told about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_verdict_boot: Option<String>,
+    /// The boot of the installation's first run, as its record has it; absent in the state of an
+    /// older release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    installation: Option<String>,
     /// How the first boot goes; absent before the first look at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) first_boot: Option<FirstBoot>,
+    pub(crate) first_boot: Option<FirstBoot>,
 }
 
 /// A report that the cluster has.
@@ -73,12 +77,24 @@ impl Default for Ledger {
             event: None,
             node_patch: None,
             no_verdict_boot: None,
+            installation: None,
             first_boot: None,
         }
     }
 }
 
 impl Ledger {
+    /// Whether an earlier installation left it on a /var that could not be written to since.
+    fn is_of_an_earlier_installation(&self, root: &Root) -> bool {
+        let record = Record::load(root).ok().flatten();
+        let first = record.as_ref().and_then(Record::first_boot_id);
+        match (&self.installation, first) {
+            (Some(of), first) => Some(of.as_str()) != first,
+            (None, Some(_)) => record.is_some_and(|record| record.file != RECORD_PATH),
+            (None, None) => false,
+        }
+    }
+
     /// Reads the state; an empty one if there is none. After an error the caller goes on with an
     /// empty one: things are sent again, and the server answers 409 to a name that it has.
     pub(crate) fn load(root: &Root) -> Result<Self, FileError> {
@@ -87,6 +103,9 @@ impl Ledger {
         };
         let mut state: Self =
             serde_json::from_str(&text).map_err(|error| FileError::content(STATE_PATH, error))?;
+        if state.is_of_an_earlier_installation(root) {
+            return Ok(Self::default());
+        }
         let surplus = state.reports.len().saturating_sub(REPORTS_MAX);
         state.reports.drain(..surplus);
         Ok(state)
@@ -94,8 +113,13 @@ impl Ledger {
 
     /// Writes the state as a whole.
     pub(crate) fn save(&self, root: &Root) -> Result<(), FileError> {
+        let record = Record::load(root).ok().flatten();
+        let state = Self {
+            installation: record.and_then(|record| record.first_boot_id().map(str::to_owned)),
+            ..self.clone()
+        };
         // A struct of strings always serialises.
-        let mut json = serde_json::to_vec_pretty(self).unwrap_or_default();
+        let mut json = serde_json::to_vec_pretty(&state).unwrap_or_default();
         json.push(b'\n');
         root.write(STATE_PATH, &json, 0o644)
     }
@@ -139,8 +163,14 @@ impl Ledger {
 
 /// The installation's random id, made at the first call and kept. If it cannot be kept (`/var` is
 /// read-only or full), it is a hash of machine-id(5), which is the same on the next boot, and the
-/// error is returned with it.
+/// error is returned with it. Where /var could not hold the record either, what is there may be an
+/// earlier installation's: then it is a hash of the first boot's id.
 pub(crate) fn installation(root: &Root, machine_id: Option<&str>) -> (String, Option<FileError>) {
+    let record = Record::load(root).ok().flatten();
+    let beside = record.filter(|record| record.file != RECORD_PATH);
+    if let Some(first) = beside.as_ref().and_then(Record::first_boot_id) {
+        return (hex16(&["skewguard.dev/installation\n", first]), None);
+    }
     match kept_installation(root) {
         Ok(id) => (id, None),
         Err(problem) => (

@@ -62,11 +62,11 @@ pub(crate) fn report_name(host: &str, installation: &str, verdict: &Verdict) -> 
     format!("{}-{}", subdomain(host), hex16(&[installation, "\n", &key]))
 }
 
-/// The name of the report about a first boot that hangs in `phase`: one a phase, beside that of the
-/// verdict alone.
-pub(crate) fn phase_name(report: &str, phase: &str) -> String {
+/// The name of the report about a first boot that hangs: one for each phase and cause, which `key`
+/// has, beside that of the verdict alone.
+pub(crate) fn stall_name(report: &str, key: &str) -> String {
     match report.rsplit_once('-') {
-        Some((host, hash)) => format!("{host}-{}", hex16(&[hash, "\n", phase])),
+        Some((host, hash)) => format!("{host}-{}", hex16(&[hash, "\n", key])),
         None => report.to_owned(),
     }
 }
@@ -112,7 +112,7 @@ pub(crate) fn subdomain(host: &str) -> String {
 /// Makes `text` a label value: at most 63 characters, with `_` for those that are not allowed, and
 /// a letter or digit at both ends; `unknown` if nothing is left. Real boot image versions stay as
 /// they are.
-pub(crate) fn label_value(text: &str) -> String {
+pub fn label_value(text: &str) -> String {
     let fitting = text.chars().map(|c| {
         if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') {
             c

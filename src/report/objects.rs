@@ -5,11 +5,10 @@
 //! `scope`, `impact` and `remediation` are named and worded as in OpenShift's update insights
 //! (enhancements, `update/update-status-api.md`).
 
-use super::names::{phase_name, report_name};
+use super::names::{report_name, stall_name};
 use super::stall::Progress;
 use crate::API_VERSION;
 use crate::clock;
-use crate::node::bus::BootedDeployment;
 use crate::node::identity::Identity;
 use crate::text::bounded;
 use crate::transport::Request;
@@ -18,6 +17,7 @@ use crate::verdict::{
     PolicyStatus, Reason, Target, Verdict,
 };
 use serde::Serialize;
+use std::borrow::Cow;
 use std::time::SystemTime;
 
 /// The namespace of reports and Events, made by `dist/manifests`.
@@ -42,8 +42,6 @@ pub struct ReportInput<'a> {
     pub verdict: &'a Verdict,
     /// Who this node is.
     pub identity: &'a Identity,
-    /// rpm-ostree's own view of the booted deployment, to compare with the verdict's.
-    pub rpm_ostree: Option<&'a BootedDeployment>,
     /// What an admin can do about it.
     pub remediation: &'a str,
     /// The installation's random id.
@@ -120,7 +118,7 @@ struct Resource<'a> {
 #[derive(Debug, Clone, Serialize)]
 struct Impact {
     level: &'static str,
-    summary: &'static str,
+    summary: Cow<'static, str>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -140,8 +138,6 @@ struct Details<'a> {
     gate_error: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     held_units: Vec<&'a String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rpm_ostree: Option<&'a BootedDeployment>,
 }
 
 /// Whether a node that has not joined reports this verdict: it was refused (also where the policy
@@ -162,7 +158,7 @@ impl<'a> BootImageReport<'a> {
         let host = source.identity.hostname.as_deref().unwrap_or_default();
         let (gate, policy) = (verdict.gate.as_ref(), verdict.policy.as_ref());
         let remediation = match source.progress {
-            Some(progress) => format!("On the node: journalctl -b -u {}", progress.unit),
+            Some(progress) => progress.remediation(),
             None => source.remediation.to_owned(),
         };
         let report = Content {
@@ -199,13 +195,12 @@ impl<'a> BootImageReport<'a> {
                 held_units: gate
                     .map(|gate| list(&gate.units, 2 * LIST_MAX, LIST_BYTES_MAX))
                     .unwrap_or_default(),
-                rpm_ostree: source.rpm_ostree,
             },
             progress: source.progress,
         };
         let name = report_name(host, source.installation, verdict);
         let name = match source.progress {
-            Some(progress) => phase_name(&name, progress.phase.as_str()),
+            Some(progress) => stall_name(&name, &progress.key()),
             None => name,
         };
         let metadata = ObjectMeta {
@@ -267,41 +262,44 @@ fn scope(verdict: &Verdict) -> Scope<'_> {
 /// The impact of a first boot that does not finish.
 const STALLED: Impact = Impact {
     level: "Error",
-    summary: "The node has not joined the cluster: its first boot does not finish.",
+    summary: Cow::Borrowed("The node has not joined the cluster: its first boot does not finish."),
 };
 
 fn impact(verdict: &Verdict) -> Impact {
+    let breaks = format!("its {} breaks the policy", verdict.subject());
+    let unchecked = format!("its {} could not be checked", verdict.image_name());
     let (level, summary) = match (verdict.fate(), verdict.verdict) {
         (Fate::NotHeld, _) => (
             "Error",
-            "The node was refused but could not be held back: it may join on the old OS.",
+            "The node was refused but could not be held back: it may join on the old OS."
+                .to_owned(),
         ),
         (Fate::Held, Outcome::Refused) => (
             "Error",
-            "The node does not join the cluster: its boot image breaks the policy.",
+            format!("The node does not join the cluster: {breaks}."),
         ),
         (Fate::Held, _) => (
             "Error",
-            "The node does not join the cluster: its boot image could not be checked.",
+            format!("The node does not join the cluster: {unchecked}."),
         ),
         (Fate::LetThrough, _) => (
             "Warning",
-            "The node goes on to join although its boot image breaks the policy.",
+            format!("The node goes on to join although {breaks}."),
         ),
-        (Fate::Unchecked, _) => (
-            "Warning",
-            "The node goes on to join; its boot image could not be checked.",
-        ),
-        (Fate::Free, _) => ("Info", "The node goes on to join."),
+        (Fate::Unchecked, _) => ("Warning", format!("The node goes on to join; {unchecked}.")),
+        (Fate::Free, _) => ("Info", "The node goes on to join.".to_owned()),
         (Fate::PastFirstBoot, Outcome::Refused) => (
             "Warning",
-            "The node's first boot is over although its boot image breaks the policy.",
+            format!("The node's first boot is over although {breaks}."),
         ),
         (Fate::PastFirstBoot, Outcome::Undetermined) => (
             "Warning",
-            "The node's first boot is over; its boot image could not be checked.",
+            format!("The node's first boot is over; {unchecked}."),
         ),
-        (Fate::PastFirstBoot, _) => ("Info", "The node's first boot is over."),
+        (Fate::PastFirstBoot, _) => ("Info", "The node's first boot is over.".to_owned()),
     };
-    Impact { level, summary }
+    Impact {
+        level,
+        summary: summary.into(),
+    }
 }

@@ -4,11 +4,10 @@ use super::answer::Channel;
 use super::event::{About, Event, NO_VERDICT, Regarding};
 use super::inventory::NodePatch;
 use super::ledger::Ledger;
-use super::names::{hex16, phase_name, report_name, subdomain};
+use super::names::{hex16, report_name, stall_name, subdomain};
 use super::objects::{BootImageReport, ReportInput, is_reportable};
 use super::situation::{self, Observed};
 use super::stall::{Phase, Progress};
-use crate::node::bus::{BootedDeployment, booted_deployment};
 use crate::node::identity::Identity;
 use crate::node::{Root, UNTOLD_VERDICT_PATH};
 use crate::transport::Request;
@@ -45,8 +44,6 @@ pub(super) struct Payload<'a> {
     pub(super) node_name: Option<String>,
     /// What an admin can do about it.
     pub(super) remediation: String,
-    /// rpm-ostree's view of the booted deployment.
-    rpm_ostree: Option<BootedDeployment>,
 }
 
 impl<'a> Payload<'a> {
@@ -65,7 +62,6 @@ impl<'a> Payload<'a> {
             name: String::new(),
             node_name: None,
             remediation: String::new(),
-            rpm_ostree: None,
         }
     }
 
@@ -185,13 +181,6 @@ impl<'a> Payload<'a> {
         Some(NodePatch::new(&self.as_of_now(verdict)))
     }
 
-    /// Asks hostnamed and rpm-ostree for what goes into a new report.
-    pub(super) async fn ask(&mut self, bus: &str) {
-        self.identity = Identity::read(self.root, Some(bus)).await;
-        self.rpm_ostree = booted_deployment(bus).await;
-        self.rename();
-    }
-
     /// Names the report after the current host name and verdict.
     pub(super) fn rename(&mut self) {
         // The Event that it goes on is about the report that it had stopped.
@@ -207,7 +196,7 @@ impl<'a> Payload<'a> {
             Some(verdict) => {
                 let name = report_name(host, &self.installation, verdict);
                 match &self.progress {
-                    Some(progress) => phase_name(&name, progress.phase.as_str()),
+                    Some(progress) => stall_name(&name, &progress.key()),
                     None => name,
                 }
             }
@@ -250,7 +239,6 @@ impl<'a> Payload<'a> {
                     observed: self.told()?.at,
                     progress: self.progress.as_ref(),
                     identity: &self.identity,
-                    rpm_ostree: self.rpm_ostree.as_ref(),
                     remediation: &self.remediation,
                     installation: &self.installation,
                 };

@@ -1,10 +1,13 @@
 //! What there is to report on this boot, from the files that `skewguard.service` left.
 
+use super::ledger::Ledger;
 use super::objects::{TEXT_MAX, is_reportable};
+use super::stall::Hangs;
+use crate::node::identity::Identity;
 use crate::node::{
     ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, KUBELET_KUBECONFIG,
     Options, RUN_VERDICT_PATH, Root, STAMP_PATH, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts,
-    is_image_based,
+    has_certificate, is_image_based, is_not_finalized,
 };
 use crate::text::bounded;
 use crate::verdict::{Outcome, Verdict, decide};
@@ -93,6 +96,14 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
 /// cluster that it goes on.
 pub(super) fn is_held(root: &Root) -> bool {
     root.exists(STAMP_PATH).unwrap_or(true)
+}
+
+/// A first boot that hangs: what the report told of it last, or a rebase that was not finalized.
+pub(crate) fn hangs(root: &Root) -> Option<Hangs> {
+    let machine_id = Identity::from_files(root).machine_id.unwrap_or_default();
+    let told = Ledger::load(root).ok().and_then(|kept| kept.first_boot);
+    let told = told.filter(|told| told.machine_id == machine_id);
+    Hangs::new(told.as_ref(), is_not_finalized(root)).filter(|_| !has_certificate(root))
 }
 
 /// This boot's verdict, if it can be read.

@@ -37,7 +37,7 @@ pub struct Request {
 }
 
 impl Request {
-    pub(crate) fn get(path: &str) -> Self {
+    pub fn get(path: &str) -> Self {
         Self {
             method: "GET",
             path: path.to_owned(),
@@ -70,7 +70,6 @@ impl Request {
             "PATCH" => {
                 "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
             }
-            #[cfg(feature = "admin")]
             "GET" if self.path.starts_with("/api/v1/nodes?") => {
                 "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
             }
@@ -123,7 +122,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    pub(crate) fn for_host(root: &Root) -> Result<Self, TransportError> {
+    pub fn for_host(root: &Root) -> Result<Self, TransportError> {
         let fips = root
             .read_text("/proc/sys/crypto/fips_enabled", 16)
             .ok()

@@ -305,7 +305,8 @@ fn what_only_root_may_see_of_a_refused_node_is_an_error() {
 fn binary_text_files_are_named_and_never_block() {
     for path in TEXT {
         let run = broken(path, true, &|file| replace(file, b"\xff\xfe\0ostree=\x80"));
-        assert_survived("binary", path, &run, true);
+        // os-release has many values, and what is not UTF-8 spoils one of them.
+        assert_survived("binary", path, &run, path != OS_RELEASE);
         assert_survived(
             "empty",
             path,

@@ -6,9 +6,10 @@
 use crate::check::{copy_tree, skewguard, tree};
 use crate::support::expected::assert_file;
 use std::ffi::OsStr;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 #[test]
 fn check_prints_what_the_expectation_shows() {
@@ -80,7 +81,6 @@ fn inspect_prints_one_line_per_version() {
         "--output",
         "json",
         "411.86.202308081056-0",
-        "4.18.2026012111",
         "4.18-of-somebody",
     ]);
     assert!(output.status.success());
@@ -88,7 +88,6 @@ fn inspect_prints_one_line_per_version() {
         String::from_utf8_lossy(&output.stdout),
         "{\"version\":\"411.86.202308081056-0\",\"scheme\":\"Legacy\",\"rhelVersion\":\"8.6\",\"ocpVersion\":\"4.11\",\
          \"buildDate\":\"2023-08-08\",\"buildNumber\":0}\n\
-         {\"version\":\"4.18.2026012111\",\"scheme\":\"ImageName\",\"ocpVersion\":\"4.18\",\"buildDate\":\"2026-01-21\"}\n\
          {\"version\":\"4.18-of-somebody\",\"scheme\":\"Unknown\"}\n"
     );
 }
@@ -184,14 +183,77 @@ fn the_action_says_why_a_refusal_does_not_block() {
     }
 }
 
+/// What cannot be meant is never guessed: one line says what is wrong, and where the help is.
 #[test]
 fn wrong_usage_is_2_and_a_missing_root_is_1_with_its_name() {
-    assert_eq!(
-        skewguard(&["check", "--outptu", "json"]).status.code(),
-        Some(2)
-    );
-    assert_eq!(skewguard(&[]).status.code(), Some(2));
-    assert_eq!(skewguard(&["inspect"]).status.code(), Some(2));
+    for (words, said) in [
+        (
+            &["chek"][..],
+            ": there is no command chek; see skewguard --help",
+        ),
+        (
+            &["--root", "/"],
+            ": there is no option --root; see skewguard --help",
+        ),
+        (
+            &["check", "--outptu", "json"],
+            " check: there is no option --outptu; see skewguard check --help",
+        ),
+        (
+            &["check", "-x"],
+            " check: there is no option -x; see skewguard check --help",
+        ),
+        (
+            &["check", "/mnt"],
+            " check: /mnt: no argument is expected; see skewguard check --help",
+        ),
+        (
+            &["check", "--root"],
+            " check: --root needs a value; see skewguard check --help",
+        ),
+        (
+            &["check", "--root="],
+            " check: --root needs a value; see skewguard check --help",
+        ),
+        (
+            &["check", "-ojson", "--output", "text"],
+            " check: --output is there twice; see skewguard check --help",
+        ),
+        (
+            &["status", "-o", "issue"],
+            " status: --output issue: it can be text, json; see skewguard status --help",
+        ),
+        (
+            &["check", "--target", "4.x"],
+            " check: --target 4.x: not an OCP release: write x.y or x.y.z, such as 4.21 or 4.21.3; see skewguard check --help",
+        ),
+        (
+            &["report", "--once=yes"],
+            " report: --once takes no value; see skewguard report --help",
+        ),
+        (
+            &["inspect", "--output", "json"],
+            " inspect: there is no VERSION to decode; see skewguard inspect --help",
+        ),
+        (
+            &["help", "\u{1b}[2J"],
+            ": there is no command \\u{1b}[2J; see skewguard --help",
+        ),
+    ] {
+        let output = skewguard(words);
+        assert_eq!(
+            (
+                output.status.code(),
+                String::from_utf8_lossy(&output.stderr).as_ref(),
+                output.stdout.as_slice(),
+            ),
+            (Some(2), &*format!("skewguard{said}\n"), &b""[..]),
+            "{words:?}"
+        );
+    }
+    let nothing = skewguard(&[]);
+    assert_eq!(nothing.status.code(), Some(2));
+    assert_eq!(nothing.stderr, skewguard(&["--help"]).stdout);
     let missing = skewguard(&["check", "--root", "/nonexistent/tree"]);
     assert_eq!(missing.status.code(), Some(1));
     assert_eq!(
@@ -274,24 +336,6 @@ fn output_that_cannot_be_written_is_a_failure() {
     }
 }
 
-/// `oc skewguard check` runs a program of the name `kubectl-skewguard` (kubectl's plugins).
-#[test]
-fn the_plugins_name_is_the_same_program() {
-    let dir = tempfile::tempdir().expect("tempdir");
-    let plugin = dir.path().join("kubectl-skewguard");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_skewguard"), &plugin).expect("linked");
-    let output = Command::new(plugin)
-        .args(["inspect", "9.6.20250523-0"])
-        .output()
-        .expect("runs");
-    assert!(output.status.success());
-    assert!(
-        output
-            .stdout
-            .starts_with(b"9.6.20250523-0: scheme RHELVersioned")
-    );
-}
-
 #[test]
 fn what_was_written_on_the_command_line_is_quoted_without_its_escapes() {
     let escape = "\u{1b}[31mX";
@@ -307,7 +351,6 @@ fn what_was_written_on_the_command_line_is_quoted_without_its_escapes() {
             escape,
         ],
         &[escape],
-        &["policy", "init", "--file", "/nonexistent/\u{1b}[31mX"],
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_skewguard"))
             .args(arguments)
@@ -319,4 +362,67 @@ fn what_was_written_on_the_command_line_is_quoted_without_its_escapes() {
             "{arguments:?}: {text}"
         );
     }
+}
+
+#[test]
+fn inspect_reads_the_lines_of_standard_input() {
+    let run = |words: &[&str], input: &[u8]| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_skewguard"))
+            .arg("inspect")
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It may have ended without reading.
+        let _ = child.stdin.take().unwrap().write_all(input);
+        let output = child.wait_with_output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    assert_eq!(
+        run(&["x", "-"], b"9.0.20250827-0 \r\n\xff\n"),
+        (
+            Some(0),
+            "x: no known scheme\n\
+             9.0.20250827-0: scheme RHELVersioned, RHEL 9 (minor unknown), OCP unknown, built 2025-08-27, build 0\n\
+             \\u{fffd}: no known scheme\n"
+                .to_owned(),
+            String::new()
+        )
+    );
+    let refused = |words: &[&str], input: &[u8], said: &str| {
+        assert_eq!(
+            run(words, input),
+            (Some(1), String::new(), format!("skewguard: {said}\n"))
+        );
+    };
+    refused(&["-"], b"", "<stdin>: is empty");
+    refused(
+        &["-"],
+        &vec![b'\n'; (1 << 20) + 1],
+        "<stdin>: is larger than 1048576 bytes",
+    );
+    refused(
+        &["-", "-"],
+        b"x",
+        "standard input can be read once: name a file for the others",
+    );
+}
+
+#[test]
+fn hostile_versions_are_shown_without_their_escapes() {
+    let output = skewguard(&["inspect", "a\u{1b}[2J\nb\\S", "9.6.20250523-0", ""]);
+    assert_eq!(
+        (output.status.code(), output.stderr.as_slice()),
+        (Some(0), &b""[..])
+    );
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        "a\\u{1b}[2J\\nb\\\\S: no known scheme\n9.6.20250523-0: scheme RHELVersioned, RHEL 9.6, OCP unknown, built 2025-05-23, build 0\n: no known scheme\n"
+    );
 }

@@ -34,7 +34,6 @@ fn report(host: &str) -> Value {
         progress: None,
         verdict: &verdict,
         identity: &identity,
-        rpm_ostree: None,
         remediation: "",
         installation: INSTALLATION,
         observed,

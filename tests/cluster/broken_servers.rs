@@ -154,7 +154,7 @@ fn statuses_are_explained_and_retry_after_is_heard() {
             "events is forbidden: User \"{user}\" cannot create resource \"events\" in API group \"events.k8s.io\" in the namespace \"skewguard\""
         );
         let role = "the Role skewguard-report in the namespace skewguard is missing there; this grants it: \
-                    skewguard render manifests | oc apply -f -";
+                    oc skewguard render manifests | oc apply -f -";
         assert_eq!(
             why,
             format!("403: this identity may not create events.events.k8s.io: {role} ({message})"),

@@ -43,7 +43,7 @@ fn without_the_crd_the_event_still_arrives() {
                 .map(|line| without_dice(line))
                 .collect::<Vec<_>>(),
             [
-                "skewguard: report not delivered: 404: the cluster has no bootimagereports.skewguard.dev (the server gives no reason); not tried again on this boot. To have reports: skewguard render manifests | oc apply -f -",
+                "skewguard: report not delivered: 404: the cluster has no bootimagereports.skewguard.dev (the server gives no reason); not tried again on this boot. To have reports: oc skewguard render manifests | oc apply -f -",
                 "skewguard: event delivered: worker-7-…"
             ],
             "{over:?}"
@@ -67,7 +67,7 @@ fn without_the_role_the_journal_names_it() {
         let expected = |channel: &str, resource: &str, plural: &str, group: &str| {
             format!(
                 "skewguard: {channel} not delivered: 403: this identity may not create {resource}: the Role skewguard-report in the \
-                 namespace skewguard is missing there; this grants it: skewguard render manifests | oc apply -f - \
+                 namespace skewguard is missing there; this grants it: oc skewguard render manifests | oc apply -f - \
                  ({plural} is forbidden: User \"{BOOTSTRAP_USER}\" cannot create resource \"{plural}\" in API group \"{group}\" in the \
                  namespace \"skewguard\")"
             )

@@ -1,6 +1,6 @@
 //! What the real agetty(8) makes of the message: which files it reads, and which address it says.
 
-use crate::console::install::BESIDE;
+use crate::console::install::PROMPT;
 use crate::console::message::issue;
 use crate::console::{Context, live, update};
 use crate::inside::console::Node;
@@ -45,12 +45,39 @@ fn shown(file: Option<&Path>) -> String {
 /// A `/etc` with these files alone, and its tree, whose root is not `/`: nothing but files is
 /// touched.
 fn etc(dir: &Path, issue: &str) -> Root {
-    let etc = dir.join("etc");
-    std::fs::create_dir_all(etc.join("issue.d")).expect("made");
+    let (etc, run) = (dir.join("etc"), dir.join("run"));
+    for folder in [etc.join("issue.d"), run.clone()] {
+        std::fs::create_dir_all(folder).expect("made");
+    }
     std::fs::write(etc.join("issue"), issue).expect("written");
-    sh(&format!("mount --bind {} /etc", etc.display()));
+    for (name, text) in BELOW {
+        std::fs::write(etc.join("issue.d").join(name), text).expect("written");
+    }
+    sh(&format!(
+        "mount --bind {} /etc; mount --bind {} /run",
+        etc.display(),
+        run.display()
+    ));
     Root::open(dir).expect("opened")
 }
+
+/// What stands below /etc/issue on a real node: of console-login-helper-messages the keys and the
+/// interfaces, of Ignition what it did (coreos-ignition-write-issues, fedora-coreos-config).
+const BELOW: [(&str, &str); 4] = [
+    (
+        "21_clhm_ssh_host_keys.issue",
+        "SSH host key: SHA256:a (ED25519)\nSSH host key: SHA256:b (ECDSA)\nSSH host key: SHA256:c (RSA)\n",
+    ),
+    ("22_clhm_ens192.issue", "ens192: 192.0.2.7\n"),
+    (
+        "30_coreos_ignition_provisioning.issue",
+        "Ignition: ran on 2026/11/25 10:00:00 UTC (this boot)\nIgnition: user-provided config was applied\n",
+    ),
+    (
+        "30_ssh_authorized_keys.issue",
+        "Ignition: wrote ssh authorized keys file for user: core\n",
+    ),
+];
 
 #[test]
 fn agetty_prints_the_message_of_a_node_that_goes_on_below_etc_issue() {
@@ -68,11 +95,12 @@ fn agetty_prints_the_message_of_a_node_that_goes_on_below_etc_issue() {
                 std::fs::read_to_string("/etc/issue").expect("there"),
                 "a banner that a MachineConfig owns\n"
             );
-            assert!(Path::new(BESIDE).exists());
+            assert!(Path::new(PROMPT).exists());
+            let below: String = BELOW.iter().map(|(_, text)| *text).collect();
             let message = issue(&warned, &Context::default());
             assert_eq!(
                 shown(None).trim_end(),
-                format!("a banner that a MachineConfig owns\n{message}").trim_end()
+                format!("a banner that a MachineConfig owns\n{below}{message}").trim_end()
             );
 
             let refused = Node::default().verdict();
@@ -82,10 +110,14 @@ fn agetty_prints_the_message_of_a_node_that_goes_on_below_etc_issue() {
             };
             update(&root, &refused, &context).expect("shown");
             let message = issue(&refused, &context);
+            let headline = message.lines().next().expect("a headline");
+            let shown = shown(None);
             assert_eq!(
-                shown(None).trim_end(),
-                format!("{message}a banner that a MachineConfig owns").trim_end()
+                shown.trim_end(),
+                format!("{message}a banner that a MachineConfig owns\n{below}{headline}")
             );
+            // Of a screen of 25 lines the last ones are left, with the prompt.
+            assert!(shown.lines().count() > 24, "the top scrolls away");
         },
     );
 }

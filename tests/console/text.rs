@@ -3,7 +3,6 @@
 //! After a wanted change: `SKEWGUARD_BLESS=1 cargo test --lib inside::console::` writes the files anew;
 //! read the diff.
 
-use crate::admin::lint::starter::STARTER;
 use crate::console::Context;
 use crate::console::message::{is_shown, issue, kernel_log, motd, short};
 use crate::inside::console::{Node, overridden};
@@ -14,6 +13,7 @@ use crate::verdict::{
     Deployment, Facts, GateStatus, Machine, Override, OverrideSource, OverrideWord, PolicyInput,
     Reason, Stage, Target, TargetInput, Verdict, decide,
 };
+use skewguard_admin::lint::starter::STARTER;
 use std::path::Path;
 
 /// What an old machine says of itself.
@@ -389,7 +389,8 @@ fn the_last_line_follows_what_the_cluster_knows() {
             .map(|at| text[at..].trim_end().to_owned())
     };
     let reported = |name: Option<&str>| ClusterKnows::Told(name.map(str::to_owned));
-    let why = "the cluster has no CRD bootimagereports.skewguard.dev (skewguard render manifests)";
+    let why =
+        "the cluster has no CRD bootimagereports.skewguard.dev (oc skewguard render manifests)";
     assert_eq!(
         line(ClusterKnows::NotYet).as_deref(),
         Some("Cluster not told yet (journalctl -u skewguard-report)")
@@ -412,7 +413,7 @@ fn the_last_line_follows_what_the_cluster_knows() {
     assert_eq!(
         line(ClusterKnows::CannotBeTold(why.to_owned())).as_deref(),
         Some(
-            "Cluster cannot be told: the cluster has no CRD bootimagereports.skewguard.dev\n        (skewguard render manifests)"
+            "Cluster cannot be told: the cluster has no CRD bootimagereports.skewguard.dev\n        (oc skewguard render manifests)"
         )
     );
 }

@@ -131,20 +131,158 @@ fn a_slow_systemd_is_waited_for() {
 }
 
 #[test]
-fn what_the_bus_may_not_do_systemctl_does() {
+fn its_own_socket_comes_before_the_bus() {
     let node = Node::with(Behaviour {
         deny_reload: true,
-        systemctl: true,
+        private: true,
         ..Behaviour::default()
     });
     let status = hold(&node.root, Some(&node.systemd));
     assert_eq!((status.held, status.error), (true, None));
-    // Two attempts on the bus, then systemctl.
-    assert_eq!(
-        node.calls(),
-        ["Reload", "Reload", "systemctl daemon-reload"]
-    );
+    assert_eq!(node.calls(), ["Reload"]);
     assert!(node.is_stamped());
+}
+
+/// A node with so many units that are only ordered after the rebase.
+fn with_more_units(count: usize, behaviour: Behaviour) -> (Node, Vec<String>) {
+    let more: Vec<String> = (0..count).map(|n| format!("u{n}.service")).collect();
+    let before: Vec<&str> = more.iter().map(String::as_str).collect();
+    let mut units = wiring_b();
+    units.insert(
+        "firstboot-osupdate.target".into(),
+        unit("inactive", &before),
+    );
+    for name in &more {
+        units.insert(name.clone(), unit("inactive", &[]));
+    }
+    (Node::new(Bus::start(), units, behaviour), more)
+}
+
+#[test]
+fn a_slow_systemd_costs_its_delay_once_a_round() {
+    for private in [true, false] {
+        let behaviour = Behaviour {
+            delay: Duration::from_millis(750),
+            private,
+            ..Behaviour::default()
+        };
+        // One after the other, that would be half a minute.
+        let (node, more) = with_more_units(20, behaviour);
+        let mut node = node.impatient();
+        node.systemd.whole = Duration::from_secs(12);
+        let status = hold(&node.root, Some(&node.systemd));
+        assert_eq!((status.held, &status.error), (true, &None));
+        assert!(node.is_stamped());
+        assert!(more.iter().all(|unit| status.units.contains(unit)));
+    }
+}
+
+#[test]
+fn what_a_busy_systemd_has_no_time_to_say_is_in_doubt_and_the_hold_stands() {
+    for private in [true, false] {
+        let behaviour = Behaviour {
+            in_turn: Duration::from_millis(60),
+            private,
+            ..Behaviour::default()
+        };
+        let (mut node, more) = with_more_units(60, behaviour);
+        node.systemd.whole = Duration::from_secs(8);
+        let status = hold(&node.root, Some(&node.systemd));
+        assert!(status.held && node.is_stamped(), "{status:?}");
+        let error = status.error.expect("a doubt");
+        let said = "systemd does not say whether these are held: u";
+        assert!(error.starts_with(said), "{error}");
+        assert!(error.contains(" more (properties of u"), "{error}");
+        assert!(error.len() < 400, "{error}");
+        // What is not known not to be needed is held as well.
+        assert!(more.iter().all(|unit| node.drop_ins().contains(unit)));
+        assert!(status.units.contains(&"kubelet.service".to_owned()));
+    }
+}
+
+#[test]
+fn a_unit_of_an_admin_that_cannot_be_held_does_not_open_the_gate() {
+    // A drop-in in the place of ours.
+    let node = Node::with(Behaviour::default());
+    let path = format!("/etc/systemd/system/{OVS}.d/50-skewguard.conf");
+    node.root.write(&path, b"[Unit]\n", 0o644).expect("written");
+    let overruled = format!(
+        "{OVS} is not held: {path} replaces the drop-in of skewguard; to change that, remove it"
+    );
+    for _ in 0..2 {
+        let status = hold(&node.root, Some(&node.systemd));
+        assert_eq!((status.held, status.error), (true, Some(overruled.clone())));
+        assert!(node.is_stamped() && !status.units.contains(&OVS.to_owned()));
+    }
+    assert_eq!(node.calls(), ["Reload"], "it is not read again for that");
+    // A file where the folder of ours belongs.
+    let node = Node::with(Behaviour::default());
+    let folder = format!("/run/systemd/system/{OVS}.d");
+    node.root.write(&folder, b"a file", 0o644).expect("written");
+    let status = hold(&node.root, Some(&node.systemd));
+    let why = format!("{folder}/50-skewguard.conf: Not a directory (os error 20)");
+    assert_eq!((status.held, status.error), (true, Some(why)));
+    assert!(node.is_stamped() && !status.units.contains(&OVS.to_owned()));
+    // systemd never answers about it.
+    let behaviour = Behaviour {
+        silent: vec![OVS],
+        ..Behaviour::default()
+    };
+    let status = {
+        let node = Node::with(behaviour).impatient();
+        let status = hold(&node.root, Some(&node.systemd));
+        assert!(node.is_stamped() && node.drop_ins().contains(&OVS.to_owned()));
+        status
+    };
+    let why = format!(
+        "systemd does not say whether these are held: {OVS} (properties of {OVS}: no answer in time)"
+    );
+    assert_eq!((status.held, status.error), (true, Some(why)));
+    // It may not say what comes after it.
+    let mut units = wiring_b();
+    units.insert(OVS.into(), unit("inactive", &["DENIED"]));
+    let node = Node::new(Bus::start(), units, Behaviour::default());
+    let status = hold(&node.root, Some(&node.systemd));
+    let why = format!(
+        "systemd does not say whether these are held: {OVS} (Before of {OVS}: systemd does not say)"
+    );
+    assert_eq!((status.held, status.error), (true, Some(why)));
+    assert!(node.is_stamped());
+}
+
+#[test]
+fn what_a_generator_made_is_held_by_its_unit_file() {
+    let mut units = wiring_b();
+    units.insert("web.service".into(), unit("inactive", &[]));
+    let node = Node::new(Bus::start(), units, Behaviour::default());
+    // As Podman makes it of a quadlet.
+    node.root
+        .write(
+            "/run/systemd/generator/web.service",
+            b"[Unit]\nAfter=network-online.target ovs-configuration.service\n[Service]\nExecStart=/usr/bin/podman run web\n",
+            0o644,
+        )
+        .expect("written");
+    let status = hold(&node.root, Some(&node.systemd));
+    assert_eq!((status.held, &status.error), (true, &None));
+    assert!(status.units.contains(&"web.service".to_owned()));
+}
+
+#[test]
+fn what_comes_after_a_socket_or_by_a_failure_is_held() {
+    let mut units = wiring_b();
+    let mut target = unit("inactive", &["admins.socket"]);
+    target.on_failure = vec!["repair.service".into()];
+    units.insert("firstboot-osupdate.target".into(), target);
+    units.insert("admins.socket".into(), unit("inactive", &["after.service"]));
+    for name in ["after.service", "repair.service"] {
+        units.insert(name.into(), unit("inactive", &[]));
+    }
+    let node = Node::new(Bus::start(), units, Behaviour::default());
+    let status = hold(&node.root, Some(&node.systemd));
+    assert_eq!((status.held, &status.error), (true, &None));
+    assert_eq!(status.units[6..], ["after.service", "repair.service"]);
+    assert!(!node.drop_ins().contains(&"admins.socket".to_owned()));
 }
 
 #[test]
@@ -336,7 +474,7 @@ fn a_drop_in_of_an_admin_is_left_alone_and_said() {
     let since = look(&node, &first.units);
     assert_eq!(since.overruled, [OVS]);
     let again = since.again.expect("held again");
-    let why = "an earlier run held the node, this one could not make sure: ovs-configuration.service is not held: \
+    let why = "ovs-configuration.service is not held: \
                /etc/systemd/system/ovs-configuration.service.d/50-skewguard.conf replaces the drop-in of skewguard; \
                to change that, remove it";
     assert_eq!((again.held, again.error.as_deref()), (true, Some(why)));

@@ -1,12 +1,23 @@
 //! Letting a refused node through.
 
-use crate::gate::{STAMP_PATH, hold, is_refused, release, resume};
+use crate::gate::{self, GateError, Released, STAMP_PATH, Systemd, hold, is_refused, resume};
 use crate::inside::dbus::bus::Bus;
 use crate::inside::dbus::node::{Node, unit, wiring_b};
 use crate::inside::dbus::systemd1::Behaviour;
-use crate::node::{ENCAPSULATED_PATH, OVERRIDE_PATH};
+use crate::node::{ENCAPSULATED_PATH, OVERRIDE_PATH, Root};
 
 const REBASE: &str = "machine-config-daemon-firstboot.service";
+
+/// Lets the node through, and nothing is in doubt. Whether there was anything to do.
+fn release(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError> {
+    match gate::release(root, systemd)? {
+        Released::NothingToDo => Ok(false),
+        Released::Done { doubt } => {
+            assert_eq!(doubt, None);
+            Ok(true)
+        }
+    }
+}
 
 fn refused(behaviour: Behaviour) -> Node {
     let node = Node::with(behaviour);
@@ -272,9 +283,10 @@ fn systemd_out_of_reach_is_an_error_and_nothing_is_lifted() {
         .to_string();
     assert_eq!(
         error,
-        "systemd: the system bus: connecting: failed to connect to `unix:path=/nonexistent/bus`: No such file or directory (os error 2); \
-         systemctl: show --property=LoadState,ActiveState,Requires,After,Before,RequiredBy,RequisiteOf,BoundBy,Triggers,Job,Id -- \
-         machine-config-daemon-firstboot.service: No such file or directory (os error 2)"
+        format!(
+            "systemd: its own socket: connecting: I/O error: No such file or directory (os error 2); the system bus: connecting: \
+             failed to connect to `unix:path=/nonexistent/bus`: No such file or directory (os error 2)"
+        )
     );
     assert!(is_refused(&node.root));
     assert!(node.drop_ins().contains(&REBASE.to_owned()));
@@ -408,6 +420,63 @@ fn a_refused_node_is_let_through_without_a_bus() {
     resume(&node.systemd).expect("resumed");
     assert_eq!(
         node.calls().last().map(String::as_str),
-        Some("systemctl start default.target")
+        Some("StartUnit default.target replace")
     );
+}
+
+/// A unit that is only ordered after the rebase.
+const ADMINS: &str = "ovs-configuration.service";
+
+/// What is said of a node that was let through.
+fn doubt(node: &Node) -> String {
+    match gate::release(&node.root, Some(&node.systemd)).expect("released") {
+        Released::Done { doubt } => doubt.expect("a doubt"),
+        Released::NothingToDo => panic!("there is something to do"),
+    }
+}
+
+#[test]
+fn a_unit_that_is_only_ordered_after_the_rebase_does_not_keep_a_node() {
+    // An admin's drop-in in the place of ours.
+    let node = refused(Behaviour::default());
+    let path = format!("/etc/systemd/system/{ADMINS}.d/50-skewguard.conf");
+    node.root.write(&path, b"[Unit]\n", 0o644).expect("written");
+    assert_eq!(
+        doubt(&node),
+        format!(
+            "{ADMINS} would start without the OS update: {path} replaces the drop-in of skewguard; \
+             to change that, remove it"
+        )
+    );
+    assert!(!is_refused(&node.root));
+    resume(&node.systemd).expect("resumed");
+    // Something in the way of ours.
+    let node = refused(Behaviour::default());
+    let folder = node.path(&format!("run/systemd/system/{ADMINS}.d"));
+    std::fs::remove_dir_all(&folder).expect("removed");
+    std::fs::create_dir_all(folder.join("50-skewguard.conf/x")).expect("in the way");
+    let said = doubt(&node);
+    assert!(
+        said.starts_with(&format!(
+            "/run/systemd/system/{ADMINS}.d/50-skewguard.conf: "
+        )),
+        "{said}"
+    );
+    assert!(!is_refused(&node.root));
+    // systemd says nothing of it.
+    let mut node = refused(Behaviour::default());
+    node.systemd.answer = std::time::Duration::from_millis(300);
+    node.systemd1
+        .as_ref()
+        .expect("a systemd")
+        .model()
+        .behaviour
+        .silent = vec![ADMINS];
+    assert_eq!(
+        doubt(&node),
+        format!(
+            "systemd does not say whether these are held: {ADMINS} (properties of {ADMINS}: no answer in time)"
+        )
+    );
+    assert!(!is_refused(&node.root));
 }

@@ -5,6 +5,5 @@ mod bus;
 mod gate_hold;
 mod gate_release;
 mod gate_trouble;
-mod identity;
 mod node;
 mod systemd1;

@@ -95,7 +95,7 @@ impl Node {
     pub(crate) fn without_bus(address: String, behaviour: Behaviour) -> Self {
         let mut node = Self::alone(address);
         let behaviour = Behaviour {
-            systemctl: true,
+            private: true,
             ..behaviour
         };
         node.systemd1 = Some(Systemd1::start(
@@ -114,7 +114,7 @@ impl Node {
         let root = Root::open(dir.path()).expect("a root");
         let systemd = Systemd {
             bus: address,
-            systemctl: dir.path().join("systemctl"),
+            private: format!("{}/private", dir.path().display()),
             answer: Duration::from_secs(20),
             reload: Duration::from_secs(20),
             whole: Duration::from_secs(60),

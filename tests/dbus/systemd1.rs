@@ -1,14 +1,14 @@
 //! A stand-in for the part of `org.freedesktop.systemd1` that the gate uses
-//! (org.freedesktop.systemd1(5)), served on a bus of the test's own, and to a `systemctl` that
-//! needs no bus.
+//! (org.freedesktop.systemd1(5)), served on a bus of the test's own, and on a socket of its own
+//! that needs no bus.
 //!
 //! Its units are those of a node; `Reload` really reads the drop-ins below the test's root. How it
 //! misbehaves is up to the test.
 
-use crate::support::script::script;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -35,13 +35,14 @@ pub(crate) struct Unit {
     pub(crate) before: Vec<String>,
     pub(crate) required_by: Vec<String>,
     pub(crate) triggers: Vec<String>,
+    pub(crate) on_failure: Vec<String>,
     pub(crate) has_job: bool,
 }
 
 /// How it deviates from the real one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Behaviour {
-    /// `Reload` is denied, as by polkit.
+    /// `Reload` is denied on the bus, as by polkit.
     pub(crate) deny_reload: bool,
     /// `Reload` takes this long, and nobody is answered meanwhile.
     pub(crate) slow_reload: Duration,
@@ -61,8 +62,8 @@ pub(crate) struct Behaviour {
     pub(crate) starts_nothing: bool,
     /// What `default.target` stands for; `multi-user.target` where it is empty.
     pub(crate) default_target: String,
-    /// `systemctl` reaches it, too.
-    pub(crate) systemctl: bool,
+    /// It has its own socket, too.
+    pub(crate) private: bool,
     /// When this is called first (a method, or "GetAll" of a unit), the bus gets the signal.
     pub(crate) signal_bus: Option<(&'static str, Signal)>,
     /// When this is called first, all connections to it break, as when systemd executes itself
@@ -76,6 +77,10 @@ pub(crate) struct Behaviour {
     pub(crate) wrong_types: bool,
     /// Every answer takes this long.
     pub(crate) delay: Duration,
+    /// Every answer about a unit takes this long, and comes after the one before.
+    pub(crate) in_turn: Duration,
+    /// These units are never answered about.
+    pub(crate) silent: Vec<&'static str>,
     /// It comes to the bus this much later than the bus itself.
     pub(crate) late: Duration,
 }
@@ -166,58 +171,6 @@ impl Model {
         self.calls.push(format!("{call}{stamp}"));
     }
 
-    /// What a command of systemctl does and prints; None where it fails.
-    fn systemctl(&mut self, command: &str) -> Option<String> {
-        let (verb, unit) = command.split_once(" -- ").unwrap_or((command, ""));
-        match verb {
-            "daemon-reload" => {
-                self.note("systemctl daemon-reload".into());
-                self.read_drop_ins();
-            }
-            "--no-block start" => {
-                self.note(format!("systemctl start {unit}"));
-                self.units.values_mut().for_each(|unit| unit.has_job = true);
-            }
-            "--no-block stop" => {
-                self.note(format!("systemctl stop {unit}"));
-                self.units.get_mut(unit)?.active = "inactive".into();
-            }
-            "reset-failed" => drop(self.units.get(unit)?),
-            show => {
-                assert!(show.starts_with("show --property="), "{command}");
-                self.asked += 1;
-                let id = if unit == "default.target" {
-                    "multi-user.target"
-                } else {
-                    unit
-                };
-                let none = Unit {
-                    load: "not-found".into(),
-                    active: "inactive".into(),
-                    ..Unit::default()
-                };
-                let Unit {
-                    load,
-                    active,
-                    requires,
-                    after,
-                    before,
-                    required_by,
-                    triggers,
-                    has_job,
-                } = self.units.get(unit).cloned().unwrap_or(none);
-                let [requires, after, before, required_by, triggers] =
-                    [requires, after, before, required_by, triggers].map(|list| list.join(" "));
-                let job = if has_job { "Job=42\n" } else { "" };
-                return Some(format!(
-                    "Id={id}\nLoadState={load}\nActiveState={active}\nRequires={requires}\nAfter={after}\nBefore={before}\n\
-                     RequiredBy={required_by}\nRequisiteOf=\nBoundBy=\nTriggers={triggers}\n{job}"
-                ));
-            }
-        }
-        Some(String::new())
-    }
-
     /// What a reload does: `Requires=` and `After=` of the drop-ins that there are now, beside what
     /// the unit files say.
     pub(crate) fn read_drop_ins(&mut self) {
@@ -270,7 +223,11 @@ fn lock(model: &Shared) -> MutexGuard<'_, Model> {
     model.lock().expect("no test thread panicked with it")
 }
 
-struct Manager(Shared);
+/// The manager, on the bus or on its own socket.
+struct Manager {
+    model: Shared,
+    on_the_bus: bool,
+}
 
 fn denied(what: &str) -> fdo::Error {
     fdo::Error::AccessDenied(format!("Access to {what} denied"))
@@ -298,7 +255,7 @@ impl Manager {
     /// Notes the call and takes the time that calls take here.
     async fn asked(&self, call: String) -> Behaviour {
         let behaviour = {
-            let mut model = lock(&self.0);
+            let mut model = lock(&self.model);
             model.note(call);
             model.behaviour.clone()
         };
@@ -321,11 +278,11 @@ impl Manager {
         if behaviour.hang_reload {
             std::future::pending::<()>().await;
         }
-        if behaviour.deny_reload {
+        if behaviour.deny_reload && self.on_the_bus {
             return Err(denied("org.freedesktop.systemd1.reload-daemon"));
         }
         if !behaviour.ignore_drop_ins {
-            lock(&self.0).read_drop_ins();
+            lock(&self.model).read_drop_ins();
         }
         Ok(())
     }
@@ -338,7 +295,7 @@ impl Manager {
         if behaviour.deny_stop {
             return Err(denied("org.freedesktop.systemd1.manage-units"));
         }
-        let mut model = lock(&self.0);
+        let mut model = lock(&self.model);
         let unit = model
             .units
             .get_mut(&name)
@@ -357,7 +314,7 @@ impl Manager {
             return Err(denied("org.freedesktop.systemd1.manage-units"));
         }
         if !behaviour.starts_nothing {
-            for unit in lock(&self.0).units.values_mut() {
+            for unit in lock(&self.model).units.values_mut() {
                 unit.has_job = true;
             }
         }
@@ -366,7 +323,7 @@ impl Manager {
 
     async fn reset_failed_unit(&self, name: String) -> Result<(), Systemd1Error> {
         self.asked(format!("ResetFailedUnit {name}")).await;
-        let loaded = lock(&self.0)
+        let loaded = lock(&self.model)
             .units
             .get(&name)
             .is_some_and(|unit| unit.load == "loaded");
@@ -410,12 +367,18 @@ impl UnitObject {
     /// Asked once for each time that all are.
     #[zbus(property)]
     async fn load_state(&self) -> String {
-        let delay = {
+        let behaviour = {
             let mut model = lock(&self.model);
             model.called(&format!("GetAll {}", self.name));
-            model.behaviour.delay
+            model.behaviour.clone()
         };
-        tokio::time::sleep(delay).await;
+        if behaviour.silent.contains(&self.name.as_str()) {
+            std::future::pending::<()>().await;
+        }
+        std::thread::sleep(behaviour.in_turn);
+        if !behaviour.delay.is_zero() {
+            tokio::time::sleep(behaviour.delay).await;
+        }
         self.unit().await.load
     }
     #[zbus(property)]
@@ -442,6 +405,10 @@ impl UnitObject {
     #[zbus(property)]
     async fn triggers(&self) -> Vec<String> {
         self.unit().await.triggers
+    }
+    #[zbus(property)]
+    async fn on_failure(&self) -> Vec<String> {
+        self.unit().await.on_failure
     }
     #[zbus(property)]
     fn requisite_of(&self) -> Vec<String> {
@@ -518,7 +485,7 @@ impl Systemd1 {
         behaviour: Behaviour,
     ) -> Self {
         let bus = bus.map(|id| Pid::from_raw(id.cast_signed()));
-        let (late, systemctl) = (behaviour.late, behaviour.systemctl);
+        let (late, private) = (behaviour.late, behaviour.private);
         let broken = Arc::new(Notify::new());
         let model = Model {
             units,
@@ -531,9 +498,11 @@ impl Systemd1 {
             broken,
         };
         let model = Arc::new(Mutex::new(model));
-        if systemctl {
-            serve_systemctl(root, model.clone());
-        }
+        let socket = private.then(|| {
+            let socket = UnixListener::bind(root.join("private")).expect("bound");
+            socket.set_nonblocking(true).expect("set");
+            socket
+        });
         let leave = Arc::new(Notify::new());
         let (ready, is_ready) = std::sync::mpsc::channel();
         let (address, shared, leaves) = (address.map(str::to_owned), model.clone(), leave.clone());
@@ -542,7 +511,12 @@ impl Systemd1 {
                 .enable_all()
                 .build()
                 .expect("a runtime");
-            runtime.block_on(serve_bus(address, &shared, late, &ready, &leaves));
+            runtime.block_on(async {
+                if let Some(socket) = socket {
+                    tokio::spawn(serve_private(socket, shared.clone()));
+                }
+                serve_bus(address, &shared, late, &ready, &leaves).await;
+            });
         });
         is_ready.recv().expect("the stand-in starts");
         Self {
@@ -562,20 +536,35 @@ impl Systemd1 {
 }
 
 /// The same objects on every connection.
-fn objects<'a>(builder: connection::Builder<'a>, model: &Shared) -> connection::Builder<'a> {
+fn objects<'a>(
+    builder: connection::Builder<'a>,
+    model: &Shared,
+    on_the_bus: bool,
+) -> connection::Builder<'a> {
     let (names, wrong) = {
         let model = lock(model);
         let named = model
             .units
             .values()
-            .flat_map(|unit| [&unit.before, &unit.required_by, &unit.triggers])
+            .flat_map(|unit| {
+                [
+                    &unit.before,
+                    &unit.required_by,
+                    &unit.triggers,
+                    &unit.on_failure,
+                ]
+            })
             .flatten();
         let mut names: BTreeSet<String> = named.chain(model.units.keys()).cloned().collect();
         names.extend(crate::inside::dbus::gate_hold::FIXED.map(str::to_owned));
         names.extend(["default.target".to_owned(), "late.service".to_owned()]);
         (names, model.behaviour.wrong_types)
     };
-    let manager = builder.serve_at("/org/freedesktop/systemd1", Manager(model.clone()));
+    let manager = Manager {
+        model: model.clone(),
+        on_the_bus,
+    };
+    let manager = builder.serve_at("/org/freedesktop/systemd1", manager);
     names.into_iter().fold(manager, |builder, name| {
         let path = escape(&name);
         if wrong {
@@ -611,7 +600,7 @@ async fn serve_bus(
     let mut is_ready = !late.is_zero();
     loop {
         let breaks = broken.notified();
-        let builder = objects(connection::Builder::address(address.as_str()), model);
+        let builder = objects(connection::Builder::address(address.as_str()), model, true);
         let bus = builder
             .name(NAME)
             .build()
@@ -629,27 +618,28 @@ async fn serve_bus(
     }
 }
 
-/// Puts a `systemctl` into the node's root that asks the stand-in through two pipes, and answers it
-/// in a thread that ends with the test program.
-fn serve_systemctl(root: &Path, model: Shared) {
-    let [asks, answers] = ["systemctl.asks", "systemctl.answers"].map(|name| root.join(name));
-    for pipe in [&asks, &answers] {
-        nix::unistd::mkfifo(pipe, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
-    }
-    let (ask, answer) = (asks.display(), answers.display());
-    script(
-        &root.join("systemctl"),
-        &format!("echo \"$*\" >'{ask}'\n{{ read -r status; cat; }} <'{answer}'\nexit \"$status\""),
-    );
-    std::thread::spawn(move || {
-        while let Ok(asked) = std::fs::read_to_string(&asks) {
-            let answer = lock(&model).systemctl(asked.trim());
-            let (status, text) = answer.map_or((1, String::new()), |text| (0, text));
-            if std::fs::write(&answers, format!("{status}\n{text}")).is_err() {
+/// Answers on its own socket, where there is no bus. A connection ends with the client, or breaks.
+async fn serve_private(socket: UnixListener, model: Shared) {
+    let socket = tokio::net::UnixListener::from_std(socket).expect("a socket");
+    loop {
+        let (stream, _) = socket.accept().await.expect("accepted");
+        let model = model.clone();
+        tokio::spawn(async move {
+            let broken = lock(&model).broken.clone();
+            let breaks = broken.notified();
+            let stream = stream.into_std().expect("a stream");
+            let builder = connection::Builder::unix_stream(stream)
+                .server(zbus::Guid::generate())
+                .p2p();
+            let Ok(client) = objects(builder, &model, false).build().await else {
                 return;
+            };
+            tokio::select! {
+                () = client.closed() => {}
+                () = breaks => drop(client.close().await),
             }
-        }
-    });
+        });
+    }
 }
 
 impl Drop for Systemd1 {

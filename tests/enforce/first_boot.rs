@@ -128,9 +128,9 @@ fn a_refused_node_has_the_message_on_top_of_etc_issue_and_one_that_goes_on_besid
         let node = Node::new(name);
         let before = node.read("etc/issue");
         let output = node.run("enforce");
-        let (after, beside) = (
+        let (after, at_prompt) = (
             node.read("etc/issue"),
-            node.read("etc/issue.d/skewguard.issue"),
+            node.read("run/skewguard/prompt.issue"),
         );
         match first_line {
             Some(line) if name == REFUSED => {
@@ -140,14 +140,15 @@ fn a_refused_node_has_the_message_on_top_of_etc_issue_and_one_that_goes_on_besid
                     after.ends_with(&before.expect("an issue")),
                     "{name}: what was there follows"
                 );
-                assert_eq!(beside, None);
+                // Once more next to the prompt, below whatever else is shown.
+                assert_eq!(at_prompt, Some(format!("{line}\n")));
             }
             // Byte for byte: its MachineConfig may own the file, and its kubelet starts in this
             // boot.
             _ => {
                 assert_eq!(after, before, "{name}");
                 assert_eq!(
-                    beside.as_deref().and_then(|text| text.lines().next()),
+                    at_prompt.as_deref().and_then(|text| text.lines().next()),
                     first_line,
                     "{name}"
                 );
@@ -165,7 +166,7 @@ fn a_refused_node_has_the_message_on_top_of_etc_issue_and_one_that_goes_on_besid
 fn check_prints_the_message_that_stands() {
     for (name, at) in [
         (REFUSED, "etc/issue"),
-        (WARNED, "etc/issue.d/skewguard.issue"),
+        (WARNED, "run/skewguard/prompt.issue"),
     ] {
         let node = Node::new(name);
         std::fs::create_dir_all(node.path("usr/local/bin")).expect("made");

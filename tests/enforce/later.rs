@@ -2,6 +2,7 @@
 
 use crate::enforce::{ALLOWED, Node, REFUSED, WARNED, samples, stderr};
 use std::fs;
+use std::path::Path;
 
 const CONFIG: &str = "etc/ignition-machine-config-encapsulated.json";
 
@@ -252,16 +253,21 @@ fn the_message_goes_however_the_node_got_on() {
 #[test]
 fn the_message_of_a_node_that_goes_on_ends_with_its_boot() {
     let node = Node::new(WARNED);
-    let messages = ["etc/issue.d/skewguard.issue", "etc/motd.d/skewguard"];
+    let messages = ["run/skewguard/prompt.issue", "etc/motd.d/skewguard"];
+    let link = node.path("etc/issue.d/zz-skewguard.issue");
     node.run("enforce");
     assert!(messages.iter().all(|path| node.path(path).exists()));
+    assert_eq!(
+        fs::read_link(&link).expect("a link"),
+        Path::new("/run/skewguard/prompt.issue")
+    );
     let output = node.run_with("enforce", &["--restore-console"]);
     assert_eq!(
         (output.status.code(), stderr(&output).as_str()),
         (Some(0), "")
     );
     assert!(
-        !messages.iter().any(|path| node.path(path).exists()),
+        !link.is_symlink() && !messages.iter().any(|path| node.path(path).exists()),
         "the next deployment gets none of it"
     );
     assert_eq!(
@@ -308,7 +314,7 @@ fn the_message_of_an_older_agent_is_taken_off_etc_issue() {
             "{name}"
         );
         assert_eq!(
-            node.path("etc/issue.d/skewguard.issue").exists(),
+            node.path("run/skewguard/prompt.issue").exists(),
             name == WARNED
         );
     }

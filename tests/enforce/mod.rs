@@ -3,8 +3,10 @@
 
 mod bad_input;
 mod first_boot;
+mod kept_var;
 mod later;
 mod live;
+mod order;
 mod race;
 mod reinstalled;
 mod status;
@@ -24,11 +26,14 @@ pub(crate) const ALLOWED: &str = "rhcos-4.18-allowed";
 pub(crate) const WARNED: &str = "rhcos-4.12-warn";
 
 /// What a run may leave on a node: these files, and drop-ins in `run/systemd/system`.
-pub(crate) const OURS: [&str; 10] = [
+pub(crate) const OURS: [&str; 13] = [
     "etc/issue",
-    "etc/issue.d/skewguard.issue",
+    "etc/issue.d/zz-skewguard.issue",
     "etc/issue.skewguard-saved",
     "etc/motd.d/skewguard",
+    "etc/skewguard/boot-image.json",
+    "run/skewguard/prompt.issue",
+    "run/skewguard/boot-image.json",
     "run/skewguard/lock",
     "run/skewguard/override",
     "run/skewguard/refused",

@@ -227,6 +227,11 @@ fn after_the_first_boot_the_policy_on_disk_counts() {
     let node = Node::new(REFUSED);
     let config = "etc/ignition-machine-config-encapsulated.json";
     fs::rename(node.path(config), node.path(&format!("{config}.bak"))).expect("renamed");
+    write(
+        &node,
+        "var/lib/kubelet/pki/kubelet-client-current.pem",
+        "joined",
+    );
     let policy = node.read("etc/skewguard/policy.json").expect("a policy");
     write(
         &node,

@@ -131,3 +131,91 @@ fn a_damaged_verdict_is_named() {
         "{said}"
     );
 }
+
+/// What the report has kept of a first boot of this machine that hangs.
+fn hangs(node: &Node, machine_id: &str, causes: &str) {
+    std::fs::write(node.path("etc/machine-id"), format!("{MACHINE_ID}\n")).unwrap();
+    let state = format!(
+        r#"{{ "apiVersion": "skewguard.dev/v1alpha1", "kind": "ReportState",
+             "firstBoot": {{ "machineId": "{machine_id}", "total": 2400, "waited": 2400,
+                            "stall": {{ "phase": "Pull", "report": "worker-1-0123456789abcdef"{causes} }} }} }}"#
+    );
+    std::fs::write(node.path("var/lib/skewguard/report-state.json"), state).unwrap();
+}
+
+const MACHINE_ID: &str = "0123456789abcdef0123456789abcdef";
+
+#[test]
+fn a_first_boot_that_hangs_is_not_said_to_go_on_to_join() {
+    let node = Node::new(ALLOWED);
+    node.run("enforce");
+    hangs(
+        &node,
+        MACHINE_ID,
+        r#", "causes": ["Unreachable", "Unauthorized"]"#,
+    );
+    let (code, said) = status(&node);
+    let expected = "\
+Not held: this node goes on, but its first boot does not finish
+  decided     TIME
+  first boot  phase Pull, cause Unauthorized: the registry refuses the node's pull secret
+              Check the cluster's pull secret (openshift-config/pull-secret) for this registry or mirror. On the node: journalctl -b -u machine-config-daemon-pull.service
+  verdict     ";
+    assert_eq!(code, Some(0));
+    assert!(said.starts_with(expected), "{said}");
+    let json: serde_json::Value =
+        serde_json::from_slice(&node.run_with("status", &["--output", "json"]).stdout).unwrap();
+    assert_eq!(json["state"], "Stalled");
+    assert_eq!(
+        json["firstBoot"],
+        serde_json::json!({ "phase": "Pull", "cause": "Unauthorized", "minutes": 40 })
+    );
+
+    // An older agent kept no causes, a newer one may know more.
+    for (causes, cause) in [("", "Unknown"), (r#", "causes": ["Gremlins"]"#, "Gremlins")] {
+        hangs(&node, MACHINE_ID, causes);
+        let said = status(&node).1;
+        let line =
+            format!("  first boot  phase Pull, cause {cause}: skewguard does not recognize it\n");
+        assert!(said.contains(&line), "{said}");
+    }
+
+    // Another machine's, and that of a node that has joined.
+    hangs(&node, &"f".repeat(32), "");
+    let goes_on = "Not held: this node goes on to join\n";
+    assert!(status(&node).1.starts_with(goes_on));
+    hangs(&node, MACHINE_ID, "");
+    std::fs::create_dir_all(node.path("var/lib/kubelet/pki")).unwrap();
+    let certificate = "var/lib/kubelet/pki/kubelet-client-current.pem";
+    std::fs::write(node.path(certificate), "new").unwrap();
+    assert!(status(&node).1.starts_with(goes_on));
+}
+
+/// The daemon renamed its config and rebooted; the deployment is still the boot image's (okd #1885).
+#[test]
+fn a_rebase_that_was_not_finalized_is_not_the_end_of_the_first_boot() {
+    let node = Node::new(ALLOWED);
+    node.run("enforce");
+    std::fs::remove_dir_all(node.path("run/skewguard")).unwrap();
+    let config = "etc/ignition-machine-config-encapsulated.json";
+    std::fs::rename(node.path(config), node.path(&format!("{config}.bak"))).unwrap();
+    let boot = node.path("proc/sys/kernel/random");
+    std::fs::create_dir_all(&boot).unwrap();
+    std::fs::write(
+        boot.join("boot_id"),
+        "ffffffff-8f0a-4d5e-9d55-0a1b2c3d4e5f\n",
+    )
+    .unwrap();
+    let (code, said) = status(&node);
+    assert_eq!(code, Some(0));
+    let expected = "\
+Not held: this node goes on, but its first boot does not finish
+  decided     TIME
+  first boot  phase Rebase, cause NotFinalized: the rebase was staged, but not finalized at the last shutdown, so the node still runs its old OS
+              A full /boot and SELinux modules are known to do this. Make the machine anew, from a newer boot image if it happens again. On the node: journalctl -b -1 -u ostree-finalize-staged
+";
+    assert!(said.starts_with(expected), "{said}");
+    let check = String::from_utf8(node.run("check").stdout).unwrap();
+    let warning = "the rebase was staged, but not finalized: the node still runs the deployment of its first run";
+    assert!(check.contains(warning), "{check}");
+}

@@ -105,6 +105,49 @@ fn a_proceed_stays_a_proceed_whatever_cannot_be_written() {
     }
 }
 
+/// What is kept for restoring is optional, the message is not.
+#[test]
+fn the_message_of_a_refused_node_is_shown_whatever_cannot_be_kept() {
+    let headline = "*** NODE REFUSED: ITS BOOT IMAGE IS TOO OLD FOR THIS CLUSTER ***\n";
+    for dir in ["var/lib/skewguard", "var", "etc"] {
+        for (fault, as_nobody, words) in faults(dir) {
+            let run = enforce(REFUSED, &fault, as_nobody);
+            let what = format!("{dir}: {words}: {}", run.stderr);
+            assert_eq!(run.code, Some(3), "{what}");
+            let text = |path: &str| {
+                let bytes = run.files.get(path).cloned().unwrap_or_default();
+                String::from_utf8(bytes).expect("text")
+            };
+            let (issue, prompt) = (text("etc/issue"), text("run/skewguard/prompt.issue"));
+            if dir == "etc" {
+                // All of it is where there is room; agetty reads it there without /etc/issue only.
+                assert!(
+                    prompt.starts_with(headline) && prompt.lines().count() > 10,
+                    "{what}: {prompt}"
+                );
+            } else {
+                assert!(issue.starts_with(headline), "{what}: {issue}");
+                assert_eq!(prompt, headline, "{what}");
+            }
+        }
+    }
+}
+
+/// Without what was kept, the message is known by its first and last line.
+#[test]
+fn what_was_shown_while_var_was_full_is_taken_away_again() {
+    for (fault, as_nobody, words) in faults("var") {
+        if as_nobody {
+            continue;
+        }
+        let fault = format!(
+            "cat etc/issue >before; {fault}; \"$PROGRAM\" enforce --root \"$W\" || true; grep -q REFUSED etc/issue; \"$PROGRAM\" allow --root \"$W\"; cat etc/issue | cmp - before; test ! -e run/skewguard/prompt.issue; echo taken away >&2"
+        );
+        let run = enforce(REFUSED, &fault, false);
+        assert!(run.stderr.contains("taken away"), "{words}: {}", run.stderr);
+    }
+}
+
 #[test]
 fn a_refused_node_that_cannot_be_held_goes_on_and_says_why() {
     for (fault, as_nobody, words) in faults("run") {
@@ -121,7 +164,8 @@ fn a_refused_node_that_cannot_be_held_goes_on_and_says_why() {
                 .is_some_and(|error| error.contains(words)),
             "{gate}"
         );
-        let issue = String::from_utf8_lossy(&run.files["etc/issue.d/skewguard.issue"]).into_owned();
+        let issue =
+            String::from_utf8_lossy(&run.files["etc/issue.d/zz-skewguard.issue"]).into_owned();
         assert!(
             issue.contains("NODE NOT HELD BACK, BUT ITS BOOT IMAGE IS TOO OLD"),
             "the console says it: {issue}"

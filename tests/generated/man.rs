@@ -9,39 +9,12 @@ use std::path::{Path, PathBuf};
 /// What is left of 80 columns beside the indentation of a page.
 const WIDTH: usize = 72;
 
-const FILES: [(&str, &str); 6] = [
-    (
-        "/etc/skewguard/policy.json",
-        "The skew policy, delivered by the cluster.",
-    ),
-    (
-        "/sysroot/.coreos-aleph-version.json",
-        "The aleph file: the boot image that the node was installed from.",
-    ),
-    (
-        "/run/skewguard/verdict.json",
-        "The verdict of this boot; /var/lib/skewguard/verdict.json keeps the last one.",
-    ),
-    (
-        "/run/skewguard/override",
-        "off, warn or enforce: overrides the policy for this boot, and the kernel argument skewguard= as well.",
-    ),
-    (
-        "/etc/issue, /etc/motd.d/",
-        "Where the message for people is put.",
-    ),
-    (
-        "/usr/share/doc/skewguard",
-        "Installing, writing a policy, what to do on a refused node.",
-    ),
-];
-
 /// One page per command, subcommands' names joined by dashes as in git(1).
 pub(super) fn pages(command: Command) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut command = command.disable_help_subcommand(true);
     command.build();
     let mut files = BTreeMap::new();
-    collect(&command, "skewguard", None, &mut files);
+    collect(&command, super::NAME, None, &mut files);
     files
 }
 
@@ -86,7 +59,7 @@ fn page(command: &Command, name: &'static str, parent: Option<&str>) -> String {
     section(
         &mut page,
         "SYNOPSIS",
-        &synopsis(command, &name.replacen("skewguard-", "skewguard ", 1)),
+        &synopsis(command, &name.replacen("kubectl-", "oc ", 1)),
     );
     let long = command.get_long_about().map_or(about, ToString::to_string);
     section(&mut page, "DESCRIPTION", &paragraphs(&long));
@@ -117,13 +90,6 @@ fn page(command: &Command, name: &'static str, parent: Option<&str>) -> String {
     }
     section(&mut page, "EXIT STATUS", &status);
     section(&mut page, "NOTES", &notes);
-    if parent.is_none() {
-        let entries: String = FILES
-            .iter()
-            .map(|(path, what)| format!(".TP\n.I {}\n{}\n", roff(path), roff(what)))
-            .collect();
-        section(&mut page, "FILES", &entries);
-    }
     section(&mut page, "EXAMPLES", &examples);
     section(&mut page, "SEE ALSO", &see_also(command, name, parent));
     page
@@ -155,7 +121,7 @@ fn from_clap(render: impl Fn(&mut dyn std::io::Write) -> std::io::Result<()>) ->
 }
 
 fn synopsis(command: &Command, called: &str) -> String {
-    let called = called.replace('-', " ");
+    let called = called.replace("skewguard-", "skewguard ");
     let mut line = format!("\\fB{called}\\fR");
     let given = |arg: &Arg| {
         let value = arg
@@ -256,19 +222,27 @@ fn see_also(command: &Command, name: &str, parent: Option<&str>) -> String {
         .map(|sub| format!("{name}-{}", sub.get_name()));
     let mut pages: Vec<String> = parent.into_iter().map(str::to_owned).chain(subs).collect();
     match name {
-        "skewguard" => pages.extend(["journalctl", "systemctl"].map(str::to_owned)),
-        "skewguard-check" => {
-            pages.extend(["skewguard-policy", "skewguard-inspect"].map(str::to_owned))
+        super::NAME => pages.push("skewguard".to_owned()),
+        "kubectl-skewguard-check" => pages.extend(
+            [
+                "kubectl-skewguard-policy",
+                "kubectl-skewguard-inspect",
+                "skewguard",
+            ]
+            .map(str::to_owned),
+        ),
+        "kubectl-skewguard-render-machineconfig" | "kubectl-skewguard-render-ignition" => {
+            pages.extend(
+                [
+                    "kubectl-skewguard-policy-init",
+                    "kubectl-skewguard-render-manifests",
+                ]
+                .map(str::to_owned),
+            );
         }
-        "skewguard-enforce" => {
-            pages.extend(["skewguard-allow", "skewguard-check"].map(str::to_owned))
+        "kubectl-skewguard-render-pointer" => {
+            pages.push("kubectl-skewguard-render-machineconfig".to_owned());
         }
-        "skewguard-allow" | "skewguard-report" => pages.push("skewguard-check".to_owned()),
-        "skewguard-render-machineconfig" | "skewguard-render-ignition" => {
-            pages
-                .extend(["skewguard-policy-init", "skewguard-render-manifests"].map(str::to_owned));
-        }
-        "skewguard-render-pointer" => pages.push("skewguard-render-machineconfig".to_owned()),
         _ => {}
     }
     let pages: Vec<String> = pages

@@ -2,6 +2,7 @@
 //! not know, and fails with a wrong type.
 
 use serde_json::{Value, json};
+use skewguard_admin::cli::Io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,6 +12,20 @@ fn run(arguments: &[&str]) -> String {
         .output()
         .unwrap();
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// What admins run prints.
+fn admin(arguments: &[&str]) -> String {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let arguments = ["oc skewguard"].iter().chain(arguments).map(Into::into);
+    skewguard_admin::cli::run(
+        arguments,
+        &mut Io {
+            out: &mut out,
+            err: &mut err,
+        },
+    );
+    String::from_utf8(out).unwrap()
 }
 
 /// The same schema, but every object has only the fields that it names.
@@ -27,7 +42,7 @@ fn strict(schema: &mut Value) {
 
 /// Asserts that each of these validates, and that the schema itself is one.
 fn assert_holds(name: &str, printed: &[Value]) {
-    let mut schema: Value = serde_json::from_str(&run(&["schema", name])).unwrap();
+    let mut schema: Value = serde_json::from_str(&admin(&["schema", name])).unwrap();
     jsonschema::draft202012::meta::validate(&schema).unwrap();
     let open = jsonschema::draft202012::new(&schema).unwrap();
     strict(&mut schema);
@@ -97,7 +112,7 @@ fn inspected_versions_validate() {
 fn lint_reports_validate() {
     let reports: Vec<Value> = crate::generated::docs::files(Path::new("tests/data/lint"), ".json")
         .iter()
-        .map(|file| run(&["policy", "lint", "-o", "json", file.to_str().unwrap()]))
+        .map(|file| admin(&["policy", "lint", "-o", "json", file.to_str().unwrap()]))
         .map(|line| serde_json::from_str(&line).unwrap())
         .collect();
     assert_holds("lint", &reports);
@@ -106,7 +121,7 @@ fn lint_reports_validate() {
 #[test]
 fn audits_of_every_platform_validate() {
     let audits: Vec<Value> =
-        crate::generated::docs::files(Path::new("tests/audit/expected"), ".json")
+        crate::generated::docs::files(Path::new("crates/admin/tests/audit/expected"), ".json")
             .iter()
             .map(|file| std::fs::read_to_string(file).unwrap())
             .map(|text| serde_json::from_str(&text).unwrap())
@@ -116,17 +131,17 @@ fn audits_of_every_platform_validate() {
 
 #[test]
 fn policy_schema_is_the_one_of_the_policy_command() {
-    assert_eq!(run(&["schema", "policy"]), run(&["policy", "schema"]));
+    assert_eq!(admin(&["schema", "policy"]), admin(&["policy", "schema"]));
 }
 
 #[test]
 fn completions_are_those_that_ship() {
     for (shell, file) in [
-        ("bash", "skewguard.bash"),
-        ("zsh", "_skewguard"),
-        ("fish", "skewguard.fish"),
+        ("bash", "kubectl-skewguard.bash"),
+        ("zsh", "_kubectl-skewguard"),
+        ("fish", "kubectl-skewguard.fish"),
     ] {
         let ships = std::fs::read_to_string(Path::new("dist/completions").join(file)).unwrap();
-        assert_eq!(run(&["completion", shell]), ships);
+        assert_eq!(admin(&["completion", shell]), ships);
     }
 }

@@ -73,7 +73,7 @@ fn a_403_names_the_role_and_the_manifest_that_grants_it() {
         (
             Retry::SlowlyIfRepeated,
             "403: this identity may not create bootimagereports.skewguard.dev: the Role skewguard-report in the namespace skewguard is \
-             missing there; this grants it: skewguard render manifests | oc apply -f - \
+             missing there; this grants it: oc skewguard render manifests | oc apply -f - \
              (bootimagereports.skewguard.dev is forbidden: User \"a\" cannot create resource \"bootimagereports\")"
                 .to_owned()
         )
@@ -142,12 +142,12 @@ fn a_404_is_another_thing_on_every_channel() {
     assert_eq!(
         report.1,
         "404: the cluster has no bootimagereports.skewguard.dev (the server gives no reason); not tried again on this boot. \
-         To have reports: skewguard render manifests | oc apply -f -"
+         To have reports: oc skewguard render manifests | oc apply -f -"
     );
     assert_eq!(why(answer(Channel::Event, 404, body)).0, Retry::Slowly);
     let namespace = r#"{"kind":"Status","message":"namespaces \"skewguard\" not found","reason":"NotFound","code":404}"#;
     for channel in [Channel::Report, Channel::Event] {
-        let said = "404: the cluster has no such namespace (namespaces \"skewguard\" not found); it is made by: skewguard render manifests | oc apply -f -";
+        let said = "404: the cluster has no such namespace (namespaces \"skewguard\" not found); it is made by: oc skewguard render manifests | oc apply -f -";
         assert_eq!(
             why(answer(channel, 404, namespace)),
             (Retry::Slowly, said.to_owned())
@@ -253,7 +253,7 @@ fn event(status: u16, retry_after: Option<u64>, body: &str) -> (Retry, String) {
 }
 
 const ROLE: &str = "the Role skewguard-report in the namespace skewguard is missing there; this grants it: \
-                    skewguard render manifests | oc apply -f -";
+                    oc skewguard render manifests | oc apply -f -";
 
 fn status(message: &str) -> String {
     format!(r#"{{"kind":"Status","apiVersion":"v1","status":"Failure","message":"{message}"}}"#)
@@ -301,7 +301,7 @@ fn each_status_says_what_helps_and_when_to_try_again() {
             None,
             &namespace,
             Retry::Slowly,
-            "404: the cluster has no such namespace (namespaces \"skewguard\" not found); it is made by: skewguard render manifests | oc apply -f -",
+            "404: the cluster has no such namespace (namespaces \"skewguard\" not found); it is made by: oc skewguard render manifests | oc apply -f -",
         ),
         (
             409,

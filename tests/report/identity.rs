@@ -58,7 +58,7 @@ fn what_is_missing_or_odd_is_unknown() {
 
 #[tokio::test]
 async fn the_running_system_has_a_name_and_no_address_that_leads_nowhere() {
-    let identity = Identity::read(&Root::open("/".as_ref()).unwrap(), None).await;
+    let identity = Identity::read(&Root::open("/".as_ref()).unwrap());
     assert!(identity.hostname.is_some());
     for address in &identity.addresses {
         let address: IpAddr = address.parse().unwrap();
@@ -79,7 +79,7 @@ async fn the_running_system_has_a_name_and_no_address_that_leads_nowhere() {
 #[tokio::test]
 async fn of_a_tree_no_address_of_this_machine_is_said() {
     let dir = tempfile::tempdir().unwrap();
-    let identity = Identity::read(&Root::open(dir.path()).unwrap(), None).await;
+    let identity = Identity::read(&Root::open(dir.path()).unwrap());
     assert_eq!(identity, Identity::default());
 }
 
@@ -87,7 +87,7 @@ async fn of_a_tree_no_address_of_this_machine_is_said() {
 #[tokio::test]
 async fn addresses_are_those_of_now() {
     let root = Root::open("/".as_ref()).unwrap();
-    let now = Identity::read(&root, None).await;
+    let now = Identity::read(&root);
     let stale = vec!["192.0.2.1".to_owned()];
     let mut later = Identity {
         addresses: stale.clone(),

@@ -1,7 +1,6 @@
 //! dist/manifests: they are complete, are valid by the cluster's OpenAPI documents, and admit what
 //! nodes send and nothing else.
 
-use crate::admin::render::manifests::{Audit, ImageReference, Manifests};
 use crate::inside::report::sample;
 use crate::node::identity::Identity;
 use crate::report::event::{About, Event, Regarding};
@@ -9,6 +8,7 @@ use crate::report::objects::{BootImageReport, ReportInput};
 use crate::support::apiserver::admission::{self, Admission};
 use crate::support::apiserver::schema::{Crd, Schema};
 use serde_json::{Value, json};
+use skewguard_admin::render::manifests::{Audit, ImageReference, Manifests};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::UNIX_EPOCH;
@@ -410,7 +410,6 @@ fn sample_report() -> Value {
         progress: None,
         verdict: &verdict,
         identity: &sample::identity(),
-        rpm_ostree: None,
         remediation: "Set a newer AMI.",
         installation: "00112233445566778899aabbccddeeff",
         observed: UNIX_EPOCH,

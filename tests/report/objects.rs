@@ -1,10 +1,9 @@
 use crate::inside::report::sample;
-use crate::node::bus::BootedDeployment;
 use crate::node::identity::Identity;
 use crate::report::event::{About, Event, Regarding};
 use crate::report::inventory::NodePatch;
 use crate::report::objects::{BootImageReport, ReportInput, is_reportable};
-use crate::verdict::{Action, Outcome, Stage, Verdict};
+use crate::verdict::{Action, Outcome, Reason, Stage, Verdict};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,15 +14,10 @@ fn now() -> SystemTime {
 }
 
 fn report(verdict: &Verdict) -> Value {
-    let rpm_ostree = BootedDeployment {
-        version: Some("411.86.202308081056-0".to_owned()),
-        ..BootedDeployment::default()
-    };
     let input = ReportInput {
         progress: None,
         verdict,
         identity: &sample::identity(),
-        rpm_ostree: Some(&rpm_ostree),
         remediation: "Set a newer AMI in the MachineSet, then delete this Machine.",
         installation: "00112233445566778899aabbccddeeff",
         observed: now(),
@@ -84,8 +78,7 @@ fn a_report_says_who_was_refused_where_and_why() {
                 },
                 "details": {
                     "deployment": { "ostree": "/ostree/boot.1/rhcos/abc/0", "onTarget": false, "rebased": false, "firstBootFinished": false },
-                    "heldUnits": ["machine-config-daemon-firstboot.service", "kubelet.service"],
-                    "rpmOstree": { "version": "411.86.202308081056-0" }
+                    "heldUnits": ["machine-config-daemon-firstboot.service", "kubelet.service"]
                 }
             }
         })
@@ -107,6 +100,12 @@ fn the_impact_is_what_really_happens_to_the_node() {
         impact(&verdict),
         json!({ "level": "Warning", "summary": "The node goes on to join although its boot image breaks the policy." })
     );
+    verdict.reason = Reason::CpuBelowMinimum;
+    assert_eq!(
+        impact(&verdict),
+        json!({ "level": "Warning", "summary": "The node goes on to join although its CPU breaks the policy." })
+    );
+    verdict.reason = Reason::NoRuleEvaluated;
     verdict.verdict = Outcome::Undetermined;
     assert_eq!(
         impact(&verdict),
@@ -263,7 +262,6 @@ fn requests_go_where_the_role_allows_them() {
         progress: None,
         verdict: &verdict,
         identity: &Identity::default(),
-        rpm_ostree: None,
         remediation: "",
         installation: "00112233445566778899aabbccddeeff",
         observed: now(),

@@ -2,7 +2,6 @@
 //! node say.
 
 use crate::inside::report::sample;
-use crate::node::bus::BootedDeployment;
 use crate::node::identity::Identity;
 use crate::report::event::{About, Event, Regarding};
 use crate::report::inventory::NodePatch;
@@ -37,16 +36,10 @@ const BOOTSTRAP: &str = "system:serviceaccount:openshift-machine-config-operator
 const NONE: [&str; 0] = [];
 
 fn report(verdict: &Verdict, identity: &Identity, seconds: u64) -> Value {
-    // As long as `node::bus` lets it be.
-    let rpm_ostree = BootedDeployment {
-        version: Some("x".repeat(512)),
-        ..BootedDeployment::default()
-    };
     serde_json::to_value(BootImageReport::new(&ReportInput {
         progress: None,
         verdict,
         identity,
-        rpm_ostree: Some(&rpm_ostree),
         remediation: &verdict.message,
         installation: "00112233445566778899aabbccddeeff",
         observed: UNIX_EPOCH + Duration::from_secs(seconds),

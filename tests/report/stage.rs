@@ -129,6 +129,8 @@ pub(crate) struct Log {
     pub(crate) busy: Arc<Mutex<usize>>,
     /// The phases in which the first boot hung; `None` where it went on.
     phases: Arc<Mutex<Vec<Option<&'static str>>>>,
+    /// The entries about them for the journal.
+    pub(crate) entries: Arc<Mutex<Vec<String>>>,
     /// The notes about them for the console.
     pub(crate) notes: Arc<Mutex<Vec<String>>>,
     /// Each address that the console was told.
@@ -164,6 +166,8 @@ impl Output for Log {
     fn first_boot(&mut self, progress: Option<&Progress>) {
         let phase = progress.map(|progress| progress.phase.as_str());
         self.phases.lock().unwrap().push(phase);
+        let entries = progress.map(Progress::sentence);
+        self.entries.lock().unwrap().extend(entries);
         let notes = progress.map(Progress::note);
         self.notes.lock().unwrap().extend(notes);
     }
@@ -223,7 +227,6 @@ impl Node {
             root: &self.root,
             identity: sample::identity(),
             refresh: &|_| {},
-            bus: None,
             client: cluster.clone(),
             output: log.clone(),
             now,

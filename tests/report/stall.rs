@@ -1,14 +1,13 @@
 //! A first boot that does not finish: what it waits for, in which words, and when it is told.
 
 use crate::inside::report::sample;
-use crate::inside::report::stage::{Cluster, Log, Node, Reply, refused, status};
+use crate::inside::report::stage::{Cluster, Log, Node, status};
 use crate::report::run::{End, run};
-use crate::report::stall::{Phase, lines, running_job, units, waits_for};
-use crate::support::apiserver::Lists;
-use crate::transport::Response;
+use crate::report::stall::{Cause, Phase, Rebase, Waiting, blocking_unit, units, waits_for};
 use crate::verdict::{Action, GateStatus, Outcome, Verdict};
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -16,164 +15,66 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 const CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 
-/// Subject, source and line of what programs print on a first boot that does not finish.
+const ENCAPSULATED: &str = "/etc/ignition-machine-config-encapsulated.json";
+
+/// Cause, source and line of what programs print on a first boot that does not finish.
 fn messages() -> Vec<[String; 3]> {
-    let text = std::fs::read_to_string("tests/report/messages.tsv").unwrap();
+    let text = std::fs::read_to_string("tests/data/stall-lines.tsv").unwrap();
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let fields = |line: &str| line.splitn(3, '\t').map(str::to_owned).collect::<Vec<_>>();
     lines.map(|line| fields(line).try_into().unwrap()).collect()
 }
 
-/// By subject, what has to be left of a message: why it failed.
-const MEANINGS: &[(&str, &str)] = &[
-    ("wrong pull secret", "unauthorized"),
-    ("unreachable mirror", "connect: connection refused"),
-    (
-        "x509 unknown authority",
-        "x509: certificate signed by unknown authority",
-    ),
-    (
-        "x509 not yet valid",
-        "x509: certificate has expired or is not yet valid",
-    ),
-    ("no space left", "o space left on device"),
-    (
-        "signature required",
-        "A signature was required, but no signature exists",
-    ),
-    ("rpm-ostree fails", ""),
-    ("DNS", "no such host"),
-    ("kubelet", "ertificate"),
-];
-
 #[test]
-fn messages_of_real_programs_keep_their_meaning() {
-    let mut kept = String::new();
-    for [subject, source, message] in messages() {
+fn a_line_of_a_real_program_has_its_cause() {
+    for [cause, source, message] in messages() {
         assert!(source.starts_with("https://github.com/"), "{source}");
-        let (_, meaning) = MEANINGS.iter().find(|(of, _)| *of == subject).unwrap();
-        let [line] = lines(&message).try_into().unwrap();
-        assert!(line.contains(meaning), "{subject}: {line}");
-        kept += &format!("{subject}: {line}\n");
+        assert_eq!(Cause::of(message.as_bytes()).as_str(), cause, "{message}");
     }
-    for (subject, _) in MEANINGS {
-        assert!(
-            kept.contains(&format!("{subject}: ")),
-            "no message: {subject}"
-        );
-    }
-    crate::support::expected::assert_file("report/expected/messages.txt", &kept);
 }
 
-/// The same messages, with credentials where programs put them.
+/// No cause and no pattern without a real line, and none without a row in the documentation.
 #[test]
-fn messages_of_real_programs_lose_their_credentials() {
-    let token = "sha256~Zx9kQmL0pR4tV7wY1aB3cD5eF7gH9iJ1kL3mN5oP7qR";
-    for [subject, _, message] in messages() {
-        let (_, meaning) = MEANINGS.iter().find(|(of, _)| *of == subject).unwrap();
-        for (whole, secret) in [
-            (
-                message.replace("https://", "https://robot:hunter2@"),
-                "hunter2",
-            ),
-            (format!("auth=cm9ib3Q6aHVudGVyMg== {message}"), "cm9ib3Q6"),
-            (format!("Bearer {token}: {message}"), "Zx9kQmL0"),
-            (format!("{token} {message}"), "Zx9kQmL0"),
-            (format!("{{\"password\":\"hunter2\"}} {message}"), "hunter2"),
-        ] {
-            let [line] = lines(&whole).try_into().unwrap();
-            assert!(!line.contains(secret), "{line}");
-            // The longest lose more than their credentials.
-            assert!(
-                whole.len() > 200 || line.contains(meaning),
-                "{subject}: {line}"
-            );
+fn every_row_of_the_table_is_shown_by_a_real_line() {
+    let table = include_str!("../../src/report/stall/cause.rs");
+    let docs = include_str!("../../docs/stalled-first-boot.md");
+    let messages = messages();
+    let causes: BTreeSet<&str> = messages.iter().map(|[cause, ..]| cause.as_str()).collect();
+    let rows = table.split("    Row {\n        cause: Cause::").skip(1);
+    let mut found = BTreeSet::from(["Unknown"]);
+    for row in rows {
+        let (cause, rest) = row.split_once(',').unwrap();
+        assert!(causes.contains(cause), "no line has the cause {cause}");
+        assert!(docs.contains(&format!("| `{cause}` | ")), "{cause}");
+        found.insert(cause);
+        let (_, prints) = rest.split_once("prints: &[").unwrap();
+        let (prints, _) = prints.split_once("],").unwrap();
+        for pattern in prints.replace("\\\"", "'").split('"').skip(1).step_by(2) {
+            let is_shown = messages.iter().any(|[of, _, line]| {
+                let line = line.to_lowercase().replace('"', "'");
+                let mut parts = pattern.split('*');
+                of == cause && parts.all(|part| line.contains(part))
+            });
+            assert!(is_shown, "no line of {cause} has {pattern:?}");
         }
     }
+    assert_eq!(found, causes);
 }
 
 #[test]
-fn no_credential_is_left_in_a_line() {
-    let token = "sha256~Zx9kQmL0pR4tV7wY1aB3cD5eF7gH9iJ1kL3mN5oP7qR";
-    let auth = "cm9ib3Q6c3VwZXJzZWNyZXRwYXNzd29yZA==";
-    for (message, kept) in [
-        (
-            format!("Authorization: Bearer {token} refused"),
-            "Authorization: Bearer [cut] refused".to_owned(),
-        ),
-        (
-            format!("request with bearer {token}"),
-            "request with bearer [cut]".to_owned(),
-        ),
-        (
-            format!("{{\"auths\":{{\"quay.io\":{{\"auth\":\"{auth}\"}}}}}}"),
-            "{\"auths\":[cut]".to_owned(),
-        ),
-        (
-            format!("\"auth\": \"{auth}\", more"),
-            "\"auth\": [cut] more".to_owned(),
-        ),
-        (
-            "Get https://robot:hunter2@mirror.example.com/v2/?token=abc&x=1: 401".to_owned(),
-            "Get https://[cut]@mirror.example.com/v2/?[cut] 401".to_owned(),
-        ),
-        (
-            "proxy http://user:p%40ss@10.0.0.1:3128 refused".to_owned(),
-            "proxy http://[cut]@10.0.0.1:3128 refused".to_owned(),
-        ),
-        (
-            "podman login --username robot --password hunter2 quay.io".to_owned(),
-            "podman login --username robot --password [cut] quay.io".to_owned(),
-        ),
-        (
-            "login password=hunter2,user=robot".to_owned(),
-            "login password=[cut]".to_owned(),
-        ),
-        (
-            "REGISTRY_PASSWORD=hunter2 set".to_owned(),
-            "REGISTRY_PASSWORD=[cut] set".to_owned(),
-        ),
-        (
-            format!("unexpected answer {auth} from it"),
-            "unexpected answer [cut] from it".to_owned(),
-        ),
-        (
-            "jwt eyJhbGciOi.eyJzdWIiOi.c2ln".to_owned(),
-            "jwt [cut].[cut].c2ln".to_owned(),
-        ),
-        (
-            "key 0123456789abcdef0123456789abcdef".to_owned(),
-            "key [cut]".to_owned(),
-        ),
-    ] {
-        assert_eq!(lines(&message), [kept], "{message}");
-    }
-}
-
-#[test]
-fn lines_are_few_short_and_printable() {
-    let journal = (0..100).map(|n| format!("line {n} \u{1b}[31m\u{202e}{}\n", "a ".repeat(3000)));
-    let kept = lines(&journal.collect::<String>());
-    assert_eq!(kept.len(), 5);
-    for (line, n) in kept.iter().zip(95..) {
-        assert!(line.starts_with(&format!("line {n} ")), "{line}");
-        assert_eq!(line.len(), 200);
-        assert!(
-            line.bytes().all(|byte| (b' '..=b'~').contains(&byte)),
-            "{line}"
-        );
-    }
-    assert_eq!(lines("\n \n"), [""; 0]);
-    assert_eq!(lines("a\n\nb\n"), ["a", "b"]);
-}
-
-proptest::proptest! {
-    #[test]
-    fn any_journal_gives_bounded_printable_lines(journal in ".{0,600}") {
-        for line in lines(&journal) {
-            proptest::prop_assert!(line.len() <= 200 && line.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
-        }
-    }
+fn the_newest_line_that_is_known_has_the_cause() {
+    let of = |journal: &[u8]| Cause::of(journal);
+    let journal = b"x: no such host\nunauthorized: authentication required\nTrying to pull\n\n";
+    assert_eq!(of(journal), Cause::Unauthorized);
+    assert_eq!(of(b""), Cause::Unknown);
+    assert_eq!(of(b"\n\xff\xfe\x00\n"), Cause::Unknown);
+    // A byte that is not UTF-8, in the line and elsewhere.
+    assert_eq!(
+        of(b"\xff\nError: \xff No space left on device\n\xc3"),
+        Cause::NoSpace
+    );
+    let long = [b"lookup a: no such host".to_vec(), vec![b'x'; 1 << 20]].concat();
+    assert_eq!(of(&long), Cause::NameNotResolved);
 }
 
 /// What `systemctl show` prints (systemd 252).
@@ -196,88 +97,156 @@ const RUNS: (&str, &str) = ("active", "running");
 const WORKS: (&str, &str) = ("activating", "start");
 const FAILED: (&str, &str) = ("failed", "failed");
 
+const PULL: &str = "machine-config-daemon-pull.service";
+const FIRSTBOOT: &str = "machine-config-daemon-firstboot.service";
+
 #[test]
 fn a_phase_is_told_by_the_units() {
-    let job =
-        "122 NetworkManager-wait-online.service start running\n123 kubelet.service start waiting\n";
-    assert_eq!(
-        running_job(job).as_deref(),
-        Some("NetworkManager-wait-online.service")
-    );
-    assert_eq!(running_job("1 --x.service start running\nx\n\n"), None);
-    for (states, to_rebase, job, phase, unit) in [
-        (
-            [WORKS, IDLE, IDLE, IDLE],
-            true,
-            None,
-            Phase::Pull,
-            "machine-config-daemon-pull.service",
-        ),
+    for (states, rebase, phase, unit) in [
+        ([WORKS, IDLE, IDLE, IDLE], Rebase::ToCome, Phase::Pull, PULL),
         (
             [EXITED, WORKS, IDLE, IDLE],
-            true,
-            None,
+            Rebase::ToCome,
             Phase::Rebase,
-            "machine-config-daemon-firstboot.service",
+            FIRSTBOOT,
         ),
+        // Up to 4.10 (MCO pull request 3070).
         (
             [EXITED, FAILED, IDLE, IDLE],
-            true,
-            None,
+            Rebase::ToCome,
             Phase::Rebase,
-            "machine-config-daemon-firstboot.service",
+            FIRSTBOOT,
         ),
         // Wiring B: only the firstboot unit failed, and the kubelet runs on the old OS.
         (
             [FAILED, FAILED, RUNS, RUNS],
-            true,
-            None,
+            Rebase::ToCome,
             Phase::Rebase,
-            "machine-config-daemon-firstboot.service",
+            FIRSTBOOT,
         ),
         (
             [FAILED, IDLE, IDLE, IDLE],
-            true,
-            None,
+            Rebase::ToCome,
             Phase::Pull,
-            "machine-config-daemon-pull.service",
+            PULL,
         ),
         (
             [IDLE, IDLE, IDLE, IDLE],
-            true,
-            Some("a.service"),
+            Rebase::ToCome,
             Phase::Other,
             "a.service",
         ),
         // The reboot is under way.
         (
             [EXITED, EXITED, IDLE, IDLE],
-            true,
-            Some("a.service"),
+            Rebase::ToCome,
             Phase::Rebase,
-            "machine-config-daemon-firstboot.service",
+            FIRSTBOOT,
+        ),
+        (
+            [EXITED, WORKS, IDLE, IDLE],
+            Rebase::Over,
+            Phase::Rebase,
+            FIRSTBOOT,
+        ),
+        (
+            [EXITED, WORKS, IDLE, IDLE],
+            Rebase::NotFinalized,
+            Phase::Rebase,
+            FIRSTBOOT,
         ),
         (
             [IDLE, IDLE, RUNS, RUNS],
-            false,
-            None,
+            Rebase::Over,
+            Phase::Join,
+            "kubelet.service",
+        ),
+        // Nothing had to be rebased, and the kubelet runs on the first boot.
+        (
+            [EXITED, EXITED, RUNS, RUNS],
+            Rebase::Over,
             Phase::Join,
             "kubelet.service",
         ),
         (
             [IDLE, IDLE, IDLE, FAILED],
-            false,
-            None,
+            Rebase::Over,
             Phase::Join,
             "crio.service",
         ),
+        (
+            [IDLE, IDLE, RUNS, RUNS],
+            Rebase::NotFinalized,
+            Phase::Rebase,
+            "ostree-finalize-staged.service",
+        ),
     ] {
-        let (found, state) = waits_for(&units(&shown(states)), to_rebase, job);
-        assert_eq!((found, state.id.as_str()), (phase, unit), "{states:?}");
+        let found = waits_for(&units(&shown(states)), rebase, || {
+            Some(Some("a.service".to_owned()))
+        });
+        let found = found.unwrap();
+        assert_eq!(
+            (found.phase, found.unit.unwrap().id.as_str()),
+            (phase, unit),
+            "{states:?}"
+        );
     }
-    // systemctl gave no answer.
-    let (phase, unit) = waits_for(&units(""), true, None);
-    assert_eq!((phase, unit.active.as_str()), (Phase::Rebase, ""));
+}
+
+#[test]
+fn no_answer_of_systemd_is_no_phase() {
+    let waiting = units(&shown([IDLE, IDLE, IDLE, IDLE]));
+    for rebase in [Rebase::ToCome, Rebase::NotFinalized, Rebase::Over] {
+        assert_eq!(waits_for(&units(""), rebase, || None), None);
+    }
+    assert_eq!(waits_for(&waiting, Rebase::ToCome, || None), None);
+    let nothing = Some(Waiting {
+        phase: Phase::Other,
+        unit: None,
+        cause: None,
+    });
+    assert_eq!(
+        waits_for(&waiting, Rebase::ToCome, || Some(None)),
+        nothing,
+        "no job is in the way"
+    );
+}
+
+/// `systemctl list-jobs --before` of systemd 252, and of 239, which has another label.
+#[test]
+fn only_a_job_that_the_pull_waits_for_is_in_its_way() {
+    for jobs in [
+        "  81 sssd.service                           start running
+ 122 machine-config-daemon-firstboot.service start waiting
+ `-  \twaiting for job 130 (machine-config-daemon-pull.service/start) - -
+ 130 machine-config-daemon-pull.service     start waiting
+ `-  \twaiting for job 97 (network-online.target/start) - -
+  97 network-online.target                  start waiting
+ `-  \twaiting for job 97 (network-online.target/start) - -
+ `-  \twaiting for job 98 (NetworkManager-wait-online.service/start) - -
+  98 NetworkManager-wait-online.service     start running
+",
+        "81 sssd.service start running
+130 machine-config-daemon-pull.service start waiting
+\tblocking job 98 (NetworkManager-wait-online.service/start)
+98 NetworkManager-wait-online.service start running
+",
+    ] {
+        assert_eq!(
+            blocking_unit(jobs).as_deref(),
+            Some("NetworkManager-wait-online.service"),
+            "{jobs}"
+        );
+    }
+    for jobs in [
+        "81 sssd.service start running\n",
+        "81 sssd.service start running\n130 machine-config-daemon-pull.service start running\n",
+        "130 machine-config-daemon-pull.service start waiting\n\twaiting for job 1 (--x/start)\n1 --x start running\n",
+        "\twaiting for job 1 (a.service/start)\nx\n\n",
+        "",
+    ] {
+        assert_eq!(blocking_unit(jobs), None, "{jobs}");
+    }
 }
 
 fn allowed(policy: &str) -> Verdict {
@@ -293,7 +262,7 @@ const FIVE: &str = r#"{ "path": "/etc/skewguard/policy.json", "stalledAfterMinut
 
 fn first_boot(verdict: &Verdict) -> Node {
     let node = Node::with_verdict(verdict);
-    node.write("/etc/ignition-machine-config-encapsulated.json", "{}");
+    node.write(ENCAPSULATED, "{}");
     node.write("/etc/kubernetes/kubeconfig", "");
     node.write("/proc/uptime", "361.00 1000.00\n");
     node
@@ -303,14 +272,22 @@ fn first_boot(verdict: &Verdict) -> Node {
 struct Host<'a> {
     node: &'a Node,
     states: RefCell<[(&'static str, &'static str); 4]>,
+    /// What the journal of every unit says.
+    journal: RefCell<Vec<u8>>,
+    /// systemctl answers.
+    answers: Cell<bool>,
     asked: Cell<usize>,
 }
+
+const REFUSED: &[u8] = b"Error: initializing source docker://quay.io/a: reading manifest: unauthorized: authentication required, password=hunter2\n";
 
 impl<'a> Host<'a> {
     fn new(node: &'a Node, states: [(&'static str, &'static str); 4]) -> Self {
         Self {
             node,
             states: RefCell::new(states),
+            journal: RefCell::new(REFUSED.to_vec()),
+            answers: Cell::new(true),
             asked: Cell::new(0),
         }
     }
@@ -320,15 +297,16 @@ impl<'a> Host<'a> {
         let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200) + started.elapsed();
         let program = |program: &str, args: &[&str]| {
             self.asked.set(self.asked.get() + 1);
-            Some(match (program, args[0]) {
-                ("systemctl", "show") => shown(*self.states.borrow()),
-                ("systemctl", "list-jobs") => String::new(),
+            match (program, args[0]) {
+                ("systemctl", _) if !self.answers.get() => None,
+                ("systemctl", "show") => Some(shown(*self.states.borrow()).into_bytes()),
+                ("systemctl", "list-jobs") => Some(Vec::new()),
                 ("journalctl", "-b") => {
                     assert_eq!(args[1], "-u");
-                    format!("x509: of {} with password=hunter2\n", args[2])
+                    Some(self.journal.borrow().clone())
                 }
                 other => panic!("{other:?}"),
-            })
+            }
         };
         let mut parts = self.node.parts(cluster, log, &now);
         parts.program = &program;
@@ -368,8 +346,12 @@ async fn a_pull_that_loops_is_told_once_and_that_it_goes_on() {
         json!({
             "phase": "Pull", "unit": "machine-config-daemon-pull.service", "activeState": "activating", "subState": "start",
             "since": progress["since"], "restarts": 2, "minutes": 5,
-            "lines": ["x509: of machine-config-daemon-pull.service with password=[cut]"],
+            "cause": "Unauthorized", "message": "the registry refuses the node's pull secret",
         })
+    );
+    assert_eq!(
+        report["report"]["remediation"]["text"],
+        "Check the cluster's pull secret (openshift-config/pull-secret) for this registry or mirror. On the node: journalctl -b -u machine-config-daemon-pull.service"
     );
     let since = progress["since"].as_str().unwrap();
     assert!(since.starts_with("2026-03-01T00:0"), "{since}");
@@ -386,10 +368,26 @@ async fn a_pull_that_loops_is_told_once_and_that_it_goes_on() {
             &report["metadata"]["name"]
         )
     );
-    let note = event["note"].as_str().unwrap();
-    assert!(
-        note.contains("the first boot has not finished after 5 minutes; it waits in the phase Pull: machine-config-daemon-pull.service is activating (start) since "),
-        "{note}"
+    assert_eq!(
+        event["note"],
+        format!(
+            "Node ip-10-0-1-23.eu-west-1.compute.internal (10.0.1.23): the first boot has not finished after 5 minutes; it waits in the phase Pull: machine-config-daemon-pull.service is activating (start) since {since}; cause Unauthorized: the registry refuses the node's pull secret. Check the cluster's pull secret (openshift-config/pull-secret) for this registry or mirror. On the node: journalctl -b -u machine-config-daemon-pull.service"
+        )
+    );
+    assert_eq!(
+        *log.notes.lock().unwrap(),
+        [format!(
+            "*** FIRST BOOT NOT FINISHED ***
+The first boot has not finished after 5 minutes; it waits in the phase Pull:
+machine-config-daemon-pull.service is activating (start) since
+{since}.
+Cause: Unauthorized: the registry refuses the node's pull secret.
+Check the cluster's pull secret (openshift-config/pull-secret) for this
+registry or mirror.
+Read more with: journalctl -b -u machine-config-daemon-pull.service
+
+"
+        )]
     );
     assert_eq!(log.phases(), [Some("Pull")]);
 
@@ -481,25 +479,279 @@ async fn nothing_is_told_where_nothing_hangs_or_it_is_switched_off() {
     }
 }
 
-/// No memory for a program, or none of the two answers in time.
+/// PID 1 is slow, or there is no memory for a program.
 #[tokio::test(start_paused = true)]
-async fn a_stall_is_told_where_neither_systemctl_nor_journalctl_answers() {
+async fn no_answer_of_systemd_is_no_news() {
     let (node, log) = (first_boot(&allowed(FIVE)), Log::default());
     let cluster = Cluster::new(|_, _| status(201));
-    let started = tokio::time::Instant::now();
-    let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200) + started.elapsed();
-    let mut parts = node.parts(&cluster, &log, &now);
-    parts.program = &|_, _| None;
-    assert!(
-        tokio::time::timeout(20 * MINUTE, run(parts)).await.is_err(),
-        "it goes on looking"
-    );
-    let told = &bodies(&cluster, "/bootimagereports")[0]["report"]["progress"];
+    let host = Host::new(&node, [WORKS, IDLE, IDLE, IDLE]);
+    host.answers.set(false);
+    host.run(&cluster, &log, 20 * MINUTE).await;
+    assert_eq!((cluster.paths(), log.phases()), (vec![], vec![]));
+
+    // It answers again: the time before counts. What the journal does not say is not known.
+    host.answers.set(true);
+    host.journal.borrow_mut().clear();
+    host.run(&cluster, &log, 3 * MINUTE).await;
+    let [report] = bodies(&cluster, "/bootimagereports").try_into().unwrap();
+    let progress = &report["report"]["progress"];
     assert_eq!(
-        (&told["phase"], &told["activeState"], &told["lines"]),
-        (&json!("Rebase"), &json!(""), &json!([])),
-        "{told}"
+        (&progress["phase"], &progress["cause"]),
+        (&json!("Pull"), &json!("Unknown"))
     );
+    assert!(progress["minutes"].as_u64().unwrap() >= 20, "{progress}");
+    assert_eq!(
+        report["report"]["remediation"]["text"],
+        "Read what the unit says. On the node: journalctl -b -u machine-config-daemon-pull.service"
+    );
+
+    // It goes silent after a stall was told, on this boot and on the next.
+    host.answers.set(false);
+    let silent = Cluster::new(|_, _| status(201));
+    host.run(&silent, &log, 60 * MINUTE).await;
+    assert_eq!(silent.paths(), [""; 0]);
+    assert_eq!(log.phases(), [Some("Pull")], "the note stays");
+}
+
+/// A stall has another cause after the first one was mended.
+#[tokio::test(start_paused = true)]
+async fn another_cause_is_told_once() {
+    let (node, log) = (first_boot(&allowed(FIVE)), Log::default());
+    let cluster = Cluster::new(|_, _| status(201));
+    let host = Host::new(&node, [WORKS, IDLE, IDLE, IDLE]);
+    let running = host.run(&cluster, &log, 60 * MINUTE);
+    let mending = async {
+        for journal in [
+            REFUSED,
+            b"Error: reading manifest: manifest unknown\n",
+            b"Trying to pull quay.io/a...\n",
+            REFUSED,
+        ] {
+            *host.journal.borrow_mut() = journal.to_vec();
+            tokio::time::sleep(10 * MINUTE).await;
+        }
+    };
+    tokio::join!(running, mending);
+    let reports = bodies(&cluster, "/bootimagereports");
+    let causes: Vec<_> = reports
+        .iter()
+        .map(|report| report["report"]["progress"]["cause"].as_str().unwrap())
+        .collect();
+    assert_eq!(causes, ["Unauthorized", "ImageNotFound"]);
+    assert_ne!(
+        reports[0]["metadata"]["name"],
+        reports[1]["metadata"]["name"]
+    );
+    assert_eq!(bodies(&cluster, "/events").len(), 2);
+}
+
+/// A node whose daemon renamed its config and rebooted, and whose deployment is the old one
+/// (okd #1885).
+fn not_finalized() -> Node {
+    let node = first_boot(&allowed(FIVE));
+    node.root.remove(ENCAPSULATED).unwrap();
+    node.root.remove("/run/skewguard/verdict.json").unwrap();
+    let target = json!({ "metadata": { "name": "rendered-worker-1" }, "spec": { "osImageURL": format!("quay.io/a@sha256:{}", "a".repeat(64)) } });
+    let record = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord", "deployment": "c0ffee.0", "bootID": "boot-0" });
+    for (path, text) in [
+        (
+            "/var/lib/skewguard/verdict.json",
+            serde_json::to_string(&allowed(FIVE)).unwrap(),
+        ),
+        (
+            "/etc/ignition-machine-config-encapsulated.json.bak",
+            target.to_string(),
+        ),
+        ("/var/lib/skewguard/boot-image.json", record.to_string()),
+        (
+            "/proc/cmdline",
+            "ostree=/ostree/boot.1/rhcos/b007/0".to_owned(),
+        ),
+        (
+            "/sysroot/ostree/deploy/rhcos/deploy/c0ffee.0.origin",
+            "[origin]\nrefspec=x\n".to_owned(),
+        ),
+    ] {
+        node.write(path, &text);
+    }
+    let link = node.dir.path().join("sysroot/ostree/boot.1/rhcos/b007");
+    std::fs::create_dir_all(&link).unwrap();
+    let deployment = "../../../deploy/rhcos/deploy/c0ffee.0";
+    std::os::unix::fs::symlink(deployment, link.join("0")).unwrap();
+    node
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rebase_that_was_not_finalized_is_told_as_that() {
+    let (node, log) = (not_finalized(), Log::default());
+    let cluster = Cluster::new(|_, _| status(201));
+    let host = Host::new(&node, [IDLE, IDLE, RUNS, RUNS]);
+    host.run(&cluster, &log, 20 * MINUTE).await;
+    let [report] = bodies(&cluster, "/bootimagereports").try_into().unwrap();
+    assert_eq!(
+        report["report"]["progress"],
+        json!({
+            "phase": "Rebase", "unit": "ostree-finalize-staged.service", "restarts": 0, "minutes": 5, "cause": "NotFinalized",
+            "message": "the rebase was staged, but not finalized at the last shutdown, so the node still runs its old OS",
+        })
+    );
+    assert_eq!(
+        report["report"]["remediation"]["text"],
+        "A full /boot and SELinux modules are known to do this. Make the machine anew, from a newer boot image if it happens again. On the node: journalctl -b -1 -u ostree-finalize-staged"
+    );
+    assert_eq!(
+        *log.notes.lock().unwrap(),
+        ["*** FIRST BOOT NOT FINISHED ***
+The first boot has not finished after 5 minutes; it waits in the phase Rebase:
+ostree-finalize-staged.service.
+Cause: NotFinalized: the rebase was staged, but not finalized at the last
+shutdown, so the node still runs its old OS.
+A full /boot and SELinux modules are known to do this. Make the machine anew,
+from a newer boot image if it happens again.
+Read more with: journalctl -b -1 -u ostree-finalize-staged
+
+"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rebase_that_took_effect_or_may_have_is_waiting_to_join() {
+    let record = |deployment: &str, boot: &str| {
+        json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord", "deployment": deployment, "bootID": boot }).to_string()
+    };
+    let origin = format!(
+        "[origin]\ncontainer-image-reference=ostree-unverified-registry:quay.io/a@sha256:{}\n",
+        "a".repeat(64)
+    );
+    let origin_path = "/sysroot/ostree/deploy/rhcos/deploy/c0ffee.0.origin";
+    let record_path = "/var/lib/skewguard/boot-image.json";
+    for (path, text, what) in [
+        (record_path, record("decade.0", "boot-0"), "rebased"),
+        (
+            record_path,
+            record("c0ffee.1", "boot-0"),
+            "kernel arguments",
+        ),
+        // node.boot_id is boot-1, which is no id.
+        (record_path, "{".to_owned(), "a damaged record"),
+        (origin_path, origin, "the target's deployment"),
+        ("/proc/cmdline", "ro".to_owned(), "no ostree="),
+    ] {
+        let (node, log) = (not_finalized(), Log::default());
+        node.write(path, &text);
+        let cluster = Cluster::new(|_, _| status(201));
+        let host = Host::new(&node, [IDLE, IDLE, RUNS, RUNS]);
+        host.run(&cluster, &log, 20 * MINUTE).await;
+        assert_eq!(log.phases(), [Some("Join")], "{what}");
+    }
+}
+
+/// The record of the first run is lost.
+#[tokio::test(start_paused = true)]
+async fn without_a_record_the_versions_tell_a_rebase_that_was_not_finalized() {
+    let origin = "/sysroot/ostree/deploy/rhcos/deploy/c0ffee.0.origin";
+    let release = "ID=rhcos\nOSTREE_VERSION='413.92.202305021736-0'\n";
+    for (path, text, phase, what) in [
+        ("/etc/os-release", release, "Rebase", "the boot image's OS"),
+        (
+            "/etc/os-release",
+            "ID=rhcos\nOSTREE_VERSION='414.92.202309051636-0'\n",
+            "Join",
+            "another OS",
+        ),
+        (
+            origin,
+            "[origin]\ncustom-url=pivot://quay.io/a@sha256:00\n",
+            "Join",
+            "rebased by a daemon of 4.11",
+        ),
+    ] {
+        let (node, log) = (not_finalized(), Log::default());
+        node.root
+            .remove("/var/lib/skewguard/boot-image.json")
+            .unwrap();
+        node.write("/etc/os-release", release);
+        node.write(
+            "/sysroot/.coreos-aleph-version.json",
+            r#"{ "version": "413.92.202305021736-0" }"#,
+        );
+        node.write(path, text);
+        let cluster = Cluster::new(|_, _| status(201));
+        let host = Host::new(&node, [IDLE, IDLE, RUNS, RUNS]);
+        host.run(&cluster, &log, 20 * MINUTE).await;
+        assert_eq!(log.phases(), [Some(phase)], "{what}");
+    }
+}
+
+/// Up to 4.10 the unit can fail, and nothing tries again (MCO pull request 3070).
+#[tokio::test(start_paused = true)]
+async fn a_rebase_that_failed_is_told() {
+    let (node, log) = (first_boot(&allowed(FIVE)), Log::default());
+    let cluster = Cluster::new(|_, _| status(201));
+    let host = Host::new(&node, [EXITED, FAILED, IDLE, IDLE]);
+    *host.journal.borrow_mut() = b"error running rpm-ostree rebase: error: Timeout was reached\n: exit status 1\nmachine-config-daemon-firstboot.service: Failed with result 'exit-code'.\n".to_vec();
+    host.run(&cluster, &log, 20 * MINUTE).await;
+    let [event] = bodies(&cluster, "/events").try_into().unwrap();
+    let note = event["note"].as_str().unwrap();
+    assert!(note.contains("it waits in the phase Rebase: machine-config-daemon-firstboot.service is failed (failed) since "), "{note}");
+    assert!(note.contains("; cause RPMOSTreeUnavailable: rpm-ostree's daemon does not start, does not answer in time, or has crashed. Read its own journal: journalctl -b -u rpm-ostreed. On the node: "), "{note}");
+}
+
+/// Everything that a run sends, shows and logs about a node whose journal is this.
+fn everything_told(journal: &[u8], state: (&'static str, &'static str)) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (node, log) = (first_boot(&allowed(FIVE)), Log::default());
+        let cluster = Cluster::new(|_, _| status(201));
+        let host = Host::new(&node, [state, IDLE, IDLE, IDLE]);
+        *host.journal.borrow_mut() = journal.to_vec();
+        host.run(&cluster, &log, 10 * MINUTE).await;
+        let bodies = cluster.arrived().into_iter().map(|it| it.body.to_string());
+        let bodies: Vec<String> = bodies.collect();
+        assert_eq!(bodies.len(), 2, "a report and an Event");
+        let (notes, lines) = (log.notes.lock().unwrap(), log.lines.lock().unwrap());
+        let kept = node
+            .root
+            .read("/var/lib/skewguard/report-state.json", 1 << 20);
+        let kept = String::from_utf8(kept.unwrap().unwrap()).unwrap();
+        format!(
+            "{bodies:?} {notes:?} {lines:?} {kept} {}",
+            log.entries.lock().unwrap().join("\n")
+        )
+    })
+}
+
+/// Where credentials were seen in what Go, podman and people print.
+const PLACES: &[&str] = &[
+    "Error: pinging container registry: Get \"https://robot:SECRET@mirror/v2/\": proxyconnect tcp: parse \"http://u:SECRET#/@proxy:3128\": invalid port \":SECRET\" after host: no such host",
+    "unauthorized: authentication required, password = SECRET",
+    "podman login -u admin -p SECRET quay.io: invalid username/password",
+    "creds robot:SECRET: x509: certificate signed by unknown authority",
+    "{\"auths\":{\"quay.io\":{\"auth\":\"SECRET\"}}}: manifest unknown: manifest unknown",
+    "SECRET",
+    "SECRET no space left on device SECRET",
+    "error: No karg 'SECRET' found",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(48))]
+    /// No line of a journal leaves the node, nor reaches console and logs.
+    #[test]
+    fn nothing_of_a_journal_is_told(
+        secret in "[A-Za-z0-9+/]{16,64}",
+        place in proptest::sample::select(PLACES),
+        around in "[ -~]{0,80}",
+        pulls in proptest::bool::ANY,
+    ) {
+        let line = place.replace("SECRET", &secret);
+        let journal = format!("{around}\n{line}\n{around} {secret}\n");
+        let told = everything_told(journal.as_bytes(), if pulls { WORKS } else { FAILED });
+        proptest::prop_assert!(!told.contains(&secret), "{}", told);
+    }
 }
 
 /// Another installation, whose /var was kept.
@@ -524,18 +776,21 @@ async fn a_clock_before_the_boot_image_was_built_is_named() {
     let (node, log) = (first_boot(&verdict), Log::default());
     let cluster = Cluster::new(|_, _| status(201));
     let host = Host::new(&node, [WORKS, IDLE, IDLE, IDLE]);
+    *host.journal.borrow_mut() =
+        b"x509: certificate has expired or is not yet valid: current time 2026-03-01T00:00:00Z is before 2027-01-02T00:00:00Z".to_vec();
     host.run(&cluster, &log, 20 * MINUTE).await;
+    let progress = &bodies(&cluster, "/bootimagereports")[0]["report"]["progress"];
     assert_eq!(
-        bodies(&cluster, "/bootimagereports")[0]["report"]["progress"]["likelyCause"],
-        "the clock says 2026-03-01, before the boot image was built (2027-01-01), so certificates are not yet valid"
+        (&progress["cause"], &progress["message"]),
+        (
+            &json!("NotYetValid"),
+            &json!(
+                "a server's certificate is not valid by this node's clock: it says 2026-03-01, before the boot image was built (2027-01-01)"
+            )
+        )
     );
     let note = log.notes.lock().unwrap()[0].clone();
     assert!(note.lines().all(|line| line.len() <= 80), "{note}");
-    assert!(note.starts_with("*** FIRST BOOT NOT FINISHED ***\nThe first boot has not finished after 5 minutes; it waits in the phase Pull:\n"), "{note}");
-    assert!(
-        note.ends_with("Read more with: journalctl -b -u machine-config-daemon-pull.service\n\n"),
-        "{note}"
-    );
 }
 
 /// CSRs that somebody approves by hand, after hours.
@@ -559,146 +814,27 @@ async fn a_node_that_joins_after_hours_is_labelled() {
     assert!(cluster.arrived()[0].at < (9 * 60 + 11) * MINUTE);
 }
 
-/// Certificate requests, as an API server lists them.
-fn requests(items: &[Value], next: &str) -> Reply {
-    let body = json!({ "kind": "CertificateSigningRequestList", "metadata": { "continue": next }, "items": items });
-    Ok(Response {
-        status: 200,
-        retry_after: None,
-        body: body.to_string().into(),
-    })
-}
-
-fn request_of(name: &str, node: &str, made: &str, status: Value) -> Value {
-    Lists::signing_request(name, node, made, status)
-}
-
-/// What is told of a kubelet that waits for its certificate, where the cluster answers so.
-async fn told_of_join(answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Value {
-    let node = first_boot(&allowed(FIVE));
-    node.root
-        .remove("/etc/ignition-machine-config-encapsulated.json")
-        .unwrap();
+#[tokio::test(start_paused = true)]
+async fn a_kubelet_without_a_certificate_points_to_the_requests() {
+    let (node, log) = (first_boot(&allowed(FIVE)), Log::default());
+    node.root.remove(ENCAPSULATED).unwrap();
     // The kubelet writes it before it asks for a certificate.
     node.write("/var/lib/kubelet/kubeconfig", "");
-    let log = Log::default();
-    let cluster = Cluster::new(move |_, path| {
-        if path.contains("certificatesigningrequests") {
-            answer(path)
-        } else {
-            status(201)
-        }
-    });
-    let host = Host::new(&node, [IDLE, IDLE, ("activating", "start"), RUNS]);
+    let cluster = Cluster::new(|_, _| status(201));
+    let host = Host::new(&node, [IDLE, IDLE, RUNS, RUNS]);
+    *host.journal.borrow_mut() = br#"nodes "worker-3" is forbidden: User "system:anonymous" cannot list nodes at the cluster scope"#.to_vec();
     host.run(&cluster, &log, 10 * MINUTE).await;
+    // Nothing is looked up in the cluster.
+    assert_eq!(cluster.paths().len(), 2);
     let [report] = bodies(&cluster, "/bootimagereports").try_into().unwrap();
-    let [event] = bodies(&cluster, "/events").try_into().unwrap();
-    let progress = report["report"]["progress"].clone();
-    assert_eq!(progress["phase"], "Join");
-    let server = progress["apiServer"].as_str().unwrap();
-    let note = event["note"].as_str().unwrap();
-    assert!(
-        note.contains(&format!("; the API server is {server}")),
-        "{note}"
-    );
-    progress
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_certificate_request_that_waits_is_found_on_any_page() {
-    let progress = told_of_join(|path| {
-        if path.ends_with("&continue=a%2Fb%3D") {
-            let mine = request_of("csr-new", sample::HOST, "2026-03-01T00:02:00Z", json!({}));
-            let old = request_of(
-                "csr-old",
-                sample::HOST,
-                "2026-03-01T00:01:00Z",
-                json!({ "conditions": [{ "type": "Denied" }] }),
-            );
-            requests(&[mine, old], "")
-        } else {
-            let other = request_of("csr-other", "other-node", "2026-03-01T00:09:00Z", json!({}));
-            let broken =
-                json!({ "metadata": { "name": "csr-broken" }, "spec": { "request": "bm8=" } });
-            requests(&[other, broken], "a/b=")
-        }
-    })
-    .await;
+    let report = &report["report"];
     assert_eq!(
-        (&progress["apiServer"], &progress["certificateRequest"]),
-        (
-            &json!("reached"),
-            &json!("its certificate request csr-new of 2026-03-01T00:02:00Z waits for approval")
-        )
+        (&report["progress"]["phase"], &report["progress"]["cause"]),
+        (&json!("Join"), &json!("CertificateNotSigned"))
     );
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_became_of_a_certificate_request_is_told() {
-    let approved = json!([{ "type": "Approved" }]);
-    for (answer, server, request) in [
-        (
-            json!({ "conditions": [{ "type": "Denied" }] }),
-            "reached",
-            "is denied",
-        ),
-        (
-            json!({ "conditions": approved }),
-            "reached",
-            "is approved and not signed yet",
-        ),
-        (
-            json!({ "conditions": approved, "certificate": "eA==" }),
-            "reached",
-            "is approved and signed",
-        ),
-        (
-            json!({ "conditions": [{ "type": "Approved" }, { "type": "Failed" }] }),
-            "reached",
-            "could not be signed",
-        ),
-    ] {
-        let progress = told_of_join(move |_| {
-            requests(
-                &[request_of(
-                    "csr-1",
-                    sample::HOST,
-                    "2026-03-01T00:02:00Z",
-                    answer.clone(),
-                )],
-                "",
-            )
-        })
-        .await;
-        let text = format!("its certificate request csr-1 of 2026-03-01T00:02:00Z {request}");
-        assert_eq!(
-            (&progress["apiServer"], &progress["certificateRequest"]),
-            (&json!(server), &json!(text))
-        );
-    }
-    let none = told_of_join(|_| requests(&[], "")).await;
     assert_eq!(
-        none["certificateRequest"],
-        "it has no certificate request of this node"
-    );
-    let forbidden = told_of_join(|_| status(403)).await;
-    assert_eq!(
-        (&forbidden["apiServer"], &forbidden["certificateRequest"]),
-        (&json!("reached, and answers 403"), &Value::Null)
-    );
-    let away = told_of_join(|_| refused()).await;
-    assert!(
-        away["apiServer"]
-            .as_str()
-            .unwrap()
-            .starts_with("not reached: "),
-        "{away}"
-    );
-    // A server that never comes to an end.
-    let endless = told_of_join(|_| requests(&[], "again")).await;
-    assert_eq!(
-        endless["certificateRequest"],
-        "it has no certificate request of this node"
+        report["remediation"]["text"],
+        "See whether it waits: oc get csr. Then: oc adm certificate approve NAME. On the node: journalctl -b -u kubelet.service"
     );
 }
 

@@ -176,7 +176,7 @@ fn while_it_cannot_be_read_nothing_is_done_to_the_issue() {
             let without_motd = |listing: &str| {
                 listing
                     .lines()
-                    .filter(|line| !line.contains("motd"))
+                    .filter(|line| !line.contains("motd") && !line.contains("issue.d"))
                     .map(str::to_owned)
                     .collect::<Vec<_>>()
             };

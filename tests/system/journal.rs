@@ -346,7 +346,7 @@ fn the_catalog_explains_every_identifier() {
         assert!(text.len() > 150, "{id}: {text}");
         // journalctl prints the name of a field that an entry lacks.
         let always = if id == journal::STALLED_ID {
-            ["SKEWGUARD_PHASE", "SKEWGUARD_UNIT"]
+            ["SKEWGUARD_PHASE", "SKEWGUARD_CAUSE"]
         } else {
             ["SKEWGUARD_ACTION", "SKEWGUARD_REASON"]
         };

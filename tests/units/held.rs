@@ -4,11 +4,8 @@
 
 use crate::gate::plan::{self, Known, UnitState};
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 
 /// Oldest and newest minor release; after the newest comes `main`.
 const MINORS: std::ops::RangeInclusive<u32> = 6..=23;
@@ -104,6 +101,7 @@ fn load(rows: &[&Row]) -> Known {
                 match directive.as_str() {
                     "Before" => add(&row.unit, |unit| &mut unit.before, name),
                     "After" => add(name, |unit| &mut unit.before, &row.unit),
+                    "OnFailure" => add(&row.unit, |unit| &mut unit.on_failure, name),
                     "RequiredBy" => add(&row.unit, |unit| &mut unit.required_by, name),
                     "Requires" => add(name, |unit| &mut unit.required_by, &row.unit),
                     _ => {}
@@ -114,14 +112,18 @@ fn load(rows: &[&Row]) -> Known {
     known
 }
 
-fn held(known: &Known) -> Vec<String> {
-    let look = async |unit: &str| Ok::<_, Infallible>(known.get(unit).cloned().unwrap_or_default());
-    let Poll::Ready(Ok(plan)) =
-        pin!(plan::to_hold(look, &BTreeMap::new())).poll(&mut Context::from_waker(Waker::noop()))
-    else {
-        panic!("it waits for nothing")
-    };
-    plan.units
+fn held(node: &Known) -> Vec<String> {
+    let mut known = Known::new();
+    loop {
+        let plan = plan::plan(&known, &BTreeMap::new());
+        if plan.ask.is_empty() {
+            return plan.units;
+        }
+        for unit in plan.ask {
+            let state = node.get(&unit).cloned().unwrap_or_default();
+            known.insert(unit, state);
+        }
+    }
 }
 
 /// `4.12`, `4.13`, `main` as `4.12-4.13,main`.

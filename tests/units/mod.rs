@@ -194,8 +194,8 @@ fn systemd_has_nothing_to_say_about_them() {
 /// As a MachineConfig and as a pointer deliver them: adapted, and the one that unpacks.
 #[test]
 fn systemd_has_nothing_to_say_about_the_delivered_ones() {
-    use crate::admin::render::binary::{Arch, Compression};
-    use crate::admin::render::units;
+    use skewguard_admin::render::binary::{Arch, Compression};
+    use skewguard_admin::render::units;
     for (delivered, program) in [
         (
             units::for_packed(Arch::X86_64, Compression::Xz),

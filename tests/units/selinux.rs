@@ -3,9 +3,7 @@
 //! and that this domain may do it. A need that no row of the table answers fails, too.
 
 use super::{DIRECTIVES, folder};
-use crate::admin::render::binary::{Arch, Compression};
-use crate::admin::render::units;
-use crate::console::install::{BESIDE, FIRST_BOOT_ISSUE, FIRST_BOOT_MOTD, MOTD, STATE};
+use crate::console::install::{FIRST_BOOT_ISSUE, FIRST_BOOT_MOTD, MOTD, PROMPT, STATE};
 use crate::gate::STAMP_PATH;
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
 use crate::node::KUBELET_KUBECONFIG;
@@ -14,6 +12,8 @@ use crate::node::{
     SERVED_PATH, UNTOLD_VERDICT_PATH,
 };
 use crate::report::ledger::{INSTALLATION_PATH, STATE_PATH};
+use skewguard_admin::render::binary::{Arch, Compression};
+use skewguard_admin::render::units;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -388,7 +388,7 @@ fn needs_of_the_agent() -> Vec<Need> {
     ];
     for path in state
         .into_iter()
-        .chain(["/etc/issue", BESIDE, MOTD, drop_in])
+        .chain(["/etc/issue", PROMPT, MOTD, drop_in])
         .chain([FIRST_BOOT_ISSUE, FIRST_BOOT_MOTD])
     {
         needs.push(need(

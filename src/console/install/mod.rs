@@ -1,17 +1,21 @@
 //! Puts the message on the login prompt and into `/etc/motd.d`, and restores both.
 //!
-//! On a node that is held the message is at the top of `/etc/issue`. On a node that goes on it is
-//! in a file of our own, [`BESIDE`]: the kubelet may start on this boot, and if a MachineConfig
-//! owns `/etc/issue`, the Machine Config Daemon would find it changed and degrade the pool.
+//! On a node that is held the message is at the top of `/etc/issue`, and its headline once more at
+//! the prompt, [`PROMPT`]: on a real node keys, interfaces and Ignition's lines stand between them,
+//! and the top of 25 lines scrolls away. On a node that goes on the message is at the prompt alone:
+//! the kubelet may start on this boot, and if a MachineConfig owns `/etc/issue`, the Machine Config
+//! Daemon would find it changed and degrade the pool.
 //!
 //! The original `/etc/issue`, file or symlink, keeps its inode through a hard link, [`ASIDE`]. So
 //! one rename restores its bytes, mode, owner and label. Our part of the file is recognised by the
 //! digest in [`STATE`], or by its first and last line, so that restoring a file that was edited
 //! meanwhile removes our part only.
 //!
-//! Showing writes motd, state, hard link and the new file, in this order. Restoring renames (or
-//! rewrites) the file, then removes hard link, state and motd. After a kill at any point
-//! `/etc/issue` is whole, and either can be started again.
+//! Showing writes motd, state, hard link, the new file and the prompt, in this order. Restoring
+//! takes the prompt away, renames (or rewrites) the file, then removes hard link, state and motd.
+//! After a kill at any point `/etc/issue` is whole, and either can be started again. A state that
+//! cannot be written, because /var is full, never keeps the message away; where the hard link cannot
+//! be made the whole message is at the prompt instead.
 
 use super::known::Context;
 use super::message::{self, Case};
@@ -24,8 +28,17 @@ use sha2::{Digest, Sha256};
 /// What agetty(8) prints above the login prompt.
 const ISSUE: &str = "/etc/issue";
 
-/// What agetty prints below [`ISSUE`], if that exists (util-linux 2.32 to 2.41).
-pub(crate) const BESIDE: &str = "/etc/issue.d/skewguard.issue";
+/// What agetty prints last, next to the prompt. It lasts as long as the boot.
+pub(crate) const PROMPT: &str = "/run/skewguard/prompt.issue";
+
+/// A link to [`PROMPT`]. agetty reads `/run/issue.d` only where there is no `/etc/issue`
+/// (util-linux, `eval_issue_file`), RHEL 8's has none, and 2.41.5 reads it beside `/etc/issue.d`, so
+/// that what is in both is shown twice. A link that leads nowhere, as on a later boot, is passed
+/// over.
+const PROMPT_LINK: &str = "/etc/issue.d/zz-skewguard.issue";
+
+/// Where older releases had the message of a node that goes on.
+const BESIDE: &str = "/etc/issue.d/skewguard.issue";
 
 /// The original [`ISSUE`].
 const ASIDE: &str = "/etc/issue.skewguard-saved";
@@ -40,9 +53,7 @@ pub(crate) const MOTD: &str = "/etc/motd.d/skewguard";
 /// What is said of a first boot that does not finish. It lasts as long as the boot.
 pub(crate) const FIRST_BOOT_ISSUE: &str = "/run/issue.d/skewguard-first-boot.issue";
 
-/// A link to [`FIRST_BOOT_ISSUE`]. agetty reads `/run/issue.d` only where there is no `/etc/issue`
-/// (util-linux, `eval_issue_file`), and RHEL 8's has no `/run/issue.d`. A link that leads nowhere,
-/// as on a later boot, is passed over.
+/// A link to [`FIRST_BOOT_ISSUE`], as [`PROMPT_LINK`].
 const FIRST_BOOT_LINK: &str = "/etc/issue.d/skewguard-first-boot.issue";
 
 /// The same for logins (pam_motd(8)). SELinux lets login and sshd read it where the OS makes that
@@ -66,7 +77,7 @@ const STATE_MAX: u64 = 64 * 1024;
 /// Whether a message of this or an earlier boot is still shown. A file that cannot be examined
 /// counts as absent.
 pub(crate) fn pending_restore(root: &Root) -> bool {
-    [MOTD, BESIDE, STATE, ASIDE]
+    [MOTD, PROMPT_LINK, BESIDE, STATE, ASIDE]
         .into_iter()
         .any(|path| is_there(root, path))
 }
@@ -83,11 +94,21 @@ pub fn update(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool,
     };
     show(
         root,
-        case == Case::Refused,
-        &message::issue(verdict, context),
-        &message::motd(verdict, context),
+        &Texts {
+            headline: (case == Case::Refused).then(|| message::at_prompt(verdict)),
+            issue: message::issue(verdict, context),
+            motd: message::motd(verdict, context),
+        },
     )?;
     Ok(true)
+}
+
+/// What is shown.
+struct Texts {
+    /// What is repeated at the prompt; `None` for a node that goes on, whose whole message is there.
+    headline: Option<String>,
+    issue: String,
+    motd: String,
 }
 
 /// Renews a message that is shown, for example because the cluster was told; does nothing if none
@@ -121,7 +142,9 @@ pub(crate) fn restore(root: &Root) -> Result<bool, FileError> {
     if !pending_restore(root) {
         return Ok(false);
     }
-    root.remove(BESIDE)?;
+    for path in [PROMPT_LINK, PROMPT, BESIDE] {
+        root.remove(path)?;
+    }
     restore_issue(root)?;
     // Last, because `skewguard.service` starts on later boots as long as this exists.
     root.remove(MOTD)?;
@@ -210,27 +233,46 @@ impl State {
     }
 }
 
-fn show(root: &Root, held: bool, issue: &str, motd: &str) -> Result<(), FileError> {
-    // Written even if the console cannot be, and the other way round.
-    let told = root.write(MOTD, motd.as_bytes(), 0o644);
-    let shown = if held {
-        show_on_issue(root, issue)
-    } else {
-        restore_issue(root).and_then(|()| show_beside(root, issue))
+fn show(root: &Root, texts: &Texts) -> Result<(), FileError> {
+    // Each is written even if another cannot be.
+    let told = root.write(MOTD, texts.motd.as_bytes(), 0o644);
+    let on_issue = match &texts.headline {
+        Some(_) => show_on_issue(root, &texts.issue),
+        None => restore_issue(root).map(|()| Shown::default()),
     };
-    shown.and(told)
+    let (text, doubt) = match (&texts.headline, on_issue) {
+        (Some(headline), Ok(Shown { doubt })) => (headline, doubt),
+        (_, Ok(Shown { doubt })) => (&texts.issue, doubt),
+        // All of it, where it does not scroll away.
+        (_, Err(error)) => (&texts.issue, Some(error)),
+    };
+    let at_prompt = show_at_prompt(root, text);
+    doubt.map_or(Ok(()), Err).and(at_prompt).and(told)
 }
 
-fn show_beside(root: &Root, message: &str) -> Result<(), FileError> {
-    // Without /etc/issue agetty does not print what is beside it, and no MachineConfig owns it.
-    if root.exists(ISSUE).unwrap_or(true) {
-        root.write(BESIDE, message.as_bytes(), 0o644)
-    } else {
-        show_on_issue(root, message)
+fn show_at_prompt(root: &Root, text: &str) -> Result<(), FileError> {
+    if root.read_link(PROMPT_LINK)?.is_none() {
+        root.remove(PROMPT_LINK)?;
     }
+    let shown = root
+        .write(PROMPT, text.as_bytes(), 0o644)
+        .and_then(|()| root.link(PROMPT_LINK, PROMPT));
+    if shown.is_err() {
+        // In the place of the link: nobody owns that either.
+        root.write(PROMPT_LINK, text.as_bytes(), 0o644)?;
+    }
+    root.remove(BESIDE)?;
+    shown
 }
 
-fn show_on_issue(root: &Root, message: &str) -> Result<(), FileError> {
+/// What came of a message on `/etc/issue`.
+#[derive(Default)]
+struct Shown {
+    /// What could not be kept for restoring.
+    doubt: Option<FileError>,
+}
+
+fn show_on_issue(root: &Root, message: &str) -> Result<Shown, FileError> {
     let state = State::load(root);
     let ours = state.as_ref().and_then(|state| state.message.as_ref());
     if let Some(now) = read_issue(root)?
@@ -241,13 +283,14 @@ fn show_on_issue(root: &Root, message: &str) -> Result<(), FileError> {
         // First, so that after a kill in between the message is known by its first and last line; and
         // also where the file is right already: a run that could not read the state has written it.
         let message = Some(Ours::of(message.as_bytes()));
-        if let Some(state) = state.filter(|state| state.message != message) {
-            State { message, ..state }.save(root)?;
-        }
+        let kept = match state.filter(|state| state.message != message) {
+            Some(state) => State { message, ..state }.save(root),
+            None => Ok(()),
+        };
         if new != now {
             root.write(ISSUE, &new, 0o644)?;
         }
-        return root.remove(BESIDE).map(drop);
+        return Ok(Shown { doubt: kept.err() });
     }
     let linked = root.read_link(ISSUE)?.is_some();
     let below = match root.read(ISSUE, BELOW_MAX) {
@@ -267,13 +310,13 @@ fn show_on_issue(root: &Root, message: &str) -> Result<(), FileError> {
     };
     let present = linked || below.is_some();
     let below = below.unwrap_or_default();
-    State::new(message.as_bytes(), &below).save(root)?;
+    let kept = State::new(message.as_bytes(), &below).save(root);
     root.remove(ASIDE)?;
     if present {
         root.hard_link(ISSUE, ASIDE)?;
     }
     root.write(ISSUE, &[message.as_bytes(), &below].concat(), 0o644)?;
-    root.remove(BESIDE).map(drop)
+    Ok(Shown { doubt: kept.err() })
 }
 
 fn restore_issue(root: &Root) -> Result<(), FileError> {

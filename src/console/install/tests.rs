@@ -11,6 +11,7 @@ use std::path::Path;
 const FIRST: &str = "*** NODE REFUSED: ITS BOOT IMAGE IS a ***\nIt will not join.\n\nFound   a\nCluster not told yet\n\n";
 const SECOND: &str = "*** NODE REFUSED: ITS BOOT IMAGE IS b ***\n\nFound   b\nCluster cannot be told:\n        why\n\n";
 const MOTD_TEXT: &str = "refused\n";
+const HEADLINE: &str = "*** NODE REFUSED ***\n";
 
 /// What is at a path: type and mode, inode for a file, content or target.
 type Entry = (u32, u64, Vec<u8>);
@@ -53,7 +54,13 @@ fn node(make_issue: impl FnOnce(&Path)) -> (tempfile::TempDir, Root) {
     let dir = tempfile::tempdir_in("/dev/shm")
         .or_else(|_| tempfile::tempdir())
         .unwrap();
-    for path in ["etc/issue.d", "etc/motd.d", "usr/lib", "var/lib/skewguard"] {
+    for path in [
+        "etc/issue.d",
+        "etc/motd.d",
+        "run/skewguard",
+        "usr/lib",
+        "var/lib/skewguard",
+    ] {
         fs::create_dir_all(dir.path().join(path)).unwrap();
     }
     fs::write(dir.path().join("usr/lib/issue"), "\\S \\S{VERSION_ID}\n").unwrap();
@@ -128,7 +135,25 @@ const CASES: [Case; 10] = [
 
 /// Shows a message as of a node that is held.
 fn hold(root: &Root, message: &str) -> Result<(), FileError> {
-    show(root, true, message, MOTD_TEXT)
+    show(root, &texts(Some(HEADLINE), message))
+}
+
+/// Shows a message as of a node that goes on.
+fn go_on(root: &Root, message: &str) -> Result<(), FileError> {
+    show(root, &texts(None, message))
+}
+
+fn texts(headline: Option<&str>, issue: &str) -> Texts {
+    Texts {
+        headline: headline.map(str::to_owned),
+        issue: issue.to_owned(),
+        motd: MOTD_TEXT.to_owned(),
+    }
+}
+
+fn at_prompt(root: &Root) -> Option<String> {
+    // By the link, as agetty reads it.
+    root.read_text(PROMPT_LINK, 1 << 20).unwrap()
 }
 
 fn issue_of(root: &Root) -> Vec<u8> {
@@ -152,6 +177,7 @@ fn the_message_goes_on_top_never_stacks_and_leaves_no_trace() {
                 fs::read_to_string(dir.path().join("etc/motd.d/skewguard")).unwrap(),
                 MOTD_TEXT
             );
+            assert_eq!(at_prompt(&root).as_deref(), Some(HEADLINE));
             assert!(pending_restore(&root));
         }
         assert!(restore(&root).unwrap());
@@ -210,7 +236,7 @@ fn killed_or_failing_at_any_change_the_file_is_whole_and_comes_back() {
                     }
                     let (result, met) = fault::during(Fault { left, done, once }, || match step {
                         Step::Show | Step::ShowAnother => hold(&root, SECOND),
-                        Step::GoOn => show(&root, false, SECOND, MOTD_TEXT),
+                        Step::GoOn => go_on(&root, SECOND),
                         Step::Restore => restore(&root).map(|_| ()),
                     });
                     if !met {
@@ -263,26 +289,12 @@ fn what_stands_on_etc_issue_is_not_touched_for_a_node_that_goes_on() {
                 hold(&root, FIRST).unwrap();
             }
             for message in [SECOND, FIRST] {
-                show(&root, false, message, MOTD_TEXT).unwrap();
-                let mut now = snapshot(dir.path());
-                // agetty reads no other file where this one is missing.
-                let missing = ["missing", "dangling symlink"].contains(&case.name);
-                let ours = if missing {
-                    "etc/issue"
-                } else {
-                    "etc/issue.d/skewguard.issue"
-                };
-                assert_eq!(
-                    now.remove(ours).unwrap().2,
-                    message.as_bytes(),
-                    "{}",
-                    case.name
-                );
+                go_on(&root, message).unwrap();
+                assert_eq!(at_prompt(&root).as_deref(), Some(message), "{}", case.name);
                 assert!(pending_restore(&root));
+                let mut now = snapshot(dir.path());
                 now.retain(|name, _| before.contains_key(name));
-                let mut expected = before.clone();
-                expected.remove(ours);
-                assert_eq!(now, expected, "{}", case.name);
+                assert_eq!(now, before, "{}", case.name);
             }
             // A later run holds the node.
             hold(&root, FIRST).unwrap();
@@ -292,11 +304,27 @@ fn what_stands_on_etc_issue_is_not_touched_for_a_node_that_goes_on() {
                 "{}",
                 case.name
             );
-            assert!(!root.exists(BESIDE).unwrap());
-            show(&root, false, FIRST, MOTD_TEXT).unwrap();
+            assert_eq!(at_prompt(&root).as_deref(), Some(HEADLINE));
+            go_on(&root, FIRST).unwrap();
             assert!(restore(&root).unwrap());
             assert_eq!(snapshot(dir.path()), before, "{}", case.name);
         }
+    }
+}
+
+/// As older releases had it.
+#[test]
+fn a_message_beside_etc_issue_goes_with_the_others() {
+    let (dir, root) = node(|path| fs::write(path, "banner\n").unwrap());
+    let before = snapshot(dir.path());
+    for again in [false, true] {
+        fs::write(dir.path().join("etc/issue.d/skewguard.issue"), SECOND).unwrap();
+        if again {
+            go_on(&root, FIRST).unwrap();
+            assert!(!root.exists(BESIDE).unwrap());
+        }
+        assert!(restore(&root).unwrap());
+        assert_eq!(snapshot(dir.path()), before);
     }
 }
 
@@ -443,7 +471,7 @@ fn what_an_admin_changed_meanwhile_survives() {
                 .into_keys()
                 .filter(|name| name.contains("skewguard"))
                 .collect();
-            assert_eq!(names, ["var/lib/skewguard"], "{what}");
+            assert_eq!(names, ["run/skewguard", "var/lib/skewguard"], "{what}");
         }
     }
 }
@@ -596,6 +624,7 @@ fn a_directory_is_left_alone_and_said_to_be_one() {
         MOTD_TEXT,
         "ssh logins are told"
     );
+    assert_eq!(at_prompt(&root).as_deref(), Some(FIRST), "and the console");
     restore(&root).unwrap();
     assert_eq!(snapshot(dir.path()), before);
 }

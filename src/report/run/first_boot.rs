@@ -2,20 +2,14 @@
 
 use super::{Channel, ChannelState, Client, Duration, Level, Output, Run, situation};
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
-use crate::node::has_certificate;
+use crate::node::{has_certificate, is_not_finalized};
 use crate::report::stall::{
-    self, Asked, Change, FirstBoot, JOBS, LIST, Newest, PAGES_MAX, Phase, Progress, SHOW, Stall,
-    Times, Unit,
+    self, Cause, Change, FirstBoot, JOBS, Phase, Progress, Rebase, SHOW, Stall, Times, Waiting,
 };
-use crate::text::bounded;
-use crate::transport::{Request, Response};
 use crate::verdict::Verdict;
 
 /// How often to look at most.
 const LOOK: Duration = Duration::from_secs(60);
-
-/// Longest text about an API server that is not reached, in bytes.
-const SERVER_MAX: usize = 256;
 
 /// How often the time that passed is kept for a later boot, in seconds.
 const KEEP: u64 = 5 * 60;
@@ -39,32 +33,55 @@ impl<C: Client, W: Output> Run<'_, C, W> {
             return;
         };
         let mut first_boot = self.first_boot();
-        let (waiting, phase) = if is_first_boot {
-            let takes_long = first_boot.waited + elapsed.as_secs() >= limit.as_secs();
-            let waiting =
-                (takes_long || first_boot.stall.is_some()).then(|| self.look_at_systemd());
-            let phase = waiting.as_ref().map_or(Phase::Other, |(phase, _)| *phase);
-            (waiting, Some(phase))
-        } else if first_boot.stall.is_some() {
-            (None, None)
-        } else {
-            return;
-        };
         let kept = first_boot.total / KEEP;
+        let takes_long = first_boot.waited + elapsed.as_secs() >= limit.as_secs();
+        let has_hung = first_boot.stall.is_some();
+        if !is_first_boot && !has_hung {
+            return;
+        }
+        let waiting = if is_first_boot && (takes_long || has_hung) {
+            let Some(waiting) = self.look_at_systemd() else {
+                // No answer is no news. The next look asks again.
+                return self.keep_first_boot(first_boot.after(elapsed), kept);
+            };
+            Some(waiting)
+        } else {
+            None
+        };
+        let phase = waiting
+            .as_ref()
+            .map_or(Phase::Other, |waiting| waiting.phase);
+        let phase = is_first_boot.then_some(phase);
         let is_known = self.payload.progress.is_some();
         match (first_boot.look(phase, elapsed, limit, is_known), waiting) {
             (Change::Stalled, Some(waiting)) => {
-                self.stalled(waiting, &mut first_boot, &verdict).await;
+                let cause = self.cause(&waiting);
+                self.stalled(waiting, cause, &mut first_boot, &verdict)
+                    .await;
             }
             (Change::WentOn(stall), _) => self.went_on(stall),
-            _ if first_boot.total / KEEP == kept => {
-                self.ledger.first_boot = Some(first_boot);
-                return;
+            (Change::None, Some(waiting)) if has_hung => {
+                let cause = self.cause(&waiting);
+                if first_boot.is_told(cause) {
+                    return self.keep_first_boot(first_boot, kept);
+                }
+                self.stalled(waiting, cause, &mut first_boot, &verdict)
+                    .await;
             }
-            _ => {}
+            _ => return self.keep_first_boot(first_boot, kept),
         }
         self.ledger.first_boot = Some(first_boot);
         self.save();
+    }
+
+    /// Remembers the time that passed, and from time to time saves it. `kept` is how much of it is
+    /// saved, in units of [`KEEP`].
+    fn keep_first_boot(&mut self, first_boot: FirstBoot, kept: u64) {
+        let is_due = first_boot.total / KEEP != kept;
+        self.ledger.first_boot = Some(first_boot);
+        if is_due {
+            self.save();
+        }
     }
 
     /// Whether a stall was told and it is still to be told that the first boot goes on.
@@ -104,84 +121,62 @@ impl<C: Client, W: Output> Run<'_, C, W> {
         !is_past || root.exists(BOOTSTRAP_KUBECONFIG).unwrap_or(false)
     }
 
-    fn look_at_systemd(&self) -> (Phase, Unit) {
-        let show = |args: &[&str]| (self.env.program)("systemctl", args).unwrap_or_default();
-        let to_rebase = !situation::is_past_first_boot(self.env.root);
-        let job = stall::running_job(&show(JOBS));
-        stall::waits_for(&stall::units(&show(SHOW)), to_rebase, job.as_deref())
+    /// What the first boot waits for; `None` if systemd does not answer.
+    fn look_at_systemd(&self) -> Option<Waiting> {
+        let show = |args: &[&str]| {
+            let shown = (self.env.program)("systemctl", args)?;
+            Some(String::from_utf8_lossy(&shown).into_owned())
+        };
+        let root = self.env.root;
+        let rebase = if !situation::is_past_first_boot(root) {
+            Rebase::ToCome
+        } else if is_not_finalized(root) {
+            Rebase::NotFinalized
+        } else {
+            Rebase::Over
+        };
+        stall::waits_for(&stall::units(&show(SHOW)?), rebase, || {
+            show(JOBS).map(|jobs| stall::blocking_unit(&jobs))
+        })
+    }
+
+    /// Why it waits: by itself, or by what the unit's journal says.
+    fn cause(&self, waiting: &Waiting) -> Cause {
+        let of_journal = || {
+            let unit = waiting.unit.as_ref()?;
+            let journal = (self.env.program)("journalctl", &stall::journal_of(&unit.id))?;
+            Some(Cause::of(&journal))
+        };
+        let cause = waiting.cause.or_else(of_journal);
+        cause.unwrap_or(Cause::Unknown)
     }
 
     async fn stalled(
         &mut self,
-        waiting: (Phase, Unit),
+        waiting: Waiting,
+        cause: Cause,
         first_boot: &mut FirstBoot,
         verdict: &Verdict,
     ) {
-        let lines = [
-            "-b",
-            "-u",
-            &waiting.1.id,
-            "-n",
-            "5",
-            "-o",
-            "cat",
-            "--no-pager",
-        ];
-        let journal = (self.env.program)("journalctl", &lines).unwrap_or_default();
         let times = Times {
             now: (self.env.now)(),
             uptime: situation::uptime(self.env.root),
         };
-        let asked = match waiting.0 {
-            Phase::Join => Some(self.ask_api_server().await),
-            _ => None,
-        };
-        let progress = Progress::new(waiting, &journal, first_boot, times, verdict).and(asked);
+        let progress = Progress::new(waiting, cause, first_boot, times, verdict);
         self.env.output.first_boot(Some(&progress));
         let phase = progress.phase;
         (self.payload.progress, self.payload.went_on) = (Some(progress), None);
         self.payload.rename();
         self.plan_report();
-        self.ask().await;
+        let same_phase = first_boot.stall.take().filter(|stall| stall.phase == phase);
+        let mut causes = same_phase.map(|stall| stall.causes).unwrap_or_default();
+        causes.retain(|told| *told != cause);
+        causes.push(cause);
         first_boot.stall = Some(Stall {
             phase,
             report: self.payload.name.clone(),
+            causes,
         });
-    }
-
-    /// Asks with the bootstrap identity, which may look certificate requests up, what became of this
-    /// node's.
-    async fn ask_api_server(&self) -> Asked {
-        let mut newest = Newest::default();
-        let host = self.payload.identity.hostname.as_deref();
-        let mut asked = Asked {
-            api_server: "reached".to_owned(),
-            certificate_request: None,
-        };
-        let mut path = LIST.to_owned();
-        for _ in 0..PAGES_MAX {
-            let answer = self.env.client.send(Channel::Event, Request::get(&path));
-            let page = match answer.await {
-                Ok(Response {
-                    status: 200, body, ..
-                }) => body,
-                Ok(Response { status, .. }) => {
-                    asked.api_server = format!("reached, and answers {status}");
-                    return asked;
-                }
-                Err(error) => {
-                    asked.api_server = bounded(&format!("not reached: {error}"), SERVER_MAX);
-                    return asked;
-                }
-            };
-            match newest.look(host.unwrap_or("unknown"), &page) {
-                Ok(next) if next.is_empty() => break,
-                Ok(next) => path = format!("{LIST}&continue={}", query(&next)),
-                Err(_) => return asked,
-            }
-        }
-        asked.certificate_request = host.map(|_| newest.clause());
-        asked
     }
 
     /// Gives up to say that the first boot goes on: the bootstrap identity may do so no longer.
@@ -212,15 +207,4 @@ impl<C: Client, W: Output> Run<'_, C, W> {
             self.plan_report();
         }
     }
-}
-
-/// A value of a query, percent-encoded (RFC 3986, section 2.3).
-fn query(value: &str) -> String {
-    let encode = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-            char::from(byte).to_string()
-        }
-        _ => format!("%{byte:02X}"),
-    };
-    value.bytes().map(encode).collect()
 }

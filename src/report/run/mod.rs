@@ -36,6 +36,10 @@ const JOIN_PATIENCE: Duration = Duration::from_secs(2 * 60 * 60);
 /// at once.
 const SPLAY: Duration = Duration::from_secs(5);
 
+/// Runs a program, given its name and arguments, and returns the end of what it printed; `None` is
+/// no answer.
+pub type HostProgram<'a> = dyn Fn(&str, &[&str]) -> Option<Vec<u8>> + 'a;
+
 /// What [`run`] works with.
 pub struct Env<'a, C, W> {
     /// The node.
@@ -44,9 +48,6 @@ pub struct Env<'a, C, W> {
     pub identity: Identity,
     /// Fills in what the running system has learnt since: its name, its addresses.
     pub refresh: &'a dyn Fn(&mut Identity),
-    /// The bus on which to ask hostnamed and rpm-ostree. They are asked only for a new report,
-    /// because asking starts them.
-    pub bus: Option<&'a str>,
     /// How to reach the cluster.
     pub client: C,
     /// Whom to tell how it goes.
@@ -55,9 +56,8 @@ pub struct Env<'a, C, W> {
     pub now: &'a dyn Fn() -> SystemTime,
     /// A random number in 0.0..1.0.
     pub chance: &'a dyn Fn() -> f64,
-    /// Runs a program of the host, given its name and arguments, and returns what it printed. Only
-    /// where a first boot takes long.
-    pub program: &'a dyn Fn(&str, &[&str]) -> Option<String>,
+    /// Runs a program of the host. Only where a first boot takes long.
+    pub program: &'a HostProgram<'a>,
     /// Try everything once, and do not wait for more.
     pub once: bool,
 }
@@ -76,7 +76,6 @@ pub enum End {
 pub async fn run<C: Client, W: Output>(env: Env<'_, C, W>) -> End {
     let mut run = Run::new(env);
     run.plan();
-    run.ask().await;
     run.deliver().await
 }
 
@@ -198,15 +197,6 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
             && let Err(error) = self.env.root.remove(UNTOLD_VERDICT_PATH)
         {
             self.warn(&error.to_string());
-        }
-    }
-
-    /// Asks hostnamed and rpm-ostree, if there is a new report to make.
-    async fn ask(&mut self) {
-        if let Some(bus) = self.env.bus
-            && matches!(self.schedule.state(Channel::Report), ChannelState::Due(_))
-        {
-            self.payload.ask(bus).await;
         }
     }
 

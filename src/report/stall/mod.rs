@@ -3,17 +3,17 @@
 //!
 //! How the first boot hangs: `machine-config-daemon-pull.service` pulls in a loop, the daemon of
 //! `machine-config-daemon-firstboot.service` tries again every minute, and the kubelet restarts for
-//! ever. Nothing fails, so nothing is said.
+//! ever. Nothing fails, so nothing is said. Up to 4.10 the firstboot unit may end `failed` instead
+//! (MCO pull request 3070).
 
-mod request;
-mod scrub;
+mod cause;
+mod waiting;
 
-pub(crate) use request::PAGES_MAX;
-pub use request::{LIST, Newest};
-pub(crate) use scrub::lines;
+pub(crate) use cause::Cause;
+pub(crate) use waiting::{JOBS, Rebase, SHOW, Waiting, blocking_unit, units, waits_for};
 
 use crate::clock;
-use crate::text::{self, bounded, printable_up_to};
+use crate::text::{self, bounded};
 use crate::verdict::{Outcome, Verdict};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
@@ -24,20 +24,25 @@ pub(crate) const STALLED_AFTER: Duration = Duration::from_secs(30 * 60);
 const PULL: &str = "machine-config-daemon-pull.service";
 const FIRSTBOOT: &str = "machine-config-daemon-firstboot.service";
 const KUBELET: &str = "kubelet.service";
-const CRIO: &str = "crio.service";
 
-/// What is asked of systemd: its arguments for `systemctl`. systemd 239 has all these properties.
-pub(crate) const SHOW: &[&str] = &[
-    "show",
-    "--property=Id,ActiveState,SubState,NRestarts,StateChangeTimestampMonotonic",
-    PULL,
-    FIRSTBOOT,
-    KUBELET,
-    CRIO,
-];
+/// How many lines of a journal are looked at.
+const LINES: &str = "500";
 
-/// The jobs that are under way: the arguments for `systemctl`.
-pub(crate) const JOBS: &[&str] = &["list-jobs", "--no-legend", "--no-pager", "--full"];
+/// The command that shows more on the node.
+fn command(unit: Option<&str>, cause: Cause) -> String {
+    match unit {
+        _ if cause == Cause::NotFinalized => {
+            "journalctl -b -1 -u ostree-finalize-staged".to_owned()
+        }
+        Some(unit) => format!("journalctl -b -u {unit}"),
+        None => "systemctl list-jobs".to_owned(),
+    }
+}
+
+/// The arguments for `journalctl` that show the last lines of a unit on this boot.
+pub(crate) fn journal_of(unit: &str) -> [&str; 8] {
+    ["-b", "-u", unit, "-n", LINES, "-o", "cat", "--no-pager"]
+}
 
 /// How far a first boot is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -62,129 +67,81 @@ impl Phase {
             Self::Join => "Join",
         }
     }
+
+    /// The unit that does the phase's work.
+    fn unit(self) -> Option<&'static str> {
+        match self {
+            Self::Other => None,
+            Self::Pull => Some(PULL),
+            Self::Rebase => Some(FIRSTBOOT),
+            Self::Join => Some(KUBELET),
+        }
+    }
 }
 
-/// A unit as systemd shows it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Unit {
-    /// Its name.
-    pub id: String,
-    /// `activating`, `failed`, ...
-    pub active: String,
-    /// `start`, `auto-restart`, ...
-    pub sub: String,
-    /// How often systemd restarted it.
-    pub restarts: u64,
-    /// When it came into this state: time since the kernel started. Zero where it never changed.
-    pub since: Duration,
+/// What to do about a cause, and where to read more on the node.
+fn advice(unit: Option<&str>, cause: Cause) -> String {
+    format!("{} On the node: {}", cause.remedy(), command(unit, cause))
 }
 
-/// Reads what [`SHOW`] printed.
-pub(crate) fn units(shown: &str) -> Vec<Unit> {
-    let word = |value: &str| printable_up_to(value, 64);
-    shown
-        .split("\n\n")
-        .take(16)
-        .map(|block| {
-            let mut unit = Unit::default();
-            for (key, value) in block.lines().filter_map(|line| line.split_once('=')) {
-                match key {
-                    "Id" => unit.id = word(value),
-                    "ActiveState" => unit.active = word(value),
-                    "SubState" => unit.sub = word(value),
-                    "NRestarts" => unit.restarts = value.parse().unwrap_or_default(),
-                    "StateChangeTimestampMonotonic" => {
-                        unit.since = Duration::from_micros(value.parse().unwrap_or_default());
-                    }
-                    _ => {}
-                }
-            }
-            unit
+/// A first boot that hangs, as this node knows without its report.
+#[derive(Debug, Serialize)]
+pub(crate) struct Hangs {
+    phase: Phase,
+    cause: Cause,
+    /// How long the first boot took when that was kept last, over its reboots.
+    minutes: u64,
+}
+
+impl Hangs {
+    /// What was told last of this first boot. A rebase that was not finalized is known at once.
+    pub(crate) fn new(told: Option<&FirstBoot>, is_not_finalized: bool) -> Option<Self> {
+        let minutes = told.map_or(0, |told| told.total / 60);
+        let (phase, cause) = if is_not_finalized {
+            (Phase::Rebase, Cause::NotFinalized)
+        } else {
+            let stall = told?.stall.as_ref()?;
+            let cause = stall.causes.last().copied();
+            (stall.phase, cause.unwrap_or(Cause::Unknown))
+        };
+        Some(Self {
+            phase,
+            cause,
+            minutes,
         })
-        .filter(|unit| !unit.id.is_empty())
-        .collect()
-}
-
-/// The unit of the first job that is running, from what [`JOBS`] printed: `JOB UNIT TYPE STATE`.
-pub(crate) fn running_job(shown: &str) -> Option<String> {
-    shown.lines().take(1000).find_map(|line| {
-        let mut words = line.split_ascii_whitespace().skip(1);
-        let unit = words.next()?;
-        let runs = words.nth(1) == Some("running") && is_unit_name(unit);
-        runs.then(|| unit.to_owned())
-    })
-}
-
-/// Whether this can be the argument of `journalctl -u`.
-fn is_unit_name(name: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.@:\\".contains(c);
-    name.len() <= 255 && !name.starts_with('-') && name.chars().all(fits)
-}
-
-/// What a first boot that is not finished waits for. `to_rebase`: the encapsulated config is still
-/// there.
-pub(crate) fn waits_for(units: &[Unit], to_rebase: bool, job: Option<&str>) -> (Phase, Unit) {
-    let unit = |name: &str| {
-        units
-            .iter()
-            .find(|unit| unit.id == name)
-            .cloned()
-            .unwrap_or_else(|| Unit {
-                id: name.to_owned(),
-                ..Unit::default()
-            })
-    };
-    let (pull, firstboot, crio) = (unit(PULL), unit(FIRSTBOOT), unit(CRIO));
-    if !to_rebase {
-        let runs = crio.active.is_empty() || crio.active == "active";
-        return (Phase::Join, if runs { unit(KUBELET) } else { crio });
     }
-    let works = |unit: &Unit| matches!(unit.active.as_str(), "activating" | "failed");
-    if works(&firstboot) {
-        (Phase::Rebase, firstboot)
-    } else if works(&pull) {
-        (Phase::Pull, pull)
-    } else if let Some(job) = job.filter(|_| firstboot.active != "active") {
-        (Phase::Other, unit(job))
-    } else {
-        (Phase::Rebase, firstboot)
+
+    /// Phase and cause, and what to do.
+    pub(crate) fn lines(&self) -> [String; 2] {
+        let (phase, cause) = (self.phase.as_str(), self.cause);
+        [
+            format!("phase {phase}, cause {cause}: {}", cause.sentence()),
+            advice(self.phase.unit(), cause),
+        ]
     }
 }
 
-/// The field `progress` of a report.
+/// The field `progress` of a report. Nothing in it is copied from a journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
     /// How far it is.
     pub phase: Phase,
-    /// The unit that it waits for.
-    pub unit: String,
+    /// The unit that it waits for, or that did not do its work; `None` if none is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) active_state: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) sub_state: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<String>,
     pub(crate) restarts: u64,
     /// How long the first boot takes so far, over its reboots.
     pub(crate) minutes: u64,
-    /// The last lines of the unit's journal, the newest last.
-    pub(crate) lines: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) likely_cause: Option<String>,
-    /// `reached`, or why it is not. Only where the node waits for its certificate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) api_server: Option<String>,
-    /// What became of the kubelet's certificate request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) certificate_request: Option<String>,
-}
-
-/// What the API server says of a node that waits for its certificate.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Asked {
-    /// `reached`, or why it is not.
-    pub(crate) api_server: String,
-    /// What became of the kubelet's certificate request; `None` where it may not be looked up.
-    pub(crate) certificate_request: Option<String>,
+    pub(crate) cause: Cause,
+    /// The cause, in one clause.
+    pub(crate) message: String,
 }
 
 /// The clock of a node, and how long its kernel runs.
@@ -197,121 +154,107 @@ pub(crate) struct Times {
 }
 
 impl Progress {
-    /// Makes it of what systemd and the journal say.
+    /// Makes it of what systemd says, and of the cause that the unit's journal names.
     pub(crate) fn new(
-        (phase, unit): (Phase, Unit),
-        journal: &str,
+        waiting: Waiting,
+        cause: Cause,
         first_boot: &FirstBoot,
         times: Times,
         verdict: &Verdict,
     ) -> Self {
+        let unit = waiting.unit.unwrap_or_default();
         let since = times
             .uptime
             .filter(|_| !unit.since.is_zero())
             .and_then(|uptime| times.now.checked_sub(uptime.checked_sub(unit.since)?));
-        let lines = lines(journal);
         let image = verdict.boot_image.as_ref();
         let image = image.and_then(|image| image.build_date.as_deref());
+        let clock = (cause == Cause::NotYetValid)
+            .then(|| clock_is_off(times.now, image, crate::COMMIT_DATE))
+            .flatten();
+        let clock = clock.map_or(String::new(), |clock| format!(": {clock}"));
         Self {
-            phase,
-            unit: unit.id,
+            phase: waiting.phase,
+            unit: Some(unit.id).filter(|id| !id.is_empty()),
             active_state: unit.active,
             sub_state: unit.sub,
             since: since.map(clock::time),
             restarts: unit.restarts,
             minutes: first_boot.total / 60,
-            likely_cause: clock_is_off(&lines, times.now, image, crate::COMMIT_DATE),
-            lines,
-            api_server: None,
-            certificate_request: None,
+            cause,
+            message: cause.sentence().to_owned() + &clock,
         }
     }
 
-    /// With what the API server says.
-    pub(crate) fn and(self, asked: Option<Asked>) -> Self {
-        let (api_server, certificate_request) = asked
-            .map(|asked| (asked.api_server, asked.certificate_request))
-            .unzip();
-        Self {
-            api_server,
-            certificate_request: certificate_request.flatten(),
-            ..self
-        }
+    /// What makes it another report: its phase and its cause.
+    pub(crate) fn key(&self) -> String {
+        format!("{} {}", self.phase.as_str(), self.cause)
     }
 
-    /// What it waits for, in one sentence.
-    pub(crate) fn sentence(&self) -> String {
-        let state = if self.active_state.is_empty() {
-            "in an unknown state".to_owned()
-        } else {
-            format!("{} ({})", self.active_state, self.sub_state)
+    /// The command that shows more on the node.
+    fn command(&self) -> String {
+        command(self.unit.as_deref(), self.cause)
+    }
+
+    /// What to do, and where to read more on the node.
+    pub(crate) fn remediation(&self) -> String {
+        advice(self.unit.as_deref(), self.cause)
+    }
+
+    /// How far it is, in one clause.
+    fn state(&self) -> String {
+        let (minutes, phase) = (self.minutes, self.phase.as_str());
+        let since = self.since.as_ref().map(|since| format!(" since {since}"));
+        let unit = match &self.unit {
+            Some(unit) if self.active_state.is_empty() => format!(": {unit}"),
+            Some(unit) => format!(": {unit} is {} ({})", self.active_state, self.sub_state),
+            None => String::new(),
         };
-        let since = self
-            .since
-            .as_ref()
-            .map(|since| format!(" since {since}"))
-            .unwrap_or_default();
-        let server = self
-            .api_server
-            .as_ref()
-            .map(|server| format!("the API server is {server}"));
-        let cause: String = [&server, &self.certificate_request, &self.likely_cause]
-            .into_iter()
-            .flatten()
-            .map(|clause| format!("; {clause}"))
-            .collect();
         format!(
-            "the first boot has not finished after {} minutes; it waits in the phase {}: {} is {state}{since}{cause}",
-            self.minutes,
-            self.phase.as_str(),
-            self.unit
+            "the first boot has not finished after {minutes} minutes; it waits in the phase {phase}{unit}{}",
+            since.unwrap_or_default()
         )
+    }
+
+    /// How far it is and why, in one sentence.
+    pub(crate) fn sentence(&self) -> String {
+        format!("{}; cause {}: {}", self.state(), self.cause, self.message)
     }
 
     /// The note for the console and for logins: at most 80 columns, and nothing that agetty(8)
     /// replaces.
     pub(crate) fn note(&self) -> String {
-        let mut sentence = self.sentence();
-        if let Some(first) = sentence.get_mut(..1) {
+        let mut state = self.state();
+        if let Some(first) = state.get_mut(..1) {
             first.make_ascii_uppercase();
         }
-        let last = self
-            .lines
-            .last()
-            .map(|line| format!("Its last line: {line}"));
-        let read = format!("Read more with: journalctl -b -u {}", self.unit);
+        let texts = [
+            format!("{state}."),
+            format!("Cause: {}: {}.", self.cause, self.message),
+            self.cause.remedy().to_owned(),
+            format!("Read more with: {}", self.command()),
+        ];
         let mut note = "*** FIRST BOOT NOT FINISHED ***\n".to_owned();
-        for text in [Some(sentence + "."), last, Some(read)]
-            .into_iter()
-            .flatten()
+        for line in texts
+            .iter()
+            .flat_map(|text| text::wrap(&text.replace('\\', "/"), 79))
         {
-            for line in text::wrap(&text.replace('\\', "/"), 79) {
-                note.push_str(&line);
-                note.push('\n');
-            }
+            note.push_str(&line);
+            note.push('\n');
         }
         note.push('\n');
         note
     }
 
-    /// [`Progress::sentence`] and the last line of the journal, at most `max` bytes in JSON.
+    /// [`Progress::sentence`] and what to do, at most `max` bytes in JSON.
     pub(crate) fn told(&self, max: usize) -> String {
-        let last = self.lines.last().map(|line| format!(": {line}"));
-        bounded(&(self.sentence() + &last.unwrap_or_default()), max)
+        bounded(&format!("{}. {}", self.sentence(), self.remediation()), max)
     }
 }
 
-/// If a certificate fails and the clock is before the day that the boot image was built, or this
-/// program's commit was made, says so. Days are YYYY-MM-DD.
-fn clock_is_off(
-    lines: &[String],
-    now: SystemTime,
-    image: Option<&str>,
-    agent: Option<&str>,
-) -> Option<String> {
-    let fails = lines
-        .iter()
-        .any(|line| line.contains("x509:") || line.contains("certificate"));
+/// If the clock is before the day that the boot image was built, or this program's commit was made,
+/// says so. Days are YYYY-MM-DD.
+fn clock_is_off(now: SystemTime, image: Option<&str>, agent: Option<&str>) -> Option<String> {
     let bounds = [
         ("the boot image was built", image),
         ("skewguard was made", agent),
@@ -322,11 +265,7 @@ fn clock_is_off(
         .max_by_key(|(_, date)| *date)?;
     let today = clock::time(now);
     let today = today.get(..10)?;
-    (fails && today < built).then(|| {
-        format!(
-            "the clock says {today}, before {what} ({built}), so certificates are not yet valid"
-        )
-    })
+    (today < built).then(|| format!("it says {today}, before {what} ({built})"))
 }
 
 /// How long the first boot of an installation may take. `None`: nothing is told, because the check
@@ -368,8 +307,11 @@ pub(crate) struct FirstBoot {
 pub(crate) struct Stall {
     /// The phase in which it hung.
     pub phase: Phase,
-    /// The report's name.
+    /// The name of the report that was told last.
     pub report: String,
+    /// The causes that were told in this phase. Absent from files of older releases.
+    #[serde(default)]
+    pub causes: Vec<Cause>,
 }
 
 /// What is to be told now.
@@ -384,6 +326,22 @@ pub(crate) enum Change {
 }
 
 impl FirstBoot {
+    /// This much later.
+    pub(crate) fn after(mut self, elapsed: Duration) -> Self {
+        self.total = self.total.saturating_add(elapsed.as_secs());
+        self.waited = self.waited.saturating_add(elapsed.as_secs());
+        self
+    }
+
+    /// Whether this cause is no news: it was told in this phase, or it is [`Cause::Unknown`] and
+    /// another one was.
+    pub(crate) fn is_told(&self, cause: Cause) -> bool {
+        let causes = self.stall.as_ref().map(|stall| &stall.causes);
+        causes.is_some_and(|told| {
+            told.contains(&cause) || cause == Cause::Unknown && !told.is_empty()
+        })
+    }
+
     /// Counts the time since the last look. `phase` is `None` when the node has joined. `known`:
     /// this run has told the stall already.
     pub(crate) fn look(
@@ -393,8 +351,7 @@ impl FirstBoot {
         limit: Duration,
         known: bool,
     ) -> Change {
-        self.total = self.total.saturating_add(elapsed.as_secs());
-        self.waited = self.waited.saturating_add(elapsed.as_secs());
+        *self = std::mem::take(self).after(elapsed);
         match (&self.stall, phase) {
             (Some(stall), phase) if phase.is_none_or(|phase| phase > stall.phase) => {
                 self.waited = 0;
@@ -415,23 +372,16 @@ mod tests {
 
     #[test]
     fn the_later_of_image_and_agent_bounds_the_clock() {
-        let fails = ["x509: certificate is not yet valid".to_owned()];
         let now = UNIX_EPOCH + Duration::from_secs(1_800_000_000); // 2027-01-15
-        let cause = |image, agent| clock_is_off(&fails, now, image, agent);
+        let clock = |image, agent| clock_is_off(now, image, agent);
         let older = Some("2026-11-24");
         let newer = Some("2027-02-01");
-        let said = |what: &str| {
-            format!(
-                "the clock says 2027-01-15, before {what} (2027-02-01), so certificates are not yet valid"
-            )
-        };
-        assert_eq!(cause(newer, older), Some(said("the boot image was built")));
-        assert_eq!(cause(older, newer), Some(said("skewguard was made")));
-        assert_eq!(cause(None, newer), Some(said("skewguard was made")));
-        assert_eq!(cause(older, None), None);
+        let said = |what: &str| format!("it says 2027-01-15, before {what} (2027-02-01)");
+        assert_eq!(clock(newer, older), Some(said("the boot image was built")));
+        assert_eq!(clock(older, newer), Some(said("skewguard was made")));
+        assert_eq!(clock(None, newer), Some(said("skewguard was made")));
+        assert_eq!(clock(older, None), None);
         // `dist/build` without git and without a source archive.
-        assert_eq!(cause(None, Some("")), None);
-        let pulls = ["pinging container registry quay.io".to_owned()];
-        assert_eq!(clock_is_off(&pulls, now, newer, newer), None);
+        assert_eq!(clock(None, Some("")), None);
     }
 }

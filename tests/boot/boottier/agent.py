@@ -18,6 +18,8 @@ from .trees import BuildError, run
 
 FULL = TARGET / "dist/skewguard"
 EMBED = TARGET / "dist/skewguard-embed"
+# What admins run.
+ADMIN = TARGET / "dist/kubectl-skewguard"
 # The files of the RPM.
 PACKAGE = TARGET / "boot-package"
 
@@ -30,7 +32,7 @@ def binary(embed=False):
 
 def build():
     """Builds the binaries that ship, unless one is given, and the package. A binary over its size budget is for the dist tier to fail on."""
-    for kind in () if os.environ.get("SKEWGUARD_BOOT_BINARY") else ("full", "embed"):
+    for kind in ("admin",) if os.environ.get("SKEWGUARD_BOOT_BINARY") else ("full", "embed", "admin"):
         done = subprocess.run([str(PROJECT / "dist/build"), kind], cwd=PROJECT, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode != 0 and "over its budget" not in done.stdout:
@@ -43,13 +45,15 @@ def _package():
     remove(PACKAGE)
     for name in ("SOURCES", "prebuilt", "tree"):
         (PACKAGE / name).mkdir(parents=True)
-    version = tomllib.loads((PROJECT / "Cargo.toml").read_text(encoding="utf-8"))["package"]["version"]
+    version = tomllib.loads((PROJECT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
     with tarfile.open(PACKAGE / f"SOURCES/skewguard-{version}.tar.gz", "w:gz", compresslevel=1) as archive:
         for name in ("LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "dist", "docs", "systemd"):
             archive.add(PROJECT / name, f"skewguard-{version}/{name}")
     shutil.copy(binary(), PACKAGE / "prebuilt/skewguard")
     shutil.copy(binary(embed=True), PACKAGE / "prebuilt/skewguard-embed")
-    (PACKAGE / "prebuilt/skewguard.licences.txt").write_text("those of the boot tier's agent\n", encoding="utf-8")
+    shutil.copy(ADMIN, PACKAGE / "prebuilt/kubectl-skewguard")
+    for name in ("skewguard", "kubectl-skewguard"):
+        (PACKAGE / f"prebuilt/{name}.licences.txt").write_text("those of the boot tier's agent\n", encoding="utf-8")
     run(["rpmbuild", "-bb", "--quiet", "--with", "prebuilt", "--define", f"prebuilt {PACKAGE}/prebuilt",
          "--define", f"_topdir {PACKAGE}", str(PROJECT / "dist/skewguard.spec")])
     (package,) = PACKAGE.glob("RPMS/*/skewguard-[0-9]*.rpm")
@@ -57,8 +61,8 @@ def _package():
 
 
 def render(*arguments):
-    """What `skewguard render ...` prints."""
-    command = [str(binary()), "render", *arguments]
+    """What `oc skewguard render ...` prints."""
+    command = [str(ADMIN), "render", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise BuildError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
@@ -73,17 +77,17 @@ def install(root):
 
 
 def as_machine_config(policy):
-    """The Ignition config inside what `skewguard render machineconfig` prints for this policy."""
+    """The Ignition config inside what `oc skewguard render machineconfig` prints for this policy."""
     return yaml.safe_load(_render_with(policy, "machineconfig", binary(embed=True)))["spec"]["config"]
 
 
 def as_ignition(policy):
-    """What `skewguard render ignition` prints for this policy."""
+    """What `oc skewguard render ignition` prints for this policy."""
     return json.loads(_render_with(policy, "ignition", binary()))
 
 
 def with_pointer(user_data, url):
-    """User data with what `skewguard render pointer` adds to it, to fetch the full binary from `url`."""
+    """User data with what `oc skewguard render pointer` adds to it, to fetch the full binary from `url`."""
     with tempfile.NamedTemporaryFile("w", suffix=".ign", encoding="utf-8") as file:
         json.dump(user_data, file)
         file.flush()

@@ -82,15 +82,21 @@ def refused(world, node, boot, reason="BelowMinimumOCPVersion", verdict="Refused
 
 
 def screen(expect, boot, parts):
-    """The whole message is on /etc/issue and was shown above the first login prompt, on a screen of 80x24."""
+    """The whole message is on /etc/issue and was shown above the first login prompt. Of that a screen of 25 lines still has the headline."""
     issue = boot.read("/etc/issue") or ""
     expect.contains(issue, parts, "/etc/issue")
     expect.that(issue.endswith("\\S \\S{VERSION_ID}\n"), "what was on /etc/issue before below the message", issue)
     lines = issue.splitlines()
+    headline = lines[0] if lines else ""
     expect.that(len(lines) <= 22 and all(len(line) <= 79 for line in lines),
                 "/etc/issue and a prompt to fit on 80x24", issue)
     above = boot.above_login()
-    top = above.rfind(lines[0])
+    last = above.rfind(headline)
+    left = "\n".join(above.splitlines()[-24:])
+    expect.that(headline and headline in left, "the headline in what 25 lines show, with the prompt", left)
+    below = above.rfind("Ignition: wrote ssh authorized keys")
+    expect.that(0 <= below < last, "the headline below what else is shown", above[-2500:])
+    top = above.rfind(headline, 0, last)
     if expect.that(top >= 0, "the message above the first login prompt", above[-2500:]):
         shown = above[top:].splitlines()
         # The node's address, and whether the cluster knows, may have been learnt since the prompt was drawn.

@@ -70,7 +70,7 @@ class Setup:
             parts.append(agent.as_machine_config(self.policy))
         elif self.policy is not None:
             parts.append(policy_file(self.policy))
-        parts.append({"storage": {"files": [cluster.ignition_file(*item) for item in self.files.items()]}})
+        parts.append({"storage": {"files": [cluster.ignition_file(*item) for item in {**BELOW_ISSUE, **self.files}.items()]}})
         return cluster.rendered(cluster.merge(*parts), pool=self.pool, release=self.release,
                                 os_image=IMAGES[self.target].pullspec)
 
@@ -81,6 +81,16 @@ class Setup:
         if self.delivery == "pointer":
             return agent.with_pointer(cluster.pointer(url), url.replace(PATH, AGENT_PATH))
         return cluster.pointer(url)
+
+
+# What stands below /etc/issue on a real node: of console-login-helper-messages the keys and the interfaces, of Ignition what it did
+# (coreos-ignition-write-issues of fedora-coreos-config).
+BELOW_ISSUE = {f"/etc/issue.d/{name}.issue": "".join(f"{line}\n" for line in lines) for name, lines in {
+    "21_clhm_ssh_host_keys": [f"SSH host key: SHA256:{key * 43} ({kind})" for key, kind in (("a", "ED25519"), ("b", "ECDSA"), ("c", "RSA"))],
+    "22_clhm_ens192": [r"ens192: \4{ens192} \6{ens192}"],
+    "30_coreos_ignition_provisioning": ["Ignition: ran on 2026/11/25 10:00:00 UTC (this boot)", "Ignition: user-provided config was applied"],
+    "30_ssh_authorized_keys": ["Ignition: wrote ssh authorized keys file for user: core"],
+}.items()}
 
 
 def policy_file(policy):
@@ -151,10 +161,12 @@ class Node:
             subprocess.run(["umount", str(root / "var")], check=True)
 
     def boot(self, kernel_arguments="", timeout=BOOT):
-        """Starts the next boot. The first is provisioned before."""
+        """Starts the next boot. The first is provisioned before, and only it has ignition.firstboot, as GRUB's stamp file does it."""
+        words = [self.setup.kernel_arguments, kernel_arguments]
         if not self.boots:
             self.provision()
-        arguments = f"{self.setup.kernel_arguments} {kernel_arguments}".strip()
+            words.append("ignition.firstboot")
+        arguments = " ".join(filter(None, words))
         machine = Container(self.disk, arguments)
         boot = Boot(machine, len(self.boots) + 1, time.monotonic() + timeout)
         self.boots.append(boot)

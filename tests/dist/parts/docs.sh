@@ -17,7 +17,7 @@ prepare() {
     git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
         tar -c --null -T - | tar -x -C "$desk"
     mkdir -p "$desk/target/dist" "$cluster" "$work/programs" "$work/home" "$work/blocks"
-    cp "$dist/skewguard" "$dist/skewguard-embed" "$dist/skewguard.licences.txt" "$desk/target/dist/"
+    cp "$dist"/{skewguard,skewguard-embed,kubectl-skewguard}{,.licences.txt} "$desk/target/dist/"
     printf '#!/bin/sh\n' >"$desk/dist/build"
     for program in oc butane podman coreos-installer; do ln -s "$PWD/tests/dist/stand-in" "$work/programs/$program"; done
     # What the page takes for granted: a node's aleph, the cluster's pointer, an ISO.

@@ -42,11 +42,11 @@ speaks_tls() {
 rendered() {
     local condition
     case $part in aarch64) condition=arm64 ;; ppc64le) condition=ppc64-le ;; *) condition=$part ;; esac
-    "$dist/skewguard" policy init >"$work/policy-$part.json"
-    "$dist/skewguard" render machineconfig --policy "$work/policy-$part.json" --binary "$dist/$part/skewguard-embed" >"$work/$part.yaml"
+    "$dist/kubectl-skewguard" policy init >"$work/policy-$part.json"
+    "$dist/kubectl-skewguard" render machineconfig --policy "$work/policy-$part.json" --binary "$dist/$part/skewguard-embed" >"$work/$part.yaml"
     grep "^# Binary: for $part" "$work/$part.yaml"
     grep "ConditionArchitecture=$condition\$" "$work/$part.yaml"
-    "$emulator" "$dist/$part/skewguard" render machineconfig --policy "$work/policy-$part.json" | cmp - "$work/$part.yaml"
+    "$emulator" "$dist/$part/kubectl-skewguard" render machineconfig --policy "$work/policy-$part.json" | cmp - "$work/$part.yaml"
 }
 
 packaged() {

@@ -4,7 +4,7 @@
 readonly ignition=/usr/lib/dracut/modules.d/30ignition/ignition out=$work/ignition
 readonly SPECS=(2.2.0 3.0.0 3.1.0 3.2.0 3.3.0 3.4.0 3.5.0)
 
-render() { "$dist/skewguard" render "$@"; }
+render() { "$dist/kubectl-skewguard" render "$@"; }
 
 # All outputs of one spec, in files named for it.
 rendered() {
@@ -142,7 +142,7 @@ server.serve_forever()' "$out/served" >"$out/port" 2>/dev/null &
 if needs ignition-validate:ignition "$ignition:ignition" /usr/bin/python3:python3-yaml; then
     build_once
     mkdir -p "$out"
-    "$dist/skewguard" policy init >"$out/policy.json" 2>/dev/null
+    "$dist/kubectl-skewguard" policy init >"$out/policy.json" 2>/dev/null
     serve
     check "MachineConfig, and the Ignition config in it" machineconfig
     check "MachineConfig: ignition-validate accepts it" ignition-validate "$out/machineconfig.ign"

@@ -55,7 +55,7 @@ contains() {
 # dist/Containerfile.cli: nothing but the program, which runs there.
 runs_alone() {
     build_image build --isolation chroot --tag cli --file dist/Containerfile.cli "$dist"
-    [[ $(build_image run --isolation chroot "$(build_image from --pull-never localhost/cli)" -- /usr/bin/skewguard inspect 9.6.20250523-0) == *"RHEL 9.6"* ]]
+    [[ $(build_image run --isolation chroot "$(build_image from --pull-never localhost/cli)" -- /usr/bin/kubectl-skewguard inspect 9.6.20250523-0) == *"RHEL 9.6"* ]]
 }
 
 if needs root buildah:buildah rpmbuild:rpm; then

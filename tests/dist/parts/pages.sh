@@ -1,4 +1,4 @@
-# Generated (tests/generated); here: what reads them finds nothing wrong.
+# Compared with the programs by tests/generated; here: what reads them finds nothing wrong.
 
 readable() {
     local warnings
@@ -7,11 +7,15 @@ readable() {
 }
 
 completes() {
-    local -a COMPREPLY=() COMP_WORDS=(skewguard render ma) 
+    local -a COMPREPLY=() COMP_WORDS=(kubectl-skewguard render ma)
     # shellcheck source=/dev/null
-    source dist/completions/skewguard.bash
+    source dist/completions/kubectl-skewguard.bash
     COMP_CWORD=2
-    _skewguard skewguard ma render
+    # What bash itself would call.
+    local of_bash
+    of_bash=$(complete -p kubectl-skewguard)
+    of_bash=${of_bash##* -F }
+    "${of_bash%% *}" kubectl-skewguard ma render
     [[ " ${COMPREPLY[*]} " == *" machineconfig "* ]] || fail "completes to: ${COMPREPLY[*]-nothing}"
 }
 
@@ -19,14 +23,14 @@ completes() {
 completes_zsh() {
     local shown
     mkdir -p "$work/zsh"
-    cp dist/completions/_skewguard "$work/zsh/"
-    zsh -n "$work/zsh/_skewguard"
+    cp dist/completions/_kubectl-skewguard "$work/zsh/"
+    zsh -n "$work/zsh/_kubectl-skewguard"
     shown=$(cd "$work/zsh" && zsh -f -c '
         zmodload zsh/zpty
         zpty shell zsh -f -i
-        zpty -w shell "PS1=; fpath=($PWD \$fpath); autoload -U compinit; compinit -u -d $PWD/dump; skewguard() { :; }; print READY"
+        zpty -w shell "PS1=; fpath=($PWD \$fpath); autoload -U compinit; compinit -u -d $PWD/dump; kubectl-skewguard() { :; }; print READY"
         zpty -r -m shell line "*READY*READY*"
-        zpty -w -n shell "skewguard render ma"$'"'\\t'"'
+        zpty -w -n shell "kubectl-skewguard render ma"$'"'\\t'"'
         repeat 50; do
             sleep 0.1
             while zpty -r -t shell part; do print -rn -- $part; done
@@ -37,7 +41,7 @@ completes_zsh() {
 
 completes_fish() {
     local said
-    said=$(HOME=$work fish --no-config -c 'source dist/completions/skewguard.fish; complete -C "skewguard render ma"')
+    said=$(HOME=$work fish --no-config -c 'source dist/completions/kubectl-skewguard.fish; complete -C "kubectl-skewguard render ma"')
     [[ $said == *machineconfig*manifests* ]] || fail "completes to: $said"
 }
 

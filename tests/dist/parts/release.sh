@@ -46,7 +46,7 @@ stubbed() {
 set -eu
 [[ $1 == --target && $3 == --out && $SKEWGUARD_RELEASE ]]
 mkdir -p "$4"
-for name in skewguard skewguard-embed; do
+for name in skewguard skewguard-embed kubectl-skewguard; do
     printf '#!/bin/sh\necho %s %s\n' "$name" "$2" >"$4/$name"
     chmod 755 "$4/$name"
     echo "{\"name\": \"$name\"}" >"$4/$name.cdx.json"
@@ -74,21 +74,23 @@ skewguard-$v-x86_64.tar.gz
 skewguard-$v.tar.gz
 skewguard-cli-$v-1.aarch64.rpm
 skewguard-cli-$v-1.x86_64.rpm
+skewguard-cli-$v-aarch64.cdx.json
 skewguard-cli-$v-aarch64.oci.tar
+skewguard-cli-$v-x86_64.cdx.json
 skewguard-cli-$v-x86_64.oci.tar
 skewguard-embed-$v-aarch64.cdx.json
 skewguard-embed-$v-x86_64.cdx.json
 END
     )
-    (cd "$work/first" && sha256sum --quiet --check SHA256SUMS && [[ $(wc -l <SHA256SUMS) == 14 ]])
+    (cd "$work/first" && sha256sum --quiet --check SHA256SUMS && [[ $(wc -l <SHA256SUMS) == 16 ]])
     for arch in x86_64 aarch64; do
         mkdir "$work/$arch-tar"
         tar -xf "$work/first/skewguard-$v-$arch.tar.gz" -C "$work/$arch-tar"
         (
             cd "$work/$arch-tar/skewguard-$v-$arch"
-            [[ $(./kubectl-skewguard) == "skewguard $arch" && $(./skewguard-embed) == "skewguard-embed $arch" ]]
+            for file in skewguard skewguard-embed kubectl-skewguard; do [[ $("./$file") == "$file $arch" ]]; done
             for file in LICENSE THIRD-PARTY-LICENCES README.md CHANGELOG.md CONTRIBUTING.md docs/install.md docs/dev/size.md docs/refused.png systemd/skewguard.service \
-                manifests/base/crd.yaml man/skewguard.1 completions/_skewguard skewguard.catalog skewguard.cdx.json skewguard-embed.cdx.json; do
+                manifests/base/crd.yaml man/skewguard.1 completions/_kubectl-skewguard skewguard.catalog skewguard.cdx.json skewguard-embed.cdx.json kubectl-skewguard.cdx.json; do
                 [[ -s $file ]] || fail "$file is not in the tarball"
             done
         )
@@ -103,8 +105,8 @@ an_image() {
     buildah "${store[@]}" pull "oci-archive:$work/first/skewguard-cli-$release_version-x86_64.oci.tar" >"$work/image-id"
     name=$(buildah "${store[@]}" from --pull-never "$(tail -n 1 "$work/image-id")")
     mounted=$(buildah "${store[@]}" mount "$name")
-    [[ $("$mounted/usr/bin/kubectl-skewguard") == "skewguard x86_64" && -x $mounted/usr/libexec/skewguard/skewguard-embed ]]
-    [[ $(buildah "${store[@]}" inspect --format '{{.OCIv1.Architecture}} {{.OCIv1.Config.Entrypoint}}' "$name") == "amd64 [/usr/bin/skewguard]" ]]
+    [[ $("$mounted/usr/bin/kubectl-skewguard") == "kubectl-skewguard x86_64" && -x $mounted/usr/libexec/skewguard/skewguard-embed ]]
+    [[ $(buildah "${store[@]}" inspect --format '{{.OCIv1.Architecture}} {{.OCIv1.Config.Entrypoint}}' "$name") == "amd64 [/usr/bin/kubectl-skewguard]" ]]
 }
 
 if needs root git:git rpmbuild:rpm python3:python3 buildah:buildah; then

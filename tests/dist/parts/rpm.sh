@@ -37,9 +37,12 @@ from_sources() {
 }
 
 unpacked() {
+    local package
     rm -rf "$tree"
-    mkdir "$tree"
-    rpm2cpio "$work/package.rpm" | (cd "$tree" && cpio -idm --quiet)
+    for package in package cli; do
+        mkdir -p "$tree/$package"
+        rpm2cpio "$work/$package.rpm" | (cd "$tree/$package" && cpio -idm --quiet)
+    done
 }
 
 prebuilt() {
@@ -57,7 +60,7 @@ named() {
 files() {
     rpm -qp --qf '[%{FILEMODES:perms} %{FILEUSERNAME}:%{FILEGROUPNAME} %{FILENAMES} %{FILELINKTOS}\n]' "$1" |
         # Debian's rpm has the version in this folder's name, Fedora's has not. Documentation and man pages are compared as folders.
-        sed "s/ $//; s#/licenses/skewguard-$version#/licenses/skewguard#; \#/man1/#d; \#/share/doc/#d"
+        sed "s/ $//; s#/licenses/\(skewguard\(-cli\)\?\)-$version#/licenses/\1#; \#/man1/#d; \#/share/doc/#d"
 }
 
 without_scriptlets() {
@@ -76,26 +79,26 @@ marked() {
 
 # The binaries, and everything that the repository has as a file.
 same_bytes() {
-    cmp "$tree/usr/bin/skewguard" "$dist/skewguard"
-    cmp "$tree/usr/libexec/skewguard/skewguard-embed" "$dist/skewguard-embed"
-    local pair
+    local agent=$tree/package cli=$tree/cli pair
+    cmp "$agent/usr/bin/skewguard" "$dist/skewguard"
+    cmp "$cli/usr/libexec/skewguard/skewguard-embed" "$dist/skewguard-embed"
+    cmp "$cli/usr/bin/kubectl-skewguard" "$dist/kubectl-skewguard"
     for pair in systemd/skewguard.service:lib/systemd/system systemd/skewguard-report.service:lib/systemd/system \
         systemd/80-skewguard.preset:lib/systemd/system-preset dist/skewguard.catalog:lib/systemd/catalog; do
-        cmp "${pair%%:*}" "$tree/usr/${pair#*:}/$(basename "${pair%%:*}")"
+        cmp "${pair%%:*}" "$agent/usr/${pair#*:}/$(basename "${pair%%:*}")"
     done
-    diff -r dist/man "$tree/usr/share/man/man1"
-    diff -r docs "$tree"/usr/share/doc/skewguard*/docs
-    cmp "$tree"/usr/share/licenses/skewguard*/THIRD-PARTY-LICENCES "$dist/skewguard.licences.txt"
+    diff <(cat dist/man/*.1) <(cat "$cli"/usr/share/man/man1/* "$agent"/usr/share/man/man1/*)
+    diff -r docs "$agent"/usr/share/doc/skewguard*/docs
+    cmp "$agent"/usr/share/licenses/skewguard*/THIRD-PARTY-LICENCES "$dist/skewguard.licences.txt"
+    cmp "$cli"/usr/share/licenses/skewguard-cli*/THIRD-PARTY-LICENCES.cli "$dist/kubectl-skewguard.licences.txt"
 }
 
-# The package for admins: the same files, without everything that systemd reads.
+# The package for admins: nothing that systemd reads, and nothing that the other package has, so that both can be there.
 for_admins() {
-    local names
-    [[ $(rpm -qp --qf '%{NAME} %{CONFLICTNAME}' "$work/cli.rpm") == "skewguard-cli skewguard" ]] || fail "$(rpm -qpi "$work/cli.rpm")"
-    names=$(rpm -qlp "$work/cli.rpm")
-    [[ $names != */systemd/* ]] || fail "$names"
-    diff <(files "$work/cli.rpm" | sed -E 's#/skewguard-cli(-[0-9.]+)?#/skewguard#') <(files "$work/package.rpm" | grep -v /systemd/)
+    [[ $(rpm -qp --qf '%{NAME}' "$work/cli.rpm") == skewguard-cli && ! $(rpm -qp --conflicts "$work/cli.rpm") ]] || fail "$(rpm -qpi "$work/cli.rpm")"
+    diff -u tests/dist/rpm-files-cli <(files "$work/cli.rpm")
     [[ ! $(rpm -qp --scripts "$work/cli.rpm") ]]
+    [[ ! $(comm -12 <(rpm -qlp "$work/cli.rpm" | sort) <(rpm -qlp "$work/package.rpm" | sort) | grep -v '/share/doc/') ]]
 }
 
 rpm_in() { rpm --root "$work/root" --dbpath /usr/lib/sysimage/rpm --nodeps --force-debian "$@"; }
@@ -103,7 +106,8 @@ rpm_in() { rpm --root "$work/root" --dbpath /usr/lib/sysimage/rpm --nodeps --for
 installs() {
     mkdir -p "$work/root"
     rpm_in --install "$work/package.rpm"
-    rpm_in --verify skewguard
+    rpm_in --install "$work/cli.rpm"
+    rpm_in --verify skewguard skewguard-cli
     # Enabled, as systemd does it for what is in /usr: a relative link that leads to the unit. (systemctl is-enabled looks into /etc only.)
     local unit wants=usr/lib/systemd/system/multi-user.target.wants
     for unit in skewguard.service skewguard-report.service; do
@@ -117,12 +121,12 @@ installs() {
     [[ ! -e $work/root/etc ]] || fail "installing wrote into /etc"
     # In the installed tree, `render` takes the embed build from the package.
     cp "$work/policy.json" "$work/root/tmp.json"
-    chroot "$work/root" /usr/bin/skewguard render machineconfig --policy tmp.json | grep '^# Binary: for '
+    chroot "$work/root" /usr/bin/kubectl-skewguard render machineconfig --policy tmp.json | grep '^# Binary: for '
     rm "$work/root/tmp.json"
 }
 
 erases() {
-    rpm_in --erase skewguard
+    rpm_in --erase skewguard skewguard-cli
     local left
     left=$(cd "$work/root" && find . -not -type d -not -path './usr/lib/sysimage/rpm/*')
     [[ ! $left ]] || fail "left behind: $left"
@@ -130,15 +134,15 @@ erases() {
 
 if needs root rpmbuild:rpm rpm2cpio:rpm2cpio cpio:cpio; then
     build_once
-    "$dist/skewguard" policy init >"$work/policy.json" 2>/dev/null
+    "$dist/kubectl-skewguard" policy init >"$work/policy.json" 2>/dev/null
     check "source archive" source_archive
     long "rpmbuild from the source archive" from_sources
-    check "full and embed are byte for byte what dist/build made here, in another folder and cargo home" same_bytes
+    check "all binaries are byte for byte what dist/build made here, in another folder and cargo home" same_bytes
     check "name, version, licence, architecture" named
     check "files, modes, owners, links" diff -u tests/dist/rpm-files <(files "$work/package.rpm")
     check "licence and documentation are marked as such" marked
     check "no scriptlets, no dependencies" without_scriptlets
-    check "skewguard-cli: the same without units" for_admins
+    check "skewguard-cli: what admins run, beside it" for_admins
     check "the same package from binaries that are built already" prebuilt
     check "installs into an empty tree, enabled in /usr" installs
     check "erases, and leaves no file" erases

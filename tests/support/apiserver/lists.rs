@@ -45,21 +45,6 @@ impl Lists {
         lists
     }
 
-    /// A CertificateSigningRequest of this node that nobody has approved; `status` says more.
-    pub fn signing_request(name: &str, node: &str, made: &str, status: Value) -> Value {
-        let request = super::pki::signing_request(node);
-        let request = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, request);
-        json!({
-            "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
-            "metadata": { "name": name, "creationTimestamp": made },
-            "spec": {
-                "request": request, "signerName": "kubernetes.io/kube-apiserver-client-kubelet",
-                "username": super::BOOTSTRAP_USER, "usages": ["digital signature", "client auth"],
-            },
-            "status": status,
-        })
-    }
-
     /// The answer to a GET, if it is for one of these collections or their discovery.
     pub fn answer(&mut self, uri: &str, accept: &str) -> Option<Result<Value, Refusal>> {
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));

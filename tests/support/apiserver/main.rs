@@ -13,7 +13,7 @@
 #[path = "mod.rs"]
 mod apiserver;
 
-use apiserver::{ApiServer, Fault, Key, Lists, Options, Tls, Validity};
+use apiserver::{ApiServer, Fault, Key, Options, Tls, Validity};
 use clap::Parser;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -57,9 +57,6 @@ struct Args {
     /// The Roles are not installed: every request of the bootstrap identity is a 403.
     #[arg(long)]
     no_grant: bool,
-    /// A node whose kubelet has asked for a certificate, which nobody has approved.
-    #[arg(long)]
-    pending_request: Option<String>,
     /// The directory with crd.yaml, role.yaml and quota.yaml, instead of dist/manifests/base.
     #[arg(long)]
     manifests: Option<PathBuf>,
@@ -122,14 +119,6 @@ fn main() {
         validity: args.certificate,
         key: args.key,
         tls: args.tls,
-        lists: Lists::of(args.pending_request.iter().map(|node| {
-            Lists::signing_request(
-                "csr-8vnps",
-                node,
-                "2026-05-04T10:11:12Z",
-                serde_json::json!({}),
-            )
-        })),
         log: Some(log),
         manifests: args.manifests.unwrap_or(Options::default().manifests),
         ..Options::default()

@@ -26,3 +26,12 @@ pub use identity::{ADMIN_TOKEN, ADMIN_USER, BOOTSTRAP_TOKEN, BOOTSTRAP_USER};
 pub use lists::Lists;
 pub use pki::{Key, Validity};
 pub use server::{ApiServer, Logged, Options, Tls};
+
+/// The repository, whichever of its packages is tested.
+pub fn repository() -> &'static std::path::Path {
+    let package = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    package
+        .ancestors()
+        .find(|folder| folder.join("dist/manifests").is_dir())
+        .unwrap_or(package)
+}

@@ -135,18 +135,6 @@ impl Pair {
     }
 }
 
-/// The request for a node's first certificate, in PEM, as its kubelet makes it.
-pub fn signing_request(node: &str) -> String {
-    let mut params = CertificateParams::default();
-    let organization = (DnType::OrganizationName, "system:nodes".to_owned());
-    let name = (DnType::CommonName, format!("system:node:{node}"));
-    for (kind, value) in [organization, name] {
-        params.distinguished_name.push(kind, value);
-    }
-    let key = key_pair(Key::P256);
-    params.serialize_request(&key).unwrap().pem().unwrap()
-}
-
 fn authority(key: Key, name: &str) -> CertifiedIssuer<'static, KeyPair> {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, name);

@@ -100,7 +100,7 @@ fn act(
     asked: &Asked,
 ) -> Result<(u16, Value, Vec<String>), Refusal> {
     if asked.method == "GET"
-        && (user == identity::ADMIN_USER || looks_for_its_request(user, &asked.uri))
+        && user == identity::ADMIN_USER
         && let Some(answer) = cluster.lists.answer(&asked.uri, &asked.accept)
     {
         return answer.map(|object| (200, object, Vec::new()));
@@ -238,13 +238,6 @@ fn act(
             patched.map(|object| (200, object, Vec::new()))
         }
     }
-}
-
-/// What a node that has not joined may read: certificate requests (the ClusterRole
-/// system:node-bootstrapper of the Machine Config Operator).
-fn looks_for_its_request(user: &str, uri: &str) -> bool {
-    user == identity::BOOTSTRAP_USER
-        && uri.starts_with("/apis/certificates.k8s.io/v1/certificatesigningrequests?")
 }
 
 /// What kubectl asks first: the groups, and the resources of each.

@@ -85,7 +85,7 @@ impl Default for Options {
             lists: Lists::default(),
             refuse_for: Duration::ZERO,
             log: None,
-            manifests: Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/manifests/base"),
+            manifests: super::repository().join("dist/manifests/base"),
         }
     }
 }

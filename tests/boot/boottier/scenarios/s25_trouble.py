@@ -3,11 +3,12 @@
 As in s20_gate.py, every node here has a boot image that its policy refuses.
 """
 
+import os
 import shutil
 import time
 
 from ..boot import BOOT_ID, LOGIN
-from ..looks import ALLOWING, CONFIG, HELD_B, goes_on, joined, policy, refused
+from ..looks import ALLOWING, CONFIG, HELD_B, goes_on, joined, policy, refused, screen
 from ..nspawn import BootError
 from ..scenario import scenario
 from ..stand_in import EACH
@@ -45,7 +46,7 @@ def run_nearly_full(world):
         cannot_hold(world, node, [])
 
 
-@scenario("trouble-read-only-var", "/var/lib cannot be written: held all the same; the message is on the console, but not kept on /etc/issue, which could not be saved")
+@scenario("trouble-read-only-var", "/var/lib cannot be written: held all the same, and the message is on /etc/issue")
 def read_only_var(world):
     for node in nodes(world, f'mount --bind /var/lib /var/lib && mount -o remount,bind,ro /var/lib || exit 9\n{REAL} "$@"\n'
                       'status=$?\numount /var/lib\nexit $status'):
@@ -58,6 +59,23 @@ def read_only_var(world):
         world.expect.equal(((boot.verdict() or {}).get("gate") or {}).get("held"), True, "gate.held in the verdict")
         world.expect.contains(boot.console.text(), ["skewguard: NODE REFUSED"], "the console")
         world.expect.contains(boot.journal_text("-u", "skewguard.service"), ["Read-only file system"], "the journal")
+        screen(world.expect, boot, ["NODE REFUSED"])
+
+
+@scenario("trouble-issue-of-another-group", "/etc/issue has another group and was edited: the unit, which may give no file away, restores it all the same")
+def issue_of_another_group(world):
+    for node in nodes(world):
+        issue = node.root / "etc/issue"
+        issue.unlink()
+        issue.write_text("banner\n", encoding="ascii")
+        os.chown(issue, 0, 5)
+        boot = node.boot().settle()
+        world.expect.contains(boot.read("/etc/issue") or "", ["NODE REFUSED", "banner"], "/etc/issue of the refused node")
+        boot.shell("echo edited >>/etc/issue")
+        boot.power_off()
+        node.boot("skewguard=off").wait_reboot()
+        last = node.boot().settle()
+        world.expect.equal(last.read("/etc/issue"), "banner\nedited\n", "/etc/issue of a node that goes on")
 
 
 @scenario("trouble-late-var", "/var/lib is mounted over after the decision, then `allow`: the node joins, and nothing of the refusal stays")
@@ -182,6 +200,53 @@ STARTERS = {
 }
 
 
+def ordered(after, more=""):
+    """A unit file of an admin, which leaves a file behind where it ran."""
+    return f"[Unit]\nAfter={after}\n[Service]\nType=oneshot\nExecStart=/usr/bin/touch /run/ran-%N\n{more}"
+
+
+# Units of an admin that come after the rebase. The first two cannot be held.
+ADMINS = {
+    f"{ETC}/overruled.service": ordered("firstboot-osupdate.target"),
+    f"{ETC}/overruled.service.d/50-skewguard.conf": "[Unit]\n",
+    f"{ETC}/in-the-way.service": ordered("firstboot-osupdate.target"),
+    "/etc/tmpfiles.d/in-the-way.conf": "d /run/systemd/system 0755 root root\nf /run/systemd/system/in-the-way.service.d 0644 root root - x\n",
+    f"{ETC}/admins.socket": "[Unit]\nDefaultDependencies=no\nAfter=firstboot-osupdate.target\n[Socket]\nListenStream=/run/admins.socket\n",
+    f"{ETC}/admins.service": ordered("basic.target"),
+    f"{ETC}/after-the-socket.service": ordered("admins.socket"),
+    f"{ETC}/repair.service": ordered("basic.target"),
+    f"{ETC}/kubelet.service.d/10-on-failure.conf": "[Unit]\nOnFailure=repair.service\n",
+    f"{ETC}/multi-user.target.d/admins.conf":
+        "[Unit]\nWants=overruled.service in-the-way.service admins.socket after-the-socket.service\n",
+}
+
+
+@scenario("trouble-units-of-an-admin", "units that come after the rebase, two of which cannot be held: held all the same, and said; allow lets the node through")
+def units_of_an_admin(world):
+    expect = world.expect
+    for image, target in EACH:
+        node = world.node(image=image.name, target=target.name, policy=policy(rhelMajors=[11]), files=ADMINS)
+        generator = node.root / "usr/lib/systemd/system-generators/quadlet"
+        generator.write_text(f"#!/bin/sh\ncat >\"$1/web.service\" <<'END'\n{ordered('ovs-configuration.service')}END\n", encoding="ascii")
+        generator.chmod(0o755)
+        boot = node.boot().settle()
+        still_held(world, boot, "beside an admin's units")
+        gate = (boot.verdict() or {}).get("gate") or {}
+        expect.contains(gate.get("error") or "", [
+            "/run/systemd/system/in-the-way.service.d/50-skewguard.conf: Not a directory",
+            f"overruled.service is not held: {ETC}/overruled.service.d/50-skewguard.conf replaces the drop-in of skewguard"], "gate.error in the verdict")
+        expect.contains(boot.console.text(), ["In doubt:"], "the console")
+        for name in ("after-the-socket.service", "repair.service", "web.service"):
+            expect.that(name in gate.get("units", []), f"{name} among the held units", gate.get("units"))
+            expect.that(not boot.succeeds(f"systemctl start {name}"), f"the start of {name} to fail")
+        ran = boot.shell("cd /run; ls -d ran-* || true").split()
+        expect.equal([name for name in ran if name not in ("ran-overruled", "ran-in-the-way")], [], "what ran of the admin's units")
+        boot.machine.run("/usr/bin/skewguard allow >/var/allowed 2>&1; sync")
+        goes_on(world, node, boot)
+        expect.contains((node.var / "allowed").read_text(encoding="utf-8"), ["in doubt: ", "overruled.service would start without the OS update"], "allow")
+        node.close()
+
+
 @scenario("trouble-starting-units", "path units and Upholds= start what is held, again and again: login, ssh and the report come up, and enforce runs once")
 def starting_units(world):
     expect = world.expect
@@ -282,7 +347,7 @@ def power_cuts(world):
     return goes_on(world, node, boot)
 
 
-@scenario("trouble-soft-reboot", "systemctl soft-reboot of a refused node (systemd 257), where /run stays: still refused", el8=False)
+@scenario("trouble-soft-reboot", "systemctl soft-reboot of a refused node (systemd 257), where /run stays: still refused, and still a failed unit", el8=False)
 def soft_reboot(world):
     node = world.node(image="rhel10-boot", target="rhel10-target", policy=policy(rhelMajors=[11]))
     boot = node.boot().settle()
@@ -296,3 +361,4 @@ def soft_reboot(world):
         time.sleep(0.5)
     # What the harness mounts, /sysroot for one, is gone. So this is where it ends.
     still_held(world, boot, "after the soft reboot")
+    world.expect.equal(boot.failed(), ["skewguard.service"], "systemctl --failed after the soft reboot")

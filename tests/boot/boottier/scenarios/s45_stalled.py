@@ -21,14 +21,14 @@ TOLD = 150
 SECONDS = 280
 QUICK = {**ALLOWING, "stalledAfterMinutes": 5}
 DIGEST = "sha256:0f4a8bd2a3f6c1d2e3f40516273849506172839405162738495061728394a5b6"
-# What podman says, with a credential in it (tests/report/messages.tsv has where such lines were seen).
+# What podman says, with a credential in it (tests/data/stall-lines.tsv has where such lines were seen).
 REFUSED = (f"Error: initializing source docker://quay.io/openshift-release-dev/ocp-v4.0-art-dev@{DIGEST}: reading manifest: "
            "unauthorized: access to the requested resource is not authorized\n"
            "WARN[0001] auth=cm9ib3Q6c3VwZXJzZWNyZXRwYXNzd29yZA== was refused\n")
 UNREACHABLE = ("Error: pinging container registry mirror.example.com:5000: Get \"https://robot:hunter2@mirror.example.com:5000/v2/\": "
                "dial tcp 192.0.2.7:5000: connect: no route to host\n")
 REBASE = "error: failed to update OS: error running rpm-ostree rebase: error: Timeout was reached\nSleeping 1 minute for retry\n"
-KUBELET = "bootstrap.go:266] certificate request was not signed yet, token=abcdefghijklmnop\n"
+KUBELET = "certificate_manager.go:378] Certificate request was not signed: timed out waiting for the condition, token=abcdefghijklmnop\n"
 
 
 def looping(unit, script):
@@ -41,12 +41,16 @@ def looping(unit, script):
 PULL = ("machine-config-daemon-pull.service", "exec /usr/libexec/stand-in machine-config-daemon-pull.service")
 FIRSTBOOT = ("machine-config-daemon-firstboot.service", "exec /usr/libexec/stand-in-rebase")
 JOIN = ("kubelet.service", "exec /usr/libexec/stand-in-kubelet")
+WIPE = ("crio-wipe.service", "exec /usr/libexec/stand-in crio-wipe.service")
+# A job that runs as long, and keeps nothing waiting.
+BESIDE = {"/etc/systemd/system/beside.service": "[Service]\nType=oneshot\nExecStart=/bin/sleep infinity\n",
+          "/etc/systemd/system/skewguard-report.service.d/50-beside.conf": "[Unit]\nWants=beside.service\n"}
 
 
-def stalling(world, unit, broken, image=None, **setup):
+def stalling(world, unit, broken, image=None, more=None, **setup):
     """A node that is let in, whose `unit` says `broken` again and again; and its API server."""
-    server = api_server(world, "--pending-request", "worker-0")
-    files = {**looping(*unit), **server.joined_files(), "/etc/stand-in/broken": broken}
+    server = api_server(world)
+    files = {**looping(*unit), **server.joined_files(), **(more or {}), "/etc/stand-in/broken": broken}
     if image is not None:
         setup.update(image=image, target=image.replace("boot", "target"))
     policy = {**QUICK, "limits": [{"minimumRHCOSVersion": IMAGES[image].rhel if image else BOOT.rhel}]}
@@ -75,7 +79,7 @@ def event(server, reason, report):
                            and request["body"]["regarding"]["name"] == report, time.monotonic() + TOLD)
 
 
-def told(world, server, boot, phase, unit, line, secrets):
+def told(world, server, boot, phase, unit, cause, secrets, state="activating", command=None):
     """The stall is in a report, an Event, on console and motd, and in the journal. Returns the report."""
     expect = world.expect
     report = server.wait_for(lambda request: created(request, "/bootimagereports"), time.monotonic() + TOLD)
@@ -83,24 +87,27 @@ def told(world, server, boot, phase, unit, line, secrets):
         return None
     progress, name = report["body"]["report"].get("progress") or {}, report["body"]["metadata"]["name"]
     expect.equal(report["body"]["report"]["verdict"], "Allowed", "the verdict in the report")
-    expect.equal((progress.get("phase"), progress.get("unit"), progress.get("activeState")), (phase, unit, "activating"), "progress")
+    expect.equal((progress.get("phase"), progress.get("unit"), progress.get("activeState")), (phase, unit, state), "progress")
     expect.that(5 <= progress.get("minutes", 0) < 30, "the minutes of the first boot, over its reboots", progress)
-    expect.that(any(line in text for text in progress.get("lines", [])), f"{line!r} among the lines", progress)
+    expect.equal((progress.get("cause"), "lines" in progress), (cause, False), "the cause by name, and no line")
     stalled = event(server, "FirstBootStalled", name)
     if expect.that(stalled is not None, "an Event FirstBootStalled about it", server.requests()):
         expect.equal(stalled["body"]["type"], "Warning", "the Event's type")
-        expect.contains(stalled["body"]["note"], [f"it waits in the phase {phase}: {unit} is activating"], "the Event's note")
+        expect.contains(stalled["body"]["note"], [f"it waits in the phase {phase}: {unit}" + (f" is {state}" if state else ""), f"; cause {cause}: "],
+                        "the Event's note")
     note = boot.read(NOTE) or ""
-    expect.contains(note, ["*** FIRST BOOT NOT FINISHED ***", unit, "Its last line: ", f"journalctl -b -u {unit}"], NOTE)
+    expect.contains(note, ["*** FIRST BOOT NOT FINISHED ***", unit, f"\nCause: {cause}: ", command or f"journalctl -b -u {unit}"], NOTE)
     expect.that(all(len(text) <= 80 for text in note.splitlines()), "the note in 80 columns", note)
     expect.equal(boot.read(MOTD), note, MOTD)
     expect.that(boot.console.wait_for(r"FIRST BOOT NOT FINISHED", time.monotonic() + ANSWER) is not None,
                 "the note at the login prompt", boot.console.text()[-1500:])
     entries = boot.journal("MESSAGE_ID=" + MESSAGE_ID)
     if expect.equal(len(entries), 1, "journal entries about the stall"):
-        expect.equal([entries[0].get(field) for field in ("SKEWGUARD_PHASE", "SKEWGUARD_UNIT", "PRIORITY", "_SYSTEMD_UNIT")],
-                     [phase, unit, "4", "skewguard-report.service"], "the journal entry")
-    everywhere = json.dumps(server.requests()) + note + boot.journal_text("-u", "skewguard-report.service")
+        expect.equal([entries[0].get(field) for field in ("SKEWGUARD_PHASE", "SKEWGUARD_UNIT", "SKEWGUARD_CAUSE", "PRIORITY", "_SYSTEMD_UNIT")],
+                     [phase, unit, cause, "4", "skewguard-report.service"], "the journal entry")
+    status = boot.shell("PATH=$PATH:/usr/local/bin:/run/skewguard/bin skewguard status")
+    expect.contains(status, ["Not held: this node goes on, but its first boot does not finish\n", f"phase {phase}, cause {cause}: "], "skewguard status")
+    everywhere = json.dumps(server.requests()) + note + status + boot.journal_text("-u", "skewguard-report.service")
     expect.equal([secret for secret in secrets if secret in everywhere], [], "credentials that were told")
     checked(expect, server)
     return name
@@ -126,12 +133,12 @@ def went_on(world, server, boot, name):
     checked(expect, server)
 
 
-def before_the_rebase(world, server, node, phase, unit, line, secrets):
+def before_the_rebase(world, server, node, phase, unit, cause, secrets, **more):
     """Two boots in which it hangs, the second past its time; then it goes on, rebases and joins in a third."""
     begun(world, node.boot()).power_off()
     after_an_earlier_boot(node)
     boot = begun(world, node.boot(timeout=3 * TOLD))
-    name = told(world, server, boot, phase, unit, line, secrets)
+    name = told(world, server, boot, phase, unit, cause, secrets, **more)
     boot.shell("rm /etc/stand-in/broken")
     boot.wait_reboot()
     went_on(world, server, begun(world, node.boot()), name)
@@ -139,12 +146,12 @@ def before_the_rebase(world, server, node, phase, unit, line, secrets):
 
 def pull_refused(world, image=None):
     server, node = stalling(world, PULL, REFUSED, image)
-    before_the_rebase(world, server, node, "Pull", PULL[0], "unauthorized: access to", ["cm9ib3Q6"])
+    before_the_rebase(world, server, node, "Pull", PULL[0], "Unauthorized", ["cm9ib3Q6", DIGEST])
 
 
 def rebase_fails(world, image=None):
     server, node = stalling(world, FIRSTBOOT, REBASE, image, wiring="a")
-    before_the_rebase(world, server, node, "Rebase", FIRSTBOOT[0], "Timeout was reached", [])
+    before_the_rebase(world, server, node, "Rebase", FIRSTBOOT[0], "RPMOSTreeUnavailable", ["Timeout was reached"])
 
 
 def no_certificate(world, image=None):
@@ -152,12 +159,28 @@ def no_certificate(world, image=None):
     node.boot().wait_reboot()
     after_an_earlier_boot(node)
     boot = begun(world, node.boot(timeout=2 * TOLD))
-    name = told(world, server, boot, "Join", JOIN[0], "certificate request was not signed yet", ["abcdefghijklmnop"])
-    asked = [request["body"]["report"]["progress"] for request in server.requests() if created(request, "/bootimagereports")]
-    world.expect.equal([(progress.get("apiServer"), progress.get("certificateRequest")) for progress in asked],
-                       [("reached", "its certificate request csr-8vnps of 2026-05-04T10:11:12Z waits for approval")], "what the cluster says")
+    name = told(world, server, boot, "Join", JOIN[0], "CertificateNotSigned", ["abcdefghijklmnop"])
     boot.shell("rm /etc/stand-in/broken")
     went_on(world, server, boot, name)
+
+
+@scenario("stalled-not-finalized", "the staged rebase is not finalized at the shutdown, and nobody joins: told as Rebase, cause NotFinalized")
+def stalled_not_finalized(world):
+    fails = "[Service]\nExecStop=\nExecStop=/bin/sh -c 'echo error: Finalizing deployment: Child process exited with code 1 >&2; exit 1'\n"
+    server, node = stalling(world, JOIN, KUBELET, more={"/etc/systemd/system/ostree-finalize-staged.service.d/50-fails.conf": fails})
+    node.boot().wait_reboot()
+    after_an_earlier_boot(node)
+    boot = begun(world, node.boot(timeout=2 * TOLD))
+    name = told(world, server, boot, "Rebase", "ostree-finalize-staged.service", "NotFinalized", ["abcdefghijklmnop", "exited with code"],
+                state=None, command="journalctl -b -1 -u ostree-finalize-staged")
+    boot.shell("rm /etc/stand-in/broken")
+    went_on(world, server, boot, name)
+
+
+@scenario("stalled-other", "a unit before the pull hangs, and another job runs beside it: told as Other, by the unit that the pull waits for")
+def stalled_other(world):
+    server, node = stalling(world, WIPE, "wipe: no space left on device, token=abcdefghijklmnop\n", more=BESIDE)
+    before_the_rebase(world, server, node, "Other", WIPE[0], "NoSpace", ["abcdefghijklmnop"], state=None)
 
 
 @scenario("stalled-pull", "the registry refuses the pull again and again: told as Pull; mended, the node goes on, which is told, too")
@@ -165,10 +188,10 @@ def stalled_pull(world):
     pull_refused(world)
 
 
-@scenario("stalled-pull-unreachable", "a mirror that is not reached: told as Pull, without the user and password in its URL", el8=False)
+@scenario("stalled-pull-unreachable", "a mirror that is not reached: told as Pull, with nothing of its URL", el8=False)
 def stalled_pull_unreachable(world):
     server, node = stalling(world, PULL, UNREACHABLE)
-    before_the_rebase(world, server, node, "Pull", PULL[0], "Get \"https://[cut]@mirror.example.com:5000/v2/\"", ["hunter2"])
+    before_the_rebase(world, server, node, "Pull", PULL[0], "Unreachable", ["hunter2", "mirror.example.com"])
 
 
 @scenario("stalled-rebase", "the rebase fails again and again, wiring A: told as Rebase, then that it goes on")

@@ -27,7 +27,9 @@ def recipe(world, chosen):
     (world.folder / "policy.json").write_text(json.dumps(chosen), encoding="utf-8")
     programs = world.folder / "bin"
     programs.mkdir()
-    (programs / "skewguard").symlink_to(agent.binary())
+    plugin = programs / "oc"
+    plugin.write_text(f'#!/bin/sh\nshift\nexec {agent.ADMIN} "$@"\n', encoding="ascii")
+    plugin.chmod(0o755)
     subprocess.run(["bash", "-euc", commands], cwd=world.folder, check=True,
                    env=dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}"))
     return world.folder / "test.ign"

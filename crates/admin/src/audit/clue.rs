@@ -1,0 +1,33 @@
+//! What makes an unknown version known (pure).
+
+use super::known::Knowledge;
+use super::sets::Set;
+
+/// What helps where joined nodes are made from the image, and know it.
+const LABELS: &str = "its joined nodes have no label: the script of `oc skewguard audit --print-commands labels` makes them label themselves";
+const ALEPHS: &str = "its joined nodes have no label: the script of `oc skewguard audit --print-commands alephs` collects their aleph files for --from";
+
+/// What helps where none is.
+const STREAMS: &str = "no joined node is made from it: name the stream metadata of the release that it is from (--streams), or let one node join and audit again";
+const JOIN: &str = "no joined node is made from it: let one join, and audit again";
+
+/// What makes the version of the set's image known; `None` where nothing does that is known.
+pub(super) fn clue(set: &Set, knowledge: &Knowledge<'_>) -> Option<&'static str> {
+    let joined = match set.image.key() {
+        Some(_) => knowledge.joined_from(&set.image),
+        // Sets without machines have nodes alone.
+        None if set.path.is_empty() => set.nodes.len(),
+        None => 0,
+    };
+    // Where one node has a label, skewguard is there.
+    let mut nodes = knowledge.objects.nodes.iter();
+    match (joined, nodes.any(|node| node.version.is_some())) {
+        (0, _) => {
+            set.image.value.as_ref()?;
+            let has_streams = matches!(set.image.platform, Some("aws" | "azure" | "gcp"));
+            Some(if has_streams { STREAMS } else { JOIN })
+        }
+        (_, true) => Some(LABELS),
+        (_, false) => Some(ALEPHS),
+    }
+}

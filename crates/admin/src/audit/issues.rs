@@ -1,0 +1,54 @@
+//! Which known issues the image of a set has, whether or not the policy names them (pure).
+
+use super::results::SetIssue;
+use crate::lint::starter::STARTER;
+use crate::policy::{Policy, parse};
+use crate::verdict::{PolicyInput, Reason, RuleResult, Verdict};
+use std::sync::LazyLock;
+
+/// The policy that `policy init` writes, without its limits: it has the list of known issues.
+static SHIPPED: LazyLock<Option<Policy>> = LazyLock::new(|| {
+    let policy = parse(STARTER.as_bytes()).ok()?;
+    Some(Policy {
+        limits: Vec::new(),
+        ..policy
+    })
+});
+
+/// The issues that the policy names, then those of the shipped list that it does not. `judge` gives
+/// the verdict of a policy on the next node of the set.
+pub(super) fn of_set(
+    policy: &PolicyInput,
+    judge: impl Fn(&PolicyInput) -> Verdict,
+) -> Vec<SetIssue> {
+    let Some(mut all) = SHIPPED.clone() else {
+        return Vec::new();
+    };
+    let named = match policy {
+        PolicyInput::Valid { policy, .. } => &*policy.known_issues,
+        PolicyInput::Absent | PolicyInput::Invalid { .. } => &[],
+    };
+    let is_named = |id: &str| named.iter().any(|issue| issue.id == id);
+    all.known_issues.retain(|issue| !is_named(&issue.id));
+    all.known_issues.splice(0..0, named.iter().cloned());
+    let issues = all.known_issues.clone();
+    let verdict = judge(&PolicyInput::Valid {
+        path: String::new(),
+        digest: String::new(),
+        policy: all,
+    });
+    let has = verdict
+        .findings
+        .iter()
+        .filter(|finding| (finding.rule, finding.result) == (Reason::KnownIssue, RuleResult::Fail));
+    let ids: Vec<_> = has.filter_map(|finding| finding.issue.as_ref()).collect();
+    let issues = issues.into_iter().filter(|issue| ids.contains(&&issue.id));
+    issues
+        .map(|issue| SetIssue {
+            in_policy: is_named(&issue.id),
+            id: issue.id,
+            reason: issue.reason,
+            url: issue.url,
+        })
+        .collect()
+}

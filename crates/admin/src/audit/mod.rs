@@ -1,0 +1,197 @@
+//! What a policy would refuse in a whole cluster: for each set of machines, the verdict on its next
+//! node.
+//!
+//! [`Objects`] and a policy go in, a [`BootImageAudit`] comes out, which [`text`] shows to a
+//! person: all of that is pure. What no object says stays unknown. [`fetch`] reads the objects from
+//! the API server that [`login`] finds.
+
+mod clue;
+pub(crate) mod fetch;
+mod fields;
+mod image;
+mod issues;
+mod judge;
+mod kinds;
+mod known;
+pub mod login;
+mod missing;
+pub(crate) mod objects;
+mod remedy;
+pub mod resources;
+mod results;
+pub(crate) mod server;
+mod sets;
+mod settings;
+mod singles;
+mod skew;
+mod stream;
+mod upkeep;
+
+pub(crate) use objects::Objects;
+
+pub(crate) use results::{
+    BootImageAudit, ClusterSkew, KnownBy, Oldest, Origin, SetAudit, Unread, full_name,
+};
+
+use crate::API_VERSION;
+use crate::verdict::{PolicyInput, PolicyStatus};
+use crate::version::ImageVersion;
+use judge::judge;
+use known::Knowledge;
+use results::{Provisioned, Summary};
+use std::collections::BTreeSet;
+
+/// At most this many objects that could not be understood are named.
+const MAX_NOT_UNDERSTOOD: usize = 100;
+
+/// Makes the audit, for the release `asked` or else for the cluster's own. `unread` is what could
+/// not be read.
+pub(crate) fn audit(
+    objects: &Objects,
+    policy_input: &PolicyInput,
+    asked: Option<&str>,
+    mut unread: Vec<Unread>,
+) -> BootImageAudit {
+    let knowledge = Knowledge::new(objects);
+    let release = asked.or(objects.release.as_deref());
+    unread.extend(
+        objects
+            .not_understood
+            .iter()
+            .take(MAX_NOT_UNDERSTOOD)
+            .cloned(),
+    );
+    unread.extend(
+        missing::missing(objects)
+            .into_iter()
+            .take(MAX_NOT_UNDERSTOOD),
+    );
+    let mut policy = None;
+    let mut sets: Vec<SetAudit> = Vec::new();
+    let mut users: Vec<_> = knowledge
+        .versions()
+        .map(|(name, version)| (format!("Node {name}"), version))
+        .collect();
+    let all = sets::sets(&knowledge)
+        .into_iter()
+        .chain(singles::singles(&knowledge));
+    for set in all {
+        // A node pool's nodes are of another cluster.
+        if set.kind != sets::NODE_POOL {
+            let version = set.known.as_ref().map(|known| known.version.clone());
+            users.push((
+                format!("{} {}", set.kind, full_name(&set.namespace, &set.name)),
+                version,
+            ));
+        }
+        let of_set = asked
+            .or(set.release.as_deref())
+            .or(release)
+            .map(str::to_owned);
+        let (row, verdict) = judge(set, &knowledge, policy_input, of_set.as_deref());
+        // The limit may be another one for each set.
+        policy = verdict.policy.map(|policy| PolicyStatus {
+            limit_release: None,
+            ..policy
+        });
+        sets.push(row);
+    }
+    sets.sort_by(|a, b| a.rank().cmp(&b.rank()));
+    let (oldest, cluster) = oldest_and_cluster(objects, users);
+    BootImageAudit {
+        api_version: API_VERSION,
+        kind: "BootImageAudit",
+        origin: None,
+        summary: Summary::of(&sets),
+        policy,
+        release: release.map(str::to_owned),
+        sets,
+        oldest,
+        cluster,
+        managed_boot_images: objects
+            .managed
+            .as_ref()
+            .map(settings::ManagedBootImages::modes)
+            .unwrap_or_default(),
+        provisioned: provisioned(objects),
+        unread,
+        warnings: warnings(objects, policy_input),
+    }
+}
+
+/// The oldest boot image in use, and what the cluster says of it.
+fn oldest_and_cluster(
+    objects: &Objects,
+    users: Vec<(String, Option<ImageVersion>)>,
+) -> (Option<Oldest>, Option<ClusterSkew>) {
+    let (version, mut oldest) = skew::oldest(users).unzip();
+    let cluster = objects
+        .skew
+        .as_ref()
+        .map(|skew| skew::cluster(skew, version.as_ref()));
+    if let Some(oldest) = &mut oldest
+        && (objects.is_single_node || !skew::is_understated(cluster.as_ref()))
+    {
+        oldest.command = None;
+    }
+    (oldest, cluster)
+}
+
+/// What of the policy is ignored, and what was read and does not count.
+fn warnings(objects: &Objects, policy: &PolicyInput) -> Vec<String> {
+    let ignored = match policy {
+        PolicyInput::Valid { policy, .. } => &*policy.warnings,
+        PolicyInput::Absent | PolicyInput::Invalid { .. } => &[],
+    };
+    let ignored = ignored.iter().map(|warning| format!("policy: {warning}"));
+    ignored.chain(left_out(objects)).collect()
+}
+
+/// What was read and does not count.
+fn left_out(objects: &Objects) -> Vec<String> {
+    let counts = [
+        (
+            objects.windows_sets.len(),
+            "sets of Windows machines are left out: they have no boot image of the cluster's",
+        ),
+        (
+            objects.windows_nodes,
+            "Windows nodes are left out: they have no boot image of the cluster's",
+        ),
+        (
+            objects.doubles,
+            "objects were read more than once, and count once",
+        ),
+        (
+            lost_alephs(objects),
+            "aleph files are left out: no Node of their name was read",
+        ),
+    ];
+    let words = |(count, what): (usize, &str)| (count > 0).then(|| format!("{count} {what}"));
+    counts.into_iter().filter_map(words).collect()
+}
+
+fn lost_alephs(objects: &Objects) -> usize {
+    let nodes: BTreeSet<&str> = objects
+        .nodes
+        .iter()
+        .map(|node| &*node.metadata.name)
+        .collect();
+    let names = objects.alephs.keys();
+    names.filter(|name| !nodes.contains(name.as_str())).count()
+}
+
+/// Machines that were made and have not joined, the longest waiting first.
+fn provisioned(objects: &Objects) -> Vec<Provisioned> {
+    let waiting = |machine: &kinds::Machine| {
+        Some(Provisioned {
+            since: machine.provisioned.clone()?,
+            namespace: machine.metadata.namespace.clone(),
+            name: machine.metadata.name.clone(),
+            set: machine.owner(),
+        })
+    };
+    let mut all: Vec<Provisioned> = objects.machines.iter().filter_map(waiting).collect();
+    all.sort();
+    all
+}

@@ -1,0 +1,163 @@
+//! The fleet by boot image, as an SVG chart in an HTML page (pure).
+
+use super::page::{Word, escape};
+use crate::audit::BootImageAudit;
+use crate::text::cut;
+use crate::version::ImageVersion;
+use std::collections::BTreeMap;
+
+/// The most bars; the rest of the images share the last one.
+const MAX_BARS: usize = 24;
+
+/// Characters of a label that fit beside the bars.
+const LABEL: usize = 30;
+
+// In user units of the SVG, which are pixels at its natural size.
+const ROW: usize = 26;
+const LEFT: usize = 245;
+const BARS: usize = 360;
+const WIDTH: usize = 940;
+
+/// A boot image, and who uses it.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Bar {
+    label: String,
+    /// Joined nodes that were made from it.
+    nodes: usize,
+    /// Sets whose next node is made from it.
+    sets: usize,
+    /// The worst verdict of those sets.
+    word: Option<Word>,
+}
+
+impl Bar {
+    fn add(&mut self, other: &Self) {
+        self.nodes += other.nodes;
+        self.sets += other.sets;
+        self.word = self.word.min(other.word).or(self.word).or(other.word);
+    }
+
+    fn says(&self) -> String {
+        let nodes = count(self.nodes, "node", "nodes");
+        match (self.sets, self.word) {
+            (0, _) | (_, None) => nodes,
+            (sets, Some(word)) => {
+                let sets = count(sets, "set", "sets");
+                format!("{nodes}; next of {sets}: {}", word.lower())
+            }
+        }
+    }
+}
+
+pub(super) fn count(number: usize, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
+}
+
+/// The images in use, oldest first, and the unknown ones last.
+fn bars(audit: &BootImageAudit) -> Vec<Bar> {
+    let mut known: BTreeMap<ImageVersion, Bar> = BTreeMap::new();
+    let mut unknown = Bar {
+        label: "image not known".to_owned(),
+        ..Bar::default()
+    };
+    for set in &audit.sets {
+        let next = Bar {
+            sets: 1,
+            word: Some(Word::of(set)),
+            ..Bar::default()
+        };
+        match &set.boot_image {
+            Some(image) => known
+                .entry(ImageVersion::parse(&image.version))
+                .or_default()
+                .add(&next),
+            None => unknown.add(&next),
+        }
+        for nodes in &set.nodes {
+            let joined = Bar {
+                nodes: nodes.count,
+                ..Bar::default()
+            };
+            match &nodes.version {
+                Some(version) => known
+                    .entry(ImageVersion::parse(version))
+                    .or_default()
+                    .add(&joined),
+                None => unknown.add(&joined),
+            }
+        }
+    }
+    let mut bars: Vec<Bar> = known
+        .into_iter()
+        .map(|(version, bar)| Bar {
+            label: cut(&version.text, LABEL),
+            ..bar
+        })
+        .collect();
+    if bars.len() > MAX_BARS {
+        let newer = bars.split_off(MAX_BARS - 1);
+        let mut rest = Bar {
+            label: count(newer.len(), "newer image", "newer images"),
+            ..Bar::default()
+        };
+        newer.iter().for_each(|bar| rest.add(bar));
+        bars.push(rest);
+    }
+    if unknown.nodes + unknown.sets > 0 {
+        bars.push(unknown);
+    }
+    bars
+}
+
+/// The chart; empty where no image is in use.
+pub(super) fn svg(audit: &BootImageAudit) -> String {
+    let bars = bars(audit);
+    let Some(most) = bars.iter().map(|bar| bar.nodes).max() else {
+        return String::new();
+    };
+    let height = bars.len() * ROW + 8;
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Nodes by the boot image that they were made from, oldest first\">\n\
+         <line class=\"axis\" x1=\"{LEFT}\" y1=\"0\" x2=\"{LEFT}\" y2=\"{height}\"/>\n"
+    );
+    for (n, bar) in bars.iter().enumerate() {
+        let (top, base) = (n * ROW + 6, n * ROW + 21);
+        let class = bar.word.map_or("other", Word::class);
+        // A bar of one node is still seen beside one of 5,000.
+        let width = match bar.nodes {
+            0 => 0,
+            nodes => (nodes * BARS / most.max(1)).max(3),
+        };
+        let (label_end, says) = (LEFT - 10, LEFT + width + 8);
+        svg += &format!(
+            "<text class=\"mono\" text-anchor=\"end\" x=\"{label_end}\" y=\"{base}\">{}</text>\
+             <rect class=\"{class}\" x=\"{LEFT}\" y=\"{top}\" width=\"{width}\" height=\"18\"/>\
+             <text class=\"soft\" x=\"{says}\" y=\"{base}\">{}</text>\n",
+            escape(&bar.label),
+            escape(&bar.says()),
+        );
+    }
+    svg += "</svg>\n";
+    svg
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_that_share_a_line_keep_the_worst_verdict() {
+        let bar = |word| Bar {
+            nodes: 2,
+            sets: 1,
+            word,
+            ..Bar::default()
+        };
+        let mut both = bar(Some(Word::Allowed));
+        both.add(&bar(None));
+        assert_eq!(both.word, Some(Word::Allowed));
+        both.add(&bar(Some(Word::Refused)));
+        both.add(&bar(Some(Word::Unknown)));
+        assert_eq!(both.says(), "8 nodes; next of 4 sets: refused");
+    }
+}

@@ -1,0 +1,151 @@
+//! The files of a folder that may have objects in them: a must-gather, what `oc adm inspect` wrote,
+//! or what the printed commands gathered.
+
+use crate::audit::resources::{INFRASTRUCTURE, RESOURCES};
+use std::fs;
+use std::io::Error;
+use std::path::{Path, PathBuf};
+
+/// The most folders within folders.
+const MAX_DEPTH: usize = 32;
+
+/// The most files.
+const MAX_FILES: usize = 200_000;
+
+/// All JSON and YAML files in a folder, in the order of their names. Symbolic links are not
+/// followed: they may lead out, or round and round.
+pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut files = Vec::new();
+    let mut folders = vec![(folder.to_owned(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            if kind.is_dir() {
+                if depth == MAX_DEPTH {
+                    return Err(Error::other("has too many folders within folders"));
+                }
+                folders.push((path, depth + 1));
+            } else if kind.is_file() && has_objects_by_name(&path) {
+                files.push(path);
+                if files.len() > MAX_FILES {
+                    return Err(Error::other("has too many files"));
+                }
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn has_objects_by_name(path: &Path) -> bool {
+    let ends = ["json", "yaml", "yml"];
+    path.extension()
+        .is_some_and(|end| ends.iter().any(|known| end.eq_ignore_ascii_case(known)))
+}
+
+/// What the printed commands end the name of a node's aleph file with.
+const ALEPH: &str = ".aleph.json";
+
+/// The node whose aleph file this is.
+pub(super) fn node_of_aleph(path: &Path) -> Option<&str> {
+    let node = path.file_name()?.to_str()?.strip_suffix(ALEPH)?;
+    (!node.is_empty()).then_some(node)
+}
+
+/// Whether a file may have objects of a kind that is read: by its path, as `oc adm inspect` and the
+/// printed commands name files, or by a `kind` in it. In YAML only the kinds of the file's own
+/// objects count, not those that an event or an owner names.
+pub(super) fn is_of_interest(path: &Path, text: &str) -> bool {
+    if node_of_aleph(path).is_some() {
+        return true;
+    }
+    let path = path.to_string_lossy();
+    let by_path = RESOURCES
+        .iter()
+        .filter(|resource| !resource.group.is_empty())
+        .any(|resource| {
+            path.contains(&format!("/{}/{}", resource.group, resource.plural))
+                || path.contains(&format!("/{}.{}", resource.plural, resource.group))
+        });
+    if by_path || path.contains(INFRASTRUCTURE) {
+        return true;
+    }
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    let mut begin = 0;
+    while let Some(found) = text.get(begin..).and_then(|rest| rest.find("kind")) {
+        let at = begin + found;
+        begin = at + "kind".len();
+        let line = text.get(..at).and_then(|before| before.rsplit('\n').next());
+        let is_own = is_json
+            || line.is_some_and(|before| {
+                before.len() <= 2 && before.bytes().all(|byte| matches!(byte, b' ' | b'-'))
+            });
+        if is_own && text.get(begin..).is_some_and(names_one) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether what follows `kind` names one that is read, or a list of it.
+fn names_one(behind: &str) -> bool {
+    let value = behind.trim_start_matches(['"', ':', ' ']);
+    let word = value.split(|c: char| !c.is_ascii_alphanumeric()).next();
+    let kind = word.map(|word| word.strip_suffix("List").unwrap_or(word));
+    kind.is_some_and(|kind| {
+        kind.ends_with("MachineTemplate")
+            || kind.ends_with("Machine")
+            || RESOURCES.iter().any(|resource| resource.kind == kind)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_chosen_by_their_own_objects() {
+        for (path, text, of_interest) in [
+            (
+                "x/any.yaml",
+                "---\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Node\n",
+                true,
+            ),
+            (
+                "x/any.yaml",
+                "apiVersion: machine.openshift.io/v1beta1\nkind: MachineSetList\n",
+                true,
+            ),
+            (
+                "x/events.yaml",
+                "kind: EventList\nitems:\n- kind: Event\n  involvedObject:\n    kind: Node\n",
+                false,
+            ),
+            (
+                "x/pod.yaml",
+                "kind: Pod\nmetadata:\n  ownerReferences:\n  - apiVersion: v1\n    kind: Node\n",
+                false,
+            ),
+            (
+                "x/any.json",
+                r#"{"apiVersion":"v1","kind":"List","items":[{"kind":"NodePool"}]}"#,
+                true,
+            ),
+            ("x/any.json", r#"{"kind":"Pod"}"#, false),
+            ("x/kind", "kind", false),
+            (
+                "m/namespaces/all/machine.openshift.io/machinesets/a.yaml",
+                "",
+                true,
+            ),
+            ("objects/machines.machine.openshift.io.json", "{", true),
+        ] {
+            assert_eq!(
+                is_of_interest(Path::new(path), text),
+                of_interest,
+                "{path}: {text}"
+            );
+        }
+    }
+}

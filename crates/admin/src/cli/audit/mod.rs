@@ -1,0 +1,445 @@
+//! `oc skewguard audit`: what a policy would refuse in a whole cluster. Reads, prints, changes
+//! nothing.
+
+mod chart;
+mod folder;
+mod html;
+mod page;
+mod text;
+
+use super::{Exit, Failure, Io, named, named_policy, parse_release, read_file, read_once, runtime};
+use crate::audit::fetch::{self, FetchProgress, fetch};
+use crate::audit::login;
+use crate::audit::resources;
+use crate::audit::server::Server;
+use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
+use crate::clock;
+use crate::text::printable;
+use page::Style;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+use text::Detail;
+
+/// The most that is read of one file.
+const MAX_FILE: u64 = 512 << 20;
+
+/// The files of a pod's service account (client-go, `rest.InClusterConfig`).
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// What the audit is printed as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// A line for each set.
+    Text,
+    /// All that is known of each set.
+    Wide,
+    /// For a script; fields are only ever added.
+    Json,
+    /// The same as YAML.
+    Yaml,
+    /// One file for a browser, with a chart; it needs no network.
+    Html,
+}
+
+/// What can be printed to be run where `oc` reaches the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Script {
+    Objects,
+    Labels,
+    Alephs,
+}
+
+/// Which sets are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Only {
+    /// Whose next node would be refused.
+    Refused,
+    /// Of which it is not known.
+    Unknown,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "oc skewguard audit [SET]... --policy <FILE> [OPTIONS]\n       \
+        oc skewguard audit --print-commands [objects|labels|alephs]",
+    after_help = concat!("\
+Exit status: 0 nothing would be refused, 1 it could not look at everything that makes nodes, 2 wrong usage, \
+3 something would be refused, 4 nothing would be refused, but not everything is known.
+
+Reads with get and list only; `oc skewguard render manifests --auditor` has the least ClusterRole for it. Kubeconfigs are found as oc finds them: \
+KUBECONFIG, then ~/.kube/config.
+
+Examples:
+  oc skewguard audit --policy policy.json
+  oc skewguard audit --policy policy.json --target 4.22
+  oc skewguard audit --policy policy.json -o html >boot-images.html
+  oc skewguard audit --policy policy.json -o json |
+    jq -r '.sets[] | select(.action == \"Block\") | .name'
+
+For a cluster that cannot be reached from here:
+  oc skewguard audit --print-commands >gather.sh
+  oc skewguard audit --policy policy.json --from objects
+  oc skewguard audit --policy policy.json --from must-gather.local.*/
+
+Where versions are unknown:
+  oc skewguard audit --print-commands labels >labels.sh
+  oc skewguard audit --print-commands alephs >alephs.sh
+  oc skewguard audit --policy policy.json --streams rhcos-4.1*.json
+
+More:
+  ", crate::docs!("audit.md"))
+)]
+pub(super) struct Args {
+    /// The policy to try, JSON or YAML; it is judged as if its mode were Enforce.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, required_unless_present = "print_commands")]
+    policy: Option<PathBuf>,
+    /// Release to ask about, such as the one to upgrade to. Default: the cluster's own.
+    #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
+    target: Option<String>,
+    /// Files of `oc get -o json` or YAML, and folders such as a must-gather; - is standard input.
+    #[arg(long, value_name = "FILE|DIR", value_hint = clap::ValueHint::AnyPath, num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
+    from: Vec<PathBuf>,
+    /// Stream metadata of other releases, whose images are then known: what `openshift-install
+    /// coreos print-stream-json` prints; - is standard input.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, num_args = 1..)]
+    streams: Vec<PathBuf>,
+    /// The kubeconfig to use, instead of those that oc finds; - is standard input.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    kubeconfig: Option<PathBuf>,
+    /// The context to use, instead of the current one.
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// Print a script, and do nothing else. objects: gathers what --from reads. labels: makes
+    /// joined nodes label themselves, without a reboot. alephs: collects their aleph files for
+    /// --from, where skewguard is not on them.
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "objects|labels|alephs",
+        num_args = 0..=1,
+        default_missing_value = "objects",
+        conflicts_with_all = ["policy", "from", "streams", "kubeconfig", "context", "target"]
+    )]
+    print_commands: Option<Script>,
+    /// How long each request to the server may take, such as 30s or 2m.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    request_timeout: Duration,
+    /// Do not check the server's certificate. Whoever answers gets your credentials.
+    #[arg(long)]
+    insecure_skip_tls_verify: bool,
+    /// Show only these sets; the summary and the exit status stay those of all.
+    #[arg(long, value_enum)]
+    only: Option<Only>,
+    /// text: a line for each set. wide: all that is known. json and yaml: one object, whose fields
+    /// are only ever added. html: one page, with a chart.
+    #[arg(
+        long,
+        short,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "text|wide|json|yaml|html",
+        default_value = "text"
+    )]
+    output: Form,
+    /// Show only these sets, with all that is known: NAME, NAMESPACE/NAME or KIND/NAME. They come
+    /// before --from.
+    #[arg(value_name = "SET", value_hint = clap::ValueHint::Other)]
+    sets: Vec<String>,
+}
+
+/// A number without a unit is seconds, as for `oc`.
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let time = match text.parse() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        Err(_) => humantime::parse_duration(text).map_err(|error| error.to_string())?,
+    };
+    if time.is_zero() {
+        return Err("has to be more than nothing".to_owned());
+    }
+    if time > fetch::LONGEST {
+        return Err("has to be at most 10m".to_owned());
+    }
+    Ok(time)
+}
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let Some(policy) = &args.policy else {
+        let script = match args.print_commands {
+            Some(Script::Labels) => resources::LABELS.to_owned(),
+            Some(Script::Alephs) => resources::ALEPHS.to_owned(),
+            Some(Script::Objects) | None => resources::commands(),
+        };
+        io.out.write_all(script.as_bytes())?;
+        return Ok(Exit::Done);
+    };
+    let files = args
+        .from
+        .iter()
+        .chain(&args.streams)
+        .chain(&args.kubeconfig);
+    read_once(files.chain(&args.policy).map(PathBuf::as_path))?;
+    let policy = named_policy(policy)?;
+    let mut objects = Objects::default();
+    for path in &args.streams {
+        let file = named(path);
+        read_text(path)
+            .and_then(|text| objects.add_streams(&file, &text))
+            .map_err(|why| {
+                format!("--streams {file}: {why}; `openshift-install coreos print-stream-json` prints what is read")
+            })?;
+    }
+    let mut unread = Vec::new();
+    for path in &args.from {
+        unread.extend(read_path(path, args.from.len() > 1, &mut objects));
+    }
+    let mut origin = Origin::default();
+    if args.from.is_empty() {
+        (unread, origin) = from_server(args, &mut objects, io)?;
+    }
+    let mut result = audit(&objects, &policy, args.target.as_deref(), unread);
+    if result.sets.is_empty() {
+        for unread in &result.unread {
+            io.say(format_args!("{}: {}", unread.what, unread.why));
+        }
+        return Err(
+            "there is nothing to audit: no set of machines was read, and no machine or node without one"
+                .into(),
+        );
+    }
+    result.origin = Some(Origin {
+        cluster_id: objects.cluster_id.clone(),
+        server: origin.server.or_else(|| objects.server.clone()),
+        time: clock::time(SystemTime::now()),
+        ..origin
+    });
+    let exit = exit(&result);
+    choose(args, &mut result)?;
+    print(args, &result, io)?;
+    Ok(exit)
+}
+
+/// What is refused weighs most, then what was not read, then what is unknown.
+fn exit(audit: &BootImageAudit) -> Exit {
+    if audit.summary.would_be_refused > 0 {
+        Exit::Refused
+    } else if audit.unread.iter().any(|unread| unread.hides_sets) {
+        Exit::Failed
+    } else if audit.summary.undetermined > 0 {
+        Exit::Unknown
+    } else {
+        Exit::Done
+    }
+}
+
+/// Leaves only the sets that were asked for. The summary stays that of all.
+fn choose(args: &Args, result: &mut BootImageAudit) -> Result<(), Failure> {
+    for name in &args.sets {
+        if !result.sets.iter().any(|set| is_named(set, name)) {
+            return Err(format!("{}: there is no such set", printable(name)).into());
+        }
+    }
+    result.sets.retain(|set| {
+        let is_named = args.sets.is_empty() || args.sets.iter().any(|name| is_named(set, name));
+        is_named
+            && match args.only {
+                None => true,
+                Some(Only::Refused) => set.would_be_refused(),
+                Some(Only::Unknown) => !set.would_be_refused() && !set.would_be_allowed(),
+            }
+    });
+    Ok(())
+}
+
+/// `NAME`, `NAMESPACE/NAME` or `KIND/NAME`.
+fn is_named(set: &SetAudit, name: &str) -> bool {
+    set.name == name
+        || name.rsplit_once('/').is_some_and(|(before, after)| {
+            set.name == after && (set.namespace == before || set.kind.eq_ignore_ascii_case(before))
+        })
+}
+
+fn print(args: &Args, result: &BootImageAudit, io: &mut Io<'_>) -> Result<(), Failure> {
+    let detail = match args.output {
+        Form::Text if args.sets.is_empty() => Detail::Line,
+        _ => Detail::All,
+    };
+    let text = match args.output {
+        Form::Text | Form::Wide => text::render(result, detail, style()),
+        Form::Json => serde_json::to_string_pretty(result)? + "\n",
+        Form::Yaml => yaml(result),
+        Form::Html => html::render(result),
+    };
+    Ok(io.out.write_all(text.as_bytes())?)
+}
+
+fn from_server(
+    args: &Args,
+    objects: &mut Objects,
+    io: &mut Io<'_>,
+) -> Result<(Vec<Unread>, Origin), Failure> {
+    let asked = login::Asked {
+        file: args.kubeconfig.as_deref(),
+        context: args.context.as_deref(),
+        insecure: args.insecure_skip_tls_verify,
+    };
+    let around = login::Surroundings {
+        variable: &|name| std::env::var_os(name),
+        service_account: Path::new(SERVICE_ACCOUNT),
+    };
+    let runtime = runtime()?;
+    let mut login = runtime.block_on(login::load(asked, around))?;
+    if args.insecure_skip_tls_verify {
+        io.say("warning: the server's certificate is not checked: whoever answers gets your credentials");
+    }
+    let url = login.server();
+    let server = runtime.block_on(Server::log_in(&mut login, args.request_timeout))?;
+    let mut watcher = Watcher::new(io.err);
+    let unread = runtime.block_on(fetch(&server, objects, &mut |now| watcher.see(&now)));
+    watcher.end();
+    // A program for credentials that did not end is not waited for.
+    runtime.shutdown_background();
+    let unread = unread.map_err(|error| {
+        let way = login.by_way_of.iter().map(|way| format!("; {way}"));
+        let error = std::iter::once(format!("{url}: {error}"));
+        error.chain(way).collect::<String>()
+    })?;
+    let origin = Origin {
+        server: Some(url),
+        context: login.context,
+        ..Origin::default()
+    };
+    Ok((unread, origin))
+}
+
+/// Says how far the reading is: on a terminal a line that changes, once a second is over; what is
+/// tried again, always.
+struct Watcher<'a> {
+    err: &'a mut dyn Write,
+    began: Instant,
+    is_watched: bool,
+    shown: bool,
+    said: bool,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(err: &'a mut dyn Write) -> Self {
+        Self {
+            err,
+            began: Instant::now(),
+            is_watched: std::io::stderr().is_terminal() && !is_dumb(),
+            shown: false,
+            said: false,
+        }
+    }
+
+    fn see(&mut self, now: &FetchProgress<'_>) {
+        let _ = match now {
+            FetchProgress::Again(why) if !self.said => {
+                self.end();
+                self.said = true;
+                writeln!(self.err, "skewguard: {why}; trying again")
+            }
+            FetchProgress::Read(resource, count)
+                if self.is_watched && self.began.elapsed() > Duration::from_secs(1) =>
+            {
+                self.shown = true;
+                write!(self.err, "\r\x1b[Kreading {resource}: {count}")
+            }
+            _ => Ok(()),
+        };
+    }
+
+    /// Removes the line.
+    fn end(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let _ = write!(self.err, "\r\x1b[K");
+        }
+    }
+}
+
+/// Adds the objects of a file, or of all files of a folder, and returns what could not be read. One
+/// of several that is not there may have been meant as a set.
+fn read_path(path: &Path, is_of_several: bool, objects: &mut Objects) -> Vec<Unread> {
+    let unread = |path: &Path, why: String| Unread {
+        what: named(path),
+        why,
+        hides_sets: true,
+    };
+    if !path.is_dir() {
+        let is_missing = path != Path::new("-") && matches!(path.try_exists(), Ok(false));
+        let also = if is_missing && is_of_several {
+            "; sets to show come before --from"
+        } else {
+            ""
+        };
+        return match read_text(path).and_then(|text| add(path, &text, objects)) {
+            Ok(()) => Vec::new(),
+            Err(why) => vec![unread(path, why + also)],
+        };
+    }
+    let files = match folder::files(path) {
+        Ok(files) => files,
+        Err(error) => return vec![unread(path, error.to_string())],
+    };
+    let mut failed = Vec::new();
+    for file in files {
+        let added = read_text(&file).and_then(|text| {
+            if folder::is_of_interest(&file, &text) {
+                add(&file, &text, objects)
+            } else {
+                Ok(())
+            }
+        });
+        if let Err(why) = added {
+            failed.push(unread(&file, why));
+        }
+    }
+    failed
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let bytes = read_file(path, MAX_FILE)?;
+    String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
+}
+
+fn add(path: &Path, text: &str, objects: &mut Objects) -> Result<(), String> {
+    if text.trim().is_empty() {
+        return Err("is empty".to_owned());
+    }
+    if let Some(node) = folder::node_of_aleph(path) {
+        return objects.add_aleph(node, text.as_bytes());
+    }
+    let added = objects.add_file(&named(path), text);
+    added.map_err(|error| printable(&error))
+}
+
+fn yaml(result: &BootImageAudit) -> String {
+    let options =
+        serde_saphyr::ser_options! { compact_list_indent: false, folded_wrap_chars: usize::MAX };
+    let mut out = String::new();
+    // Writing into a string does not fail.
+    let _ = serde_saphyr::to_fmt_writer_with_options(&mut out, result, options);
+    out
+}
+
+/// How standard output shows text. Colour is used only on a terminal, and not if `NO_COLOR` is set
+/// (<https://no-color.org>).
+fn style() -> Style {
+    let columns = std::io::stdout()
+        .is_terminal()
+        .then(terminal_size::terminal_size)
+        .flatten()
+        .map(|(width, _)| usize::from(width.0));
+    let asked_not = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    Style {
+        colour: std::io::stdout().is_terminal() && !asked_not && !is_dumb(),
+        columns: columns.filter(|columns| *columns > 0),
+    }
+}
+
+/// A terminal that knows no escape sequences.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}

@@ -1,0 +1,74 @@
+//! `oc skewguard check`: what a policy says to a boot image, without a node.
+
+use super::{Exit, Failure, Io, named, parse_release};
+use crate::node::named::read;
+use crate::node::{ALEPH_MAX, aleph};
+use crate::text::printable;
+use crate::verdict::{Deployment, Facts, Machine, Target, TargetInput, decide, text};
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.
+
+Examples:
+  oc skewguard check --policy policy.yaml --aleph aleph.json
+  oc skewguard check --policy policy.yaml --aleph aleph.json --target 4.22
+  ssh core@NODE cat /sysroot/.coreos-aleph-version.json |
+    oc skewguard check --policy policy.yaml --aleph -")]
+pub(super) struct Args {
+    /// The policy, JSON or YAML; - is standard input.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    policy: PathBuf,
+    /// The aleph file of the boot image; - is standard input.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    aleph: PathBuf,
+    /// Release to ask about, such as the one to upgrade to.
+    #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
+    target: Option<String>,
+    /// Pool to ask about.
+    #[arg(long, value_name = "POOL")]
+    pool: Option<String>,
+    /// Form of the verdict.
+    #[arg(long, short, value_enum, default_value = "text")]
+    output: super::TextOrJson,
+}
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    super::read_once([&*args.policy, &*args.aleph])?;
+    let policy = super::named_policy(&args.policy)?;
+    let file = named(&args.aleph);
+    let bytes = read(&args.aleph, ALEPH_MAX).map_err(|error| format!("--aleph {error}"))?;
+    let image = aleph(&file, &bytes).map_err(|error| format!("--aleph {error}"))?;
+    let asked = args.target.is_some() || args.pool.is_some();
+    let verdict = decide(&Facts {
+        boot_image: Some(image),
+        replaced_by: None,
+        target: if asked {
+            TargetInput::Read(Target {
+                release: args.target.clone(),
+                pool: args.pool.as_deref().map(printable),
+                ..Target::default()
+            })
+        } else {
+            TargetInput::Absent
+        },
+        deployment: Deployment::default(),
+        policy,
+        r#override: None,
+        platform: None,
+        machine: Machine::default(),
+        warnings: Vec::new(),
+    });
+    match args.output {
+        super::TextOrJson::Text => io.out.write_all(text::render(&verdict).as_bytes())?,
+        super::TextOrJson::Json => {
+            writeln!(io.out, "{}", serde_json::to_string_pretty(&verdict)?)?;
+        }
+    }
+    Ok(if verdict.blocks() {
+        Exit::Refused
+    } else {
+        Exit::Done
+    })
+}

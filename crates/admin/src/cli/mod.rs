@@ -1,0 +1,177 @@
+//! The command line: one file per command. Only here the parts of the library are put together.
+
+mod audit;
+mod check;
+mod completion;
+mod inspect;
+mod policy;
+mod render;
+mod schema;
+
+pub use skewguard_core::command::{Exit, Io};
+
+use crate::lint::{Severity, lint};
+use crate::node::named::name as named;
+use crate::node::named::read_start;
+use crate::node::policy::input;
+use crate::policy::MAX_BYTES;
+use crate::render::size::figure;
+use crate::verdict::PolicyInput;
+use crate::yaml::for_nodes;
+use clap::{Parser, Subcommand, ValueEnum};
+use skewguard_core::command::{Failure, parse_release, read_once};
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// Checks policies, audits clusters, and prints what to apply to them, so that no OpenShift node
+/// installs from a boot image that is too old for its cluster.
+#[derive(Debug, Parser)]
+#[command(name = "kubectl-skewguard", bin_name = "oc skewguard", version, long_version = LONG_VERSION.as_str(), max_term_width = 100, after_help = AFTER_HELP)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Exit status: 0 proceed or done, 1 could not do it, 2 wrong usage, 3 refused; `audit` has more.
+
+On nodes the agent runs, `skewguard`; skewguard(1) is about that.";
+
+/// `--version`; `-V` gives the first line only.
+static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{}\nbuild: {}, {}\ncommit: {}",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::ARCH,
+        std::env::consts::OS,
+        option_env!("SKEWGUARD_COMMIT").unwrap_or("unknown"),
+    )
+});
+
+// Deferred: clap builds only the arguments of the command that runs. Arguments are most of the
+// parser's cost, in time and in stack.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+enum Command {
+    /// Decide about a boot image under a policy, and print the verdict
+    ///
+    /// Says whether the policy allows the image of an aleph file, and why, as at a first boot. On a
+    /// node `skewguard check` says it of that node.
+    Check(check::Args),
+    /// Decode boot image version strings
+    ///
+    /// What a string does not say is shown as unknown and never guessed. A string of no known
+    /// scheme is an answer, not an error.
+    Inspect(inspect::Args),
+    /// Write, check and describe skew policies
+    ///
+    /// A policy says which boot images the nodes of a cluster may be installed from. It is a JSON
+    /// file that reaches the nodes as /etc/skewguard/policy.json in a MachineConfig. At the desk it
+    /// may be YAML: `lint`, `check`, `audit` and `render` read that, and nodes get JSON.
+    Policy(policy::Args),
+    /// Say which sets of machines of a cluster a policy would refuse, before it enforces
+    ///
+    /// For each MachineSet, ControlPlaneMachineSet and pool: which boot image its next node gets,
+    /// how the version of that is known, what the policy says to it, and what to change. Then the
+    /// oldest boot image that is still in use, and how to tell the Machine Config Operator of it. A
+    /// version that no object says is unknown and never guessed. Nothing is changed.
+    Audit(audit::Args),
+    /// Print what to apply to a cluster, or to give to Ignition
+    ///
+    /// For most clusters one MachineConfig with policy, units and binary is all it takes. The other
+    /// commands are for binaries that do not fit, for installs without a cluster, and for what the
+    /// cluster needs besides. Nothing is applied or changed here.
+    Render(render::Args),
+    /// Print the JSON Schema (2020-12) of a policy, or of what a command prints as JSON
+    ///
+    /// Each leaves room for fields of later releases: what is printed only ever grows.
+    Schema(schema::Args),
+    /// Print completions for a shell
+    ///
+    /// The packages install them for all three shells; this is for a binary that was copied.
+    Completion(completion::Args),
+}
+
+/// The form of results that people and scripts both read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextOrJson {
+    /// For a person.
+    Text,
+    /// For a script; fields are only ever added.
+    Json,
+}
+
+/// The argument parser, for man pages and completions.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
+/// Runs one command line, the program's name first.
+pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
+    let command = match Cli::try_parse_from(args) {
+        Ok(cli) => cli.command,
+        Err(error) => {
+            let exit = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Done
+            };
+            return io.end(&error.render().to_string(), exit);
+        }
+    };
+    let done = match &command {
+        Command::Check(args) => check::run(args, io),
+        Command::Inspect(args) => inspect::run(args, io),
+        Command::Policy(args) => policy::run(args, io),
+        Command::Audit(args) => audit::run(args, io),
+        Command::Render(args) => render::run(args, io),
+        Command::Schema(args) => schema::run(args, io),
+        Command::Completion(args) => completion::run(args, io),
+    };
+    io.done(done)
+}
+
+/// What requests run in.
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("no request can be made: {error}"))
+}
+
+/// A policy that a person named. A node makes the best of a policy's mistakes; here each of them is
+/// an error.
+///
+/// # Errors
+/// It cannot be read, or lint finds an error in it. The text names the file.
+fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
+    let file = named(path);
+    let bytes = read_file(path, MAX_BYTES).map_err(|error| format!("--policy {file}: {error}"))?;
+    let report = lint(&bytes);
+    if report.errors > 0 {
+        let errors: String = report
+            .findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .map(|finding| format!("\n{}", finding.shown(&file).trim_end()))
+            .collect();
+        return Err(
+            format!("--policy {file}: nodes would not be judged by all of it{errors}").into(),
+        );
+    }
+    Ok(input(&file, &for_nodes(bytes)))
+}
+
+/// [`read_start`] of a whole file.
+///
+/// # Errors
+/// It cannot be read, or is larger than `max` bytes. The text does not name it.
+fn read_file(path: &Path, max: u64) -> Result<Vec<u8>, String> {
+    let bytes = read_start(path, max).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > max {
+        Err(format!("is larger than {} bytes", figure(max)))
+    } else {
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,105 @@
+//! `oc skewguard policy lint`: every mistake of a policy, with its line and its remedy.
+
+use super::super::{TextOrJson, named, read_once, read_start};
+use super::{Exit, Failure, Io};
+use crate::API_VERSION;
+use crate::lint::{LintFinding, LintReport, lint};
+use crate::policy::MAX_BYTES;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Find every mistake of a policy, with its line and its remedy
+///
+/// An error is something that does not do what it says: a field in the wrong place, an unknown
+/// word, a limit that never matches, a minimum above the maximum. A warning is something that does what it says, but
+/// may not be meant. Nodes are more lenient: they leave out what they do not understand of a
+/// policy, and warn about it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status: 0 no errors (there may be warnings), 1 errors or a file that cannot be read, 2 wrong usage.
+
+Examples:
+  oc skewguard policy lint policy.json
+  oc skewguard policy init | oc skewguard policy lint -
+  oc skewguard policy lint --output json clusters/*/policy.json |
+    jq 'select(.warnings > 0)'")]
+pub(super) struct Args {
+    /// Policies to check, JSON or YAML; - is standard input.
+    #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    files: Vec<PathBuf>,
+    /// Text for a person, or one JSON object for each file that can be read.
+    #[arg(long, short, value_enum, default_value = "text")]
+    output: TextOrJson,
+}
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    read_once(args.files.iter().map(PathBuf::as_path))?;
+    let mut exit = Exit::Done;
+    for path in &args.files {
+        let name = named(path);
+        let report = match read_start(path, MAX_BYTES) {
+            Ok(bytes) => lint(&bytes),
+            Err(error) => {
+                io.say(format_args!("{name}: {error}"));
+                exit = Exit::Failed;
+                continue;
+            }
+        };
+        match args.output {
+            TextOrJson::Text => show(&name, &report, io.out)?,
+            TextOrJson::Json => writeln!(io.out, "{}", json(&name, &report)?)?,
+        }
+        if report.errors > 0 {
+            exit = Exit::Failed;
+        }
+    }
+    Ok(exit)
+}
+
+fn show(name: &str, report: &LintReport, out: &mut dyn Write) -> io::Result<()> {
+    for finding in &report.findings {
+        write!(out, "{}", finding.shown(name))?;
+    }
+    let all = report.errors + report.warnings;
+    if all > report.findings.len() {
+        writeln!(out, "{name}: the first {} are shown", report.findings.len())?;
+    }
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    match all {
+        0 => writeln!(out, "{name}: no mistakes found"),
+        _ => writeln!(
+            out,
+            "{name}: {}, {}",
+            count(report.errors, "error"),
+            count(report.warnings, "warning")
+        ),
+    }
+}
+
+fn json(file: &str, report: &LintReport) -> serde_json::Result<String> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct PolicyLint<'a> {
+        api_version: &'a str,
+        kind: &'a str,
+        file: &'a str,
+        errors: usize,
+        warnings: usize,
+        findings: &'a [LintFinding],
+    }
+    let LintReport {
+        findings,
+        errors,
+        warnings,
+    } = report;
+    let (errors, warnings) = (*errors, *warnings);
+    serde_json::to_string(&PolicyLint {
+        api_version: API_VERSION,
+        kind: "PolicyLint",
+        file,
+        errors,
+        warnings,
+        findings,
+    })
+}

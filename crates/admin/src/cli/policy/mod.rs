@@ -1,0 +1,51 @@
+//! `oc skewguard policy`: write, check and describe policies.
+
+mod init;
+mod lint;
+
+use super::{Exit, Failure, Io};
+use crate::lint::starter::{KNOWN_ISSUES, SCHEMA};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A policy from nothing, and policy.md, which describes its fields:
+  oc skewguard policy init --file policy.json
+  oc skewguard policy lint policy.json                  after every edit
+  oc skewguard check --policy policy.json --aleph FILE  try it")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Init(init::Args),
+    Lint(lint::Args),
+    /// Print what is known to fail, as `knownIssues` of a policy (JSON)
+    ///
+    /// Boot images that are known to fail with a release, each with its source. `policy init`
+    /// writes them into a policy, and `policy lint` names those that a policy lacks.
+    #[command(after_help = "Example: oc skewguard policy known-issues | jq -r '.[].id'")]
+    KnownIssues,
+    /// Print the JSON Schema (2020-12) of a policy
+    ///
+    /// For editors and for pipelines that check objects by their schema. It leaves room for fields
+    /// of newer releases, so a mistyped field passes it; `policy lint` finds those.
+    #[command(after_help = "Example: oc skewguard policy schema > policy.schema.json")]
+    Schema,
+}
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    match &args.command {
+        Command::Init(args) => init::run(args, io),
+        Command::Lint(args) => lint::run(args, io),
+        Command::KnownIssues => {
+            io.out.write_all(KNOWN_ISSUES.as_bytes())?;
+            Ok(Exit::Done)
+        }
+        Command::Schema => {
+            io.out.write_all(SCHEMA.as_bytes())?;
+            Ok(Exit::Done)
+        }
+    }
+}

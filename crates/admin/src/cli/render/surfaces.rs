@@ -1,0 +1,139 @@
+//! `oc skewguard render alerts`, `admission` and `dashboard`: what makes the cluster itself tell, and
+//! refuse, without a component of ours.
+
+use super::{about, policy};
+use crate::cli::parse_release;
+use crate::cli::{Exit, Failure, Io, read_file, read_once};
+use crate::policy::{self as policies, Mode};
+use crate::render::admission::{Images, documents};
+use crate::render::alerts::{AlertingRule, Refused};
+use crate::render::manifests::DASHBOARD;
+use crate::render::yaml;
+use crate::text::hex;
+use crate::version::Release;
+use sha2::{Digest, Sha256};
+use std::path::PathBuf;
+
+/// The largest audit that is read, in bytes.
+const MAX_AUDIT: u64 = 64 << 20;
+
+/// Alerts for the cluster's own Prometheus (YAML)
+///
+/// One AlertingRule: nodes that did not join because of their boot image, nodes that were made from
+/// an image that the policy refuses, reports that are lost, and an audit that failed. The metrics
+/// are there in every OpenShift; nothing has to run for it. Needs OpenShift 4.13 or later. Make it
+/// again when the policy changes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = concat!("\
+Example:
+  oc skewguard render alerts --policy policy.json --target 4.22 |
+    oc apply --server-side -f -
+
+A runbook for each alert:
+  ", crate::docs!("alerts.md"))
+)]
+pub(super) struct AlertsArgs {
+    /// Skew policy, JSON or YAML, or - for standard input.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    policy: PathBuf,
+    /// Release whose limits apply, such as the one to upgrade to. Default: the limits for any
+    /// release.
+    #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
+    target: Option<String>,
+}
+
+pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let (bytes, about_policy) = policy(&args.policy, io)?;
+    let policy = policies::parse(&bytes).map_err(about(&args.policy))?;
+    let release: Option<Release> = args.target.as_deref().map(str::parse).transpose()?;
+    let refused = Refused::new(&policy, release).map_err(about(&args.policy))?;
+    let mut facts = vec![
+        about_policy,
+        match &args.target {
+            Some(target) => format!("Limits: those for {target}."),
+            None => "Limits: those for any release; --target names one.".to_owned(),
+        },
+    ];
+    let left_out = refused
+        .left_out
+        .iter()
+        .map(|what| format!("OldBootImageInUse leaves out {what}."));
+    let nothing = refused.expression.is_none().then(|| {
+        "OldBootImageInUse is not among the alerts: these limits refuse no version that a label can name.".to_owned()
+    });
+    for warning in left_out.chain(nothing) {
+        io.say(format_args!("warning: {warning}"));
+        facts.push(format!("Warning: {warning}"));
+    }
+    let rule = AlertingRule::new(&refused, args.target.as_deref());
+    write!(io.out, "{}{}", comments(&facts), yaml(&rule))?;
+    Ok(Exit::Done)
+}
+
+/// What refuses a Machine before it exists (YAML)
+///
+/// A ValidatingAdmissionPolicy: a Machine that names one of the images that an audit found to be
+/// refused is not made, and the events of its machine set say why, before anybody pays for the
+/// machine. Under Warn it is made, with a warning. Images that the audit does not know, and
+/// Machines that exist, are never touched. Needs OpenShift 4.17 or later. Make it again after each
+/// audit.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  oc skewguard audit --policy policy.json --output json >audit.json
+  oc skewguard render admission --policy policy.json --audit audit.json |
+    oc apply --server-side -f -")]
+pub(super) struct AdmissionArgs {
+    /// Skew policy, JSON or YAML, or - for standard input. Its mode decides whether Machines are denied.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    policy: PathBuf,
+    /// What `oc skewguard audit --output json` printed, with the same policy, or - for standard input.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    audit: PathBuf,
+}
+
+pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    read_once([&*args.policy, &*args.audit])?;
+    let (bytes, about_policy) = policy(&args.policy, io)?;
+    let policy = policies::parse(&bytes).map_err(about(&args.policy))?;
+    if policy.mode == Mode::None {
+        return Err("the policy's mode is None: nothing is refused".into());
+    }
+    let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
+    let images = read_file(&args.audit, MAX_AUDIT)
+        .and_then(|json| Images::of_audit(&json, &digest))
+        .map_err(about(&args.audit))?;
+    let mut facts = vec![about_policy, format!("Refused images: {}.", images.len())];
+    for left_out in &images.left_out {
+        io.say(format_args!("warning: left out: {left_out}"));
+        facts.push(format!("Left out: {left_out}."));
+    }
+    write!(
+        io.out,
+        "{}{}",
+        comments(&facts),
+        documents(&images, policy.mode)
+    )?;
+    Ok(Exit::Done)
+}
+
+/// A dashboard for the console (YAML)
+///
+/// A ConfigMap that the console shows under Observe, Dashboards: nodes by boot image and by its
+/// RHEL release, when the oldest of them was built, and the reports over time. The same as the
+/// kustomize component manifests/dashboard of a release.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  oc skewguard render dashboard | oc apply -f -")]
+pub(super) struct DashboardArgs {}
+
+pub(super) fn dashboard(io: &mut Io<'_>) -> Result<Exit, Failure> {
+    write!(io.out, "{DASHBOARD}")?;
+    Ok(Exit::Done)
+}
+
+/// What is printed above an object. Facts are one line each.
+fn comments(facts: &[String]) -> String {
+    facts.iter().map(|fact| format!("# {fact}\n")).collect()
+}

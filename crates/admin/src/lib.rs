@@ -1,0 +1,41 @@
+//! What admins run and no node does: policies checked, clusters audited, and what to apply to them
+//! rendered.
+
+pub mod audit;
+pub mod cli;
+#[cfg(any(fuzzing, test))]
+pub mod fuzzing;
+#[cfg(test)]
+#[path = "../tests/inside.rs"]
+mod inside;
+pub mod lint;
+pub mod render;
+#[cfg(test)]
+#[allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+#[path = "../../../tests/support/mod.rs"]
+mod support;
+pub(crate) mod yaml;
+
+// How a cluster is reached is the agent's own way.
+use skewguard::{gzip, kubeconfig, node};
+use skewguard_core::{API_VERSION, IMAGE_PATH, clock, platform, policy, text, verdict, version};
+
+/// The address of a page of `docs/`, as it was at this release: for texts that people read who have
+/// no checkout.
+macro_rules! docs {
+    ($page:literal) => {
+        concat!(
+            "https://github.com/skewguard/skewguard/blob/v",
+            env!("CARGO_PKG_VERSION"),
+            "/docs/",
+            $page
+        )
+    };
+}
+pub(crate) use docs;

@@ -1,0 +1,349 @@
+//! Finds every mistake of a policy at once, each with its place and its remedy (pure).
+//!
+//! A node reads its policy leniently (`parse`), so that a mistake does not break a scale-up. Here
+//! its author is told of every one.
+
+mod bounds;
+mod denied;
+mod issues;
+mod limit;
+mod machine;
+pub mod starter;
+mod whole;
+mod wording;
+
+use crate::policy::MAX_BYTES;
+use crate::policy::json::{Located, Object, line_and_column};
+use crate::text;
+use crate::yaml;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// The mistake of a policy that lacks known issues: advice from one release of this program, while
+/// all others are about the policy alone.
+pub(crate) const KNOWN_ISSUE_MISSING: &str = "KnownIssueMissing";
+
+/// At most this many mistakes are named.
+const MAX_MISTAKES: usize = 100;
+
+/// How bad a mistake is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) enum Severity {
+    /// The policy, or a part of it, does not do what it says.
+    Error,
+    /// It does what it says, but that may not be what its author meant.
+    Warning,
+}
+
+/// One mistake.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct LintFinding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What sort of mistake: one of the names in `docs/policy.md`, which are stable.
+    pub mistake: &'static str,
+    /// Where in the policy, such as `limits[1].release`; empty for the whole.
+    pub path: String,
+    /// Line in the file, from 1.
+    pub line: usize,
+    /// Column in that line, in characters, from 1.
+    pub column: usize,
+    /// What is wrong. Printable.
+    pub message: String,
+    /// What to do about it. Printable.
+    pub help: String,
+}
+
+impl LintFinding {
+    /// For a person: two lines, as compilers write them.
+    pub(crate) fn shown(&self, file: &str) -> String {
+        let Self {
+            path,
+            line,
+            column,
+            message,
+            help,
+            ..
+        } = self;
+        let severity = if self.severity == Severity::Error {
+            "error"
+        } else {
+            "warning"
+        };
+        let colon = if path.is_empty() { "" } else { ": " };
+        format!("{file}:{line}:{column}: {severity}: {path}{colon}{message}\n  help: {help}\n")
+    }
+}
+
+/// What is wrong with a policy.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct LintReport {
+    /// In the order of the file.
+    pub findings: Vec<LintFinding>,
+    /// How many errors there are, named or not.
+    pub errors: usize,
+    /// How many warnings there are, named or not.
+    pub warnings: usize,
+}
+
+/// Finds every mistake of a policy, JSON or YAML, however broken it is.
+pub(crate) fn lint(bytes: &[u8]) -> LintReport {
+    if bytes.len() as u64 > MAX_BYTES {
+        return too_large("the file");
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let valid = bytes
+                .get(..error.valid_up_to())
+                .and_then(|valid| std::str::from_utf8(valid).ok())
+                .unwrap_or_default();
+            let at = line_and_column(valid, valid.len());
+            return whole_file(
+                "InvalidJSON",
+                at,
+                "the file is not UTF-8 from here on".to_owned(),
+                "save it as UTF-8",
+            );
+        }
+    };
+    if yaml::is_meant(text) {
+        return lint_yaml(text);
+    }
+    lint_json(text)
+}
+
+/// The mistakes of the JSON that nodes get of it, by their places in the YAML.
+fn lint_yaml(text: &str) -> LintReport {
+    let source = match yaml::convert(text) {
+        Ok(source) => source,
+        Err(yaml::Broken { place, what }) => {
+            let message = format!("the file {what}");
+            return whole_file("InvalidYAML", place, message, yaml_help(&what));
+        }
+    };
+    if source.json.len() as u64 > MAX_BYTES {
+        return too_large("the policy, as JSON,");
+    }
+    let mut report = lint_json(&source.json);
+    for finding in &mut report.findings {
+        (finding.line, finding.column) = source.place((finding.line, finding.column));
+    }
+    report
+}
+
+fn yaml_help(what: &str) -> &'static str {
+    const HELPS: [(&str, &str); 7] = [
+        ("tabs", "indent with spaces"),
+        ("has no policy", START),
+        (
+            "has a second YAML document",
+            "keep each policy in a file of its own",
+        ),
+        ("has a YAML alias", "write the value out in its place"),
+        (
+            "scanning an anchor or alias",
+            "put text that begins with * or & in quotes",
+        ),
+        ("has a YAML tag", "leave it out; quotes make a text"),
+        ("has the same key twice", "keep one of them"),
+    ];
+    let help = HELPS.iter().find(|(word, _)| what.contains(word));
+    help.map_or(CORRECT, |(_, help)| help)
+}
+
+const CORRECT: &str = "correct it; nothing else is checked before that";
+const START: &str = "`oc skewguard policy init` writes a policy to start from";
+
+fn too_large(what: &str) -> LintReport {
+    let message =
+        format!("{what} is larger than the {MAX_BYTES} bytes that a node reads of a policy");
+    whole_file(
+        "TooLarge",
+        (1, 1),
+        message,
+        "remove what is not the policy, or shorten the lists",
+    )
+}
+
+fn lint_json(text: &str) -> LintReport {
+    match Located::whole(text.as_bytes()) {
+        Ok(whole) => {
+            let mut lint = Lint::default();
+            whole::policy(&mut lint, &whole);
+            let mut report = lint.report;
+            report
+                .findings
+                .sort_by_key(|finding| (finding.line, finding.column, finding.severity));
+            report.findings.truncate(MAX_MISTAKES);
+            report
+        }
+        Err(error) => {
+            // Without " at line L column C", because the finding has both as numbers.
+            let why = error.to_string();
+            let why = why
+                .split_once(" at line ")
+                .map_or(why.as_str(), |(why, _)| why);
+            let at = (error.line().max(1), error.column().max(1));
+            whole_file(
+                "InvalidJSON",
+                at,
+                format!("the file is not JSON: {}", text::printable(why)),
+                json_help(text, at),
+            )
+        }
+    }
+}
+
+/// The remedy for the mistakes that people make most often in JSON.
+fn json_help(text: &str, (line, column): (usize, usize)) -> &'static str {
+    let rest = text
+        .lines()
+        .nth(line - 1)
+        .and_then(|line| line.get(column - 1..))
+        .unwrap_or_default();
+    if text.trim().is_empty() {
+        START
+    } else if text.starts_with('\u{feff}') {
+        "save the file without byte order mark"
+    } else if rest.starts_with(['/', '#']) {
+        "JSON has no comments: remove them"
+    } else if rest.starts_with(['}', ']']) {
+        "remove the comma before it"
+    } else {
+        CORRECT
+    }
+}
+
+fn whole_file(
+    mistake: &'static str,
+    (line, column): (usize, usize),
+    message: String,
+    help: &str,
+) -> LintReport {
+    let help = help.to_owned();
+    let finding = LintFinding {
+        severity: Severity::Error,
+        mistake,
+        path: String::new(),
+        line,
+        column,
+        message,
+        help,
+    };
+    LintReport {
+        findings: vec![finding],
+        errors: 1,
+        warnings: 0,
+    }
+}
+
+/// The findings so far, and what later checks have to know.
+#[derive(Default)]
+struct Lint {
+    report: LintReport,
+    /// `onUndetermined` is `Refuse`.
+    refuses_undetermined: bool,
+}
+
+impl Lint {
+    fn error(
+        &mut self,
+        at: &Located<'_>,
+        mistake: &'static str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.report.errors += 1;
+        self.add(Severity::Error, at, mistake, message.into(), help.into());
+    }
+
+    fn warning(
+        &mut self,
+        at: &Located<'_>,
+        mistake: &'static str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.report.warnings += 1;
+        self.add(Severity::Warning, at, mistake, message.into(), help.into());
+    }
+
+    /// Passes on the value at `at`. If that is `None`, reports that it has another type than
+    /// `want`.
+    fn typed<T>(
+        &mut self,
+        at: &Located<'_>,
+        value: Option<T>,
+        want: &str,
+        help: impl Into<String>,
+    ) -> Option<T> {
+        if value.is_none() {
+            self.error(
+                at,
+                "WrongType",
+                format!("must be {want}, not {}", at.shown()),
+                help,
+            );
+        }
+        value
+    }
+
+    /// Splits an object into its fields, and checks their names: all known, none given twice. Also
+    /// returns the fields that misspelt names were meant to be, so that they are not reported as
+    /// missing, too.
+    fn object<'a>(
+        &mut self,
+        at: &Located<'a>,
+        names: &'static [&'static str],
+        help: &str,
+    ) -> Option<(Object<'a>, Vec<&'static str>)> {
+        let object = self.typed(at, at.object(names).ok(), "an object", help)?;
+        let mut seen = BTreeSet::new();
+        let unknown = object.unknown().filter(|key| seen.insert(key.string()));
+        let meant = unknown
+            .filter_map(|key| wording::unknown_field(self, &key, names))
+            .collect();
+        for key in object.twice() {
+            self.error(
+                &key,
+                "DuplicateField",
+                "is given twice",
+                "keep the one that is meant; a node uses neither",
+            );
+        }
+        for key in object.nulls() {
+            self.warning(
+                &key,
+                "NullField",
+                "is null, which counts as absent",
+                "leave it out",
+            );
+        }
+        Some((object, meant))
+    }
+
+    fn add(
+        &mut self,
+        severity: Severity,
+        at: &Located<'_>,
+        mistake: &'static str,
+        message: String,
+        help: String,
+    ) {
+        // Keeps more than are shown, because checks do not run in the order of the file and the
+        // first in the file are shown.
+        if self.report.findings.len() < 10 * MAX_MISTAKES {
+            let (line, column) = at.line_and_column();
+            self.report.findings.push(LintFinding {
+                severity,
+                mistake,
+                path: at.path.clone(),
+                line,
+                column,
+                message,
+                help,
+            });
+        }
+    }
+}

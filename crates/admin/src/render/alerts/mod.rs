@@ -1,0 +1,186 @@
+//! The alerts that a cluster gives by itself, from metrics that every OpenShift has (pure).
+//!
+//! `monitoring.openshift.io/v1` AlertingRule is the supported object for alerts on the platform's
+//! metrics (openshift/api, monitoring/v1/types.go). The annotations are those of OpenShift's own
+//! alerts (openshift/enhancements, alerting consistency). An alert with the label
+//! `openShiftUpdatePrecheck` is shown by `oc adm upgrade recommend` and by the console before an
+//! update (openshift/cluster-version-operator, pkg/risk/alert).
+
+mod pattern;
+mod refused;
+
+pub(crate) use refused::Refused;
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The runbooks; the section of an alert has its name in small letters.
+const RUNBOOKS: &str = crate::docs!("alerts.md");
+
+/// The number of reports. The first metric is there from OpenShift 4.22 on, the second before; -1
+/// is a number that is not known, and every API server has a series of its own.
+const REPORTS: &str = "(\n  max(apiserver_resource_objects{group=\"skewguard.dev\",resource=\"bootimagereports\"} >= 0)\n  or\n  \
+                       max(apiserver_storage_objects{resource=\"bootimagereports.skewguard.dev\"} >= 0)\n)";
+
+/// AlertingRule.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AlertingRule {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: Metadata,
+    spec: Spec,
+}
+
+#[derive(Debug, Serialize)]
+struct Metadata {
+    name: &'static str,
+    namespace: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Spec {
+    groups: [Group; 1],
+}
+
+#[derive(Debug, Serialize)]
+struct Group {
+    name: &'static str,
+    rules: Vec<Rule>,
+}
+
+#[derive(Debug, Serialize)]
+struct Rule {
+    alert: &'static str,
+    expr: String,
+    r#for: &'static str,
+    labels: BTreeMap<&'static str, &'static str>,
+    annotations: BTreeMap<&'static str, String>,
+}
+
+impl AlertingRule {
+    /// The rule for what a policy refuses, in words of the release that it was asked about.
+    pub(crate) fn new(refused: &Refused, release: Option<&str>) -> Self {
+        let in_use = refused
+            .expression
+            .clone()
+            .map(|expression| old_image(expression, release));
+        let rules = [Some(reports()), in_use, Some(dropped()), Some(audit())];
+        Self {
+            api_version: "monitoring.openshift.io/v1",
+            kind: "AlertingRule",
+            metadata: Metadata {
+                name: "skewguard",
+                namespace: "openshift-monitoring",
+            },
+            spec: Spec {
+                groups: [Group {
+                    name: "skewguard",
+                    rules: rules.into_iter().flatten().collect(),
+                }],
+            },
+        }
+    }
+}
+
+/// What alerts have in common.
+fn rule(
+    alert: &'static str,
+    expr: String,
+    r#for: &'static str,
+    [summary, description]: [String; 2],
+) -> Rule {
+    let runbook = format!("{RUNBOOKS}#{}", alert.to_ascii_lowercase());
+    Rule {
+        alert,
+        expr,
+        r#for,
+        labels: BTreeMap::from([("severity", "warning"), ("namespace", "skewguard")]),
+        annotations: BTreeMap::from([
+            ("summary", summary),
+            ("description", description),
+            ("runbook_url", runbook),
+        ]),
+    }
+}
+
+/// With the label that makes it a risk of an update.
+fn before_update(mut rule: Rule) -> Rule {
+    rule.labels.insert("openShiftUpdatePrecheck", "true");
+    rule
+}
+
+/// Reports that came within two hours, so that old ones do not alert for weeks. Where some were
+/// deleted meanwhile, at least those.
+fn reports() -> Rule {
+    let expr = format!("{REPORTS} - min_over_time({REPORTS}[2h:1m]) > 0");
+    before_update(rule(
+        "BootImageRefused",
+        expr,
+        "0s",
+        [
+            "New nodes report that their boot image is refused, or that their first boot does not finish.".to_owned(),
+            "{{ $value }} reports of nodes came within the last two hours: the skew policy refuses their boot image, or would (mode Warn); or \
+             it could not be judged; or their first boot does not finish. `oc get bootimagereports -n skewguard -o wide` has the nodes, what \
+             was done, and why."
+                .to_owned(),
+        ],
+    ))
+}
+
+fn old_image(expression: String, release: Option<&str>) -> Rule {
+    let (rule_for, before) = match release {
+        Some(release) => (
+            format!("the skew policy's limit for {release}"),
+            " before the update",
+        ),
+        None => ("the skew policy".to_owned(), ""),
+    };
+    before_update(rule(
+        "OldBootImageInUse",
+        expression,
+        "15m",
+        [
+            "Nodes were made from a boot image that the skew policy refuses.".to_owned(),
+            format!(
+                "{{{{ $value }}}} nodes were made from boot image {{{{ $labels.label_skewguard_dev_boot_image }}}}, which {rule_for} refuses. \
+                 They go on to run; a new node from the same image would not join. `oc skewguard audit` says which machine sets still name it: \
+                 give them a newer image{before}.",
+            ),
+        ],
+    ))
+}
+
+fn dropped() -> Rule {
+    const QUOTA: &str = "kube_resourcequota{namespace=\"skewguard\",resource=\"count/bootimagereports.skewguard.dev\"";
+    let expr = format!(
+        "max by (resourcequota) ({QUOTA},type=\"used\"}})\n>= on (resourcequota)\nmax by (resourcequota) ({QUOTA},type=\"hard\"}})"
+    );
+    rule(
+        "BootImageReportsDropped",
+        expr,
+        "5m",
+        [
+            "Reports of nodes that did not join are refused: the quota is used up.".to_owned(),
+            "There are {{ $value }} BootImageReports in the namespace skewguard, as many as the ResourceQuota {{ $labels.resourcequota }} \
+             allows. Later ones are refused until some are deleted; nodes that are held try again. Their Events still come."
+                .to_owned(),
+        ],
+    )
+}
+
+/// Status 3 of the job is a finding, any other a failure; the metric does not tell them apart.
+fn audit() -> Rule {
+    rule(
+        "BootImageAuditFailed",
+        "max by (job_name) (kube_job_failed{namespace=\"skewguard\",job_name=~\"skewguard-audit-.*\",condition=\"true\"}) > 0"
+            .to_owned(),
+        "0s",
+        [
+            "The audit of boot images found something to do, or could not be made.".to_owned(),
+            "Job {{ $labels.job_name }} failed: a machine set would make nodes that the skew policy refuses, or it is not known, or the cluster \
+             could not be read. The ConfigMap skewguard-audit and the Job's log in the namespace skewguard say which."
+                .to_owned(),
+        ],
+    )
+}

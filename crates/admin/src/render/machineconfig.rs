@@ -1,0 +1,156 @@
+//! One MachineConfig that delivers everything (pure).
+
+use super::binary::Binary;
+use super::ignition::{Config, File, Spec};
+use super::units;
+use crate::policy::POLICY_PATH;
+use crate::text::{is_dns_name, wrap};
+use serde::Serialize;
+
+/// The Ignition config that delivers a policy and, if there is a binary, the agent.
+pub(crate) fn config(spec: Spec, policy: &[u8], binary: Option<&Binary>) -> Config {
+    let mut files = vec![File::inline(POLICY_PATH, 0o644, policy)];
+    let mut units = vec![];
+    if let Some(Binary {
+        arch,
+        compression,
+        packed,
+        ..
+    }) = binary
+    {
+        files.push(File::inline(compression.path(), 0o644, packed));
+        units = units::for_packed(*arch, *compression);
+    }
+    Config::new(spec, files, units)
+}
+
+/// A MachineConfig for one pool.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MachineConfig {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: NameAndRole,
+    spec: MachineConfigSpec,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct NameAndRole {
+    name: String,
+    labels: Labels,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Labels {
+    #[serde(rename = "machineconfiguration.openshift.io/role")]
+    role: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct MachineConfigSpec {
+    config: Config,
+}
+
+/// Checks a role, which is used as a label's value and in an object's name.
+pub(crate) fn role(text: &str) -> Result<String, &'static str> {
+    is_dns_name(text, 63).then(|| text.to_owned()).ok_or(
+        "is not the name of a machine config pool: lower-case letters, digits, '-' and '.', at most 63, as in `oc get machineconfigpool`",
+    )
+}
+
+impl MachineConfig {
+    /// Makes the MachineConfig for the nodes of a role. By its name it comes after the cluster's
+    /// own (00, 01), among the customisations (99).
+    ///
+    /// It has spec 3.0.0, which every Machine Config Operator from 4.6 on reads. For boot images
+    /// with Ignition 0.x the Machine Config Server translates it to 2.2.0.
+    pub(crate) fn new(role: &str, policy: &[u8], binary: Option<&Binary>) -> Self {
+        Self {
+            api_version: "machineconfiguration.openshift.io/v1",
+            kind: "MachineConfig",
+            metadata: NameAndRole {
+                name: format!("99-{role}-skewguard"),
+                labels: Labels {
+                    role: role.to_owned(),
+                },
+            },
+            spec: MachineConfigSpec {
+                config: config(Spec::OLDEST_3, policy, binary),
+            },
+        }
+    }
+}
+
+/// What a person should know about a pool before applying a MachineConfig to it.
+pub(crate) fn warning(role: &str) -> Option<String> {
+    match role {
+        "worker" | "arbiter" => None,
+        "master" => Some(
+            "control plane nodes are installed before there is a release to compare with: only limits without `release` apply to them then."
+                .to_owned(),
+        ),
+        custom => Some(format!(
+            "new nodes of a custom pool boot with the worker pool's config unless their user data names /config/{custom}: then skewguard \
+             is not there at the first boot, which is the one that matters. Deliver it to the role worker as well, or change the user data."
+        )),
+    }
+}
+
+/// The comment at the head of the YAML.
+pub(crate) fn header(facts: &[String]) -> String {
+    let mut out = String::from(include_str!("header.txt"));
+    for fact in facts {
+        out.extend(["# ", &wrap(fact, 128).join("\n#   "), "\n"]);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_are_names() {
+        for good in ["worker", "master", "infra-2", "gpu.a100", "0"] {
+            assert_eq!(role(good), Ok(good.to_owned()));
+        }
+        for bad in [
+            "",
+            "Worker",
+            "-a",
+            "a-",
+            "a..b",
+            "a b",
+            "a/b",
+            "a\nb",
+            &"a".repeat(64),
+        ] {
+            assert!(role(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_policy_alone_word_for_word() {
+        assert_eq!(
+            crate::render::yaml(&MachineConfig::new("worker", b"{}\n", None)),
+            r#"apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata:
+  name: 99-worker-skewguard
+  labels:
+    machineconfiguration.openshift.io/role: worker
+spec:
+  config:
+    ignition:
+      version: "3.0.0"
+    storage:
+      files:
+        - path: /etc/skewguard/policy.json
+          mode: 420
+          overwrite: true
+          contents:
+            source: data:;base64,e30K
+"#
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! `render alerts` and `dashboard`: a real Prometheus takes the rules. `core::alert_expression` says
+//! for which images they fire.
+
+mod job;
+mod pages;
+mod prometheus;
+
+use crate::render::{Desk, POLICY, repository};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn more_denied_versions_than_prometheus_should_look_for_are_an_error_that_says_what_to_do() {
+    let many = |count: u32| -> Vec<Value> {
+        (0..count)
+            .map(|n| json!({ "version": format!("{:08x}-{:08x}", n.wrapping_mul(0x9e37_79b9), n.wrapping_mul(0x85eb_ca6b)) }))
+            .collect()
+    };
+
+    let desk = Desk::new();
+    let text = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "limits": [{ "deniedVersions": many(5000) }] });
+    desk.file("policy.json", text.to_string());
+    let (status, out, err) = desk.render(&["alerts", "--policy", "policy.json"]);
+    assert_eq!((status, out.as_str()), (1, ""));
+    assert!(
+        err.trim_end()
+            .ends_with("with * at its end, or by a minimum"),
+        "{err}"
+    );
+}
+
+/// What the program prints for a policy, and everything beside it.
+fn rendered(policy: &str, args: &[&str]) -> (Value, String, String) {
+    let desk = Desk::new();
+    desk.file("policy.json", policy);
+    let (status, out, err) = desk.render(&[&["alerts", "--policy", "policy.json"], args].concat());
+    assert_eq!(status, 0, "{err}");
+    (serde_saphyr::from_str(&out).unwrap(), out, err)
+}
+
+fn rules(object: &Value) -> &[Value] {
+    object["spec"]["groups"][0]["rules"].as_array().unwrap()
+}
+
+/// openshift/api, monitoring/v1/types.go; openshift/enhancements, alerting consistency; the
+/// runbooks of docs/alerts.md.
+#[test]
+fn the_object_is_one_that_openshift_takes() {
+    let (object, out, err) = rendered(POLICY, &["--target", "4.22"]);
+    assert_eq!(err, "");
+    assert!(
+        out.starts_with("# Policy: mode Enforce, 1 limit, sha256:"),
+        "{out}"
+    );
+    assert_eq!(object["apiVersion"], "monitoring.openshift.io/v1");
+    assert_eq!(
+        object["metadata"],
+        json!({ "name": "skewguard", "namespace": "openshift-monitoring" })
+    );
+    let names: Vec<&str> = rules(&object)
+        .iter()
+        .map(|rule| rule["alert"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "BootImageRefused",
+            "OldBootImageInUse",
+            "BootImageReportsDropped",
+            "BootImageAuditFailed"
+        ]
+    );
+    let duration = regex::Regex::new("^([0-9]+)(s|m)$").unwrap();
+    let runbooks = std::fs::read_to_string(repository().join("docs/alerts.md")).unwrap();
+    for rule in rules(&object) {
+        let alert = rule["alert"].as_str().unwrap();
+        assert!(duration.is_match(rule["for"].as_str().unwrap()), "{alert}");
+        assert_eq!(rule["labels"]["severity"], "warning");
+        assert_eq!(rule["labels"]["namespace"], "skewguard");
+        let url = rule["annotations"]["runbook_url"].as_str().unwrap();
+        assert!(
+            url.ends_with(&format!(
+                concat!("/v", env!("CARGO_PKG_VERSION"), "/docs/alerts.md#{}"),
+                alert.to_lowercase()
+            )),
+            "{url}"
+        );
+        let section = runbooks
+            .split("\n## ")
+            .find(|section| section.starts_with(alert))
+            .expect("a runbook");
+        for heading in [
+            "### Meaning",
+            "### Impact",
+            "### Diagnosis",
+            "### Mitigation",
+        ] {
+            assert!(section.contains(heading), "{alert}: {heading}");
+        }
+        for text in ["summary", "description"] {
+            assert!(
+                !rule["annotations"][text].as_str().unwrap().contains('\n'),
+                "{alert}"
+            );
+        }
+    }
+    let waits: Vec<bool> = rules(&object)
+        .iter()
+        .map(|rule| rule["labels"]["openShiftUpdatePrecheck"] == "true")
+        .collect();
+    assert_eq!(waits, [true, true, false, false]);
+}
+
+#[test]
+fn what_is_left_out_is_said() {
+    let policy = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "limits": [{ "release": "4.20", "minimumOCPVersion": "4.13" }, { "release": "4.20", "pools": ["infra"], "minimumOCPVersion": "4.13" }] });
+    let (object, out, err) = rendered(&policy.to_string(), &[]);
+    assert_eq!(rules(&object).len(), 3);
+    for text in [&out, &err] {
+        assert!(
+            text.contains("OldBootImageInUse is not among the alerts"),
+            "{text}"
+        );
+        assert!(
+            text.contains("leaves out limits for certain pools"),
+            "{text}"
+        );
+    }
+    let (object, ..) = rendered(&policy.to_string(), &["--target", "4.21"]);
+    assert_eq!(rules(&object).len(), 4);
+}
+
+/// Text of a policy stays in its place, or does not appear at all.
+#[test]
+fn nothing_in_a_policy_leaves_its_string() {
+    let evil = "\"} or vector(1) # {{ $labels }} \\\n---\nkind: Secret";
+    let policy = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "limits": [{ "minimumOCPVersion": "4.13", "minimumRHCOSVersion": "9.2", "deniedVersions": [{ "version": evil, "reason": evil }, { "version": "9.6.2025*", "reason": evil }] }],
+        "help": { "text": evil, "url": evil } });
+    let (hostile, ..) = rendered(&policy.to_string(), &[]);
+    let policy = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "limits": [{ "minimumOCPVersion": "4.13", "minimumRHCOSVersion": "9.2", "deniedVersions": [{ "version": "9.6.2025*" }] }] });
+    let (plain, ..) = rendered(&policy.to_string(), &[]);
+    assert_eq!(hostile, plain);
+}
+
+/// The rules as Prometheus reads them.
+fn rule_file(dir: &Path, rules: &Value) {
+    std::fs::write(
+        dir.join("rules.yaml"),
+        json!({ "groups": [{ "name": "skewguard", "rules": rules }] }).to_string(),
+    )
+    .unwrap();
+}
+
+fn run(program: &str, dir: &Path, args: &[&str]) {
+    let output = Command::new(program).args(args).current_dir(dir).output();
+    let output = output.unwrap_or_else(|error| {
+        panic!("{program}: {error}: install the Debian package prometheus")
+    });
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(
+        output.status.success(),
+        "{program} {args:?}: {}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+}
+
+/// Prometheus' own tests of rules: metrics over time, and which alerts fire when.
+#[test]
+fn promtool_sees_them_fire_and_end() {
+    let (object, ..) = rendered(POLICY, &["--target", "4.22"]);
+    let dir = tempfile::tempdir().unwrap();
+    rule_file(dir.path(), &object["spec"]["groups"][0]["rules"]);
+    run("promtool", dir.path(), &["check", "rules", "rules.yaml"]);
+    let node = |node: &str, version: &str, instance: &str| {
+        json!({
+        "series": format!("kube_node_labels{{instance=\"{instance}\",node=\"{node}\",label_skewguard_dev_boot_image=\"{version}\"}}"), "values": "1x400" })
+    };
+    let quota = |kind: &str, values: &str| {
+        json!({ "values": values, "series": format!(
+        "kube_resourcequota{{namespace=\"skewguard\",resourcequota=\"skewguard-reports\",resource=\"count/bootimagereports.skewguard.dev\",type=\"{kind}\"}}") })
+    };
+    let series = json!([
+        node("a", "412.86.202303211731-0", "1"), node("a", "412.86.202303211731-0", "2"), node("b", "412.86.202303211731-0", "1"),
+        node("c", "418.94.202511191518-0", "1"), node("d", "unknown", "1"), node("e", "9.0.20250827-0", "1"),
+        { "series": "kube_node_labels{node=\"f\"}", "values": "1x400" },
+        // One API server does not know, one is behind; before 4.22 and after.
+        { "series": "apiserver_storage_objects{resource=\"bootimagereports.skewguard.dev\",instance=\"1\"}", "values": "-1x400" },
+        { "series": "apiserver_storage_objects{resource=\"bootimagereports.skewguard.dev\",instance=\"2\"}", "values": "3x60 5x400" },
+        { "series": "apiserver_resource_objects{group=\"skewguard.dev\",resource=\"bootimagereports\",instance=\"1\"}", "values": "_x300 5x100" },
+        { "series": "apiserver_resource_objects{group=\"other\",resource=\"bootimagereports\",instance=\"1\"}", "values": "1+1x400" },
+        quota("hard", "10x400"), quota("used", "9x30 10x30 9x340"),
+        { "series": "kube_job_failed{namespace=\"skewguard\",job_name=\"skewguard-audit-29\",condition=\"true\"}", "values": "0x20 1x20 _x360" },
+        { "series": "kube_job_failed{namespace=\"skewguard\",job_name=\"skewguard-audit-29\",condition=\"false\"}", "values": "1x400" },
+        { "series": "kube_job_failed{namespace=\"other\",job_name=\"skewguard-audit-1\",condition=\"true\"}", "values": "1x400" },
+    ]);
+    let expected = |alert: &str, labels: Value, description: &str| {
+        let rule = rules(&object)
+            .iter()
+            .find(|rule| rule["alert"] == alert)
+            .unwrap();
+        let mut all = rule["labels"].clone();
+        all.as_object_mut()
+            .unwrap()
+            .extend(labels.as_object().unwrap().clone());
+        json!({ "exp_labels": all, "exp_annotations": {
+            "summary": rule["annotations"]["summary"], "runbook_url": rule["annotations"]["runbook_url"], "description": description } })
+    };
+    let old = expected(
+        "OldBootImageInUse",
+        json!({ "label_skewguard_dev_boot_image": "412.86.202303211731-0" }),
+        "2 nodes were made from boot image 412.86.202303211731-0, which the skew policy's limit for 4.22.0 refuses. They go on to run; a new \
+         node from the same image would not join. `oc skewguard audit` says which machine sets still name it: give them a newer image before the update.",
+    );
+    let refused = expected(
+        "BootImageRefused",
+        json!({}),
+        "2 reports of nodes came within the last two hours: the skew policy refuses their boot image, or would (mode Warn); or it could not be \
+         judged; or their first boot does not finish. `oc get bootimagereports -n skewguard -o wide` has the nodes, what was done, and why.",
+    );
+    let dropped = expected(
+        "BootImageReportsDropped",
+        json!({ "resourcequota": "skewguard-reports" }),
+        "There are 10 BootImageReports in the \
+         namespace skewguard, as many as the ResourceQuota skewguard-reports allows. Later ones are refused until some are deleted; nodes that are held \
+         try again. Their Events still come.",
+    );
+    let audit = expected(
+        "BootImageAuditFailed",
+        json!({ "job_name": "skewguard-audit-29" }),
+        "Job skewguard-audit-29 failed: a machine set \
+         would make nodes that the skew policy refuses, or it is not known, or the cluster could not be read. The ConfigMap skewguard-audit and the Job's log in \
+         the namespace skewguard say which.",
+    );
+    let at = |time: &str, alert: &str, fires: &[&Value]| json!({ "eval_time": time, "alertname": alert, "exp_alerts": fires });
+    let tests = json!({ "rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [{ "interval": "1m", "input_series": series, "alert_rule_test": [
+        at("10m", "OldBootImageInUse", &[]), at("16m", "OldBootImageInUse", &[&old]),
+        at("55m", "BootImageRefused", &[]), at("65m", "BootImageRefused", &[&refused]), at("170m", "BootImageRefused", &[&refused]),
+        at("190m", "BootImageRefused", &[]), at("310m", "BootImageRefused", &[]),
+        at("29m", "BootImageReportsDropped", &[]), at("40m", "BootImageReportsDropped", &[&dropped]), at("70m", "BootImageReportsDropped", &[]),
+        at("10m", "BootImageAuditFailed", &[]), at("30m", "BootImageAuditFailed", &[&audit]), at("50m", "BootImageAuditFailed", &[]),
+    ] }] });
+    std::fs::write(dir.path().join("tests.yaml"), tests.to_string()).unwrap();
+    run("promtool", dir.path(), &["test", "rules", "tests.yaml"]);
+}

@@ -1,0 +1,192 @@
+//! The ClusterRole of `render manifests --auditor`: enough for the audit, and no more.
+
+use super::run;
+use super::served::requests_of_every_kind;
+use crate::support::apiserver::schema::Schema;
+use serde_json::{Value, json};
+use skewguard_admin::audit::resources::{INFRASTRUCTURE, RESOURCES};
+use skewguard_admin::cli::Exit;
+use std::collections::BTreeSet;
+
+fn role() -> Value {
+    let (yaml, err, exit) = run(&["render", "manifests", "--auditor"]);
+    assert_eq!((err.as_str(), exit), ("", Exit::Done));
+    serde_saphyr::from_str(&yaml).unwrap()
+}
+
+/// (group, resource, verb, name) of each thing that a role allows.
+fn allowed(role: &Value) -> BTreeSet<(String, String, String, String)> {
+    let texts = |value: &Value| {
+        value.as_array().map(|all| {
+            all.iter()
+                .map(|text| text.as_str().unwrap().to_owned())
+                .collect::<Vec<_>>()
+        })
+    };
+    let mut all = BTreeSet::new();
+    for rule in role["rules"].as_array().unwrap() {
+        let names = texts(&rule["resourceNames"]).unwrap_or_else(|| vec![String::new()]);
+        for group in texts(&rule["apiGroups"]).unwrap() {
+            for resource in texts(&rule["resources"]).unwrap() {
+                for verb in texts(&rule["verbs"]).unwrap() {
+                    all.extend(
+                        names.iter().map(|name| {
+                            (group.clone(), resource.clone(), verb.clone(), name.clone())
+                        }),
+                    );
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn the_role_is_valid_and_reads_only() {
+    let role = role();
+    let schema = Schema::of_kind(
+        "apis_rbac.authorization.k8s.io_v1",
+        "io.k8s.api.rbac.v1.ClusterRole",
+    );
+    assert_eq!(schema.errors(&role), Vec::<String>::new());
+    assert_eq!(role["metadata"], json!({ "name": "skewguard-auditor" }));
+    assert!(
+        allowed(&role)
+            .iter()
+            .all(|(_, _, verb, _)| verb == "get" || verb == "list")
+    );
+}
+
+/// Each resource of the audit is in it, with the verb that is used, and nothing but those and the
+/// infrastructure's machines.
+#[test]
+fn the_role_has_what_is_asked_for() {
+    let allowed = allowed(&role());
+    let wanted: BTreeSet<_> = RESOURCES
+        .iter()
+        .map(|resource| {
+            let (verb, name) = resource.one.map_or(("list", ""), |(_, name)| ("get", name));
+            (
+                resource.group.to_owned(),
+                resource.plural.to_owned(),
+                verb.to_owned(),
+                name.to_owned(),
+            )
+        })
+        .collect();
+    let (infrastructure, others): (BTreeSet<_>, BTreeSet<_>) = allowed
+        .into_iter()
+        .partition(|(group, ..)| group == INFRASTRUCTURE);
+    assert_eq!(others, wanted);
+    for (_, resource, _, _) in &infrastructure {
+        assert!(
+            resource.ends_with("machines") || resource.ends_with("machinetemplates"),
+            "{resource}"
+        );
+    }
+    // What a server is really asked, discovery apart, which everybody may read (system:discovery).
+    for path in requests_of_every_kind() {
+        let path = path
+            .split('?')
+            .next()
+            .unwrap()
+            .trim_start_matches('/')
+            .to_owned();
+        let parts: Vec<&str> = path.split('/').collect();
+        let asked = match parts.as_slice() {
+            ["apis", _] | ["apis", _, _] => continue,
+            ["api", _, "namespaces", _, resource, name] => ("", *resource, "get", *name),
+            ["api", _, resource] => ("", *resource, "list", ""),
+            ["apis", group, _, resource] => (*group, *resource, "list", ""),
+            ["apis", group, _, resource, name] => (*group, *resource, "get", *name),
+            _ => panic!("{path}"),
+        };
+        let (group, resource, verb, name) = asked;
+        let key = (
+            group.to_owned(),
+            resource.to_owned(),
+            verb.to_owned(),
+            name.to_owned(),
+        );
+        assert!(
+            wanted.contains(&key) || infrastructure.contains(&key),
+            "{path}"
+        );
+    }
+}
+
+/// Stands in for oc: has nodes, machine sets that may not be listed, a ClusterVersion that is not
+/// there, and one infrastructure resource.
+const OC: &str = r#"#!/bin/sh
+case "$*" in
+'api-resources --verbs=list -o name')
+  printf '%s\n' nodes configmaps machinesets.machine.openshift.io clusterversions.config.openshift.io
+  printf '%s.infrastructure.cluster.x-k8s.io\n' awsmachinetemplates awsclusters ;;
+'get nodes -A -o json') echo '{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","labels":{"skewguard.dev/boot-image":"9.6.20250523-0"}}}' ;;
+'get awsmachinetemplates.infrastructure.cluster.x-k8s.io -A -o json') echo '{"apiVersion":"v1","kind":"List","items":[]}' ;;
+'get clusterversions.config.openshift.io version -o json') echo 'Error from server (NotFound): clusterversions "version" not found' >&2; exit 1 ;;
+'get '*) echo "Error from server (Forbidden): $2 is forbidden: \"evil\" \\ cannot list" >&2; exit 1 ;;
+*) echo "unexpected: $*" >&2; exit 9 ;;
+esac
+"#;
+
+/// The commands gather what the audit would ask a server for. A kind that is not there leaves no
+/// file, also none of an earlier run; what may not be read leaves one that the audit takes for what
+/// it is.
+#[test]
+fn the_printed_commands_word_for_word() {
+    let (script, err, exit) = run(&["audit", "--print-commands"]);
+    assert_eq!((err.as_str(), exit), ("", Exit::Done));
+    crate::support::expected::assert_file("audit/expected/commands.sh", &script);
+    let dir = tempfile::tempdir().unwrap();
+    let objects = dir.path().join("objects");
+    std::fs::create_dir(&objects).unwrap();
+    for earlier in [
+        "machines.machine.openshift.io.json",
+        "clusterversions.config.openshift.io.json",
+        "gcpmachinetemplates.infrastructure.cluster.x-k8s.io.json",
+    ] {
+        std::fs::write(objects.join(earlier), "{}").unwrap();
+    }
+    std::fs::write(objects.join("notes.txt"), "mine").unwrap();
+    crate::support::script::script(&dir.path().join("oc"), OC);
+    std::fs::write(dir.path().join("gather.sh"), &script).unwrap();
+    let path = format!(
+        "{}:{}",
+        dir.path().display(),
+        std::env::var("PATH").unwrap()
+    );
+    let gathered = std::process::Command::new("sh")
+        .args(["-c", "sh gather.sh 2>err; echo $?; ls objects; tail -1 err"])
+        .current_dir(dir.path())
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8(gathered.stdout).unwrap(),
+        "1\nawsmachinetemplates.infrastructure.cluster.x-k8s.io.json\nconfigmaps.json\nmachinesets.machine.openshift.io.json\nnodes.json\nnotes.txt\n\
+         not read: configmaps machinesets.machine.openshift.io; the audit will say so\n"
+    );
+    let (out, err, exit) = run(&[
+        "audit",
+        "--policy",
+        super::POLICY,
+        "-o",
+        "json",
+        "--from",
+        objects.to_str().unwrap(),
+    ]);
+    let audit: serde_json::Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+    assert_ne!(exit, Exit::Done, "{out}");
+    let unread = audit["unread"].as_array().unwrap();
+    assert!(
+        unread.iter().any(|unread| unread["what"]
+            == "machinesets.machine.openshift.io"
+            && unread["hidesSets"] == true
+            && unread["why"]
+                .as_str()
+                .unwrap()
+                .starts_with("Error from server (Forbidden): machinesets.machine.openshift.io is forbidden: 'evil' ' cannot list")),
+        "{out}"
+    );
+}

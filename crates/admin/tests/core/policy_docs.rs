@@ -1,0 +1,164 @@
+//! What `docs/policy.md` says is so: its examples are clean, and its tables are what the code does.
+
+use crate::inside::core::samples::{image_versions, node};
+use crate::lint::{
+    lint,
+    starter::{SCHEMA, STARTER},
+};
+use crate::policy::{DeniedVersions, Limit, Policy, choose, parse};
+use crate::verdict::{Outcome, decide};
+use crate::version::ImageVersion;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+fn docs() -> String {
+    std::fs::read_to_string("../../docs/policy.md").unwrap()
+}
+
+/// The JSON examples, in order.
+pub(crate) fn examples() -> Vec<String> {
+    let docs = docs();
+    docs.split("```json\n")
+        .skip(1)
+        .map(|rest| rest.split_once("```").unwrap().0.to_owned())
+        .collect()
+}
+
+/// The rows of the table behind `<!-- test: NAME -->`, without backquotes.
+fn table(name: &str) -> Vec<Vec<String>> {
+    let docs = docs();
+    let (_, rest) = docs
+        .split_once(&format!("<!-- test: {name} -->\n"))
+        .unwrap();
+    let (table, _) = rest.split_once("\n\n").unwrap();
+    let row = |line: &str| {
+        line.trim_matches('|')
+            .split('|')
+            .map(|cell| cell.trim().replace('`', ""))
+            .collect()
+    };
+    table.lines().skip(2).map(row).collect()
+}
+
+#[test]
+fn the_examples_are_without_mistakes() {
+    let examples = examples();
+    assert_eq!(examples.len(), 6);
+    for example in examples {
+        let mut report = lint(example.as_bytes());
+        // They show one thing each.
+        report
+            .findings
+            .retain(|finding| finding.mistake != "KnownIssueMissing");
+        assert!(
+            report.findings.is_empty(),
+            "{example}{:#?}",
+            report.findings
+        );
+        assert_eq!(
+            parse(example.as_bytes()).unwrap().warnings,
+            <[String; 0]>::default()
+        );
+    }
+}
+
+#[test]
+fn the_smallest_policy_is_that_of_init_with_its_first_limit_alone() {
+    let mut starter = parse(STARTER.as_bytes()).unwrap();
+    starter.limits.truncate(1);
+    starter.known_issues.clear();
+    assert_eq!(parse(examples()[0].as_bytes()).unwrap(), starter);
+}
+
+/// Also if the limit for any release is lowered, and for releases later than those that the policy
+/// names.
+#[test]
+fn the_policy_of_init_refuses_what_cannot_boot_and_nothing_that_the_peer_allows() {
+    let mut starter = parse(STARTER.as_bytes()).unwrap();
+    starter.known_issues.clear();
+    let mut lowered = starter.clone();
+    lowered.limits[0] = Limit {
+        denied_versions: Some(Ok(DeniedVersions::default())),
+        ..Limit::default()
+    };
+    for image in image_versions() {
+        let version = ImageVersion::parse(&image);
+        let outcome =
+            |release, policy: &Policy| decide(&node(&image, release, policy.clone())).verdict;
+        for release in ["4.21.3", "4.22.0", "4.23.1", "5.0.0", "5.4.2", "6.0.0"] {
+            let of_rhel_8 = version.rhel.is_some_and(|rhel| rhel.major < 9);
+            assert_eq!(
+                outcome(release, &starter) == Outcome::Refused,
+                of_rhel_8 || version.ocp.is_some_and(|ocp| ocp.minor < 13),
+                "{image}"
+            );
+            assert!(
+                release == "4.21.3" || !of_rhel_8 || outcome(release, &lowered) == Outcome::Refused,
+                "{image} {release}"
+            );
+        }
+        assert_eq!(
+            outcome("4.21.3", &lowered) == Outcome::Allowed,
+            version.is_known(),
+            "{image}"
+        );
+    }
+}
+
+#[test]
+fn the_verdicts_in_the_table_are_given() {
+    let policy = parse(examples()[0].as_bytes()).unwrap();
+    let rows = table("verdicts");
+    assert_eq!(rows.len(), 7);
+    for row in rows {
+        let verdict = decide(&node(&row[0], "4.21.3", policy.clone()));
+        assert_eq!(
+            [verdict.verdict.as_str(), verdict.reason.as_str()],
+            [row[1].as_str(), row[2].as_str()],
+            "{}",
+            row[0]
+        );
+    }
+}
+
+#[test]
+fn the_limits_in_the_table_are_chosen() {
+    let policy = parse(examples()[3].as_bytes()).unwrap();
+    let rows = table("choices");
+    assert_eq!(rows.len(), 9);
+    for row in rows {
+        let release = (row[0] != "unknown").then(|| row[0].parse().unwrap());
+        let chosen = choose(&policy.limits, release, Some(&row[1])).unwrap();
+        let index = policy
+            .limits
+            .iter()
+            .position(|limit| std::ptr::eq(limit, chosen))
+            .unwrap();
+        assert_eq!(format!("limits[{index}]"), row[2], "{row:?}");
+    }
+}
+
+/// Their names, and which of them are required.
+#[test]
+fn the_tables_of_fields_name_those_of_the_schema() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let docs = docs();
+    let (_, fields) = docs.split_once("\n## Fields\n").unwrap();
+    let (fields, _) = fields.split_once("\n### ").unwrap();
+    let rows = fields
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let described: BTreeSet<_> = rows
+        .map(|(name, rest)| (name.to_owned(), rest.starts_with("required |")))
+        .collect();
+    let of = |place: &str| {
+        let object = schema.pointer(place).unwrap();
+        let required = object["required"].as_array().cloned().unwrap_or_default();
+        let names = object["properties"].as_object().unwrap().keys().cloned();
+        names
+            .map(move |name| (name.clone(), required.contains(&name.into())))
+            .collect::<Vec<_>>()
+    };
+    let known: BTreeSet<_> = of("").into_iter().chain(of("/$defs/limit")).collect();
+    assert_eq!(described, known);
+}

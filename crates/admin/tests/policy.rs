@@ -1,0 +1,361 @@
+//! Policies from standard input and in YAML, by the whole program.
+
+use crate::render::{Desk, data, file};
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn run(args: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_kubectl-skewguard"))
+        .args(args)
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code().unwrap(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+const YAML: &str = include_str!("core/policy.yaml");
+
+/// Commands that a person runs judge YAML as JSON; what goes to nodes and into the cluster is JSON,
+/// so its digest is the same everywhere.
+#[test]
+fn the_desk_reads_it_and_nodes_get_json() {
+    let desk = Desk::new();
+    let path = desk.file("policy.yaml", YAML);
+    let yaml = path.to_str().unwrap();
+    let aleph = "tests/trees/rhcos-4.12-refused/sysroot/.coreos-aleph-version.json";
+    let (exit, out, err) = run(&["check", "--aleph", aleph, "--policy", yaml, "-o", "json"]);
+    assert_eq!((exit, err.as_str()), (3, ""), "{out}");
+    let verdict: Value = serde_json::from_str(&out).unwrap();
+
+    let (status, out, err) = desk.render(&[
+        "machineconfig",
+        "--role",
+        "worker",
+        "--policy-only",
+        "--policy",
+        "policy.yaml",
+    ]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    let digest = verdict["policy"]["digest"].as_str().unwrap();
+    assert!(out.contains(digest), "{digest}: {out}");
+    let config: Value = serde_saphyr::from_str(&out).unwrap();
+    let delivered = file(&config["spec"]["config"], "/etc/skewguard/policy.json");
+    let delivered = data(&delivered["contents"]["source"]);
+    let json = "\
+{
+  \"apiVersion\": \"skewguard.dev/v1alpha1\",
+  \"kind\": \"BootImageSkewPolicy\",
+  \"mode\": \"Enforce\",
+  \"limits\": [
+    {
+      \"minimumOCPVersion\": \"4.13.0\",
+      \"minimumRHCOSVersion\": \"9.2\",
+      \"description\": \"what the Machine Config Operator wants\",
+      \"deniedVersions\": [
+        {
+          \"version\": \"9.6.20250826-1\",
+          \"reason\": \"hangs: \\\"see\\\" the bug\"
+        }
+      ]
+    }
+  ],
+  \"knownIssues\": []
+}
+";
+    assert_eq!(String::from_utf8(delivered).unwrap(), json);
+
+    // What comes of the JSON is the same.
+    desk.file("policy.json", json);
+    let json = path.with_extension("json");
+    let (exit, out, _) = run(&[
+        "check",
+        "--aleph",
+        aleph,
+        "--policy",
+        json.to_str().unwrap(),
+        "-o",
+        "json",
+    ]);
+    let mut same: Value = serde_json::from_str(&out).unwrap();
+    same["policy"]["path"] = verdict["policy"]["path"].clone();
+    assert_eq!((exit, same), (3, verdict));
+    let (_, out, _) = desk.render(&["alerts", "--policy", "policy.yaml"]);
+    let (_, from_json, _) = desk.render(&["alerts", "--policy", "policy.json"]);
+    assert_eq!(out, from_json);
+    let audit = |policy: &str| {
+        let (_, out, _) = run(&[
+            "audit",
+            "--policy",
+            policy,
+            "--from",
+            "tests/data/audit/aws.json",
+            "-o",
+            "json",
+        ]);
+        serde_json::from_str::<Value>(&out).unwrap()["policy"]["digest"].clone()
+    };
+    assert_eq!(audit(yaml), audit(json.to_str().unwrap()));
+}
+
+/// The program with this on its standard input.
+fn lint_stdin(input: &[u8]) -> (Option<i32>, String) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_kubectl-skewguard"));
+    let mut child = program
+        .args(["policy", "lint", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The program stops reading after as many bytes as a node reads, so writing may fail.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    let output = child.wait_with_output().unwrap();
+    (
+        output.status.code(),
+        String::from_utf8(output.stdout).unwrap(),
+    )
+}
+
+#[test]
+fn lint_reads_standard_input() {
+    let (_, starter, _) = run(&["policy", "init"]);
+    assert_eq!(
+        lint_stdin(starter.as_bytes()),
+        (Some(0), "<stdin>: no mistakes found\n".to_owned())
+    );
+    let (status, out) = lint_stdin(starter.replace("\"Warn\"", "\"Wran\"").as_bytes());
+    assert_eq!(status, Some(1));
+    assert_eq!(
+        out,
+        "<stdin>:4:11: error: mode: \"Wran\" is unknown; it acts as \"Warn\"\n  help: did you mean \"Warn\"?\n<stdin>: 1 error, 0 warnings\n"
+    );
+    let (status, out) = lint_stdin(&vec![b' '; 4 << 20]);
+    assert_eq!(status, Some(1));
+    assert!(out.starts_with("<stdin>:1:1: error: the file is larger than the 262144 bytes that a node reads of a policy\n"), "{out}");
+}
+
+/// Runs a shell command in which `"$0"` is the program.
+fn shell(command: &str, folder: &Path) -> (Option<i32>, String) {
+    let output = Command::new("bash")
+        .args(["-c", command, env!("CARGO_BIN_EXE_kubectl-skewguard")])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let all = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(all).unwrap())
+}
+
+#[test]
+fn a_stream_is_read_once_and_no_further_than_its_limit() {
+    let desk = Desk::new();
+    for (command, want) in [
+        (
+            "\"$0\" check --aleph a --policy - </dev/zero",
+            "skewguard: --policy <stdin>: is larger than 262,144 bytes\n",
+        ),
+        (
+            "\"$0\" check --policy policy.json --aleph /dev/zero",
+            "skewguard: --aleph /dev/zero: is larger than 1048576 bytes\n",
+        ),
+        (
+            "\"$0\" check --policy policy.json --aleph - <&-",
+            "skewguard: --aleph <stdin>: is empty\n",
+        ),
+        (
+            "\"$0\" check --policy - --aleph - <policy.json",
+            "skewguard: standard input can be read once: name a file for the others\n",
+        ),
+        (
+            "\"$0\" policy lint - /dev/stdin <policy.json",
+            "skewguard: standard input can be read once: name a file for the others\n",
+        ),
+        (
+            "\"$0\" audit --policy - --from - <policy.json",
+            "skewguard: standard input can be read once: name a file for the others\n",
+        ),
+        (
+            "\"$0\" render admission --policy - --audit - <policy.json",
+            "skewguard: standard input can be read once: name a file for the others\n",
+        ),
+        (
+            "\"$0\" render machineconfig --policy - --rendered - <policy.json",
+            "skewguard: standard input can be read once: name a file for the others\n",
+        ),
+    ] {
+        assert_eq!(
+            shell(command, &desk.folder()),
+            (Some(1), want.to_owned()),
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn policy_and_aleph_are_read_from_stdin_and_pipes() {
+    let desk = Desk::new();
+    desk.file("aleph.json", r#"{"version":"411.86.202308081056-0"}"#);
+    for (command, named) in [
+        (
+            "cat aleph.json | \"$0\" check --policy policy.json --aleph -",
+            "<stdin>",
+        ),
+        (
+            "\"$0\" check --policy policy.json --aleph /dev/stdin <aleph.json",
+            "/dev/stdin",
+        ),
+        (
+            "\"$0\" check --aleph aleph.json --policy <(cat policy.json)",
+            "/dev/fd/",
+        ),
+    ] {
+        let (status, said) = shell(command, &desk.folder());
+        assert_eq!(status, Some(3), "{command}: {said}");
+        assert!(
+            said.starts_with("Refused: boot image is OCP 4.11; the minimum is 4.13.0\n"),
+            "{said}"
+        );
+        assert!(said.contains(&format!(" {named}")), "{command}: {said}");
+    }
+}
+
+/// What a node makes the best of is a mistake of the person who names it.
+#[test]
+fn a_policy_that_a_person_names_has_to_be_understood() {
+    const POLICY: &str = r#"{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageSkewPolicy","mode":"Enforce",
+    "limits":[{"minimumOCPVersion":"4.13.0","minimumRHCOSVersion":"9.2"}]}"#;
+    let desk = Desk::new();
+    desk.file("aleph.json", r#"{"version":"411.86.202308081056-0"}"#);
+    let run = |policy: &str| {
+        desk.file("policy.json", policy);
+        shell(
+            "\"$0\" check --policy policy.json --aleph aleph.json",
+            &desk.folder(),
+        )
+    };
+    let head =
+        "skewguard: --policy policy.json: nodes would not be judged by all of it\npolicy.json:";
+    for (policy, want) in [
+        ("", "1:1: error: the file is not JSON: "),
+        (
+            &*POLICY.replace("minimumOCPVersion", "minimumOCPVersin"),
+            "2:16: error: limits[0].minimumOCPVersin: ",
+        ),
+        (
+            &*POLICY.replace("Enforce", "enforce"),
+            "1:76: error: mode: \"enforce\" is unknown",
+        ),
+        (
+            r#"{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageSkewPolicy","mode":"Warn","limits":[{}]}"#,
+            "1:93: error: limits[0]: the limit sets no rule: its nodes stay undetermined\n  help: ",
+        ),
+    ] {
+        let (code, all) = run(policy);
+        assert!(
+            code == Some(1) && all.starts_with(&format!("{head}{want}")),
+            "{code:?} {want}: {all}"
+        );
+    }
+}
+
+#[test]
+fn what_was_written_on_the_command_line_is_quoted_without_its_escapes() {
+    let escape = "\u{1b}[31mX";
+    for arguments in [
+        &["check", "-o", escape][..],
+        &["check", "--policy", escape, "--aleph", "a"],
+        &[
+            "check",
+            "--policy",
+            "tests/data/audit/policy.json",
+            "--aleph",
+            escape,
+        ],
+        &[escape],
+        &["policy", "init", "--file", "/nonexistent/\u{1b}[31mX"],
+    ] {
+        let (_, _, text) = run(arguments);
+        assert!(
+            text.contains("\\u{1b}[31mX") && !text.contains('\u{1b}'),
+            "{arguments:?}: {text}"
+        );
+    }
+}
+
+#[test]
+fn versions_and_names_of_images_are_decoded() {
+    let found = run(&[
+        "inspect",
+        "9.6.20250523-0",
+        "rhcos-414.92.202310210434-0-aws",
+    ]);
+    assert_eq!(
+        found,
+        (
+            0,
+            "9.6.20250523-0: scheme RHELVersioned, RHEL 9.6, OCP unknown, built 2025-05-23, build 0\n\
+             414.92.202310210434-0: scheme Legacy, RHEL 9.2, OCP 4.14, built 2023-10-21, build 0\n"
+                .to_owned(),
+            String::new()
+        )
+    );
+}
+
+/// Every limit can be tried at a desk.
+#[test]
+fn a_target_and_a_pool_choose_the_limit() {
+    let desk = Desk::new();
+    let limits = r#"[{"release":"4.22","pools":["infra"],"minimumRHCOSVersion":"9.6"},
+        {"release":"4.22","minimumRHCOSVersion":"9.4"},{"minimumRHCOSVersion":"8.6"}]"#;
+    let policy = format!(
+        r#"{{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageSkewPolicy","mode":"Enforce","limits":{limits}}}"#
+    );
+    let policy = desk.file("policy.json", policy);
+    let aleph = desk.file("aleph.json", r#"{"version":"418.94.202410081222-0"}"#);
+    for (more, code, limit) in [
+        (
+            &["--target", "4.22.1", "--pool", "worker"][..],
+            0,
+            Some("4.22"),
+        ),
+        (&["--target", "4.22", "--pool", "infra"], 3, Some("4.22")),
+        (&["--target", "4.21.3"], 0, None),
+        (&["--pool", "infra"], 0, None),
+        (&[], 0, None),
+    ] {
+        let (policy, aleph) = (policy.to_str().unwrap(), aleph.to_str().unwrap());
+        let args = ["check", "--policy", policy, "--aleph", aleph, "-o", "json"];
+        let (found, out, err) = run(&[&args, more].concat());
+        let json: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+        assert_eq!(
+            (found, json["policy"]["limitRelease"].as_str()),
+            (code, limit),
+            "{more:?}"
+        );
+    }
+}
+
+#[test]
+fn decoded_names_of_images_as_json() {
+    let found = run(&[
+        "inspect",
+        "-o",
+        "json",
+        "4.18.2026012111",
+        "4.18-of-somebody",
+    ]);
+    assert_eq!(
+        found,
+        (
+            0,
+            "{\"version\":\"4.18.2026012111\",\"scheme\":\"ImageName\",\"ocpVersion\":\"4.18\",\"buildDate\":\"2026-01-21\"}\n\
+             {\"version\":\"4.18-of-somebody\",\"scheme\":\"Unknown\"}\n"
+                .to_owned(),
+            String::new()
+        )
+    );
+}

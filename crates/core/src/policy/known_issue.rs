@@ -1,0 +1,248 @@
+//! `knownIssues`: what is known to fail with a release, beside the limits.
+//!
+//! An issue is never wider than it was meant. One with a field that this release does not know or
+//! cannot read is not evaluated at all.
+
+use super::fields::{DENIED, IMAGES, KNOWN_ISSUE, WHEN, minimum_ocp, rhcos_bound, rhel_majors};
+use super::json::{Located, Object};
+use super::lenient::{Warnings, denied_version, missing, object};
+use super::{DeniedVersion, RhcosBound, Setting};
+use crate::text;
+use crate::version::{OcpMinor, Release};
+
+/// The most known issues that are read.
+pub const MAX_ISSUES: usize = 200;
+
+/// Longest `id`, in characters.
+const ID_MAX: usize = 60;
+
+/// An entry of `knownIssues`. All text is printable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownIssue {
+    pub id: String,
+    /// What fails, for the console.
+    pub reason: String,
+    pub url: Option<String>,
+    /// What it applies to; the error says what of it is not understood.
+    pub scope: Setting<Scope>,
+}
+
+/// Which nodes have the issue: those for which all three hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// The target releases; `None` is any.
+    pub targets: Option<ReleaseRange>,
+    pub images: Images,
+    pub when: When,
+}
+
+/// Boot images: one of these that applies is enough.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Images {
+    pub below_ocp: Option<Release>,
+    pub below_rhcos: Option<RhcosBound>,
+    pub rhel_majors: Vec<u16>,
+    pub versions: Vec<DeniedVersion>,
+}
+
+/// Conditions, all of which have to hold; one that is absent holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct When {
+    /// Names as Ignition has them.
+    pub platforms: Option<Vec<String>>,
+    /// Names as `uname -m` has them.
+    pub architectures: Option<Vec<String>>,
+    pub secure_boot: Option<bool>,
+}
+
+/// `>=4.16.0 <4.16.3`: the releases for which every comparison holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReleaseRange(Vec<(Comparison, Release)>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    AtLeast,
+    Above,
+    AtMost,
+    Below,
+}
+
+impl ReleaseRange {
+    pub fn parse(text: &str) -> Option<Self> {
+        const COMPARISONS: [(&str, Comparison); 4] = [
+            (">=", Comparison::AtLeast),
+            ("<=", Comparison::AtMost),
+            (">", Comparison::Above),
+            ("<", Comparison::Below),
+        ];
+        let bound = |word: &str| {
+            let (comparison, release) = COMPARISONS
+                .iter()
+                .find_map(|(sign, comparison)| Some((*comparison, word.strip_prefix(sign)?)))?;
+            Some((comparison, release.parse().ok()?))
+        };
+        let bounds: Vec<_> = text
+            .split_ascii_whitespace()
+            .map(bound)
+            .collect::<Option<_>>()?;
+        (!bounds.is_empty()).then_some(Self(bounds))
+    }
+
+    /// Releases of 5.y count as 4.(23+y).
+    pub fn contains(&self, release: Release) -> bool {
+        let release = counted(release);
+        self.0.iter().all(|(comparison, bound)| {
+            let bound = counted(*bound);
+            match comparison {
+                Comparison::AtLeast => release >= bound,
+                Comparison::Above => release > bound,
+                Comparison::AtMost => release <= bound,
+                Comparison::Below => release < bound,
+            }
+        })
+    }
+
+    /// Whether no release is in it.
+    pub fn is_empty(&self) -> bool {
+        // Only the bounds and what comes right after them can be the lowest of the range.
+        let after = |release: Release| Release {
+            patch: release.patch.saturating_add(1),
+            ..release
+        };
+        let zero = Release {
+            minor: OcpMinor { major: 0, minor: 0 },
+            patch: 0,
+        };
+        let bounds = self.0.iter().flat_map(|(_, bound)| [*bound, after(*bound)]);
+        !bounds.chain([zero]).any(|release| self.contains(release))
+    }
+}
+
+fn counted(release: Release) -> (OcpMinor, u32) {
+    (release.minor.counted(), release.patch)
+}
+
+/// Reads `knownIssues`. What is wrong with them becomes a warning.
+pub(super) fn list(policy: &Object<'_>, warnings: &mut Warnings) -> Vec<KnownIssue> {
+    let Some(field) = policy.field("knownIssues", Located::items) else {
+        return Vec::new();
+    };
+    let Ok(items) = warnings.understood(field, "no known issue is evaluated") else {
+        return Vec::new();
+    };
+    if items.len() > MAX_ISSUES {
+        warnings.add(format!(
+            "there are {} known issues; only the first {MAX_ISSUES} are evaluated",
+            items.len()
+        ));
+    }
+    items
+        .take(MAX_ISSUES)
+        .map(|at| known_issue(&at, warnings))
+        .collect()
+}
+
+fn known_issue(at: &Located<'_>, warnings: &mut Warnings) -> KnownIssue {
+    let issue = object(at, KNOWN_ISSUE).ok();
+    let line = |name| Some(text::printable(&issue.as_ref()?.get(name)?.string()?));
+    let id = line("id").map(|id| text::printable_up_to(&id, ID_MAX));
+    let scope = match &issue {
+        Some(issue) => scope(issue),
+        None => Err(not_understood(at)),
+    };
+    if let Err(why) = &scope {
+        warnings.add(format!("{why}; the known issue is not evaluated"));
+    }
+    KnownIssue {
+        id: id.unwrap_or_else(|| at.path.clone()),
+        reason: line("reason").unwrap_or_default(),
+        url: line("url"),
+        scope,
+    }
+}
+
+fn not_understood(at: &Located<'_>) -> String {
+    format!("{} is not understood ({})", at.path, at.shown())
+}
+
+fn scope(issue: &Object<'_>) -> Setting<Scope> {
+    all_known(issue)?;
+    for name in ["id", "reason"] {
+        let at = issue.get(name).ok_or_else(|| missing_in(issue, name))?;
+        at.string().ok_or_else(|| not_understood(&at))?;
+    }
+    let at = issue
+        .get("images")
+        .ok_or_else(|| missing_in(issue, "images"))?;
+    Ok(Scope {
+        targets: field(issue, "targets", |at| ReleaseRange::parse(&at.string()?))?,
+        images: images(&part(&at, IMAGES)?)?,
+        when: match issue.get("when") {
+            Some(at) => when(&part(&at, WHEN)?)?,
+            None => When::default(),
+        },
+    })
+}
+
+fn images(images: &Object<'_>) -> Setting<Images> {
+    let found = Images {
+        below_ocp: field(images, "belowOCPVersion", |at| minimum_ocp(&at.string()?))?,
+        below_rhcos: field(images, "belowRHCOSVersion", |at| rhcos_bound(&at.string()?))?,
+        rhel_majors: field(images, "rhelMajors", rhel_majors)?.unwrap_or_default(),
+        versions: field(images, "versions", versions)?.unwrap_or_default(),
+    };
+    if found == Images::default() {
+        return Err(format!("{} names no image", images.at.path));
+    }
+    Ok(found)
+}
+
+fn versions(at: &Located<'_>) -> Option<Vec<DeniedVersion>> {
+    at.items()?
+        .map(|item| denied_version(&part(&item, DENIED).ok()?))
+        .collect()
+}
+
+fn when(when: &Object<'_>) -> Setting<When> {
+    let names = |name| field(when, name, Located::read::<Vec<String>>);
+    Ok(When {
+        platforms: names("platforms")?,
+        architectures: names("architectures")?,
+        secure_boot: field(when, "secureBoot", Located::read)?,
+    })
+}
+
+/// An object of known fields only.
+fn part<'a>(at: &Located<'a>, names: &'static [&'static str]) -> Setting<Object<'a>> {
+    let part = object(at, names).map_err(|_| not_understood(at))?;
+    all_known(&part)?;
+    Ok(part)
+}
+
+fn all_known(object: &Object<'_>) -> Setting<()> {
+    match object.unknown().next() {
+        Some(key) => Err(format!(
+            "{} is not known to this version of skewguard",
+            key.path
+        )),
+        None => Ok(()),
+    }
+}
+
+fn missing_in(object: &Object<'_>, name: &str) -> String {
+    format!("{}: {}", object.at.path, missing(name))
+}
+
+fn field<'a, T>(
+    object: &Object<'a>,
+    name: &str,
+    read: impl FnOnce(&Located<'a>) -> Option<T>,
+) -> Setting<Option<T>> {
+    let Some(field) = object.field(name, read) else {
+        return Ok(None);
+    };
+    match field.value {
+        Some(value) => Ok(Some(value)),
+        None => Err(not_understood(&field.at)),
+    }
+}

@@ -1,0 +1,152 @@
+//! The skew policy: its schema, its reading and the choice of the limit (pure).
+
+mod choose;
+pub mod fields;
+pub mod json;
+mod known_issue;
+mod lenient;
+mod parse;
+
+pub use choose::choose;
+pub use known_issue::MAX_ISSUES;
+pub use known_issue::ReleaseRange;
+pub use known_issue::{Images, KnownIssue, Scope, When};
+pub use parse::parse;
+
+use crate::API_VERSION;
+use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, RpmVersion};
+use std::collections::BTreeMap;
+
+/// Where the policy is delivered on a node.
+pub const POLICY_PATH: &str = "/etc/skewguard/policy.json";
+
+/// The largest policy that is read, in bytes.
+pub const MAX_BYTES: u64 = 256 << 10;
+
+/// The most limits that are read; a policy with more is invalid.
+pub const MAX_LIMITS: usize = 1000;
+
+/// Whether this is some version of our API group, [`API_VERSION`] or another.
+pub fn is_our_group(api_version: &str) -> bool {
+    let group = |api_version: &str| {
+        api_version
+            .split_once('/')
+            .map(|(group, _)| group.to_owned())
+    };
+    group(api_version) == group(API_VERSION)
+}
+
+/// What a refusal does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Holds the node back.
+    Enforce,
+    /// Decides, shows and reports, but never blocks. An unknown mode acts as this one.
+    Warn,
+    /// The opt-out.
+    None,
+}
+
+/// What happens to a node whose boot image is unknown or cannot be judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnUndetermined {
+    /// It boots.
+    Proceed,
+    /// It is refused, under `Enforce`.
+    Refuse,
+}
+
+/// `release` of a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LimitRelease {
+    /// `x.y.z`: this release alone.
+    Exact(Release),
+    /// `x.y`: this minor, and later ones up to the next that a limit names.
+    Minor(OcpMinor),
+}
+
+/// `minimumRHCOSVersion` and `maximumRHCOSVersion`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RhcosBound {
+    /// `9.2`: compares RHEL releases.
+    Rhel(RhelVersion),
+    /// `418.94.202510081222-0` or `9.6.20250523-0`: compares RHEL, then build date, across schemes.
+    Image(ImageVersion),
+}
+
+/// `deniedVersions`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeniedVersions {
+    /// The entries that are understood.
+    pub entries: Vec<DeniedVersion>,
+    /// How many are not understood, and so deny nothing.
+    pub not_understood: usize,
+}
+
+/// An entry of `deniedVersions`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeniedVersion {
+    /// An exact version, or the beginning of versions followed by `*`. Printable.
+    pub version: String,
+    /// Why, for the console. Printable.
+    pub reason: Option<String>,
+}
+
+/// The setting of a rule. If this release does not know its shape, it is never evaluated, and the
+/// error is its JSON, made printable.
+pub type Setting<T> = Result<T, String>;
+
+/// A limit: which nodes it is for, and the rules for their boot images. A rule that is `None` is
+/// not set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Limit {
+    /// The target release it is for; `None` is any.
+    pub release: Option<LimitRelease>,
+    /// The pools it is for; `None` is any.
+    pub pools: Option<Vec<String>>,
+    /// The oldest OCP release whose boot images are allowed.
+    pub minimum_ocp: Option<Setting<Release>>,
+    /// The oldest RHCOS allowed.
+    pub minimum_rhcos: Option<Setting<RhcosBound>>,
+    /// The newest RHCOS allowed.
+    pub maximum_rhcos: Option<Setting<RhcosBound>>,
+    /// How many OCP minors the image may be behind the target.
+    pub maximum_releases_behind: Option<Setting<u16>>,
+    /// The RHEL majors allowed.
+    pub rhel_majors: Option<Setting<Vec<u16>>>,
+    /// Versions that are never allowed.
+    pub denied_versions: Option<Setting<DeniedVersions>>,
+    /// The lowest level of CPU allowed, by architecture.
+    pub minimum_cpu: Option<Setting<BTreeMap<String, String>>>,
+    /// What has to be free in /boot before the rebase, in MiB.
+    pub minimum_boot_free: Option<Setting<u32>>,
+    /// The oldest shim allowed where Secure Boot is on.
+    pub minimum_shim: Option<Setting<RpmVersion>>,
+}
+
+/// A policy, as far as it is understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// The mode in force.
+    pub mode: Mode,
+    /// The mode as written, printable.
+    pub mode_text: String,
+    /// What happens where a boot image cannot be judged.
+    pub on_undetermined: OnUndetermined,
+    /// How long a first boot may take before the node tells what it waits for, in minutes; `None`
+    /// where the policy does not say.
+    pub stalled_after_minutes: Option<u16>,
+    /// In the order of the file.
+    pub limits: Vec<Limit>,
+    /// In the order of the file.
+    pub known_issues: Vec<KnownIssue>,
+    /// Whom to ask. Printable.
+    pub help_text: Option<String>,
+    /// Where to read more. Printable.
+    pub help_url: Option<String>,
+    /// It is written for another version of our API group: it is read as far as it is understood,
+    /// and never blocks.
+    pub other_version: bool,
+    /// What is not understood of it, as warnings for the verdict.
+    pub warnings: Vec<String>,
+}

@@ -1,0 +1,367 @@
+//! The state table: from facts to a verdict.
+
+use super::{
+    Action, BootImageStatus, Deployment, Facts, Finding, Judged, LetThrough, Outcome, OverrideWord,
+    PolicyInput, PolicyStatus, Reason, RuleResult, Stage, Target, TargetInput, Verdict,
+    issues::{self, Node},
+    rules::{self, Subject},
+};
+use crate::API_VERSION;
+use crate::policy::{Limit, LimitRelease, Mode, OnUndetermined, Policy, choose};
+use crate::version::{ImageVersion, Release};
+
+/// Decides. The first state that matches gives verdict, reason and action.
+pub fn decide(facts: &Facts) -> Verdict {
+    let mut warnings = facts.warnings.clone();
+    let policy = match &facts.policy {
+        PolicyInput::Valid { policy, .. } => Some(policy),
+        PolicyInput::Absent | PolicyInput::Invalid { .. } => None,
+    };
+    if let Some(policy) = policy {
+        warnings.extend(policy.warnings.iter().cloned());
+    }
+    let target = match &facts.target {
+        TargetInput::Read(target) => target.clone(),
+        TargetInput::Absent | TargetInput::Unreadable => Target::default(),
+    };
+    let release = target
+        .release
+        .as_deref()
+        .and_then(|text| match text.parse::<Release>() {
+            Ok(release) => Some(release),
+            Err(error) => {
+                warnings.push(format!("target release \"{text}\" is ignored: {error}"));
+                None
+            }
+        });
+    let limit = policy.and_then(|policy| match facts.target {
+        // Release and pool are unknown, so any limit might be for other nodes.
+        TargetInput::Unreadable => None,
+        TargetInput::Absent | TargetInput::Read(_) => {
+            choose(&policy.limits, release, target.pool.as_deref())
+        }
+    });
+    let subject = match &facts.replaced_by {
+        Some(booted) => Subject {
+            judged: Judged::BootedDeployment,
+            version: Some(&booted.version),
+        },
+        None => Subject {
+            judged: Judged::BootImage,
+            version: facts.boot_image.as_ref().map(|image| &image.version),
+        },
+    };
+    let findings = findings(facts, policy, limit, subject, release);
+    let decision = decision(facts, policy, limit, subject, &findings);
+    Verdict {
+        api_version: API_VERSION.to_owned(),
+        kind: "BootImageVerdict".to_owned(),
+        verdict: decision.verdict,
+        action: decision.action,
+        reason: decision.reason,
+        message: decision.message,
+        let_through: decision.let_through,
+        findings,
+        boot_image: facts.boot_image.as_ref().map(BootImageStatus::from),
+        judged: subject.judged,
+        target,
+        policy: policy_status(&facts.policy, limit),
+        r#override: facts.r#override,
+        warnings,
+        deployment: Deployment {
+            image: facts.replaced_by.as_ref().map(BootImageStatus::from),
+            ..facts.deployment.clone()
+        },
+        platform: facts.platform.clone(),
+        machine: facts.machine.clone(),
+        gate: None,
+    }
+}
+
+/// What the rules of the limit say, and the known issues, in the order of rank.
+fn findings(
+    facts: &Facts,
+    policy: Option<&Policy>,
+    limit: Option<&Limit>,
+    subject: Subject<'_>,
+    release: Option<Release>,
+) -> Vec<Finding> {
+    let mut findings = limit
+        .map(|limit| rules::apply(limit, subject, release, &facts.machine))
+        .unwrap_or_default();
+    // Where the target cannot be read, no limit is chosen, and no issue is evaluated.
+    if let Some(policy) = policy
+        && facts.target != TargetInput::Unreadable
+    {
+        let node = Node {
+            subject,
+            target: release,
+            platform: facts.platform.as_deref(),
+            machine: &facts.machine,
+        };
+        findings.extend(issues::apply(&policy.known_issues, node));
+    }
+    findings.sort_by_key(|finding| finding.rule);
+    findings
+}
+
+/// What a rule that passes was about.
+enum LookedAt {
+    Image,
+    Machine,
+}
+
+/// Whether what was judged may go on: a rule about its image passes. Without such a rule, one about
+/// the machine does. That the policy knows no issue of it says too little.
+fn within_limits(findings: &[Finding]) -> Option<LookedAt> {
+    let about_image = |finding: &&Finding| finding.rule < Reason::CpuBelowMinimum;
+    let mut rules: Vec<&Finding> = findings
+        .iter()
+        .filter(|finding| finding.rule != Reason::KnownIssue)
+        .collect();
+    let looked_at = if rules.iter().any(about_image) {
+        rules.retain(about_image);
+        LookedAt::Image
+    } else {
+        LookedAt::Machine
+    };
+    let passes = |finding: &&Finding| finding.result == RuleResult::Pass;
+    rules.iter().any(passes).then_some(looked_at)
+}
+
+struct Decision {
+    verdict: Outcome,
+    reason: Reason,
+    action: Action,
+    message: String,
+    let_through: Option<LetThrough>,
+}
+
+impl Decision {
+    fn proceed(verdict: Outcome, reason: Reason, message: impl Into<String>) -> Self {
+        Self {
+            verdict,
+            reason,
+            action: Action::Proceed,
+            message: message.into(),
+            let_through: None,
+        }
+    }
+}
+
+fn decision(
+    facts: &Facts,
+    policy: Option<&Policy>,
+    limit: Option<&Limit>,
+    subject: Subject<'_>,
+    findings: &[Finding],
+) -> Decision {
+    let word = facts.r#override.map(|given| given.value);
+    let mode_none = policy.is_some_and(|policy| policy.mode == Mode::None);
+    if word == Some(OverrideWord::Off) {
+        return Decision::proceed(
+            Outcome::Disabled,
+            Reason::OverrideOff,
+            "the override says off",
+        );
+    }
+    if mode_none {
+        return Decision::proceed(
+            Outcome::Disabled,
+            Reason::PolicyModeNone,
+            "the policy's mode is None",
+        );
+    }
+    if facts.policy == PolicyInput::Absent {
+        return Decision::proceed(
+            Outcome::NoPolicy,
+            Reason::NoPolicyDelivered,
+            "the served config carries no skew policy",
+        );
+    }
+    if facts.deployment.stage == Stage::OnTarget {
+        return Decision::proceed(
+            Outcome::Allowed,
+            Reason::AlreadyOnTarget,
+            "the booted deployment already is the target image",
+        );
+    }
+    if let (Some(policy), Some(first)) = (
+        policy,
+        findings
+            .iter()
+            .find(|finding| finding.result == RuleResult::Fail),
+    ) {
+        let let_through = let_through(facts, policy);
+        let action = if let_through.is_none() {
+            Action::Block
+        } else {
+            Action::Proceed
+        };
+        return Decision {
+            verdict: Outcome::Refused,
+            reason: first.rule,
+            action,
+            message: first.message.clone(),
+            let_through,
+        };
+    }
+    if let Some(looked_at) = within_limits(findings) {
+        let message = match looked_at {
+            LookedAt::Image => format!("the {} is within the policy's limits", subject.name()),
+            LookedAt::Machine => format!(
+                "the machine is within the policy's limits, which say nothing of its {}",
+                subject.name()
+            ),
+        };
+        return Decision::proceed(Outcome::Allowed, Reason::WithinLimits, message);
+    }
+    undetermined(facts, policy, limit, subject, findings)
+}
+
+fn undetermined(
+    facts: &Facts,
+    policy: Option<&Policy>,
+    limit: Option<&Limit>,
+    subject: Subject<'_>,
+    findings: &[Finding],
+) -> Decision {
+    let open = |reason, message: String| Decision::proceed(Outcome::Undetermined, reason, message);
+    if let PolicyInput::Invalid { path, error, .. } = &facts.policy {
+        return open(Reason::PolicyInvalid, format!("{path}: {error}"));
+    }
+    if facts.target == TargetInput::Unreadable {
+        return open(
+            Reason::TargetUnknown,
+            "the target's MachineConfig cannot be read; see the warnings".to_owned(),
+        );
+    }
+    if limit.is_none() {
+        let message = match &facts.target {
+            TargetInput::Read(Target { release, pool, .. }) => format!(
+                "the policy has no limit for release {} and pool {}",
+                release.as_deref().unwrap_or("unknown"),
+                pool.as_deref().unwrap_or("unknown")
+            ),
+            TargetInput::Absent | TargetInput::Unreadable => {
+                "the target is unknown and the policy has no limit without release and pools"
+                    .to_owned()
+            }
+        };
+        let reason = if facts.target == TargetInput::Absent {
+            Reason::TargetUnknown
+        } else {
+            Reason::NoLimitForTarget
+        };
+        return open(reason, message);
+    }
+    let (reason, message) = match subject.version {
+        None => (
+            Reason::BootImageUnknown,
+            "no source on this node names the boot image".to_owned(),
+        ),
+        Some(version) if !version.is_known() => (
+            Reason::BootImageUndecodable,
+            format!("boot image version \"{version}\" follows no known scheme"),
+        ),
+        Some(version) => (
+            Reason::NoRuleEvaluated,
+            not_evaluated(subject, version, findings),
+        ),
+    };
+    if facts.target == TargetInput::Absent {
+        return open(
+            Reason::TargetUnknown,
+            format!("the target is unknown, and {message}"),
+        );
+    }
+    let refuse = policy.is_some_and(|policy| {
+        policy.on_undetermined == OnUndetermined::Refuse && let_through(facts, policy).is_none()
+    });
+    let action = if refuse {
+        Action::Block
+    } else {
+        Action::Proceed
+    };
+    Decision {
+        verdict: Outcome::Undetermined,
+        reason,
+        action,
+        message,
+        let_through: None,
+    }
+}
+
+/// Why no rule of the limit could be evaluated.
+fn not_evaluated(subject: Subject<'_>, version: &ImageVersion, findings: &[Finding]) -> String {
+    let mut rules = findings
+        .iter()
+        .map(|finding| finding.rule)
+        .filter(|rule| *rule != Reason::KnownIssue)
+        .peekable();
+    if rules.peek().is_none() {
+        return "the limit for this node has no rules".to_owned();
+    }
+    if rules.all(|rule| rule >= Reason::CpuBelowMinimum) {
+        return "what the limit asks of the machine is not known of it".to_owned();
+    }
+    format!(
+        "{} version {version} says too little for any rule about it",
+        subject.name()
+    )
+}
+
+/// Why a refusal would not block. `None` where it would: the mode in force is `Enforce`, the policy
+/// has our API version, and this still is the first boot of the boot image. Where a file that says
+/// so cannot be read, `onUndetermined` decides.
+fn let_through(facts: &Facts, policy: &Policy) -> Option<LetThrough> {
+    let by_stage = match facts.deployment.stage {
+        Stage::Rebased => Some(LetThrough::Rebased),
+        Stage::FirstBootFinished => Some(LetThrough::FirstBootFinished),
+        Stage::OnTarget | Stage::Unreadable | Stage::FirstBoot => None,
+    };
+    let word = facts.r#override.map(|given| given.value);
+    let by_mode = match word {
+        Some(OverrideWord::Enforce) => (policy.mode == Mode::None).then_some(LetThrough::Mode),
+        Some(OverrideWord::Warn | OverrideWord::Off) => Some(LetThrough::Override),
+        None | Some(OverrideWord::Unreadable | OverrideWord::Other(_)) => {
+            (policy.mode != Mode::Enforce).then_some(LetThrough::Mode)
+        }
+    };
+    let unreadable =
+        facts.deployment.stage == Stage::Unreadable || word == Some(OverrideWord::Unreadable);
+    let in_doubt = unreadable && policy.on_undetermined == OnUndetermined::Proceed;
+    by_stage
+        .or(by_mode)
+        .or(policy.other_version.then_some(LetThrough::PolicyVersion))
+        .or(in_doubt.then_some(LetThrough::Unreadable))
+}
+
+fn policy_status(input: &PolicyInput, limit: Option<&Limit>) -> Option<PolicyStatus> {
+    match input {
+        PolicyInput::Absent => None,
+        PolicyInput::Invalid { path, digest, .. } => Some(PolicyStatus {
+            path: path.clone(),
+            digest: digest.clone(),
+            ..PolicyStatus::default()
+        }),
+        PolicyInput::Valid {
+            path,
+            digest,
+            policy,
+        } => Some(PolicyStatus {
+            path: path.clone(),
+            digest: Some(digest.clone()),
+            mode: Some(policy.mode_text.clone()),
+            limit_release: limit
+                .and_then(|limit| limit.release)
+                .map(|release| match release {
+                    LimitRelease::Exact(exact) => exact.to_string(),
+                    LimitRelease::Minor(minor) => minor.to_string(),
+                }),
+            stalled_after_minutes: policy.stalled_after_minutes,
+            help_text: policy.help_text.clone(),
+            help_url: policy.help_url.clone(),
+        }),
+    }
+}

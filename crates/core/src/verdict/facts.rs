@@ -1,0 +1,226 @@
+//! The facts that a decision is made from.
+
+use super::{BootImageStatus, ImageSource};
+use crate::policy::Policy;
+use crate::text::string_enums;
+use crate::version::ImageVersion;
+use serde::{Deserialize, Serialize};
+
+/// The boot image that the node was installed from, and where that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BootImage {
+    pub version: ImageVersion,
+    pub source: ImageSource,
+    pub path: String,
+}
+
+/// What the node is to become, from the encapsulated MachineConfig. What is empty there is `None`
+/// here. All text is printable.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Target {
+    /// OCP release, from the annotation `machineconfiguration.openshift.io/release-image-version`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+    /// MachineConfigPool, from `metadata.ownerReferences`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+    /// `metadata.name`, `rendered-worker-…`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_config: Option<String>,
+    #[serde(rename = "osImageURL", skip_serializing_if = "Option::is_none")]
+    pub os_image_url: Option<String>,
+}
+
+/// How far the target is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum TargetInput {
+    /// There is no encapsulated MachineConfig: the node has joined, or `check` runs without a node.
+    #[default]
+    Absent,
+    /// It exists but cannot be read. Release and pool are unknown, so no limit is chosen.
+    Unreadable,
+    Read(Target),
+}
+
+/// The booted deployment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Deployment {
+    /// The kernel argument `ostree=`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ostree: Option<String>,
+    /// `container-image-reference` from the deployment's origin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container_image_reference: Option<String>,
+    /// Its version by its own os-release, where the installation put it in place of the boot image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<BootImageStatus>,
+    #[serde(flatten)]
+    pub stage: Stage,
+}
+
+/// How far a node has moved on from its boot image: the first of these that holds, in this order.
+/// In JSON each but the last is a flag.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StageFlags", into = "StageFlags")]
+pub enum Stage {
+    /// The booted deployment's digest is that of the target's `osImageURL`.
+    OnTarget,
+    /// `ostree=` differs from the one recorded at the first run.
+    Rebased,
+    /// The first boot is over: the encapsulated config was renamed to `.bak` or removed, or the
+    /// node has joined.
+    FirstBootFinished,
+    /// A file that would show one of the above cannot be read.
+    Unreadable,
+    /// None of the above: the node has not been rebased.
+    #[default]
+    FirstBoot,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct StageFlags {
+    on_target: bool,
+    rebased: bool,
+    first_boot_finished: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unreadable: bool,
+}
+
+impl From<Stage> for StageFlags {
+    fn from(stage: Stage) -> Self {
+        Self {
+            on_target: stage == Stage::OnTarget,
+            rebased: stage == Stage::Rebased,
+            first_boot_finished: stage == Stage::FirstBootFinished,
+            unreadable: stage == Stage::Unreadable,
+        }
+    }
+}
+
+impl From<StageFlags> for Stage {
+    fn from(flags: StageFlags) -> Self {
+        match flags {
+            StageFlags {
+                on_target: true, ..
+            } => Self::OnTarget,
+            StageFlags { rebased: true, .. } => Self::Rebased,
+            StageFlags {
+                first_boot_finished: true,
+                ..
+            } => Self::FirstBootFinished,
+            StageFlags {
+                unreadable: true, ..
+            } => Self::Unreadable,
+            _ => Self::FirstBoot,
+        }
+    }
+}
+
+/// What a rebase does not change of the machine, and so what it was born with. What is `None` was
+/// not or could not be read. All text is printable.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Machine {
+    /// As `uname -m` names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
+    /// The level of its CPU, such as `x86-64-v2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
+    /// What is free in /boot, in MiB. Read before the rebase only, which puts a second kernel
+    /// there.
+    #[serde(rename = "bootFreeMiB", skip_serializing_if = "Option::is_none")]
+    pub boot_free_mib: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secure_boot: Option<bool>,
+    /// The shim on the EFI system partition: version and release of its package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shim: Option<String>,
+}
+
+impl Machine {
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The policy that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PolicyInput {
+    /// There is none, in the served config or on disk.
+    Absent,
+    /// There is one, but it is unreadable or invalid.
+    Invalid {
+        /// The file, or the served config that carried it.
+        path: String,
+        /// `sha256:…` of its bytes, where they could be read.
+        digest: Option<String>,
+        error: String,
+    },
+    Valid {
+        /// The file, or the served config that carried it.
+        path: String,
+        digest: String,
+        policy: Policy,
+    },
+}
+
+string_enums! {
+    /// What an override does to the mode, for this boot.
+    pub enum OverrideWord {
+        /// Decide nothing.
+        Off = "off",
+        /// Never block.
+        Warn = "warn",
+        /// Block even where the policy only warns.
+        Enforce = "enforce",
+        /// The override cannot be read, so it may say `off` or `warn`.
+        Unreadable = "unreadable",
+    }
+}
+
+impl OverrideWord {
+    /// Reads what an admin typed.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Off, Self::Warn, Self::Enforce]
+            .into_iter()
+            .find(|known| known.as_str() == word)
+    }
+}
+
+string_enums! {
+    /// Where an override was given.
+    pub enum OverrideSource {
+        /// `skewguard=` on the kernel command line.
+        KernelArgument = "KernelArgument",
+        /// `/run/skewguard/override`, which wins.
+        File = "File",
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Override {
+    pub value: OverrideWord,
+    pub source: OverrideSource,
+}
+
+/// Everything the decision needs, read from one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// `None` where no source yields a version.
+    pub boot_image: Option<BootImage>,
+    /// The image that the installation put in place of the boot image, where it did. This one does
+    /// the rebase, so the limits apply to it.
+    pub replaced_by: Option<BootImage>,
+    pub target: TargetInput,
+    pub deployment: Deployment,
+    pub policy: PolicyInput,
+    pub r#override: Option<Override>,
+    pub platform: Option<String>,
+    pub machine: Machine,
+    /// What was wrong or odd with the files that were read; each warning names its file.
+    pub warnings: Vec<String>,
+}

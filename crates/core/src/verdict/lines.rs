@@ -1,0 +1,22 @@
+//! A headline, and below it lines of a name and a value (pure).
+
+/// Text for a person at a terminal.
+pub struct Lines {
+    /// What was added so far; every line ends.
+    pub text: String,
+}
+
+impl Lines {
+    pub fn new(headline: &str) -> Self {
+        Self {
+            text: format!("{headline}\n"),
+        }
+    }
+
+    /// Adds a line; without a name it goes on with the value above.
+    pub fn add(&mut self, name: &str, value: &str) {
+        let line = format!("  {name:<12}{value}");
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+}

@@ -1,0 +1,350 @@
+//! The verdict: what was decided, why, and from what (pure).
+//!
+//! [`decide`] makes a [`Verdict`] from [`Facts`], without clock or I/O. The verdict as JSON is a
+//! stable interface: `check --output json` prints it, `/run/skewguard/verdict.json` and
+//! `/var/lib/skewguard/verdict.json` hold it, and it is reported.
+
+mod decide;
+mod facts;
+mod fate;
+mod issues;
+pub use issues::ISSUES_NAMED;
+pub mod lines;
+mod rules;
+pub mod text;
+
+pub use decide::decide;
+pub use facts::{
+    BootImage, Deployment, Facts, Machine, Override, OverrideSource, OverrideWord, PolicyInput,
+    Stage, Target, TargetInput,
+};
+pub use fate::Fate;
+
+use crate::text::string_enums;
+use crate::version::{ImageVersion, Scheme};
+use serde::{Deserialize, Serialize};
+
+string_enums! {
+    /// What was decided.
+    pub enum Outcome {
+        /// The policy's mode is `None`, or the override says `off`.
+        Disabled = "Disabled",
+        NoPolicy = "NoPolicy",
+        /// At least one rule passes and none fails, or the node already runs its target image.
+        Allowed = "Allowed",
+        Refused = "Refused",
+        Undetermined = "Undetermined",
+    }
+
+    /// What is done about it.
+    pub enum Action {
+        Proceed = "Proceed",
+        /// The rebase and the kubelet are held back.
+        Block = "Block",
+    }
+
+    /// Why, in one word. The first ten are rules, and so the reasons of refusals, in the order of
+    /// their rank. The last three of them are about the machine, not about an image.
+    pub enum Reason {
+        DeniedVersion = "DeniedVersion",
+        /// The policy's `knownIssues` have one that the node has. It ranks with the rules of a
+        /// limit, but stands beside every limit.
+        KnownIssue = "KnownIssue",
+        RhelMajorUnsupported = "RHELMajorUnsupported",
+        BelowMinimumOcpVersion = "BelowMinimumOCPVersion",
+        BelowMinimumRhcosVersion = "BelowMinimumRHCOSVersion",
+        AboveMaximumRhcosVersion = "AboveMaximumRHCOSVersion",
+        TooManyReleasesBehind = "TooManyReleasesBehind",
+        CpuBelowMinimum = "CPUBelowMinimum",
+        BootSpaceBelowMinimum = "BootSpaceBelowMinimum",
+        ShimBelowMinimum = "ShimBelowMinimum",
+        PolicyModeNone = "PolicyModeNone",
+        OverrideOff = "OverrideOff",
+        NoPolicyDelivered = "NoPolicyDelivered",
+        AlreadyOnTarget = "AlreadyOnTarget",
+        WithinLimits = "WithinLimits",
+        PolicyInvalid = "PolicyInvalid",
+        NoLimitForTarget = "NoLimitForTarget",
+        /// The target's MachineConfig could not be read.
+        TargetUnknown = "TargetUnknown",
+        BootImageUnknown = "BootImageUnknown",
+        BootImageUndecodable = "BootImageUndecodable",
+        /// The boot image is known, but says too little for any rule of the limit.
+        NoRuleEvaluated = "NoRuleEvaluated",
+    }
+
+    /// Why a refusal does not block: the first of these that holds, in this order.
+    pub enum LetThrough {
+        /// The node runs another deployment than at its first run.
+        Rebased = "Rebased",
+        FirstBootFinished = "FirstBootFinished",
+        Override = "Override",
+        /// The policy's mode is not `Enforce`, and no override lifts it.
+        Mode = "Mode",
+        /// The policy has another version of our API group, and is read only as far as it is
+        /// understood.
+        PolicyVersion = "PolicyVersion",
+        /// A file cannot be read that may let the node through: an override, or one that shows a
+        /// rebase. `onUndetermined` is `Proceed`.
+        Unreadable = "Unreadable",
+    }
+
+    /// What the limits were applied to.
+    #[derive(Default)]
+    pub enum Judged {
+        #[default]
+        BootImage = "BootImage",
+        /// The booted deployment, which was put in place of the boot image before the first boot.
+        BootedDeployment = "BootedDeployment",
+    }
+
+    /// How one rule came out.
+    pub enum RuleResult {
+        Pass = "Pass",
+        Fail = "Fail",
+        /// Too little is known, or the rule has a shape that this release does not know.
+        NotEvaluated = "NotEvaluated",
+    }
+
+    /// Where the boot image's version was read.
+    pub enum ImageSource {
+        /// The aleph file, written when the image was built or installed.
+        Aleph = "Aleph",
+        /// skewguard's own record of the first run.
+        Record = "Record",
+        /// os-release of the booted deployment, as long as that is the boot image's.
+        OsRelease = "OsRelease",
+    }
+}
+
+/// How one rule of the chosen limit, or the known issues, came out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    pub rule: Reason,
+    pub result: RuleResult,
+    /// What the judged image has; absent where unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub have: Option<String>,
+    pub want: String,
+    pub message: String,
+    /// The known issue that the node has, as the policy names it; absent from other findings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<String>,
+    /// Where to read more about that issue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+/// A boot image version as JSON; also one line of `inspect --output json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BootImageStatus {
+    /// The version string, made printable.
+    pub version: String,
+    pub scheme: Scheme,
+    /// RHEL `major.minor`, or the major alone where no more is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rhel_version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ocp_version: Option<String>,
+    /// `YYYY-MM-DD`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_date: Option<String>,
+    /// The number of the build among those with the same date or stamp.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_number: Option<u32>,
+    /// Where it was read; absent in `inspect`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<ImageSource>,
+    /// The file it was read from; absent in `inspect`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+impl BootImageStatus {
+    /// The systems that the version names: `Fedora CoreOS`, or `RHEL 8.6` and `OCP 4.11`. Empty
+    /// where its scheme is unknown.
+    pub fn systems(&self) -> Vec<String> {
+        let fedora = (self.scheme == Scheme::Fcos).then(|| "Fedora CoreOS".to_owned());
+        let rhel = self
+            .rhel_version
+            .as_ref()
+            .map(|rhel| format!("RHEL {rhel}"));
+        let ocp = self.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
+        [fedora, rhel, ocp].into_iter().flatten().collect()
+    }
+}
+
+impl From<&BootImage> for BootImageStatus {
+    fn from(image: &BootImage) -> Self {
+        Self {
+            source: Some(image.source),
+            path: Some(image.path.clone()),
+            ..Self::from(&image.version)
+        }
+    }
+}
+
+impl From<&ImageVersion> for BootImageStatus {
+    fn from(version: &ImageVersion) -> Self {
+        Self {
+            version: version.text.clone(),
+            scheme: version.scheme,
+            rhel_version: version.rhel.map(|rhel| rhel.to_string()),
+            ocp_version: version.ocp.map(|ocp| ocp.to_string()),
+            build_date: version.build_date.clone(),
+            build_number: version.build_number,
+            source: None,
+            path: None,
+        }
+    }
+}
+
+/// The policy that decided.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyStatus {
+    pub path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// The mode as written in the policy; absent where that could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// The release of the chosen limit; absent for a limit without release, and where none was
+    /// chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_release: Option<String>,
+    /// `stalledAfterMinutes` of the policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled_after_minutes: Option<u16>,
+    /// Whom to ask, from the policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help_text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help_url: Option<String>,
+}
+
+/// What the gate did, as `enforce` verified it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateStatus {
+    /// The node is held: the stamp is written.
+    pub held: bool,
+    /// The units that are held.
+    #[serde(default)]
+    pub units: Vec<String>,
+    /// Why the node could not be held, or in which respect that is in doubt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The verdict, serialised as `BootImageVerdict`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
+    pub api_version: String,
+    pub kind: String,
+    pub verdict: Outcome,
+    pub action: Action,
+    pub reason: Reason,
+    /// Why, as one line for a person.
+    pub message: String,
+    /// Why a refusal does not block; absent where it does, and from other verdicts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub let_through: Option<LetThrough>,
+    /// Every rule that the chosen limit sets and the known issues, in the order of rank.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boot_image: Option<BootImageStatus>,
+    #[serde(default)]
+    pub judged: Judged,
+    #[serde(default)]
+    pub target: Target,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicyStatus>,
+    /// The override in force; `null` without one.
+    #[serde(default)]
+    pub r#override: Option<Override>,
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    #[serde(default)]
+    pub deployment: Deployment,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub platform: Option<String>,
+    #[serde(default, skip_serializing_if = "Machine::is_unknown")]
+    pub machine: Machine,
+    /// What the gate did; present only where `enforce` was to hold the node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateStatus>,
+}
+
+/// Whether the cluster knows about a verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClusterKnows {
+    /// It does not, but may later.
+    NotYet,
+    /// It does. The name of the report, or `None` where there is only an Event.
+    Told(Option<String>),
+    /// It does not until a person mends something. Why, as one clause.
+    CannotBeTold(String),
+}
+
+impl Verdict {
+    /// The image that the limits were applied to.
+    pub fn judged_image(&self) -> Option<&BootImageStatus> {
+        if self.judged == Judged::BootedDeployment {
+            self.deployment.image.as_ref()
+        } else {
+            self.boot_image.as_ref()
+        }
+    }
+
+    /// The failed rules, the one that gives the reason first.
+    pub fn failures(&self) -> impl Iterator<Item = &Finding> {
+        self.findings
+            .iter()
+            .filter(|finding| finding.result == RuleResult::Fail)
+    }
+
+    /// What breaks the policy, as a part of the node: `boot image`, `CPU`.
+    pub fn subject(&self) -> &'static str {
+        match self.reason {
+            Reason::CpuBelowMinimum => "CPU",
+            Reason::BootSpaceBelowMinimum => "boot partition",
+            Reason::ShimBelowMinimum => "boot loader",
+            _ => self.image_name(),
+        }
+    }
+
+    /// What the image that was judged is called.
+    pub fn image_name(&self) -> &'static str {
+        if self.judged == Judged::BootedDeployment {
+            "booted OS"
+        } else {
+            "boot image"
+        }
+    }
+
+    pub fn blocks(&self) -> bool {
+        self.action == Action::Block
+    }
+
+    /// Why a refusal does not block, as a clause.
+    pub fn why_let_through(&self) -> &'static str {
+        match self.let_through {
+            Some(LetThrough::Rebased) => "the node is already rebased",
+            Some(LetThrough::FirstBootFinished) => "the first boot is over",
+            Some(LetThrough::Override) => match self.r#override.map(|given| given.source) {
+                Some(OverrideSource::KernelArgument) => {
+                    "the kernel argument skewguard=warn says so"
+                }
+                _ => "the override says warn",
+            },
+            Some(LetThrough::Mode) => "the policy only warns",
+            Some(LetThrough::PolicyVersion) => "the policy is of another version, and never blocks",
+            Some(LetThrough::Unreadable) => "a file that may let it through cannot be read",
+            None | Some(LetThrough::Other(_)) => "another release of skewguard decided so",
+        }
+    }
+}

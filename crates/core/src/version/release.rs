@@ -1,0 +1,123 @@
+//! OCP releases: a cluster's (`4.21.3`), a limit's (`4.21`), the one in an image's version
+//! (`4.11`).
+
+use super::decode::number;
+use std::fmt;
+use std::str::FromStr;
+
+/// An OCP (or OKD) release without its patch level, `4.13`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OcpMinor {
+    /// 4, or 5 from 2026 on.
+    pub major: u16,
+    pub minor: u16,
+}
+
+impl OcpMinor {
+    /// The release on the scale of OCP 4, to count and compare minors across majors: 5.0 is what
+    /// 4.23 would have been, and 5.1 is 4.24.
+    #[must_use]
+    pub fn counted(self) -> Self {
+        match self {
+            Self { major: 5, minor } => Self {
+                major: 4,
+                minor: minor.saturating_add(23),
+            },
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for OcpMinor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not an OCP release: write x.y or x.y.z, such as 4.21 or 4.21.3")]
+pub struct NotARelease;
+
+impl FromStr for OcpMinor {
+    type Err = NotARelease;
+
+    fn from_str(text: &str) -> Result<Self, NotARelease> {
+        let (major, minor) = text.split_once('.').ok_or(NotARelease)?;
+        Ok(Self {
+            major: number(major).ok_or(NotARelease)?,
+            minor: number(minor).ok_or(NotARelease)?,
+        })
+    }
+}
+
+/// An OCP release with its patch level, `4.21.3`.
+///
+/// Pre-releases and nightlies (`4.21.0-0.nightly-2026-05-20-043516`, `4.19.0-ec.3`,
+/// `4.20.0-okd-scos.3`) count as their x.y.z, because a policy for 4.21 is meant for them as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Release {
+    pub minor: OcpMinor,
+    pub patch: u32,
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.minor, self.patch)
+    }
+}
+
+impl FromStr for Release {
+    type Err = NotARelease;
+
+    fn from_str(text: &str) -> Result<Self, NotARelease> {
+        let numbers = text
+            .split_once(['-', '+'])
+            .map_or(text, |(numbers, _)| numbers);
+        let (minor, patch) = numbers.rsplit_once('.').ok_or(NotARelease)?;
+        Ok(Self {
+            minor: minor.parse()?,
+            patch: number(patch).ok_or(NotARelease)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nightlies_and_early_candidates_count_as_their_release() {
+        for (text, want) in [
+            ("4.21.3", "4.21.3"),
+            ("4.21.0-0.nightly-2026-05-20-043516", "4.21.0"),
+            ("4.20.0-okd-scos.3", "4.20.0"),
+            ("4.19.0-ec.3", "4.19.0"),
+            ("5.0.0-ec.2", "5.0.0"),
+            ("4.16.48+build.1", "4.16.48"),
+        ] {
+            assert_eq!(
+                text.parse::<Release>().map(|r| r.to_string()),
+                Ok(want.to_owned()),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_release_is_said_to_be_none() {
+        for text in [
+            "",
+            "4",
+            "4.21",
+            "v4.21.3",
+            "4.21.3.1",
+            "4.-1.0",
+            "4.021.0",
+            "latest",
+            "4.21.x",
+            "99999.1.1",
+        ] {
+            assert_eq!(text.parse::<Release>(), Err(NotARelease), "{text}");
+        }
+    }
+}

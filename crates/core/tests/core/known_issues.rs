@@ -1,0 +1,382 @@
+//! Known issues: when a node has one, and that none is wider than it was meant.
+
+use crate::inside::core::samples::node;
+use crate::policy::parse;
+use crate::verdict::{
+    Facts, Finding, Machine, Outcome, Reason, RuleResult, TargetInput, Verdict, decide,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// A node on AWS with Secure Boot, under a policy with this issue.
+fn facts(issue: &Value, image: &str, release: &str) -> Facts {
+    let policy = json!({
+        "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "limits": [{ "minimumRHCOSVersion": "8.0" }], "knownIssues": [issue],
+    });
+    Facts {
+        platform: Some("aws".to_owned()),
+        machine: Machine {
+            architecture: Some("x86_64".to_owned()),
+            secure_boot: Some(true),
+            ..Machine::default()
+        },
+        ..node(
+            image,
+            release,
+            parse(policy.to_string().as_bytes()).unwrap(),
+        )
+    }
+}
+
+fn issue(images: Value, targets: &str, when: Value) -> Value {
+    json!({ "id": "Hangs", "targets": targets, "images": images, "when": when, "reason": "it hangs", "url": "https://example.com/1" })
+}
+
+fn of_issues(verdict: &Verdict) -> Vec<&Finding> {
+    let findings = verdict.findings.iter();
+    findings
+        .filter(|finding| finding.rule == Reason::KnownIssue)
+        .collect()
+}
+
+/// `Fail want OCP 4.15.0 or newer: sentence`.
+fn shown(verdict: &Verdict) -> String {
+    let [finding] = of_issues(verdict)[..] else {
+        panic!("{:#?}", verdict.findings)
+    };
+    format!(
+        "{} want {}: {}",
+        finding.result, finding.want, finding.message
+    )
+}
+
+#[test]
+fn an_issue_refuses_the_nodes_that_have_it() {
+    let below = || json!({ "belowOCPVersion": "4.15.0" });
+    let none = "Pass want no known issue: boot image has none of the policy's 1 known issues";
+    let version = "Fail want another version: boot image has known issue Hangs: it hangs";
+    for (images, targets, when, image, release, want) in [
+        (
+            below(),
+            ">=4.22.0",
+            json!({}),
+            "414.92.202310210434-0",
+            "4.22.0",
+            "Fail want OCP 4.15.0 or newer: boot image has known issue Hangs: it hangs",
+        ),
+        (
+            below(),
+            ">=4.22.0",
+            json!({}),
+            "415.92.202402201450-0",
+            "4.22.0",
+            none,
+        ),
+        // RHEL-versioned strings came with OCP 4.19.
+        (
+            below(),
+            ">=4.22.0",
+            json!({}),
+            "9.6.20250523-0",
+            "4.22.0",
+            none,
+        ),
+        (
+            json!({ "belowOCPVersion": "4.20.0" }),
+            ">=4.22.0",
+            json!({}),
+            "9.6.20250523-0",
+            "4.22.0",
+            "NotEvaluated want no known issue: Hangs: the boot image's version says too little",
+        ),
+        (
+            below(),
+            ">=4.22.0",
+            json!({}),
+            "414.92.202310210434-0",
+            "4.21.9",
+            none,
+        ),
+        (
+            below(),
+            ">=4.16.0 <4.16.3",
+            json!({}),
+            "414.92.202310210434-0",
+            "4.16.2",
+            "Fail want OCP 4.15.0 or newer: boot image has known issue Hangs: it hangs",
+        ),
+        (
+            below(),
+            ">=4.16.0 <4.16.3",
+            json!({}),
+            "414.92.202310210434-0",
+            "4.16.3",
+            none,
+        ),
+        (
+            below(),
+            ">4.16.2 <=4.16.3",
+            json!({}),
+            "414.92.202310210434-0",
+            "4.16.2",
+            none,
+        ),
+        // 5.0 is what 4.23 would have been.
+        (
+            json!({ "rhelMajors": [8] }),
+            ">=4.23.0",
+            json!({}),
+            "412.86.202303211731-0",
+            "5.0.1",
+            "Fail want not RHEL 8: boot image has known issue Hangs: it hangs",
+        ),
+        (
+            json!({ "belowRHCOSVersion": "9.4" }),
+            ">=4.22.0",
+            json!({}),
+            "415.92.202402201450-0",
+            "4.22.0",
+            "Fail want RHCOS 9.4 or newer: boot image has known issue Hangs: it hangs",
+        ),
+        (
+            json!({ "versions": [{ "version": "9.6.20250826-1" }] }),
+            ">=4.22.0",
+            json!({}),
+            "9.6.20250826-1",
+            "4.22.0",
+            version,
+        ),
+        (
+            json!({ "versions": [{ "version": "9.6.2025*" }] }),
+            ">=4.22.0",
+            json!({}),
+            "9.6.20250826-1",
+            "4.22.0",
+            version,
+        ),
+        (
+            json!({ "versions": [{ "version": "9.6.20250826-1" }] }),
+            ">=4.22.0",
+            json!({}),
+            "9.6.20250826-2",
+            "4.22.0",
+            none,
+        ),
+        // One that applies is enough, also behind one that says too little.
+        (
+            json!({ "belowOCPVersion": "4.20.0", "rhelMajors": [9] }),
+            ">=4.22.0",
+            json!({}),
+            "9.6.20250826-1",
+            "4.22.0",
+            "Fail want not RHEL 9: boot image has known issue Hangs: it hangs",
+        ),
+        (
+            below(),
+            ">=4.22.0",
+            json!({ "platforms": ["aws", "gcp"], "architectures": ["x86_64"], "secureBoot": true }),
+            "414.92.202310210434-0",
+            "4.22.0",
+            "Fail want OCP 4.15.0 or newer: boot image has known issue Hangs: it hangs",
+        ),
+        (
+            below(),
+            ">=4.22.0",
+            json!({ "platforms": ["gcp"] }),
+            "414.92.202310210434-0",
+            "4.22.0",
+            none,
+        ),
+        (
+            below(),
+            ">=4.22.0",
+            json!({ "architectures": ["s390x"] }),
+            "414.92.202310210434-0",
+            "4.22.0",
+            none,
+        ),
+        (
+            below(),
+            ">=4.22.0",
+            json!({ "secureBoot": false }),
+            "414.92.202310210434-0",
+            "4.22.0",
+            none,
+        ),
+    ] {
+        let issue = issue(images, targets, when);
+        let verdict = decide(&facts(&issue, image, release));
+        assert_eq!(shown(&verdict), want, "{issue} {image} {release}");
+        let refused = want.starts_with("Fail");
+        assert_eq!(verdict.verdict == Outcome::Refused, refused, "{issue}");
+        if refused {
+            assert_eq!(verdict.reason, Reason::KnownIssue);
+            let finding = verdict.failures().next().unwrap();
+            assert_eq!(finding.issue.as_deref(), Some("Hangs"));
+            assert_eq!(finding.url.as_deref(), Some("https://example.com/1"));
+        }
+    }
+}
+
+/// What makes an issue narrower, and is not known, must not be taken as if it held.
+#[test]
+fn what_is_not_known_makes_an_issue_one_that_is_not_evaluated() {
+    let (image, release) = ("414.92.202310210434-0", "4.22.0");
+    let good = issue(
+        json!({ "belowOCPVersion": "4.15.0" }),
+        ">=4.22.0",
+        json!({}),
+    );
+    for (pointer, value) in [
+        ("/when/clouds", json!(["aws"])),
+        ("/when/secureBoot", json!("yes")),
+        ("/when/platforms", json!("aws")),
+        ("/images/belowKernel", json!("5.14")),
+        ("/images/belowOCPVersion", json!(4.15)),
+        (
+            "/images/versions",
+            json!([{ "version": "4*", "arch": "arm" }]),
+        ),
+        ("/targets", json!("4.22")),
+        ("/targets", json!("")),
+        ("/targets", json!(">=4.22")),
+        ("/targets", json!([">=4.22.0"])),
+        ("/images", json!({})),
+        ("/images", json!(null)),
+        ("/images", json!([])),
+        ("/when", json!("aws")),
+        ("/whne", json!({ "secureBoot": false })),
+        ("/id", json!(7)),
+    ] {
+        let mut issue = good.clone();
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        let parent = if parent.is_empty() {
+            &mut issue
+        } else {
+            issue.pointer_mut(parent).unwrap()
+        };
+        parent[field] = value;
+        let verdict = decide(&facts(&issue, image, release));
+        assert_eq!(verdict.verdict, Outcome::Allowed, "{issue}");
+        assert_eq!(
+            of_issues(&verdict)[0].result,
+            RuleResult::NotEvaluated,
+            "{issue}"
+        );
+        let warned = |warning: &String| warning.ends_with("; the known issue is not evaluated");
+        assert!(
+            verdict.warnings.iter().any(warned),
+            "{issue} {:?}",
+            verdict.warnings
+        );
+    }
+    for (change, why) in [
+        (
+            (|facts| facts.platform = None) as fn(&mut Facts),
+            "the platform is unknown",
+        ),
+        (
+            |facts| facts.machine.architecture = None,
+            "the architecture is unknown",
+        ),
+        (
+            |facts| facts.machine.secure_boot = None,
+            "it is unknown whether Secure Boot is on",
+        ),
+        (|facts| facts.boot_image = None, "the boot image is unknown"),
+        (
+            |facts| facts.target = TargetInput::Absent,
+            "the target release is unknown",
+        ),
+    ] {
+        let when = json!({ "platforms": ["aws"], "architectures": ["x86_64"], "secureBoot": true });
+        let issue = issue(json!({ "belowOCPVersion": "4.15.0" }), ">=4.22.0", when);
+        let mut facts = facts(&issue, image, release);
+        assert_eq!(decide(&facts).reason, Reason::KnownIssue);
+        change(&mut facts);
+        let verdict = decide(&facts);
+        assert_eq!(
+            shown(&verdict),
+            format!("NotEvaluated want no known issue: Hangs: {why}")
+        );
+        assert_ne!(verdict.verdict, Outcome::Refused);
+    }
+    // Then no limit is chosen either.
+    let mut facts = facts(&good, image, release);
+    facts.target = TargetInput::Unreadable;
+    let verdict = decide(&facts);
+    assert!(of_issues(&verdict).is_empty() && verdict.reason == Reason::TargetUnknown);
+}
+
+/// At its own bounds, which every reader of a verdict can read.
+#[test]
+fn a_verdict_names_so_many_issues_and_counts_the_others() {
+    let long = |at: usize| {
+        let mut issue = issue(
+            json!({ "belowOCPVersion": "4.15.0" }),
+            ">=4.22.0",
+            json!({}),
+        );
+        issue["id"] = json!(format!("Issue{at:03}{}", "x".repeat(52)));
+        issue["reason"] = json!("\"".repeat(4000));
+        issue["url"] = json!(format!("https://example.com/{}", "a".repeat(2000)));
+        issue
+    };
+    let issues: Vec<Value> = (0..200).map(long).collect();
+    let policy = json!({
+        "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "limits": [{ "minimumRHCOSVersion": "8.0" }], "knownIssues": issues,
+    });
+    let facts = node(
+        "412.86.202308081056-0",
+        "4.22.0",
+        parse(policy.to_string().as_bytes()).unwrap(),
+    );
+    let verdict = decide(&facts);
+    assert_eq!(verdict.reason, Reason::KnownIssue);
+    let found = of_issues(&verdict);
+    assert_eq!(found.len(), 33);
+    assert!(found[0].issue.as_deref().unwrap().starts_with("Issue000"));
+    let others = &found[32].message;
+    assert!(
+        others.starts_with("boot image has 168 more known issues: Issue032"),
+        "{others}"
+    );
+    // What `status` and the report read of one.
+    assert!(serde_json::to_vec_pretty(&verdict).unwrap().len() < 256 << 10);
+}
+
+/// That a node has none of them says nothing of its boot image.
+#[test]
+fn having_no_issue_allows_nothing() {
+    let issue = issue(json!({ "rhelMajors": [8] }), ">=4.22.0", json!({}));
+    let mut facts = facts(&issue, "39.20231101.3.0", "4.21.0");
+    let verdict = decide(&facts);
+    assert_eq!(
+        (verdict.verdict, verdict.reason),
+        (Outcome::Undetermined, Reason::NoRuleEvaluated)
+    );
+    facts.boot_image = None;
+    assert_eq!(decide(&facts).reason, Reason::BootImageUnknown);
+}
+
+proptest! {
+    /// Whatever stands there, a policy of one issue reads, and says of the issue whether it is
+    /// understood.
+    #[test]
+    fn no_value_of_an_issue_panics_or_invalidates_the_policy(
+        pointer in proptest::sample::select(vec!["/id", "/targets", "/images", "/images/rhelMajors", "/images/versions", "/when", "/when/secureBoot", "/reason", "/url", "/new"]),
+        value in crate::inside::core::samples::any_json(),
+    ) {
+        let mut issue = issue(json!({ "belowOCPVersion": "4.15.0" }), ">=4.22.0", json!({ "secureBoot": true }));
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        let parent = if parent.is_empty() { &mut issue } else { issue.pointer_mut(parent).unwrap() };
+        parent[field] = value;
+        let verdict = decide(&facts(&issue, "414.92.202310210434-0", "4.22.0"));
+        let findings = of_issues(&verdict);
+        prop_assert_eq!(findings.len(), 1);
+        let not_evaluated = findings[0].result == RuleResult::NotEvaluated;
+        prop_assert!(!not_evaluated || !verdict.warnings.is_empty());
+    }
+}

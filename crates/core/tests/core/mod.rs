@@ -1,0 +1,10 @@
+//! The core through its public interface: versions, policies, the decision.
+
+mod known_issues;
+mod machine_rules;
+mod policy_choose;
+mod policy_parse;
+mod samples;
+mod verdict_rules;
+mod verdict_table;
+mod version;

@@ -1,0 +1,269 @@
+//! The choice of the limit: an example for each step, and every case against the rule written down
+//! a second time.
+
+use super::samples::{a_limit, a_pool, a_release, chosen};
+use crate::policy::{Limit, LimitRelease, choose};
+use crate::version::{OcpMinor, Release};
+use proptest::prelude::*;
+
+/// `4.21` or `4.21.3` or `-` for none, then the pools.
+fn limit(release: &str, pools: &[&str]) -> Limit {
+    let release = match release.bytes().filter(|b| *b == b'.').count() {
+        0 => None,
+        1 => Some(LimitRelease::Minor(release.parse().unwrap())),
+        _ => Some(LimitRelease::Exact(release.parse().unwrap())),
+    };
+    let pools = (!pools.is_empty()).then(|| pools.iter().map(|pool| (*pool).to_owned()).collect());
+    Limit {
+        release,
+        pools,
+        ..Limit::default()
+    }
+}
+
+#[track_caller]
+fn check(limits: &[Limit], release: &str, pool: &str, want: Option<usize>) {
+    let known = |word: &str| (word != "-").then(|| word.to_owned());
+    let target = known(release).map(|release| release.parse().unwrap());
+    assert_eq!(
+        chosen(limits, target, known(pool).as_deref()),
+        want,
+        "release {release}, pool {pool}"
+    );
+}
+
+#[test]
+fn the_exact_patch_release_comes_first_and_matches_only_itself() {
+    let limits = [
+        limit("-", &[]),
+        limit("4.20", &[]),
+        limit("4.21", &[]),
+        limit("4.21.3", &[]),
+    ];
+    check(&limits, "4.21.3", "worker", Some(3));
+    check(&limits, "4.21.4", "worker", Some(2));
+    check(&limits, "4.21.2", "worker", Some(2));
+    // 4.21.3 is no nearest lower x.y of anything.
+    let limits = [limit("-", &[]), limit("4.20", &[]), limit("4.21.3", &[])];
+    check(&limits, "4.21.4", "worker", Some(1));
+    check(&limits, "4.22.0", "worker", Some(1));
+}
+
+#[test]
+fn the_exact_minor_comes_before_a_lower_one() {
+    let limits = [limit("4.18", &[]), limit("4.21", &[]), limit("4.22", &[])];
+    check(&limits, "4.21.9", "worker", Some(1));
+    check(&limits, "4.22.0", "worker", Some(2));
+}
+
+#[test]
+fn the_nearest_lower_minor_is_found_numerically() {
+    let limits = [limit("4.9", &[]), limit("4.10", &[]), limit("4.2", &[])];
+    check(&limits, "4.21.0", "worker", Some(1));
+    check(&limits, "4.9.7", "worker", Some(0));
+    check(&limits, "4.8.7", "worker", Some(2));
+}
+
+#[test]
+fn the_nearest_lower_minor_is_found_across_majors() {
+    let limits = [limit("4.19", &[]), limit("4.22", &[]), limit("5.2", &[])];
+    check(&limits, "5.0.0", "worker", Some(1));
+    check(&limits, "5.1.3", "worker", Some(1));
+    check(&limits, "5.3.3", "worker", Some(2));
+    // 5.0 is what 4.23 would have been.
+    let limits = [
+        limit("4.22", &[]),
+        limit("4.23", &["worker"]),
+        limit("4.25", &[]),
+    ];
+    check(&limits, "5.0.3", "worker", Some(1));
+    check(&limits, "5.1.0", "worker", Some(1));
+    check(&limits, "5.1.0", "master", Some(0));
+    check(&limits, "5.2.0", "worker", Some(2));
+    let limits = [limit("4.23", &["worker"]), limit("5.0", &[])];
+    check(&limits, "5.0.0", "worker", Some(1));
+    check(&limits, "4.23.0", "worker", Some(0));
+    check(&limits[1..], "4.23.0", "worker", Some(0));
+    check(&limits[1..], "4.22.9", "worker", None);
+    check(&limits, "6.0.0", "worker", Some(0));
+}
+
+#[test]
+fn a_newer_releases_limit_is_never_applied_to_an_older_target() {
+    let limits = [limit("4.22", &[]), limit("4.21.3", &[]), limit("5.0", &[])];
+    check(&limits, "4.21.2", "worker", None);
+    check(&limits, "4.20.9", "worker", None);
+}
+
+#[test]
+fn a_limit_without_release_is_the_last_resort() {
+    let limits = [limit("-", &[]), limit("4.21", &[])];
+    check(&limits, "4.20.1", "worker", Some(0));
+    check(&limits, "4.21.1", "worker", Some(1));
+}
+
+#[test]
+fn without_a_target_release_only_limits_without_release_match() {
+    let limits = [limit("4.1", &[]), limit("4.21.3", &[]), limit("-", &[])];
+    check(&limits, "-", "worker", Some(2));
+    check(&limits[..2], "-", "worker", None);
+}
+
+#[test]
+fn within_one_step_the_named_pool_wins_wherever_it_stands() {
+    for (release, target) in [
+        ("4.21.3", "4.21.3"),
+        ("4.21", "4.21.3"),
+        ("4.20", "4.21.3"),
+        ("-", "4.21.3"),
+        ("-", "-"),
+    ] {
+        let (any, named) = (limit(release, &[]), limit(release, &["infra", "worker"]));
+        check(&[any.clone(), named.clone()], target, "worker", Some(1));
+        check(&[named.clone(), any.clone()], target, "worker", Some(0));
+        check(&[named, any], target, "master", Some(1));
+    }
+}
+
+#[test]
+fn a_closer_release_beats_a_named_pool() {
+    let limits = [limit("4.20", &["worker"]), limit("4.21", &[])];
+    check(&limits, "4.21.3", "worker", Some(1));
+    let limits = [limit("-", &["worker"]), limit("4.2", &[])];
+    check(&limits, "4.21.3", "worker", Some(1));
+}
+
+#[test]
+fn another_pools_limit_is_as_good_as_none() {
+    let limits = [limit("4.21", &["master"]), limit("4.20", &["worker"])];
+    check(&limits, "4.21.3", "worker", Some(1));
+    check(&limits, "4.21.3", "infra", None);
+    // A limit with pools does not match an unknown pool, nor a name in another case.
+    check(&limits, "4.21.3", "-", None);
+    check(&limits, "4.21.3", "Worker", None);
+}
+
+#[test]
+fn an_empty_list_of_pools_names_none() {
+    let limits = [Limit {
+        pools: Some(Vec::new()),
+        ..limit("-", &[])
+    }];
+    check(&limits, "4.21.3", "worker", None);
+    check(&limits, "-", "-", None);
+}
+
+#[test]
+fn of_two_alike_the_first_in_the_file_is_used() {
+    let limits = [
+        limit("4.21", &["worker"]),
+        limit("4.21", &["worker", "infra"]),
+    ];
+    check(&limits, "4.21.3", "worker", Some(0));
+    check(&limits, "4.21.3", "infra", Some(1));
+}
+
+#[test]
+fn neither_an_upgrade_nor_a_rollback_leaves_a_gap() {
+    let limits = [
+        limit("4.20", &[]),
+        limit("4.21", &[]),
+        limit("4.22", &[]),
+        limit("-", &[]),
+    ];
+    let way = ["4.19.8", "4.20.3", "4.21.0", "4.21.7", "4.22.1", "5.0.2"]
+        .map(|release| Some(release.parse().unwrap()));
+    assert_eq!(
+        way.map(|release| chosen(&limits, release, Some("worker"))),
+        [3, 0, 1, 1, 2, 2].map(Some)
+    );
+}
+
+/// The rule as design and documentation state it, step after step, each looking at the whole list
+/// again.
+fn by_the_book(limits: &[Limit], release: Option<Release>, pool: Option<&str>) -> Option<usize> {
+    let names_pool = |limit: &Limit| {
+        limit
+            .pools
+            .as_ref()
+            .is_some_and(|pools| pool.is_some_and(|pool| pools.iter().any(|p| p == pool)))
+    };
+    let for_pool: Vec<usize> = (0..limits.len())
+        .filter(|n| limits[*n].pools.is_none() || names_pool(&limits[*n]))
+        .collect();
+    let step = |wanted: &dyn Fn(Option<LimitRelease>) -> bool| -> Option<usize> {
+        let of_step: Vec<usize> = for_pool
+            .iter()
+            .copied()
+            .filter(|n| wanted(limits[*n].release))
+            .collect();
+        of_step
+            .iter()
+            .copied()
+            .find(|n| names_pool(&limits[*n]))
+            .or(of_step.first().copied())
+    };
+    let any_release = || step(&|release| release.is_none());
+    let Some(release) = release else {
+        return any_release();
+    };
+    let exact = step(&|wanted| wanted == Some(LimitRelease::Exact(release)));
+    let minor = || step(&|wanted| wanted == Some(LimitRelease::Minor(release.minor)));
+    // Goes down from the target, one minor at a time. 5.0 counts as 4.23. The generated minors end
+    // at 4.99 and 5.76.
+    let on_the_line = |OcpMinor { major, minor }: OcpMinor| {
+        if major == 5 {
+            423 + minor
+        } else {
+            major * 100 + minor
+        }
+    };
+    let lower = || {
+        let minors = (0..=on_the_line(release.minor)).rev();
+        minors.into_iter().find_map(|n| step(&|wanted| matches!(wanted, Some(LimitRelease::Minor(minor)) if on_the_line(minor) == n)))
+    };
+    exact.or_else(minor).or_else(lower).or_else(any_release)
+}
+
+/// Limits and a target, which often is one of their releases: by chance alone, exact matches would
+/// be rare.
+fn a_case() -> impl Strategy<Value = (Vec<Limit>, Option<Release>, Option<String>)> {
+    proptest::collection::vec(a_limit(), 0..10).prop_flat_map(|limits| {
+        let named: Vec<Release> = limits
+            .iter()
+            .filter_map(|limit| match limit.release? {
+                LimitRelease::Exact(release) => Some(release),
+                LimitRelease::Minor(minor) => Some(Release { minor, patch: 1 }),
+            })
+            .collect();
+        let release = if named.is_empty() {
+            proptest::option::of(a_release()).boxed()
+        } else {
+            prop_oneof![
+                proptest::option::of(a_release()),
+                proptest::sample::select(named).prop_map(Some)
+            ]
+            .boxed()
+        };
+        (Just(limits), release, proptest::option::of(a_pool()))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn the_choice_is_the_one_by_the_book((limits, release, pool) in a_case()) {
+        prop_assert_eq!(chosen(&limits, release, pool.as_deref()), by_the_book(&limits, release, pool.as_deref()));
+    }
+
+    #[test]
+    fn limits_for_other_pools_and_newer_releases_change_nothing((limits, release, pool) in a_case(), at in 0usize..10) {
+        let want = choose(&limits, release, pool.as_deref()).cloned();
+        let mut more = limits.clone();
+        let at = at.min(more.len());
+        more.insert(at, limit("4.1", &["gpu"]));
+        more.insert(at, limit("9.9", &[]));
+        prop_assert_eq!(choose(&more, release, pool.as_deref()).cloned(), want);
+    }
+}

@@ -1,0 +1,45 @@
+//! What `enforce` does first: nothing waits for a disk that is slow.
+
+use crate::enforce::{ALLOWED, Node, REFUSED};
+use std::process::Command;
+
+/// The system calls of `enforce` that name a file or sync one, in their order.
+fn traced(node: &Node) -> Vec<String> {
+    let trace = tempfile::NamedTempFile::new().expect("a temporary file");
+    let output = Command::new("strace")
+        .args(["-f", "-qq", "-y", "-o"])
+        .arg(trace.path())
+        .args(["-e", "trace=?fsync,?fdatasync,?linkat,?renameat,?renameat2"])
+        .arg(env!("CARGO_BIN_EXE_skewguard"))
+        .args(["enforce", "--root"])
+        .arg(node.path(""))
+        .env_remove("LD_LIBRARY_PATH")
+        .output()
+        .unwrap_or_else(|error| panic!("strace: {error}; install the Debian package strace"));
+    assert!(output.status.code().is_some(), "{output:?}");
+    let text = std::fs::read_to_string(trace.path()).expect("a trace");
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_refused_node_is_held_before_anything_is_written_to_var() {
+    let node = Node::new(REFUSED);
+    let calls = traced(&node);
+    let place = |what: &str| {
+        let place = calls.iter().position(|call| call.contains(what));
+        place.unwrap_or_else(|| panic!("nothing of {what}: {calls:#?}"))
+    };
+    assert!(place("\"refused\"") < place("/var/lib"), "{calls:#?}");
+    // The record is on the disk: the next boot decides by it.
+    let is_synced = |call: &String| call.contains("fsync(") && call.contains("boot-image.json");
+    assert!(calls.iter().any(is_synced), "{calls:#?}");
+}
+
+#[test]
+fn a_node_that_goes_on_waits_for_no_disk() {
+    let node = Node::new(ALLOWED);
+    let calls = traced(&node);
+    let synced: Vec<&String> = calls.iter().filter(|call| call.contains("sync(")).collect();
+    assert!(synced.is_empty(), "{synced:#?}");
+    assert!(node.path("var/lib/skewguard/boot-image.json").exists());
+}
