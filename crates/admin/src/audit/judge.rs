@@ -108,12 +108,16 @@ fn by_what_is_known(
 
 /// The rules that the image's version alone decides: what they leave open here, the node leaves
 /// open, too.
-const OF_IMAGE: [Reason; 6] = [
+const OF_IMAGE: [Reason; 10] = [
     Reason::DeniedVersion,
     Reason::RhelMajorUnsupported,
     Reason::BelowMinimumOcpVersion,
     Reason::BelowMinimumRhcosVersion,
     Reason::AboveMaximumRhcosVersion,
+    Reason::BelowMinimumFcosVersion,
+    Reason::AboveMaximumFcosVersion,
+    Reason::BelowMinimumScosVersion,
+    Reason::AboveMaximumScosVersion,
     Reason::TooManyReleasesBehind,
 ];
 

@@ -43,7 +43,7 @@ string_enums! {
         Block = "Block",
     }
 
-    /// Why, in one word. The first ten are rules, and so the reasons of refusals, in the order of
+    /// Why, in one word. The first fourteen are rules, and so the reasons of refusals, in the order of
     /// their rank. The last three of them are about the machine, not about an image.
     pub enum Reason {
         DeniedVersion = "DeniedVersion",
@@ -54,6 +54,10 @@ string_enums! {
         BelowMinimumOcpVersion = "BelowMinimumOCPVersion",
         BelowMinimumRhcosVersion = "BelowMinimumRHCOSVersion",
         AboveMaximumRhcosVersion = "AboveMaximumRHCOSVersion",
+        BelowMinimumFcosVersion = "BelowMinimumFCOSVersion",
+        AboveMaximumFcosVersion = "AboveMaximumFCOSVersion",
+        BelowMinimumScosVersion = "BelowMinimumSCOSVersion",
+        AboveMaximumScosVersion = "AboveMaximumSCOSVersion",
         TooManyReleasesBehind = "TooManyReleasesBehind",
         CpuBelowMinimum = "CPUBelowMinimum",
         BootSpaceBelowMinimum = "BootSpaceBelowMinimum",
