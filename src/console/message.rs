@@ -189,14 +189,11 @@ fn fix_of(verdict: &Verdict) -> Fix {
 
 fn headline(case: Case, verdict: &Verdict) -> String {
     let image = match verdict.reason {
-        Reason::BelowMinimumOcpVersion
-        | Reason::BelowMinimumRhcosVersion
-        | Reason::BelowMinimumFcosVersion
-        | Reason::BelowMinimumScosVersion => "IS TOO OLD FOR THIS CLUSTER",
+        Reason::BelowMinimumOcpVersion | Reason::BelowMinimumRhcosVersion => {
+            "IS TOO OLD FOR THIS CLUSTER"
+        }
         Reason::TooManyReleasesBehind => "IS TOO MANY RELEASES BEHIND",
-        Reason::AboveMaximumRhcosVersion
-        | Reason::AboveMaximumFcosVersion
-        | Reason::AboveMaximumScosVersion => "IS NEWER THAN ALLOWED",
+        Reason::AboveMaximumRhcosVersion => "IS NEWER THAN ALLOWED",
         Reason::DeniedVersion => "IS DENIED BY THE POLICY",
         Reason::RhelMajorUnsupported => "HAS THE WRONG RHEL MAJOR",
         Reason::KnownIssue => "IS KNOWN TO FAIL WITH THIS RELEASE",
@@ -300,10 +297,6 @@ fn need(finding: &Finding) -> String {
         Reason::BelowMinimumOcpVersion => format!("OCP {want} or newer (it has {have})"),
         Reason::BelowMinimumRhcosVersion => format!("RHCOS {want} or newer (it has {have})"),
         Reason::AboveMaximumRhcosVersion => format!("RHCOS {want} or older (it has {have})"),
-        Reason::BelowMinimumFcosVersion => format!("Fedora CoreOS {want} or newer (it has {have})"),
-        Reason::AboveMaximumFcosVersion => format!("Fedora CoreOS {want} or older (it has {have})"),
-        Reason::BelowMinimumScosVersion => format!("SCOS {want} or newer (it has {have})"),
-        Reason::AboveMaximumScosVersion => format!("SCOS {want} or older (it has {have})"),
         Reason::TooManyReleasesBehind => format!("{want} (it is {have})"),
         Reason::KnownIssue => {
             // Only the message has the reason that the policy gives.
@@ -347,12 +340,8 @@ fn wanted(verdict: &Verdict) -> &'static str {
     match verdict.reason {
         Reason::BelowMinimumOcpVersion
         | Reason::BelowMinimumRhcosVersion
-        | Reason::BelowMinimumFcosVersion
-        | Reason::BelowMinimumScosVersion
         | Reason::TooManyReleasesBehind => NEWER,
-        Reason::AboveMaximumRhcosVersion
-        | Reason::AboveMaximumFcosVersion
-        | Reason::AboveMaximumScosVersion => OLDER,
+        Reason::AboveMaximumRhcosVersion => OLDER,
         Reason::BootSpaceBelowMinimum | Reason::ShimBelowMinimum => NEWER,
         Reason::KnownIssue => match verdict.failures().next() {
             Some(finding) if finding.want.ends_with(" or newer") => NEWER,
