@@ -1,20 +1,44 @@
-//! Man pages: clap_mangen's options and subcommands, and around them the sections that man-pages(7)
+//! `oc skewguard man`: man pages and completions as files, for packages.
+//!
+//! A page has clap_mangen's options and subcommands, and around them the sections that man-pages(7)
 //! names, in its order.
 
+use super::completion::{FILES, script};
+use super::{Exit, Failure, Io, NAME, named};
 use clap::{Arg, ArgAction, Command};
 use clap_mangen::Man;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What is left of 80 columns beside the indentation of a page.
-const WIDTH: usize = 72;
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Folder for `man/*.1` and `completions/*`; made where it does not exist.
+    #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    dir: PathBuf,
+}
 
-/// One page per command, subcommands' names joined by dashes as in git(1).
-pub(super) fn pages(command: Command) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(super) fn run(args: &Args, _: &mut Io<'_>) -> Result<Exit, Failure> {
+    for (path, text) in files(&super::command()) {
+        let path = args.dir.join(path);
+        let error = |error: std::io::Error| format!("{}: {error}", named(&path));
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(error)?;
+        }
+        std::fs::write(&path, text).map_err(error)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Every file, by its path in the folder: one page per command, subcommands' names joined by dashes
+/// as in git(1), and a script per shell.
+fn files(command: &Command) -> BTreeMap<PathBuf, String> {
+    // The build's own version text names commit and architecture.
+    let command = command.clone().long_version(None::<&'static str>);
+    let scripts = FILES.map(|(shell, file)| (Path::new("completions").join(file), script(shell)));
+    let mut files = BTreeMap::from(scripts);
     let mut command = command.disable_help_subcommand(true);
     command.build();
-    let mut files = BTreeMap::new();
-    collect(&command, super::NAME, None, &mut files);
+    collect(&command, NAME, None, &mut files);
     files
 }
 
@@ -22,20 +46,16 @@ fn collect(
     command: &Command,
     name: &'static str,
     parent: Option<&str>,
-    files: &mut BTreeMap<PathBuf, Vec<u8>>,
+    files: &mut BTreeMap<PathBuf, String>,
 ) {
     files.insert(
-        Path::new("dist/man").join(format!("{name}.1")),
-        page(command, name, parent).into_bytes(),
+        Path::new("man").join(format!("{name}.1")),
+        page(command, name, parent),
     );
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-        // Names in clap are static.
-        collect(
-            sub,
-            format!("{name}-{}", sub.get_name()).leak(),
-            Some(name),
-            files,
-        );
+        // clap keeps names for ever.
+        let of_sub = format!("{name}-{}", sub.get_name()).leak();
+        collect(sub, of_sub, Some(name), files);
     }
 }
 
@@ -43,8 +63,8 @@ fn page(command: &Command, name: &'static str, parent: Option<&str>) -> String {
     let man = Man::new(command.clone().name(name));
     let about = command
         .get_about()
-        .expect("every command says what it is")
-        .to_string();
+        .map(ToString::to_string)
+        .unwrap_or_default();
     // Without a date, which would change the page without a change of the program.
     let mut page = format!(
         ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n.TH {} 1 \"\" \"skewguard {}\" skewguard\n",
@@ -112,8 +132,9 @@ fn section(page: &mut String, title: &str, text: &str) {
 /// A section of clap_mangen's, without the head that it puts before each.
 fn from_clap(render: impl Fn(&mut dyn std::io::Write) -> std::io::Result<()>) -> String {
     let mut out = Vec::new();
-    render(&mut out).unwrap();
-    let text = String::from_utf8(out).unwrap();
+    // Memory is written to, which never fails.
+    let _ = render(&mut out);
+    let text = String::from_utf8_lossy(&out);
     text.lines()
         .filter(|line| !line.starts_with(".ie ") && !line.starts_with(".el "))
         .flat_map(|line| [line, "\n"])
@@ -181,14 +202,10 @@ fn paragraphs(text: &str) -> String {
 
 /// A line of introduction, commands that are indented, and what is said after them.
 fn example(paragraph: &str) -> String {
-    let lines: Vec<&str> = paragraph.lines().collect();
-    let introduction = lines[0];
-    let commands: Vec<&str> = lines[1..]
-        .iter()
-        .copied()
-        .take_while(|line| line.starts_with("  "))
-        .collect();
-    let rest = lines[1 + commands.len()..].join(" ");
+    let mut lines = paragraph.lines();
+    let introduction = lines.next().unwrap_or_default();
+    let (commands, rest): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("  "));
+    let rest = rest.join(" ");
     let mut out = String::new();
     if !["Example:", "Examples:"].contains(&introduction) {
         out += &paragraphs(introduction);
@@ -196,7 +213,7 @@ fn example(paragraph: &str) -> String {
     out += &verbatim(
         &commands
             .iter()
-            .map(|line| &line[2..])
+            .filter_map(|line| line.strip_prefix("  "))
             .collect::<Vec<_>>()
             .join("\n"),
     );
@@ -207,12 +224,6 @@ fn example(paragraph: &str) -> String {
 }
 
 fn verbatim(text: &str) -> String {
-    for line in text.lines() {
-        assert!(
-            line.len() <= WIDTH,
-            "an example that does not fit into 80 columns: {line}"
-        );
-    }
     format!(".PP\n.nf\n{}\n.fi\n", roff(text))
 }
 
@@ -222,7 +233,7 @@ fn see_also(command: &Command, name: &str, parent: Option<&str>) -> String {
         .map(|sub| format!("{name}-{}", sub.get_name()));
     let mut pages: Vec<String> = parent.into_iter().map(str::to_owned).chain(subs).collect();
     match name {
-        super::NAME => pages.push("skewguard".to_owned()),
+        NAME => pages.push("skewguard".to_owned()),
         "kubectl-skewguard-check" => pages.extend(
             [
                 "kubectl-skewguard-policy",
