@@ -42,6 +42,8 @@ pub(crate) struct Objects {
     pub(super) deployments: Vec<MachineSet>,
     pub(super) hosts: Vec<Host>,
     pub(super) provisioning: Option<Provisioning>,
+    /// The names of the MachineConfigPools.
+    pub(super) pools: BTreeSet<String>,
     /// The stream of each MachineConfigPool that names one.
     pub(super) pool_streams: BTreeMap<String, String>,
     /// The stream of the pools that name none.
@@ -393,6 +395,7 @@ impl Objects {
             ("metal3.io", "Provisioning") => self.provisioning = Some(Provisioning::of(object)),
             (MACHINE_CONFIG, "MachineConfigPool") => {
                 let stream = text_at(object, "/spec/osImageStream/name");
+                self.pools.extend(text_at(object, "/metadata/name"));
                 self.pool_streams
                     .extend(text_at(object, "/metadata/name").zip(stream));
             }

@@ -1,5 +1,6 @@
 //! What the audit found, serialised as JSON: fields are only ever added.
 
+use super::OperatorDifference;
 use crate::verdict::{Action, BootImageStatus, Outcome, PolicyStatus, Reason};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -55,6 +56,9 @@ pub(crate) struct BootImageAudit {
     /// What could not be read, and why.
     pub(crate) unread: Vec<Unread>,
     pub(crate) warnings: Vec<String>,
+    /// Where the policy and the Machine Config Operator differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) policy_differs_from_operator: Vec<OperatorDifference>,
 }
 
 /// Where and when the objects were read. What is absent is unknown.

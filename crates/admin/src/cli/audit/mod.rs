@@ -2,10 +2,10 @@
 //! nothing.
 
 mod chart;
-mod cluster;
+pub(super) mod cluster;
 mod folder;
 mod html;
-mod input;
+pub(super) mod input;
 mod page;
 mod text;
 

@@ -227,6 +227,12 @@ fn of_oldest(page: &mut Page, oldest: &Oldest, cluster: Option<&ClusterSkew>) {
 
 /// Machines that do not come up, warnings, and what could not be read.
 fn doubts(page: &mut Page, audit: &BootImageAudit) {
+    for difference in &audit.policy_differs_from_operator {
+        page.prose(&format!(
+            "the policy differs from the Machine Config Operator: {}",
+            difference.message
+        ));
+    }
     for machine in &audit.provisioned {
         page.prose(&format!("not joined: {}", machine.says()));
     }
