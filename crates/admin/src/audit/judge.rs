@@ -77,6 +77,7 @@ pub(super) fn judge(
         known_issues,
         nodes: count(&set.nodes),
         notes: set.notes,
+        exception: None,
     };
     row.patch = patch(&row);
     (row, verdict)
