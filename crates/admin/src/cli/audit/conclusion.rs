@@ -52,9 +52,7 @@ impl Conclusion {
                 Readiness::Ready => ready(audit, asked),
                 Readiness::NotReady => mend(audit, asked),
                 Readiness::NotKnown if counts.unknown > 0 => know(audit),
-                Readiness::NotKnown => {
-                    "see below what was not read, and audit again".to_owned()
-                }
+                Readiness::NotKnown => "see below what was not read, and audit again".to_owned(),
             },
         }
     }
@@ -102,8 +100,15 @@ impl Counts {
             parts.push(format!("{} {} excepted", self.excepted, are(self.excepted)));
         }
         if self.known_to_fail > 0 {
-            let have = if self.known_to_fail == 1 { "has" } else { "have" };
-            parts.push(format!("{} allowed {have} a known issue", self.known_to_fail));
+            let have = if self.known_to_fail == 1 {
+                "has"
+            } else {
+                "have"
+            };
+            parts.push(format!(
+                "{} allowed {have} a known issue",
+                self.known_to_fail
+            ));
         }
         if self.hidden {
             parts.push("not everything that makes nodes was read".to_owned());
@@ -128,14 +133,10 @@ fn ready(audit: &BootImageAudit, asked: &Asked) -> String {
 }
 
 fn mend(audit: &BootImageAudit, asked: &Asked) -> String {
-    let is_mended = |set: &SetAudit| {
-        set.would_be_refused() && !set.is_excepted() && set.patch.is_some()
-    };
+    let is_mended =
+        |set: &SetAudit| set.would_be_refused() && !set.is_excepted() && set.patch.is_some();
     if audit.sets.iter().any(is_mended) {
-        format!(
-            "oc skewguard audit{} --print-commands fix",
-            asked.arguments
-        )
+        format!("oc skewguard audit{} --print-commands fix", asked.arguments)
     } else {
         "see below what to change".to_owned()
     }

@@ -115,7 +115,8 @@ impl Terminal {
         let said = said.iter().map(|line| self.styled(word.style(), line));
         let next = format!("Next: {}", conclusion.next);
         // A command is copied: it is not broken.
-        said.chain((!conclusion.next.is_empty()).then_some(next)).collect()
+        said.chain((!conclusion.next.is_empty()).then_some(next))
+            .collect()
     }
 }
 
@@ -210,7 +211,11 @@ pub(super) fn clues(audit: &BootImageAudit) -> Named<'_, &str> {
 /// `a, b and 3 more`.
 pub(super) fn names(sets: &[&SetAudit]) -> String {
     const SHOWN: usize = 3;
-    let first: Vec<&str> = sets.iter().take(SHOWN).map(|set| set.name.as_str()).collect();
+    let first: Vec<&str> = sets
+        .iter()
+        .take(SHOWN)
+        .map(|set| set.name.as_str())
+        .collect();
     let shown = first.join(", ");
     match sets.len() {
         0..=SHOWN => shown,

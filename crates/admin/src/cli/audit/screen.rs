@@ -110,7 +110,10 @@ mod tests {
 
     #[test]
     fn the_longest_list_gives_way_first() {
-        let text = fit(&[block(200), block(2), Block::of(vec!["end".to_owned()])], Some(14));
+        let text = fit(
+            &[block(200), block(2), Block::of(vec!["end".to_owned()])],
+            Some(14),
+        );
         assert_eq!(
             text,
             "HEAD\nitem 0\nitem 1\nitem 2\n  note 0\n... and 197 more items: -o wide\n\n\

@@ -27,12 +27,7 @@ pub(crate) fn render(
     blocks.push(Block::of(facts(audit, detail)));
     match detail {
         Detail::Row => blocks.push(table(terminal, &audit.sets)),
-        Detail::All => blocks.extend(
-            audit
-                .sets
-                .iter()
-                .map(|set| Block::of(item(terminal, set))),
-        ),
+        Detail::All => blocks.extend(audit.sets.iter().map(|set| Block::of(item(terminal, set)))),
     }
     blocks.push(Block::of(oldest(terminal, audit, detail)));
     blocks.extend(lists(terminal, audit));
@@ -297,11 +292,7 @@ fn lists(terminal: Terminal, audit: &BootImageAudit) -> Vec<Block> {
         format!("{}: {}{hides}", unread.what, unread.why)
     });
     vec![
-        list(
-            "What to change:",
-            "remedies",
-            texts(remedies.collect()),
-        ),
+        list("What to change:", "remedies", texts(remedies.collect())),
         list(
             "What makes the unknown known:",
             "ways",
