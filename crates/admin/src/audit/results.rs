@@ -89,6 +89,19 @@ pub(crate) struct Provisioned {
     pub(crate) set: Option<String>,
 }
 
+impl Provisioned {
+    /// In words.
+    pub(crate) fn says(&self) -> String {
+        let set = self.set.as_deref().unwrap_or("no set");
+        let name = full_name(&self.namespace, &self.name);
+        let since = match self.since.as_str() {
+            "" => String::new(),
+            since => format!(" since {since}"),
+        };
+        format!("Machine {name} of {set} is Provisioned{since}")
+    }
+}
+
 /// How many sets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -123,7 +123,11 @@ impl Counts {
 fn ready(audit: &BootImageAudit, asked: &Asked) -> String {
     let policy = audit.policy.as_ref();
     let mode = policy.and_then(|policy| policy.mode.as_deref());
+    let lacks = |set: &SetAudit| set.known_issues.iter().any(|issue| !issue.in_policy);
     match (&asked.policy, mode) {
+        (Some(policy), _) if audit.sets.iter().any(lacks) => {
+            format!("oc skewguard policy lint {policy}, which names the known issues that it lacks")
+        }
         (None, _) => "oc skewguard policy init --file policy.json".to_owned(),
         (Some(_), Some("Enforce")) => String::new(),
         (Some(policy), _) => format!(

@@ -258,7 +258,7 @@ pub(super) fn waiting(audit: &BootImageAudit) -> Vec<String> {
     let now = audit.origin.as_ref().map(|origin| origin.time.as_str());
     let says = |(set, since): (Option<&str>, Vec<&str>)| {
         let set = set.map_or_else(|| "no set".to_owned(), str::to_owned);
-        let machines = count(since.len(), "Machine is", "Machines are");
+        let machines = count(since.len(), "Machine", "Machines");
         let oldest = since.iter().find(|since| !since.is_empty());
         let age = oldest.and_then(|since| age(since, now?));
         let age = match age {
@@ -266,7 +266,7 @@ pub(super) fn waiting(audit: &BootImageAudit) -> Vec<String> {
             Some(age) => format!(", the oldest for {age}"),
             None => String::new(),
         };
-        format!("{set}: {machines} Provisioned and not a node{age}")
+        format!("{set}: {machines} Provisioned{age}")
     };
     sets.into_iter().map(says).collect()
 }

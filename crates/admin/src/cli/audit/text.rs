@@ -4,7 +4,7 @@
 use super::conclusion::Conclusion;
 use super::page::{Terminal, Word, clues, head, names, namespace, remedies, shown, title, waiting};
 use super::screen::{Block, Item, fit};
-use crate::audit::{BootImageAudit, ClusterSkew, Oldest, SetAudit, full_name};
+use crate::audit::{BootImageAudit, ClusterSkew, Oldest, Provisioned, SetAudit, full_name};
 
 /// How much is said of each set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,20 +29,28 @@ pub(crate) fn render(
         Detail::Row => blocks.push(table(terminal, &audit.sets)),
         Detail::All => blocks.extend(audit.sets.iter().map(|set| Block::of(item(terminal, set)))),
     }
-    blocks.push(Block::of(oldest(terminal, audit, detail)));
-    blocks.extend(lists(terminal, audit));
+    blocks.extend(lists(terminal, audit, detail));
+    blocks.push(Block {
+        head: oldest(terminal, audit, detail),
+        ..Block::default()
+    });
     let rows = (detail == Detail::Row).then(|| {
         // One line is the prompt's.
         terminal.rows.map_or(ROWS, |rows| rows.saturating_sub(1))
     });
-    fit(&blocks, rows)
+    fit(blocks, rows)
 }
 
 /// What was audited.
 fn facts(audit: &BootImageAudit, detail: Detail) -> Vec<String> {
-    let shared = namespace(&audit.sets).filter(|_| detail == Detail::Row);
+    let is_row = detail == Detail::Row;
+    let shared = namespace(&audit.sets).filter(|_| is_row);
     let shared = shared.map(|namespace| ("namespace", namespace.to_owned()));
-    let facts = head(audit).into_iter().chain(shared);
+    // Who reads a screen reads it now.
+    let facts = head(audit)
+        .into_iter()
+        .filter(|(name, _)| !is_row || *name != "read at")
+        .chain(shared);
     facts
         .map(|(name, value)| format!("{name:<11}{value}"))
         .collect()
@@ -90,6 +98,7 @@ fn table(terminal: Terminal, sets: &[SetAudit]) -> Block {
             })
             .collect(),
         what: "sets",
+        least: 6,
     }
 }
 
@@ -258,24 +267,20 @@ pub(super) fn of_operator(cluster: &ClusterSkew) -> String {
 }
 
 /// What has to be done, machines that do not come up, and what limits what is said here.
-fn lists(terminal: Terminal, audit: &BootImageAudit) -> Vec<Block> {
-    let list = |head: &str, what, items: Vec<Vec<String>>| Block {
-        head: if items.is_empty() {
-            Vec::new()
-        } else {
-            vec![head.to_owned()]
-        },
-        items: items
-            .into_iter()
-            .map(|lines| Item {
-                lines,
-                note: Vec::new(),
-            })
-            .collect(),
-        what,
-    };
-    let texts = |texts: Vec<String>| -> Vec<Vec<String>> {
-        texts.iter().map(|text| terminal.prose(2, text)).collect()
+fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Block> {
+    let list = |head: &str, what, texts: Vec<String>| {
+        let has_head = !head.is_empty() && !texts.is_empty();
+        let indent = if has_head { 2 } else { 0 };
+        let item = |text: &String| Item {
+            lines: terminal.prose(indent, text),
+            note: Vec::new(),
+        };
+        Block {
+            head: has_head.then(|| head.to_owned()).into_iter().collect(),
+            items: texts.iter().map(item).collect(),
+            what,
+            least: 0,
+        }
     };
     let remedies = remedies(audit)
         .into_iter()
@@ -283,23 +288,25 @@ fn lists(terminal: Terminal, audit: &BootImageAudit) -> Vec<Block> {
     let clues = clues(audit)
         .into_iter()
         .map(|(clue, sets)| format!("{}: {clue}", names(&sets)));
+    let waiting = match detail {
+        Detail::Row => waiting(audit),
+        Detail::All => audit.provisioned.iter().map(Provisioned::says).collect(),
+    };
+    let waiting = waiting.iter().map(|text| format!("not joined: {text}"));
     let unread = audit.unread.iter().map(|unread| {
         let hides = if unread.hides_sets {
             "; sets may be missing above"
         } else {
             ""
         };
-        format!("{}: {}{hides}", unread.what, unread.why)
+        format!("not read: {}: {}{hides}", unread.what, unread.why)
     });
+    let warnings = audit.warnings.iter().map(|text| format!("warning: {text}"));
     vec![
-        list("What to change:", "remedies", texts(remedies.collect())),
-        list(
-            "What makes the unknown known:",
-            "ways",
-            texts(clues.collect()),
-        ),
-        list("Not joined:", "sets", texts(waiting(audit))),
-        list("Not read:", "resources and files", texts(unread.collect())),
-        list("Warnings:", "warnings", texts(audit.warnings.clone())),
+        list("What to change:", "remedies", remedies.collect()),
+        list("What makes the unknown known:", "ways", clues.collect()),
+        list("", "resources and files not read", unread.collect()),
+        list("", "sets with such Machines", waiting.collect()),
+        list("", "warnings", warnings.collect()),
     ]
 }
