@@ -12,13 +12,12 @@ mod screen;
 mod shell;
 mod text;
 
-use super::{Exit, Failure, Io, named, named_policy, parse_release, read_once};
+use super::{Exit, Failure, Io, named, named_policy, parse_release, policy_input, read_once};
 use crate::audit::fetch;
 use crate::audit::resources;
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, audit};
 use crate::clock;
 use crate::lint::starter::STARTER;
-use crate::node::policy::input as policy_input;
 use crate::text::printable;
 use anstream::{AutoStream, ColorChoice};
 use conclusion::{Asked, Conclusion};
