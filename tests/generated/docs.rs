@@ -424,7 +424,7 @@ fn addresses_of_pages_are_those_of_this_release() {
 const OUTPUTS: [(&str, &str); 3] = [
     ("REFUSED ", "crates/admin/tests/audit/expected/aws.txt"),
     (
-        "VERDICT ",
+        "Not ready ",
         "crates/admin/tests/audit/expected/aws-table.txt",
     ),
     ("Refused: ", "tests/check/expected/rhcos-4.12-refused.txt"),

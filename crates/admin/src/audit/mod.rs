@@ -32,7 +32,7 @@ pub(crate) use objects::Objects;
 
 pub(crate) use operator::OperatorDifference;
 pub(crate) use results::{
-    BootImageAudit, ClusterSkew, KnownBy, Oldest, Origin, SetAudit, Unread, full_name,
+    BootImageAudit, ClusterSkew, KnownBy, Oldest, Origin, Provisioned, SetAudit, Unread, full_name,
 };
 
 use crate::API_VERSION;
@@ -40,7 +40,7 @@ use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::ImageVersion;
 use judge::judge;
 use known::Knowledge;
-use results::{Provisioned, Summary};
+use results::Summary;
 use std::collections::BTreeSet;
 
 /// At most this many objects that could not be understood are named.

@@ -70,6 +70,8 @@ pub(crate) struct Objects {
     pub(super) release: Option<String>,
     /// `spec.clusterID` of the ClusterVersion.
     pub(crate) cluster_id: Option<String>,
+    /// `status.infrastructureName` of Infrastructure `cluster`.
+    pub(crate) infrastructure_name: Option<String>,
     /// The public URL of the API server, by the Infrastructure `cluster`.
     pub(crate) server: Option<String>,
     pub(super) skew: Option<ClusterSkew>,
@@ -428,6 +430,7 @@ impl Objects {
     }
 
     fn add_infrastructure(&mut self, object: &Value) {
+        self.infrastructure_name = text_at(object, "/status/infrastructureName");
         self.is_single_node =
             str_at(object, "/status/controlPlaneTopology") == Some("SingleReplica");
         self.server = text_at(object, "/status/apiServerURL");
