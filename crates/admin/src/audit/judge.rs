@@ -63,6 +63,7 @@ pub(super) fn judge(
         image_field: set.image.field.map(|field| format!("{}{field}", set.path)),
         stream: set.stream,
         managed: set.managed,
+        upkeep: set.upkeep,
         image: set.image.value,
         boot_image: known
             .as_ref()
@@ -78,7 +79,7 @@ pub(super) fn judge(
         nodes: count(&set.nodes),
         notes: set.notes,
     };
-    row.patch = patch(&row);
+    row.patch = remedy.command.or_else(|| patch(&row));
     (row, verdict)
 }
 
