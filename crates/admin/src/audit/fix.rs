@@ -1,12 +1,12 @@
-//! The fix of a set that the Machine Config Operator leaves alone, where the cluster's own image is
-//! not simply put in the place of its image (pure).
+//! The fixes that are more or other than putting the cluster's own image in the place of a set's
+//! image (pure).
 
 use super::image::FREE_PUBLISHER;
 use super::known::Knowledge;
 use super::objects::MACHINE_API;
 use super::remedy::Remedy;
 use super::sets::{self, Set};
-use super::upkeep::Rule;
+use super::upkeep::{Rule, rules};
 use crate::text::is_dns_name;
 use crate::version::ImageVersion;
 use serde_json::{Value, json};
@@ -65,24 +65,66 @@ impl Own {
     }
 }
 
-/// The fix that works by the rule that applies to the set; `None` where the cluster's own image can
-/// take the place of its image.
+/// The fix that works, where putting the cluster's own image in the place of the set's image does
+/// not, or is not all.
 pub(super) fn fix(
     set: &Set,
     knowledge: &Knowledge<'_>,
     is_allowed: impl Fn(&ImageVersion) -> bool,
 ) -> Option<Remedy> {
     let own = || Own::of(set, knowledge, &is_allowed);
-    match set.upkeep.as_ref()?.rule {
-        Rule::NodePoolImage => node_pool(set),
-        Rule::BareMetalImage => Some(bare_metal(set, &own())),
-        Rule::GCPProject => gcp_marketplace(set),
-        Rule::AMIList | Rule::AMIOwner => Some(ami(set, &own())),
-        Rule::AMIWithoutID => Some(chosen_ami(set, &own())),
-        Rule::AzureSecurityType => Some(security_type(set, &own())),
-        Rule::AzureOffer => azure_offer(set),
-        Rule::VSphereFailureDomain => Some(failure_domain(set, &own())),
+    let rule = set.upkeep.as_ref().map(|upkeep| upkeep.rule);
+    match (rule, set.image.platform) {
+        (Some(Rule::NodePoolImage), _) => node_pool(set),
+        (Some(Rule::NodePoolRelease), _) => None,
+        (Some(Rule::BareMetalImage), _) if set.template.is_none() => Some(bare_metal(set, &own())),
+        (_, Some("gcp")) => gcp_marketplace(set),
+        (_, Some("aws")) if set.image.site.chooser.is_some() => Some(chosen_ami(set, &own())),
+        (_, Some("azure")) if set.image.site.security_type.is_some() => {
+            Some(security_type(set, &own()))
+        }
+        (_, Some("azure")) if own().image.is_none() => azure_plan(set),
+        (Some(Rule::VSphereFailureDomain), _) => Some(failure_domain(set, &own())),
         _ => None,
+    }
+}
+
+/// The remedy of a set whose AMI may be a marketplace's: nobody can tell by its ID. Then the
+/// standard AMI is the wrong one, and no command is given.
+pub(super) fn ask_the_owner(set: &Set, knowledge: &Knowledge<'_>, remedy: Remedy) -> Remedy {
+    let Some(ami) = set.image.value.as_deref() else {
+        return remedy;
+    };
+    let architecture = set.architecture.as_deref();
+    let is_standard = || rules::is_standard(ami, &set.image, architecture, knowledge);
+    if set.image.platform != Some("aws") || set.kind == sets::NODE_POOL || is_standard() {
+        return remedy;
+    }
+    let region = set.image.region.as_ref().filter(|region| is_plain(region));
+    let region = region.map_or_else(String::new, |region| format!(" --region {region}"));
+    let ami = if is_plain(ami) { ami } else { "AMI" };
+    let otherwise = remedy.text.unwrap_or_default();
+    Remedy {
+        text: Some(format!(
+            "ask whose AMI it is: aws ec2 describe-images{region} --image-ids {ami} --query 'Images[].[OwnerId,Name]'. If it is of AWS Marketplace \
+             (679593333241), take the newest image of the same product, whose ID ends its name: the standard AMI drops the subscription. If not, {otherwise}"
+        )),
+        image: None,
+        command: None,
+        version: remedy.version,
+    }
+}
+
+/// The change of the image field, as the beginning of a sentence.
+fn change(set: &Set, value: &str) -> String {
+    match &set.template {
+        Some((kind, name)) => format!(
+            "make a copy of {kind} {name}, which cannot be changed, with spec.template.spec.{} set to {value}; then name the copy in \
+             spec.template.spec.infrastructureRef of the {}",
+            set.image.field.as_deref().unwrap_or("image"),
+            set.kind
+        ),
+        None => format!("set {} to {value}", field(set)),
     }
 }
 
@@ -160,30 +202,16 @@ fn gcp_marketplace(set: &Set) -> Option<Remedy> {
     // `redhat-coreos-ocp` of `redhat-coreos-ocp-413-x86-64-202305021736`.
     let name = name.rsplit('/').next()?;
     let product: Vec<&str> = name.split('-').take(3).collect();
+    let product = Some(product.join("-")).filter(|product| is_plain(product));
     Some(Remedy::words(format!(
-        "set {} to the newest image of the same product of Google Cloud's marketplace, because the standard image drops the subscription: gcloud \
-         compute images list --project redhat-marketplace-public --no-standard-images --filter='name~^{}-' --sort-by=~creationTimestamp",
-        field(set),
-        product.join("-")
+        "{}, because the standard image drops the subscription: gcloud compute images list --project redhat-marketplace-public \
+         --no-standard-images --filter='name~^{}-' --sort-by=~creationTimestamp",
+        change(
+            set,
+            "the newest image of the same product of Google Cloud's marketplace"
+        ),
+        product.as_deref().unwrap_or("redhat-coreos")
     )))
-}
-
-fn ami(set: &Set, own: &Own) -> Remedy {
-    let (ami, region) = (
-        set.image.value.as_deref().unwrap_or_default(),
-        set.image.region.as_deref(),
-    );
-    let region = region.map_or_else(String::new, |region| format!(" --region {region}"));
-    Remedy {
-        version: own.version.clone(),
-        ..Remedy::words(format!(
-            "the AMI is none that Red Hat publishes as its standard one. Ask whose it is: aws ec2 describe-images{region} --image-ids {ami} --query \
-             'Images[].[OwnerId,Name]'. If AWS Marketplace's (679593333241), set {field} to the newest image of the same product, whose ID ends the \
-             name: the standard AMI drops the subscription. Otherwise set {field} to {value}",
-            field = field(set),
-            value = own.value()
-        ))
-    }
 }
 
 /// Only one of `id`, `arn` and `filters` may be there (openshift/api, `AWSResourceReference`).
@@ -233,12 +261,13 @@ fn security_type(set: &Set, own: &Own) -> Remedy {
 }
 
 /// The cluster names no image of this product: another one drops the plan.
-fn azure_offer(set: &Set) -> Option<Remedy> {
+fn azure_plan(set: &Set) -> Option<Remedy> {
     let parts: Vec<&str> = set.image.value.as_deref()?.split(':').collect();
     let [publisher, offer, sku, _] = parts[..] else {
         return None;
     };
-    if publisher.eq_ignore_ascii_case(FREE_PUBLISHER) {
+    let is_command = [publisher, offer, sku].into_iter().all(is_plain);
+    if publisher.eq_ignore_ascii_case(FREE_PUBLISHER) || !is_command {
         return None;
     }
     let path = set.path;
@@ -257,10 +286,10 @@ fn failure_domain(set: &Set, own: &Own) -> Remedy {
     Remedy {
         version: own.version.clone(),
         ..Remedy::words(format!(
-            "import {} as a template into {place}, and set {} to it. The cluster keeps it up to date once Infrastructure cluster has a failure \
-             domain with this workspace",
+            "import {} as a template into {place}, and {}. The cluster keeps it up to date once Infrastructure cluster has a failure domain with \
+             this workspace",
             own.words(),
-            field(set)
+            change(set, "it")
         ))
     }
 }
@@ -277,6 +306,12 @@ fn patched(set: &Set, patch: &Value) -> String {
         "oc patch {kind}s.{MACHINE_API} {} -n {} --type json -p '{patch}'",
         set.name, set.namespace
     )
+}
+
+/// Whether a text of an object's can stand in a command.
+fn is_plain(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    !text.starts_with('-') && text.bytes().all(is_plain)
 }
 
 /// Whether the names can stand in a command.

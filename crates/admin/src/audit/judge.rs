@@ -41,7 +41,9 @@ pub(super) fn judge(
         let verdict = self::verdict(&set, Some(version), policy, release);
         verdict.verdict == Outcome::Allowed
     };
-    let remedy = if verdict.verdict == Outcome::Refused {
+    // What a filter chooses nobody can know beforehand.
+    let is_chosen = known.is_none() && set.image.site.chooser.is_some();
+    let remedy = if verdict.verdict == Outcome::Refused || is_chosen {
         remedy(&set, release, is_allowed, knowledge)
     } else {
         Remedy::default()

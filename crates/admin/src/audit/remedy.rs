@@ -93,7 +93,7 @@ pub(super) fn remedy(
         }
         None => format!("set {}{field} to {value}", set.path),
     };
-    Remedy {
+    let remedy = Remedy {
         text: Some(format!(
             "{}{}{change}",
             of_cluster(set, release, knowledge.objects.is_azure_stack),
@@ -102,7 +102,8 @@ pub(super) fn remedy(
         image: name.map(str::to_owned),
         version: version.map(str::to_owned),
         command: None,
-    }
+    };
+    fix::ask_the_owner(set, knowledge, remedy)
 }
 
 /// What the cluster can do about it, as the beginning of a sentence.

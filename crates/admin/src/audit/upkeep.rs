@@ -208,16 +208,19 @@ fn note(
         });
     }
     let skew = objects.skew.as_ref().filter(|skew| skew.mode != "None");
-    if !is_selected && skew.is_none() {
+    let of_object = matches!(obstacle.rule, Rule::Owned | Rule::Stream);
+    if !is_selected && (skew.is_none() || !of_object) {
         return None;
     }
     let alone = format!("the Machine Config Operator leaves its image alone, because {reason}");
-    let is_automatic = skew.is_some_and(|skew| skew.mode == "Automatic");
+    let is_reset = is_selected
+        && skew.is_some_and(|skew| skew.mode == "Automatic")
+        && counts(candidate, obstacle.rule);
     Some(match skew {
         None => alone,
-        // Since 4.22 what is skipped counts, but for these.
-        Some(_) if is_automatic && counts(candidate, obstacle.rule) => format!(
-            "{alone}: in its place it takes the release that the cluster was installed as for the oldest boot image"
+        // Since 4.22 what is skipped counts, but for some.
+        Some(_) if is_reset => format!(
+            "{alone}; then it takes the release that the cluster was installed as for the oldest boot image"
         ),
         Some(_) => format!("{alone}: its value for the oldest boot image does not cover this set"),
     })

@@ -3,6 +3,7 @@
 use super::amis;
 use super::{Candidate, KEPT, Keeper, Rule, Upkeep, can_be_managed, is_of_machine_api, since};
 use crate::audit::KnownBy;
+use crate::audit::image::Image;
 use crate::audit::known::Knowledge;
 use crate::audit::objects::Objects;
 use crate::version::{OcpMinor, Release};
@@ -170,37 +171,42 @@ fn aws(candidate: Candidate<'_>, knowledge: &Knowledge<'_>) -> Option<Upkeep> {
             "the cluster's images have no AMI for its region and architecture",
         ));
     }
-    let is_published = is_published(candidate, knowledge);
-    let is_kept = if is_since(objects, 5, 0) {
-        is_published || amis::is_listed(ami, false)
+    let is_new = is_since(objects, 5, 0);
+    let is_kept = if is_new {
+        is_standard(ami, image, candidate.architecture, knowledge)
     } else {
-        amis::is_listed(ami, is_published)
+        amis::is_listed(ami, is_published(image, candidate.architecture, knowledge))
     };
     if is_kept || own().any(|own| own.is_named_by(ami)) {
         return None;
     }
-    Some(if is_since(objects, 5, 0) {
+    Some(if is_new {
         Upkeep::new(
             Keeper::Unknown,
             Rule::AMIOwner,
-            "it keeps AMIs of Red Hat's and of AWS Marketplace's account alone, and no object says whose this one is",
+            "the operator updates from AMIs of Red Hat and of AWS Marketplace, and no object says whose this one is",
         )
     } else {
         Upkeep::nobody(
             Rule::AMIList,
-            "the AMI is not on its list of published ones: before 5.0 it leaves copies, custom and marketplace images alone",
+            "the AMI is not on the list from which it updates before 5.0: a copy, a custom or a marketplace image",
         )
     })
 }
 
-/// Whether the AMI is one that Red Hat publishes.
-fn is_published(candidate: Candidate<'_>, knowledge: &Knowledge<'_>) -> bool {
-    let known = knowledge.of_image(
-        candidate.image,
-        candidate.architecture,
-        candidate.set.stream.as_deref(),
-        &mut Vec::new(),
-    );
+/// Whether an AMI is one of Red Hat's standard ones: published, or on the operator's list.
+pub(in crate::audit) fn is_standard(
+    ami: &str,
+    image: &Image,
+    architecture: Option<&str>,
+    knowledge: &Knowledge<'_>,
+) -> bool {
+    amis::is_listed(ami, false) || is_published(image, architecture, knowledge)
+}
+
+/// Whether the image is known by what Red Hat publishes.
+fn is_published(image: &Image, architecture: Option<&str>, knowledge: &Knowledge<'_>) -> bool {
+    let known = knowledge.of_image(image, architecture, None, &mut Vec::new());
     known.is_some_and(|known| matches!(known.by, KnownBy::ConfigMap | KnownBy::StreamMetadata))
 }
 
