@@ -63,7 +63,7 @@ complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand poli
 complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "known-issues" -d 'Print what is known to fail, as `knownIssues` of a policy (JSON)'
 complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Print the JSON Schema (2020-12) of a policy'
 complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -l policy -d 'The policy to try, JSON or YAML; it is judged as if its mode were Enforce. Default: the limits and known issues that `policy init` writes' -r -F
+complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -l policy -d 'The policy to try, JSON or YAML; it is judged as if its mode were Enforce' -r -F
 complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -l target -d 'Release to ask about, such as the one to upgrade to. Default: the cluster\'s own' -r
 complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -l from -d 'Files of `oc get -o json` or YAML, and folders such as a must-gather; - is standard input' -r -F
 complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -l streams -d 'Stream metadata of other releases, whose images are then known: what `openshift-install coreos print-stream-json` prints; - is standard input' -r -F
@@ -75,7 +75,7 @@ alephs\t''"
 complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -l request-timeout -d 'How long each request to the server may take, such as 30s or 2m' -r
 complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -l only -d 'Show only these sets; the summary and the exit status stay those of all' -r -f -a "refused\t'Whose next node would be refused'
 unknown\t'Of which it is not known'"
-complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -s o -l output -d 'text: the conclusion, and a row for each set that fits a screen. wide: all that is known. json and yaml: one object, whose fields are only ever added. html: one page, with a chart' -r -f -a "text\t'The conclusion, and what fits a screen'
+complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -s o -l output -d 'text: a line for each set. wide: all that is known. json and yaml: one object, whose fields are only ever added. html: one page, with a chart' -r -f -a "text\t'A line for each set'
 wide\t'All that is known of each set'
 json\t'For a script; fields are only ever added'
 yaml\t'The same as YAML'

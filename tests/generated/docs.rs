@@ -420,7 +420,7 @@ fn addresses_of_pages_are_those_of_this_release() {
 const OUTPUTS: [(&str, &str); 3] = [
     ("REFUSED ", "crates/admin/tests/audit/expected/aws.txt"),
     (
-        "Not ready ",
+        "VERDICT ",
         "crates/admin/tests/audit/expected/aws-table.txt",
     ),
     ("Refused: ", "tests/check/expected/rhcos-4.12-refused.txt"),

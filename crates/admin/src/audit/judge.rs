@@ -8,7 +8,6 @@ use super::results::{KnownBy, NodeCount, SetAudit};
 use super::sets::{self, Set};
 use super::upkeep;
 use crate::policy::{Mode, OnUndetermined};
-use crate::verdict::words::About;
 use crate::verdict::{
     BootImage, BootImageStatus, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput,
     Reason, RuleResult, Target, TargetInput, Verdict, decide,
@@ -42,7 +41,9 @@ pub(super) fn judge(
         let verdict = self::verdict(&set, Some(version), policy, release);
         verdict.verdict == Outcome::Allowed
     };
-    let remedy = if verdict.verdict == Outcome::Refused {
+    // What a filter chooses nobody can know beforehand.
+    let is_chosen = known.is_none() && set.image.site.chooser.is_some();
+    let remedy = if verdict.verdict == Outcome::Refused || is_chosen {
         remedy(&set, release, is_allowed, knowledge)
     } else {
         Remedy::default()
@@ -64,6 +65,7 @@ pub(super) fn judge(
         image_field: set.image.field.map(|field| format!("{}{field}", set.path)),
         stream: set.stream,
         managed: set.managed,
+        upkeep: set.upkeep,
         image: set.image.value,
         boot_image: known
             .as_ref()
@@ -78,9 +80,8 @@ pub(super) fn judge(
         known_issues,
         nodes: count(&set.nodes),
         notes: set.notes,
-        exception: None,
     };
-    row.patch = patch(&row);
+    row.patch = remedy.command.or_else(|| patch(&row));
     (row, verdict)
 }
 
@@ -108,13 +109,23 @@ fn by_what_is_known(
     verdict
 }
 
+/// The rules that the image's version alone decides: what they leave open here, the node leaves
+/// open, too.
+const OF_IMAGE: [Reason; 6] = [
+    Reason::DeniedVersion,
+    Reason::RhelMajorUnsupported,
+    Reason::BelowMinimumOcpVersion,
+    Reason::BelowMinimumRhcosVersion,
+    Reason::AboveMaximumRhcosVersion,
+    Reason::TooManyReleasesBehind,
+];
+
 /// Why a node may be refused although what is known of its image is allowed: its aleph says more
 /// than the image's name does.
 fn open_question(known: &Known, verdict: &Verdict) -> Option<String> {
     if verdict.verdict == Outcome::Allowed
         && let Some(finding) = verdict.findings.iter().find(|finding| {
-            // What the version alone leaves open here, the node leaves open, too.
-            finding.result == RuleResult::NotEvaluated && finding.rule.about() != About::Image
+            finding.result == RuleResult::NotEvaluated && !OF_IMAGE.contains(&finding.rule)
         })
     {
         return Some(format!(

@@ -8,7 +8,9 @@
 mod clue;
 pub(crate) mod fetch;
 mod fields;
+mod fix;
 mod image;
+mod infrastructure;
 mod issues;
 mod judge;
 mod kinds;
@@ -23,6 +25,7 @@ pub(crate) mod server;
 mod sets;
 mod settings;
 mod singles;
+mod site;
 mod skew;
 mod stream;
 mod upkeep;
@@ -30,7 +33,7 @@ mod upkeep;
 pub(crate) use objects::Objects;
 
 pub(crate) use results::{
-    BootImageAudit, ClusterSkew, KnownBy, Oldest, Origin, Provisioned, SetAudit, Unread, full_name,
+    BootImageAudit, ClusterSkew, KnownBy, Oldest, Origin, SetAudit, Unread, full_name,
 };
 
 use crate::API_VERSION;
@@ -38,7 +41,7 @@ use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::ImageVersion;
 use judge::judge;
 use known::Knowledge;
-use results::Summary;
+use results::{Provisioned, Summary};
 use std::collections::BTreeSet;
 
 /// At most this many objects that could not be understood are named.

@@ -160,13 +160,9 @@ fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
             format!("--policy {file}: nodes would not be judged by all of it{errors}").into(),
         );
     }
-    Ok(policy_input(&file, &for_nodes(bytes)))
-}
-
-/// A policy as nodes get it.
-fn policy_input(name: &str, bytes: &[u8]) -> PolicyInput {
-    let digest = format!("sha256:{}", hex(&Sha256::digest(bytes)));
-    PolicyInput::new(name, digest, bytes)
+    let bytes = for_nodes(bytes);
+    let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
+    Ok(PolicyInput::new(&file, digest, &bytes))
 }
 
 /// [`read_start`] of a whole file.

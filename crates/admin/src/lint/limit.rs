@@ -1,15 +1,13 @@
 //! One limit: which nodes it is for, and which rules it has.
 
 use super::bounds::{self, FIRST_UNNAMED, NO_OCP_MAJOR, minor};
-use super::machine::machine;
+use super::machine::{OF_MACHINE, machine};
 use super::wording::not_a_version;
 use super::{Lint, denied};
 use crate::policy::LimitRelease;
 use crate::policy::fields;
 use crate::policy::json::{Field, Located, Object};
 use crate::text::is_dns_name;
-use crate::verdict::Reason;
-use crate::verdict::words::About;
 use crate::version::OcpMinor;
 use std::collections::HashSet;
 
@@ -187,10 +185,6 @@ fn rules(
     only_ocp_rules(lint, object, &present);
 }
 
-fn is_about_machine(field: &str) -> bool {
-    Reason::set_by(field).is_some_and(|rule| rule.about() == About::Machine)
-}
-
 /// Checks that images which do not name their OCP release can be judged.
 fn only_ocp_rules(lint: &mut Lint, object: &Object<'_>, present: &[&str]) {
     const HELP: &str = "add minimumRHCOSVersion, such as \"9.2\"";
@@ -198,7 +192,7 @@ fn only_ocp_rules(lint: &mut Lint, object: &Object<'_>, present: &[&str]) {
     let of_image: Vec<&str> = present
         .iter()
         .copied()
-        .filter(|rule| !is_about_machine(rule))
+        .filter(|rule| !OF_MACHINE.contains(rule))
         .collect();
     if of_image.is_empty() || !of_image.iter().all(|rule| OF_OCP.contains(rule)) {
         return;

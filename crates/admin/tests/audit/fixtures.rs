@@ -28,8 +28,7 @@ fn every_platform_word_for_word() {
         assert_eq!((err.as_str(), found), ("", exit), "{name}");
         assert_file(&format!("audit/expected/{name}.txt"), &text);
         // Only commands, and single words that are longer, are.
-        let is_command = |line: &&str| line.contains("oc patch ") || line.starts_with("Next: ");
-        for line in text.lines().filter(|line| !is_command(line)) {
+        for line in text.lines().filter(|line| !line.contains("oc patch ")) {
             let words = line.get(11..).unwrap_or_default();
             assert!(
                 line.chars().count() <= 100 || !words.contains(' '),
@@ -52,7 +51,6 @@ fn standard_input_is_read() {
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    let text = text.replacen("--from - ", "--from tests/data/audit/aws.json ", 1);
     assert_file("audit/expected/aws.txt", &super::without_time(&text));
 }
 
@@ -415,7 +413,7 @@ fn the_cluster_and_the_audit_agree_or_not() {
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ");
-        let (_, behind) = plain.split_once("Oldest boot image in use").unwrap();
-        assert!(behind.contains(said), "{said}: {plain}");
+        let (before, _) = plain.split_once("Oldest boot image in use").unwrap();
+        assert!(before.contains(said), "{said}: {plain}");
     }
 }

@@ -5,7 +5,6 @@ use super::{
     PolicyInput, PolicyStatus, Reason, RuleResult, Stage, Target, TargetInput, Verdict,
     issues::{self, Node},
     rules::{self, Subject},
-    words::About,
 };
 use crate::API_VERSION;
 use crate::policy::{Limit, LimitRelease, Mode, OnUndetermined, Policy, choose};
@@ -106,19 +105,25 @@ fn findings(
     findings
 }
 
+/// What a rule that passes was about.
+enum LookedAt {
+    Image,
+    Machine,
+}
+
 /// Whether what was judged may go on: a rule about its image passes. Without such a rule, one about
 /// the machine does. That the policy knows no issue of it says too little.
-fn within_limits(findings: &[Finding]) -> Option<About> {
-    let about_image = |finding: &&Finding| finding.rule.about() == About::Image;
+fn within_limits(findings: &[Finding]) -> Option<LookedAt> {
+    let about_image = |finding: &&Finding| finding.rule < Reason::CpuBelowMinimum;
     let mut rules: Vec<&Finding> = findings
         .iter()
         .filter(|finding| finding.rule != Reason::KnownIssue)
         .collect();
     let looked_at = if rules.iter().any(about_image) {
         rules.retain(about_image);
-        About::Image
+        LookedAt::Image
     } else {
-        About::Machine
+        LookedAt::Machine
     };
     let passes = |finding: &&Finding| finding.result == RuleResult::Pass;
     rules.iter().any(passes).then_some(looked_at)
@@ -203,11 +208,11 @@ fn decision(
     }
     if let Some(looked_at) = within_limits(findings) {
         let message = match looked_at {
-            About::Machine => format!(
+            LookedAt::Image => format!("the {} is within the policy's limits", subject.name()),
+            LookedAt::Machine => format!(
                 "the machine is within the policy's limits, which say nothing of its {}",
                 subject.name()
             ),
-            _ => format!("the {} is within the policy's limits", subject.name()),
         };
         return Decision::proceed(Outcome::Allowed, Reason::WithinLimits, message);
     }
@@ -297,7 +302,7 @@ fn not_evaluated(subject: Subject<'_>, version: &ImageVersion, findings: &[Findi
     if rules.peek().is_none() {
         return "the limit for this node has no rules".to_owned();
     }
-    if rules.all(|rule| rule.about() == About::Machine) {
+    if rules.all(|rule| rule >= Reason::CpuBelowMinimum) {
         return "what the limit asks of the machine is not known of it".to_owned();
     }
     format!(

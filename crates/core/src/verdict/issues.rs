@@ -1,7 +1,7 @@
 //! Applies the known issues of a policy.
 
-use super::rules::{Evaluation, Subject, compare_rhcos, kept, names, one_of, show_bound};
-use super::{Finding, Machine, Reason, Wanted};
+use super::rules::{Evaluation, Subject, compare_rhcos, names, one_of, show_bound};
+use super::{Finding, Machine, Reason};
 use crate::platform::platform_of;
 use crate::policy::{Images, KnownIssue, Scope, When};
 use crate::version::{ImageVersion, Release};
@@ -64,13 +64,13 @@ pub(super) fn apply(issues: &[KnownIssue], node: Node<'_>) -> Vec<Finding> {
             .drain(ISSUES_NAMED..)
             .filter_map(|finding| finding.issue)
             .collect();
-        let more = format!("{} more known issues: {}", others.len(), others.join(", "));
-        let message = format!("has {more}");
+        let message = format!(
+            "has {} more known issues: {}",
+            others.len(),
+            others.join(", ")
+        );
         let answer = Evaluation::decided(false, have.clone().unwrap_or_default(), message);
-        findings.push(Finding {
-            why: Some(kept(&more)),
-            ..answer.into_finding(Reason::KnownIssue, node.subject.name(), "")
-        });
+        findings.push(answer.into_finding(Reason::KnownIssue, node.subject.name(), ""));
     }
     for (why, ids) in unknown {
         let answer = Evaluation::open(have.clone(), format!("{}: {why}", ids.join(", ")));
@@ -92,17 +92,13 @@ fn failed(issue: &KnownIssue, scope: &Scope, node: Node<'_>) -> Finding {
     let version = node.subject.version;
     let message = format!("has known issue {}: {}", issue.id, issue.reason);
     let have = version.map(|version| version.text.clone());
-    let (want, wanted) = version
-        .map(|version| wanted(&scope.images, version))
-        .unwrap_or((String::new(), Wanted::Another));
+    let want = version.and_then(|version| wanted(&scope.images, version));
     let finding = Evaluation::decided(false, have.unwrap_or_default(), message).into_finding(
         Reason::KnownIssue,
         node.subject.name(),
-        &want,
+        &want.unwrap_or_default(),
     );
     Finding {
-        wanted: Some(wanted),
-        why: Some(kept(&issue.reason)).filter(|why| !why.is_empty()),
         issue: Some(issue.id.clone()),
         url: issue.url.clone(),
         ..finding
@@ -209,21 +205,19 @@ fn one_name(platform: &str) -> String {
 }
 
 /// Which image does not have the issue.
-fn wanted(images: &Images, version: &ImageVersion) -> (String, Wanted) {
+fn wanted(images: &Images, version: &ImageVersion) -> Option<String> {
     if images.versions.iter().any(|entry| names(entry, version)) {
-        return ("another version".to_owned(), Wanted::Another);
+        return Some("another version".to_owned());
     }
     if let Some(bound) = images.below_ocp
         && version.is_below_ocp(bound) == Some(true)
     {
-        return (format!("OCP {bound} or newer"), Wanted::Newer);
+        return Some(format!("OCP {bound} or newer"));
     }
     if let Some(bound) = &images.below_rhcos
         && compare_rhcos(version, bound) == Some(Ordering::Less)
     {
-        let want = format!("RHCOS {} or newer", show_bound(bound));
-        return (want, Wanted::Newer);
+        return Some(format!("RHCOS {} or newer", show_bound(bound)));
     }
-    let want = format!("not RHEL {}", one_of(&images.rhel_majors));
-    (want, Wanted::Another)
+    Some(format!("not RHEL {}", one_of(&images.rhel_majors)))
 }

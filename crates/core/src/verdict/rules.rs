@@ -1,7 +1,6 @@
 //! Applies the rules of a limit to an image.
 
-use super::words::{denied as denied_by, usually_wanted};
-use super::{Finding, Judged, Machine, Reason, RuleResult, Wanted};
+use super::{Finding, Judged, Machine, Reason, RuleResult};
 use crate::policy::{DeniedVersion, DeniedVersions, Limit, RhcosBound, Setting};
 use crate::text;
 use crate::version::{ImageVersion, Release, RpmVersion, compare_images, compare_rhel, cpu_rank};
@@ -10,11 +9,6 @@ use std::collections::BTreeMap;
 
 /// Longest text of a finding, in characters.
 const TEXT_MAX: usize = 1024;
-
-/// An entry of the policy, or its reason, at most so long.
-pub(super) fn kept(text: &str) -> String {
-    text::cut(text, text::KEPT_MAX)
-}
 
 /// What is judged; `version` is `None` where it is unknown.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +20,11 @@ pub(super) struct Subject<'a> {
 impl Subject<'_> {
     /// Its name in a sentence.
     pub(super) fn name(self) -> &'static str {
-        self.judged.name()
+        if self.judged == Judged::BootedDeployment {
+            "booted deployment"
+        } else {
+            "boot image"
+        }
     }
 }
 
@@ -122,10 +120,6 @@ pub(super) struct Evaluation {
     result: RuleResult,
     have: Option<String>,
     message: String,
-    /// Which one would pass, where the rule alone does not say it.
-    wanted: Option<Wanted>,
-    why: Option<String>,
-    entry: Option<String>,
 }
 
 impl Evaluation {
@@ -138,9 +132,6 @@ impl Evaluation {
             },
             have: Some(have),
             message,
-            wanted: None,
-            why: None,
-            entry: None,
         }
     }
 
@@ -148,7 +139,7 @@ impl Evaluation {
         Self {
             result: RuleResult::NotEvaluated,
             have,
-            ..Self::decided(true, String::new(), message.into())
+            message: message.into(),
         }
     }
 
@@ -166,9 +157,6 @@ impl Evaluation {
             have: self.have,
             want: text::cut(want, TEXT_MAX),
             message: text::cut(&message, TEXT_MAX),
-            wanted: self.wanted.or(usually_wanted(rule, self.result)),
-            why: self.why.as_deref().map(kept),
-            entry: self.entry.as_deref().map(kept),
             issue: None,
             url: None,
         }
@@ -250,12 +238,15 @@ fn denied(denied: &DeniedVersions, image: &ImageVersion) -> Evaluation {
     let have = text.clone();
     match hit {
         Some(DeniedVersion { version, reason }) => {
-            let denied = denied_by(Some(version), reason.as_deref());
-            Evaluation {
-                why: reason.clone(),
-                entry: Some(version.clone()),
-                ..Evaluation::decided(false, have, format!("{text} is {denied}"))
-            }
+            let reason = reason
+                .as_ref()
+                .map(|reason| format!(": {reason}"))
+                .unwrap_or_default();
+            Evaluation::decided(
+                false,
+                have,
+                format!("{text} is denied by \"{version}\"{reason}"),
+            )
         }
         // Neither an entry nor a version that is not understood proves that the image is allowed.
         None if denied.not_understood > 0 => Evaluation::open(
@@ -288,26 +279,11 @@ fn rhel_major(majors: &[u16], image: &ImageVersion) -> Evaluation {
     } else {
         format!("; allowed is RHEL {}", one_of(majors))
     };
-    let answer = Evaluation::decided(
+    Evaluation::decided(
         passes,
         rhel.major.to_string(),
         format!("is RHEL {}{allowed}", rhel.major),
-    );
-    Evaluation {
-        wanted: (!passes).then(|| wanted_major(majors, rhel.major)),
-        ..answer
-    }
-}
-
-/// A newer one if all allowed majors are above the image's, an older one if all are below.
-fn wanted_major(majors: &[u16], own: u16) -> Wanted {
-    if majors.iter().all(|major| *major > own) {
-        Wanted::Newer
-    } else if majors.iter().all(|major| *major < own) {
-        Wanted::Older
-    } else {
-        Wanted::Another
-    }
+    )
 }
 
 fn minimum_ocp(minimum: &Release, image: &ImageVersion) -> Evaluation {
@@ -380,7 +356,7 @@ fn releases_behind(most: u16, image: &ImageVersion, target: Option<Release>) -> 
     Evaluation::decided(
         behind <= most,
         have,
-        format!("is OCP {ocp}, {behind} minors behind {target}; at most {most} allowed"),
+        format!("is OCP {ocp}, {behind} minors behind {target}; allowed are {most}"),
     )
 }
 
