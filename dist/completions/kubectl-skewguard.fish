@@ -65,7 +65,7 @@ complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand poli
 complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand policy; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -l policy -d 'The policy to try, JSON or YAML; it is judged as if its mode were Enforce' -r -F
 complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -l target -d 'Release to ask about, such as the one to upgrade to. Default: the cluster\'s own' -r
-complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -l from -d 'Files of `oc get -o json` or YAML, and folders such as a must-gather; - is standard input' -r -F
+complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -l from -d 'Files of `oc get -o json` or YAML, and folders and archives such as a must-gather; - is standard input' -r -F
 complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -l streams -d 'Stream metadata of other releases, whose images are then known: what `openshift-install coreos print-stream-json` prints; - is standard input' -r -F
 complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -l kubeconfig -d 'The kubeconfig to use, instead of those that oc finds; - is standard input' -r -F
 complete -c kubectl-skewguard -n "__fish_kubectl_skewguard_using_subcommand audit" -l context -d 'The context to use, instead of the current one' -r

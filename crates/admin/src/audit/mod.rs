@@ -24,8 +24,10 @@ mod sets;
 mod settings;
 mod singles;
 mod skew;
+mod staged;
 mod stream;
 mod upkeep;
+mod yaml_list;
 
 pub(crate) use objects::Objects;
 

@@ -8,9 +8,11 @@ use super::kinds::{
 };
 use super::resources::{self, RESOURCES};
 use super::settings::{ManagedBootImages, Provisioning, skew};
+use super::staged::{Staged, Staging};
 use super::stream::{OwnImage, images_of_streams, own_images};
+use super::yaml_list::{self, List, Piece};
 use super::{ClusterSkew, KnownBy, Unread};
-use crate::kubeconfig::{YamlLimits, read_documents};
+use crate::kubeconfig::{Tree, YamlLimits, read_documents};
 use crate::node::aleph;
 use crate::text::printable;
 use crate::version::ImageVersion;
@@ -27,12 +29,12 @@ const MACHINE_CONFIG: &str = "machineconfiguration.openshift.io";
 /// The most objects that are read.
 const MAX_OBJECTS: usize = 200_000;
 
-/// Enough for the largest file of a must-gather: all ConfigMaps of a namespace, with the images of
-/// the cluster's release in one of them.
+/// Enough for the largest object of a must-gather. Of a list that `oc` wrote each item is read by
+/// itself.
 const YAML: YamlLimits = YamlLimits {
     nodes: 1 << 18,
     marks: 1 << 20,
-    excess: "is larger or deeper than is read",
+    excess: "is larger or deeper than is read: 262144 values, 1048576 marks of punctuation and 32 levels for an object",
 };
 
 /// Everything that was read.
@@ -87,6 +89,8 @@ pub(crate) struct Objects {
     seen: BTreeSet<String>,
     /// How many were read once more.
     pub(super) doubles: usize,
+    /// What files have, until all are read.
+    staged: Staged,
 }
 
 /// What has neither kind nor name.
@@ -104,6 +108,34 @@ struct Document<'a> {
 }
 
 impl Objects {
+    /// How many objects were read, of all kinds.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Adds what the files have, once all are read: of an object that several have, the newest.
+    ///
+    /// # Errors
+    /// The objects are of more than one cluster.
+    pub(crate) fn settle(&mut self) -> Result<(), String> {
+        let Staged {
+            objects,
+            conflicts,
+            clusters,
+            ..
+        } = std::mem::take(&mut self.staged);
+        clusters.one()?;
+        self.not_understood.extend(conflicts);
+        for Staging {
+            group, kind, json, ..
+        } in objects
+        {
+            let object = serde_json::from_str(&json).map_err(no_json)?;
+            self.add_named(&group, &kind, &object);
+        }
+        Ok(())
+    }
+
     /// Adds the objects of a file: in JSON any number of objects and lists, in YAML any number of
     /// documents with one object or list each. Kinds that say nothing of boot images are passed
     /// over.
@@ -112,6 +144,7 @@ impl Objects {
     /// It is neither, or larger than is read. What came before the error stays added.
     pub(crate) fn add_file(&mut self, file: &str, text: &str) -> Result<(), String> {
         let before = self.not_understood.len();
+        file.clone_into(&mut self.staged.file);
         let done = self.add_documents(text);
         // What has no name of its own is found by the file's; once is enough.
         let new = self.not_understood.split_off(before);
@@ -132,8 +165,8 @@ impl Objects {
         }
         let mut documents = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
         documents.try_for_each(|document| {
-            self.add_page(document.map_err(no_json)?.get(), None)
-                .map(|_| ())
+            let next = self.add_page(document.map_err(no_json)?.get(), None)?;
+            is_last_page(&next)
         })
     }
 
@@ -209,22 +242,54 @@ impl Objects {
 
     /// Adds objects and lists in YAML, as must-gather keeps them.
     fn add_yaml(&mut self, text: &str) -> Result<(), String> {
-        let documents = read_documents(text, &YAML, MAX_OBJECTS).map_err(no_yaml)?;
-        if documents.is_empty() {
+        let before = self.count;
+        for document in yaml_list::documents(text) {
+            match yaml_list::list(document) {
+                Some(list) => self.add_yaml_list(&list, document)?,
+                None => read_piece(document.text, document.line)?
+                    .iter()
+                    .try_for_each(|document| self.add_document(&document.0))?,
+            }
+        }
+        if self.count == before {
             return Err(no_yaml("has no kind"));
         }
-        documents
-            .iter()
-            .try_for_each(|document| self.add_document(&document.0))
+        Ok(())
+    }
+
+    /// Adds the items, also where the rest of the list is broken.
+    fn add_yaml_list(&mut self, list: &List<'_>, document: Piece<'_>) -> Result<(), String> {
+        let around = read_piece(&list.around, document.line);
+        let null = Value::Null;
+        let head = around.as_ref().ok().and_then(|around| around.first());
+        let field = |name: &str| head.and_then(|head| head.0.get(name)).unwrap_or(&null);
+        let of_items = of_items(field("apiVersion"), field("kind"));
+        for item in &list.items {
+            let read = read_piece(&item.without_dash(), item.line)?;
+            let object = read.first().map_or(&null, |tree| &tree.0);
+            self.add(None, of_items, object)?;
+        }
+        if field("kind").is_null() {
+            around?;
+            return Err(
+                "ends early: the last lines of a list say its kind, and they are missing"
+                    .to_owned(),
+            );
+        }
+        is_last_page(str_at(field("metadata"), "/continue").unwrap_or_default())
     }
 
     fn add_document(&mut self, document: &Value) -> Result<(), String> {
         let null = Value::Null;
         let field = |name: &str| document.get(name).unwrap_or(&null);
         match field("items").as_array() {
-            Some(items) => items.iter().try_for_each(|item| {
-                self.add(None, of_items(field("apiVersion"), field("kind")), item)
-            }),
+            Some(items) => {
+                let of_items = of_items(field("apiVersion"), field("kind"));
+                items
+                    .iter()
+                    .try_for_each(|item| self.add(None, of_items, item))?;
+                is_last_page(str_at(field("metadata"), "/continue").unwrap_or_default())
+            }
             None if field("kind").is_null() => Err(no_yaml("has no kind")),
             None => self.add(None, ("", ""), document),
         }
@@ -281,13 +346,21 @@ impl Objects {
             "" => of_link(object).unwrap_or_default(),
             kind => (group, kind),
         };
-        if !self.is_new(group, kind, object) {
+        let is_of_file = of.is_none();
+        if is_of_file && resources::is_read(group, kind) && has_name(object) {
+            self.doubles += usize::from(!self.staged.add(group, kind, object));
+        } else if self.is_new(group, kind, object) {
+            self.add_named(group, kind, object);
+        } else {
             self.doubles += 1;
-            return Ok(());
         }
+        Ok(())
+    }
+
+    /// Adds an object of a kind, or names it among those that could not be understood.
+    fn add_named(&mut self, group: &str, kind: &str, object: &Value) {
         if let Err(why) = self.add_kind(group, kind, object) {
-            let hides_sets =
-                kind.ends_with("Set") || matches!(kind, "" | "NodePool" | "MachineDeployment");
+            let hides_sets = resources::is_of_sets(kind);
             let kind = if kind.is_empty() { OBJECT } else { kind };
             let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
             self.not_understood.push(Unread {
@@ -296,7 +369,6 @@ impl Objects {
                 hides_sets,
             });
         }
-        Ok(())
     }
 
     /// Whether it is the first of its kind, namespace, name and uid. The uid alone is not enough:
@@ -450,6 +522,31 @@ impl Objects {
                 .filter_map(template),
         );
     }
+}
+
+fn has_name(object: &Value) -> bool {
+    str_at(object, "/metadata/name").is_some()
+}
+
+/// The documents of a part of a YAML text before which are so many lines.
+fn read_piece(text: &str, line: usize) -> Result<Vec<Tree>, String> {
+    read_documents(text, &YAML, MAX_OBJECTS).map_err(|error| {
+        // Once more, for the place in the whole.
+        let whole = "\n".repeat(line) + text;
+        let placed = read_documents(&whole, &YAML, MAX_OBJECTS).err();
+        no_yaml(placed.unwrap_or(error))
+    })
+}
+
+/// An API server gives a long list in pages.
+fn is_last_page(next: &str) -> Result<(), String> {
+    if next.is_empty() {
+        return Ok(());
+    }
+    Err(
+        "ends early: it is one page of a list (metadata.continue), and the others are missing; `oc get -o json` prints all"
+            .to_owned(),
+    )
 }
 
 fn no_json(error: serde_json::Error) -> String {
