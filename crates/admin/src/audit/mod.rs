@@ -9,6 +9,7 @@ mod clue;
 pub(crate) mod fetch;
 mod fields;
 mod image;
+mod intake;
 mod issues;
 mod judge;
 mod kinds;

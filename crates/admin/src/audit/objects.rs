@@ -3,6 +3,7 @@
 
 use super::fields::{list_at, str_at, text_at};
 use super::image::{self, Image};
+use super::intake::no_json;
 use super::kinds::{
     Host, Machine, MachineSet, Metadata, Node, NodePool, NodeReport, Source, is_windows,
 };
@@ -10,32 +11,19 @@ use super::resources::{self, RESOURCES};
 use super::settings::{ManagedBootImages, Provisioning, skew};
 use super::staged::{Staged, Staging};
 use super::stream::{OwnImage, images_of_streams, own_images};
-use super::yaml_list::{self, List, Piece};
 use super::{ClusterSkew, KnownBy, Unread};
-use crate::kubeconfig::{Tree, YamlLimits, read_documents};
-use crate::node::aleph;
+use crate::aleph;
 use crate::text::printable;
 use crate::version::ImageVersion;
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Display;
 
 pub(super) const MACHINE_API: &str = "machine.openshift.io";
 pub(super) const CLUSTER_API: &str = "cluster.x-k8s.io";
 const MACHINE_CONFIG: &str = "machineconfiguration.openshift.io";
 
 /// The most objects that are read.
-const MAX_OBJECTS: usize = 200_000;
-
-/// Enough for the largest object of a must-gather. Of a list that `oc` wrote each item is read by
-/// itself.
-const YAML: YamlLimits = YamlLimits {
-    nodes: 1 << 18,
-    marks: 1 << 20,
-    excess: "is larger or deeper than is read: 262144 values, 1048576 marks of punctuation and 32 levels for an object",
-};
+pub(super) const MAX_OBJECTS: usize = 200_000;
 
 /// Everything that was read.
 #[derive(Debug, Default)]
@@ -90,22 +78,11 @@ pub(crate) struct Objects {
     /// How many were read once more.
     pub(super) doubles: usize,
     /// What files have, until all are read.
-    staged: Staged,
+    pub(super) staged: Staged,
 }
 
 /// What has neither kind nor name.
-const OBJECT: &str = "object";
-
-/// An object or a list, its items unread.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Document<'a> {
-    api_version: Value,
-    kind: Value,
-    metadata: Value,
-    #[serde(borrow)]
-    items: Option<Vec<&'a RawValue>>,
-}
+pub(super) const OBJECT: &str = "object";
 
 impl Objects {
     /// How many objects were read, of all kinds.
@@ -136,40 +113,6 @@ impl Objects {
         Ok(())
     }
 
-    /// Adds the objects of a file: in JSON any number of objects and lists, in YAML any number of
-    /// documents with one object or list each. Kinds that say nothing of boot images are passed
-    /// over.
-    ///
-    /// # Errors
-    /// It is neither, or larger than is read. What came before the error stays added.
-    pub(crate) fn add_file(&mut self, file: &str, text: &str) -> Result<(), String> {
-        let before = self.not_understood.len();
-        file.clone_into(&mut self.staged.file);
-        let done = self.add_documents(text);
-        // What has no name of its own is found by the file's; once is enough.
-        let new = self.not_understood.split_off(before);
-        for mut unread in new {
-            if unread.what == OBJECT {
-                unread.what = file.to_owned();
-            }
-            if self.not_understood.last() != Some(&unread) {
-                self.not_understood.push(unread);
-            }
-        }
-        done
-    }
-
-    fn add_documents(&mut self, text: &str) -> Result<(), String> {
-        if !text.trim_start().starts_with('{') {
-            return self.add_yaml(text);
-        }
-        let mut documents = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-        documents.try_for_each(|document| {
-            let next = self.add_page(document.map_err(no_json)?.get(), None)?;
-            is_last_page(&next)
-        })
-    }
-
     /// Adds the images of stream metadata, of any number of releases.
     ///
     /// # Errors
@@ -187,9 +130,9 @@ impl Objects {
     /// # Errors
     /// It is none, or names no version. The text does not name the file.
     pub(crate) fn add_aleph(&mut self, node: &str, bytes: &[u8]) -> Result<(), String> {
-        let aleph = aleph("aleph", bytes).map_err(|error| error.problem.to_string())?;
+        let version = aleph::version(bytes)?;
         self.count += 1;
-        self.alephs.insert(printable(node), aleph.version);
+        self.alephs.insert(printable(node), version);
         Ok(())
     }
 
@@ -205,94 +148,6 @@ impl Objects {
     /// That version as text.
     pub(super) fn version_text(&self, node: &Node) -> Option<String> {
         Some(self.version_of(node)?.0.text)
-    }
-
-    /// Adds one object or list in JSON, of this `apiVersion` and kind where that is known, and
-    /// gives back what to ask for the next page with; empty at the end.
-    ///
-    /// # Errors
-    /// As [`Self::add_file`].
-    pub(crate) fn add_page(
-        &mut self,
-        json: &str,
-        of: Option<(&str, &str)>,
-    ) -> Result<String, String> {
-        let Document {
-            api_version,
-            kind,
-            metadata,
-            items,
-        } = serde_json::from_str(json).map_err(no_json)?;
-        let Some(items) = items else {
-            self.add(of, ("", ""), &serde_json::from_str(json).map_err(no_json)?)?;
-            return Ok(String::new());
-        };
-        let of_items = of_items(&api_version, &kind);
-        for item in items {
-            self.add(
-                of,
-                of_items,
-                &serde_json::from_str(item.get()).map_err(no_json)?,
-            )?;
-        }
-        Ok(str_at(&metadata, "/continue")
-            .unwrap_or_default()
-            .to_owned())
-    }
-
-    /// Adds objects and lists in YAML, as must-gather keeps them.
-    fn add_yaml(&mut self, text: &str) -> Result<(), String> {
-        let before = self.count;
-        for document in yaml_list::documents(text) {
-            match yaml_list::list(document) {
-                Some(list) => self.add_yaml_list(&list, document)?,
-                None => read_piece(document.text, document.line)?
-                    .iter()
-                    .try_for_each(|document| self.add_document(&document.0))?,
-            }
-        }
-        if self.count == before {
-            return Err(no_yaml("has no kind"));
-        }
-        Ok(())
-    }
-
-    /// Adds the items, also where the rest of the list is broken.
-    fn add_yaml_list(&mut self, list: &List<'_>, document: Piece<'_>) -> Result<(), String> {
-        let around = read_piece(&list.around, document.line);
-        let null = Value::Null;
-        let head = around.as_ref().ok().and_then(|around| around.first());
-        let field = |name: &str| head.and_then(|head| head.0.get(name)).unwrap_or(&null);
-        let of_items = of_items(field("apiVersion"), field("kind"));
-        for item in &list.items {
-            let read = read_piece(&item.without_dash(), item.line)?;
-            let object = read.first().map_or(&null, |tree| &tree.0);
-            self.add(None, of_items, object)?;
-        }
-        if field("kind").is_null() {
-            around?;
-            return Err(
-                "ends early: the last lines of a list say its kind, and they are missing"
-                    .to_owned(),
-            );
-        }
-        is_last_page(str_at(field("metadata"), "/continue").unwrap_or_default())
-    }
-
-    fn add_document(&mut self, document: &Value) -> Result<(), String> {
-        let null = Value::Null;
-        let field = |name: &str| document.get(name).unwrap_or(&null);
-        match field("items").as_array() {
-            Some(items) => {
-                let of_items = of_items(field("apiVersion"), field("kind"));
-                items
-                    .iter()
-                    .try_for_each(|item| self.add(None, of_items, item))?;
-                is_last_page(str_at(field("metadata"), "/continue").unwrap_or_default())
-            }
-            None if field("kind").is_null() => Err(no_yaml("has no kind")),
-            None => self.add(None, ("", ""), document),
-        }
     }
 
     pub(super) fn has_cluster_api(&self) -> bool {
@@ -326,7 +181,7 @@ impl Objects {
     }
 
     /// Adds an object of this kind, else of its own, else of its list's.
-    fn add(
+    pub(super) fn add(
         &mut self,
         of: Option<(&str, &str)>,
         of_list: (&str, &str),
@@ -526,45 +381,6 @@ impl Objects {
 
 fn has_name(object: &Value) -> bool {
     str_at(object, "/metadata/name").is_some()
-}
-
-/// The documents of a part of a YAML text before which are so many lines.
-fn read_piece(text: &str, line: usize) -> Result<Vec<Tree>, String> {
-    read_documents(text, &YAML, MAX_OBJECTS).map_err(|error| {
-        // Once more, for the place in the whole.
-        let whole = "\n".repeat(line) + text;
-        let placed = read_documents(&whole, &YAML, MAX_OBJECTS).err();
-        no_yaml(placed.unwrap_or(error))
-    })
-}
-
-/// An API server gives a long list in pages.
-fn is_last_page(next: &str) -> Result<(), String> {
-    if next.is_empty() {
-        return Ok(());
-    }
-    Err(
-        "ends early: it is one page of a list (metadata.continue), and the others are missing; `oc get -o json` prints all"
-            .to_owned(),
-    )
-}
-
-fn no_json(error: serde_json::Error) -> String {
-    format!("is not a JSON object of the cluster: {error}")
-}
-
-fn no_yaml(what: impl Display) -> String {
-    format!("is neither JSON nor YAML of the cluster: {what}; `oc get -o json` prints what is read")
-}
-
-/// The `apiVersion` and kind of a list's items, by its own: a `MachineSetList` as the API server
-/// sends it has items without either.
-fn of_items<'a>(api_version: &'a Value, kind: &'a Value) -> (&'a str, &'a str) {
-    let kind = kind
-        .as_str()
-        .and_then(|kind| kind.strip_suffix("List"))
-        .unwrap_or_default();
-    (api_version.as_str().unwrap_or_default(), kind)
 }
 
 /// Group and kind of an object without either, by the link to itself that API servers gave to
