@@ -8,7 +8,9 @@
 mod clue;
 pub(crate) mod fetch;
 mod fields;
+mod fix;
 mod image;
+mod infrastructure;
 mod intake;
 mod issues;
 mod judge;
@@ -24,6 +26,7 @@ pub(crate) mod server;
 mod sets;
 mod settings;
 mod singles;
+mod site;
 mod skew;
 mod staged;
 mod stream;
