@@ -10,6 +10,7 @@ pub(crate) mod fetch;
 mod fields;
 mod fix;
 mod image;
+pub(crate) mod image_fields;
 mod infrastructure;
 mod intake;
 mod issues;

@@ -66,7 +66,7 @@ pub(crate) struct Objects {
     pub(super) is_single_node: bool,
     /// The release has more than one architecture.
     pub(super) is_multi_arch: bool,
-    pub(super) release: Option<String>,
+    pub(crate) release: Option<String>,
     /// `spec.clusterID` of the ClusterVersion.
     pub(crate) cluster_id: Option<String>,
     /// The public URL of the API server, by the Infrastructure `cluster`.

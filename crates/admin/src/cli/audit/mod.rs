@@ -203,6 +203,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     result.origin = Some(Origin {
         cluster_id: objects.cluster_id.clone(),
+        release: objects.release.clone(),
         server: origin.server.or_else(|| objects.server.clone()),
         time: clock::time(SystemTime::now()),
         ..origin
