@@ -41,6 +41,8 @@ pub(crate) struct Objects {
     pub(super) deployments: Vec<MachineSet>,
     pub(super) hosts: Vec<Host>,
     pub(super) provisioning: Option<Provisioning>,
+    /// The names of the MachineConfigPools.
+    pub(super) pools: BTreeSet<String>,
     /// The stream of each MachineConfigPool that names one.
     pub(super) pool_streams: BTreeMap<String, String>,
     /// The stream of the pools that name none.
@@ -69,6 +71,8 @@ pub(crate) struct Objects {
     pub(crate) release: Option<String>,
     /// `spec.clusterID` of the ClusterVersion.
     pub(crate) cluster_id: Option<String>,
+    /// `status.infrastructureName` of Infrastructure `cluster`.
+    pub(crate) infrastructure_name: Option<String>,
     /// The public URL of the API server, by the Infrastructure `cluster`.
     pub(crate) server: Option<String>,
     pub(super) skew: Option<ClusterSkew>,
@@ -331,6 +335,7 @@ impl Objects {
             ("metal3.io", "Provisioning") => self.provisioning = Some(Provisioning::of(object)),
             (MACHINE_CONFIG, "MachineConfigPool") => {
                 let stream = text_at(object, "/spec/osImageStream/name");
+                self.pools.extend(text_at(object, "/metadata/name"));
                 self.pool_streams
                     .extend(text_at(object, "/metadata/name").zip(stream));
             }
@@ -363,6 +368,7 @@ impl Objects {
     }
 
     fn add_infrastructure(&mut self, object: &Value) {
+        self.infrastructure_name = text_at(object, "/status/infrastructureName");
         self.is_single_node =
             str_at(object, "/status/controlPlaneTopology") == Some("SingleReplica");
         self.server = text_at(object, "/status/apiServerURL");

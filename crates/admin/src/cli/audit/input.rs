@@ -44,7 +44,10 @@ const SPLIT: &str = "split it: one file for each kind (`oc get machines.machine.
 ///
 /// # Errors
 /// The objects are of more than one cluster.
-pub(super) fn read(paths: &[PathBuf], objects: &mut Objects) -> Result<Vec<Unread>, String> {
+pub(in crate::cli) fn read(
+    paths: &[PathBuf],
+    objects: &mut Objects,
+) -> Result<Vec<Unread>, String> {
     let unread = read_within(paths, objects, LIMITS);
     objects.settle()?;
     Ok(unread)
