@@ -798,7 +798,7 @@ fn figures_of_the_documents() {
         "{megabytes}"
     );
     let kilobytes = |body: &Value| body.to_string().len() as f64 / 1000.0;
-    let kept = dir().join("../../tests/data/kept/3762697/rhcos-4.12-refused");
+    let kept = dir().join("../../tests/data/kept/e9bb596/rhcos-4.12-refused");
     let sent = |file: &str| {
         serde_json::from_str(&std::fs::read_to_string(kept.join(file)).unwrap()).unwrap()
     };

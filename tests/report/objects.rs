@@ -39,13 +39,15 @@ fn event(about: About<'_>, regarding: Regarding) -> Value {
 #[test]
 fn a_report_says_who_was_refused_where_and_why() {
     let report = report(&sample::refused());
+    let mut verdict: Value = serde_json::from_str(sample::REFUSED).unwrap();
+    verdict["judged"] = json!("BootImage");
     assert_eq!(
         report,
         json!({
             "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageReport",
             "metadata": { "name": NAME, "namespace": "skewguard" },
             "report": {
-                "verdict": serde_json::from_str::<Value>(sample::REFUSED).unwrap(),
+                "verdict": verdict,
                 "observedAt": "2026-03-01T00:00:00Z", "agentVersion": env!("CARGO_PKG_VERSION"),
                 "node": {
                     "hostname": "ip-10-0-1-23.eu-west-1.compute.internal", "machineID": "0123456789abcdef0123456789abcdef",
