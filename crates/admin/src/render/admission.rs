@@ -103,7 +103,7 @@ impl Images {
     /// # Errors
     /// It is no audit, or one of another policy or of another release than the cluster's (unless
     /// `of_any_release`), or there are too many images. The text says what to do.
-    pub(crate) fn of_audit(
+    pub(crate) fn from_audit(
         json: &[u8],
         digest: &str,
         of_any_release: bool,

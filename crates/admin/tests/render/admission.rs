@@ -197,6 +197,14 @@ fn machine_of(list: &Value, set: &Value) -> Option<Value> {
         } else {
             &template["spec"]
         };
+        let mut spec = spec.clone();
+        // The operator takes the template of the failure domain.
+        if set["imageField"]
+            .as_str()
+            .is_some_and(|field| field.contains("failureDomains"))
+        {
+            spec["providerSpec"]["value"]["template"] = set["image"].clone();
+        }
         return Some(
             json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine", "metadata": metadata, "spec": spec }),
         );
