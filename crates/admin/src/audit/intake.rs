@@ -149,8 +149,9 @@ impl Objects {
 fn read_piece(text: &str, line: usize) -> Result<Vec<Value>, String> {
     yaml::documents(text, MAX_OBJECTS).map_err(|error| {
         // Once more, for the place in the whole.
-        let whole = "\n".repeat(line) + text;
-        let placed = yaml::documents(&whole, MAX_OBJECTS).err();
+        let placed = (line > 0)
+            .then(|| yaml::documents(&("\n".repeat(line) + text), MAX_OBJECTS).err())
+            .flatten();
         no_yaml(placed.unwrap_or(error))
     })
 }

@@ -182,12 +182,12 @@ fn machine_of(list: &Value, set: &Value) -> Option<Value> {
                         .unwrap()
                         .starts_with(set["group"].as_str().unwrap()))
         });
-        found.unwrap_or_else(|| panic!("{kind} {name}"))
+        found.cloned()
     };
     if !["MachineSet", "ControlPlaneMachineSet"].contains(&set["kind"].as_str().unwrap()) {
         return None;
     }
-    let template = &of(&set["kind"], &set["name"])["spec"]["template"];
+    let template = &of(&set["kind"], &set["name"])?["spec"]["template"];
     let metadata = json!({ "generateName": "c1-", "name": "c1-x7k2p", "namespace": set["namespace"],
         "labels": { "machine.openshift.io/cluster-api-cluster": "c1" } });
     if set["group"] == "machine.openshift.io" {
@@ -210,7 +210,7 @@ fn machine_of(list: &Value, set: &Value) -> Option<Value> {
         );
     }
     let reference = &template["spec"]["infrastructureRef"];
-    let infrastructure = of(&reference["kind"], &reference["name"]);
+    let infrastructure = of(&reference["kind"], &reference["name"])?;
     let kind = reference["kind"]
         .as_str()
         .unwrap()
