@@ -177,10 +177,14 @@ fn has(scope: &Scope, node: Node<'_>) -> Applies {
     };
     let conditions = conditions(&scope.when, node);
     let mut unknown = None;
-    for applies in [targets, images(&scope.images, node.subject.version)]
-        .into_iter()
-        .chain(conditions)
-    {
+    // Every image of the families that the conditions name.
+    let is_any = scope.images == Images::default() && scope.when.os_families.is_some();
+    let image = if is_any {
+        Applies::Yes
+    } else {
+        images(&scope.images, node.subject.version)
+    };
+    for applies in [targets, image].into_iter().chain(conditions) {
         match applies {
             Applies::No => return Applies::No,
             Applies::Unknown(why) => unknown = unknown.or(Some(why)),
@@ -195,9 +199,6 @@ fn images(images: &Images, version: Option<&ImageVersion>) -> Applies {
     let Some(version) = version else {
         return Applies::Unknown("the boot image is unknown");
     };
-    if *images == Images::default() {
-        return Applies::Yes;
-    }
     let Images {
         below_ocp,
         below_rhcos,
