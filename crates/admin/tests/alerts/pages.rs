@@ -108,7 +108,10 @@ fn what_the_pages_apply_is_gone_after_uninstalling() {
             "oc skewguard render manifests | oc apply -f -",
         ),
         ("audit.md", "--audit registry.example.com"),
-        ("install.md", "oc skewguard render alerts"),
+        (
+            "install.md",
+            "render alerts --policy policy.json | oc apply",
+        ),
         ("install.md", "oc skewguard render admission"),
         ("alerts.md", "oc skewguard render dashboard"),
     ] {
@@ -145,7 +148,10 @@ fn what_the_pages_apply_is_gone_after_uninstalling() {
     ));
     assert_eq!(cluster.objects().len(), applied.len() - 3);
 
-    cluster.run(&code("install.md", "oc skewguard render alerts"));
+    cluster.run(&code(
+        "install.md",
+        "render alerts --policy policy.json | oc apply",
+    ));
     cluster.run(&code("install.md", "--ignore-not-found alertingrule"));
     cluster.run(&code("install.md", "oc label nodes --all"));
     assert_eq!(cluster.objects(), [""; 0]);
