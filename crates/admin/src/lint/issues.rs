@@ -1,5 +1,6 @@
 //! `knownIssues`: each on its own, and what the list that this version ships has beside them.
 
+use super::published::{self, Does};
 use super::starter;
 use super::wording::{link, not_a_version, plain_text};
 use super::{KNOWN_ISSUE_MISSING, Lint};
@@ -174,11 +175,17 @@ fn images(lint: &mut Lint, at: &Located<'_>) {
         let Some(at) = images.get(name) else {
             continue;
         };
-        let understood = at.string().is_some_and(|written| match name {
-            "belowOCPVersion" => minimum_ocp(&written).is_some(),
-            _ => rhcos_bound(&written).is_some(),
-        });
-        if !understood {
+        let written = at.string().unwrap_or_default();
+        let understood = if name == "belowOCPVersion" {
+            let below = minimum_ocp(&written);
+            below.map(|below| {
+                published::ocp(lint, &at, below.minor, Does::Has);
+            })
+        } else {
+            let below = rhcos_bound(&written);
+            below.map(|below| published::rhcos(lint, &at, &below, Does::Has))
+        };
+        if understood.is_none() {
             not_a_version(lint, &at, form, |_| {
                 (
                     "is not understood: the issue is not evaluated".to_owned(),
