@@ -3,7 +3,7 @@
 use super::sets::some_of;
 use super::{ClusterSkew, Oldest};
 use crate::verdict::BootImageStatus;
-use crate::version::{ImageVersion, Release, compare_images};
+use crate::version::{ImageVersion, Release, Scheme, compare_images};
 use std::cmp::Ordering;
 
 /// The oldest of the versions that these sets and nodes are known to have.
@@ -11,7 +11,7 @@ pub(super) fn oldest(users: Vec<(String, Option<ImageVersion>)>) -> Option<(Imag
     let (known, unknown): (Vec<_>, Vec<_>) = users.into_iter().partition(|(_, version)| {
         version
             .as_ref()
-            .is_some_and(|version| version.rhel.is_some())
+            .is_some_and(|version| version.rhel.is_some() || version.scheme == Scheme::Fcos)
     });
     let oldest = known
         .iter()

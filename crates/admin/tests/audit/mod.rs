@@ -11,6 +11,7 @@ mod kubeconfigs;
 mod login;
 mod operator;
 mod output;
+mod published;
 mod real;
 pub(crate) mod served;
 mod streams;
