@@ -1,6 +1,6 @@
 //! One journal entry per verdict, over journald's native protocol.
 //!
-//! `MESSAGE_ID`s, fields and priorities are a stable interface: `docs/journal.md` lists them and
+//! `MESSAGE_ID`s, fields and priorities are a stable interface: `docs/reference.md` lists them and
 //! `dist/skewguard.catalog` explains them to `journalctl -x`. Where journald is missing or hangs,
 //! the entry may be lost, and the boot waits for [`LIMIT`] at most.
 

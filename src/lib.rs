@@ -3,30 +3,23 @@
 //!
 //! Facts in (`node`), decision in the middle ([`version`], [`policy`], [`verdict`]), effects out.
 //! `docs/dev/architecture.md` draws it.
-//!
-//! Nodes run Linux. Elsewhere it is what admins do at their desks, without the node's side: that is
-//! left out, and what only it calls is dead there.
 
-#![cfg_attr(not(target_os = "linux"), allow(unused, unreachable_code))]
+#[cfg(not(target_os = "linux"))]
+compile_error!("nodes run Linux; on this system build `-p skewguard-admin`");
 
-#[cfg(target_os = "linux")]
 mod child;
-#[cfg(target_os = "linux")]
 pub mod cli;
 pub mod console;
 #[cfg(any(fuzzing, test))]
 pub mod fuzzing;
-#[cfg(target_os = "linux")]
 mod gate;
 pub mod gzip;
 #[cfg(test)]
 #[path = "../tests/inside.rs"]
 mod inside;
-#[cfg(target_os = "linux")]
 mod journal;
 pub mod kubeconfig;
 pub mod node;
-#[cfg(target_os = "linux")]
 pub mod report;
 #[cfg(test)]
 #[allow(

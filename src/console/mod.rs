@@ -8,14 +8,10 @@ mod fix;
 mod known;
 mod page;
 
-#[cfg(target_os = "linux")]
 pub(crate) mod install;
-#[cfg(target_os = "linux")]
 pub(crate) mod live;
 pub(crate) mod message;
 
-#[cfg(target_os = "linux")]
 pub use install::update;
-#[cfg(target_os = "linux")]
 pub(crate) use install::{hide_first_boot, pending_restore, refresh, restore, show_first_boot};
 pub use known::Context;

@@ -278,6 +278,13 @@ mod tests {
         let listener = UnixListener::bind(&path).expect("bound");
         let server = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().expect("accepted");
+            // A server that closed the socket earlier would break the pipe under the client.
+            let mut asked = Vec::new();
+            while !asked.ends_with(b"BEGIN\r\n") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).expect("read");
+                asked.extend(byte);
+            }
             stream.write_all(b"REJECTED EXTERNAL\r\n").expect("written");
         });
         let runtime = tokio::runtime::Builder::new_current_thread()

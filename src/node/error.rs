@@ -1,6 +1,5 @@
 //! What goes wrong with files, of a node or of a person.
 
-#[cfg(target_os = "linux")]
 use nix::unistd::geteuid;
 use serde_json::error::Category;
 use std::io::ErrorKind;
@@ -28,7 +27,6 @@ const AS_ROOT: &str = "; run it with sudo";
 
 /// The remedy for an error of the kernel, where there is one.
 fn remedy(error: &std::io::Error) -> &'static str {
-    #[cfg(target_os = "linux")]
     if error.kind() == ErrorKind::PermissionDenied && !geteuid().is_root() {
         return AS_ROOT;
     }

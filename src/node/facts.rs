@@ -1,6 +1,6 @@
 //! Gathers everything that the decision needs.
 
-use super::image::{self, ALEPH_MAX, OsRelease};
+use super::image::{self, OsRelease};
 use super::installation::Installation;
 use super::machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, load_target};
 use super::rebase::is_not_finalized;
@@ -100,7 +100,7 @@ pub(crate) fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileErro
     if let Some(path) = options.aleph {
         // The aleph stands for another node, so this node's deployment and machine say nothing
         // about it.
-        let bytes = named::read(path, ALEPH_MAX)?;
+        let bytes = named::read(path, skewguard_core::aleph::MAX_BYTES)?;
         facts.boot_image = Some(image::aleph(&named::shown(path), &bytes)?);
     } else {
         (facts.boot_image, facts.replaced_by) =

@@ -3,7 +3,7 @@
 use super::{FileError, RECORD_PATH, Record, Root};
 use crate::verdict::{BootImage, ImageSource, Stage};
 use crate::version::ImageVersion;
-use serde::Deserialize;
+use skewguard_core::aleph::MAX_BYTES as ALEPH_MAX;
 
 /// Aleph files, in order of precedence: written by coreos-assembler and osbuild, by osbuild, by
 /// bootc. Some are symlinks to others.
@@ -13,37 +13,20 @@ const ALEPHS: [&str; 3] = [
     "/sysroot/.bootc-aleph.json",
 ];
 
-/// Largest aleph that is read, in bytes; real ones have a few KiB, or somewhat more with the labels
-/// of a container image.
-pub const ALEPH_MAX: u64 = 1 << 20;
-
 /// os-release files, in the order of os-release(5).
 const OS_RELEASES: [&str; 2] = ["/etc/os-release", "/usr/lib/os-release"];
 
 const OS_RELEASE_MAX: u64 = 64 << 10;
 
-#[derive(Deserialize)]
-#[serde(expecting = "an object")]
-struct Aleph {
-    version: Option<String>,
-    /// The field before December 2023.
-    build: Option<String>,
-}
-
-/// Parses the aleph at `path`.
+/// The image that the aleph at `path` names.
 ///
 /// # Errors
-/// It is not a JSON object, or it names no version: bootc writes null where it does not know one.
-pub fn aleph(path: &str, bytes: &[u8]) -> Result<BootImage, FileError> {
-    let Aleph { version, build } = serde_json::from_slice(bytes)
-        .map_err(|error| FileError::content(path, format_args!("is not an aleph: {error}")))?;
-    let version = [version, build]
-        .into_iter()
-        .flatten()
-        .find(|version| !version.trim().is_empty());
-    let version = version.ok_or_else(|| FileError::content(path, "names no version"))?;
+/// It is not an aleph, or names no version.
+pub(super) fn aleph(path: &str, bytes: &[u8]) -> Result<BootImage, FileError> {
+    let version =
+        skewguard_core::aleph::version(bytes).map_err(|what| FileError::content(path, what))?;
     Ok(BootImage {
-        version: ImageVersion::parse(version.trim()),
+        version,
         source: ImageSource::Aleph,
         path: crate::text::printable(path),
     })

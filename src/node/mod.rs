@@ -4,11 +4,9 @@ mod cmdline;
 mod deployment;
 mod error;
 mod facts;
-#[cfg(target_os = "linux")]
 pub mod identity;
 mod image;
 mod installation;
-#[cfg(target_os = "linux")]
 mod lock;
 mod machine;
 mod machine_config;
@@ -16,9 +14,7 @@ pub mod named;
 pub mod policy;
 mod rebase;
 mod record;
-#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 mod root;
-#[cfg(target_os = "linux")]
 pub(crate) mod write;
 
 pub(crate) use crate::OVERRIDE_PATH;
@@ -26,15 +22,12 @@ pub(crate) use error::is_denied;
 pub use error::{FileError, Problem};
 pub(crate) use facts::OF_NODES;
 pub(crate) use facts::{Options, facts};
-pub use image::{ALEPH_MAX, aleph};
 pub(crate) use installation::is_image_based;
-#[cfg(target_os = "linux")]
 pub(crate) use lock::{LOCK_PATH, Lock};
 pub(crate) use machine_config::ENCAPSULATED_BAK_PATH;
 pub(crate) use machine_config::ENCAPSULATED_PATH;
 #[cfg(test)]
 pub(crate) use machine_config::SERVED_PATH;
-#[cfg(target_os = "linux")]
 pub(crate) use rebase::is_not_finalized;
 pub(crate) use record::{
     FirstRun, KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, UNTOLD_VERDICT_PATH,

@@ -2,7 +2,7 @@
 
 use super::machine_config::{ENCAPSULATED_PATH, SERVED_PATH, load_policy_file};
 use super::{FileError, Root};
-use crate::policy::{self, MAX_BYTES, POLICY_PATH};
+use crate::policy::{MAX_BYTES, POLICY_PATH};
 use crate::text::hex;
 use crate::verdict::PolicyInput;
 use sha2::{Digest, Sha256};
@@ -51,20 +51,7 @@ pub(super) fn find(root: &Root, warnings: &mut Vec<String>) -> PolicyInput {
 
 /// Parses a policy's bytes.
 pub fn input(path: &str, bytes: &[u8]) -> PolicyInput {
-    let path = path.to_owned();
-    let digest = digest(bytes);
-    match policy::parse(bytes) {
-        Ok(policy) => PolicyInput::Valid {
-            path,
-            digest,
-            policy,
-        },
-        Err(error) => PolicyInput::Invalid {
-            path,
-            digest: Some(digest),
-            error: format!("is not a valid policy: {error}"),
-        },
-    }
+    PolicyInput::new(path, digest(bytes), bytes)
 }
 
 fn digest(bytes: &[u8]) -> String {

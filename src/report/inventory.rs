@@ -1,6 +1,7 @@
 //! What a joined node says about itself on its own Node object (pure).
 
-use super::names::{hex16, label_value};
+use super::names::hex16;
+use crate::text;
 use crate::transport::Request;
 use crate::verdict::{Action, BootImageStatus, Outcome, Reason, Target, Verdict};
 use serde::Serialize;
@@ -72,7 +73,7 @@ impl NodePatch {
         Self {
             metadata: PatchMetadata {
                 labels: Labels {
-                    boot_image: label_value(version),
+                    boot_image: text::label_value(version),
                 },
                 annotations: Annotations {
                     verdict: annotation,

@@ -8,9 +8,6 @@ use sha2::{Digest, Sha256};
 /// Longest host part of a name, in characters. A Linux host name has at most 64 (gethostname(2)).
 const HOST_MAX: usize = 63;
 
-/// Longest label value, in characters (Kubernetes, "Labels and Selectors").
-const LABEL_MAX: usize = 63;
-
 /// Time after which a new Event is due, in seconds. OpenShift keeps Events for three hours.
 pub(crate) const EVENT_INTERVAL: u64 = 2 * 60 * 60;
 
@@ -106,29 +103,5 @@ pub(crate) fn subdomain(host: &str) -> String {
         "node".to_owned()
     } else {
         name
-    }
-}
-
-/// Makes `text` a label value: at most 63 characters, with `_` for those that are not allowed, and
-/// a letter or digit at both ends; `unknown` if nothing is left. Real boot image versions stay as
-/// they are.
-pub fn label_value(text: &str) -> String {
-    let fitting = text.chars().map(|c| {
-        if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') {
-            c
-        } else {
-            '_'
-        }
-    });
-    let fitting: String = fitting.collect();
-    let start = fitting.trim_start_matches(['-', '.', '_']);
-    let value = start
-        .get(..LABEL_MAX)
-        .unwrap_or(start)
-        .trim_end_matches(['-', '.', '_']);
-    if value.is_empty() {
-        "unknown".to_owned()
-    } else {
-        value.to_owned()
     }
 }

@@ -1,7 +1,6 @@
 //! Sends one request to the API server, over our own TLS or through the host's curl, with the same
 //! answers and errors.
 
-#[cfg(target_os = "linux")]
 mod curl;
 mod error;
 #[cfg(feature = "tls")]
@@ -159,7 +158,6 @@ pub struct Transport {
 enum Kind {
     #[cfg(feature = "tls")]
     Tls(tls::Tls),
-    #[cfg(target_os = "linux")]
     Curl(curl::Curl),
 }
 
@@ -180,10 +178,7 @@ impl Transport {
             Choice::Tls => tls::Tls::new(kubeconfig, limits).map(Kind::Tls),
             #[cfg(not(feature = "tls"))]
             Choice::Tls => Err("this build of skewguard has no TLS of its own".to_owned()),
-            #[cfg(target_os = "linux")]
             Choice::Curl => Ok(Kind::Curl(curl::Curl::new(kubeconfig, limits, curl))),
-            #[cfg(not(target_os = "linux"))]
-            Choice::Curl => Err("skewguard runs curl on Linux only".to_owned()),
         };
         match kind {
             Ok(kind) => Ok(Self { server, kind }),
@@ -199,7 +194,6 @@ impl Transport {
         let answer: Result<Response, Failure> = match self.kind {
             #[cfg(feature = "tls")]
             Kind::Tls(ref tls) => tls.send(request).await,
-            #[cfg(target_os = "linux")]
             Kind::Curl(ref curl) => curl.send(request).await,
         };
         answer.map_err(|failure| TransportError {

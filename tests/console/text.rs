@@ -612,8 +612,8 @@ fn a_warning_says_who_let_the_node_through() {
 #[test]
 fn the_documentation_shows_the_message_as_it_is() {
     let docs =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/console.md"))
-            .expect("docs/console.md");
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md"))
+            .expect("docs/reference.md");
     let context = Context {
         address: Some("10.0.141.23".to_owned()),
         ..Context::default()
@@ -621,6 +621,6 @@ fn the_documentation_shows_the_message_as_it_is() {
     let message = issue(&Node::default().verdict(), &context);
     assert!(
         docs.contains(&format!("```\n{}\n```", message.trim_end())),
-        "docs/console.md shows another message than\n{message}"
+        "docs/reference.md shows another message than\n{message}"
     );
 }

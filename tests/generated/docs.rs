@@ -158,7 +158,7 @@ const OTHERS: [(&str, &str); 2] = [
     // What etcd takes, and where the operator warns.
     ("docs/install.md", "## One MachineConfig"),
     // How long a MachineHealthCheck waits.
-    ("docs/refused-node.md", "## It is refused again and again"),
+    ("docs/did-not-join.md", "### It is refused again and again"),
 ];
 
 /// The sections of a page: heading and text.

@@ -1,6 +1,7 @@
 use crate::inside::report::sample;
-use crate::report::names::{event_name, label_value, report_name, subdomain};
+use crate::report::names::{event_name, report_name, subdomain};
 use crate::text::bounded;
+use crate::text::label_value;
 use proptest::prelude::*;
 
 const INSTALLATION: &str = "00112233445566778899aabbccddeeff";

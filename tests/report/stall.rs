@@ -37,7 +37,7 @@ fn a_line_of_a_real_program_has_its_cause() {
 #[test]
 fn every_row_of_the_table_is_shown_by_a_real_line() {
     let table = include_str!("../../src/report/stall/cause.rs");
-    let docs = include_str!("../../docs/stalled-first-boot.md");
+    let docs = include_str!("../../docs/did-not-join.md");
     let messages = messages();
     let causes: BTreeSet<&str> = messages.iter().map(|[cause, ..]| cause.as_str()).collect();
     let rows = table.split("    Row {\n        cause: Cause::").skip(1);

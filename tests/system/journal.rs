@@ -280,7 +280,7 @@ fn repository(path: &str) -> String {
 
 #[test]
 fn the_documentation_lists_the_identifiers_and_fields_in_use() {
-    let docs = repository("docs/journal.md");
+    let docs = repository("docs/reference.md");
     for outcome in VERDICTS {
         let id = journal::message_id(outcome);
         assert!(
@@ -302,7 +302,7 @@ fn the_documentation_lists_the_identifiers_and_fields_in_use() {
     {
         assert!(
             docs.contains(&format!("\n| `{field}` | ")),
-            "docs/journal.md does not name {field}"
+            "docs/reference.md does not name {field}"
         );
     }
 }

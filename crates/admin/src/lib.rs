@@ -3,8 +3,10 @@
 
 pub mod audit;
 pub mod cli;
+pub(crate) mod file;
 #[cfg(any(fuzzing, test))]
 pub mod fuzzing;
+pub(crate) mod gzip;
 #[cfg(test)]
 #[path = "../tests/inside.rs"]
 mod inside;
@@ -22,9 +24,9 @@ pub mod render;
 mod support;
 pub(crate) mod yaml;
 
-// How a cluster is reached is the agent's own way.
-use skewguard::{gzip, kubeconfig, node};
-use skewguard_core::{API_VERSION, IMAGE_PATH, clock, platform, policy, text, verdict, version};
+use skewguard_core::{
+    API_VERSION, IMAGE_PATH, aleph, clock, platform, policy, text, verdict, version,
+};
 
 /// The address of a page of `docs/`, as it was at this release: for texts that people read who have
 /// no checkout.

@@ -1,20 +1,70 @@
-//! A policy that is written as YAML, as the JSON that nodes get (pure).
+//! YAML, of policies and of a cluster's objects (pure). Aliases are refused everywhere: nothing that
+//! is read here has them.
 //!
-//! The JSON is written from the parser's events, one after another: numbers stay as they are
+//! A policy becomes the JSON that nodes get. That is written from the parser's events, one after another: numbers stay as they are
 //! written (4.20 must not become 4.2), a key that is given twice is noticed, and each part is known
-//! by its line in the YAML. Aliases are refused, as in every YAML that is read here.
+//! by its line in the YAML.
 
-use crate::kubeconfig::yaml::{MAX_DEPTH, YamlLimits};
 use crate::text::printable;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use serde_json::Value;
+use serde_saphyr::budget::BudgetBreach;
+use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 use std::collections::BTreeSet;
 
-const POLICY: YamlLimits = YamlLimits {
-    nodes: 64 * 1024,
-    marks: 64 * 1024,
-    excess: "is larger or deeper than any policy",
-};
+/// Most levels of nesting in a policy.
+const MAX_DEPTH: usize = 32;
+/// Most scalars, sequences and mappings in a policy together.
+const MAX_NODES: usize = 64 * 1024;
+/// Most punctuation characters in a policy, not counting those of base64, names and URLs. They
+/// bound the number of tokens before the parser runs: it keeps every token of a flow sequence in
+/// memory, some 200 bytes each, until it knows that the sequence is not a key.
+const MAX_MARKS: usize = 64 * 1024;
+const EXCESS: &str = "is larger or deeper than any policy";
+
+/// Reads the objects of a cluster, at most `most`, each a document of its own; empty ones are left
+/// out.
+///
+/// The bounds are those of the largest file of a must-gather: all ConfigMaps of a namespace, with
+/// the images of the cluster's release in one of them.
+///
+/// # Errors
+/// What is wrong, and where; printable.
+pub(crate) fn documents(text: &str, most: usize) -> Result<Vec<Value>, String> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: 1 << 20,
+            max_nodes: 1 << 19,
+            max_depth: 64,
+            max_documents: most,
+            max_aliases: 0,
+        },
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        merge_keys: MergeKeyPolicy::AsOrdinary,
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+        strict_booleans: true,
+        ignore_binary_tag_for_string: true,
+        emit_comments: false,
+        with_snippet: false,
+    };
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
+            let what = match &error {
+                serde_saphyr::Error::Budget {
+                    breach: BudgetBreach::Aliases { .. },
+                    ..
+                } => "has a YAML alias, which is not supported",
+                serde_saphyr::Error::Budget { .. } => "is larger or deeper than is read",
+                // The others say where.
+                _ => return format!("is not valid YAML ({})", printable(&error.to_string())),
+            };
+            match error.location() {
+                Some(at) => format!("{what}: line {}, column {}", at.line(), at.column()),
+                None => what.to_owned(),
+            }
+        })?;
+    Ok(documents.into_iter().filter(|d| !d.is_null()).collect())
+}
 
 /// Line and column, both from 1; columns in characters.
 pub(crate) type Place = (usize, usize);
@@ -70,7 +120,10 @@ pub(crate) fn convert(text: &str) -> Result<Source, Broken> {
         place: (1, 1),
         what,
     };
-    POLICY.hold(text).map_err(start)?;
+    let is_mark = |b: &u8| b.is_ascii_punctuation() && !b"+/=._-".contains(b);
+    if text.bytes().filter(|b| is_mark(b)).count() > MAX_MARKS {
+        return Err(start(EXCESS.to_owned()));
+    }
     let mut writer = Writer::default();
     let mut nodes = 0_usize;
     for event in Parser::new_from_str(text) {
@@ -80,9 +133,9 @@ pub(crate) fn convert(text: &str) -> Result<Source, Broken> {
         })?;
         nodes += 1;
         let here = place(&span.start);
-        let excess = nodes > POLICY.nodes || writer.open.len() > MAX_DEPTH;
+        let excess = nodes > MAX_NODES || writer.open.len() > MAX_DEPTH;
         let taken = if excess {
-            Err(POLICY.excess)
+            Err(EXCESS)
         } else {
             writer.take(event, here)
         };

@@ -2,6 +2,7 @@
 //! ([`verdict`]): for the agent, which runs on nodes, and for what admins run. Pure: no clock, no
 //! files, no network.
 
+pub mod aleph;
 pub mod clock;
 pub mod command;
 #[cfg(test)]

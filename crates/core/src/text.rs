@@ -186,6 +186,33 @@ macro_rules! string_enums {
 }
 pub use string_enums;
 
+/// Longest label value, in characters (Kubernetes, "Labels and Selectors").
+const LABEL_MAX: usize = 63;
+
+/// Makes `text` a label value: at most 63 characters, with `_` for those that are not allowed, and
+/// a letter or digit at both ends; `unknown` if nothing is left. Real boot image versions stay as
+/// they are.
+pub fn label_value(text: &str) -> String {
+    let fitting = text.chars().map(|c| {
+        if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') {
+            c
+        } else {
+            '_'
+        }
+    });
+    let fitting: String = fitting.collect();
+    let start = fitting.trim_start_matches(['-', '.', '_']);
+    let value = start
+        .get(..LABEL_MAX)
+        .unwrap_or(start)
+        .trim_end_matches(['-', '.', '_']);
+    if value.is_empty() {
+        "unknown".to_owned()
+    } else {
+        value.to_owned()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 from .stand_in import BOOT
 from .sysroot import IMAGES
 
-# docs/journal.md. A stable interface, so it is written down here once more.
+# docs/reference.md. A stable interface, so it is written down here once more.
 MESSAGE_IDS = {
     "Disabled": "1a6421be7e294ec2bf486f3ee1ed4279",
     "NoPolicy": "acd1bc3f13794fcfaf0b39c1665ba25d",

@@ -1,5 +1,5 @@
-# docs/install.md as a new user follows it: every command of it, in its order, in a clone. Programs of a cluster are stand-ins that refuse what a
-# cluster would (tests/dist/stand-in); dist/build has run already. At the end, after "Uninstalling", the cluster has nothing of ours.
+# docs/quick-start.md and docs/install.md as a new user follows them: every command of each, in its order, in a clone. Programs of a cluster are stand-ins that refuse what a
+# cluster would (tests/dist/stand-in); dist/build has run already. At the end, after "Uninstalling" of install.md, the cluster has nothing of ours.
 
 readonly desk=$work/desk cluster=$work/cluster
 
@@ -12,11 +12,11 @@ blocks() {
 }
 
 prepare() {
-    local program
+    local program page
     git clone -q . "$desk"
     git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
         tar -c --null -T - | tar -x -C "$desk"
-    mkdir -p "$desk/target/dist" "$cluster" "$work/programs" "$work/home" "$work/blocks"
+    mkdir -p "$desk/target/dist" "$cluster" "$work"/{programs,home,install,quick-start}
     cp "$dist"/{skewguard,skewguard-embed,kubectl-skewguard}{,.licences.txt} "$desk/target/dist/"
     printf '#!/bin/sh\n' >"$desk/dist/build"
     for program in oc butane podman coreos-installer; do ln -s "$PWD/tests/dist/stand-in" "$work/programs/$program"; done
@@ -25,15 +25,17 @@ prepare() {
     echo '{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://api-int.c.example.com:22623/config/worker"}]}}}' >"$desk/worker.ign"
     : >"$desk/rhcos-live.iso"
     : >"$desk/rhcos-live-initramfs.img"
-    blocks docs/install.md "$work/blocks"
-    [[ $(find "$work/blocks" -name '*.sh' | wc -l) == $(grep -c '```sh' docs/install.md) ]]
+    for page in install quick-start; do
+        blocks "docs/$page.md" "$work/$page"
+        [[ $(find "$work/$page" -name '*.sh' | wc -l) == $(grep -c '```sh' "docs/$page.md") ]]
+    done
 }
 
 # With the environment that the blocks before it have left.
 follow() {
     (
         cd "$desk"
-        export HOME=$work/home CLUSTER=$cluster
+        export HOME=$work/home CLUSTER=$cluster OBJECTS=$PWD/tests/data/audit/aws.json
         PATH=$work/programs:$PATH
         # shellcheck source=/dev/null
         [[ ! -e $work/environment ]] || source "$work/environment"
@@ -44,6 +46,13 @@ follow() {
     )
 }
 
+# An audit answers by its exit status, too (docs/reference.md).
+audited() {
+    local status=0
+    follow "$1" || status=$?
+    ((status == 3 || status == 4)) || fail "exit status $status, where sets of the sample cluster would be refused"
+}
+
 nothing_left() {
     [[ ! $(ls -A "$cluster") ]] || fail "still in the cluster: $(ls "$cluster")"
 }
@@ -51,7 +60,12 @@ nothing_left() {
 if needs git:git python3:python3 rpmbuild:rpm ignition-validate:ignition; then
     build_once
     check "a desk to work at" prepare
-    for block in "$work"/blocks/*.sh; do
+    for block in "$work"/quick-start/*.sh; do
+        command=follow
+        if [[ $(<"$block") == "oc skewguard audit" ]]; then command=audited; fi
+        check "quick-start.md: $(grep -v '^ *#' "$block" | head -n 1 | cut -c -100)" "$command" "$block"
+    done
+    for block in "$work"/install/*.sh; do
         check "install.md: $(grep -v '^ *#' "$block" | head -n 1 | cut -c -100)" follow "$block"
     done
     check "install.md: after uninstalling nothing is left in the cluster" nothing_left

@@ -4,7 +4,7 @@
 //! take silently and a person should know of is refused here first, with what to do instead.
 
 use super::server::Failure;
-use crate::node::named::name as name_of;
+use crate::file::name as name_of;
 use crate::text::printable;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube_client::client::{AuthError, ClientBuilder};

@@ -10,10 +10,10 @@ use super::resources::{self, RESOURCES};
 use super::settings::{ManagedBootImages, Provisioning, skew};
 use super::stream::{OwnImage, images_of_streams, own_images};
 use super::{ClusterSkew, KnownBy, Unread};
-use crate::kubeconfig::{YamlLimits, read_documents};
-use crate::node::aleph;
+use crate::aleph;
 use crate::text::printable;
 use crate::version::ImageVersion;
+use crate::yaml;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -26,14 +26,6 @@ const MACHINE_CONFIG: &str = "machineconfiguration.openshift.io";
 
 /// The most objects that are read.
 const MAX_OBJECTS: usize = 200_000;
-
-/// Enough for the largest file of a must-gather: all ConfigMaps of a namespace, with the images of
-/// the cluster's release in one of them.
-const YAML: YamlLimits = YamlLimits {
-    nodes: 1 << 18,
-    marks: 1 << 20,
-    excess: "is larger or deeper than is read",
-};
 
 /// Everything that was read.
 #[derive(Debug, Default)]
@@ -154,9 +146,9 @@ impl Objects {
     /// # Errors
     /// It is none, or names no version. The text does not name the file.
     pub(crate) fn add_aleph(&mut self, node: &str, bytes: &[u8]) -> Result<(), String> {
-        let aleph = aleph("aleph", bytes).map_err(|error| error.problem.to_string())?;
+        let version = aleph::version(bytes)?;
         self.count += 1;
-        self.alephs.insert(printable(node), aleph.version);
+        self.alephs.insert(printable(node), version);
         Ok(())
     }
 
@@ -209,13 +201,13 @@ impl Objects {
 
     /// Adds objects and lists in YAML, as must-gather keeps them.
     fn add_yaml(&mut self, text: &str) -> Result<(), String> {
-        let documents = read_documents(text, &YAML, MAX_OBJECTS).map_err(no_yaml)?;
+        let documents = yaml::documents(text, MAX_OBJECTS).map_err(no_yaml)?;
         if documents.is_empty() {
             return Err(no_yaml("has no kind"));
         }
         documents
             .iter()
-            .try_for_each(|document| self.add_document(&document.0))
+            .try_for_each(|document| self.add_document(document))
     }
 
     fn add_document(&mut self, document: &Value) -> Result<(), String> {

@@ -1,10 +1,12 @@
 //! `oc skewguard check`: what a policy says to a boot image, without a node.
 
 use super::{Exit, Failure, Io, named, parse_release};
-use crate::node::named::read;
-use crate::node::{ALEPH_MAX, aleph};
+use crate::aleph;
+use crate::file::read;
 use crate::text::printable;
-use crate::verdict::{Deployment, Facts, Machine, Target, TargetInput, decide, text};
+use crate::verdict::{
+    BootImage, Deployment, Facts, ImageSource, Machine, Target, TargetInput, decide, text,
+};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -38,11 +40,15 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     super::read_once([&*args.policy, &*args.aleph])?;
     let policy = super::named_policy(&args.policy)?;
     let file = named(&args.aleph);
-    let bytes = read(&args.aleph, ALEPH_MAX).map_err(|error| format!("--aleph {error}"))?;
-    let image = aleph(&file, &bytes).map_err(|error| format!("--aleph {error}"))?;
+    let bytes = read(&args.aleph, aleph::MAX_BYTES).map_err(|error| format!("--aleph {error}"))?;
+    let version = aleph::version(&bytes).map_err(|error| format!("--aleph {file}: {error}"))?;
     let asked = args.target.is_some() || args.pool.is_some();
     let verdict = decide(&Facts {
-        boot_image: Some(image),
+        boot_image: Some(BootImage {
+            version,
+            source: ImageSource::Aleph,
+            path: file,
+        }),
         replaced_by: None,
         target: if asked {
             TargetInput::Read(Target {

@@ -1,7 +1,7 @@
 //! `oc skewguard inspect`: what version strings say.
 
 use super::{Exit, Failure, Io, TextOrJson};
-use crate::node::named::read as read_named;
+use crate::file::read as read_named;
 use crate::verdict::{BootImageStatus, text};
 use crate::version::ImageVersion;
 use skewguard_core::command::read_once;
@@ -29,7 +29,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             print(written, args.output, io)?;
             continue;
         }
-        let bytes = read_named(Path::new("-"), INPUT_MAX).map_err(|error| error.to_string())?;
+        let bytes = read_named(Path::new("-"), INPUT_MAX)?;
         for line in String::from_utf8_lossy(&bytes).lines() {
             print(line.trim(), args.output, io)?;
         }

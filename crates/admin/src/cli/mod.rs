@@ -10,15 +10,15 @@ mod schema;
 
 pub use skewguard_core::command::{Exit, Io};
 
+use crate::file::{name as named, read_start};
 use crate::lint::{Severity, lint};
-use crate::node::named::name as named;
-use crate::node::named::read_start;
-use crate::node::policy::input;
 use crate::policy::MAX_BYTES;
 use crate::render::size::figure;
+use crate::text::hex;
 use crate::verdict::PolicyInput;
 use crate::yaml::for_nodes;
 use clap::{Parser, Subcommand, ValueEnum};
+use sha2::{Digest, Sha256};
 use skewguard_core::command::{Failure, parse_release, read_once};
 use std::ffi::OsString;
 use std::path::Path;
@@ -160,7 +160,9 @@ fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
             format!("--policy {file}: nodes would not be judged by all of it{errors}").into(),
         );
     }
-    Ok(input(&file, &for_nodes(bytes)))
+    let bytes = for_nodes(bytes);
+    let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
+    Ok(PolicyInput::new(&file, digest, &bytes))
 }
 
 /// [`read_start`] of a whole file.

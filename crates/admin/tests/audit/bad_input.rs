@@ -73,7 +73,7 @@ fn what_is_no_list_of_objects_is_said_to_be_none() {
         ),
         (
             &format!("kind: Node\nspec: {}", "[".repeat(100_000)),
-            "is not valid YAML (recursion limit exceeded): line 2, column ",
+            "is not valid YAML (recursion limit exceeded at line 2, column ",
         ),
         (
             &format!("kind: Node\nspec: [{}]\n", "a,".repeat(1 << 20)),

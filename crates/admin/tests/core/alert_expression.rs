@@ -2,6 +2,7 @@
 
 use crate::policy::{self, Policy};
 use crate::render::alerts::Refused;
+use crate::text::label_value;
 use crate::verdict::{
     BootImage, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput, Target, TargetInput,
     decide,
@@ -9,7 +10,6 @@ use crate::verdict::{
 use crate::version::{ImageVersion, Release};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use skewguard::report::names::label_value;
 use std::sync::LazyLock;
 
 /// A limit with these rules, as JSON.

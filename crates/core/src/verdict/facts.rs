@@ -1,7 +1,7 @@
 //! The facts that a decision is made from.
 
 use super::{BootImageStatus, ImageSource};
-use crate::policy::Policy;
+use crate::policy::{self, Policy};
 use crate::text::string_enums;
 use crate::version::ImageVersion;
 use serde::{Deserialize, Serialize};
@@ -166,6 +166,25 @@ pub enum PolicyInput {
         digest: String,
         policy: Policy,
     },
+}
+
+impl PolicyInput {
+    /// The policy in these bytes, which have this digest and come from this file.
+    pub fn new(path: &str, digest: String, bytes: &[u8]) -> Self {
+        let path = path.to_owned();
+        match policy::parse(bytes) {
+            Ok(policy) => Self::Valid {
+                path,
+                digest,
+                policy,
+            },
+            Err(error) => Self::Invalid {
+                path,
+                digest: Some(digest),
+                error: format!("is not a valid policy: {error}"),
+            },
+        }
+    }
 }
 
 string_enums! {

@@ -386,7 +386,7 @@ def own_unit(world):
         expect.equal(second.property("kubelet.service", "ActiveState"), "active", f"the kubelet after {command!r}")
 
 
-@scenario("gate-cost", "nothing to refuse: how long the check took, in the boot and again (docs/dev/benchmarks.md, docs/boot-time.md)",
+@scenario("gate-cost", "nothing to refuse: how long the check took, in the boot and again (docs/dev/benchmarks.md)",
           el8=False)
 def cost(world):
     for image, delivery in (("rhel9-target", "baked"), ("rhel10-target", "baked"), ("rhel9-target", "machineconfig")):

@@ -2,30 +2,24 @@
 //! nothing.
 
 mod chart;
+mod cluster;
 mod folder;
 mod html;
+mod input;
 mod page;
 mod text;
 
-use super::{Exit, Failure, Io, named, named_policy, parse_release, read_file, read_once, runtime};
-use crate::audit::fetch::{self, FetchProgress, fetch};
-use crate::audit::login;
+use super::{Exit, Failure, Io, named, named_policy, parse_release, read_once};
+use crate::audit::fetch;
 use crate::audit::resources;
-use crate::audit::server::Server;
-use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
+use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, audit};
 use crate::clock;
 use crate::text::printable;
 use page::Style;
-use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 use text::Detail;
-
-/// The most that is read of one file.
-const MAX_FILE: u64 = 512 << 20;
-
-/// The files of a pod's service account (client-go, `rest.InClusterConfig`).
-const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// What the audit is printed as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -184,7 +178,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let mut objects = Objects::default();
     for path in &args.streams {
         let file = named(path);
-        read_text(path)
+        input::read_text(path)
             .and_then(|text| objects.add_streams(&file, &text))
             .map_err(|why| {
                 format!("--streams {file}: {why}; `openshift-install coreos print-stream-json` prints what is read")
@@ -192,11 +186,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     let mut unread = Vec::new();
     for path in &args.from {
-        unread.extend(read_path(path, args.from.len() > 1, &mut objects));
+        unread.extend(input::read_path(path, args.from.len() > 1, &mut objects));
     }
     let mut origin = Origin::default();
     if args.from.is_empty() {
-        (unread, origin) = from_server(args, &mut objects, io)?;
+        (unread, origin) = cluster::from_server(args, &mut objects, io)?;
     }
     let mut result = audit(&objects, &policy, args.target.as_deref(), unread);
     if result.sets.is_empty() {
@@ -272,147 +266,6 @@ fn print(args: &Args, result: &BootImageAudit, io: &mut Io<'_>) -> Result<(), Fa
         Form::Html => html::render(result),
     };
     Ok(io.out.write_all(text.as_bytes())?)
-}
-
-fn from_server(
-    args: &Args,
-    objects: &mut Objects,
-    io: &mut Io<'_>,
-) -> Result<(Vec<Unread>, Origin), Failure> {
-    let asked = login::Asked {
-        file: args.kubeconfig.as_deref(),
-        context: args.context.as_deref(),
-        insecure: args.insecure_skip_tls_verify,
-    };
-    let around = login::Surroundings {
-        variable: &|name| std::env::var_os(name),
-        service_account: Path::new(SERVICE_ACCOUNT),
-    };
-    let runtime = runtime()?;
-    let mut login = runtime.block_on(login::load(asked, around))?;
-    if args.insecure_skip_tls_verify {
-        io.say("warning: the server's certificate is not checked: whoever answers gets your credentials");
-    }
-    let url = login.server();
-    let server = runtime.block_on(Server::log_in(&mut login, args.request_timeout))?;
-    let mut watcher = Watcher::new(io.err);
-    let unread = runtime.block_on(fetch(&server, objects, &mut |now| watcher.see(&now)));
-    watcher.end();
-    // A program for credentials that did not end is not waited for.
-    runtime.shutdown_background();
-    let unread = unread.map_err(|error| {
-        let way = login.by_way_of.iter().map(|way| format!("; {way}"));
-        let error = std::iter::once(format!("{url}: {error}"));
-        error.chain(way).collect::<String>()
-    })?;
-    let origin = Origin {
-        server: Some(url),
-        context: login.context,
-        ..Origin::default()
-    };
-    Ok((unread, origin))
-}
-
-/// Says how far the reading is: on a terminal a line that changes, once a second is over; what is
-/// tried again, always.
-struct Watcher<'a> {
-    err: &'a mut dyn Write,
-    began: Instant,
-    is_watched: bool,
-    shown: bool,
-    said: bool,
-}
-
-impl<'a> Watcher<'a> {
-    fn new(err: &'a mut dyn Write) -> Self {
-        Self {
-            err,
-            began: Instant::now(),
-            is_watched: std::io::stderr().is_terminal() && !is_dumb(),
-            shown: false,
-            said: false,
-        }
-    }
-
-    fn see(&mut self, now: &FetchProgress<'_>) {
-        let _ = match now {
-            FetchProgress::Again(why) if !self.said => {
-                self.end();
-                self.said = true;
-                writeln!(self.err, "skewguard: {why}; trying again")
-            }
-            FetchProgress::Read(resource, count)
-                if self.is_watched && self.began.elapsed() > Duration::from_secs(1) =>
-            {
-                self.shown = true;
-                write!(self.err, "\r\x1b[Kreading {resource}: {count}")
-            }
-            _ => Ok(()),
-        };
-    }
-
-    /// Removes the line.
-    fn end(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            let _ = write!(self.err, "\r\x1b[K");
-        }
-    }
-}
-
-/// Adds the objects of a file, or of all files of a folder, and returns what could not be read. One
-/// of several that is not there may have been meant as a set.
-fn read_path(path: &Path, is_of_several: bool, objects: &mut Objects) -> Vec<Unread> {
-    let unread = |path: &Path, why: String| Unread {
-        what: named(path),
-        why,
-        hides_sets: true,
-    };
-    if !path.is_dir() {
-        let is_missing = path != Path::new("-") && matches!(path.try_exists(), Ok(false));
-        let also = if is_missing && is_of_several {
-            "; sets to show come before --from"
-        } else {
-            ""
-        };
-        return match read_text(path).and_then(|text| add(path, &text, objects)) {
-            Ok(()) => Vec::new(),
-            Err(why) => vec![unread(path, why + also)],
-        };
-    }
-    let files = match folder::files(path) {
-        Ok(files) => files,
-        Err(error) => return vec![unread(path, error.to_string())],
-    };
-    let mut failed = Vec::new();
-    for file in files {
-        let added = read_text(&file).and_then(|text| {
-            if folder::is_of_interest(&file, &text) {
-                add(&file, &text, objects)
-            } else {
-                Ok(())
-            }
-        });
-        if let Err(why) = added {
-            failed.push(unread(&file, why));
-        }
-    }
-    failed
-}
-
-fn read_text(path: &Path) -> Result<String, String> {
-    let bytes = read_file(path, MAX_FILE)?;
-    String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
-}
-
-fn add(path: &Path, text: &str, objects: &mut Objects) -> Result<(), String> {
-    if text.trim().is_empty() {
-        return Err("is empty".to_owned());
-    }
-    if let Some(node) = folder::node_of_aleph(path) {
-        return objects.add_aleph(node, text.as_bytes());
-    }
-    let added = objects.add_file(&named(path), text);
-    added.map_err(|error| printable(&error))
 }
 
 fn yaml(result: &BootImageAudit) -> String {

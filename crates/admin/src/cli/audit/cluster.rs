@@ -1,0 +1,99 @@
+//! The objects of a cluster, from its API server.
+
+use super::{Args, is_dumb};
+use crate::audit::fetch::{FetchProgress, fetch};
+use crate::audit::login;
+use crate::audit::server::Server;
+use crate::audit::{Objects, Origin, Unread};
+use crate::cli::{Failure, Io, runtime};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The files of a pod's service account (client-go, `rest.InClusterConfig`).
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+pub(super) fn from_server(
+    args: &Args,
+    objects: &mut Objects,
+    io: &mut Io<'_>,
+) -> Result<(Vec<Unread>, Origin), Failure> {
+    let asked = login::Asked {
+        file: args.kubeconfig.as_deref(),
+        context: args.context.as_deref(),
+        insecure: args.insecure_skip_tls_verify,
+    };
+    let around = login::Surroundings {
+        variable: &|name| std::env::var_os(name),
+        service_account: Path::new(SERVICE_ACCOUNT),
+    };
+    let runtime = runtime()?;
+    let mut login = runtime.block_on(login::load(asked, around))?;
+    if args.insecure_skip_tls_verify {
+        io.say("warning: the server's certificate is not checked: whoever answers gets your credentials");
+    }
+    let url = login.server();
+    let server = runtime.block_on(Server::log_in(&mut login, args.request_timeout))?;
+    let mut watcher = Watcher::new(io.err);
+    let unread = runtime.block_on(fetch(&server, objects, &mut |now| watcher.see(&now)));
+    watcher.end();
+    // A program for credentials that did not end is not waited for.
+    runtime.shutdown_background();
+    let unread = unread.map_err(|error| {
+        let way = login.by_way_of.iter().map(|way| format!("; {way}"));
+        let error = std::iter::once(format!("{url}: {error}"));
+        error.chain(way).collect::<String>()
+    })?;
+    let origin = Origin {
+        server: Some(url),
+        context: login.context,
+        ..Origin::default()
+    };
+    Ok((unread, origin))
+}
+
+/// Says how far the reading is: on a terminal a line that changes, once a second is over; what is
+/// tried again, always.
+struct Watcher<'a> {
+    err: &'a mut dyn Write,
+    began: Instant,
+    is_watched: bool,
+    shown: bool,
+    said: bool,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(err: &'a mut dyn Write) -> Self {
+        Self {
+            err,
+            began: Instant::now(),
+            is_watched: std::io::stderr().is_terminal() && !is_dumb(),
+            shown: false,
+            said: false,
+        }
+    }
+
+    fn see(&mut self, now: &FetchProgress<'_>) {
+        let _ = match now {
+            FetchProgress::Again(why) if !self.said => {
+                self.end();
+                self.said = true;
+                writeln!(self.err, "skewguard: {why}; trying again")
+            }
+            FetchProgress::Read(resource, count)
+                if self.is_watched && self.began.elapsed() > Duration::from_secs(1) =>
+            {
+                self.shown = true;
+                write!(self.err, "\r\x1b[Kreading {resource}: {count}")
+            }
+            _ => Ok(()),
+        };
+    }
+
+    /// Removes the line.
+    fn end(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let _ = write!(self.err, "\r\x1b[K");
+        }
+    }
+}
