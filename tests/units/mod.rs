@@ -16,7 +16,7 @@ const OLDEST: u16 = 239;
 
 /// Every directive used, with the version of systemd that it came with (its NEWS; 183 stands for
 /// what is older than the counting).
-const DIRECTIVES: [(&str, u16); 52] = [
+const DIRECTIVES: [(&str, u16); 53] = [
     ("After", 183),
     ("AssertPathExists", 218),
     ("Before", 183),
@@ -25,6 +25,7 @@ const DIRECTIVES: [(&str, u16); 52] = [
     ("Description", 183),
     ("Documentation", 183),
     ("ExecStart", 183),
+    ("ExecStartPre", 183),
     ("ExecStopPost", 183),
     ("IPAddressDeny", 235),
     ("KeyringMode", 235),
@@ -194,13 +195,17 @@ fn systemd_has_nothing_to_say_about_them() {
 /// As a MachineConfig and as a pointer deliver them: adapted, and the one that unpacks.
 #[test]
 fn systemd_has_nothing_to_say_about_the_delivered_ones() {
-    use skewguard_admin::render::binary::{Arch, Compression};
+    use skewguard_admin::render::binary::{Arch, Binary, Compression};
     use skewguard_admin::render::units;
+    let binary = Binary {
+        arch: Arch::X86_64,
+        compression: Compression::Xz,
+        packed: vec![],
+        unpacked: 0,
+        digest: "0".repeat(64),
+    };
     for (delivered, program) in [
-        (
-            units::for_packed(Arch::X86_64, Compression::Xz),
-            units::UNPACKED_PATH,
-        ),
+        (units::for_packed(&binary), units::UNPACKED_PATH),
         (units::for_fetched(), units::FETCHED_PATH),
     ] {
         let dir = tempfile::tempdir().expect("a directory");

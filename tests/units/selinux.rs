@@ -223,7 +223,7 @@ fn needs_of(name: &str, text: &str) -> Vec<Need> {
         let why = format!("{name}: {line}");
         let before = needs.len();
         match directive {
-            "ExecStart" | "ExecStop" => {
+            "ExecStart" | "ExecStartPre" | "ExecStop" => {
                 let words: Vec<&str> = value
                     .trim_start_matches(['-', '+'])
                     .split_ascii_whitespace()
@@ -280,6 +280,7 @@ fn needs_of(name: &str, text: &str) -> Vec<Need> {
                 needs.extend(
                     value
                         .split(' ')
+                        .map(|path| path.trim_start_matches('-'))
                         .map(|path| need(INIT, type_of(path), "dir", "mounton", &why)),
                 );
             }
