@@ -8,7 +8,9 @@
 mod clue;
 pub(crate) mod fetch;
 mod fields;
+mod fix;
 mod image;
+mod infrastructure;
 mod issues;
 mod judge;
 mod kinds;
@@ -23,6 +25,7 @@ pub(crate) mod server;
 mod sets;
 mod settings;
 mod singles;
+mod site;
 mod skew;
 mod stream;
 mod upkeep;

@@ -1,8 +1,9 @@
 //! The cluster's objects, by kind (pure). They are read one at a time, and only what the audit
 //! needs is kept of each.
 
-use super::fields::{list_at, str_at, text_at};
+use super::fields::{str_at, text_at};
 use super::image::{self, Image};
+use super::infrastructure::VSphere;
 use super::kinds::{
     Host, Machine, MachineSet, Metadata, Node, NodePool, NodeReport, Source, is_windows,
 };
@@ -57,8 +58,10 @@ pub(crate) struct Objects {
     pub(super) streams: Vec<(String, OwnImage)>,
     /// What the aleph file of each node says, by the node's name.
     pub(super) alephs: BTreeMap<String, ImageVersion>,
-    /// The template of each failure domain on vSphere, by the domain's name.
-    pub(super) failure_domains: BTreeMap<String, String>,
+    /// What the Infrastructure says of vSphere.
+    pub(super) vsphere: Option<VSphere>,
+    /// The Infrastructure `cluster` was read.
+    pub(super) has_infrastructure: bool,
     /// Azure Stack Hub, whose images the cluster never keeps up to date.
     pub(super) is_azure_stack: bool,
     /// The control plane is one node: the cluster does not scale by machines.
@@ -430,17 +433,8 @@ impl Objects {
         self.server = text_at(object, "/status/apiServerURL");
         self.is_azure_stack =
             str_at(object, "/status/platformStatus/azure/cloudName") == Some("AzureStackCloud");
-        // Of the template's path the control plane's operator keeps the last part.
-        let template = |domain| {
-            let template = text_at(domain, "/topology/template")?;
-            let image = template.rsplit('/').next()?.to_owned();
-            Some((text_at(domain, "/name")?, image))
-        };
-        self.failure_domains.extend(
-            list_at(object, "/spec/platformSpec/vsphere/failureDomains")
-                .iter()
-                .filter_map(template),
-        );
+        self.vsphere = VSphere::of(object);
+        self.has_infrastructure = true;
     }
 }
 

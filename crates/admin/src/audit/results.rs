@@ -1,5 +1,6 @@
 //! What the audit found, serialised as JSON: fields are only ever added.
 
+use super::upkeep::Upkeep;
 use crate::verdict::{Action, BootImageStatus, Outcome, PolicyStatus, Reason};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -171,6 +172,10 @@ pub(crate) struct SetAudit {
     /// unknown, and where it never does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) managed: Option<bool>,
+    /// Who keeps its image up to date, and the rule that says so; absent where no object makes the
+    /// next node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) upkeep: Option<Upkeep>,
     /// The field that names the image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) image_field: Option<String>,
