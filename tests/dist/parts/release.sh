@@ -6,7 +6,7 @@ release_version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 # A checkout of its own, of the files as they are now, with a changelog for this version and its tag.
 released() {
     mkdir -p "$clone"
-    git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
+    git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file && ! -h $file ]] || printf '%s\0' "$file"; done |
         tar -c --null -T - | tar -x -C "$clone"
     git -C "$clone" init -q
     sed -i "0,/^## .*/s//## [$release_version] - 2026-01-01/" "$clone/CHANGELOG.md"
