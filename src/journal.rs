@@ -4,7 +4,7 @@
 //! `dist/skewguard.catalog` explains them to `journalctl -x`. Where journald is missing or hangs,
 //! the entry may be lost, and the boot waits for [`LIMIT`] at most.
 
-use crate::verdict::{Fate, Outcome, Verdict};
+use crate::verdict::{Fate, Outcome, Verdict, words};
 use std::io::{Error, ErrorKind, Write};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -32,11 +32,12 @@ pub(crate) fn message_id(verdict: Outcome) -> &'static str {
 }
 
 fn level(verdict: &Verdict) -> Level {
-    match verdict.fate() {
-        Fate::Held | Fate::NotHeld => Level::ERROR,
-        Fate::LetThrough | Fate::Unchecked => Level::WARN,
+    match verdict.fate_words().level {
         // tracing-journald maps INFO to NOTICE (5).
-        Fate::Free | Fate::PastFirstBoot => Level::INFO,
+        _ if verdict.fate() == Fate::PastFirstBoot => Level::INFO,
+        words::Level::Error => Level::ERROR,
+        words::Level::Warning => Level::WARN,
+        words::Level::Info => Level::INFO,
     }
 }
 

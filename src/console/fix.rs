@@ -2,13 +2,16 @@
 //! `NodePool` are HyperShift's.
 
 use crate::platform::{ImageField, Platform, platform_of};
-use crate::verdict::Target;
+use crate::verdict::{Target, Wanted};
 
-/// Which image a node needs instead of its own.
-pub(super) const NEWER: &str = "a newer";
-pub(super) const OLDER: &str = "an older";
-/// One of another version, because its own is denied or unknown.
-pub(super) const OTHER: &str = "another";
+/// Which image a node needs instead of its own, before a noun.
+fn article(wanted: Wanted) -> &'static str {
+    match wanted {
+        Wanted::Newer => "a newer",
+        Wanted::Older => "an older",
+        Wanted::Another | Wanted::Other(_) => "another",
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fix {
@@ -21,9 +24,10 @@ pub(super) struct Fix {
     pub(super) from_cluster: bool,
 }
 
-/// What to change on the platform `id` (`ignition.platform.id`) for nodes with this target. `a` is
-/// the image that they need: [`NEWER`], [`OLDER`] or [`OTHER`]. Every line fits without being cut.
-pub(super) fn fix(id: Option<&str>, target: &Target, a: &str) -> Fix {
+/// What to change on the platform `id` (`ignition.platform.id`) for nodes with this target, which
+/// need this image. Every line fits without being cut.
+pub(super) fn fix(id: Option<&str>, target: &Target, wanted: Wanted) -> Fix {
+    let a = article(wanted);
     let platform = id.and_then(platform_of);
     // A hosted cluster's config names neither; nor does that of some others.
     if target.pool.is_none() && target.release.is_none() && id != Some("kubevirt") {
@@ -86,7 +90,8 @@ fn perhaps_hosted(platform: Option<&Platform>, a: &str) -> Fix {
 }
 
 /// What to change where the installation put another OS in place of the boot image.
-pub(super) fn installed_over(a: &str) -> Fix {
+pub(super) fn installed_over(wanted: Wanted) -> Fix {
+    let a = article(wanted);
     Fix {
         what: "The installation put this OS in place of the boot image: install it".to_owned(),
         field: format!("with {a} OS image, or with the one of the cluster's release."),
@@ -164,7 +169,7 @@ mod tests {
                     pool: pool.map(str::to_owned),
                     ..Target::default()
                 };
-                for a in [NEWER, OLDER, OTHER] {
+                for a in [Wanted::Newer, Wanted::Older, Wanted::Another] {
                     lines.extend(
                         [
                             fix(Some(id), &target, a),

@@ -5,7 +5,8 @@ use super::known::Context;
 use super::message;
 use crate::child;
 use crate::node::{FileError, Root};
-use crate::verdict::{Fate, Verdict};
+use crate::verdict::Verdict;
+use crate::verdict::words::Level;
 use nix::fcntl::OFlag;
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Write};
@@ -84,9 +85,9 @@ fn write_console(
 /// Writes one record, `<priority>text`, in a single write as kmsg requires. 3 is an error, 4 a
 /// warning (syslog(2)).
 fn write_kernel_log(kmsg: &mut dyn Write, verdict: &Verdict) -> Result<(), Error> {
-    let priority = match verdict.fate() {
-        Fate::Held | Fate::NotHeld => 3,
-        _ => 4,
+    let priority = match verdict.fate_words().level {
+        Level::Error => 3,
+        Level::Warning | Level::Info => 4,
     };
     kmsg.write_all(format!("<{priority}>{}\n", message::kernel_log(verdict)).as_bytes())
 }

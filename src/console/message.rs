@@ -4,51 +4,33 @@
 //! All of them are plain ASCII and fit on a terminal of 80x24. Text from a file or the network can
 //! neither move the cursor nor start an agetty escape.
 
-use super::fix::{
-    Fix, NEWER, OLDER, OTHER, fix, installed_over, other_cpu, update_shim, without_ssh,
-};
+use super::fix::{Fix, fix, installed_over, other_cpu, update_shim, without_ssh};
 use super::known::Context;
 pub(super) use super::page::LINES as LINES_MAX;
 use super::page::{Page, Printer, TEXT, ascii};
 use crate::policy::POLICY_PATH;
 use crate::text::cut;
-use crate::verdict::{
-    ClusterKnows, Fate, Finding, Judged, LetThrough, OverrideSource, Reason, Verdict,
-};
+use crate::verdict::words::{ConsoleWords, OPENINGS, Remedy, fill};
+use crate::verdict::{ClusterKnows, Fate, Judged, LetThrough, OverrideSource, Verdict};
 
 /// Longest path of this program that fits on the line after an address, in characters. Instead of a
 /// longer one only its name is shown.
 const PROGRAM_MAX: usize = 28;
 
-/// What a message is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Case {
-    /// The node is refused and held back.
-    Refused,
-    /// The node should be held back, but could not be.
-    NotHeld,
-    /// The node goes on although a rule fails.
-    Warned,
-}
-
-/// What the verdict's message is about; `None` if it has none.
-pub(super) fn case(verdict: &Verdict) -> Option<Case> {
+/// What the console says of this node; `None` where it says nothing.
+pub(super) fn words(verdict: &Verdict) -> Option<ConsoleWords> {
     // Whoever let the node through with `skewguard allow` has read the message.
     let by_a_person = verdict.let_through == Some(LetThrough::Override)
         && verdict
             .r#override
             .is_some_and(|r#override| r#override.source == OverrideSource::File);
-    match verdict.fate() {
-        Fate::Held => Some(Case::Refused),
-        Fate::NotHeld => Some(Case::NotHeld),
-        Fate::LetThrough if !by_a_person => Some(Case::Warned),
-        Fate::LetThrough | Fate::Unchecked | Fate::Free | Fate::PastFirstBoot => None,
-    }
+    let said = verdict.fate() != Fate::LetThrough || !by_a_person;
+    verdict.fate_words().console.filter(|_| said)
 }
 
 /// Whether the verdict has a message. If not, all texts are empty.
 pub(crate) fn is_shown(verdict: &Verdict) -> bool {
-    case(verdict).is_some()
+    words(verdict).is_some()
 }
 
 /// The message for `/etc/issue`, with an empty line at its end.
@@ -62,11 +44,11 @@ pub(crate) fn issue(verdict: &Verdict, context: &Context) -> String {
 /// The line next to the login prompt: the headline once more, for whom the message has scrolled
 /// away.
 pub(super) fn at_prompt(verdict: &Verdict) -> String {
-    let Some(case) = case(verdict) else {
+    let Some(words) = words(verdict) else {
         return String::new();
     };
     let mut page = Page::new(Printer::Agetty);
-    page.line(&format!("*** {} ***", headline(case, verdict)));
+    page.line(&format!("*** {} ***", headline(&words, verdict)));
     page.finish()
 }
 
@@ -77,18 +59,16 @@ pub(crate) fn motd(verdict: &Verdict, context: &Context) -> String {
 
 /// The short form for `/dev/console`: at most six lines of 79 columns.
 pub(crate) fn short(verdict: &Verdict, context: &Context) -> String {
-    let Some(case) = case(verdict) else {
+    let Some(words) = words(verdict) else {
         return String::new();
     };
     let mut page = Page::new(Printer::Plain);
-    page.line(&format!("skewguard: {}", headline(case, verdict)));
+    page.line(&format!("skewguard: {}", headline(&words, verdict)));
     page.line(&format!("  found:  {}", found(verdict)));
-    page.line(&format!("  needed: {}", needed(verdict)));
-    match case {
-        Case::Refused => page.line(&format!("  let in: {}", allow(context))),
-        Case::NotHeld | Case::Warned => consequence(case, verdict)
-            .iter()
-            .for_each(|line| page.line(&format!("  {line}"))),
+    page.line(&format!("  needed: {}", verdict.needed()));
+    match verdict.fate() {
+        Fate::Held => page.line(&format!("  let in: {}", allow(context))),
+        _ => consequence(&words, verdict).for_each(|line| page.line(&format!("  {line}"))),
     }
     page.line("  more:   above the login prompt, and journalctl -u skewguard");
     page.finish()
@@ -96,18 +76,13 @@ pub(crate) fn short(verdict: &Verdict, context: &Context) -> String {
 
 /// One line for the kernel log, without its priority.
 pub(crate) fn kernel_log(verdict: &Verdict) -> String {
-    let Some(case) = case(verdict) else {
+    let Some(words) = words(verdict) else {
         return String::new();
-    };
-    let what = match case {
-        Case::Refused => "node refused",
-        Case::NotHeld => "node should be refused but could not be held back",
-        Case::Warned => "node let through with a warning",
     };
     cut(
         &ascii(&format!(
-            "skewguard: {what}: {} ({})",
-            verdict.message, verdict.reason
+            "skewguard: {}: {} ({})",
+            words.log, verdict.message, verdict.reason
         )),
         400,
     )
@@ -126,18 +101,18 @@ pub(crate) fn remedy(verdict: &Verdict) -> String {
 }
 
 fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
-    let Some(case) = case(verdict) else {
+    let Some(words) = words(verdict) else {
         return String::new();
     };
     let mut page = Page::new(printer);
-    page.line(&format!("*** {} ***", headline(case, verdict)));
-    for line in consequence(case, verdict) {
+    page.line(&format!("*** {} ***", headline(&words, verdict)));
+    for line in consequence(&words, verdict) {
         page.line(&line);
     }
     page.line("");
     page.item("Found", &found(verdict), 1);
     page.item("", &found_where(verdict), 1);
-    page.item("Needed", &needed(verdict), 2);
+    page.item("Needed", &verdict.needed(), 2);
     page.item("", &source(verdict), 1);
     let fix = fix_of(verdict);
     page.item("Fix", &fix.what, 1);
@@ -149,7 +124,7 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
             1,
         );
     }
-    if case == Case::Refused {
+    if verdict.fate() == Fate::Held {
         let_in(&mut page, context, printer);
     }
     more(&mut page, verdict);
@@ -158,81 +133,54 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
     page.finish()
 }
 
-/// How messages begin, after `*** `.
-pub(super) const HEADLINES: [&str; 6] = [
-    "NODE REFUSED: ITS BOOT",
-    "NODE NOT HELD BACK, BUT ITS BOOT",
-    "WARNING: THE BOOT",
-    "NODE REFUSED: ITS CPU",
-    "NODE NOT HELD BACK, BUT ITS CPU",
-    "WARNING: THE CPU",
-];
-
-fn fix_of(verdict: &Verdict) -> Fix {
-    match verdict.reason {
-        Reason::CpuBelowMinimum => return other_cpu(),
-        // Its payload is the booted deployment's: the boot image's own has the same shim.
-        Reason::ShimBelowMinimum if verdict.judged == Judged::BootedDeployment => {
-            return update_shim();
-        }
-        _ => {}
-    }
-    if verdict.judged == Judged::BootedDeployment {
-        return installed_over(wanted(verdict));
-    }
-    fix(
-        verdict.platform.as_deref(),
-        &verdict.target,
-        wanted(verdict),
-    )
+/// Whether a line is the first of a message, of this release or of an earlier one.
+pub(super) fn is_first_line(line: &[u8]) -> bool {
+    let headline = line.strip_prefix(b"*** ").unwrap_or_default();
+    let is_part = |rest: &[u8]| rest.starts_with(b"BOOT") || rest.starts_with(b"CPU");
+    OPENINGS
+        .iter()
+        .filter_map(|opening| headline.strip_prefix(opening.as_bytes()))
+        .any(is_part)
 }
 
-fn headline(case: Case, verdict: &Verdict) -> String {
-    let image = match verdict.reason {
-        Reason::BelowMinimumOcpVersion | Reason::BelowMinimumRhcosVersion => {
-            "IS TOO OLD FOR THIS CLUSTER"
+fn fix_of(verdict: &Verdict) -> Fix {
+    let installed_over_image = verdict.judged == Judged::BootedDeployment;
+    match verdict.reason_words().remedy {
+        Remedy::Hardware => other_cpu(),
+        // Its payload is the booted deployment's: the boot image's own has the same shim.
+        Remedy::BootLoader if installed_over_image => update_shim(),
+        Remedy::Image | Remedy::BootLoader if installed_over_image => {
+            installed_over(verdict.wanted())
         }
-        Reason::TooManyReleasesBehind => "IS TOO MANY RELEASES BEHIND",
-        Reason::AboveMaximumRhcosVersion => "IS NEWER THAN ALLOWED",
-        Reason::DeniedVersion => "IS DENIED BY THE POLICY",
-        Reason::RhelMajorUnsupported => "HAS THE WRONG RHEL MAJOR",
-        Reason::KnownIssue => "IS KNOWN TO FAIL WITH THIS RELEASE",
-        Reason::CpuBelowMinimum => "IS TOO OLD FOR THIS CLUSTER",
-        Reason::BootSpaceBelowMinimum => "HAS TOO LITTLE SPACE",
-        Reason::ShimBelowMinimum => "IS TOO OLD FOR SECURE BOOT",
-        Reason::BootImageUnknown => "IS NOT KNOWN",
-        _ => "CANNOT BE JUDGED",
-    };
-    let subject = verdict.subject().to_uppercase();
-    match case {
-        Case::Refused => format!("NODE REFUSED: ITS {subject} {image}"),
-        Case::NotHeld => format!("NODE NOT HELD BACK, BUT ITS {subject} {image}"),
-        Case::Warned => format!("WARNING: THE {subject} OF THIS NODE {image}"),
+        Remedy::Image | Remedy::BootLoader => fix(
+            verdict.platform.as_deref(),
+            &verdict.target,
+            verdict.wanted(),
+        ),
     }
+}
+
+fn headline(words: &ConsoleWords, verdict: &Verdict) -> String {
+    let value = |name: &str| match name {
+        "part" => Some(verdict.part().to_uppercase()),
+        "headline" => Some(verdict.reason_words().headline.to_owned()),
+        _ => None,
+    };
+    fill(words.headline, value).unwrap_or_default()
 }
 
 /// What this means for the node, in at most two lines.
-fn consequence(case: Case, verdict: &Verdict) -> Vec<String> {
-    let gate_error = verdict.gate.as_ref().and_then(|gate| gate.error.as_deref());
-    match case {
-        Case::Refused => {
-            let held =
-                "It will not join: skewguard holds back its OS update and its kubelet.".to_owned();
-            let partly = gate_error.map(|error| format!("In doubt: {error}"));
-            std::iter::once(held).chain(partly).collect()
-        }
-        Case::NotHeld => vec![
-            format!(
-                "It could not be held: {}",
-                gate_error.unwrap_or("no cause known")
-            ),
-            "It may join on its old OS. To prevent it, power off or delete its Machine.".to_owned(),
-        ],
-        Case::Warned => vec![
-            format!("It is let through, because {}.", verdict.why_let_through()),
-            "If its OS update hangs or it does not join, this is the likely cause.".to_owned(),
-        ],
-    }
+fn consequence(words: &ConsoleWords, verdict: &Verdict) -> impl Iterator<Item = String> {
+    let error = verdict.gate.as_ref().and_then(|gate| gate.error.as_deref());
+    let unknown = (verdict.fate() == Fate::NotHeld).then_some("no cause known");
+    let why = verdict.why_let_through();
+    words.lines.into_iter().filter_map(move |line| {
+        fill(line, |name| match name {
+            "error" => error.or(unknown).map(str::to_owned),
+            "why" => Some(why.to_owned()),
+            _ => None,
+        })
+    })
 }
 
 fn found(verdict: &Verdict) -> String {
@@ -268,50 +216,6 @@ fn found_where(verdict: &Verdict) -> String {
         .unwrap_or_default()
 }
 
-fn needed(verdict: &Verdict) -> String {
-    let failed: Vec<String> = verdict.failures().map(need).collect();
-    if failed.is_empty() {
-        "a version that can be judged (the policy: onUndetermined: Refuse)".to_owned()
-    } else {
-        failed.join("; ")
-    }
-}
-
-fn need(finding: &Finding) -> String {
-    let Finding {
-        want,
-        have,
-        message,
-        ..
-    } = finding;
-    let have = have.as_deref().unwrap_or("unknown");
-    match finding.rule {
-        Reason::DeniedVersion => {
-            // Only the message has the reason that the policy gives.
-            let rest = message
-                .split_once(&format!(" {have} is "))
-                .map_or(message.as_str(), |(_, rest)| rest);
-            format!("another version; this one is {rest}")
-        }
-        Reason::RhelMajorUnsupported => format!("RHEL {want} (it has {have})"),
-        Reason::BelowMinimumOcpVersion => format!("OCP {want} or newer (it has {have})"),
-        Reason::BelowMinimumRhcosVersion => format!("RHCOS {want} or newer (it has {have})"),
-        Reason::AboveMaximumRhcosVersion => format!("RHCOS {want} or older (it has {have})"),
-        Reason::TooManyReleasesBehind => format!("{want} (it is {have})"),
-        Reason::KnownIssue => {
-            // Only the message has the reason that the policy gives.
-            let issue = message
-                .split_once(" has known issue ")
-                .map_or(message.as_str(), |(_, issue)| issue);
-            format!("{want}; this one has {issue}")
-        }
-        Reason::CpuBelowMinimum => format!("a CPU of {want} or newer (it is {have})"),
-        Reason::BootSpaceBelowMinimum => format!("{want} (there are {have})"),
-        Reason::ShimBelowMinimum => format!("shim {want} or newer (it has {have})"),
-        _ => message.clone(),
-    }
-}
-
 /// Where to read about a known issue, or else by which limit of which policy.
 fn source(verdict: &Verdict) -> String {
     let first = verdict.failures().next();
@@ -333,45 +237,6 @@ fn by_policy(verdict: &Verdict) -> String {
         "by {path}: pool {}, limit {limit}, cluster {cluster}",
         cut(pool, 16)
     )
-}
-
-/// Which image the node needs instead of its own.
-fn wanted(verdict: &Verdict) -> &'static str {
-    match verdict.reason {
-        Reason::BelowMinimumOcpVersion
-        | Reason::BelowMinimumRhcosVersion
-        | Reason::TooManyReleasesBehind => NEWER,
-        Reason::AboveMaximumRhcosVersion => OLDER,
-        Reason::BootSpaceBelowMinimum | Reason::ShimBelowMinimum => NEWER,
-        Reason::KnownIssue => match verdict.failures().next() {
-            Some(finding) if finding.want.ends_with(" or newer") => NEWER,
-            _ => OTHER,
-        },
-        Reason::RhelMajorUnsupported => verdict.failures().next().map_or(OTHER, wanted_major),
-        _ => OTHER,
-    }
-}
-
-/// A newer one if all allowed majors are above the image's, an older one if all are below.
-fn wanted_major(finding: &Finding) -> &'static str {
-    let Some(have) = finding
-        .have
-        .as_deref()
-        .and_then(|have| have.parse::<u16>().ok())
-    else {
-        return OTHER;
-    };
-    let allowed: Vec<u16> = finding
-        .want
-        .split(" or ")
-        .filter_map(|major| major.parse().ok())
-        .collect();
-    match allowed.as_slice() {
-        [] => OTHER,
-        allowed if allowed.iter().all(|major| *major > have) => NEWER,
-        allowed if allowed.iter().all(|major| *major < have) => OLDER,
-        _ => OTHER,
-    }
 }
 
 fn let_in(page: &mut Page, context: &Context, printer: Printer) {

@@ -8,7 +8,7 @@ use crate::clock;
 use crate::node::identity::Identity;
 use crate::text::bounded;
 use crate::transport::Request;
-use crate::verdict::{Action, Fate, Outcome, Verdict};
+use crate::verdict::{Action, Verdict};
 use serde::Serialize;
 use std::time::SystemTime;
 
@@ -188,20 +188,7 @@ const WENT_ON: &str = "FirstBootWentOn";
 pub(crate) const NO_VERDICT: &str = "NoVerdict";
 
 fn note(verdict: &Verdict, who: &str) -> String {
-    let what = match (verdict.fate(), verdict.verdict) {
-        (Fate::NotHeld, _) => "was refused but could not be held back",
-        (Fate::Held, _) => "is refused and does not join the cluster",
-        (Fate::LetThrough, _) => "breaks the boot image policy; it goes on to join",
-        (Fate::Unchecked, _) => "could not be checked; it goes on to join",
-        (Fate::Free, _) => "goes on to join",
-        (Fate::PastFirstBoot, Outcome::Refused) => {
-            "breaks the boot image policy; its first boot is over"
-        }
-        (Fate::PastFirstBoot, Outcome::Undetermined) => {
-            "could not be checked; its first boot is over"
-        }
-        (Fate::PastFirstBoot, _) => "is past its first boot",
-    };
+    let what = verdict.fate_words().event;
     let image = verdict.boot_image.as_ref().map(|image| &image.version);
     let facts = [
         ("boot image", image),

@@ -12,12 +12,12 @@ use crate::clock;
 use crate::node::identity::Identity;
 use crate::text::bounded;
 use crate::transport::Request;
+use crate::verdict::words::Level;
 use crate::verdict::{
-    Action, BootImageStatus, Deployment, Fate, Finding, Judged, Machine, Outcome, Override,
-    PolicyStatus, Reason, Target, Verdict,
+    Action, BootImageStatus, Deployment, Finding, Judged, Machine, Outcome, Override, PolicyStatus,
+    Reason, Target, Verdict,
 };
 use serde::Serialize;
-use std::borrow::Cow;
 use std::time::SystemTime;
 
 /// The namespace of reports and Events, made by `dist/manifests`.
@@ -118,7 +118,7 @@ struct Resource<'a> {
 #[derive(Debug, Clone, Serialize)]
 struct Impact {
     level: &'static str,
-    summary: Cow<'static, str>,
+    summary: String,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -184,7 +184,16 @@ impl<'a> BootImageReport<'a> {
             warnings: list(&verdict.warnings, LIST_MAX, LIST_BYTES_MAX),
             node: source.identity,
             scope: scope(verdict),
-            impact: source.progress.map_or_else(|| impact(verdict), |_| STALLED),
+            impact: match source.progress {
+                Some(_) => Impact {
+                    level: Level::Error.as_str(),
+                    summary: STALLED.to_owned(),
+                },
+                None => Impact {
+                    level: verdict.fate_words().level.as_str(),
+                    summary: verdict.impact(),
+                },
+            },
             remediation: Remediation {
                 text: bounded(&remediation, TEXT_MAX),
                 reference: policy.and_then(|policy| policy.help_url.as_deref()),
@@ -260,46 +269,4 @@ fn scope(verdict: &Verdict) -> Scope<'_> {
 }
 
 /// The impact of a first boot that does not finish.
-const STALLED: Impact = Impact {
-    level: "Error",
-    summary: Cow::Borrowed("The node has not joined the cluster: its first boot does not finish."),
-};
-
-fn impact(verdict: &Verdict) -> Impact {
-    let breaks = format!("its {} breaks the policy", verdict.subject());
-    let unchecked = format!("its {} could not be checked", verdict.image_name());
-    let (level, summary) = match (verdict.fate(), verdict.verdict) {
-        (Fate::NotHeld, _) => (
-            "Error",
-            "The node was refused but could not be held back: it may join on the old OS."
-                .to_owned(),
-        ),
-        (Fate::Held, Outcome::Refused) => (
-            "Error",
-            format!("The node does not join the cluster: {breaks}."),
-        ),
-        (Fate::Held, _) => (
-            "Error",
-            format!("The node does not join the cluster: {unchecked}."),
-        ),
-        (Fate::LetThrough, _) => (
-            "Warning",
-            format!("The node goes on to join although {breaks}."),
-        ),
-        (Fate::Unchecked, _) => ("Warning", format!("The node goes on to join; {unchecked}.")),
-        (Fate::Free, _) => ("Info", "The node goes on to join.".to_owned()),
-        (Fate::PastFirstBoot, Outcome::Refused) => (
-            "Warning",
-            format!("The node's first boot is over although {breaks}."),
-        ),
-        (Fate::PastFirstBoot, Outcome::Undetermined) => (
-            "Warning",
-            format!("The node's first boot is over; {unchecked}."),
-        ),
-        (Fate::PastFirstBoot, _) => ("Info", "The node's first boot is over.".to_owned()),
-    };
-    Impact {
-        level,
-        summary: summary.into(),
-    }
-}
+const STALLED: &str = "The node has not joined the cluster: its first boot does not finish.";

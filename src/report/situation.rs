@@ -152,7 +152,7 @@ fn bound(value: &mut Value, max: usize) {
         Value::Array(items) => items.iter_mut().for_each(|item| bound(item, max)),
         Value::Object(fields) => {
             for (name, value) in fields {
-                let is_sentence = matches!(name.as_str(), "message" | "warnings" | "error");
+                let is_sentence = matches!(name.as_str(), "message" | "warnings" | "error" | "why");
                 bound(value, if is_sentence { TEXT_MAX } else { WORD_MAX });
             }
         }

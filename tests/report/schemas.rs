@@ -9,7 +9,7 @@ use crate::report::objects::{BootImageReport, ReportInput};
 use crate::report::situation;
 use crate::support::apiserver::admission::Admission;
 use crate::support::apiserver::schema::{Crd, Schema};
-use crate::verdict::{Finding, GateStatus, Reason, RuleResult, Verdict};
+use crate::verdict::{Finding, GateStatus, Reason, RuleResult, Verdict, Wanted};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::path::Path;
@@ -155,7 +155,7 @@ proptest! {
         verdict.warnings = vec![texts[11].clone(); lists];
         let finding = Finding {
             rule: Reason::DeniedVersion, result: RuleResult::Fail, have: text(1), want: texts[2].clone(), message: texts[3].clone(),
-            issue: text(7), url: text(8),
+            wanted: Some(Wanted::Another), why: text(9), entry: text(10), issue: text(7), url: text(8),
         };
         verdict.findings = vec![finding; lists];
         // An identity is made printable and bounded where it is read.

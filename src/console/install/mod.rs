@@ -18,10 +18,10 @@
 //! be made the whole message is at the prompt instead.
 
 use super::known::Context;
-use super::message::{self, Case};
+use super::message;
 use crate::node::{FileError, Problem, Root, STAMP_PATH};
 use crate::text::hex;
-use crate::verdict::Verdict;
+use crate::verdict::{Fate, Verdict};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -89,13 +89,13 @@ pub(crate) fn pending_restore(root: &Root) -> bool {
 /// A file cannot be written, because `/etc` is read-only or full or needs root. `/etc/issue` then
 /// is whole, as it was.
 pub fn update(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool, FileError> {
-    let Some(case) = message::case(verdict) else {
+    if !message::is_shown(verdict) {
         return restore(root);
-    };
+    }
     show(
         root,
         &Texts {
-            headline: (case == Case::Refused).then(|| message::at_prompt(verdict)),
+            headline: (verdict.fate() == Fate::Held).then(|| message::at_prompt(verdict)),
             issue: message::issue(verdict, context),
             motd: message::motd(verdict, context),
         },
@@ -421,10 +421,7 @@ fn strip(text: &[u8], ours: Option<&Ours>) -> Option<(usize, Vec<u8>)> {
 /// The length of our message at the beginning of `text`: from its headline to the empty line after
 /// the paragraph `Cluster`.
 fn message_length(text: &[u8]) -> Option<usize> {
-    if !message::HEADLINES.iter().any(|headline| {
-        text.strip_prefix(b"*** ")
-            .is_some_and(|text| text.starts_with(headline.as_bytes()))
-    }) {
+    if !message::is_first_line(text) {
         return None;
     }
     let mut length = 0;

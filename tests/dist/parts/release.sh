@@ -67,6 +67,10 @@ for name in skewguard skewguard-embed kubectl-skewguard; do
 JSON
     echo "licences of $name" >"$4/$name.licences.txt"
 done
+mkdir "$4/man" "$4/completions"
+for file in man/{skewguard,kubectl-skewguard}.1 completions/{kubectl-skewguard.bash,_kubectl-skewguard,kubectl-skewguard.fish}; do
+    echo "$file" >"$4/$file"
+done
 END
     # Vendoring fetches every crate; distribution.sh does it.
     printf '#!/bin/sh\necho crates >"$1"\n' >"$clone/dist/vendor"

@@ -8,6 +8,7 @@ use super::results::{KnownBy, NodeCount, SetAudit};
 use super::sets::{self, Set};
 use super::upkeep;
 use crate::policy::{Mode, OnUndetermined};
+use crate::verdict::words::About;
 use crate::verdict::{
     BootImage, BootImageStatus, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput,
     Reason, RuleResult, Target, TargetInput, Verdict, decide,
@@ -80,6 +81,7 @@ pub(super) fn judge(
         known_issues,
         nodes: count(&set.nodes),
         notes: set.notes,
+        exception: None,
     };
     row.patch = remedy.command.or_else(|| patch(&row));
     (row, verdict)
@@ -109,23 +111,13 @@ fn by_what_is_known(
     verdict
 }
 
-/// The rules that the image's version alone decides: what they leave open here, the node leaves
-/// open, too.
-const OF_IMAGE: [Reason; 6] = [
-    Reason::DeniedVersion,
-    Reason::RhelMajorUnsupported,
-    Reason::BelowMinimumOcpVersion,
-    Reason::BelowMinimumRhcosVersion,
-    Reason::AboveMaximumRhcosVersion,
-    Reason::TooManyReleasesBehind,
-];
-
 /// Why a node may be refused although what is known of its image is allowed: its aleph says more
 /// than the image's name does.
 fn open_question(known: &Known, verdict: &Verdict) -> Option<String> {
     if verdict.verdict == Outcome::Allowed
         && let Some(finding) = verdict.findings.iter().find(|finding| {
-            finding.result == RuleResult::NotEvaluated && !OF_IMAGE.contains(&finding.rule)
+            // What the version alone leaves open here, the node leaves open, too.
+            finding.result == RuleResult::NotEvaluated && finding.rule.about() != About::Image
         })
     {
         return Some(format!(

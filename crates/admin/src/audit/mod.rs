@@ -18,6 +18,7 @@ mod known;
 pub mod login;
 mod missing;
 pub(crate) mod objects;
+mod operator;
 mod remedy;
 pub mod resources;
 mod results;
@@ -32,8 +33,9 @@ mod upkeep;
 
 pub(crate) use objects::Objects;
 
+pub(crate) use operator::OperatorDifference;
 pub(crate) use results::{
-    BootImageAudit, ClusterSkew, KnownBy, Oldest, Origin, SetAudit, Unread, full_name,
+    BootImageAudit, ClusterSkew, KnownBy, Oldest, Origin, Provisioned, SetAudit, Unread, full_name,
 };
 
 use crate::API_VERSION;
@@ -41,7 +43,7 @@ use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::ImageVersion;
 use judge::judge;
 use known::Knowledge;
-use results::{Provisioned, Summary};
+use results::Summary;
 use std::collections::BTreeSet;
 
 /// At most this many objects that could not be understood are named.
@@ -101,6 +103,12 @@ pub(crate) fn audit(
     }
     sets.sort_by(|a, b| a.rank().cmp(&b.rank()));
     let (oldest, cluster) = oldest_and_cluster(objects, users);
+    let (policy_differs_from_operator, doubt) = match policy_input {
+        PolicyInput::Valid { policy, .. } => operator::differences(objects, policy, release),
+        PolicyInput::Absent | PolicyInput::Invalid { .. } => (Vec::new(), None),
+    };
+    let mut warnings = warnings(objects, policy_input);
+    warnings.extend(doubt);
     BootImageAudit {
         api_version: API_VERSION,
         kind: "BootImageAudit",
@@ -118,7 +126,8 @@ pub(crate) fn audit(
             .unwrap_or_default(),
         provisioned: provisioned(objects),
         unread,
-        warnings: warnings(objects, policy_input),
+        warnings,
+        policy_differs_from_operator,
     }
 }
 

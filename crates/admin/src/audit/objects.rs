@@ -43,6 +43,8 @@ pub(crate) struct Objects {
     pub(super) deployments: Vec<MachineSet>,
     pub(super) hosts: Vec<Host>,
     pub(super) provisioning: Option<Provisioning>,
+    /// The names of the MachineConfigPools.
+    pub(super) pools: BTreeSet<String>,
     /// The stream of each MachineConfigPool that names one.
     pub(super) pool_streams: BTreeMap<String, String>,
     /// The stream of the pools that name none.
@@ -71,6 +73,8 @@ pub(crate) struct Objects {
     pub(super) release: Option<String>,
     /// `spec.clusterID` of the ClusterVersion.
     pub(crate) cluster_id: Option<String>,
+    /// `status.infrastructureName` of Infrastructure `cluster`.
+    pub(crate) infrastructure_name: Option<String>,
     /// The public URL of the API server, by the Infrastructure `cluster`.
     pub(crate) server: Option<String>,
     pub(super) skew: Option<ClusterSkew>,
@@ -396,6 +400,7 @@ impl Objects {
             ("metal3.io", "Provisioning") => self.provisioning = Some(Provisioning::of(object)),
             (MACHINE_CONFIG, "MachineConfigPool") => {
                 let stream = text_at(object, "/spec/osImageStream/name");
+                self.pools.extend(text_at(object, "/metadata/name"));
                 self.pool_streams
                     .extend(text_at(object, "/metadata/name").zip(stream));
             }
@@ -428,6 +433,7 @@ impl Objects {
     }
 
     fn add_infrastructure(&mut self, object: &Value) {
+        self.infrastructure_name = text_at(object, "/status/infrastructureName");
         self.is_single_node =
             str_at(object, "/status/controlPlaneTopology") == Some("SingleReplica");
         self.server = text_at(object, "/status/apiServerURL");

@@ -1,5 +1,6 @@
 //! What the audit found, serialised as JSON: fields are only ever added.
 
+use super::OperatorDifference;
 use super::upkeep::Upkeep;
 use crate::verdict::{Action, BootImageStatus, Outcome, PolicyStatus, Reason};
 use serde::Serialize;
@@ -56,6 +57,9 @@ pub(crate) struct BootImageAudit {
     /// What could not be read, and why.
     pub(crate) unread: Vec<Unread>,
     pub(crate) warnings: Vec<String>,
+    /// Where the policy and the Machine Config Operator differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) policy_differs_from_operator: Vec<OperatorDifference>,
 }
 
 /// Where and when the objects were read. What is absent is unknown.
@@ -64,6 +68,9 @@ pub(crate) struct BootImageAudit {
 pub(crate) struct Origin {
     #[serde(rename = "clusterID", skip_serializing_if = "Option::is_none")]
     pub(crate) cluster_id: Option<String>,
+    /// The cluster's name for what it makes, such as `c1-x7k2p`.
+    #[serde(rename = "infrastructureName", skip_serializing_if = "Option::is_none")]
+    pub(crate) infrastructure: Option<String>,
     /// The URL of the API server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server: Option<String>,
@@ -120,7 +127,7 @@ impl Summary {
             sets: sets.len(),
             would_be_refused: count(SetAudit::would_be_refused),
             would_be_allowed: count(SetAudit::would_be_allowed),
-            undetermined: count(|set| !set.would_be_refused() && !set.would_be_allowed()),
+            undetermined: count(SetAudit::is_unknown),
         }
     }
 }
@@ -217,6 +224,32 @@ pub(crate) struct SetAudit {
     /// How many joined nodes were made from which image.
     pub(crate) nodes: Vec<NodeCount>,
     pub(crate) notes: Vec<String>,
+    /// Why it does not count, by a file that a person named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) exception: Option<SetException>,
+}
+
+/// Why a set does not count for the exit status, and until when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SetException {
+    pub(crate) reason: String,
+    /// Its last day, in UTC.
+    pub(crate) until: String,
+    /// That day is over: the set counts again.
+    pub(crate) ran_out: bool,
+}
+
+impl SetException {
+    /// In words.
+    pub(crate) fn says(&self) -> String {
+        let Self { reason, until, .. } = self;
+        if self.ran_out {
+            format!("its exception ran out after {until}: {reason}")
+        } else {
+            format!("excepted until {until}: {reason}")
+        }
+    }
 }
 
 /// A known issue that a set's image has, of the policy or of the list that `policy known-issues`
@@ -310,6 +343,17 @@ impl SetAudit {
     pub(crate) fn would_be_allowed(&self) -> bool {
         self.action == Action::Proceed
             && matches!(self.verdict, Outcome::Allowed | Outcome::Disabled)
+    }
+
+    /// Whether the policy could not decide, mostly because the version is unknown.
+    pub(crate) fn is_unknown(&self) -> bool {
+        !self.would_be_refused() && !self.would_be_allowed()
+    }
+
+    /// Whether an exception says that it does not count.
+    pub(crate) fn is_excepted(&self) -> bool {
+        let exception = self.exception.as_ref();
+        exception.is_some_and(|exception| !exception.ran_out)
     }
 
     /// Refused first, then what is not known, then what is allowed; by kind and name within.

@@ -10,10 +10,7 @@ use std::collections::BTreeMap;
 /// Size of /boot in MiB (coreos-assembler, since RHCOS 4.1).
 const BOOT_SIZE: u32 = 384;
 
-/// The rules that judge the machine.
-pub(super) const OF_MACHINE: [&str; 3] = ["minimumCPU", "minimumBootFreeMiB", "minimumShim"];
-
-/// Checks [`OF_MACHINE`].
+/// Checks the rules that judge the machine.
 pub(super) fn machine(lint: &mut Lint, object: &Object<'_>) {
     if let Some(at) = object.get("minimumCPU") {
         minimum_cpu(lint, &at);

@@ -7,6 +7,7 @@ mod fixtures;
 mod known;
 mod kubeconfigs;
 mod login;
+mod operator;
 mod output;
 mod real;
 pub(crate) mod served;

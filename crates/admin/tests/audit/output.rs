@@ -111,20 +111,94 @@ fn several_documents_of_yaml_are_read() {
     assert_eq!(found["sets"][0]["nodes"][0]["count"], 2, "{out}");
 }
 
-/// Machines that were made and have not joined, with their set.
+/// Machines that were made and have not joined: a line for each set, and each by its name.
 #[test]
-fn machines_that_do_not_come_up_are_named() {
+fn machines_that_do_not_come_up_are_counted_and_named() {
     let mut whole: Value = serde_json::from_str(&fixture("aws.json")).unwrap();
-    let stuck = json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine",
-        "metadata": { "name": "c1-old-x", "namespace": "openshift-machine-api", "creationTimestamp": "2026-01-02T03:04:05Z",
-            "ownerReferences": [{ "kind": "MachineSet", "name": "c1-old" }] },
-        "spec": {}, "status": { "phase": "Provisioned", "lastUpdated": "2026-01-02T03:14:05Z" } });
-    whole["items"].as_array_mut().unwrap().push(stuck);
+    for n in 0..25 {
+        let stuck = json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine",
+            "metadata": { "name": format!("c1-old-x{n}"), "namespace": "openshift-machine-api", "creationTimestamp": "2026-01-02T03:04:05Z",
+                "ownerReferences": [{ "kind": "MachineSet", "name": "c1-old" }] },
+            "spec": {}, "status": { "phase": "Provisioned", "lastUpdated": format!("2026-01-02T03:{}:05Z", n + 14) } });
+        whole["items"].as_array_mut().unwrap().push(stuck);
+    }
     let (out, _, _) = audit_text(&whole.to_string(), &[]);
-    let says = "not joined: Machine openshift-machine-api/c1-old-x of MachineSet c1-old is Provisioned since";
+    let says = "\nnot joined: MachineSet c1-old: 25 Machines Provisioned, the oldest for ";
+    assert_eq!(out.matches(says).count(), 1, "{out}");
+    // One more waits in the fixture.
+    assert_eq!(out.matches("Provisioned").count(), 2, "{out}");
+    let (out, _, _) = audit_text(&whole.to_string(), &["-o", "wide"]);
+    let says =
+        "\nnot joined: Machine openshift-machine-api/c1-old-x7 of MachineSet c1-old is Provisioned";
+    assert!(out.contains(says), "{out}");
+    assert!(out.contains("2026-01-02T03:21:05Z"), "{out}");
+}
+
+/// A set of AWS, of which there may be many.
+fn set(name: &str, ami: &str) -> Value {
+    json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet",
+        "metadata": { "name": name, "namespace": "openshift-machine-api" },
+        "spec": { "replicas": 2, "template": { "spec": { "providerSpec": { "value": {
+            "kind": "AWSMachineProviderConfig", "ami": { "id": ami }, "placement": { "region": "us-east-1" },
+            "userDataSecret": { "name": "worker-user-data" } } } } } } })
+}
+
+#[test]
+fn two_hundred_sets_fit_a_screen() {
+    let mut whole: Value = serde_json::from_str(&fixture("aws.json")).unwrap();
+    for n in 0..200 {
+        let ami = [
+            "ami-0old000000000001",
+            "ami-0unk000000000001",
+            "ami-0own000000000001",
+        ][n % 3];
+        let name = format!("c1-x7k2p-worker-us-east-1a-{n}");
+        whole["items"].as_array_mut().unwrap().push(set(&name, ami));
+    }
+    let (out, err, exit) = audit_text(&whole.to_string(), &[]);
+    assert_eq!((err.as_str(), exit), ("", Exit::Refused));
+    assert!(out.lines().count() <= 40, "{out}");
+    let first = "Not ready to enforce: 69 of 207 sets would be refused, 69 are not known.\n\
+        Next: oc skewguard audit --policy tests/data/audit/policy.json --from ";
+    assert!(out.starts_with(first), "{out}");
+    assert!(out.contains("more sets: -o wide\n"), "{out}");
+    let rows = out.lines().filter(|line| line.contains("MachineSet/"));
+    assert!(rows.clone().count() > 10, "{out}");
+    for row in rows {
+        assert!(row.len() <= 80, "{row}");
+    }
+    let (wide, _, _) = audit_text(&whole.to_string(), &["-o", "wide"]);
+    for n in 0..200 {
+        assert!(
+            wide.contains(&format!("/c1-x7k2p-worker-us-east-1a-{n}\n")),
+            "{n}"
+        );
+    }
+}
+
+/// Without a policy it is judged by what `policy init` writes.
+#[test]
+fn no_policy_has_to_be_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let policy = dir.path().join("policy.json");
+    std::fs::write(&policy, super::run(&["policy", "init"]).0).unwrap();
+    let json = |args: &[&str]| -> Value {
+        let (out, err, exit) = audit(&[&["-o", "json", "--from", AWS], args].concat());
+        assert_eq!((err.as_str(), exit), ("", Exit::Refused));
+        serde_json::from_str(&out).unwrap()
+    };
+    let (mut alone, named) = (json(&[]), json(&["--policy", policy.to_str().unwrap()]));
+    assert_eq!(alone["policy"]["path"], "oc skewguard policy init");
+    alone["policy"]["path"] = named["policy"]["path"].clone();
+    assert_eq!(alone, named);
+    let (text, _, _) = audit(&["--from", AWS]);
+    let line = "\npolicy     none named: the limits and known issues of `oc skewguard policy init`, judged as if it enforced\n";
+    assert!(text.contains(line), "{text}");
     assert!(
-        out.contains(says) && out.contains("2026-01-02T03:14:05Z"),
-        "{out}"
+        text.contains(&format!(
+            "\nNext: oc skewguard audit --from {AWS} --print-commands fix\n"
+        )),
+        "{text}"
     );
 }
 
@@ -195,7 +269,7 @@ fn the_page_needs_nothing_else() {
     assert!(!style.contains("url(") && !style.contains("@import"));
     assert!(page.contains("default-src 'none'"));
     assert!(page.contains("prefers-color-scheme: dark") && page.contains("@media print"));
-    assert!(page.contains("<svg ") && page.contains("412.86.202301311551-0"));
+    assert!(page.contains("<ul class=\"chart\">") && page.contains("412.86.202301311551-0"));
     assert_eq!(
         page.matches("<td class=\"verdict refused\">refused</td>")
             .count(),

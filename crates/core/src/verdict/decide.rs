@@ -5,6 +5,7 @@ use super::{
     PolicyInput, PolicyStatus, Reason, RuleResult, Stage, Target, TargetInput, Verdict,
     issues::{self, Node},
     rules::{self, Subject},
+    words::About,
 };
 use crate::API_VERSION;
 use crate::policy::{Limit, LimitRelease, Mode, OnUndetermined, Policy, choose};
@@ -105,25 +106,19 @@ fn findings(
     findings
 }
 
-/// What a rule that passes was about.
-enum LookedAt {
-    Image,
-    Machine,
-}
-
 /// Whether what was judged may go on: a rule about its image passes. Without such a rule, one about
 /// the machine does. That the policy knows no issue of it says too little.
-fn within_limits(findings: &[Finding]) -> Option<LookedAt> {
-    let about_image = |finding: &&Finding| finding.rule < Reason::CpuBelowMinimum;
+fn within_limits(findings: &[Finding]) -> Option<About> {
+    let about_image = |finding: &&Finding| finding.rule.about() == About::Image;
     let mut rules: Vec<&Finding> = findings
         .iter()
         .filter(|finding| finding.rule != Reason::KnownIssue)
         .collect();
     let looked_at = if rules.iter().any(about_image) {
         rules.retain(about_image);
-        LookedAt::Image
+        About::Image
     } else {
-        LookedAt::Machine
+        About::Machine
     };
     let passes = |finding: &&Finding| finding.result == RuleResult::Pass;
     rules.iter().any(passes).then_some(looked_at)
@@ -208,11 +203,11 @@ fn decision(
     }
     if let Some(looked_at) = within_limits(findings) {
         let message = match looked_at {
-            LookedAt::Image => format!("the {} is within the policy's limits", subject.name()),
-            LookedAt::Machine => format!(
+            About::Machine => format!(
                 "the machine is within the policy's limits, which say nothing of its {}",
                 subject.name()
             ),
+            _ => format!("the {} is within the policy's limits", subject.name()),
         };
         return Decision::proceed(Outcome::Allowed, Reason::WithinLimits, message);
     }
@@ -302,7 +297,7 @@ fn not_evaluated(subject: Subject<'_>, version: &ImageVersion, findings: &[Findi
     if rules.peek().is_none() {
         return "the limit for this node has no rules".to_owned();
     }
-    if rules.all(|rule| rule >= Reason::CpuBelowMinimum) {
+    if rules.all(|rule| rule.about() == About::Machine) {
         return "what the limit asks of the machine is not known of it".to_owned();
     }
     format!(

@@ -44,14 +44,6 @@ impl Verdict {
         }
     }
 
-    /// What was decided; of a refusal that only warns, what it would be.
-    pub fn headline(&self) -> &str {
-        match self.fate() {
-            Fate::LetThrough => "Would be refused",
-            _ => self.verdict.as_str(),
-        }
-    }
-
     /// The verdict as the node is now. A verdict file says how the node was when it was written;
     /// `skewguard allow` only removes the stamp.
     ///

@@ -1,7 +1,7 @@
 //! Applies the known issues of a policy.
 
-use super::rules::{Evaluation, Subject, compare_rhcos, names, one_of, show_bound};
-use super::{Finding, Machine, Reason};
+use super::rules::{Evaluation, Subject, compare_rhcos, kept, names, one_of, show_bound};
+use super::{Finding, Machine, Reason, Wanted};
 use crate::platform::platform_of;
 use crate::policy::{Images, KnownIssue, Scope, When};
 use crate::version::{ImageVersion, Release};
@@ -64,13 +64,13 @@ pub(super) fn apply(issues: &[KnownIssue], node: Node<'_>) -> Vec<Finding> {
             .drain(ISSUES_NAMED..)
             .filter_map(|finding| finding.issue)
             .collect();
-        let message = format!(
-            "has {} more known issues: {}",
-            others.len(),
-            others.join(", ")
-        );
+        let more = format!("{} more known issues: {}", others.len(), others.join(", "));
+        let message = format!("has {more}");
         let answer = Evaluation::decided(false, have.clone().unwrap_or_default(), message);
-        findings.push(answer.into_finding(Reason::KnownIssue, node.subject.name(), ""));
+        findings.push(Finding {
+            why: Some(kept(&more)),
+            ..answer.into_finding(Reason::KnownIssue, node.subject.name(), "")
+        });
     }
     for (why, ids) in unknown {
         let answer = Evaluation::open(have.clone(), format!("{}: {why}", ids.join(", ")));
@@ -92,13 +92,17 @@ fn failed(issue: &KnownIssue, scope: &Scope, node: Node<'_>) -> Finding {
     let version = node.subject.version;
     let message = format!("has known issue {}: {}", issue.id, issue.reason);
     let have = version.map(|version| version.text.clone());
-    let want = version.and_then(|version| wanted(&scope.images, version));
+    let (want, wanted) = version
+        .map(|version| wanted(&scope.images, version))
+        .unwrap_or((String::new(), Wanted::Another));
     let finding = Evaluation::decided(false, have.unwrap_or_default(), message).into_finding(
         Reason::KnownIssue,
         node.subject.name(),
-        &want.unwrap_or_default(),
+        &want,
     );
     Finding {
+        wanted: Some(wanted),
+        why: Some(kept(&issue.reason)).filter(|why| !why.is_empty()),
         issue: Some(issue.id.clone()),
         url: issue.url.clone(),
         ..finding
@@ -205,19 +209,21 @@ fn one_name(platform: &str) -> String {
 }
 
 /// Which image does not have the issue.
-fn wanted(images: &Images, version: &ImageVersion) -> Option<String> {
+fn wanted(images: &Images, version: &ImageVersion) -> (String, Wanted) {
     if images.versions.iter().any(|entry| names(entry, version)) {
-        return Some("another version".to_owned());
+        return ("another version".to_owned(), Wanted::Another);
     }
     if let Some(bound) = images.below_ocp
         && version.is_below_ocp(bound) == Some(true)
     {
-        return Some(format!("OCP {bound} or newer"));
+        return (format!("OCP {bound} or newer"), Wanted::Newer);
     }
     if let Some(bound) = &images.below_rhcos
         && compare_rhcos(version, bound) == Some(Ordering::Less)
     {
-        return Some(format!("RHCOS {} or newer", show_bound(bound)));
+        let want = format!("RHCOS {} or newer", show_bound(bound));
+        return (want, Wanted::Newer);
     }
-    Some(format!("not RHEL {}", one_of(&images.rhel_majors)))
+    let want = format!("not RHEL {}", one_of(&images.rhel_majors));
+    (want, Wanted::Another)
 }

@@ -12,6 +12,7 @@ pub use issues::ISSUES_NAMED;
 pub mod lines;
 mod rules;
 pub mod text;
+pub mod words;
 
 pub use decide::decide;
 pub use facts::{
@@ -43,8 +44,8 @@ string_enums! {
         Block = "Block",
     }
 
-    /// Why, in one word. The first ten are rules, and so the reasons of refusals, in the order of
-    /// their rank. The last three of them are about the machine, not about an image.
+    /// Why, in one word. The first of them are rules, and so the reasons of refusals, in the order
+    /// of their rank. [`words`] has a row for each.
     pub enum Reason {
         DeniedVersion = "DeniedVersion",
         /// The policy's `knownIssues` have one that the node has. It ranks with the rules of a
@@ -54,6 +55,10 @@ string_enums! {
         BelowMinimumOcpVersion = "BelowMinimumOCPVersion",
         BelowMinimumRhcosVersion = "BelowMinimumRHCOSVersion",
         AboveMaximumRhcosVersion = "AboveMaximumRHCOSVersion",
+        BelowMinimumFcosVersion = "BelowMinimumFCOSVersion",
+        AboveMaximumFcosVersion = "AboveMaximumFCOSVersion",
+        BelowMinimumScosVersion = "BelowMinimumSCOSVersion",
+        AboveMaximumScosVersion = "AboveMaximumSCOSVersion",
         TooManyReleasesBehind = "TooManyReleasesBehind",
         CpuBelowMinimum = "CPUBelowMinimum",
         BootSpaceBelowMinimum = "BootSpaceBelowMinimum",
@@ -106,6 +111,14 @@ string_enums! {
         NotEvaluated = "NotEvaluated",
     }
 
+    /// Which image, or part of the machine, would not break the policy.
+    pub enum Wanted {
+        Newer = "Newer",
+        Older = "Older",
+        /// One that is neither: its own is denied, or another system.
+        Another = "Other",
+    }
+
     /// Where the boot image's version was read.
     pub enum ImageSource {
         /// The aleph file, written when the image was built or installed.
@@ -127,6 +140,15 @@ pub struct Finding {
     pub have: Option<String>,
     pub want: String,
     pub message: String,
+    /// Which one would pass; only where the rule fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<Wanted>,
+    /// Why the policy has this entry or this known issue, in its own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The entry of `deniedVersions` that denies the version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
     /// The known issue that the node has, as the policy names it; absent from other findings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<String>,
@@ -307,44 +329,7 @@ impl Verdict {
             .filter(|finding| finding.result == RuleResult::Fail)
     }
 
-    /// What breaks the policy, as a part of the node: `boot image`, `CPU`.
-    pub fn subject(&self) -> &'static str {
-        match self.reason {
-            Reason::CpuBelowMinimum => "CPU",
-            Reason::BootSpaceBelowMinimum => "boot partition",
-            Reason::ShimBelowMinimum => "boot loader",
-            _ => self.image_name(),
-        }
-    }
-
-    /// What the image that was judged is called.
-    pub fn image_name(&self) -> &'static str {
-        if self.judged == Judged::BootedDeployment {
-            "booted OS"
-        } else {
-            "boot image"
-        }
-    }
-
     pub fn blocks(&self) -> bool {
         self.action == Action::Block
-    }
-
-    /// Why a refusal does not block, as a clause.
-    pub fn why_let_through(&self) -> &'static str {
-        match self.let_through {
-            Some(LetThrough::Rebased) => "the node is already rebased",
-            Some(LetThrough::FirstBootFinished) => "the first boot is over",
-            Some(LetThrough::Override) => match self.r#override.map(|given| given.source) {
-                Some(OverrideSource::KernelArgument) => {
-                    "the kernel argument skewguard=warn says so"
-                }
-                _ => "the override says warn",
-            },
-            Some(LetThrough::Mode) => "the policy only warns",
-            Some(LetThrough::PolicyVersion) => "the policy is of another version, and never blocks",
-            Some(LetThrough::Unreadable) => "a file that may let it through cannot be read",
-            None | Some(LetThrough::Other(_)) => "another release of skewguard decided so",
-        }
     }
 }

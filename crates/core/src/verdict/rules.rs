@@ -1,14 +1,23 @@
 //! Applies the rules of a limit to an image.
 
-use super::{Finding, Judged, Machine, Reason, RuleResult};
-use crate::policy::{DeniedVersion, DeniedVersions, Limit, RhcosBound, Setting};
+use super::words::{denied as denied_by, usually_wanted};
+use super::{Finding, Judged, Machine, Reason, RuleResult, Wanted};
+use crate::policy::{DeniedVersion, DeniedVersions, FamilyBound, Limit, RhcosBound, Setting};
 use crate::text;
-use crate::version::{ImageVersion, Release, RpmVersion, compare_images, compare_rhel, cpu_rank};
+use crate::version::{
+    ImageVersion, OsFamily, Release, RpmVersion, compare_fcos, compare_images, compare_rhel,
+    compare_scos, cpu_rank,
+};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Longest text of a finding, in characters.
 const TEXT_MAX: usize = 1024;
+
+/// An entry of the policy, or its reason, at most so long.
+pub(super) fn kept(text: &str) -> String {
+    text::cut(text, text::KEPT_MAX)
+}
 
 /// What is judged; `version` is `None` where it is unknown.
 #[derive(Debug, Clone, Copy)]
@@ -20,11 +29,7 @@ pub(super) struct Subject<'a> {
 impl Subject<'_> {
     /// Its name in a sentence.
     pub(super) fn name(self) -> &'static str {
-        if self.judged == Judged::BootedDeployment {
-            "booted deployment"
-        } else {
-            "boot image"
-        }
+        self.judged.name()
     }
 }
 
@@ -36,8 +41,14 @@ pub(super) fn apply(
     machine: &Machine,
 ) -> Vec<Finding> {
     let of_image = of_image(limit, subject, target);
+    let of_family = of_family(limit, subject);
     let of_machine = of_machine(limit, machine);
-    of_image.into_iter().chain(of_machine).flatten().collect()
+    of_image
+        .into_iter()
+        .chain(of_family)
+        .chain(of_machine)
+        .flatten()
+        .collect()
 }
 
 fn of_image(limit: &Limit, subject: Subject<'_>, target: Option<Release>) -> [Option<Finding>; 6] {
@@ -88,6 +99,34 @@ fn of_image(limit: &Limit, subject: Subject<'_>, target: Option<Release>) -> [Op
     ]
 }
 
+/// What is for the images of one family alone.
+fn of_family(limit: &Limit, subject: Subject<'_>) -> [Option<Finding>; 4] {
+    use Ordering::{Greater, Less};
+    use OsFamily::{Fcos, Scos};
+    use Reason as R;
+    [
+        (R::BelowMinimumFcosVersion, &limit.minimum_fcos, Fcos, Less),
+        (
+            R::AboveMaximumFcosVersion,
+            &limit.maximum_fcos,
+            Fcos,
+            Greater,
+        ),
+        (R::BelowMinimumScosVersion, &limit.minimum_scos, Scos, Less),
+        (
+            R::AboveMaximumScosVersion,
+            &limit.maximum_scos,
+            Scos,
+            Greater,
+        ),
+    ]
+    .map(|(rule, setting, family, wrong)| {
+        subject.rule(rule, setting, show_family_bound, |bound, image| {
+            within_family(bound, image, family, wrong)
+        })
+    })
+}
+
 /// What the boot image or the machine was born with and a rebase does not change.
 fn of_machine(limit: &Limit, machine: &Machine) -> [Option<Finding>; 3] {
     [
@@ -120,6 +159,10 @@ pub(super) struct Evaluation {
     result: RuleResult,
     have: Option<String>,
     message: String,
+    /// Which one would pass, where the rule alone does not say it.
+    wanted: Option<Wanted>,
+    why: Option<String>,
+    entry: Option<String>,
 }
 
 impl Evaluation {
@@ -132,6 +175,9 @@ impl Evaluation {
             },
             have: Some(have),
             message,
+            wanted: None,
+            why: None,
+            entry: None,
         }
     }
 
@@ -139,7 +185,7 @@ impl Evaluation {
         Self {
             result: RuleResult::NotEvaluated,
             have,
-            message: message.into(),
+            ..Self::decided(true, String::new(), message.into())
         }
     }
 
@@ -157,6 +203,9 @@ impl Evaluation {
             have: self.have,
             want: text::cut(want, TEXT_MAX),
             message: text::cut(&message, TEXT_MAX),
+            wanted: self.wanted.or(usually_wanted(rule, self.result)),
+            why: self.why.as_deref().map(kept),
+            entry: self.entry.as_deref().map(kept),
             issue: None,
             url: None,
         }
@@ -238,15 +287,12 @@ fn denied(denied: &DeniedVersions, image: &ImageVersion) -> Evaluation {
     let have = text.clone();
     match hit {
         Some(DeniedVersion { version, reason }) => {
-            let reason = reason
-                .as_ref()
-                .map(|reason| format!(": {reason}"))
-                .unwrap_or_default();
-            Evaluation::decided(
-                false,
-                have,
-                format!("{text} is denied by \"{version}\"{reason}"),
-            )
+            let denied = denied_by(Some(version), reason.as_deref());
+            Evaluation {
+                why: reason.clone(),
+                entry: Some(version.clone()),
+                ..Evaluation::decided(false, have, format!("{text} is {denied}"))
+            }
         }
         // Neither an entry nor a version that is not understood proves that the image is allowed.
         None if denied.not_understood > 0 => Evaluation::open(
@@ -279,11 +325,26 @@ fn rhel_major(majors: &[u16], image: &ImageVersion) -> Evaluation {
     } else {
         format!("; allowed is RHEL {}", one_of(majors))
     };
-    Evaluation::decided(
+    let answer = Evaluation::decided(
         passes,
         rhel.major.to_string(),
         format!("is RHEL {}{allowed}", rhel.major),
-    )
+    );
+    Evaluation {
+        wanted: (!passes).then(|| wanted_major(majors, rhel.major)),
+        ..answer
+    }
+}
+
+/// A newer one if all allowed majors are above the image's, an older one if all are below.
+fn wanted_major(majors: &[u16], own: u16) -> Wanted {
+    if majors.iter().all(|major| *major > own) {
+        Wanted::Newer
+    } else if majors.iter().all(|major| *major < own) {
+        Wanted::Older
+    } else {
+        Wanted::Another
+    }
 }
 
 fn minimum_ocp(minimum: &Release, image: &ImageVersion) -> Evaluation {
@@ -337,6 +398,74 @@ fn rhcos(bound: &RhcosBound, image: &ImageVersion, wrong: Ordering, name: &str) 
     }
 }
 
+fn show_family_bound(bound: &FamilyBound) -> String {
+    match bound {
+        FamilyBound::Major(major) => major.to_string(),
+        FamilyBound::Image(image) => image.text.clone(),
+    }
+}
+
+/// Compares an image with a bound of its family; `None` where it says too little.
+fn compare_family(image: &ImageVersion, bound: &FamilyBound, family: OsFamily) -> Option<Ordering> {
+    match (bound, family) {
+        (FamilyBound::Major(bound), _) => Some(image.os_major()?.cmp(bound)),
+        (FamilyBound::Image(bound), OsFamily::Fcos) => compare_fcos(image, bound),
+        (FamilyBound::Image(bound), OsFamily::Scos) => compare_scos(image, bound),
+        (FamilyBound::Image(bound), OsFamily::Rhcos) => compare_images(image, bound),
+    }
+}
+
+/// Fails where comparing the image with the bound gives `wrong`. Images of other families are not
+/// judged.
+fn within_family(
+    bound: &FamilyBound,
+    image: &ImageVersion,
+    family: OsFamily,
+    wrong: Ordering,
+) -> Evaluation {
+    let name = family.name();
+    match image.os_family() {
+        Some(own) if own == family => {}
+        Some(own) => {
+            let message = format!("{image} is {}, and the rule is for {name}", own.name());
+            return Evaluation::open(Some(image.text.clone()), message);
+        }
+        None => {
+            let message = format!("the version is not understood; the rule is for {name}");
+            return Evaluation::open(Some(image.text.clone()), message);
+        }
+    }
+    let which = if wrong == Ordering::Less {
+        "minimum"
+    } else {
+        "maximum"
+    };
+    let (what, have) = match bound {
+        FamilyBound::Major(_) => (
+            if family == OsFamily::Fcos {
+                "Fedora "
+            } else {
+                "CentOS Stream "
+            },
+            image.os_major().unwrap_or_default().to_string(),
+        ),
+        FamilyBound::Image(_) => ("", image.text.clone()),
+    };
+    let order = compare_family(image, bound, family);
+    let bound = show_family_bound(bound);
+    match order {
+        None => Evaluation::open(
+            Some(have),
+            format!("a developer's build of that day cannot be compared; the {which} is {bound}"),
+        ),
+        Some(order) => Evaluation::decided(
+            order != wrong,
+            have.clone(),
+            format!("is {what}{have}; the {which} is {bound}"),
+        ),
+    }
+}
+
 fn releases_behind(most: u16, image: &ImageVersion, target: Option<Release>) -> Evaluation {
     let Some(ocp) = image.ocp else {
         return Evaluation::open(None, "the version does not say its OCP release");
@@ -356,7 +485,7 @@ fn releases_behind(most: u16, image: &ImageVersion, target: Option<Release>) -> 
     Evaluation::decided(
         behind <= most,
         have,
-        format!("is OCP {ocp}, {behind} minors behind {target}; allowed are {most}"),
+        format!("is OCP {ocp}, {behind} minors behind {target}; at most {most} allowed"),
     )
 }
 

@@ -2,14 +2,14 @@
 
 use super::lines::Lines;
 use crate::verdict::{
-    BootImageStatus, Fate, Finding, Machine, Outcome, OverrideSource, RuleResult, Target, Verdict,
+    BootImageStatus, Finding, Machine, OverrideSource, RuleResult, Target, Verdict,
 };
 use crate::version::ImageVersion;
 
 /// The verdict first, then why, then what it was made from.
 pub fn render(verdict: &Verdict) -> String {
     let mut lines = Lines::new(&format!("{}: {}", verdict.headline(), verdict.message));
-    lines.add("action", &action(verdict));
+    lines.add("action", &verdict.done());
     lines.add("reason", verdict.reason.as_str());
     images(&mut lines, verdict);
     if let Some(machine) = machine(&verdict.machine) {
@@ -88,18 +88,6 @@ fn policy(lines: &mut Lines, verdict: &Verdict) {
     if let Some(digest) = &policy.digest {
         lines.add("", digest);
     }
-}
-
-/// The action, and why a refusal does not block. Whether the node really is held is not known here.
-fn action(verdict: &Verdict) -> String {
-    let why = match verdict.fate() {
-        Fate::Held | Fate::NotHeld => "hold back the OS rebase and the kubelet",
-        Fate::LetThrough | Fate::PastFirstBoot if verdict.verdict == Outcome::Refused => {
-            verdict.why_let_through()
-        }
-        Fate::LetThrough | Fate::PastFirstBoot | Fate::Unchecked | Fate::Free => "the boot goes on",
-    };
-    format!("{}: {why}", verdict.action)
 }
 
 fn known(image: &BootImageStatus) -> String {

@@ -204,13 +204,13 @@ fn each_rule_answers_for_each_kind_of_image() {
             "maximumReleasesBehind",
             json!(8),
             "413.92.202402131523-0",
-            "Pass 4.13 want at most 8 OCP minors behind 4.21: boot image is OCP 4.13, 8 minors behind 4.21; allowed are 8",
+            "Pass 4.13 want at most 8 OCP minors behind 4.21: boot image is OCP 4.13, 8 minors behind 4.21; at most 8 allowed",
         ),
         (
             "maximumReleasesBehind",
             json!(8),
             "412.86.202209220613-0",
-            "Fail 4.12 want at most 8 OCP minors behind 4.21: boot image is OCP 4.12, 9 minors behind 4.21; allowed are 8",
+            "Fail 4.12 want at most 8 OCP minors behind 4.21: boot image is OCP 4.12, 9 minors behind 4.21; at most 8 allowed",
         ),
         (
             "maximumReleasesBehind",
@@ -283,10 +283,10 @@ fn each_rule_answers_for_each_kind_of_image() {
 fn minors_are_counted_into_the_major_after_and_not_further_nor_below_nought() {
     let limit = json!({ "maximumReleasesBehind": 5 });
     let of_target = |release| shown(only(&judge(&limit, "418.94.202501221327-0", release)));
-    let passes = "Pass 4.18 want at most 5 OCP minors behind 5.0: boot image is OCP 4.18, 5 minors behind 5.0; allowed are 5";
+    let passes = "Pass 4.18 want at most 5 OCP minors behind 5.0: boot image is OCP 4.18, 5 minors behind 5.0; at most 5 allowed";
     assert_eq!(of_target("5.0.1"), passes);
     assert_eq!(of_target("4.23.1"), passes.replace("5.0", "4.23"));
-    let fails = "Fail 4.18 want at most 5 OCP minors behind 5.1: boot image is OCP 4.18, 6 minors behind 5.1; allowed are 5";
+    let fails = "Fail 4.18 want at most 5 OCP minors behind 5.1: boot image is OCP 4.18, 6 minors behind 5.1; at most 5 allowed";
     assert_eq!(of_target("5.1.7"), fails);
     let want = "NotEvaluated 4.18 want at most 5 OCP minors behind 6.0: OCP minors cannot be counted from 4.18 to 6.0";
     assert_eq!(of_target("6.0.1"), want);

@@ -1,9 +1,10 @@
-//! The fleet by boot image, as an SVG chart in an HTML page (pure).
+//! The fleet by boot image, as bars in an HTML page (pure).
 
-use super::page::{Word, escape};
+use super::page::{Word, count};
 use crate::audit::BootImageAudit;
 use crate::text::cut;
 use crate::version::ImageVersion;
+use maud::{Markup, html};
 use std::collections::BTreeMap;
 
 /// The most bars; the rest of the images share the last one.
@@ -11,12 +12,6 @@ const MAX_BARS: usize = 24;
 
 /// Characters of a label that fit beside the bars.
 const LABEL: usize = 30;
-
-// In user units of the SVG, which are pixels at its natural size.
-const ROW: usize = 26;
-const LEFT: usize = 245;
-const BARS: usize = 360;
-const WIDTH: usize = 940;
 
 /// A boot image, and who uses it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -47,10 +42,6 @@ impl Bar {
             }
         }
     }
-}
-
-pub(super) fn count(number: usize, one: &str, more: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { more })
 }
 
 /// The images in use, oldest first, and the unknown ones last.
@@ -110,35 +101,32 @@ fn bars(audit: &BootImageAudit) -> Vec<Bar> {
 }
 
 /// The chart; empty where no image is in use.
-pub(super) fn svg(audit: &BootImageAudit) -> String {
+pub(super) fn chart(audit: &BootImageAudit) -> Markup {
     let bars = bars(audit);
-    let Some(most) = bars.iter().map(|bar| bar.nodes).max() else {
-        return String::new();
+    let most = bars.iter().map(|bar| bar.nodes).max().unwrap_or_default();
+    // A bar of one node is still seen beside one of 5,000.
+    let width = |bar: &Bar| match bar.nodes {
+        0 => "width:0".to_owned(),
+        nodes => format!("width:max({}%, 3px)", nodes * 100 / most.max(1)),
     };
-    let height = bars.len() * ROW + 8;
-    let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Nodes by the boot image that they were made from, oldest first\">\n\
-         <line class=\"axis\" x1=\"{LEFT}\" y1=\"0\" x2=\"{LEFT}\" y2=\"{height}\"/>\n"
-    );
-    for (n, bar) in bars.iter().enumerate() {
-        let (top, base) = (n * ROW + 6, n * ROW + 21);
-        let class = bar.word.map_or("other", Word::class);
-        // A bar of one node is still seen beside one of 5,000.
-        let width = match bar.nodes {
-            0 => 0,
-            nodes => (nodes * BARS / most.max(1)).max(3),
-        };
-        let (label_end, says) = (LEFT - 10, LEFT + width + 8);
-        svg += &format!(
-            "<text class=\"mono\" text-anchor=\"end\" x=\"{label_end}\" y=\"{base}\">{}</text>\
-             <rect class=\"{class}\" x=\"{LEFT}\" y=\"{top}\" width=\"{width}\" height=\"18\"/>\
-             <text class=\"soft\" x=\"{says}\" y=\"{base}\">{}</text>\n",
-            escape(&bar.label),
-            escape(&bar.says()),
-        );
+    html! {
+        @if !bars.is_empty() {
+            h2 { "The fleet by boot image" }
+            p.soft {
+                "Joined nodes by the image that they were made from, oldest first. "
+                "The colour is the verdict on the sets whose next node is made from it."
+            }
+            ul.chart {
+                @for bar in &bars {
+                    li {
+                        code { (bar.label) }
+                        span.track { span class={ "bar " (bar.word.map_or("other", Word::lower)) } style=(width(bar)) {} }
+                        span.soft { (bar.says()) }
+                    }
+                }
+            }
+        }
     }
-    svg += "</svg>\n";
-    svg
 }
 
 #[cfg(test)]

@@ -1,192 +1,208 @@
 //! The audit as one HTML file without scripts and without links to anywhere else (pure).
 
-use super::chart::{count, svg};
-use super::page::{Word, clues, escape, head, remedies};
+use super::chart::chart;
+use super::conclusion::{Conclusion, Readiness};
+use super::page::{Word, clues, head, names, remedies, waiting};
+use super::text::{in_use, of_operator};
 use crate::audit::{BootImageAudit, SetAudit, full_name};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("html.css");
 
-pub(crate) fn render(audit: &BootImageAudit) -> String {
-    let title = match audit
-        .origin
-        .as_ref()
-        .and_then(|origin| origin.cluster_id.as_ref())
-    {
-        Some(id) => format!("Boot images of cluster {}", escape(id)),
+/// Nothing is loaded, nothing runs.
+const CONTENT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+pub(crate) fn render(audit: &BootImageAudit, conclusion: &Conclusion) -> String {
+    let origin = audit.origin.as_ref();
+    let cluster = origin.and_then(|origin| {
+        let name = origin.infrastructure.as_ref();
+        name.or(origin.cluster_id.as_ref())
+    });
+    let title = match cluster {
+        Some(name) => format!("Boot images of cluster {name}"),
         None => "Boot images".to_owned(),
     };
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
-    );
-    page += &facts(audit);
-    page += &tiles(audit);
-    page += &format!(
-        "<h2>The fleet by boot image</h2>\n<p class=\"soft\">Joined nodes by the image that they were made from, oldest first. \
-         The colour is the verdict on the sets whose next node is made from it.</p>\n{}",
-        svg(audit)
-    );
-    page += &to_do(audit);
-    page += &sets(&audit.sets);
-    page += &waiting(audit);
-    page += &doubts(audit);
-    page += &format!(
-        "<footer>skewguard {} audit. A verdict is on the next node of a set, as if the policy enforced.</footer>\n</body>\n</html>\n",
-        env!("CARGO_PKG_VERSION")
-    );
-    page
-}
-
-fn facts(audit: &BootImageAudit) -> String {
-    let rows: String = head(audit)
-        .into_iter()
-        .map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>\n", escape(&value)))
-        .collect();
-    format!("<dl>\n{rows}</dl>\n")
-}
-
-fn tiles(audit: &BootImageAudit) -> String {
-    let summary = audit.summary;
-    let tile = |class: &str, number: usize, what: &str| {
-        format!("<div class=\"tile {class}\"><b>{number}</b>{what}</div>\n")
-    };
-    [
-        "<div class=\"tiles\">\n".to_owned(),
-        tile("refused", summary.would_be_refused, "would be refused"),
-        tile("unknown", summary.undetermined, "not known"),
-        tile("allowed", summary.would_be_allowed, "allowed"),
-        tile("", summary.sets, "sets in all"),
-        "</div>\n".to_owned(),
-    ]
-    .concat()
-}
-
-fn to_do(audit: &BootImageAudit) -> String {
-    let item = |number, what: &str, text: &str| {
-        format!(
-            "<li>{} ({}): {}</li>\n",
-            count(number, "set", "sets"),
-            escape(what),
-            escape(text)
-        )
-    };
-    let items: String = remedies(audit)
-        .into_iter()
-        .map(|((platform, remedy), number)| item(number, platform, remedy))
-        .chain(
-            clues(audit)
-                .into_iter()
-                .map(|(clue, number)| item(number, "unknown", clue)),
-        )
-        .collect();
-    if items.is_empty() {
-        return String::new();
-    }
-    format!("<h2>What to do</h2>\n<ul>\n{items}</ul>\n")
-}
-
-fn sets(sets: &[SetAudit]) -> String {
-    let rows: String = sets.iter().map(row).collect();
-    format!(
-        "<h2>Sets</h2>\n<table>\n<thead><tr><th>Verdict</th><th>Set</th><th>Boot image</th><th>Nodes</th><th class=\"what\">Why, and what to do</th></tr></thead>\n\
-         <tbody>\n{rows}</tbody>\n</table>\n"
+    page(
+        &title,
+        &html! {
+            (self::conclusion(conclusion))
+            (oldest(audit))
+            (tiles(audit))
+            (to_do(audit))
+            (chart(audit))
+            (sets(&audit.sets))
+            (list("Machines that have not become nodes", waiting(audit)))
+            (list("Warnings, and what was not read", doubts(audit)))
+            h2 { "What was audited" }
+            dl { @for (name, value) in head(audit) { dt { (name) } dd { (value) } } }
+            footer {
+                "skewguard " (env!("CARGO_PKG_VERSION")) " audit. "
+                "A verdict is on the next node of a set, as if the policy enforced."
+            }
+        },
     )
 }
 
-fn row(set: &SetAudit) -> String {
-    let word = Word::of(set);
-    let soft = |text: &str| format!("<br><span class=\"soft\">{}</span>", escape(text));
-    let mut name = format!(
-        "{} <code class=\"name\">{}</code>",
-        escape(set.kind),
-        escape(&full_name(&set.namespace, &set.name))
-    );
-    let place: Vec<String> = [&set.platform, &set.region, &set.architecture]
+/// A whole file.
+pub(super) fn page(title: &str, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(CONTENT_POLICY);
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                h1 { (title) }
+                (body)
+            }
+        }
+    };
+    page.into_string() + "\n"
+}
+
+pub(super) fn conclusion(conclusion: &Conclusion) -> Markup {
+    let class = match conclusion.readiness {
+        Readiness::Ready => Word::Allowed,
+        Readiness::NotReady => Word::Refused,
+        Readiness::NotKnown => Word::Unknown,
+    };
+    html! {
+        div class={ "conclusion " (class.lower()) } {
+            p { b { (conclusion.sentence) } }
+            @if !conclusion.next.is_empty() { p { "Next: " code { (conclusion.next) } } }
+        }
+    }
+}
+
+/// The oldest image in use, and the operator's value for it.
+fn oldest(audit: &BootImageAudit) -> Markup {
+    html! {
+        @if let Some(oldest) = &audit.oldest {
+            p { (in_use(oldest)) }
+            @if let Some(cluster) = &audit.cluster { p { (of_operator(cluster)) } }
+            @if let Some(command) = &oldest.command {
+                p.command { "To tell the Machine Config Operator, where nothing older is in use:" }
+                pre { code { (command) } }
+            }
+        }
+    }
+}
+
+fn tiles(audit: &BootImageAudit) -> Markup {
+    let summary = audit.summary;
+    html! {
+        div.tiles {
+            @for (class, number, what) in [
+                ("refused", summary.would_be_refused, "would be refused"),
+                ("unknown", summary.undetermined, "not known"),
+                ("allowed", summary.would_be_allowed, "allowed"),
+                ("", summary.sets, "sets in all"),
+            ] {
+                div class={ "tile " (class) } { b { (number) } (what) }
+            }
+        }
+    }
+}
+
+fn to_do(audit: &BootImageAudit) -> Markup {
+    let remedies = remedies(audit)
+        .into_iter()
+        .map(|((platform, remedy), sets)| (names(&sets), platform, remedy));
+    let clues = clues(audit)
+        .into_iter()
+        .map(|(clue, sets)| (names(&sets), "unknown", clue));
+    let all: Vec<_> = remedies.chain(clues).collect();
+    html! {
+        @if !all.is_empty() {
+            h2 { "What to do" }
+            ul { @for (sets, why, what) in all { li { b { (sets) } " (" (why) "): " (what) } } }
+        }
+    }
+}
+
+fn sets(sets: &[SetAudit]) -> Markup {
+    html! {
+        h2 { "Sets" }
+        table {
+            thead { tr {
+                th { "Verdict" } th { "Set" } th { "Boot image" } th { "Nodes" }
+                th.what { "Why, and what to do" }
+            } }
+            tbody { @for set in sets { (row(set)) } }
+        }
+    }
+}
+
+fn row(set: &SetAudit) -> Markup {
+    let word = Word::of(set).lower();
+    let joined: usize = set.nodes.iter().map(|nodes| nodes.count).sum();
+    html! {
+        tr {
+            td class={ "verdict " (word) } { (word) }
+            td { (name(set)) }
+            td { (image(set)) }
+            td.nodes {
+                (joined) @if let Some(wanted) = set.replicas { " of " (wanted) }
+                span.unit { " nodes" }
+            }
+            td { (reasons(set)) }
+        }
+    }
+}
+
+fn name(set: &SetAudit) -> Markup {
+    let pool = set.pool.as_ref().map(|pool| format!("pool {pool}"));
+    let place: Vec<&str> = [&set.platform, &set.region, &set.architecture, &pool]
         .into_iter()
         .flatten()
-        .cloned()
-        .chain(set.pool.as_ref().map(|pool| format!("pool {pool}")))
+        .map(String::as_str)
         .collect();
-    if !place.is_empty() {
-        name += &soft(&place.join(", "));
+    html! {
+        (set.kind) " " code.name { (full_name(&set.namespace, &set.name)) }
+        @if !place.is_empty() { br; span.soft { (place.join(", ")) } }
     }
-    let mut image = match &set.boot_image {
-        Some(image) => format!(
-            "<code class=\"image\">{}</code>{}",
-            escape(&image.version),
-            soft(&image.systems().join(", "))
-        ),
-        None => "not known".to_owned(),
-    };
-    if let Some(from) = &set.known_from {
-        image += &soft(&format!("by {from}"));
-    }
-    let mut what = Vec::new();
-    if !set.would_be_allowed() {
-        what.push(format!("<p>{}</p>", escape(&set.message)));
-    }
-    what.extend(
-        set.known_issues
-            .iter()
-            .map(|issue| format!("<p>known issue {}</p>", escape(&issue.says()))),
-    );
-    if let Some(clue) = &set.to_know {
-        what.push(format!("<p>{}</p>", escape(clue)));
-    }
-    if let Some(remedy) = &set.remedy {
-        what.push(format!("<p>{}</p>", escape(remedy)));
-    }
-    what.extend(
-        set.notes
-            .iter()
-            .map(|note| format!("<p class=\"soft\">{}</p>", escape(note))),
-    );
-    if let Some(patch) = &set.patch {
-        what.push(format!("<pre><code>{}</code></pre>", escape(patch)));
-    }
-    let joined: usize = set.nodes.iter().map(|nodes| nodes.count).sum();
-    let nodes = match set.replicas {
-        Some(wanted) => format!("{joined} of {wanted}"),
-        None => joined.to_string(),
-    };
-    format!(
-        "<tr><td class=\"verdict {}\">{}</td><td>{name}</td><td>{image}</td><td class=\"nodes\">{nodes}</td><td>{}</td></tr>\n",
-        word.class(),
-        word.lower(),
-        what.concat()
-    )
 }
 
-/// The machines that have not joined.
-fn waiting(audit: &BootImageAudit) -> String {
-    if audit.provisioned.is_empty() {
-        return String::new();
+fn image(set: &SetAudit) -> Markup {
+    html! {
+        @match &set.boot_image {
+            Some(image) => { code.image { (image.version) } br; span.soft { (image.systems().join(", ")) } }
+            None => "not known",
+        }
+        @if let Some(from) = &set.known_from { br; span.soft { "by " (from) } }
     }
-    let items: String = audit
-        .provisioned
-        .iter()
-        .map(|machine| format!("<li>{}</li>\n", escape(&machine.says())))
-        .collect();
-    format!("<h2>Machines that have not become nodes</h2>\n<ul>\n{items}</ul>\n")
+}
+
+/// Why, and what to do.
+fn reasons(set: &SetAudit) -> Markup {
+    html! {
+        @if !set.would_be_allowed() { p { (set.message) } }
+        @if let Some(exception) = &set.exception { p { b { (exception.says()) } } }
+        @for issue in &set.known_issues { p { "known issue " (issue.says()) } }
+        @for text in [&set.to_know, &set.remedy].into_iter().flatten() { p { (text) } }
+        @for note in &set.notes { p.soft { (note) } }
+        @if let Some(patch) = &set.patch { pre { code { (patch) } } }
+    }
 }
 
 /// What limits what this page can say.
-fn doubts(audit: &BootImageAudit) -> String {
+fn doubts(audit: &BootImageAudit) -> Vec<String> {
     let unread = audit
         .unread
         .iter()
         .map(|unread| format!("not read: {}: {}", unread.what, unread.why));
-    let items: String = audit
-        .warnings
-        .iter()
-        .cloned()
-        .chain(unread)
-        .map(|text| format!("<li>{}</li>\n", escape(&text)))
-        .collect();
-    if items.is_empty() {
-        return String::new();
+    audit.warnings.iter().cloned().chain(unread).collect()
+}
+
+fn list(title: &str, items: Vec<String>) -> Markup {
+    html! {
+        @if !items.is_empty() {
+            h2 { (title) }
+            ul { @for item in items { li { (item) } } }
+        }
     }
-    format!("<h2>Warnings, and what was not read</h2>\n<ul>\n{items}</ul>\n")
 }

@@ -2,20 +2,26 @@
 //! nothing.
 
 mod chart;
-mod cluster;
+pub(super) mod cluster;
+mod conclusion;
 mod folder;
 mod html;
-mod input;
+pub(super) mod input;
 mod page;
+mod screen;
+mod shell;
 mod text;
 
-use super::{Exit, Failure, Io, named, named_policy, parse_release, read_once};
+use super::{Exit, Failure, Io, named, named_policy, parse_release, policy_input, read_once};
 use crate::audit::fetch;
 use crate::audit::resources;
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, audit};
 use crate::clock;
+use crate::lint::starter::STARTER;
 use crate::text::printable;
-use page::Style;
+use anstream::{AutoStream, ColorChoice};
+use conclusion::{Asked, Conclusion};
+use page::{STARTER_NAME, Terminal};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -24,7 +30,7 @@ use text::Detail;
 /// What the audit is printed as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Form {
-    /// A line for each set.
+    /// The conclusion, and what fits a screen.
     Text,
     /// All that is known of each set.
     Wide,
@@ -55,7 +61,7 @@ enum Only {
 
 #[derive(Debug, clap::Args)]
 #[command(
-    override_usage = "oc skewguard audit [SET]... --policy <FILE> [OPTIONS]\n       \
+    override_usage = "oc skewguard audit [SET]... [OPTIONS]\n       \
         oc skewguard audit --print-commands [objects|labels|alephs]",
     after_help = concat!("\
 Exit status: 0 nothing would be refused, 1 it could not look at everything that makes nodes, 2 wrong usage, \
@@ -65,6 +71,7 @@ Reads with get and list only; `oc skewguard render manifests --auditor` has the 
 KUBECONFIG, then ~/.kube/config.
 
 Examples:
+  oc skewguard audit
   oc skewguard audit --policy policy.json
   oc skewguard audit --policy policy.json --target 4.22
   oc skewguard audit --policy policy.json -o html >boot-images.html
@@ -85,8 +92,9 @@ More:
   ", crate::docs!("audit.md"))
 )]
 pub(super) struct Args {
-    /// The policy to try, JSON or YAML; it is judged as if its mode were Enforce.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, required_unless_present = "print_commands")]
+    /// The policy to try, JSON or YAML; it is judged as if its mode were Enforce. Default: the
+    /// limits and known issues that `policy init` writes.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     policy: Option<PathBuf>,
     /// Release to ask about, such as the one to upgrade to. Default: the cluster's own.
     #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
@@ -126,7 +134,7 @@ pub(super) struct Args {
     /// Show only these sets; the summary and the exit status stay those of all.
     #[arg(long, value_enum)]
     only: Option<Only>,
-    /// text: a line for each set. wide: all that is known. json and yaml: one object, whose fields
+    /// text: the conclusion, and a row for each set that fits a screen. wide: all that is known. json and yaml: one object, whose fields
     /// are only ever added. html: one page, with a chart.
     #[arg(
         long,
@@ -159,22 +167,25 @@ fn parse_time(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let Some(policy) = &args.policy else {
-        let script = match args.print_commands {
-            Some(Script::Labels) => resources::LABELS.to_owned(),
-            Some(Script::Alephs) => resources::ALEPHS.to_owned(),
-            Some(Script::Objects) | None => resources::commands(),
+    if let Some(script) = args.print_commands {
+        let script = match script {
+            Script::Labels => resources::LABELS.to_owned(),
+            Script::Alephs => resources::ALEPHS.to_owned(),
+            Script::Objects => resources::commands(),
         };
         io.out.write_all(script.as_bytes())?;
         return Ok(Exit::Done);
-    };
+    }
     let files = args
         .from
         .iter()
         .chain(&args.streams)
         .chain(&args.kubeconfig);
     read_once(files.chain(&args.policy).map(PathBuf::as_path))?;
-    let policy = named_policy(policy)?;
+    let policy = match &args.policy {
+        Some(policy) => named_policy(policy)?,
+        None => policy_input(STARTER_NAME, STARTER.as_bytes()),
+    };
     let mut objects = Objects::default();
     for path in &args.streams {
         let file = named(path);
@@ -204,13 +215,15 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     result.origin = Some(Origin {
         cluster_id: objects.cluster_id.clone(),
+        infrastructure: objects.infrastructure_name.clone(),
         server: origin.server.or_else(|| objects.server.clone()),
         time: clock::time(SystemTime::now()),
         ..origin
     });
     let exit = exit(&result);
+    let conclusion = Conclusion::of(&result, &asked(args));
     choose(args, &mut result)?;
-    print(args, &result, io)?;
+    print(args, &result, &conclusion, io)?;
     Ok(exit)
 }
 
@@ -254,16 +267,48 @@ fn is_named(set: &SetAudit, name: &str) -> bool {
         })
 }
 
-fn print(args: &Args, result: &BootImageAudit, io: &mut Io<'_>) -> Result<(), Failure> {
+/// How it was asked for, to ask once more.
+fn asked(args: &Args) -> Asked {
+    let word = |path: &PathBuf| shell::word(&path.to_string_lossy());
+    let mut arguments = String::new();
+    for (name, paths) in [
+        ("policy", args.policy.as_slice()),
+        ("kubeconfig", args.kubeconfig.as_slice()),
+        ("from", &*args.from),
+        ("streams", &*args.streams),
+    ] {
+        let words: Vec<String> = paths.iter().map(word).collect();
+        if !words.is_empty() {
+            arguments += &format!(" --{name} {}", words.join(" "));
+        }
+    }
+    for (name, value) in [("context", &args.context), ("target", &args.target)] {
+        if let Some(value) = value {
+            arguments += &format!(" --{name} {}", shell::word(value));
+        }
+    }
+    Asked {
+        arguments,
+        policy: args.policy.as_ref().map(word),
+        target: args.target.clone(),
+    }
+}
+
+fn print(
+    args: &Args,
+    result: &BootImageAudit,
+    conclusion: &Conclusion,
+    io: &mut Io<'_>,
+) -> Result<(), Failure> {
     let detail = match args.output {
-        Form::Text if args.sets.is_empty() => Detail::Line,
+        Form::Text if args.sets.is_empty() => Detail::Row,
         _ => Detail::All,
     };
     let text = match args.output {
-        Form::Text | Form::Wide => text::render(result, detail, style()),
+        Form::Text | Form::Wide => text::render(result, conclusion, detail, terminal()),
         Form::Json => serde_json::to_string_pretty(result)? + "\n",
         Form::Yaml => yaml(result),
-        Form::Html => html::render(result),
+        Form::Html => html::render(result, conclusion),
     };
     Ok(io.out.write_all(text.as_bytes())?)
 }
@@ -279,16 +324,17 @@ fn yaml(result: &BootImageAudit) -> String {
 
 /// How standard output shows text. Colour is used only on a terminal, and not if `NO_COLOR` is set
 /// (<https://no-color.org>).
-fn style() -> Style {
-    let columns = std::io::stdout()
+fn terminal() -> Terminal {
+    let stdout = std::io::stdout();
+    let size = stdout
         .is_terminal()
         .then(terminal_size::terminal_size)
         .flatten()
-        .map(|(width, _)| usize::from(width.0));
-    let asked_not = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    Style {
-        colour: std::io::stdout().is_terminal() && !asked_not && !is_dumb(),
-        columns: columns.filter(|columns| *columns > 0),
+        .filter(|(columns, rows)| columns.0 > 0 && rows.0 > 0);
+    Terminal {
+        columns: size.map(|(columns, _)| usize::from(columns.0)),
+        rows: size.map(|(_, rows)| usize::from(rows.0)),
+        colour: AutoStream::choice(&stdout) != ColorChoice::Never,
     }
 }
 

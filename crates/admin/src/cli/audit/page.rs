@@ -1,28 +1,29 @@
 //! What all forms of the audit share: verdicts in a word, the head, the remedies, and lines that
 //! are broken at spaces only (pure).
 
-use crate::audit::{BootImageAudit, KnownBy, SetAudit};
+use super::conclusion::{Conclusion, Readiness};
+use crate::audit::{BootImageAudit, SetAudit};
 use crate::verdict::BootImageStatus;
+use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;
 
 /// The verdict on a set, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Word {
     Refused,
-    /// The version of its image is unknown.
+    /// Its version is unknown, or no rule could be applied to it: `message` says which.
     Unknown,
-    /// The version is known, but no limit could be applied.
-    Undecided,
     Allowed,
 }
 
 impl Word {
     pub(super) fn of(set: &SetAudit) -> Self {
-        match (set.would_be_refused(), set.would_be_allowed(), set.known_by) {
-            (true, _, _) => Self::Refused,
-            (_, true, _) => Self::Allowed,
-            (_, _, KnownBy::Unknown) => Self::Unknown,
-            _ => Self::Undecided,
+        if set.would_be_refused() {
+            Self::Refused
+        } else if set.would_be_allowed() {
+            Self::Allowed
+        } else {
+            Self::Unknown
         }
     }
 
@@ -31,44 +32,34 @@ impl Word {
         match self {
             Self::Refused => "REFUSED",
             Self::Unknown => "UNKNOWN",
-            Self::Undecided => "UNDECIDED",
             Self::Allowed => "allowed",
         }
     }
 
+    /// In a sentence, and as the class of HTML elements.
     pub(super) fn lower(self) -> &'static str {
         match self {
             Self::Refused => "refused",
             Self::Unknown => "unknown",
-            Self::Undecided => "undecided",
             Self::Allowed => "allowed",
         }
     }
 
-    /// The class of HTML elements.
-    pub(super) fn class(self) -> &'static str {
+    fn style(self) -> Style {
         match self {
-            Self::Refused => "refused",
-            Self::Unknown | Self::Undecided => "unknown",
-            Self::Allowed => "allowed",
-        }
-    }
-
-    /// The SGR parameters of its colour.
-    fn colour(self) -> &'static str {
-        match self {
-            Self::Refused => "1;31",
-            Self::Unknown | Self::Undecided => "33",
-            Self::Allowed => "32",
+            Self::Refused => AnsiColor::Red.on_default().bold(),
+            Self::Unknown => AnsiColor::Yellow.on_default(),
+            Self::Allowed => AnsiColor::Green.on_default(),
         }
     }
 }
 
 /// Where the text is shown.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Style {
-    /// The terminal's columns; `None` where it is no terminal.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Terminal {
+    /// `None` where it is no terminal.
     pub(crate) columns: Option<usize>,
+    pub(crate) rows: Option<usize>,
     pub(crate) colour: bool,
 }
 
@@ -78,58 +69,54 @@ const WIDTH: usize = 100;
 /// Columns before the text of an item.
 const INDENT: usize = 11;
 
-pub(super) struct Page {
-    pub(super) out: String,
-    style: Style,
-}
-
-impl Page {
-    pub(super) fn new(style: Style) -> Self {
-        Self {
-            out: String::new(),
-            style,
-        }
-    }
-
+impl Terminal {
     /// Columns of prose.
-    fn width(&self) -> usize {
-        self.style.columns.unwrap_or(WIDTH).clamp(40, WIDTH)
+    fn width(self) -> usize {
+        self.columns.unwrap_or(WIDTH).clamp(40, WIDTH)
     }
 
-    /// The terminal's columns; `None` where there is none, and lines may have any length.
-    pub(super) fn columns(&self) -> Option<usize> {
-        self.style.columns
-    }
-
-    /// A line as it is, however long: what is copied.
-    pub(super) fn line(&mut self, text: &str) {
-        self.out.push_str(text);
-        self.out.push('\n');
-    }
-
-    /// Prose, broken at spaces.
-    pub(super) fn prose(&mut self, text: &str) {
-        for line in fill(text, self.width()) {
-            self.line(&line);
-        }
+    /// Prose, broken at spaces, each line after `indent` columns.
+    pub(super) fn prose(self, indent: usize, text: &str) -> Vec<String> {
+        let margin = " ".repeat(indent);
+        let lines = fill(text, self.width().saturating_sub(indent));
+        lines.iter().map(|line| format!("{margin}{line}")).collect()
     }
 
     /// A name, and beside it a text, broken at spaces.
-    pub(super) fn item(&mut self, name: &str, text: &str) {
-        for (n, line) in fill(text, self.width() - INDENT).iter().enumerate() {
-            let name = if n == 0 { name } else { "" };
-            self.line(&format!("  {name:<9}{line}"));
+    pub(super) fn item(self, name: &str, text: &str) -> Vec<String> {
+        let mut lines = self.prose(INDENT, text);
+        if let Some(first) = lines.first_mut() {
+            *first = format!("  {name:<9}{}", first.trim_start());
+        }
+        lines
+    }
+
+    /// The word of a verdict.
+    pub(super) fn word(self, word: Word) -> String {
+        self.styled(word.style(), word.text())
+    }
+
+    fn styled(self, style: Style, text: &str) -> String {
+        if self.colour {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
         }
     }
 
-    /// The word of a verdict in `width` columns.
-    pub(super) fn word(&self, word: Word, width: usize) -> String {
-        let text = word.text();
-        if self.style.colour {
-            format!("\x1b[{}m{text:<width$}\x1b[0m", word.colour())
-        } else {
-            format!("{text:<width$}")
-        }
+    /// The first sentence.
+    pub(super) fn conclusion(self, conclusion: &Conclusion) -> Vec<String> {
+        let word = match conclusion.readiness {
+            Readiness::Ready => Word::Allowed,
+            Readiness::NotReady => Word::Refused,
+            Readiness::NotKnown => Word::Unknown,
+        };
+        let said = self.prose(0, &conclusion.sentence);
+        let said = said.iter().map(|line| self.styled(word.style(), line));
+        let next = format!("Next: {}", conclusion.next);
+        // A command is copied: it is not broken.
+        said.chain((!conclusion.next.is_empty()).then_some(next))
+            .collect()
     }
 }
 
@@ -149,11 +136,6 @@ pub(super) fn fill(text: &str, width: usize) -> Vec<String> {
 /// What was audited: names and values.
 pub(super) fn head(audit: &BootImageAudit) -> Vec<(&'static str, String)> {
     let origin = audit.origin.as_ref();
-    let policy = audit.policy.as_ref();
-    let mode = policy
-        .and_then(|policy| policy.mode.as_deref())
-        .unwrap_or("unknown");
-    let policy = policy.map_or("none", |policy| &policy.path);
     let server = origin.and_then(|origin| {
         let server = origin.server.as_ref()?;
         Some(match &origin.context {
@@ -168,40 +150,136 @@ pub(super) fn head(audit: &BootImageAudit) -> Vec<(&'static str, String)> {
     [
         (
             "cluster",
-            origin.and_then(|origin| origin.cluster_id.clone()),
+            origin.and_then(|origin| origin.infrastructure.clone().or(origin.cluster_id.clone())),
         ),
         ("server", server),
         ("read at", origin.map(|origin| origin.time.clone())),
         ("release", Some(release.to_owned())),
-        (
-            "policy",
-            Some(format!("{policy} (mode {mode}), judged as if it enforced")),
-        ),
+        ("policy", Some(policy(audit))),
     ]
     .into_iter()
     .filter_map(|(name, value)| Some((name, value?)))
     .collect()
 }
 
-/// How many of the refused sets need which remedy, by platform.
-pub(super) fn remedies(audit: &BootImageAudit) -> BTreeMap<(&str, &str), usize> {
-    let mut remedies = BTreeMap::new();
+/// The policy that decided, in words.
+fn policy(audit: &BootImageAudit) -> String {
+    match &audit.policy {
+        None => "none".to_owned(),
+        Some(policy) if policy.path == STARTER_NAME => format!(
+            "none named: the limits and known issues of `{STARTER_NAME}`, judged as if it enforced"
+        ),
+        Some(policy) => format!(
+            "{} (mode {}), judged as if it enforced",
+            policy.path,
+            policy.mode.as_deref().unwrap_or("unknown")
+        ),
+    }
+}
+
+/// What the policy is called where none is named.
+pub(crate) const STARTER_NAME: &str = "oc skewguard policy init";
+
+/// The names of sets, by what is true of them.
+pub(super) type Named<'a, K> = BTreeMap<K, Vec<&'a SetAudit>>;
+
+/// The refused sets by platform and remedy.
+pub(super) fn remedies(audit: &BootImageAudit) -> Named<'_, (&str, &str)> {
+    let mut remedies = Named::new();
     for set in audit.sets.iter().filter(|set| set.would_be_refused()) {
         if let Some(remedy) = &set.remedy {
             let platform = set.platform.as_deref().unwrap_or("other");
-            *remedies.entry((platform, remedy.as_str())).or_default() += 1;
+            let sets: &mut Vec<_> = remedies.entry((platform, remedy.as_str())).or_default();
+            sets.push(set);
         }
     }
     remedies
 }
 
-/// How many sets of unknown version each way makes known.
-pub(super) fn clues(audit: &BootImageAudit) -> BTreeMap<&str, usize> {
-    let mut clues = BTreeMap::new();
-    for clue in audit.sets.iter().filter_map(|set| set.to_know.as_deref()) {
-        *clues.entry(clue).or_default() += 1;
+/// The sets of unknown version, by what makes it known.
+pub(super) fn clues(audit: &BootImageAudit) -> Named<'_, &str> {
+    let mut clues = Named::new();
+    for set in &audit.sets {
+        if let Some(clue) = &set.to_know {
+            let sets: &mut Vec<_> = clues.entry(clue.as_str()).or_default();
+            sets.push(set);
+        }
     }
     clues
+}
+
+/// `a, b and 3 more`.
+pub(super) fn names(sets: &[&SetAudit]) -> String {
+    const SHOWN: usize = 3;
+    let first: Vec<&str> = sets
+        .iter()
+        .take(SHOWN)
+        .map(|set| set.name.as_str())
+        .collect();
+    let shown = first.join(", ");
+    match sets.len() {
+        0..=SHOWN => shown,
+        all => format!("{shown} and {} more", all - SHOWN),
+    }
+}
+
+/// `1 set`, `2 sets`.
+pub(super) fn count(number: usize, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
+}
+
+/// The namespace of all sets, where they share one.
+pub(super) fn namespace(sets: &[SetAudit]) -> Option<&str> {
+    let first = sets.first()?.namespace.as_str();
+    let is_shared = sets.iter().all(|set| set.namespace == first);
+    (is_shared && !first.is_empty()).then_some(first)
+}
+
+/// Kind and name, as the command takes them; the namespace before them where it is not `shared`.
+pub(super) fn title(set: &SetAudit, shared: Option<&str>) -> String {
+    let name = format!("{}/{}", set.kind, set.name);
+    match set.namespace.as_str() {
+        "" => name,
+        own if Some(own) == shared => name,
+        own => format!("{own} {name}"),
+    }
+}
+
+/// The machines that have not joined, a sentence for each set; the longest waiting first.
+pub(super) fn waiting(audit: &BootImageAudit) -> Vec<String> {
+    let mut sets: Vec<(Option<&str>, Vec<&str>)> = Vec::new();
+    for machine in &audit.provisioned {
+        let set = machine.set.as_deref();
+        match sets.iter_mut().find(|(other, _)| *other == set) {
+            Some((_, machines)) => machines.push(&machine.since),
+            None => sets.push((set, vec![&machine.since])),
+        }
+    }
+    let now = audit.origin.as_ref().map(|origin| origin.time.as_str());
+    let says = |(set, since): (Option<&str>, Vec<&str>)| {
+        let set = set.map_or_else(|| "no set".to_owned(), str::to_owned);
+        let machines = count(since.len(), "Machine", "Machines");
+        let oldest = since.iter().find(|since| !since.is_empty());
+        let age = oldest.and_then(|since| age(since, now?));
+        let age = match age {
+            Some(age) if since.len() == 1 => format!(", for {age}"),
+            Some(age) => format!(", the oldest for {age}"),
+            None => String::new(),
+        };
+        format!("{set}: {machines} Provisioned{age}")
+    };
+    sets.into_iter().map(says).collect()
+}
+
+/// From one time to a later one, in its largest unit.
+fn age(since: &str, now: &str) -> Option<String> {
+    let [since, now] = [since, now].map(|time| humantime::parse_rfc3339_weak(time).ok());
+    let seconds = now?.duration_since(since?).ok()?.as_secs();
+    Some(match seconds / 60 {
+        minutes @ 0..=119 => format!("{minutes} min"),
+        minutes @ 120..=2879 => format!("{} h", minutes / 60),
+        minutes => format!("{} days", minutes / 1440),
+    })
 }
 
 /// `411.86.202308081056-0 (RHEL 8.6, OCP 4.11)`
@@ -215,25 +293,9 @@ pub(super) fn shown(image: &BootImageStatus) -> String {
     format!("{} ({systems})", image.version)
 }
 
-/// `text` in HTML and SVG: as the content of an element or of a quoted attribute.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            _ => out.push(c),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
-    use super::fill;
+    use super::{age, fill};
 
     #[test]
     fn what_is_copied_is_never_broken() {
@@ -244,5 +306,20 @@ mod tests {
             ["set", field, "to ami-1"]
         );
         assert_eq!(fill("", 20), [""; 0]);
+    }
+
+    #[test]
+    fn an_age_is_in_its_largest_unit() {
+        let now = "2026-01-03T03:04:05Z";
+        for (since, wanted) in [
+            ("2026-01-03T03:04:00Z", Some("0 min")),
+            ("2026-01-03T01:05:00Z", Some("119 min")),
+            ("2026-01-02T23:59:00Z", Some("3 h")),
+            ("2025-12-31T03:00:00Z", Some("3 days")),
+            ("2026-01-03T03:05:00Z", None),
+            ("yesterday", None),
+        ] {
+            assert_eq!(age(since, now).as_deref(), wanted, "{since}");
+        }
     }
 }

@@ -1,168 +1,194 @@
-//! The audit for a person: a table with one line for each set, or all that is known of each; and
-//! the summary last, right above the prompt (pure).
+//! The audit for a person: the conclusion, then a row for each set that fits a screen, or all that
+//! is known of each (pure).
 
-use super::page::{Page, Style, Word, clues, head, remedies, shown};
-use crate::audit::{BootImageAudit, ClusterSkew, Oldest, SetAudit, full_name};
-use crate::text::cut;
+use super::conclusion::Conclusion;
+use super::page::{Terminal, Word, clues, head, names, namespace, remedies, shown, title, waiting};
+use super::screen::{Block, Item, fit};
+use crate::audit::{BootImageAudit, ClusterSkew, Oldest, Provisioned, SetAudit, full_name};
 
 /// How much is said of each set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// One line.
-    Line,
+    /// A row.
+    Row,
     All,
 }
 
-pub(crate) fn render(audit: &BootImageAudit, detail: Detail, style: Style) -> String {
-    let mut page = Page::new(style);
-    for (name, value) in head(audit) {
-        page.line(&format!("{name:<9}{value}"));
-    }
+/// Lines where no terminal says how many it has.
+const ROWS: usize = 40;
+
+pub(crate) fn render(
+    audit: &BootImageAudit,
+    conclusion: &Conclusion,
+    detail: Detail,
+    terminal: Terminal,
+) -> String {
+    let mut blocks = vec![Block::of(terminal.conclusion(conclusion))];
+    blocks.push(Block::of(facts(audit, detail)));
     match detail {
-        Detail::Line => table(&mut page, &audit.sets),
-        Detail::All => audit.sets.iter().for_each(|set| item(&mut page, set)),
+        Detail::Row => blocks.push(table(terminal, &audit.sets)),
+        Detail::All => blocks.extend(audit.sets.iter().map(|set| Block::of(item(terminal, set)))),
     }
-    page.line("");
-    if let Some(oldest) = &audit.oldest {
-        of_oldest(&mut page, oldest, audit.cluster.as_ref());
-        page.line("");
-    }
-    doubts(&mut page, audit);
-    summary(&mut page, audit);
-    if detail == Detail::Line && audit.sets.iter().any(|set| !set.would_be_allowed()) {
-        page.prose("All that is known of each set: -o wide, or name the sets.");
-    }
-    page.out
+    blocks.extend(lists(terminal, audit, detail));
+    blocks.push(Block {
+        head: oldest(terminal, audit, detail),
+        ..Block::default()
+    });
+    let rows = (detail == Detail::Row).then(|| {
+        // One line is the prompt's.
+        terminal.rows.map_or(ROWS, |rows| rows.saturating_sub(1))
+    });
+    fit(blocks, rows)
 }
 
-const COLUMNS: [&str; 8] = [
-    "VERDICT",
-    "KIND",
-    "NAME",
-    "POOL",
-    "BOOT IMAGE",
-    "SAYS",
-    "NODES",
-    "WHY",
-];
+/// What was audited.
+fn facts(audit: &BootImageAudit, detail: Detail) -> Vec<String> {
+    let is_row = detail == Detail::Row;
+    let shared = namespace(&audit.sets).filter(|_| is_row);
+    let shared = shared.map(|namespace| ("namespace", namespace.to_owned()));
+    // Who reads a screen reads it now.
+    let facts = head(audit)
+        .into_iter()
+        .filter(|(name, _)| !is_row || *name != "read at")
+        .chain(shared);
+    facts
+        .map(|(name, value)| format!("{name:<11}{value}"))
+        .collect()
+}
 
-/// The table. Only the last column is cut, and only on a terminal.
-fn table(page: &mut Page, sets: &[SetAudit]) {
-    if sets.is_empty() {
-        return;
+const COLUMNS: [&str; 4] = ["VERDICT", "SET", "BOOT IMAGE", "NODES"];
+
+/// A row for each set. Names are never cut. What several sets have in common is said once, below
+/// them.
+fn table(terminal: Terminal, sets: &[SetAudit]) -> Block {
+    let shared = namespace(sets);
+    let mut rows: Vec<(Word, String, [String; 3])> = Vec::new();
+    for set in sets {
+        let (word, why) = (Word::of(set), why(set));
+        let row = (word, why, cells(set, shared));
+        // Sets of one reason stand together.
+        let is_same = |other: &(Word, String, _)| (other.0, &other.1) == (row.0, &row.1);
+        let at = rows.iter().rposition(is_same).map_or(rows.len(), |n| n + 1);
+        rows.insert(at, row);
     }
-    let cells: Vec<[String; 8]> = sets.iter().map(cells).collect();
-    let mut widths = COLUMNS.map(str::len);
-    for row in &cells {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.len());
+    let [_, set, image, nodes] = COLUMNS;
+    let mut widths = [set, image, nodes].map(str::len);
+    for (_, _, cells) in &rows {
+        for (width, cell) in widths.iter_mut().zip(cells) {
+            *width = (*width).max(cell.chars().count());
         }
     }
-    page.line("");
-    let [first, .., _] = widths;
-    let columns = page.columns();
-    let line = |row: [&str; 8], head: String| {
-        let mut line = head;
-        let last = row.len() - 1;
-        for (n, (cell, width)) in row.iter().zip(widths).enumerate().skip(1) {
-            line += "  ";
-            match columns {
-                // Two columns between each two cells; colour takes none.
-                Some(columns) if n == last => {
-                    let used: usize = widths.iter().take(last).map(|width| width + 2).sum();
-                    line += &cut(cell, columns.saturating_sub(used).max(24));
-                }
-                _ if n == last => line += cell,
-                _ => line += &format!("{cell:<width$}"),
-            }
-        }
-        line.trim_end().to_owned()
+    let line = |word: &str, cells: [&str; 3]| {
+        let cells = cells.iter().zip(widths);
+        let cells: String = cells
+            .map(|(cell, width)| format!("  {cell:<width$}"))
+            .collect();
+        format!("{word}{}", cells.trim_end())
     };
-    let head = format!("{:<first$}", "VERDICT");
-    page.line(&line(COLUMNS, head));
-    for (set, row) in sets.iter().zip(&cells) {
-        let word = page.word(Word::of(set), first);
-        let row = row.each_ref().map(String::as_str);
-        page.line(&line(row, word));
+    Block {
+        head: vec![line(COLUMNS[0], [set, image, nodes])],
+        items: rows
+            .iter()
+            .map(|(word, why, cells)| Item {
+                lines: vec![line(
+                    &terminal.word(*word),
+                    cells.each_ref().map(String::as_str),
+                )],
+                note: terminal.prose(COLUMNS[0].len() + 2, why),
+            })
+            .collect(),
+        what: "sets",
+        least: 6,
     }
 }
 
-fn cells(set: &SetAudit) -> [String; 8] {
+fn cells(set: &SetAudit, shared: Option<&str>) -> [String; 3] {
     let image = set.boot_image.as_ref();
-    let says = image.map(|image| image.systems().pop().unwrap_or_default());
     let joined: usize = set.nodes.iter().map(|nodes| nodes.count).sum();
     let wanted = set.replicas.map(|wanted| format!("/{wanted}"));
-    let why = match (set.would_be_allowed(), &*set.known_issues, set.notes.len()) {
-        (false, ..) => set.message.clone(),
-        (true, [issue, ..], _) => format!("known issue {}", issue.says()),
-        (true, [], 0) => String::new(),
-        (true, [], 1) => "1 note".to_owned(),
-        (true, [], more) => format!("{more} notes"),
-    };
     [
-        Word::of(set).text().to_owned(),
-        set.kind.to_owned(),
-        full_name(&set.namespace, &set.name),
-        set.pool.clone().unwrap_or_else(|| "-".to_owned()),
+        title(set, shared),
         image.map_or_else(|| "-".to_owned(), |image| image.version.clone()),
-        says.filter(|says| !says.is_empty())
-            .unwrap_or_else(|| "-".to_owned()),
         format!("{joined}{}", wanted.unwrap_or_default()),
-        why,
     ]
 }
 
+/// What is said of a set in a line of its own; empty where nothing has to be.
+fn why(set: &SetAudit) -> String {
+    let exception = set.exception.as_ref().map(|exception| exception.says());
+    let reason = (!set.would_be_allowed()).then(|| set.message.clone());
+    let issue = set
+        .known_issues
+        .first()
+        .filter(|_| set.would_be_allowed())
+        .map(|issue| format!("known issue {}", issue.says()));
+    let said = reason.or(issue).into_iter().chain(exception);
+    said.collect::<Vec<_>>().join("; ")
+}
+
 /// All that is known of a set.
-fn item(page: &mut Page, set: &SetAudit) {
-    page.line("");
-    let word = page.word(Word::of(set), 9);
-    page.line(&format!(
-        "{word}  {} {}",
+fn item(terminal: Terminal, set: &SetAudit) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{}  {} {}",
+        terminal.word(Word::of(set)),
         set.kind,
         full_name(&set.namespace, &set.name)
-    ));
-    let place = [&set.platform, &set.region, &set.architecture]
+    )];
+    let mut add = |name: &str, text: &str| lines.extend(terminal.item(name, text));
+    if let Some(image) = image(set) {
+        add("image", &image);
+    }
+    if let (Some(image), Some(from)) = (&set.boot_image, &set.known_from) {
+        add("version", &format!("{}, by {from}", shown(image)));
+    }
+    if !set.would_be_allowed() {
+        add("why", &set.message);
+    }
+    if let Some(exception) = &set.exception {
+        add("excepted", &exception.says());
+    }
+    for issue in &set.known_issues {
+        add("issue", &issue.says());
+    }
+    if let Some(clue) = &set.to_know {
+        add("to know", clue);
+    }
+    if let Some(remedy) = &set.remedy {
+        add("fix", remedy);
+    }
+    if let Some(patch) = &set.patch {
+        lines.push(format!("  {:<9}{patch}", "command"));
+    }
+    let mut add = |name: &str, text: &str| lines.extend(terminal.item(name, text));
+    for note in &set.notes {
+        add("note", note);
+    }
+    if let Some(nodes) = nodes(set) {
+        add("nodes", &nodes);
+    }
+    lines
+}
+
+/// The image field, and where the image is.
+fn image(set: &SetAudit) -> Option<String> {
+    let place: Vec<&str> = [&set.platform, &set.region, &set.architecture]
         .into_iter()
         .flatten()
         .map(String::as_str)
-        .collect::<Vec<_>>()
-        .join(", ");
-    let place = if place.is_empty() {
-        place
-    } else {
-        format!(" ({place})")
+        .collect();
+    let place = match place.join(", ") {
+        none if none.is_empty() => none,
+        place => format!(" ({place})"),
     };
     match (&set.image_field, &set.image) {
-        (Some(field), Some(image)) => page.item("image", &format!("{image}{place}: {field}")),
-        (Some(field), None) => page.item("image", &format!("not named by {field}{place}")),
-        (None, _) if place.is_empty() => {}
-        (None, _) => page.item("image", &format!("not known{place}")),
+        (Some(field), Some(image)) => Some(format!("{image}{place}: {field}")),
+        (Some(field), None) => Some(format!("not named by {field}{place}")),
+        (None, _) if place.is_empty() => None,
+        (None, _) => Some(format!("not known{place}")),
     }
-    if let (Some(image), Some(from)) = (&set.boot_image, &set.known_from) {
-        page.item("version", &format!("{}, by {from}", shown(image)));
-    }
-    if !set.would_be_allowed() {
-        page.item("why", &set.message);
-    }
-    for issue in &set.known_issues {
-        page.item("issue", &issue.says());
-    }
-    if let Some(clue) = &set.to_know {
-        page.item("to know", clue);
-    }
-    if let Some(remedy) = &set.remedy {
-        page.item("fix", remedy);
-    }
-    if let Some(patch) = &set.patch {
-        page.line(&format!("  {:<9}{patch}", "command"));
-    }
-    for note in &set.notes {
-        page.item("note", note);
-    }
-    nodes(page, set);
 }
 
-fn nodes(page: &mut Page, set: &SetAudit) {
+fn nodes(set: &SetAudit) -> Option<String> {
     let nodes: Vec<String> = set
         .nodes
         .iter()
@@ -172,98 +198,122 @@ fn nodes(page: &mut Page, set: &SetAudit) {
         })
         .collect();
     let wanted = set.replicas.map(|replicas| format!("{replicas} wanted"));
+    if nodes.is_empty() && wanted.is_none() {
+        return None;
+    }
     let pool = set.pool.as_ref().map(|pool| format!("pool {pool}"));
     let joined = if nodes.is_empty() {
         "none joined".to_owned()
     } else {
         nodes.join(", ")
     };
-    if nodes.is_empty() && wanted.is_none() {
-        return;
-    }
     let all: Vec<String> = [Some(joined), wanted, pool].into_iter().flatten().collect();
-    page.item("nodes", &all.join("; "));
+    Some(all.join("; "))
 }
 
-fn of_oldest(page: &mut Page, oldest: &Oldest, cluster: Option<&ClusterSkew>) {
-    if let Some(cluster) = cluster {
-        let ocp = cluster.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
-        let says = [cluster.rhcos_version.clone(), ocp]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(", ");
-        let says = if says.is_empty() {
-            "names no version".to_owned()
-        } else {
-            format!("says {says}")
-        };
-        let judged = match cluster.older_in_use {
-            Some(true) => "THAT IS NEWER than the oldest boot image in use",
-            Some(false) => "no older boot image was found in use",
-            None => "that cannot be compared with what was found",
-        };
-        page.prose(&format!(
-            "The cluster (bootImageSkewEnforcement, mode {}) {says}: {judged}.",
-            cluster.mode
-        ));
+/// The oldest image in use, and what the Machine Config Operator takes for it.
+fn oldest(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<String> {
+    let Some(oldest) = &audit.oldest else {
+        return Vec::new();
+    };
+    let mut lines = terminal.prose(0, &in_use(oldest));
+    if let Some(cluster) = &audit.cluster {
+        lines.extend(terminal.prose(0, &of_operator(cluster)));
     }
-    page.prose(&format!(
-        "Oldest boot image in use: {}, by {}.",
+    if let Some(command) = oldest.command.as_ref().filter(|_| detail == Detail::All) {
+        lines.extend(terminal.prose(
+            0,
+            "To tell the Machine Config Operator, where nothing older is in use:",
+        ));
+        lines.push(format!("  {command}"));
+    }
+    lines
+}
+
+/// The oldest boot image, in words.
+pub(super) fn in_use(oldest: &Oldest) -> String {
+    let unknown = match oldest.unknown {
+        0 => String::new(),
+        some => format!(" The image of {some} more sets or nodes is unknown, and may be older."),
+    };
+    format!(
+        "Oldest boot image in use: {}, by {}.{unknown}",
         shown(&oldest.boot_image),
         oldest.used_by
-    ));
-    if oldest.unknown > 0 {
-        page.prose(&format!(
-            "The image of {} more sets or nodes is unknown, and may be older.",
-            oldest.unknown
-        ));
-    }
-    if let Some(command) = &oldest.command {
-        page.prose("To tell the Machine Config Operator, where nothing older is in use:");
-        page.line(&format!("  {command}"));
-    }
+    )
 }
 
-/// Machines that do not come up, warnings, and what could not be read.
-fn doubts(page: &mut Page, audit: &BootImageAudit) {
-    for machine in &audit.provisioned {
-        page.prose(&format!("not joined: {}", machine.says()));
-    }
-    for warning in &audit.warnings {
-        page.prose(&format!("warning: {warning}"));
-    }
-    for unread in &audit.unread {
+/// What the Machine Config Operator takes for the oldest boot image, in words.
+pub(super) fn of_operator(cluster: &ClusterSkew) -> String {
+    let ocp = cluster.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
+    let says: Vec<String> = [cluster.rhcos_version.clone(), ocp]
+        .into_iter()
+        .flatten()
+        .collect();
+    let says = if says.is_empty() {
+        "names no version".to_owned()
+    } else {
+        format!("says {}", says.join(", "))
+    };
+    let judged = match cluster.older_in_use {
+        Some(true) => "THAT IS NEWER than the oldest boot image in use",
+        Some(false) => "no older boot image was found in use",
+        None => "that cannot be compared with what was found",
+    };
+    format!(
+        "The cluster (bootImageSkewEnforcement, mode {}) {says}: {judged}.",
+        cluster.mode
+    )
+}
+
+/// What has to be done, machines that do not come up, and what limits what is said here.
+fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Block> {
+    let list = |head: &str, what, texts: Vec<String>| {
+        let has_head = !head.is_empty() && !texts.is_empty();
+        let indent = if has_head { 2 } else { 0 };
+        let item = |text: &String| Item {
+            lines: terminal.prose(indent, text),
+            note: Vec::new(),
+        };
+        Block {
+            head: has_head.then(|| head.to_owned()).into_iter().collect(),
+            items: texts.iter().map(item).collect(),
+            what,
+            least: 0,
+        }
+    };
+    let remedies = remedies(audit)
+        .into_iter()
+        .map(|((platform, remedy), sets)| format!("{} ({platform}): {remedy}", names(&sets)));
+    let clues = clues(audit)
+        .into_iter()
+        .map(|(clue, sets)| format!("{}: {clue}", names(&sets)));
+    let waiting = match detail {
+        Detail::Row => waiting(audit),
+        Detail::All => audit.provisioned.iter().map(Provisioned::says).collect(),
+    };
+    let waiting = waiting.iter().map(|text| format!("not joined: {text}"));
+    let unread = audit.unread.iter().map(|unread| {
         let hides = if unread.hides_sets {
             "; sets may be missing above"
         } else {
             ""
         };
-        page.prose(&format!("not read: {}: {}{hides}", unread.what, unread.why));
-    }
-}
-
-fn summary(page: &mut Page, audit: &BootImageAudit) {
-    let summary = audit.summary;
-    let undetermined = match summary.undetermined {
-        0 => String::new(),
-        some => format!("; of {some} it is not known"),
-    };
-    let note = if summary.would_be_refused + summary.undetermined == 0 && audit.unread.is_empty() {
-        ": nothing stands against Enforce"
-    } else {
-        ""
-    };
-    page.prose(&format!(
-        "{} of {} sets would be refused{undetermined}{note}.",
-        summary.would_be_refused, summary.sets
-    ));
-    for ((platform, remedy), count) in remedies(audit) {
-        let sets = if count == 1 { "set" } else { "sets" };
-        page.item(platform, &format!("{count} {sets}: {remedy}"));
-    }
-    for (clue, count) in clues(audit) {
-        let sets = if count == 1 { "set" } else { "sets" };
-        page.item("unknown", &format!("{count} {sets}: {clue}"));
-    }
+        format!("not read: {}: {}{hides}", unread.what, unread.why)
+    });
+    let warnings = audit.warnings.iter().map(|text| format!("warning: {text}"));
+    let differences = audit.policy_differs_from_operator.iter().map(|difference| {
+        format!(
+            "the policy differs from the Machine Config Operator: {}",
+            difference.message
+        )
+    });
+    vec![
+        list("What to change:", "remedies", remedies.collect()),
+        list("What makes the unknown known:", "ways", clues.collect()),
+        list("", "resources and files not read", unread.collect()),
+        list("", "sets with such Machines", waiting.collect()),
+        list("", "differences", differences.collect()),
+        list("", "warnings", warnings.collect()),
+    ]
 }

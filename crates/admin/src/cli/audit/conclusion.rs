@@ -1,0 +1,162 @@
+//! The conclusion of an audit: one sentence, and the next step (pure).
+
+use super::page::count;
+use crate::audit::{BootImageAudit, SetAudit};
+
+/// Whether the policy could enforce now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Readiness {
+    Ready,
+    NotReady,
+    /// Something that could stand against it is unknown.
+    NotKnown,
+}
+
+/// What the audit comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Conclusion {
+    pub(super) readiness: Readiness,
+    pub(super) sentence: String,
+    /// What to do next; empty where nothing has to be done.
+    pub(super) next: String,
+}
+
+/// How the audit was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// The arguments that make the same audit again, each after a space.
+    pub(crate) arguments: String,
+    /// The policy that was named, as a word of a command.
+    pub(crate) policy: Option<String>,
+    /// The release that was asked about instead of the cluster's own.
+    pub(crate) target: Option<String>,
+}
+
+impl Conclusion {
+    /// Of all sets: before some are chosen to be shown.
+    pub(crate) fn of(audit: &BootImageAudit, asked: &Asked) -> Self {
+        let counts = Counts::of(audit);
+        let (readiness, begin) = if counts.refused > 0 {
+            (Readiness::NotReady, "Not ready to enforce")
+        } else if counts.hidden || counts.unknown > 0 || counts.sets == 0 {
+            (Readiness::NotKnown, "Not known to be ready to enforce")
+        } else {
+            (Readiness::Ready, "Ready to enforce")
+        };
+        let with = asked.target.as_ref();
+        let with = with.map_or_else(String::new, |release| format!(" with {release}"));
+        Self {
+            readiness,
+            sentence: format!("{begin}{with}: {}.", counts.says()),
+            next: match readiness {
+                Readiness::Ready => ready(audit, asked),
+                Readiness::NotReady => mend(audit, asked),
+                Readiness::NotKnown if counts.unknown > 0 => know(audit),
+                Readiness::NotKnown => "see below what was not read, and audit again".to_owned(),
+            },
+        }
+    }
+}
+
+/// What decides. Sets with an exception count there alone.
+struct Counts {
+    sets: usize,
+    refused: usize,
+    unknown: usize,
+    excepted: usize,
+    /// Allowed sets whose image is known to fail.
+    known_to_fail: usize,
+    /// Sets may be missing.
+    hidden: bool,
+    /// Something was not read.
+    unread: bool,
+}
+
+impl Counts {
+    fn of(audit: &BootImageAudit) -> Self {
+        let number = |is: fn(&SetAudit) -> bool| audit.sets.iter().filter(|set| is(set)).count();
+        Self {
+            sets: audit.summary.sets,
+            refused: number(|set| set.would_be_refused() && !set.is_excepted()),
+            unknown: number(|set| set.is_unknown() && !set.is_excepted()),
+            excepted: number(|set| !set.would_be_allowed() && set.is_excepted()),
+            known_to_fail: number(|set| set.would_be_allowed() && !set.known_issues.is_empty()),
+            hidden: audit.unread.iter().any(|unread| unread.hides_sets),
+            unread: !audit.unread.is_empty(),
+        }
+    }
+
+    fn says(&self) -> String {
+        let are = |number: usize| if number == 1 { "is" } else { "are" };
+        let all = count(self.sets, "set", "sets");
+        let mut parts = vec![match self.refused {
+            0 => format!("none of {all} would be refused"),
+            some => format!("{some} of {all} would be refused"),
+        }];
+        if self.unknown > 0 {
+            parts.push(format!("{} {} not known", self.unknown, are(self.unknown)));
+        }
+        if self.excepted > 0 {
+            parts.push(format!("{} {} excepted", self.excepted, are(self.excepted)));
+        }
+        if self.known_to_fail > 0 {
+            let have = if self.known_to_fail == 1 {
+                "has"
+            } else {
+                "have"
+            };
+            parts.push(format!(
+                "{} allowed {have} a known issue",
+                self.known_to_fail
+            ));
+        }
+        if self.hidden {
+            parts.push("not everything that makes nodes was read".to_owned());
+        } else if self.unread {
+            parts.push("not everything was read".to_owned());
+        }
+        parts.join(", ")
+    }
+}
+
+/// What is left where nothing stands against it.
+fn ready(audit: &BootImageAudit, asked: &Asked) -> String {
+    let policy = audit.policy.as_ref();
+    let mode = policy.and_then(|policy| policy.mode.as_deref());
+    let lacks = |set: &SetAudit| set.known_issues.iter().any(|issue| !issue.in_policy);
+    match (&asked.policy, mode) {
+        (Some(policy), _) if audit.sets.iter().any(lacks) => {
+            format!("oc skewguard policy lint {policy}, which names the known issues that it lacks")
+        }
+        (None, _) => "oc skewguard policy init --file policy.json".to_owned(),
+        (Some(_), Some("Enforce")) => String::new(),
+        (Some(policy), _) => format!(
+            "set \"mode\": \"Enforce\" in {policy}, then oc skewguard render machineconfig --policy {policy}"
+        ),
+    }
+}
+
+fn mend(audit: &BootImageAudit, asked: &Asked) -> String {
+    let is_mended =
+        |set: &SetAudit| set.would_be_refused() && !set.is_excepted() && set.patch.is_some();
+    if audit.sets.iter().any(is_mended) {
+        format!("oc skewguard audit{} --print-commands fix", asked.arguments)
+    } else {
+        "see below what to change".to_owned()
+    }
+}
+
+/// The script that makes most unknown versions known, where one does.
+fn know(audit: &BootImageAudit) -> String {
+    let script = |name: &str| {
+        let command = format!("oc skewguard audit --print-commands {name}");
+        let helps = |set: &SetAudit| {
+            let clue = set.to_know.as_deref();
+            !set.is_excepted() && clue.is_some_and(|clue| clue.contains(&command))
+        };
+        audit.sets.iter().any(helps).then_some(command)
+    };
+    script("labels")
+        .or_else(|| script("alephs"))
+        .unwrap_or_else(|| "see below what makes them known".to_owned())
+}

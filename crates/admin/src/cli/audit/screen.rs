@@ -1,0 +1,162 @@
+//! A page that fits a screen: of its longest lists, the last items are counted instead of shown
+//! (pure).
+
+/// A part of a page: what stands above, and a list.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub(super) head: Vec<String>,
+    pub(super) items: Vec<Item>,
+    /// What the items are, for the line that counts those that are not shown.
+    pub(super) what: &'static str,
+    /// At least this many items are shown.
+    pub(super) least: usize,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Item {
+    pub(super) lines: Vec<String>,
+    /// What is said once, below the last of the neighbours of which it is true.
+    pub(super) note: Vec<String>,
+}
+
+impl Block {
+    /// Lines without a list, which are always shown.
+    pub(super) fn of(head: Vec<String>) -> Self {
+        Self {
+            head,
+            least: 1,
+            ..Self::default()
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.head.is_empty() && self.items.is_empty()
+    }
+
+    /// The lines, with the first `shown` items.
+    fn lines(&self, shown: usize) -> Vec<String> {
+        let mut lines = self.head.clone();
+        let mut items = self.items.iter().take(shown).peekable();
+        while let Some(item) = items.next() {
+            lines.extend_from_slice(&item.lines);
+            if items.peek().is_none_or(|next| next.note != item.note) {
+                lines.extend_from_slice(&item.note);
+            }
+        }
+        let hidden = self.items.len().saturating_sub(shown);
+        if hidden > 0 {
+            lines.push(format!("... and {hidden} more {}: -o wide", self.what));
+        }
+        lines
+    }
+}
+
+/// The blocks with a line between them, in at most `rows` lines: of the longest lists the last items
+/// are counted; then blocks of which nothing has to be shown give way, the last one first.
+pub(super) fn fit(blocks: Vec<Block>, rows: Option<usize>) -> String {
+    let blocks = blocks.into_iter().filter(|block| !block.is_empty());
+    // An item has a line, at least.
+    let most = rows.unwrap_or(usize::MAX);
+    let mut parts: Vec<Part> = blocks
+        .map(|block| Part {
+            shown: block.items.len().min(most),
+            size: block.lines(block.items.len().min(most)).len(),
+            block,
+        })
+        .collect();
+    let mut is_cut = false;
+    while rows.is_some_and(|rows| height(&parts, is_cut) > rows) {
+        let longest = parts
+            .iter_mut()
+            .filter(|part| part.shown > part.block.least.max(1))
+            .max_by_key(|part| part.size);
+        if let Some(part) = longest {
+            part.shown -= 1;
+            part.size = part.block.lines(part.shown).len();
+        } else if let Some(last) = parts.iter().rposition(|part| part.block.least == 0) {
+            parts.remove(last);
+            is_cut = true;
+        } else {
+            break;
+        }
+    }
+    let texts = parts
+        .iter()
+        .map(|part| part.block.lines(part.shown).join("\n") + "\n");
+    let more = is_cut.then(|| CUT.to_owned() + "\n");
+    texts.chain(more).collect::<Vec<_>>().join("\n")
+}
+
+/// What is said where blocks gave way.
+const CUT: &str = "There is more: -o wide";
+
+/// A block, and how many of its items are shown in how many lines.
+struct Part {
+    block: Block,
+    shown: usize,
+    size: usize,
+}
+
+fn height(parts: &[Part], is_cut: bool) -> usize {
+    let sizes: usize = parts.iter().map(|part| part.size).sum();
+    let between = parts.len().saturating_sub(1);
+    // A line between, and the one that says so.
+    sizes + between + if is_cut { 2 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(items: usize) -> Block {
+        let item = |n: usize| Item {
+            lines: vec![format!("item {n}")],
+            note: vec![format!("  note {}", n / 3)],
+        };
+        Block {
+            head: vec!["HEAD".to_owned()],
+            items: (0..items).map(item).collect(),
+            what: "items",
+            least: 0,
+        }
+    }
+
+    fn end() -> Block {
+        Block::of(vec!["end".to_owned()])
+    }
+
+    #[test]
+    fn a_note_is_said_once_below_its_items() {
+        assert_eq!(
+            fit(vec![block(4)], None),
+            "HEAD\nitem 0\nitem 1\nitem 2\n  note 0\nitem 3\n  note 1\n"
+        );
+    }
+
+    #[test]
+    fn the_longest_list_gives_way_first() {
+        let text = fit(vec![block(200), block(2), end()], Some(14));
+        assert_eq!(
+            text,
+            "HEAD\nitem 0\nitem 1\nitem 2\n  note 0\n... and 197 more items: -o wide\n\n\
+             HEAD\nitem 0\nitem 1\n  note 0\n\nend\n"
+        );
+        assert!(text.lines().count() <= 14);
+    }
+
+    #[test]
+    fn then_the_last_block_that_may() {
+        let text = fit(vec![block(1), end(), block(1)], Some(8));
+        assert_eq!(
+            text,
+            "HEAD\nitem 0\n  note 0\n\nend\n\nThere is more: -o wide\n"
+        );
+        assert_eq!(fit(vec![end()], Some(0)), "end\n");
+    }
+
+    #[test]
+    fn nothing_is_hidden_for_a_line_that_says_so() {
+        let whole = fit(vec![block(2)], None);
+        assert_eq!(fit(vec![block(2)], Some(whole.lines().count())), whole);
+    }
+}
