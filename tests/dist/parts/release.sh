@@ -109,9 +109,10 @@ skewguard-embed-$v-aarch64.cdx.json
 skewguard-embed-$v-aarch64.spdx.json
 skewguard-embed-$v-x86_64.cdx.json
 skewguard-embed-$v-x86_64.spdx.json
+skewguard.yaml
 END
     )
-    (cd "$work/first" && sha256sum --quiet --check SHA256SUMS && [[ $(wc -l <SHA256SUMS) == 24 ]])
+    (cd "$work/first" && sha256sum --quiet --check SHA256SUMS && [[ $(wc -l <SHA256SUMS) == 25 ]])
     for arch in x86_64 aarch64; do
         mkdir "$work/$arch-tar"
         tar -xf "$work/first/skewguard-$v-$arch.tar.gz" -C "$work/$arch-tar"
@@ -119,12 +120,13 @@ END
             cd "$work/$arch-tar/skewguard-$v-$arch"
             for file in skewguard skewguard-embed kubectl-skewguard; do [[ $("./$file") == "$file $arch" ]]; done
             for file in LICENSE THIRD-PARTY-LICENCES README.md CHANGELOG.md CONTRIBUTING.md docs/install.md docs/dev/size.md docs/refused.png systemd/skewguard.service \
-                manifests/base/crd.yaml man/skewguard.1 completions/_kubectl-skewguard skewguard.catalog skewguard.cdx.json skewguard-embed.cdx.json kubectl-skewguard.cdx.json; do
+                manifests/base/crd.yaml man/skewguard.1 completions/_kubectl-skewguard skewguard.catalog kubectl_complete-skewguard skewguard.cdx.json skewguard-embed.cdx.json kubectl-skewguard.cdx.json; do
                 [[ -s $file ]] || fail "$file is not in the tarball"
             done
         )
         [[ $(rpm -qp --qf '%{ARCH}' "$work/first/skewguard-cli-$v-1.$arch.rpm") == "$arch" ]]
     done
+    installed_by_krew
     # Both sources and the spec, and no path of this machine.
     diff <(rpm -qlp "$work/first/skewguard-$v-1.src.rpm") <(printf '%s\n' "skewguard-$v-vendor.tar.zst" "skewguard-$v.tar.gz" skewguard.spec)
     ! rpm2cpio "$work/first/skewguard-$v-1.src.rpm" | cat - "$work/first/skewguard-$v-1.src.rpm" | grep -aF "$work" || fail "a path of this machine"
@@ -133,6 +135,35 @@ bill = json.load(open(sys.argv[1]))
 assert [(one["name"], one["licenseDeclared"], one["checksums"]) for one in bill["packages"]] == [
     ("kubectl-skewguard", "Apache-2.0", []), ("a", "MIT", [{"algorithm": "SHA256", "checksumValue": "00"}])], bill' "$work/first/skewguard-cli-$v-x86_64.spdx.json"
     [[ $(head -n 1 "$work/first/CHANGELOG-$v.md") != "## "* && -s $work/first/CHANGELOG-$v.md ]]
+}
+
+# What krew reads of its manifest (internal/index/validation), and what it would unpack; the same with a tarball for macOS beside it.
+installed_by_krew() {
+    local darwin=skewguard-cli-$release_version-darwin-arm64
+    mkdir -p "$work/krew/$darwin"
+    cp "$work/first"/*.tar.gz "$work/krew/"
+    touch "$work/krew/$darwin"/{kubectl-skewguard,LICENSE}
+    tar -czf "$work/krew/$darwin.tar.gz" -C "$work/krew" "$darwin"
+    "$clone/dist/krew" "$release_version" "$work/krew" >"$work/krew/skewguard.yaml"
+    python3 - "$release_version" "$work/first" linux/amd64,linux/arm64 "$work/krew" linux/amd64,linux/arm64,darwin/arm64 <<'END'
+import hashlib, re, sys, tarfile, yaml
+from pathlib import Path
+version = sys.argv[1]
+for folder, wanted in zip(map(Path, sys.argv[2::2]), sys.argv[3::2]):
+    manifest = yaml.safe_load((folder / "skewguard.yaml").read_text())
+    assert (manifest["apiVersion"], manifest["kind"]) == ("krew.googlecontainertools.github.com/v1alpha2", "Plugin")
+    spec = manifest["spec"]
+    assert manifest["metadata"]["name"] == "skewguard" and spec["version"] == f"v{version}" and 0 < len(spec["shortDescription"]) <= 50
+    platforms = {"/".join((one["selector"]["matchLabels"][key]) for key in ("os", "arch")): one for one in spec["platforms"]}
+    assert ",".join(platforms) == wanted and len(platforms) == len(spec["platforms"]), list(platforms)
+    for one in platforms.values():
+        file = folder / one["uri"].rpartition("/")[2]
+        assert one["uri"] == f"https://github.com/skewguard/skewguard/releases/download/v{version}/{file.name}"
+        assert re.fullmatch("[0-9a-f]{64}", one["sha256"]) and one["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+        names = tarfile.open(file).getnames()
+        assert all(entry["from"] in names and entry["to"] == "." for entry in one["files"]), one["files"]
+        assert any(entry["from"].endswith("/" + one["bin"]) for entry in one["files"])
+END
 }
 
 # Another program reads the archive as a container image.
@@ -145,7 +176,7 @@ an_image() {
     [[ $(buildah "${store[@]}" inspect --format '{{.OCIv1.Architecture}} {{.OCIv1.Config.Entrypoint}}' "$name") == "amd64 [/usr/bin/kubectl-skewguard]" ]]
 }
 
-if needs root git:git rpmbuild:rpm rpm2cpio:rpm2cpio python3:python3 buildah:buildah zstd:zstd ssh-keygen:openssh-client; then
+if needs root git:git rpmbuild:rpm rpm2cpio:rpm2cpio python3:python3 /usr/lib/python3/dist-packages/yaml/__init__.py:python3-yaml buildah:buildah zstd:zstd ssh-keygen:openssh-client; then
     check "a checkout with its tag" released
     check "a stand-in for the build" stubbed
     check "dist/release writes what it says, twice the same, whoever calls it" what_is_released

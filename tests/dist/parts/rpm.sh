@@ -62,6 +62,7 @@ if [ $1 -eq 0 ] && command -v systemctl >/dev/null; then systemctl --no-reload d
 END
     diff <(rpm -qp --requires "$work/package.rpm" | grep -v '^rpmlib(' | sort -u) <(printf '%s\n' /bin/sh curl)
     [[ ! $(rpm -qp --scripts "$work/cli.rpm") ]]
+    diff <(rpm -qp --requires "$work/cli.rpm" | grep -v '^rpmlib(' | sort -u) <(echo /bin/bash)
 }
 
 marked() {
@@ -81,6 +82,7 @@ same_bytes() {
         systemd/80-skewguard.preset:lib/systemd/system-preset dist/skewguard.catalog:lib/systemd/catalog; do
         cmp "${pair%%:*}" "$agent/usr/${pair#*:}/$(basename "${pair%%:*}")"
     done
+    cmp dist/kubectl_complete-skewguard "$cli/usr/bin/kubectl_complete-skewguard"
     diff <(cat "$dist"/man/*.1) <(cat "$cli"/usr/share/man/man1/* "$agent"/usr/share/man/man1/*)
     diff -r docs "$cli"/usr/share/doc/skewguard-cli*/docs
     cmp "$agent"/usr/share/licenses/skewguard*/THIRD-PARTY-LICENCES "$dist/skewguard.licences.txt"
