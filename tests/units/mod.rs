@@ -220,6 +220,18 @@ fn systemd_has_nothing_to_say_about_the_delivered_ones() {
                 "{}",
                 unit.name
             );
+            if unit.name.starts_with("skewguard-unpack") {
+                let (tight, text) = systemd_analyze(
+                    &["security", "--offline=true", "--no-pager", "--threshold=45"],
+                    &dir.path().join(unit.name),
+                );
+                assert!(
+                    tight,
+                    "{}: {}",
+                    unit.name,
+                    text.lines().last().unwrap_or_default()
+                );
+            }
         }
     }
 }

@@ -157,7 +157,10 @@ mod tests {
     #[test]
     fn delivered_units_run_the_delivered_binary_and_no_other() {
         for (units, path) in [
-            (for_packed(&packed(Arch::X86_64, Compression::Xz)), UNPACKED_PATH),
+            (
+                for_packed(&packed(Arch::X86_64, Compression::Xz)),
+                UNPACKED_PATH,
+            ),
             (for_fetched(), FETCHED_PATH),
         ] {
             for unit in units
