@@ -101,7 +101,7 @@ impl Desk {
             from.to_str().unwrap(),
         ];
         let (json, err, _) = audit(&[&args[..], more, &["-o", "json"]].concat());
-        let (text, ..) = audit(&[&args[..], more].concat());
+        let (text, ..) = audit(&[&args[..], more, &["-o", "wide"]].concat());
         let json = serde_json::from_str(&json).unwrap_or_else(|_| panic!("{err}"));
         (json, text.split_whitespace().collect::<Vec<_>>().join(" "))
     }
