@@ -192,20 +192,24 @@ fn systemd_has_nothing_to_say_about_them() {
     }
 }
 
-/// As a MachineConfig and as a pointer deliver them: adapted, and the one that unpacks.
-#[test]
-fn systemd_has_nothing_to_say_about_the_delivered_ones() {
+/// A binary as a MachineConfig carries it.
+fn packed() -> skewguard_admin::render::binary::Binary {
     use skewguard_admin::render::binary::{Arch, Binary, Compression};
-    use skewguard_admin::render::units;
-    let binary = Binary {
+    Binary {
         arch: Arch::X86_64,
         compression: Compression::Xz,
         packed: vec![],
         unpacked: 0,
         digest: "0".repeat(64),
-    };
+    }
+}
+
+/// As a MachineConfig and as a pointer deliver them: adapted, and the one that unpacks.
+#[test]
+fn systemd_has_nothing_to_say_about_the_delivered_ones() {
+    use skewguard_admin::render::units;
     for (delivered, program) in [
-        (units::for_packed(&binary), units::UNPACKED_PATH),
+        (units::for_packed(&packed()), units::UNPACKED_PATH),
         (units::for_fetched(), units::FETCHED_PATH),
     ] {
         let dir = tempfile::tempdir().expect("a directory");
