@@ -128,38 +128,6 @@ fn the_served_policy_wins_over_the_one_on_disk() {
     );
 }
 
-/// As an appender of the Machine Config Server adds a file: to the Ignition config alone. The
-/// MachineConfig, which the node gets as two files, says nothing of it (openshift/
-/// machine-config-operator, pkg/server/server.go: `appendInitialMachineConfig`,
-/// `appendEncapsulated`).
-#[test]
-fn a_policy_that_the_server_appended_is_read_from_disk() {
-    let dir = tempfile::tempdir().expect("tempdir");
-    copy_tree(&tree("rhcos-4.12-refused"), dir.path());
-    let served = json!({"apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
-        "metadata": {"name": "rendered-worker-3f5a0c1e7b9d2468ace013579bdf0246"},
-        "spec": {"config": {"ignition": {"version": "3.5.0"}, "storage": {"files": [
-            {"path": "/etc/kubernetes/kubelet.conf", "mode": 420, "overwrite": true,
-             "contents": {"source": "data:,kind%3A%20KubeletConfiguration", "compression": ""}}]},
-            "systemd": {"units": [{"name": "kubelet.service", "enabled": true, "contents": "[Unit]\n"}]}}}});
-    fs::write(
-        dir.path().join("etc/mcs-machine-config-content.json"),
-        serde_json::to_string_pretty(&served).expect("JSON"),
-    )
-    .expect("written");
-    let appended = policy("Enforce");
-    fs::write(dir.path().join("etc/skewguard/policy.json"), &appended).expect("written");
-    let (status, verdict) = check_json(dir.path(), &[]);
-    assert_eq!(status, 3);
-    assert_eq!(
-        (&verdict["action"], &verdict["policy"]["path"]),
-        (&json!("Block"), &json!("/etc/skewguard/policy.json"))
-    );
-    let digest = format!("sha256:{}", hex(&Sha256::digest(&appended)));
-    assert_eq!(verdict["policy"]["digest"], json!(digest));
-    assert_eq!(verdict["warnings"], json!([]));
-}
-
 #[test]
 fn a_served_policy_that_cannot_be_read_gives_way_to_nothing() {
     let bytes = policy("Enforce");
