@@ -112,6 +112,7 @@ fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure
             file: args.kubeconfig.as_deref(),
             context: args.context.as_deref(),
             insecure: false,
+            is_one_of_many: false,
         };
         let kinds = Some(&SETTINGS[..]);
         (unread, _) = cluster::read(asked, REQUEST_TIMEOUT, kinds, &mut objects, io)?;
@@ -119,9 +120,7 @@ fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure
         return Ok((STARTER.clone(), WARNS));
     }
     read_once(args.from.iter().map(PathBuf::as_path))?;
-    for path in &args.from {
-        unread.extend(input::read_path(path, false, &mut objects));
-    }
+    unread.extend(input::read(&args.from, &mut objects)?);
     for unread in unread {
         io.say(format_args!("not read: {}: {}", unread.what, unread.why));
     }
