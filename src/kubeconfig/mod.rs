@@ -12,7 +12,7 @@ pub(crate) use certificate::node_name;
 pub use parse::parse;
 pub use server::Server;
 
-pub use parse::of_tree;
+pub use parse::from_tree;
 pub use yaml::{Tree, YamlLimits, read as read_tree, read_documents};
 
 use crate::node::{FileError, Root};

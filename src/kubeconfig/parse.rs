@@ -18,11 +18,11 @@ type Read<'a> = &'a dyn Fn(&str) -> Result<Secret, String>;
 /// # Errors
 /// The first defect, as the field and what is wrong with it; never a value.
 pub fn parse(path: &str, text: &str, allow: Allow, read: Read<'_>) -> Result<Kubeconfig, String> {
-    of_tree(path, &yaml::read(text)?, allow, read)
+    from_tree(path, &yaml::read(text)?, allow, read)
 }
 
 /// [`parse`] for a text that is already a tree.
-pub fn of_tree(
+pub fn from_tree(
     path: &str,
     tree: &Tree,
     allow: Allow,

@@ -82,7 +82,7 @@ fn each_rule_answers_for_each_kind_of_image() {
             "minimumOCPVersion",
             json!("4.13.0"),
             "39.20231101.3.0",
-            "NotEvaluated ? want 4.13.0: the version does not say its OCP release",
+            "NotEvaluated ? want 4.13.0: the version does not say its OKD release",
         ),
         (
             "minimumRHCOSVersion",
@@ -125,7 +125,7 @@ fn each_rule_answers_for_each_kind_of_image() {
             "minimumRHCOSVersion",
             json!("9.2"),
             "10.0.20250628-0",
-            "Pass 10 want 9.2: boot image is RHEL 10; the minimum is 9.2",
+            "Pass 10 want 9.2: boot image is CentOS Stream 10; the minimum is 9.2",
         ),
         (
             "minimumRHCOSVersion",
@@ -174,7 +174,7 @@ fn each_rule_answers_for_each_kind_of_image() {
             "maximumRHCOSVersion",
             json!("9.8"),
             "10.0.20250628-0",
-            "Fail 10 want 9.8: boot image is RHEL 10; the maximum is 9.8",
+            "Fail 10 want 9.8: boot image is CentOS Stream 10; the maximum is 9.8",
         ),
         (
             "maximumRHCOSVersion",
@@ -186,7 +186,7 @@ fn each_rule_answers_for_each_kind_of_image() {
             "rhelMajors",
             json!([9, 10]),
             "412.9.202211241749-0",
-            "Pass 9 want 9 or 10: boot image is RHEL 9",
+            "Pass 9 want 9 or 10: boot image is CentOS Stream 9",
         ),
         (
             "rhelMajors",
