@@ -228,9 +228,7 @@ fn by_policy(verdict: &Verdict) -> String {
     let pool = verdict.target.pool.as_deref().unwrap_or("unknown");
     let cluster = verdict.target.release.as_deref().unwrap_or("unknown");
     let by = format!("by {path}: pool {}, limit {limit}, cluster ", cut(pool, 16));
-    // OKD's releases are long words: a word that does not fit is left out.
-    let room = TEXT.saturating_sub(by.len()).max("4.20.0...".len());
-    by + &cut(cluster, room)
+    by + cluster
 }
 
 fn let_in(page: &mut Page, context: &Context, printer: Printer) {
