@@ -4,10 +4,12 @@
 mod auditor;
 mod bad_input;
 mod fixtures;
+mod fleet;
 mod inputs;
 mod known;
 mod kubeconfigs;
 mod login;
+mod makers;
 mod operator;
 mod output;
 mod real;
