@@ -1,6 +1,6 @@
 //! What a node runs and what it joins, by the names that its people use (pure).
 
-use super::{BootImageStatus, Target, Verdict};
+use super::{BootImageStatus, Verdict};
 use crate::version::{ImageVersion, OsFamily};
 
 /// The names of a node's OS and of its cluster.
@@ -60,22 +60,6 @@ impl ImageVersion {
     }
 }
 
-impl Target {
-    /// Whether this is OKD, by its release (`4.16.0-okd-scos.1`, `4.7.0-0.okd-2021-03-07-090821`)
-    /// or its OS image (`quay.io/okd/scos-content`, `quay.io/openshift/okd-content`).
-    pub fn is_okd(&self) -> bool {
-        let says = |text: &Option<String>, words: &[&str]| {
-            let text = text.as_deref().unwrap_or_default();
-            words.iter().any(|word| text.contains(word))
-        };
-        says(&self.release, &["-okd-", ".okd-"])
-            || says(
-                &self.os_image_url,
-                &["quay.io/okd/", "quay.io/openshift/okd"],
-            )
-    }
-}
-
 impl BootImageStatus {
     /// The family of the image; `None` where its scheme is unknown.
     pub fn os_family(&self) -> Option<OsFamily> {
@@ -117,7 +101,7 @@ impl Verdict {
         let to_scos = self.target.release.iter().any(|text| text.contains("scos"));
         Product {
             family: family.unwrap_or(OsFamily::Rhcos),
-            is_okd: is_of_okd || self.target.is_okd(),
+            is_okd: self.target.is_okd().unwrap_or(is_of_okd),
             moves: family == Some(OsFamily::Fcos) && to_scos,
         }
     }
@@ -126,30 +110,6 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn okd_is_known_by_its_release_or_its_os_image() {
-        let target = |release: &str, image: &str| Target {
-            release: Some(release.to_owned()),
-            os_image_url: Some(image.to_owned()),
-            ..Target::default()
-        };
-        for (release, image, is_okd) in [
-            ("4.16.0-okd-scos.1", "", true),
-            ("4.7.0-0.okd-2021-03-07-090821", "", true),
-            ("4.20.0", "quay.io/okd/scos-content@sha256:4f", true),
-            ("4.12.0", "quay.io/openshift/okd-content@sha256:4f", true),
-            (
-                "4.21.3",
-                "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:4f",
-                false,
-            ),
-            ("4.21.0-0.nightly-2026-05-20-043516", "", false),
-        ] {
-            assert_eq!(target(release, image).is_okd(), is_okd, "{release} {image}");
-        }
-        assert!(!Target::default().is_okd());
-    }
 
     #[test]
     fn the_systems_of_an_image_have_the_names_of_its_family() {
