@@ -30,7 +30,8 @@ mod upkeep;
 pub(crate) use objects::Objects;
 
 pub(crate) use results::{
-    BootImageAudit, ClusterSkew, KnownBy, Oldest, Origin, Provisioned, SetAudit, Unread, full_name,
+    BootImageAudit, ClusterSkew, KnownBy, Oldest, Origin, Provisioned, SetAudit, SetChange,
+    SetException, Since, Unread, full_name,
 };
 
 use crate::API_VERSION;
@@ -116,6 +117,7 @@ pub(crate) fn audit(
         provisioned: provisioned(objects),
         unread,
         warnings: warnings(objects, policy_input),
+        since: None,
     }
 }
 

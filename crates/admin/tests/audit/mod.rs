@@ -8,6 +8,7 @@ mod known;
 mod kubeconfigs;
 mod login;
 mod output;
+mod pipeline;
 mod real;
 pub(crate) mod served;
 mod streams;
