@@ -1,5 +1,6 @@
 //! `skewguard check` as a whole program, on sample node trees and on broken ones.
 
+mod appended;
 mod bad_input;
 mod boot_image;
 mod offline;

@@ -51,6 +51,22 @@ fn every_sample_tree_gives_its_verdict() {
             ("Undetermined", "Proceed", "NoRuleEvaluated", 0),
         ),
         (
+            "fcos-32-okd-4.7-refused",
+            refused("BelowMinimumFCOSVersion"),
+        ),
+        (
+            "fcos-39-okd-4.16-allowed",
+            ("Allowed", "Proceed", "WithinLimits", 0),
+        ),
+        (
+            "fcos-40-okd-4.16-refused",
+            refused("AboveMaximumFCOSVersion"),
+        ),
+        (
+            "scos-9-okd-4.22-refused",
+            refused("BelowMinimumSCOSVersion"),
+        ),
+        (
             "assisted-already-on-target",
             ("Allowed", "Proceed", "AlreadyOnTarget", 0),
         ),

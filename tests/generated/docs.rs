@@ -392,13 +392,17 @@ fn addresses_of_pages_are_those_of_this_release() {
         env!("CARGO_PKG_VERSION"),
         "/"
     );
-    let mut shown = files(&root().join("dist/man"), ".1");
-    shown.extend(
-        ["dist/skewguard.catalog", "crates/admin/src/lib.rs"].map(|file| root().join(file)),
-    );
+    let mut shown = super::shipped();
+    for file in [
+        "dist/skewguard.catalog",
+        "dist/man/skewguard.1",
+        "crates/admin/src/lib.rs",
+    ] {
+        shown.insert(file.to_owned(), read(&root().join(file)));
+    }
     let mut checked = 0;
-    for file in shown {
-        let text = read(&file).replace("\\-", "-").replace("\\&", "");
+    for (file, text) in shown {
+        let text = text.replace("\\-", "-").replace("\\&", "");
         for rest in text.split("github.com/skewguard/skewguard/blob/").skip(1) {
             if rest.starts_with("v\"") {
                 continue; // the macro itself
@@ -406,8 +410,8 @@ fn addresses_of_pages_are_those_of_this_release() {
             let address = rest.split([' ', '\n', '"', ')']).next().unwrap();
             let address = format!("https://github.com/skewguard/skewguard/blob/{address}");
             let page = address.strip_prefix(base);
-            let page = page.unwrap_or_else(|| panic!("{}: {address}", file.display()));
-            assert!(root().join(page).exists(), "{}: {page}", file.display());
+            let page = page.unwrap_or_else(|| panic!("{file}: {address}"));
+            assert!(root().join(page).exists(), "{file}: {page}");
             checked += 1;
         }
     }
@@ -485,7 +489,7 @@ fn the_reference_has_every_command_and_every_reason() {
     let mut program = skewguard_admin::cli::command();
     // The arguments of each command are made late (`defer`).
     program.build();
-    let is_own = |command: &&clap::Command| command.get_name() != "help";
+    let is_own = |command: &&clap::Command| command.get_name() != "help" && !command.is_hide_set();
     for command in program.get_subcommands().filter(is_own) {
         let name = command.get_name();
         let begin = format!("| `oc skewguard {name}");

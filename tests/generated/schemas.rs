@@ -1,8 +1,8 @@
 //! The JSON Schemas hold what is printed: each form validates, has no field that its schema does
 //! not know, and fails with a wrong type.
 
+use super::admin;
 use serde_json::{Value, json};
-use skewguard_admin::cli::Io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,19 +15,6 @@ fn run(arguments: &[&str]) -> String {
 }
 
 /// What admins run prints.
-fn admin(arguments: &[&str]) -> String {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let arguments = ["oc skewguard"].iter().chain(arguments).map(Into::into);
-    skewguard_admin::cli::run(
-        arguments,
-        &mut Io {
-            out: &mut out,
-            err: &mut err,
-        },
-    );
-    String::from_utf8(out).unwrap()
-}
-
 /// The same schema, but every object has only the fields that it names.
 fn strict(schema: &mut Value) {
     if let Some(fields) = schema.as_object_mut() {
@@ -132,16 +119,4 @@ fn audits_of_every_platform_validate() {
 #[test]
 fn policy_schema_is_the_one_of_the_policy_command() {
     assert_eq!(admin(&["schema", "policy"]), admin(&["policy", "schema"]));
-}
-
-#[test]
-fn completions_are_those_that_ship() {
-    for (shell, file) in [
-        ("bash", "kubectl-skewguard.bash"),
-        ("zsh", "_kubectl-skewguard"),
-        ("fish", "kubectl-skewguard.fish"),
-    ] {
-        let ships = std::fs::read_to_string(Path::new("dist/completions").join(file)).unwrap();
-        assert_eq!(admin(&["completion", shell]), ships);
-    }
 }

@@ -11,6 +11,7 @@ pub(crate) mod gzip;
 #[path = "../tests/inside.rs"]
 mod inside;
 pub mod lint;
+pub(crate) mod operator;
 pub mod render;
 #[cfg(test)]
 #[allow(

@@ -1,4 +1,4 @@
-# Compared with the programs by tests/generated; here: what reads them finds nothing wrong.
+# Compared with the programs by tests/generated; here: what reads them finds nothing wrong. dist/build has made them.
 
 readable() {
     local warnings
@@ -9,7 +9,7 @@ readable() {
 completes() {
     local -a COMPREPLY=() COMP_WORDS=(kubectl-skewguard render ma)
     # shellcheck source=/dev/null
-    source dist/completions/kubectl-skewguard.bash
+    source "$dist/completions/kubectl-skewguard.bash"
     COMP_CWORD=2
     # What bash itself would call.
     local of_bash
@@ -23,7 +23,7 @@ completes() {
 completes_zsh() {
     local shown
     mkdir -p "$work/zsh"
-    cp dist/completions/_kubectl-skewguard "$work/zsh/"
+    cp "$dist/completions/_kubectl-skewguard" "$work/zsh/"
     zsh -n "$work/zsh/_kubectl-skewguard"
     shown=$(cd "$work/zsh" && zsh -f -c '
         zmodload zsh/zpty
@@ -41,12 +41,12 @@ completes_zsh() {
 
 completes_fish() {
     local said
-    said=$(HOME=$work fish --no-config -c 'source dist/completions/kubectl-skewguard.fish; complete -C "kubectl-skewguard render ma"')
+    said=$(HOME=$work fish --no-config -c "source $dist/completions/kubectl-skewguard.fish; complete -C 'kubectl-skewguard render ma'")
     [[ $said == *machineconfig*manifests* ]] || fail "completes to: $said"
 }
 
 if needs groff:groff-base; then
-    for page in dist/man/*.1; do
+    for page in "$dist"/man/*.1; do
         check "groff reads $page" readable "$page"
     done
 fi

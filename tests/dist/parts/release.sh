@@ -52,6 +52,10 @@ for name in skewguard skewguard-embed kubectl-skewguard; do
     echo "{\"name\": \"$name\"}" >"$4/$name.cdx.json"
     echo "licences of $name" >"$4/$name.licences.txt"
 done
+mkdir "$4/man" "$4/completions"
+for file in man/{skewguard,kubectl-skewguard}.1 completions/{kubectl-skewguard.bash,_kubectl-skewguard,kubectl-skewguard.fish}; do
+    echo "$file" >"$4/$file"
+done
 END
     record && git -C "$clone" tag -f "v$release_version" >/dev/null
 }

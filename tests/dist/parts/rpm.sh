@@ -87,7 +87,7 @@ same_bytes() {
         systemd/80-skewguard.preset:lib/systemd/system-preset dist/skewguard.catalog:lib/systemd/catalog; do
         cmp "${pair%%:*}" "$agent/usr/${pair#*:}/$(basename "${pair%%:*}")"
     done
-    diff <(cat dist/man/*.1) <(cat "$cli"/usr/share/man/man1/* "$agent"/usr/share/man/man1/*)
+    diff <(cat "$dist"/man/*.1) <(cat "$cli"/usr/share/man/man1/* "$agent"/usr/share/man/man1/*)
     diff -r docs "$agent"/usr/share/doc/skewguard*/docs
     cmp "$agent"/usr/share/licenses/skewguard*/THIRD-PARTY-LICENCES "$dist/skewguard.licences.txt"
     cmp "$cli"/usr/share/licenses/skewguard-cli*/THIRD-PARTY-LICENCES.cli "$dist/kubectl-skewguard.licences.txt"

@@ -47,14 +47,23 @@ pub(crate) enum FetchProgress<'a> {
     Again(&'a str),
 }
 
-/// Reads everything; `watch` is told of each page, and of each request that failed and is tried
-/// again.
+/// The kinds that say how a cluster is set up.
+pub(crate) const SETTINGS: [&str; 4] = [
+    "ClusterVersion",
+    "MachineConfiguration",
+    "MachineConfigPool",
+    "OSImageStream",
+];
+
+/// Reads everything, or objects of these kinds only; `watch` is told of each page, and of each
+/// request that failed and is tried again.
 ///
 /// # Errors
 /// The server cannot be reached, or does not accept the credentials.
 pub(crate) async fn fetch(
     server: &Server,
     objects: &mut Objects,
+    kinds: Option<&[&str]>,
     watch: &mut dyn FnMut(FetchProgress<'_>),
 ) -> Result<Vec<Unread>, String> {
     let mut reading = Reading {
@@ -65,7 +74,8 @@ pub(crate) async fn fetch(
         watch,
         unread: Vec::new(),
     };
-    for resource in RESOURCES {
+    let is_wanted = |resource: &Resource| kinds.is_none_or(|kinds| kinds.contains(&resource.kind));
+    for resource in RESOURCES.into_iter().filter(is_wanted) {
         let read = reading.resource(&resource).await;
         reading.note(read, resource.name(), resource.hides_sets)?;
     }

@@ -4,7 +4,9 @@
 //! providers.
 
 use super::fields::{list_at, str_at, text_at};
+use super::site::Site;
 use crate::platform::PLATFORMS;
+use crate::text::KEPT_MAX;
 use serde_json::Value;
 
 /// How bare metal is installed with the image of the cluster's release.
@@ -26,6 +28,8 @@ pub(super) struct Image {
     /// Which of a marketplace's images it is of, as [`super::stream::OwnImage::offer`] has it;
     /// `None` where the platform has one image for all.
     pub(super) offer: Option<String>,
+    /// Where its name holds, and what else decides who keeps it up to date.
+    pub(super) site: Site,
     /// The cluster's release brings the image (bare metal, `install_coreos`).
     pub(super) is_of_release: bool,
     /// Why it does not tell a version.
@@ -33,9 +37,11 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Equal for machines that are made from the same image; `None` where that is unknown.
+    /// Equal for machines that are made from the same image, if they are of the same [`Site`];
+    /// `None` where that is unknown, because the name is not known, or only its beginning is kept.
     pub(super) fn key(&self) -> Option<(&'static str, String)> {
-        Some((self.platform?, self.value.clone()?))
+        let value = self.value.as_ref().filter(|value| value.len() < KEPT_MAX)?;
+        Some((self.platform?, value.clone()))
     }
 }
 
@@ -54,6 +60,7 @@ pub(super) fn of_spec(kind: &str, spec: &Value) -> Image {
     let (field, value) = field(platform.id, spec);
     let offer = (platform.id == "azure").then(|| azure_offer(value.as_deref()));
     let first = |paths: &[&str]| paths.iter().find_map(|path| text_at(spec, path));
+    let site = Site::of(platform.id, value.as_deref(), spec);
     Image {
         platform: Some(platform.id),
         region: first(&["/placement/region", "/region", "/location"]),
@@ -61,9 +68,14 @@ pub(super) fn of_spec(kind: &str, spec: &Value) -> Image {
         offer: offer.flatten(),
         is_of_release: value.is_none()
             && str_at(spec, "/customDeploy/method") == Some(INSTALL_COREOS),
-        why_not: value
-            .is_none()
-            .then_some("the template does not name its image"),
+        why_not: value.is_none().then_some(match site.chooser {
+            Some("ami.filters") => {
+                "a filter chooses the AMI (ami.filters), and does not say which it is now"
+            }
+            Some(_) => "an ARN names the AMI (ami.arn)",
+            None => "the template does not name its image",
+        }),
+        site,
         value,
         pool: first(&["/userDataSecret/name", "/userData/name"]).and_then(|secret| pool(&secret)),
     }

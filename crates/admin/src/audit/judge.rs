@@ -42,7 +42,9 @@ pub(super) fn judge(
         let verdict = self::verdict(&set, Some(version), policy, release);
         verdict.verdict == Outcome::Allowed
     };
-    let remedy = if verdict.verdict == Outcome::Refused {
+    // What a filter chooses nobody can know beforehand.
+    let is_chosen = known.is_none() && set.image.site.chooser.is_some();
+    let remedy = if verdict.verdict == Outcome::Refused || is_chosen {
         remedy(&set, release, is_allowed, knowledge)
     } else {
         Remedy::default()
@@ -64,6 +66,7 @@ pub(super) fn judge(
         image_field: set.image.field.map(|field| format!("{}{field}", set.path)),
         stream: set.stream,
         managed: set.managed,
+        upkeep: set.upkeep,
         image: set.image.value,
         boot_image: known
             .as_ref()
@@ -80,7 +83,7 @@ pub(super) fn judge(
         notes: set.notes,
         exception: None,
     };
-    row.patch = patch(&row);
+    row.patch = remedy.command.or_else(|| patch(&row));
     (row, verdict)
 }
 

@@ -90,6 +90,8 @@ pub(super) struct MachineSet {
     pub(super) replicas: Option<i64>,
     pub(super) architecture: Option<String>,
     pub(super) source: Source,
+    /// It has the annotation that may say its architecture.
+    pub(super) has_capacity_labels: bool,
     /// The Cluster API is authoritative for it, not the Machine API.
     pub(super) is_mirror: bool,
     /// A ControlPlaneMachineSet that makes no Machine, because it is not activated.
@@ -124,6 +126,7 @@ impl MachineSet {
             metadata: Metadata::of(object),
             replicas,
             architecture: labels.and_then(architecture),
+            has_capacity_labels: labels.is_some(),
             source: Source::of(spec),
             is_mirror: str_at(object, "/status/authoritativeAPI") == Some("ClusterAPI"),
             is_inactive: str_at(object, "/spec/state") == Some("Inactive"),

@@ -8,6 +8,7 @@ use super::KnownBy;
 use super::image::Image;
 use super::kinds::{Machine, Node, NodeReport};
 use super::objects::Objects;
+use super::site::Site;
 use super::stream::OwnImage;
 use crate::version::ImageVersion;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +26,7 @@ pub(super) struct Known {
 pub(super) struct Knowledge<'a> {
     pub(super) objects: &'a Objects,
     nodes: BTreeMap<&'a str, &'a Node>,
-    by_image: BTreeMap<(&'static str, String), Vec<&'a Machine>>,
+    by_image: BTreeMap<(&'static str, String), Vec<(Site, &'a Machine)>>,
     /// By host name, address and product UUID.
     by_identity: BTreeMap<&'a str, Vec<&'a NodeReport>>,
 }
@@ -37,10 +38,11 @@ impl<'a> Knowledge<'a> {
             .iter()
             .map(|node| (&*node.metadata.name, node))
             .collect();
-        let mut by_image: BTreeMap<_, Vec<&Machine>> = BTreeMap::new();
+        let mut by_image: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for machine in &objects.machines {
-            if let Some(key) = objects.image_of(&machine.metadata, &machine.source).key() {
-                by_image.entry(key).or_default().push(machine);
+            let image = objects.image_of(&machine.metadata, &machine.source);
+            if let Some(key) = image.key() {
+                by_image.entry(key).or_default().push((image.site, machine));
             }
         }
         let mut by_identity: BTreeMap<&str, Vec<&NodeReport>> = BTreeMap::new();
@@ -114,13 +116,17 @@ impl<'a> Knowledge<'a> {
             })
     }
 
-    fn same_image(&self, image: &Image) -> impl Iterator<Item = &'a Machine> {
-        image
-            .key()
-            .and_then(|key| self.by_image.get(&key))
-            .into_iter()
-            .flatten()
-            .copied()
+    /// The Machines that are made from this image. Where the set does not say its site, and Machines
+    /// of two sites have an image of that name, it may be either: none.
+    fn same_image<'s>(&'s self, image: &'s Image) -> impl Iterator<Item = &'a Machine> + 's {
+        let named = image.key().and_then(|key| self.by_image.get(&key));
+        let of_site = named.into_iter().flatten();
+        let mut of_site = of_site
+            .filter(|(site, _)| image.site.agrees(site))
+            .peekable();
+        let first = of_site.peek().map(|(site, _)| site);
+        let is_one = first.is_none_or(|first| of_site.clone().all(|(site, _)| site.agrees(first)));
+        of_site.filter(move |_| is_one).map(|(_, machine)| *machine)
     }
 
     /// How many joined nodes are made from this image.

@@ -8,7 +8,9 @@
 mod clue;
 pub(crate) mod fetch;
 mod fields;
+mod fix;
 mod image;
+mod infrastructure;
 mod issues;
 mod judge;
 mod kinds;
@@ -16,6 +18,7 @@ mod known;
 pub mod login;
 mod missing;
 pub(crate) mod objects;
+mod operator;
 mod remedy;
 pub mod resources;
 mod results;
@@ -23,12 +26,14 @@ pub(crate) mod server;
 mod sets;
 mod settings;
 mod singles;
+mod site;
 mod skew;
 mod stream;
 mod upkeep;
 
 pub(crate) use objects::Objects;
 
+pub(crate) use operator::OperatorDifference;
 pub(crate) use results::{
     BootImageAudit, ClusterSkew, KnownBy, Oldest, Origin, Provisioned, SetAudit, SetChange,
     SetException, Since, Unread, full_name,
@@ -99,6 +104,12 @@ pub(crate) fn audit(
     }
     sets.sort_by(|a, b| a.rank().cmp(&b.rank()));
     let (oldest, cluster) = oldest_and_cluster(objects, users);
+    let (policy_differs_from_operator, doubt) = match policy_input {
+        PolicyInput::Valid { policy, .. } => operator::differences(objects, policy, release),
+        PolicyInput::Absent | PolicyInput::Invalid { .. } => (Vec::new(), None),
+    };
+    let mut warnings = warnings(objects, policy_input);
+    warnings.extend(doubt);
     BootImageAudit {
         api_version: API_VERSION,
         kind: "BootImageAudit",
@@ -116,7 +127,8 @@ pub(crate) fn audit(
             .unwrap_or_default(),
         provisioned: provisioned(objects),
         unread,
-        warnings: warnings(objects, policy_input),
+        warnings,
+        policy_differs_from_operator,
         since: None,
     }
 }

@@ -1,8 +1,9 @@
 //! The cluster's objects, by kind (pure). They are read one at a time, and only what the audit
 //! needs is kept of each.
 
-use super::fields::{list_at, str_at, text_at};
+use super::fields::{str_at, text_at};
 use super::image::{self, Image};
+use super::infrastructure::VSphere;
 use super::kinds::{
     Host, Machine, MachineSet, Metadata, Node, NodePool, NodeReport, Source, is_windows,
 };
@@ -42,6 +43,8 @@ pub(crate) struct Objects {
     pub(super) deployments: Vec<MachineSet>,
     pub(super) hosts: Vec<Host>,
     pub(super) provisioning: Option<Provisioning>,
+    /// The names of the MachineConfigPools.
+    pub(super) pools: BTreeSet<String>,
     /// The stream of each MachineConfigPool that names one.
     pub(super) pool_streams: BTreeMap<String, String>,
     /// The stream of the pools that name none.
@@ -57,8 +60,10 @@ pub(crate) struct Objects {
     pub(super) streams: Vec<(String, OwnImage)>,
     /// What the aleph file of each node says, by the node's name.
     pub(super) alephs: BTreeMap<String, ImageVersion>,
-    /// The template of each failure domain on vSphere, by the domain's name.
-    pub(super) failure_domains: BTreeMap<String, String>,
+    /// What the Infrastructure says of vSphere.
+    pub(super) vsphere: Option<VSphere>,
+    /// The Infrastructure `cluster` was read.
+    pub(super) has_infrastructure: bool,
     /// Azure Stack Hub, whose images the cluster never keeps up to date.
     pub(super) is_azure_stack: bool,
     /// The control plane is one node: the cluster does not scale by machines.
@@ -395,6 +400,7 @@ impl Objects {
             ("metal3.io", "Provisioning") => self.provisioning = Some(Provisioning::of(object)),
             (MACHINE_CONFIG, "MachineConfigPool") => {
                 let stream = text_at(object, "/spec/osImageStream/name");
+                self.pools.extend(text_at(object, "/metadata/name"));
                 self.pool_streams
                     .extend(text_at(object, "/metadata/name").zip(stream));
             }
@@ -433,17 +439,8 @@ impl Objects {
         self.server = text_at(object, "/status/apiServerURL");
         self.is_azure_stack =
             str_at(object, "/status/platformStatus/azure/cloudName") == Some("AzureStackCloud");
-        // Of the template's path the control plane's operator keeps the last part.
-        let template = |domain| {
-            let template = text_at(domain, "/topology/template")?;
-            let image = template.rsplit('/').next()?.to_owned();
-            Some((text_at(domain, "/name")?, image))
-        };
-        self.failure_domains.extend(
-            list_at(object, "/spec/platformSpec/vsphere/failureDomains")
-                .iter()
-                .filter_map(template),
-        );
+        self.vsphere = VSphere::of(object);
+        self.has_infrastructure = true;
     }
 }
 

@@ -1,5 +1,6 @@
 //! What to change so that the next node of a set is let in (pure).
 
+use super::fix;
 use super::image;
 use super::known::Knowledge;
 use super::objects::MACHINE_API;
@@ -20,10 +21,12 @@ pub(super) struct Remedy {
     /// What the image field should say, where one image fits.
     pub(super) image: Option<String>,
     pub(super) version: Option<String>,
+    /// The command that does it, where it is not that which sets the image field to `image`.
+    pub(super) command: Option<String>,
 }
 
 impl Remedy {
-    fn words(text: impl Into<String>) -> Self {
+    pub(super) fn words(text: impl Into<String>) -> Self {
         Self {
             text: Some(text.into()),
             ..Self::default()
@@ -40,6 +43,9 @@ pub(super) fn remedy(
     is_allowed: impl Fn(&ImageVersion) -> bool,
     knowledge: &Knowledge<'_>,
 ) -> Remedy {
+    if let Some(fix) = fix::fix(set, knowledge, &is_allowed) {
+        return fix;
+    }
     let Some(field) = &set.image.field else {
         return Remedy::words("make the next node from an image that the policy allows");
     };
@@ -87,7 +93,7 @@ pub(super) fn remedy(
         }
         None => format!("set {}{field} to {value}", set.path),
     };
-    Remedy {
+    let remedy = Remedy {
         text: Some(format!(
             "{}{}{change}",
             of_cluster(set, release, knowledge.objects.is_azure_stack),
@@ -95,7 +101,9 @@ pub(super) fn remedy(
         )),
         image: name.map(str::to_owned),
         version: version.map(str::to_owned),
-    }
+        command: None,
+    };
+    fix::ask_the_owner(set, knowledge, remedy)
 }
 
 /// What the cluster can do about it, as the beginning of a sentence.

@@ -1,5 +1,7 @@
 //! What the audit found, serialised as JSON: fields are only ever added.
 
+use super::OperatorDifference;
+use super::upkeep::Upkeep;
 use crate::verdict::{Action, BootImageStatus, Outcome, PolicyStatus, Reason};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -55,6 +57,9 @@ pub(crate) struct BootImageAudit {
     /// What could not be read, and why.
     pub(crate) unread: Vec<Unread>,
     pub(crate) warnings: Vec<String>,
+    /// Where the policy and the Machine Config Operator differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) policy_differs_from_operator: Vec<OperatorDifference>,
     /// What is new or worse than in an earlier audit, where one was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<Since>,
@@ -211,6 +216,10 @@ pub(crate) struct SetAudit {
     /// unknown, and where it never does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) managed: Option<bool>,
+    /// Who keeps its image up to date, and the rule that says so; absent where no object makes the
+    /// next node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) upkeep: Option<Upkeep>,
     /// The field that names the image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) image_field: Option<String>,

@@ -4,7 +4,8 @@ use super::image::Image;
 use super::kinds::{Machine, MachineSet, Metadata, Node, NodePool};
 use super::known::{Knowledge, Known};
 use super::objects::{CLUSTER_API, MACHINE_API, Objects};
-use super::upkeep;
+use super::site::Site;
+use super::upkeep::{self, Candidate, Keeper, Rule, Upkeep};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const NODE_POOL: &str = "NodePool";
@@ -31,8 +32,10 @@ pub(super) struct Set {
     pub(super) stream: Option<String>,
     /// The stream that a node pool is pinned to.
     pub(super) pinned: Option<String>,
-    /// The Machine Config Operator never looks at it.
+    /// Something about the set keeps the Machine Config Operator from it.
     pub(super) is_left_alone: bool,
+    /// Who keeps its image up to date.
+    pub(super) upkeep: Option<Upkeep>,
     /// The cluster keeps its image up to date.
     pub(super) managed: Option<bool>,
     pub(super) known: Option<Known>,
@@ -170,21 +173,12 @@ fn machine_set(
         "infrastructureRef spec.template.spec."
     };
     let image = knowledge.objects.image_of(&set.metadata, &set.source);
-    let managed = (group == MACHINE_API)
-        .then(|| upkeep::is_managed(knowledge.objects, set, "machinesets"))
-        .flatten();
     of_machines(
         Set {
             kind,
             group,
             path,
             image,
-            managed,
-            is_left_alone: upkeep::left_alone(set).is_some(),
-            notes: upkeep::note(knowledge.objects, set, managed)
-                .into_iter()
-                .filter(|_| group == MACHINE_API)
-                .collect(),
             ..Set::default()
         },
         set,
@@ -201,21 +195,25 @@ fn control_plane(knowledge: &Knowledge<'_>, set: &MachineSet) -> Vec<Set> {
         pool: image.pool.or_else(|| Some("master".to_owned())),
         ..image
     };
-    let mut domains: BTreeMap<Option<&String>, Vec<&str>> = BTreeMap::new();
+    let mut domains: BTreeMap<(Option<String>, Site), Vec<&str>> = BTreeMap::new();
     for name in &set.failure_domains {
-        domains
-            .entry(objects.failure_domains.get(name))
-            .or_default()
-            .push(name);
+        let vsphere = objects.vsphere.as_ref();
+        let template = vsphere.and_then(|vsphere| vsphere.template(name));
+        let site = vsphere.map(|vsphere| vsphere.site(name));
+        let domain = domains.entry((template, site.unwrap_or_default()));
+        domain.or_default().push(name);
     }
-    let of_domains = |(template, names): (Option<&String>, Vec<&str>)| {
-        let why_not = template
-            .is_none()
-            .then_some("the template of its failure domain was not read");
+    let why_not = if objects.vsphere.is_some() {
+        "the Infrastructure does not name the template of its failure domain"
+    } else {
+        "the template of its failure domain was not read"
+    };
+    let of_domains = |((template, site), names): ((Option<String>, Site), Vec<&str>)| {
         let image = Image {
             field: Some("failureDomains[].topology.template".to_owned()),
-            value: template.cloned(),
-            why_not,
+            why_not: template.is_none().then_some(why_not),
+            value: template,
+            site,
             ..image.clone()
         };
         (
@@ -232,31 +230,23 @@ fn control_plane(knowledge: &Knowledge<'_>, set: &MachineSet) -> Vec<Set> {
             None,
         ));
     }
-    let templates: Vec<Option<String>> = ways
-        .iter()
-        .map(|(_, image, _)| image.value.clone())
-        .collect();
+    let images: Vec<Image> = ways.iter().map(|(_, image, _)| image.clone()).collect();
     let to_set = |(n, (path, image, note)): (usize, (&'static str, Image, Option<String>))| {
-        let template = image.value.clone();
+        let wanted = image.clone();
         let is_here = |machine: &&Machine| {
-            let value = objects.image_of(&machine.metadata, &machine.source).value;
+            let own = objects.image_of(&machine.metadata, &machine.source);
+            let is_of = |image: &Image| own.value == image.value && own.site.agrees(&image.site);
             // A machine that is of none of the templates counts with the first.
             machine.is_owned_by("ControlPlaneMachineSet", Some(&set.metadata.name))
-                && (value == template || n == 0 && !templates.contains(&value))
+                && (is_of(&wanted) || n == 0 && !images.iter().any(is_of))
         };
-        let managed = upkeep::is_managed(objects, set, "controlplanemachinesets");
         let inactive = set
             .is_inactive
             .then(|| "Inactive: it makes no Machine until it is activated".to_owned());
-        let notes = inactive
-            .into_iter()
-            .chain(note)
-            .chain(upkeep::note(objects, set, managed))
-            .collect();
+        let notes = inactive.into_iter().chain(note).collect();
         let of_set = Set {
             kind: "ControlPlaneMachineSet",
             group: MACHINE_API,
-            managed,
             path,
             image,
             notes,
@@ -291,6 +281,23 @@ fn of_machines(
     );
     of_set.template.clone_from(&set.source.infrastructure);
     of_set.nodes = versions(knowledge.objects, nodes);
+    let judgement = upkeep::of_set(
+        Candidate {
+            kind: of_set.kind,
+            group: of_set.group,
+            set,
+            image: &of_set.image,
+            architecture: of_set.architecture.as_deref(),
+        },
+        knowledge,
+    );
+    let of_set = Set {
+        is_left_alone: judgement.is_left_alone,
+        managed: judgement.managed(),
+        notes: of_set.notes.into_iter().chain(judgement.note).collect(),
+        upkeep: Some(judgement.upkeep),
+        ..of_set
+    };
     of_set.known_by(knowledge)
 }
 
@@ -329,6 +336,19 @@ fn node_pool(objects: &Objects, knowledge: &Knowledge<'_>, pool: &NodePool) -> S
         },
     };
     image.pool = Some(pool.metadata.name.clone());
+    let upkeep = if image.field.as_deref() == Some(RELEASE_IMAGE) {
+        Upkeep::new(
+            Keeper::Release,
+            Rule::NodePoolRelease,
+            "the image is that of its release",
+        )
+    } else {
+        Upkeep::new(
+            Keeper::Nobody,
+            Rule::NodePoolImage,
+            "the NodePool names an image, which stays whatever its release is",
+        )
+    };
     let is_unknown = image.platform.is_none();
     let nodes = objects
         .nodes
@@ -340,6 +360,7 @@ fn node_pool(objects: &Objects, knowledge: &Knowledge<'_>, pool: &NodePool) -> S
         replicas: pool.replicas,
         architecture: pool.architecture.clone(),
         image,
+        upkeep: Some(upkeep),
         release: pool.release.clone(),
         stream: pool.stream.clone(),
         pinned: pool.pinned.clone(),

@@ -5,7 +5,7 @@ use super::kinds::{HostSource, Machine, Node};
 use super::known::{Knowledge, of_newest};
 use super::objects::{MACHINE_API, Objects};
 use super::sets::{HYPERSHIFT, NODE_POOL, Set, some_of, versions};
-use super::upkeep;
+use super::upkeep::{self, Keeper, Rule, Upkeep};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn singles(knowledge: &Knowledge<'_>) -> Vec<Set> {
@@ -56,6 +56,11 @@ fn machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
                 .map(|machine| objects.image_of(&machine.metadata, &machine.source))
                 .unwrap_or_default(),
             stream: upkeep::stream(objects, None, None),
+            upkeep: Some(Upkeep::new(
+                Keeper::Nobody,
+                Rule::WithoutSet,
+                "no set makes machines of it",
+            )),
             architecture: knowledge.architecture_of(&nodes),
             nodes: versions(objects, nodes),
             ..Set::default()
@@ -90,6 +95,7 @@ fn hosts(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
             namespace: namespace.clone(),
             name: some_of(&names),
             stream: upkeep::stream(objects, stream.as_deref(), pool.as_deref()),
+            upkeep: Some(upkeep::rules::bare_metal(url.is_none(), objects)),
             image,
             ..Set::default()
         };

@@ -1,6 +1,8 @@
-//! `oc skewguard completion`: completions for a shell, as they also ship in a file.
+//! `oc skewguard completion`: completions for a shell, made from the argument parser.
 
-use super::{Exit, Failure, Io};
+use super::{Exit, Failure, Io, NAME, command};
+use clap_complete::Shell as Generator;
+use std::fmt::Write as _;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -14,19 +16,63 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Shell {
+pub(super) enum Shell {
     Bash,
     Zsh,
     Fish,
 }
 
+/// The file of each shell's script, as packages name it.
+pub(super) const FILES: [(Shell, &str); 3] = [
+    (Shell::Bash, "kubectl-skewguard.bash"),
+    (Shell::Zsh, "_kubectl-skewguard"),
+    (Shell::Fish, "kubectl-skewguard.fish"),
+];
+
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    // Made from the argument parser; a test compares them with it.
-    let script = match args.shell {
-        Shell::Bash => include_str!("../../../../dist/completions/kubectl-skewguard.bash"),
-        Shell::Zsh => include_str!("../../../../dist/completions/_kubectl-skewguard"),
-        Shell::Fish => include_str!("../../../../dist/completions/kubectl-skewguard.fish"),
-    };
-    io.out.write_all(script.as_bytes())?;
+    io.out.write_all(script(args.shell).as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// The script for a shell.
+pub(super) fn script(shell: Shell) -> String {
+    match shell {
+        Shell::Bash => {
+            // Of a name with a hyphen, clap_complete's script for bash finds no subcommand.
+            let name = NAME.replace('-', "_");
+            let script = generated(Generator::Bash, &name);
+            script.replace(&format!(" {name}\n"), &format!(" {NAME}\n"))
+        }
+        Shell::Zsh => generated(Generator::Zsh, NAME),
+        Shell::Fish => generated(Generator::Fish, NAME) + &words_for_fish(),
+    }
+}
+
+fn generated(shell: Generator, name: &str) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command(), name, &mut script);
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+/// The words that an argument may be: clap_complete's script for fish has those of options only.
+fn words_for_fish() -> String {
+    let mut command = command();
+    command.build();
+    let mut lines = String::new();
+    for sub in command.get_subcommands() {
+        for argument in sub.get_positionals() {
+            let words = argument.get_possible_values();
+            let words: Vec<&str> = words.iter().map(|word| word.get_name()).collect();
+            if !words.is_empty() {
+                // Text is written to, which never fails.
+                let _ = writeln!(
+                    lines,
+                    "complete -c {NAME} -n \"__fish_kubectl_skewguard_using_subcommand {}\" -f -a \"{}\"",
+                    sub.get_name(),
+                    words.join(" ")
+                );
+            }
+        }
+    }
+    lines
 }

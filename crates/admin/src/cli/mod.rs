@@ -4,6 +4,7 @@ mod audit;
 mod check;
 mod completion;
 mod inspect;
+mod man;
 mod policy;
 mod render;
 mod schema;
@@ -27,11 +28,14 @@ use std::sync::LazyLock;
 /// Checks policies, audits clusters, and prints what to apply to them, so that no OpenShift node
 /// installs from a boot image that is too old for its cluster.
 #[derive(Debug, Parser)]
-#[command(name = "kubectl-skewguard", bin_name = "oc skewguard", version, long_version = LONG_VERSION.as_str(), max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = NAME, bin_name = "oc skewguard", version, long_version = LONG_VERSION.as_str(), max_term_width = 100, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+/// The file name of this program.
+const NAME: &str = "kubectl-skewguard";
 
 const AFTER_HELP: &str = "\
 Exit status: 0 proceed or done, 1 could not do it, 2 wrong usage, 3 refused; `audit` has more.
@@ -91,6 +95,9 @@ enum Command {
     ///
     /// The packages install them for all three shells; this is for a binary that was copied.
     Completion(completion::Args),
+    /// Write man pages and completions as files, for packages
+    #[command(hide = true)]
+    Man(man::Args),
 }
 
 /// The form of results that people and scripts both read.
@@ -102,7 +109,7 @@ pub(crate) enum TextOrJson {
     Json,
 }
 
-/// The argument parser, for man pages and completions.
+/// The argument parser.
 pub fn command() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
 }
@@ -128,6 +135,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
         Command::Render(args) => render::run(args, io),
         Command::Schema(args) => schema::run(args, io),
         Command::Completion(args) => completion::run(args, io),
+        Command::Man(args) => man::run(args, io),
     };
     io.done(done)
 }

@@ -2,6 +2,7 @@
 //! against the others.
 
 use super::Lint;
+use super::families;
 use super::wording::not_a_version;
 use crate::policy::fields::{self, RHEL_MAJORS};
 use crate::policy::json::{Field, Located, Object};
@@ -55,18 +56,19 @@ pub(super) fn versions(
     if let (Some(minimum), Some(maximum), Some(low), Some(high)) = (&minimum, &maximum, &low, &high)
         && compare_bounds(low, high) == Some(Ordering::Greater)
     {
-        let message = format!(
-            "the minimum {} is above the maximum {}: every image is refused",
-            minimum.at.shown(),
-            maximum.at.shown()
-        );
-        lint.error(
-            &minimum.at,
-            "MinimumAboveMaximum",
-            message,
-            "exchange them, or remove one",
-        );
+        above(lint, &minimum.at, &maximum.at, "every image");
     }
+}
+
+/// Reports a minimum above its maximum.
+pub(super) fn above(lint: &mut Lint, minimum: &Located<'_>, maximum: &Located<'_>, images: &str) {
+    let message = format!(
+        "the minimum {} is above the maximum {}: {images} is refused",
+        minimum.shown(),
+        maximum.shown()
+    );
+    let help = "exchange them, or remove one";
+    lint.error(minimum, "MinimumAboveMaximum", message, help);
 }
 
 /// The minor release that a limit is for.
@@ -160,7 +162,13 @@ fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: 
         None => not_a_version(lint, at, HELP, |written| {
             let ocp =
                 fields::minimum_ocp(written).filter(|release| release.minor.major < NO_OCP_MAJOR);
-            let (what, help) = if ImageVersion::parse(written).is_known() {
+            let image = ImageVersion::parse(written);
+            let (what, help) = if let Some(field) = families::field_of(&image, at) {
+                (
+                    "names no RHEL release",
+                    format!("this is a version of Fedora CoreOS: write it as {field}"),
+                )
+            } else if image.is_known() {
                 ("names no RHEL release", HELP.to_owned())
             } else if ocp.is_some() {
                 (
@@ -179,12 +187,12 @@ fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: 
                 let message = format!(
                     "{image} does not say its RHEL minor: images of RHEL {major} cannot be compared with it"
                 );
-                lint.warning(
-                    at,
-                    "NoEffect",
-                    message,
-                    format!("write RHEL major.minor, such as \"{major}.2\""),
-                );
+                let rhel = format!("write RHEL major.minor, such as \"{major}.2\"");
+                let help = match families::field_of(image, at) {
+                    Some(field) => format!("{rhel}; for SCOS write it as {field}"),
+                    None => rhel,
+                };
+                lint.warning(at, "NoEffect", message, help);
             }
         }
         // Somebody who writes 9.20 for 9.2 would refuse every image of RHEL 9.

@@ -119,7 +119,7 @@ fn denies_some(lint: &mut Lint, at: &Located<'_>, written: &str) -> bool {
 /// Whether a version of a known scheme can begin like this: it can if the end of some real version
 /// completes it.
 fn is_beginning(beginning: &str) -> bool {
-    const ENDS: [&str; 12] = [
+    const ENDS: [&str; 13] = [
         "418.94.202511010000-0",
         "418.94.202511300000-0",
         "418.810.202511010000-0",
@@ -132,6 +132,7 @@ fn is_beginning(beginning: &str) -> bool {
         "10.2.20251130-0",
         "39.20231101.3.0",
         "39.20231130.3.0",
+        "39.20231130.dev.0",
     ];
     // Tails of every length are tried, because the beginning may be shorter or longer than the
     // sample's.

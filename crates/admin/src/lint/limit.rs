@@ -3,14 +3,14 @@
 use super::bounds::{self, FIRST_UNNAMED, NO_OCP_MAJOR, minor};
 use super::machine::machine;
 use super::wording::not_a_version;
-use super::{Lint, denied};
+use super::{Lint, denied, families};
 use crate::policy::LimitRelease;
 use crate::policy::fields;
 use crate::policy::json::{Field, Located, Object};
 use crate::text::is_dns_name;
 use crate::verdict::Reason;
 use crate::verdict::words::About;
-use crate::version::OcpMinor;
+use crate::version::{OcpMinor, OsFamily};
 use std::collections::HashSet;
 
 /// From this OCP release on, served configs name the cluster's release.
@@ -171,6 +171,7 @@ fn rules(
         return lint.error(&object.at, "NoRules", message, help);
     }
     bounds::versions(lint, object, release, several_pools);
+    families::families(lint, object);
     if let Some(at) = object.get("maximumReleasesBehind") {
         const HELP: &str = "write how many OCP minors an image may be behind, such as 8";
         lint.typed(
@@ -200,6 +201,7 @@ fn only_ocp_rules(lint: &mut Lint, object: &Object<'_>, present: &[&str]) {
         .copied()
         .filter(|rule| !is_about_machine(rule))
         .collect();
+    only_one_family(lint, object, &of_image);
     if of_image.is_empty() || !of_image.iter().all(|rule| OF_OCP.contains(rule)) {
         return;
     }
@@ -212,5 +214,31 @@ fn only_ocp_rules(lint: &mut Lint, object: &Object<'_>, present: &[&str]) {
         lint.error(&object.at, "OnlyOCPRules", message, HELP);
     } else {
         lint.warning(&object.at, "OnlyOCPRules", message, HELP);
+    }
+}
+
+/// Checks that images of other families can be judged, where they are refused if they cannot.
+fn only_one_family(lint: &mut Lint, object: &Object<'_>, of_image: &[&str]) {
+    let family_of = |rule: &&str| families::rules().find(|(_, field)| field == rule);
+    let families: Option<HashSet<OsFamily>> = of_image
+        .iter()
+        .map(|rule| family_of(rule).map(|(family, _)| family))
+        .collect();
+    let Some(families) = families.filter(|families| !families.is_empty()) else {
+        return;
+    };
+    let others: Vec<&str> = OsFamily::ALL
+        .into_iter()
+        .filter(|family| !families.contains(family))
+        .map(OsFamily::name)
+        .collect();
+    if lint.refuses_undetermined && !others.is_empty() {
+        let others = others.join(" and ");
+        let message = format!(
+            "no rule of the limit can judge an image of {others}, and onUndetermined refuses them all"
+        );
+        let help =
+            "if the cluster has such images, add a rule for them: rhelMajors judges RHCOS and SCOS";
+        lint.warning(&object.at, "OnlyOneFamily", message, help);
     }
 }

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod denied;
+mod families;
 mod issues;
 mod limit;
 mod machine;

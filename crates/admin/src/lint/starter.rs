@@ -5,12 +5,16 @@ use std::sync::LazyLock;
 
 /// The policy that `policy init` writes. Its mode is `Warn`. `docs/policy.md` says where each of
 /// its limits comes from.
-pub static STARTER: LazyLock<String> = LazyLock::new(|| {
-    let limits = include_str!("init.json").trim_end();
-    let limits = limits.strip_suffix("\n}").unwrap_or(limits);
+pub static STARTER: LazyLock<String> =
+    LazyLock::new(|| with_known_issues(include_str!("init.json")));
+
+/// A policy, as indented JSON, with [`KNOWN_ISSUES`] at its end.
+pub(crate) fn with_known_issues(policy: &str) -> String {
+    let policy = policy.trim_end();
+    let policy = policy.strip_suffix("\n}").unwrap_or(policy);
     let issues = KNOWN_ISSUES.trim_end().replace('\n', "\n  ");
-    format!("{limits},\n  \"knownIssues\": {issues}\n}}\n")
-});
+    format!("{policy},\n  \"knownIssues\": {issues}\n}}\n")
+}
 
 /// What is known to fail, as `knownIssues` of a policy: the one list of it. `docs/policy.md` says
 /// how an issue gets in.

@@ -151,10 +151,16 @@ pub(super) fn nearest(word: &str, names: &[&'static str]) -> Option<&'static str
         (word.starts_with("min") && name.starts_with("max"))
             || (word.starts_with("max") && name.starts_with("min"))
     };
+    // An OCP release is none of these two families.
+    let family = |name: &str| {
+        word.contains("ocp") && ["FCOS", "SCOS"].iter().any(|family| name.contains(family))
+    };
     names
         .iter()
         .map(|name| (strsim::damerau_levenshtein(&word, &plain(name)), *name))
-        .filter(|(distance, name)| *distance <= (name.len() / 4).max(1) && !opposite(name))
+        .filter(|(distance, name)| {
+            *distance <= (name.len() / 4).max(1) && !opposite(name) && !family(name)
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }

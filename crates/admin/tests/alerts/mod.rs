@@ -69,7 +69,8 @@ fn the_object_is_one_that_openshift_takes() {
             "BootImageRefused",
             "OldBootImageInUse",
             "BootImageReportsDropped",
-            "BootImageAuditFailed"
+            "BootImageAuditFailed",
+            "BootImagePolicyDiffersFromOperator"
         ]
     );
     let duration = regex::Regex::new("^([0-9]+)(s|m)$").unwrap();
@@ -110,7 +111,7 @@ fn the_object_is_one_that_openshift_takes() {
         .iter()
         .map(|rule| rule["labels"]["openShiftUpdatePrecheck"] == "true")
         .collect();
-    assert_eq!(waits, [true, true, false, false]);
+    assert_eq!(waits, [true, true, false, false, false]);
 }
 
 #[test]
@@ -118,7 +119,7 @@ fn what_is_left_out_is_said() {
     let policy = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
         "limits": [{ "release": "4.20", "minimumOCPVersion": "4.13" }, { "release": "4.20", "pools": ["infra"], "minimumOCPVersion": "4.13" }] });
     let (object, out, err) = rendered(&policy.to_string(), &[]);
-    assert_eq!(rules(&object).len(), 3);
+    assert_eq!(rules(&object).len(), 4);
     for text in [&out, &err] {
         assert!(
             text.contains("OldBootImageInUse is not among the alerts"),
@@ -130,7 +131,7 @@ fn what_is_left_out_is_said() {
         );
     }
     let (object, ..) = rendered(&policy.to_string(), &["--target", "4.21"]);
-    assert_eq!(rules(&object).len(), 4);
+    assert_eq!(rules(&object).len(), 5);
 }
 
 /// Text of a policy stays in its place, or does not appear at all.
@@ -197,6 +198,12 @@ fn promtool_sees_them_fire_and_end() {
         quota("hard", "10x400"), quota("used", "9x30 10x30 9x340"),
         { "series": "kube_job_failed{namespace=\"skewguard\",job_name=\"skewguard-audit-29\",condition=\"true\"}", "values": "0x20 1x20 _x360" },
         { "series": "kube_job_failed{namespace=\"skewguard\",job_name=\"skewguard-audit-29\",condition=\"false\"}", "values": "1x400" },
+        // The cluster opts out for a while, and later runs a release whose limits are not known.
+        { "series": "mcc_boot_image_skew_enforcement_none{pod=\"machine-config-controller-0\"}", "values": "0x30 1x60 0x310" },
+        { "series": "cluster_version{type=\"current\",version=\"4.9.59\"}", "values": "1700000000x10 _x390" },
+        { "series": "cluster_version{type=\"current\",version=\"4.22.3\"}", "values": "_x10 1700000000x189 _x201" },
+        { "series": "cluster_version{type=\"completed\",version=\"9.9.9\"}", "values": "1700000000x400" },
+        { "series": "cluster_version{type=\"current\",version=\"5.1.0\"}", "values": "_x200 1700000000x200" },
         { "series": "kube_job_failed{namespace=\"other\",job_name=\"skewguard-audit-1\",condition=\"true\"}", "values": "1x400" },
     ]);
     let expected = |alert: &str, labels: Value, description: &str| {
@@ -237,6 +244,13 @@ fn promtool_sees_them_fire_and_end() {
          would make nodes that the skew policy refuses, or it is not known, or the cluster could not be read. The ConfigMap skewguard-audit and the Job's log in \
          the namespace skewguard say which.",
     );
+    let differs = expected(
+        "BootImagePolicyDiffersFromOperator",
+        json!({}),
+        rules(&object)[4]["annotations"]["description"]
+            .as_str()
+            .unwrap(),
+    );
     let at = |time: &str, alert: &str, fires: &[&Value]| json!({ "eval_time": time, "alertname": alert, "exp_alerts": fires });
     let tests = json!({ "rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [{ "interval": "1m", "input_series": series, "alert_rule_test": [
         at("10m", "OldBootImageInUse", &[]), at("16m", "OldBootImageInUse", &[&old]),
@@ -244,6 +258,9 @@ fn promtool_sees_them_fire_and_end() {
         at("190m", "BootImageRefused", &[]), at("310m", "BootImageRefused", &[]),
         at("29m", "BootImageReportsDropped", &[]), at("40m", "BootImageReportsDropped", &[&dropped]), at("70m", "BootImageReportsDropped", &[]),
         at("10m", "BootImageAuditFailed", &[]), at("30m", "BootImageAuditFailed", &[&audit]), at("50m", "BootImageAuditFailed", &[]),
+        at("30m", "BootImagePolicyDiffersFromOperator", &[]), at("50m", "BootImagePolicyDiffersFromOperator", &[&differs]),
+        at("95m", "BootImagePolicyDiffersFromOperator", &[]), at("190m", "BootImagePolicyDiffersFromOperator", &[]),
+        at("220m", "BootImagePolicyDiffersFromOperator", &[&differs]),
     ] }] });
     std::fs::write(dir.path().join("tests.yaml"), tests.to_string()).unwrap();
     run("promtool", dir.path(), &["test", "rules", "tests.yaml"]);

@@ -222,8 +222,11 @@ fn schema(kind: &str) -> Schema {
 
 #[test]
 fn the_hub_takes_the_policy_of_the_recipes() {
-    let documents: Vec<Value> =
-        serde_saphyr::from_multiple(&code("install.md#by-the-way-a-cluster-is-installed", "kind: BootImageReport")).unwrap();
+    let documents: Vec<Value> = serde_saphyr::from_multiple(&code(
+        "install.md#by-the-way-a-cluster-is-installed",
+        "kind: BootImageReport",
+    ))
+    .unwrap();
     let kinds: Vec<&str> = documents
         .iter()
         .map(|document| document["kind"].as_str().unwrap())
@@ -267,7 +270,10 @@ fn the_hub_takes_the_policy_of_the_recipes() {
 /// own, the controller must not read them as its own (`disable-templates`).
 #[test]
 fn the_generators_files_are_what_their_commands_print() {
-    let text = code("install.md#by-the-way-a-cluster-is-installed", "kind: PolicyGenerator");
+    let text = code(
+        "install.md#by-the-way-a-cluster-is-installed",
+        "kind: PolicyGenerator",
+    );
     let generator: Value = serde_saphyr::from_str(&text).unwrap();
     let defaults = &generator["policyDefaults"];
     assert!(defaults["namespace"].is_string());

@@ -7,6 +7,7 @@ mod fixtures;
 mod known;
 mod kubeconfigs;
 mod login;
+mod operator;
 mod output;
 mod pipeline;
 mod real;
@@ -14,6 +15,7 @@ pub(crate) mod served;
 mod streams;
 mod terminal;
 mod unknown;
+mod upkeep;
 mod whole;
 
 use skewguard_admin::cli::{Exit, Io};
@@ -82,4 +84,22 @@ fn audit_text(text: &str, more: &[&str]) -> (String, String, Exit) {
 
 fn fixture(name: &str) -> String {
     std::fs::read_to_string(Path::new("tests/data/audit").join(name)).unwrap()
+}
+
+/// The objects of a case from the field.
+fn items(case: &str) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(format!("tests/data/cases/{case}/objects.json")).unwrap();
+    let list: serde_json::Value = serde_json::from_str(&text).unwrap();
+    list["items"].as_array().unwrap().clone()
+}
+
+/// The audit of a case from the field, or of one of its files.
+fn case(name: &str) -> (serde_json::Value, Exit) {
+    let from = format!("tests/data/cases/{name}");
+    let policy = "tests/data/cases/policy.json";
+    let (out, err, exit) = audit(&["--policy", policy, "--from", &from, "--output", "json"]);
+    (
+        serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}")),
+        exit,
+    )
 }

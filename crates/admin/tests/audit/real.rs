@@ -104,7 +104,8 @@ fn mode_none_is_judged_as_if_it_enforced() {
 /// has other architectures and streams beside.
 #[test]
 fn the_remedy_names_the_one_image_that_fits() {
-    let old = aws("ami-0000000000000old1");
+    // A standard one.
+    let old = aws("ami-0000a100764a57637");
     let on_aws = |map: &str| {
         let [machine, node] = joined("worker", &old, "412.86.202301311551-0");
         let (found, _) = audited([machine_set("worker", &old), machine, node, real(map)], &[]);

@@ -271,7 +271,7 @@ fn a_deployment_wants_a_copy_of_its_template() {
         json!({ "apiVersion": "cluster.x-k8s.io/v1beta1", "kind": kind, "metadata": { "name": name, "namespace": "capi", "ownerReferences": owner },
             "spec": { "clusterName": "c1", "replicas": 1, "template": template } })
     };
-    let ami = json!({ "ami": { "id": "ami-0cap000000000001" }, "instanceType": "m6i.xlarge" });
+    let ami = json!({ "ami": { "id": "ami-0000a100764a57637" }, "instanceType": "m6i.xlarge" });
     let items = [
         of("MachineDeployment", "workers", json!([])),
         of(

@@ -183,13 +183,18 @@ fn limit() -> impl Strategy<Value = Value> {
                 })
                 .boxed(),
         ),
+        maybe(text(
+            "9|10|(9|10)[.]0[.]202[456]0[1-9]1[0-9]-0|41[2-9][.]9[.]202[234]0[1-9]1[0-9]0000-0"
+                .boxed(),
+        )),
     )
-        .prop_map(|(ocp, minimum, maximum, behind, majors, denied)| {
+        .prop_map(|(ocp, minimum, maximum, behind, majors, denied, scos)| {
             let fields = [
                 ("minimumOCPVersion", ocp),
                 ("minimumRHCOSVersion", minimum),
                 ("maximumRHCOSVersion", maximum),
                 ("maximumReleasesBehind", behind),
+                ("minimumSCOSVersion", scos),
                 ("rhelMajors", majors),
                 ("deniedVersions", denied),
             ];

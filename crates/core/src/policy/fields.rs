@@ -1,13 +1,16 @@
 //! The names of a policy's fields, and how their values are read.
 
 use super::json::Located;
-use super::{LimitRelease, RhcosBound};
-use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion};
+use super::{FamilyBound, LimitRelease, RhcosBound};
+use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, RhelVersion, fedora_release};
 
 pub const KIND: &str = "BootImageSkewPolicy";
 
 /// RHEL majors that CoreOS was built from, or may be while this release of skewguard is in use.
 pub const RHEL_MAJORS: std::ops::Range<u16> = 7..40;
+
+/// Releases of CentOS Stream that SCOS was built from, or may be.
+const STREAM_MAJORS: std::ops::Range<u16> = 9..40;
 
 /// What `stalledAfterMinutes` may be.
 pub const STALLED_AFTER_MINUTES: std::ops::RangeInclusive<u16> = 5..=1440;
@@ -36,6 +39,10 @@ pub const LIMIT: &[&str] = &[
     "minimumOCPVersion",
     "minimumRHCOSVersion",
     "maximumRHCOSVersion",
+    "minimumFCOSVersion",
+    "maximumFCOSVersion",
+    "minimumSCOSVersion",
+    "maximumSCOSVersion",
     "maximumReleasesBehind",
     "rhelMajors",
     "deniedVersions",
@@ -110,4 +117,27 @@ pub fn rhcos_bound(text: &str) -> Option<RhcosBound> {
     }
     let image = ImageVersion::parse(text);
     image.rhel.is_some().then_some(RhcosBound::Image(image))
+}
+
+/// A release of Fedora (`39`), or a whole version of Fedora CoreOS. A developer's build without
+/// stream or number is none: nothing of its day could be compared with it.
+pub fn fcos_bound(text: &str) -> Option<FamilyBound> {
+    if let Some(fedora) = fedora_release(text) {
+        return Some(FamilyBound::Major(fedora));
+    }
+    let image = ImageVersion::parse(text);
+    (image.stream.is_some() && image.build_number.is_some()).then_some(FamilyBound::Image(image))
+}
+
+/// A release of CentOS Stream (`9`, or `9.0` as its versions write it), or a whole version of SCOS.
+///
+/// A release with another minor (`9.2`) is not understood: no SCOS image has one, so that a minimum
+/// of it would refuse every image.
+pub fn scos_bound(text: &str) -> Option<FamilyBound> {
+    let major = text.strip_suffix(".0").unwrap_or(text).parse().ok();
+    if let Some(major) = major.filter(|major| STREAM_MAJORS.contains(major)) {
+        return Some(FamilyBound::Major(major));
+    }
+    let image = ImageVersion::parse(text);
+    (image.os_family() == Some(OsFamily::Scos)).then_some(FamilyBound::Image(image))
 }

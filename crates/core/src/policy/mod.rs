@@ -74,6 +74,15 @@ pub enum RhcosBound {
     Image(ImageVersion),
 }
 
+/// `minimumFCOSVersion`, `maximumFCOSVersion`, `minimumSCOSVersion` and `maximumSCOSVersion`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FamilyBound {
+    /// `39` of Fedora, `10` of CentOS Stream: every build of it.
+    Major(u16),
+    /// `39.20231101.3.0` or `9.0.20250510-0`.
+    Image(ImageVersion),
+}
+
 /// `deniedVersions`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeniedVersions {
@@ -110,6 +119,14 @@ pub struct Limit {
     pub minimum_rhcos: Option<Setting<RhcosBound>>,
     /// The newest RHCOS allowed.
     pub maximum_rhcos: Option<Setting<RhcosBound>>,
+    /// The oldest Fedora CoreOS allowed. Like the next three it is for images of its family alone.
+    pub minimum_fcos: Option<Setting<FamilyBound>>,
+    /// The newest Fedora CoreOS allowed.
+    pub maximum_fcos: Option<Setting<FamilyBound>>,
+    /// The oldest SCOS allowed.
+    pub minimum_scos: Option<Setting<FamilyBound>>,
+    /// The newest SCOS allowed.
+    pub maximum_scos: Option<Setting<FamilyBound>>,
     /// How many OCP minors the image may be behind the target.
     pub maximum_releases_behind: Option<Setting<u16>>,
     /// The RHEL majors allowed.

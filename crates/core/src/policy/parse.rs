@@ -1,8 +1,8 @@
 //! Reads a [`Policy`] from JSON, with the forward compatibility that the format promises.
 
 use super::fields::{
-    DENIED, HELP, KIND, LIMIT, POLICY, STALLED_AFTER_MINUTES, limit_release, minimum_ocp,
-    rhcos_bound, rhel_majors,
+    DENIED, HELP, KIND, LIMIT, POLICY, STALLED_AFTER_MINUTES, fcos_bound, limit_release,
+    minimum_ocp, rhcos_bound, rhel_majors, scos_bound,
 };
 use super::json::{Field, Located, Object};
 use super::known_issue;
@@ -219,6 +219,10 @@ fn rules(limit: &Object<'_>, warnings: &mut Warnings) -> Limit {
         minimum_ocp: setting(limit.word("minimumOCPVersion", minimum_ocp), warnings),
         minimum_rhcos: setting(limit.word("minimumRHCOSVersion", rhcos_bound), warnings),
         maximum_rhcos: setting(limit.word("maximumRHCOSVersion", rhcos_bound), warnings),
+        minimum_fcos: setting(limit.word("minimumFCOSVersion", fcos_bound), warnings),
+        maximum_fcos: setting(limit.word("maximumFCOSVersion", fcos_bound), warnings),
+        minimum_scos: setting(limit.word("minimumSCOSVersion", scos_bound), warnings),
+        maximum_scos: setting(limit.word("maximumSCOSVersion", scos_bound), warnings),
         maximum_releases_behind: setting(
             limit.field("maximumReleasesBehind", Located::read),
             warnings,

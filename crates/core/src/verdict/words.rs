@@ -49,13 +49,17 @@ pub struct ReasonWords {
 }
 
 /// Every rule, in the order of rank.
-pub const RULES: [Reason; 10] = [
+pub const RULES: [Reason; 14] = [
     Reason::DeniedVersion,
     Reason::KnownIssue,
     Reason::RhelMajorUnsupported,
     Reason::BelowMinimumOcpVersion,
     Reason::BelowMinimumRhcosVersion,
     Reason::AboveMaximumRhcosVersion,
+    Reason::BelowMinimumFcosVersion,
+    Reason::AboveMaximumFcosVersion,
+    Reason::BelowMinimumScosVersion,
+    Reason::AboveMaximumScosVersion,
     Reason::TooManyReleasesBehind,
     Reason::CpuBelowMinimum,
     Reason::BootSpaceBelowMinimum,
@@ -63,6 +67,7 @@ pub const RULES: [Reason; 10] = [
 ];
 
 const TOO_OLD: &str = "IS TOO OLD FOR THIS CLUSTER";
+const TOO_NEW: &str = "IS NEWER THAN ALLOWED";
 
 /// A rule about the judged image, which another image passes.
 const fn image(
@@ -147,8 +152,32 @@ impl Reason {
             ),
             Self::AboveMaximumRhcosVersion => image(
                 "maximumRHCOSVersion",
-                "IS NEWER THAN ALLOWED",
+                TOO_NEW,
                 "RHCOS {want} or older (it has {have})",
+                Older,
+            ),
+            Self::BelowMinimumFcosVersion => image(
+                "minimumFCOSVersion",
+                TOO_OLD,
+                "Fedora CoreOS {want} or newer (it has {have})",
+                Newer,
+            ),
+            Self::AboveMaximumFcosVersion => image(
+                "maximumFCOSVersion",
+                TOO_NEW,
+                "Fedora CoreOS {want} or older (it has {have})",
+                Older,
+            ),
+            Self::BelowMinimumScosVersion => image(
+                "minimumSCOSVersion",
+                TOO_OLD,
+                "SCOS {want} or newer (it has {have})",
+                Newer,
+            ),
+            Self::AboveMaximumScosVersion => image(
+                "maximumSCOSVersion",
+                TOO_NEW,
+                "SCOS {want} or older (it has {have})",
                 Older,
             ),
             Self::TooManyReleasesBehind => image(

@@ -11,6 +11,9 @@ const LONGEST: usize = 64;
 /// more.
 const FIRST_LEGACY: u16 = 40;
 
+/// Releases of Fedora that Fedora CoreOS was built from, or may be.
+pub(super) const FEDORA: std::ops::Range<u16> = 28..200;
+
 pub(super) fn decode(raw: &str) -> ImageVersion {
     let known = if raw.len() <= LONGEST {
         legacy(raw)
@@ -28,9 +31,11 @@ pub(super) fn of_scheme(scheme: Scheme, text: &str) -> ImageVersion {
         text: text.to_owned(),
         scheme,
         rhel: None,
+        fedora: None,
         ocp: None,
         build_date: None,
         time: None,
+        stream: None,
         build_number: None,
         zero_minor: false,
     }
@@ -116,19 +121,22 @@ fn rhel_versioned(raw: &str) -> Option<ImageVersion> {
     })
 }
 
-/// `FEDORA.YYYYMMDD.STREAM.BUILD`; developer builds end in `.devN`.
+/// `FEDORA.YYYYMMDD.STREAM.BUILD`. Developers' builds end in `.devN`, or have `dev` for the stream.
 fn fcos(raw: &str) -> Option<ImageVersion> {
     let mut fields = raw.split('.');
     let (fedora, stamp, stream, build) = (
-        fields.next()?,
+        number(fields.next()?)?,
         fields.next()?,
         fields.next()?,
         fields.next()?,
     );
-    if fields.next().is_some() || !(28..200).contains(&number::<u16>(fedora)?) || stamp.len() != 8 {
+    if fields.next().is_some() || !FEDORA.contains(&fedora) || stamp.len() != 8 {
         return None;
     }
-    number::<u16>(stream)?;
+    let stream = match stream {
+        "dev" => None,
+        stream => Some(number(stream)?),
+    };
     let build = match build.strip_prefix("dev") {
         Some(dev) => {
             number::<u32>(dev)?;
@@ -137,6 +145,8 @@ fn fcos(raw: &str) -> Option<ImageVersion> {
         None => Some(number(build)?),
     };
     Some(ImageVersion {
+        fedora: Some(fedora),
+        stream,
         build_date: Some(date(stamp)?),
         build_number: build,
         ..of_scheme(Scheme::Fcos, raw)

@@ -5,11 +5,13 @@
 
 mod cpu;
 mod decode;
+mod family;
 mod name;
 mod release;
 mod rpm;
 
 pub use cpu::{cpu_levels, cpu_rank};
+pub use family::{OsFamily, compare_fcos, compare_scos, fedora_release};
 pub use release::{OcpMinor, Release};
 pub use rpm::RpmVersion;
 
@@ -34,7 +36,8 @@ string_enums! {
         Legacy = "Legacy",
         /// `9.6.20250523-0`, from OCP 4.19 on: RHEL release and build date, but no OCP release.
         RhelVersioned = "RHELVersioned",
-        /// `39.20231101.3.0`: Fedora CoreOS. Says nothing of RHEL or OCP.
+        /// `39.20231101.3.0`: Fedora CoreOS, Fedora release, build date and stream. Says nothing of
+        /// RHEL or OCP.
         Fcos = "FCOS",
         /// The name of an image that says an OCP release, and perhaps a day: less than any aleph.
         ImageName = "ImageName",
@@ -67,10 +70,15 @@ impl fmt::Display for RhelVersion {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImageVersion {
     pub rhel: Option<RhelVersion>,
+    /// The Fedora release of Fedora CoreOS.
+    pub fedora: Option<u16>,
     /// The day it was built on (UTC), `YYYY-MM-DD`.
     pub build_date: Option<String>,
     /// Time of day of a 12-digit stamp, hours and minutes as `hhmm`.
     time: Option<u16>,
+    /// The stream of Fedora CoreOS: 1 next, 2 testing, 3 stable, 10 and more those of its
+    /// developers. `None` where another scheme is used, or a developer's build names none.
+    pub stream: Option<u16>,
     pub build_number: Option<u32>,
     pub scheme: Scheme,
     /// The string as it was read, made printable.

@@ -1,5 +1,6 @@
 //! The core through its public interface: versions, policies, the decision.
 
+mod families;
 mod known_issues;
 mod machine_rules;
 mod policy_choose;

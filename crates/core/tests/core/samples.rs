@@ -95,6 +95,8 @@ pub(crate) fn places() -> &'static [&'static str] {
         "/limits/0/minimumOCPVersion",
         "/limits/0/minimumRHCOSVersion",
         "/limits/0/maximumRHCOSVersion",
+        "/limits/0/minimumFCOSVersion",
+        "/limits/0/maximumSCOSVersion",
         "/limits/0/maximumReleasesBehind",
         "/limits/0/rhelMajors",
         "/limits/0/deniedVersions",

@@ -23,19 +23,31 @@ pub(super) fn from_server(
         context: args.context.as_deref(),
         insecure: args.insecure_skip_tls_verify,
     };
+    read(asked, args.request_timeout, None, objects, io)
+}
+
+/// Reads objects of these kinds, or everything, with the kubeconfig that was asked for.
+pub(in crate::cli) fn read(
+    asked: login::Asked<'_>,
+    request_timeout: Duration,
+    kinds: Option<&[&str]>,
+    objects: &mut Objects,
+    io: &mut Io<'_>,
+) -> Result<(Vec<Unread>, Origin), Failure> {
+    let is_insecure = asked.insecure;
     let around = login::Surroundings {
         variable: &|name| std::env::var_os(name),
         service_account: Path::new(SERVICE_ACCOUNT),
     };
     let runtime = runtime()?;
     let mut login = runtime.block_on(login::load(asked, around))?;
-    if args.insecure_skip_tls_verify {
+    if is_insecure {
         io.say("warning: the server's certificate is not checked: whoever answers gets your credentials");
     }
     let url = login.server();
-    let server = runtime.block_on(Server::log_in(&mut login, args.request_timeout))?;
+    let server = runtime.block_on(Server::log_in(&mut login, request_timeout))?;
     let mut watcher = Watcher::new(io.err);
-    let unread = runtime.block_on(fetch(&server, objects, &mut |now| watcher.see(&now)));
+    let unread = runtime.block_on(fetch(&server, objects, kinds, &mut |now| watcher.see(&now)));
     watcher.end();
     // A program for credentials that did not end is not waited for.
     runtime.shutdown_background();

@@ -11,7 +11,11 @@ const MAX_FILE: u64 = 512 << 20;
 
 /// Adds the objects of a file, or of all files of a folder, and returns what could not be read. One
 /// of several that is not there may have been meant as a set.
-pub(super) fn read_path(path: &Path, is_of_several: bool, objects: &mut Objects) -> Vec<Unread> {
+pub(in crate::cli) fn read_path(
+    path: &Path,
+    is_of_several: bool,
+    objects: &mut Objects,
+) -> Vec<Unread> {
     let unread = |path: &Path, why: String| Unread {
         what: named(path),
         why,

@@ -2,13 +2,13 @@
 //! nothing.
 
 mod chart;
-mod cluster;
+pub(super) mod cluster;
 mod conclusion;
 mod exceptions;
 mod fix;
 mod folder;
 mod html;
-mod input;
+pub(super) mod input;
 pub(super) mod junit;
 mod markdown;
 mod page;

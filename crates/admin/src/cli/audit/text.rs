@@ -302,11 +302,18 @@ fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Bloc
         format!("not read: {}: {}{hides}", unread.what, unread.why)
     });
     let warnings = audit.warnings.iter().map(|text| format!("warning: {text}"));
+    let differences = audit.policy_differs_from_operator.iter().map(|difference| {
+        format!(
+            "the policy differs from the Machine Config Operator: {}",
+            difference.message
+        )
+    });
     vec![
         list("What to change:", "remedies", remedies.collect()),
         list("What makes the unknown known:", "ways", clues.collect()),
         list("", "resources and files not read", unread.collect()),
         list("", "sets with such Machines", waiting.collect()),
+        list("", "differences", differences.collect()),
         list("", "warnings", warnings.collect()),
     ]
 }

@@ -1,11 +1,15 @@
 //! `oc skewguard policy init`: a policy to start from.
 
-use super::super::named;
+use super::super::audit::{cluster, input};
+use super::super::{named, read_once};
 use super::{Exit, Failure, Io};
+use crate::audit::fetch::SETTINGS;
+use crate::audit::{Objects, login};
 use crate::lint::starter::{REFERENCE, STARTER};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Write a policy to start from
 ///
@@ -13,11 +17,17 @@ use std::path::{Path, PathBuf};
 /// limits are minimums of OCP 4.13 and RHEL 9.2: one for every release, one for OCP 4.22, from
 /// which on the Machine Config Operator enforces them itself, and one for OCP 4.23 and 5.0, which
 /// no longer have a daemon for boot images of RHEL 8.
+///
+/// With --from-cluster or --from it has the limits that the Machine Config Operator of that
+/// cluster's release has, for its pools and OS image streams; and where the cluster opted out, mode
+/// None. A release whose limits are not known is an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = concat!("\
 Examples:
   oc skewguard policy init > policy.json
   oc skewguard policy init --file policy.json
+  oc skewguard policy init --from-cluster --file policy.json
+  oc skewguard policy init --from must-gather.local.*/ > policy.json
 
 Where each limit comes from, and how to find the next:
   ", crate::docs!("policy.md"))
@@ -30,18 +40,37 @@ pub(super) struct Args {
     /// Replace files that exist.
     #[arg(long, requires = "file")]
     force: bool,
+    /// Make it from the cluster that oc reaches.
+    #[arg(long, conflicts_with = "from")]
+    from_cluster: bool,
+    /// Make it from files of `oc get -o json` or YAML, and folders such as a must-gather; - is
+    /// standard input.
+    #[arg(long, value_name = "FILE|DIR", value_hint = clap::ValueHint::AnyPath, num_args = 1..)]
+    from: Vec<PathBuf>,
+    /// The kubeconfig to use, instead of those that oc finds; - is standard input.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, requires = "from_cluster")]
+    kubeconfig: Option<PathBuf>,
+    /// The context to use, instead of the current one.
+    #[arg(long, value_name = "NAME", requires = "from_cluster")]
+    context: Option<String>,
 }
 
-const NOTE: &str = "\
-This policy warns and refuses nothing. Check it with `oc skewguard policy lint`
+/// How long each request to the server may take.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+const WARNS: &str = "This policy warns and refuses nothing.";
+const OPT_OUT: &str = "\
+This policy does nothing: the cluster opted out of boot image skew enforcement.";
+const NOTE: &str = " Check it with `oc skewguard policy lint`
 after editing; `oc skewguard policy init --file FILE` also describes its fields.
 ";
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let (text, does) = start(args, io)?;
     let Some(policy) = args.file.as_ref().filter(|file| **file != Path::new("-")) else {
-        io.out.write_all(STARTER.as_bytes())?;
+        io.out.write_all(text.as_bytes())?;
         // Where nobody reads it, it is lost.
-        let _ = io.err.write_all(NOTE.as_bytes());
+        let _ = write!(io.err, "{does}{NOTE}");
         return Ok(Exit::Done);
     };
     let description = policy.with_extension("md");
@@ -60,7 +89,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             }
         }
     }
-    write(policy, &STARTER, args.force)?;
+    write(policy, &text, args.force)?;
     write(&description, REFERENCE, args.force)?;
     writeln!(
         io.out,
@@ -68,7 +97,44 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         named(policy),
         named(&description)
     )?;
+    if does != WARNS {
+        writeln!(io.out, "{does}")?;
+    }
     Ok(Exit::Done)
+}
+
+/// The policy to write, and what it does.
+fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure> {
+    let mut objects = Objects::default();
+    let mut unread = Vec::new();
+    if args.from_cluster {
+        let asked = login::Asked {
+            file: args.kubeconfig.as_deref(),
+            context: args.context.as_deref(),
+            insecure: false,
+        };
+        let kinds = Some(&SETTINGS[..]);
+        (unread, _) = cluster::read(asked, REQUEST_TIMEOUT, kinds, &mut objects, io)?;
+    } else if args.from.is_empty() {
+        return Ok((STARTER.clone(), WARNS));
+    }
+    read_once(args.from.iter().map(PathBuf::as_path))?;
+    for path in &args.from {
+        unread.extend(input::read_path(path, false, &mut objects));
+    }
+    for unread in unread {
+        io.say(format_args!("not read: {}: {}", unread.what, unread.why));
+    }
+    let settings = objects.operator_settings()?;
+    if settings.mode.is_none() {
+        io.say("warning: MachineConfiguration `cluster` has no status of boot image skew enforcement, so it is not known whether the cluster opted out");
+    }
+    let does = if settings.is_opt_out() {
+        OPT_OUT
+    } else {
+        WARNS
+    };
+    Ok((settings.policy(), does))
 }
 
 fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {

@@ -20,9 +20,9 @@ const MAX_AUDIT: u64 = 64 << 20;
 /// Alerts for the cluster's own Prometheus (YAML)
 ///
 /// One AlertingRule: nodes that did not join because of their boot image, nodes that were made from
-/// an image that the policy refuses, reports that are lost, and an audit that failed. The metrics
-/// are there in every OpenShift; nothing has to run for it. Needs OpenShift 4.13 or later. Make it
-/// again when the policy changes.
+/// an image that the policy refuses, reports that are lost, an audit that failed, and limits that
+/// are not the Machine Config Operator's. The metrics are there in every OpenShift; nothing has to
+/// run for it. Needs OpenShift 4.13 or later. Make it again when the policy changes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = concat!("\
 Example:
@@ -65,7 +65,7 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
         io.say(format_args!("warning: {warning}"));
         facts.push(format!("Warning: {warning}"));
     }
-    let rule = AlertingRule::new(&refused, args.target.as_deref());
+    let rule = AlertingRule::new(&policy, &refused, args.target.as_deref());
     write!(io.out, "{}{}", comments(&facts), yaml(&rule))?;
     Ok(Exit::Done)
 }

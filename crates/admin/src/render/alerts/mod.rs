@@ -11,6 +11,9 @@ mod refused;
 
 pub(crate) use refused::Refused;
 
+use crate::operator;
+use crate::policy::{Mode, Policy};
+use crate::version::OcpMinor;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -60,12 +63,18 @@ struct Rule {
 
 impl AlertingRule {
     /// The rule for what a policy refuses, in words of the release that it was asked about.
-    pub(crate) fn new(refused: &Refused, release: Option<&str>) -> Self {
+    pub(crate) fn new(policy: &Policy, refused: &Refused, release: Option<&str>) -> Self {
         let in_use = refused
             .expression
             .clone()
             .map(|expression| old_image(expression, release));
-        let rules = [Some(reports()), in_use, Some(dropped()), Some(audit())];
+        let rules = [
+            Some(reports()),
+            in_use,
+            Some(dropped()),
+            Some(audit()),
+            Some(differs(policy)),
+        ];
         Self {
             api_version: "monitoring.openshift.io/v1",
             kind: "AlertingRule",
@@ -180,6 +189,45 @@ fn audit() -> Rule {
             "The audit of boot images found something to do, or could not be made.".to_owned(),
             "Job {{ $labels.job_name }} failed: a machine set would make nodes that the skew policy refuses, or it is not known, or the cluster \
              could not be read. The ConfigMap skewguard-audit and the Job's log in the namespace skewguard say which."
+                .to_owned(),
+        ],
+    )
+}
+
+/// The operator's metric is there from OpenShift 4.22 on (openshift/machine-config-operator,
+/// `pkg/controller/common/metrics.go`), the cluster's release in every one.
+fn differs(policy: &Policy) -> Rule {
+    const OPTED_OUT: &str = "max(mcc_boot_image_skew_enforcement_none) == 1\nor\n";
+    // Releases before the first one with limits, and those whose limits the policy has.
+    let before: Vec<String> = (0..operator::FIRST.minor)
+        .map(|minor| minor.to_string())
+        .collect();
+    let mut same = vec![format!(
+        "{}[.]({})",
+        operator::FIRST.major,
+        before.join("|")
+    )];
+    same.extend(
+        operator::followed(policy)
+            .into_iter()
+            .map(|OcpMinor { major, minor }| format!("{major}[.]{minor}")),
+    );
+    let release = format!(
+        "max(cluster_version{{type=\"current\",version!~\"({})[.].*\"}}) > 0",
+        same.join("|")
+    );
+    let opted_out = match policy.mode {
+        Mode::Enforce => OPTED_OUT,
+        Mode::Warn | Mode::None => "",
+    };
+    rule(
+        "BootImagePolicyDiffersFromOperator",
+        format!("{opted_out}{release}"),
+        "15m",
+        [
+            "The skew policy and the Machine Config Operator differ.".to_owned(),
+            "The cluster opted out of boot image skew enforcement and the skew policy enforces; or the policy does not have the limits of \
+             this release's Machine Config Operator, or they were not known when this rule was made. `oc skewguard audit` says which."
                 .to_owned(),
         ],
     )

@@ -6,7 +6,7 @@
 //! alone, or about the RHEL release and the day, or about the text.
 
 use super::pattern::{ANYTHING, any_of};
-use crate::policy::{DeniedVersion, Limit, Policy, RhcosBound, Scope, When, choose};
+use crate::policy::{DeniedVersion, FamilyBound, Limit, Policy, RhcosBound, Scope, When, choose};
 use crate::verdict::{
     BootImage, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput, Target, TargetInput,
     decide,
@@ -99,6 +99,9 @@ fn texts(
     if policy.limits.iter().any(|limit| limit.pools.is_some()) {
         left_out.push("limits for certain pools: the metric does not say a node's pool".to_owned());
     }
+    if limit.is_some_and(|limit| limit.minimum_fcos.is_some() || limit.maximum_fcos.is_some()) {
+        left_out.push("minimumFCOSVersion and maximumFCOSVersion: `audit` has them".to_owned());
+    }
     let scopes = || policy.known_issues.iter().map(|issue| &issue.scope);
     let conditional = scopes()
         .filter(|scope| !scope.as_ref().is_ok_and(is_about_images_alone))
@@ -157,10 +160,19 @@ fn days(policy: &Policy, limit: Option<&Limit>) -> BTreeMap<RhelVersion, BTreeSe
         .known_issues
         .iter()
         .filter_map(|issue| issue.scope.as_ref().ok()?.images.below_rhcos.as_ref());
-    for bound in bounds.chain(known) {
-        if let RhcosBound::Image(image) = bound
-            && let (Some(rhel), Some(day)) = (image.rhel, &image.build_date)
-        {
+    let of_rhcos = bounds.chain(known).filter_map(|bound| match bound {
+        RhcosBound::Image(image) => Some(image),
+        RhcosBound::Rhel(_) => None,
+    });
+    let of_scos = limit
+        .into_iter()
+        .flat_map(|limit| [&limit.minimum_scos, &limit.maximum_scos])
+        .filter_map(|bound| match bound.as_ref()?.as_ref().ok()? {
+            FamilyBound::Image(image) => Some(image),
+            FamilyBound::Major(_) => None,
+        });
+    for image in of_rhcos.chain(of_scos) {
+        if let (Some(rhel), Some(day)) = (image.rhel, &image.build_date) {
             days.entry(rhel).or_default().insert(day.clone());
         }
     }

@@ -1,0 +1,291 @@
+//! What the Machine Config Operator of each release demands of boot images (pure). It is in no
+//! object of a cluster: the limits are constants of its source.
+
+use crate::API_VERSION;
+use crate::lint::starter::with_known_issues;
+use crate::policy::{Limit, Policy, RhcosBound, Setting, choose};
+use crate::version::{OcpMinor, Release, RhelVersion, compare_rhel};
+use serde::Serialize;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// The oldest boot images that an operator accepts: below one of the two it blocks updates of the
+/// cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OperatorLimits {
+    pub(crate) minimum_ocp: Release,
+    pub(crate) minimum_rhel: RhelVersion,
+}
+
+/// A minimum of the operator that the policy does not have as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mismatch {
+    /// The field of a limit.
+    pub(crate) field: &'static str,
+    pub(crate) operator: String,
+    /// The policy's value; `None` where the limit has none.
+    pub(crate) policy: Option<String>,
+    /// The policy's beside the operator's; `None` where they cannot be compared.
+    pub(crate) order: Option<Ordering>,
+}
+
+impl OperatorLimits {
+    /// What the limit that a policy has for this release has otherwise; `None` is a policy without
+    /// such a limit.
+    pub(crate) fn mismatches(&self, limit: Option<&Limit>) -> Vec<Mismatch> {
+        let ocp = limit.and_then(|limit| limit.minimum_ocp.as_ref());
+        let rhcos = limit.and_then(|limit| limit.minimum_rhcos.as_ref());
+        let both = [
+            Mismatch {
+                field: "minimumOCPVersion",
+                operator: self.minimum_ocp.to_string(),
+                policy: ocp.map(|own| written(own, Release::to_string)),
+                order: ocp.and_then(|own| Some(own.as_ref().ok()?.cmp(&self.minimum_ocp))),
+            },
+            Mismatch {
+                field: "minimumRHCOSVersion",
+                operator: self.minimum_rhel.to_string(),
+                policy: rhcos.map(|own| written(own, show_bound)),
+                order: rhcos.and_then(|own| self.rhel_order(own.as_ref().ok()?)),
+            },
+        ];
+        let is_other = |mismatch: &Mismatch| mismatch.order != Some(Ordering::Equal);
+        both.into_iter().filter(is_other).collect()
+    }
+
+    /// The policy's bound beside the operator's, which is a RHEL release.
+    fn rhel_order(&self, own: &RhcosBound) -> Option<Ordering> {
+        match own {
+            RhcosBound::Rhel(own) => compare_rhel(*own, self.minimum_rhel),
+            // An image is at least as new as the first one of its RHEL release.
+            RhcosBound::Image(own) => {
+                let order = compare_rhel(own.rhel?, self.minimum_rhel)?;
+                Some(order.then(Ordering::Greater))
+            }
+        }
+    }
+}
+
+/// The setting of a rule, as text.
+fn written<T>(setting: &Setting<T>, show: impl Fn(&T) -> String) -> String {
+    match setting {
+        Ok(value) => show(value),
+        Err(json) => json.clone(),
+    }
+}
+
+fn show_bound(bound: &RhcosBound) -> String {
+    match bound {
+        RhcosBound::Rhel(rhel) => rhel.to_string(),
+        RhcosBound::Image(image) => image.text.clone(),
+    }
+}
+
+/// What is known of the operator of a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operator {
+    /// It has these limits.
+    Limits(OperatorLimits),
+    /// It has none: it came before [`FIRST`].
+    NoLimits,
+    /// This program does not know the release.
+    Unknown,
+}
+
+/// The first release whose operator has limits. (4.21 has the setting as a technology preview,
+/// without limits.)
+pub(crate) const FIRST: OcpMinor = minor(4, 22);
+
+/// `OCPVersionBootImageSkewLimit` and `RHCOSVersionBootImageSkewLimit` in
+/// `pkg/controller/common/constants.go` of openshift/machine-config-operator, by release branch
+/// (release-4.22, release-4.23 and release-5.0, read on 2026-08-20). Branches of releases to come
+/// are left out: their limits may still move.
+const LIMITS: [(OcpMinor, OperatorLimits); 3] = [
+    (minor(4, 22), limits((4, 13, 0), (9, 2))),
+    (minor(4, 23), limits((4, 13, 0), (9, 2))),
+    (minor(5, 0), limits((4, 13, 0), (9, 2))),
+];
+
+const fn minor(major: u16, minor: u16) -> OcpMinor {
+    OcpMinor { major, minor }
+}
+
+const fn limits(ocp: (u16, u16, u32), rhel: (u16, u16)) -> OperatorLimits {
+    OperatorLimits {
+        minimum_ocp: Release {
+            minor: minor(ocp.0, ocp.1),
+            patch: ocp.2,
+        },
+        minimum_rhel: RhelVersion {
+            major: rhel.0,
+            minor: Some(rhel.1),
+        },
+    }
+}
+
+/// The releases for which a policy has the limits of the operator.
+pub(crate) fn followed(policy: &Policy) -> Vec<OcpMinor> {
+    let is_followed = |(minor, limits): &(OcpMinor, OperatorLimits)| {
+        let release = Release {
+            minor: *minor,
+            patch: 0,
+        };
+        let limit = choose(&policy.limits, Some(release), None);
+        limits.mismatches(limit).is_empty()
+    };
+    LIMITS
+        .into_iter()
+        .filter(is_followed)
+        .map(|(minor, _)| minor)
+        .collect()
+}
+
+/// The releases whose limits are known.
+pub(crate) fn known() -> impl Iterator<Item = OcpMinor> {
+    LIMITS.into_iter().map(|(release, _)| release)
+}
+
+/// The operator of a release.
+pub(crate) fn of_release(release: OcpMinor) -> Operator {
+    let known = LIMITS.iter().find(|(known, _)| *known == release);
+    match known {
+        Some((_, limits)) => Operator::Limits(*limits),
+        None if release.major == FIRST.major && release < FIRST => Operator::NoLimits,
+        None => Operator::Unknown,
+    }
+}
+
+/// What a policy that follows the operator of a cluster is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OperatorSettings {
+    pub(crate) release: Release,
+    pub(crate) limits: OperatorLimits,
+    pub(crate) cluster_id: Option<String>,
+    /// `Automatic`, `Manual` or `None`; absent where the operator has not written its status.
+    pub(crate) mode: Option<String>,
+    /// The pools, each with the OS image stream that it names.
+    pub(crate) pools: BTreeMap<String, Option<String>>,
+    /// The stream of the pools that name none.
+    pub(crate) default_stream: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenPolicy {
+    api_version: &'static str,
+    kind: &'static str,
+    description: String,
+    mode: &'static str,
+    on_undetermined: &'static str,
+    limits: Vec<WrittenLimit>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenLimit {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    release: Option<String>,
+    #[serde(rename = "minimumOCPVersion")]
+    minimum_ocp: String,
+    #[serde(rename = "minimumRHCOSVersion")]
+    minimum_rhcos: String,
+    description: String,
+}
+
+impl OperatorSettings {
+    /// Whether the cluster opted out.
+    pub(crate) fn is_opt_out(&self) -> bool {
+        self.mode.as_deref() == Some("None")
+    }
+
+    /// A policy with the operator's limits: it warns, or does nothing where the cluster opted out.
+    pub(crate) fn policy(&self) -> String {
+        let release = self.release.minor;
+        let limits = vec![
+            self.limit(
+                None,
+                "The same for nodes that do not know their release.".to_owned(),
+            ),
+            self.limit(
+                Some(release.to_string()),
+                format!(
+                    "As the Machine Config Operator of {release} has them in pkg/controller/common/constants.go."
+                ),
+            ),
+        ];
+        let policy = WrittenPolicy {
+            api_version: API_VERSION,
+            kind: "BootImageSkewPolicy",
+            description: self.description(),
+            mode: if self.is_opt_out() { "None" } else { "Warn" },
+            on_undetermined: "Proceed",
+            limits,
+        };
+        // Of texts and lists JSON can always be made.
+        with_known_issues(&serde_json::to_string_pretty(&policy).unwrap_or_default())
+    }
+
+    fn limit(&self, release: Option<String>, description: String) -> WrittenLimit {
+        WrittenLimit {
+            release,
+            minimum_ocp: self.limits.minimum_ocp.to_string(),
+            minimum_rhcos: self.limits.minimum_rhel.to_string(),
+            description,
+        }
+    }
+
+    /// Where the policy comes from, for its readers.
+    fn description(&self) -> String {
+        let cluster = match &self.cluster_id {
+            Some(id) => format!("cluster {id}"),
+            None => "a cluster".to_owned(),
+        };
+        let mut text = format!("Made from {cluster}, release {}", self.release);
+        if !self.pools.is_empty() {
+            let shown = |(pool, own): (&String, &Option<String>)| match own
+                .as_ref()
+                .or(self.default_stream.as_ref())
+            {
+                Some(stream) => format!("{pool} ({stream})"),
+                None => pool.clone(),
+            };
+            let pools: Vec<String> = self.pools.iter().map(shown).collect();
+            text += &format!(", pools {}", pools.join(", "));
+        }
+        text += ".";
+        if self.is_opt_out() {
+            text +=
+                " Mode None, because the cluster opted out (bootImageSkewEnforcement, mode None).";
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_that_is_not_in_the_table_is_not_guessed() {
+        let table = [
+            ((3, 11), "unknown"),
+            ((4, 12), "none"),
+            ((4, 21), "none"),
+            ((4, 22), "4.13.0 9.2"),
+            ((4, 23), "4.13.0 9.2"),
+            ((4, 24), "unknown"),
+            ((5, 0), "4.13.0 9.2"),
+            ((5, 1), "unknown"),
+        ];
+        for ((major, minor), wanted) in table {
+            let said = match of_release(OcpMinor { major, minor }) {
+                Operator::Limits(limits) => {
+                    format!("{} {}", limits.minimum_ocp, limits.minimum_rhel)
+                }
+                Operator::NoLimits => "none".to_owned(),
+                Operator::Unknown => "unknown".to_owned(),
+            };
+            assert_eq!(said, wanted, "{major}.{minor}");
+        }
+    }
+}

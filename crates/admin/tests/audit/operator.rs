@@ -1,0 +1,477 @@
+//! A policy and the cluster's Machine Config Operator: the policy that is made from it, and where
+//! the two differ.
+
+use super::served::serve;
+use super::{audit, fixture, run};
+use crate::support::apiserver::{Lists, Options};
+use serde_json::{Value, json};
+use skewguard_admin::cli::Exit;
+use std::path::{Path, PathBuf};
+
+/// MachineConfiguration `cluster`, as the operator writes it (openshift/api,
+/// `operator/v1/types_machineconfiguration.go`, 4.22): what does not matter here included.
+fn machine_configuration(skew: &Value) -> Value {
+    let mut object = json!({
+        "apiVersion": "operator.openshift.io/v1",
+        "kind": "MachineConfiguration",
+        "metadata": {
+            "creationTimestamp": "2026-05-04T10:11:12Z", "generation": 2, "name": "cluster", "resourceVersion": "38411",
+            "uid": "2f6a4c1e-4a0e-4bb3-9d0a-7f9b1c1f6d51"
+        },
+        "spec": { "logLevel": "Normal", "managementState": "Managed", "operatorLogLevel": "Normal" },
+        "status": {
+            "conditions": [{
+                "lastTransitionTime": "2026-05-04T10:31:02Z", "message": "Reconciled 3 of 3 MAPI MachineSets",
+                "reason": "BootImageUpdateAvailable", "status": "False", "type": "BootImageUpdateProgressing"
+            }],
+            "managedBootImagesStatus": { "machineManagers": [{
+                "apiGroup": "machine.openshift.io", "resource": "machinesets", "selection": { "mode": "All" } }] },
+            "nodeDisruptionPolicyStatus": { "clusterPolicies": { "files": [], "sshkey": { "actions": [{ "type": "None" }] } } },
+            "observedGeneration": 2
+        }
+    });
+    if !skew.is_null() {
+        object["status"]["bootImageSkewEnforcementStatus"] = skew.clone();
+    }
+    object
+}
+
+fn pool(name: &str, stream: Option<&str>) -> Value {
+    let mut pool = json!({ "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
+        "metadata": { "name": name, "generation": 3 }, "spec": { "configuration": { "name": format!("rendered-{name}-0") }, "paused": false } });
+    if let Some(stream) = stream {
+        pool["spec"]["osImageStream"] = json!({ "name": stream });
+    }
+    pool
+}
+
+/// The cluster of a fixture, with another release and another MachineConfiguration.
+fn cluster(release: &str, skew: &Value) -> Vec<Value> {
+    let list: Value = serde_json::from_str(&fixture("aws.json")).unwrap();
+    let mut objects = list["items"].as_array().unwrap().clone();
+    objects.retain(|object| {
+        object["kind"] != "MachineConfiguration" && object["kind"] != "MachineConfigPool"
+    });
+    for object in &mut objects {
+        if object["kind"] == "ClusterVersion" {
+            object["status"]["desired"]["version"] = release.into();
+            object["spec"]["clusterID"] = "11111111-2222-3333-4444-555555555555".into();
+        }
+    }
+    objects.push(machine_configuration(skew));
+    objects.extend([pool("master", None), pool("worker", None)]);
+    objects
+}
+
+fn automatic(version: &Value) -> Value {
+    json!({ "mode": "Automatic", "automatic": version })
+}
+
+struct Desk(tempfile::TempDir);
+
+impl Desk {
+    fn new(objects: &[Value]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+        std::fs::write(dir.path().join("objects.json"), list.to_string()).unwrap();
+        Self(dir)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn init(&self) -> (String, String, Exit) {
+        run(&[
+            "policy",
+            "init",
+            "--from",
+            self.file("objects.json").to_str().unwrap(),
+        ])
+    }
+
+    /// What the audit says of this policy.
+    fn audit(&self, policy: &Value, more: &[&str]) -> (Value, String) {
+        std::fs::write(self.file("policy.json"), policy.to_string()).unwrap();
+        let [policy, from] = [self.file("policy.json"), self.file("objects.json")];
+        let args = [
+            "--policy",
+            policy.to_str().unwrap(),
+            "--from",
+            from.to_str().unwrap(),
+        ];
+        let (json, err, _) = audit(&[&args[..], more, &["-o", "json"]].concat());
+        let (text, ..) = audit(&[&args[..], more, &["-o", "wide"]].concat());
+        let json = serde_json::from_str(&json).unwrap_or_else(|_| panic!("{err}"));
+        (json, text.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+}
+
+fn policy(mode: &str, limits: Value) -> Value {
+    json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": mode, "limits": limits })
+}
+
+#[test]
+fn a_policy_is_made_from_a_clusters_release_pools_and_streams() {
+    let mut objects = cluster("4.22.5", &automatic(&json!({ "ocpVersion": "4.22.0" })));
+    objects.push(pool("gpu", Some("rhel-10")));
+    objects.push(
+        json!({ "apiVersion": "machineconfiguration.openshift.io/v1alpha1", "kind": "OSImageStream",
+        "metadata": { "name": "cluster" }, "status": { "defaultStream": "rhel-9" } }),
+    );
+    let (out, err, exit) = Desk::new(&objects).init();
+    assert_eq!(exit, Exit::Done, "{err}");
+    let written: Value = serde_json::from_str(&out).unwrap();
+    let source =
+        "As the Machine Config Operator of 4.22 has them in pkg/controller/common/constants.go.";
+    assert_eq!(
+        written["limits"],
+        json!([
+            { "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2",
+              "description": "The same for nodes that do not know their release." },
+            { "release": "4.22", "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2", "description": source },
+        ])
+    );
+    assert_eq!(written["mode"], "Warn");
+    assert_eq!(
+        written["description"],
+        "Made from cluster 11111111-2222-3333-4444-555555555555, release 4.22.5, pools gpu (rhel-10), master (rhel-9), worker (rhel-9)."
+    );
+    let (known, ..) = run(&["policy", "known-issues"]);
+    assert_eq!(
+        written["knownIssues"],
+        serde_json::from_str::<Value>(&known).unwrap()
+    );
+    assert!(
+        err.starts_with("This policy warns and refuses nothing."),
+        "{err}"
+    );
+    // What is written has no mistakes, and the cluster's operator is followed.
+    let desk = Desk::new(&objects);
+    std::fs::write(desk.file("policy.json"), &out).unwrap();
+    let (lint, _, exit) = run(&["policy", "lint", desk.file("policy.json").to_str().unwrap()]);
+    assert!(
+        exit == Exit::Done && lint.ends_with("no mistakes found\n"),
+        "{lint}"
+    );
+    let (json, text) = desk.audit(&written, &[]);
+    assert_eq!(json.get("policyDiffersFromOperator"), None);
+    assert!(
+        !text.contains("differs from the Machine Config Operator"),
+        "{text}"
+    );
+}
+
+/// Single-node clusters, bare metal with machine-os-images, and whoever set it.
+#[test]
+fn a_cluster_that_opted_out_gets_the_mode_none_and_a_note() {
+    let desk = Desk::new(&cluster("5.0.1", &json!({ "mode": "None" })));
+    let (out, err, exit) = desk.init();
+    assert_eq!(exit, Exit::Done, "{err}");
+    let written: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (&written["mode"], &written["limits"][1]["release"]),
+        (&json!("None"), &json!("5.0"))
+    );
+    let note = "Mode None, because the cluster opted out (bootImageSkewEnforcement, mode None).";
+    assert!(
+        written["description"].as_str().unwrap().ends_with(note),
+        "{out}"
+    );
+    assert!(
+        err.starts_with("This policy does nothing: the cluster opted out"),
+        "{err}"
+    );
+    let file = desk.file("new.json");
+    let from = desk.file("objects.json");
+    let (said, _, exit) = run(&[
+        "policy",
+        "init",
+        "--from",
+        from.to_str().unwrap(),
+        "--file",
+        file.to_str().unwrap(),
+    ]);
+    assert!(
+        exit == Exit::Done && said.contains("This policy does nothing"),
+        "{said}"
+    );
+    assert_eq!(std::fs::read_to_string(file).unwrap(), out);
+}
+
+#[test]
+fn what_is_not_known_is_an_error_and_no_guess() {
+    let automatic = automatic(&json!({ "ocpVersion": "4.20.0" }));
+    let fails = |objects: &[Value], words: &str| {
+        let (out, err, exit) = Desk::new(objects).init();
+        assert_eq!((out.as_str(), exit), ("", Exit::Failed), "{words}");
+        assert!(err.contains(words), "{err}");
+    };
+    for (release, words) in [
+        (
+            "5.1.0-ec.2",
+            "of 5.1 are not known to this release of oc skewguard, which knows 4.22, 4.23, 5.0; take a newer one",
+        ),
+        ("4.24.0", "of 4.24 are not known"),
+        (
+            "4.20.7",
+            "the Machine Config Operator of 4.20 has no limits for boot images; it has them from 4.22 on. `oc skewguard policy init` writes",
+        ),
+        ("latest", "the release of the cluster, latest, is not x.y.z"),
+        (
+            "\u{1b}[2J",
+            "the release of the cluster, \\u{1b}[2J, is not x.y.z",
+        ),
+    ] {
+        fails(&cluster(release, &automatic), words);
+    }
+    let without = |kind: &str| {
+        let mut objects = cluster("4.22.5", &automatic);
+        objects.retain(|object| object["kind"] != kind);
+        objects
+    };
+    fails(
+        &without("ClusterVersion"),
+        "ClusterVersion `version` was not read",
+    );
+    fails(
+        &without("MachineConfiguration"),
+        "it is not known whether the cluster opted out",
+    );
+    for text in ["", "{", "kind: [", "\0\0\0\0", "[]"] {
+        let desk = Desk::new(&[]);
+        std::fs::write(desk.file("objects.json"), text).unwrap();
+        let (out, err, exit) = desk.init();
+        assert_eq!((out.as_str(), exit), ("", Exit::Failed), "{text:?}");
+        assert!(
+            err.contains("not read: ") && err.contains("objects.json: "),
+            "{text:?}: {err}"
+        );
+    }
+    // The operator has not looked yet: a policy, and a word about it.
+    let (out, err, exit) = Desk::new(&cluster("4.22.5", &Value::Null)).init();
+    assert!(
+        exit == Exit::Done && out.contains("\"mode\": \"Warn\""),
+        "{err}"
+    );
+    assert!(
+        err.contains(
+            "warning: MachineConfiguration `cluster` has no status of boot image skew enforcement"
+        ),
+        "{err}"
+    );
+}
+
+#[test]
+fn a_served_cluster_gives_what_its_files_give() {
+    let objects = cluster("4.22.5", &automatic(&json!({ "ocpVersion": "4.22.0" })));
+    let served = serve(Lists::of(objects.clone()), Options::default());
+    let kubeconfig = served.kubeconfig.to_str().unwrap();
+    let (out, err, exit) = run(&[
+        "policy",
+        "init",
+        "--from-cluster",
+        "--kubeconfig",
+        kubeconfig,
+    ]);
+    assert_eq!(
+        (exit, &out),
+        (Exit::Done, &Desk::new(&objects).init().0),
+        "{err}"
+    );
+    // Machines and nodes are not read for it.
+    let read: Vec<String> = served
+        .server
+        .seen()
+        .into_iter()
+        .map(|seen| seen.path)
+        .collect();
+    assert!(
+        read.iter()
+            .any(|path| path.contains("machineconfigurations")),
+        "{read:?}"
+    );
+    assert!(
+        !read
+            .iter()
+            .any(|path| path.contains("nodes") || path.contains("machinesets")),
+        "{read:?}"
+    );
+    let (_, err, exit) = run(&["policy", "init", "--from-cluster", "--from", "x"]);
+    assert!(
+        exit == Exit::Usage && err.contains("cannot be used with"),
+        "{err}"
+    );
+}
+
+fn whats(json: &Value) -> Vec<String> {
+    let all = json["policyDiffersFromOperator"].as_array();
+    let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
+    all.into_iter()
+        .flatten()
+        .map(|one| {
+            [
+                text(&one["what"]),
+                text(&one["field"]),
+                text(&one["operator"]),
+                text(&one["policy"]),
+            ]
+            .join(" ")
+        })
+        .collect()
+}
+
+#[test]
+fn the_audit_says_where_policy_and_operator_differ() {
+    let same = json!([{ "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2" }]);
+    let table = [
+        // The cluster opted out.
+        (
+            json!({ "mode": "None" }),
+            "Enforce",
+            same.clone(),
+            vec!["OptedOut  None Enforce"],
+        ),
+        (json!({ "mode": "None" }), "Warn", same.clone(), vec![]),
+        (json!({ "mode": "None" }), "None", same.clone(), vec![]),
+        // The limits are others.
+        (
+            automatic(&json!({ "ocpVersion": "4.22.0" })),
+            "Enforce",
+            same.clone(),
+            vec![],
+        ),
+        (
+            automatic(&json!({ "ocpVersion": "4.22.0" })),
+            "Enforce",
+            json!([{ "minimumOCPVersion": "4.12.0", "minimumRHCOSVersion": "9.4" }]),
+            vec![
+                "Limit minimumOCPVersion 4.13.0 4.12.0",
+                "Limit minimumRHCOSVersion 9.2 9.4",
+            ],
+        ),
+        (
+            automatic(&json!({ "ocpVersion": "4.22.0" })),
+            "Enforce",
+            json!([{ "minimumRHCOSVersion": "9.2.20230101-0" }]),
+            vec![
+                "Limit minimumOCPVersion 4.13.0 none",
+                "Limit minimumRHCOSVersion 9.2 9.2.20230101-0",
+            ],
+        ),
+        (
+            automatic(&json!({ "ocpVersion": "4.22.0" })),
+            "Warn",
+            json!([{ "release": "4.23", "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2" }]),
+            vec![
+                "Limit minimumOCPVersion 4.13.0 none",
+                "Limit minimumRHCOSVersion 9.2 none",
+            ],
+        ),
+        // The cluster's own value is judged otherwise.
+        (
+            json!({ "mode": "Manual", "manual": { "mode": "RHCOSVersion", "rhcosVersion": "9.2.20230929-0" } }),
+            "Enforce",
+            json!([{ "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.4" }]),
+            vec![
+                "Limit minimumRHCOSVersion 9.2 9.4",
+                "Value  accepts refuses",
+            ],
+        ),
+        (
+            json!({ "mode": "Manual", "manual": { "mode": "OCPVersion", "ocpVersion": "4.12.3" } }),
+            "Enforce",
+            json!([{ "minimumOCPVersion": "4.12.0", "minimumRHCOSVersion": "9.2" }]),
+            vec![
+                "Limit minimumOCPVersion 4.13.0 4.12.0",
+                "Value  refuses accepts",
+            ],
+        ),
+        // 0.0.0 stands for a version that the operator does not know.
+        (
+            automatic(&json!({ "ocpVersion": "0.0.0" })),
+            "Enforce",
+            same.clone(),
+            vec![],
+        ),
+        (
+            json!({ "mode": "Manual", "manual": { "mode": "RHCOSVersion", "rhcosVersion": "\u{1b}x" } }),
+            "Enforce",
+            same.clone(),
+            vec![],
+        ),
+    ];
+    for (skew, mode, limits, wanted) in table {
+        let desk = Desk::new(&cluster("4.22.5", &skew));
+        let (json, text) = desk.audit(&policy(mode, limits.clone()), &[]);
+        assert_eq!(whats(&json), wanted, "{skew} {mode} {limits}");
+        for one in json["policyDiffersFromOperator"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            let message = one["message"].as_str().unwrap();
+            assert!(
+                text.contains(&format!(
+                    "the policy differs from the Machine Config Operator: {message}"
+                )),
+                "{message}: {text}"
+            );
+        }
+    }
+}
+
+/// Pools may have limits of their own; then it is said which.
+#[test]
+fn a_limit_of_one_pool_is_named_with_it() {
+    let desk = Desk::new(&cluster(
+        "4.22.5",
+        &automatic(&json!({ "ocpVersion": "4.22.0" })),
+    ));
+    let limits = json!([
+        { "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2" },
+        { "pools": ["worker"], "minimumOCPVersion": "4.11.0", "minimumRHCOSVersion": "9.2" }]);
+    let (json, text) = desk.audit(&policy("Warn", limits), &[]);
+    assert_eq!(whats(&json), ["Limit minimumOCPVersion 4.13.0 4.11.0"]);
+    assert!(
+        text.contains(
+            "minimumOCPVersion for 4.22 is 4.13.0 in the Machine Config Operator and 4.11.0 in the policy for pool worker: the policy accepts older boot \
+             images than the operator"
+        ),
+        "{text}"
+    );
+}
+
+/// Nothing is said to be the same that was not compared.
+#[test]
+fn an_operator_that_is_not_known_is_a_warning() {
+    let same = policy(
+        "Enforce",
+        json!([{ "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2" }]),
+    );
+    let desk = Desk::new(&cluster(
+        "4.22.5",
+        &automatic(&json!({ "ocpVersion": "4.22.0" })),
+    ));
+    let (json, text) = desk.audit(&same, &["--target", "5.1"]);
+    assert_eq!(whats(&json), Vec::<String>::new());
+    let warning = "the limits of the Machine Config Operator of 5.1 are not known to this release of oc skewguard, so the policy was not compared with them";
+    assert!(
+        json["warnings"]
+            .as_array()
+            .unwrap()
+            .contains(&json!(warning)),
+        "{}",
+        json["warnings"]
+    );
+    assert!(text.contains(warning), "{text}");
+}
+
+/// The must-gather of the tests is of 4.21, whose operator has no limits.
+#[test]
+fn a_must_gather_of_an_older_release_says_so() {
+    let folder = Path::new("tests/data/audit/must-gather.local.1");
+    let (out, err, exit) = run(&["policy", "init", "--from", folder.to_str().unwrap()]);
+    assert_eq!((out.as_str(), exit), ("", Exit::Failed));
+    assert!(err.contains("has no limits for boot images"), "{err}");
+}
