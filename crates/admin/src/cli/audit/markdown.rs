@@ -7,8 +7,11 @@ use crate::audit::{BootImageAudit, SetAudit};
 /// What is not allowed, and how many are. GitHub takes 65,536 characters for a comment.
 pub(crate) fn render(audit: &BootImageAudit, conclusion: &Conclusion) -> String {
     let mut out = format!("## Boot images\n\n**{}**\n", plain(&conclusion.sentence));
-    if !conclusion.next.is_empty() {
-        out += &format!("\nNext: {}\n", code(&conclusion.next));
+    let next = &conclusion.next;
+    if next.starts_with("oc ") {
+        out += &format!("\nNext: {}\n", code(next));
+    } else if !next.is_empty() {
+        out += &format!("\nNext: {}\n", plain(next));
     }
     let facts = head(audit);
     let facts = facts
