@@ -15,6 +15,18 @@ quick:
 test *tiers:
     tests/run {{tiers}}
 
+# fuzzing, for so many minutes together
+fuzz minutes="9":
+    tests/fuzz {{minutes}}
+
+# every system call fails once in every way
+faults:
+    tests/faults
+
+# what no test sees, of these files or of those that decide
+mutants *files:
+    tests/mutants/run {{files}}
+
 # one subject or test
 it name:
     cargo test --workspace --lib --test it {{name}}

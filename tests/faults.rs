@@ -2,7 +2,7 @@
 //! that into the real program on sample nodes.
 //!
 //! By default a sample: a kill at every change that `enforce` makes to a refused node, and one in
-//! so many of all other faults. `SKEWGUARD_TEST_FAULTS=all` (`tests/run faults`) makes it all of
+//! so many of all other faults. `SKEWGUARD_TEST_FAULTS=all` (`tests/faults`) makes it all of
 //! them, with a scenario's name all of that scenario; `SKEWGUARD_TEST_PROGRAM` names another
 //! `skewguard` than cargo's.
 

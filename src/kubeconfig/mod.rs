@@ -6,14 +6,11 @@
 mod certificate;
 mod parse;
 mod server;
-pub mod yaml;
+mod yaml;
 
 pub(crate) use certificate::node_name;
 pub use parse::parse;
 pub use server::Server;
-
-pub use parse::of_tree;
-pub use yaml::{Tree, YamlLimits, read as read_tree, read_documents};
 
 use crate::node::{FileError, Root};
 use std::fmt;
@@ -39,9 +36,6 @@ pub struct Kubeconfig {
     pub tls_server_name: Option<String>,
     /// The server's certificate is not checked at all.
     pub insecure: bool,
-    /// The URL of the proxy that the server is reached through: `http://`, with credentials where
-    /// it wants them. A node has none.
-    pub proxy: Option<Secret>,
     /// The bearer token.
     pub token: Option<Secret>,
     pub client: Option<Client>,

@@ -2,7 +2,7 @@
 //! that it names.
 
 use super::server::{Server, is_host_name};
-use super::yaml::{self, Tree};
+use super::yaml;
 use super::{Allow, Client, Kubeconfig, Secret};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,16 +18,7 @@ type Read<'a> = &'a dyn Fn(&str) -> Result<Secret, String>;
 /// # Errors
 /// The first defect, as the field and what is wrong with it; never a value.
 pub fn parse(path: &str, text: &str, allow: Allow, read: Read<'_>) -> Result<Kubeconfig, String> {
-    of_tree(path, &yaml::read(text)?, allow, read)
-}
-
-/// [`parse`] for a text that is already a tree.
-pub fn of_tree(
-    path: &str,
-    tree: &Tree,
-    allow: Allow,
-    read: Read<'_>,
-) -> Result<Kubeconfig, String> {
+    let tree = yaml::read(text)?;
     let top = Section::of("", &tree.0)?;
     if top.text("kind")?.is_some_and(|kind| kind != "Config") {
         return Err(top.wrong("kind", "is not Config: this is not a kubeconfig"));
@@ -59,7 +50,6 @@ pub fn of_tree(
         ca: ca.map(|ca| ca.expose().to_vec()).unwrap_or_default(),
         tls_server_name: tls_server_name.map(str::to_owned),
         insecure,
-        proxy: None,
         token,
         client,
     })

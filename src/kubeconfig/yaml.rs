@@ -9,47 +9,18 @@ use serde_json::{Map, Value};
 use zeroize::Zeroize;
 
 /// Most levels of nesting; a kubeconfig needs five.
-pub const MAX_DEPTH: usize = 32;
-
-/// How much of a text is read.
-pub struct YamlLimits {
-    /// Most scalars, sequences and mappings together.
-    pub nodes: usize,
-    /// Most punctuation characters, not counting those of base64, names and URLs. They bound the
-    /// number of tokens before the parser runs: it keeps every token of a flow sequence in memory,
-    /// some 200 bytes each, until it knows that the sequence is not a key.
-    pub marks: usize,
-    /// The error if a limit is exceeded.
-    pub excess: &'static str,
-}
-
-const KUBECONFIG: YamlLimits = YamlLimits {
-    nodes: 10_000,
-    marks: 32 * 1024,
-    excess: "is larger or deeper than any kubeconfig",
-};
-
-impl YamlLimits {
-    /// Whether the text has no more marks than may be.
-    ///
-    /// # Errors
-    /// [`YamlLimits::excess`].
-    pub fn hold(&self, text: &str) -> Result<(), String> {
-        let marks = text
-            .bytes()
-            .filter(|b| b.is_ascii_punctuation() && !b"+/=._-".contains(b))
-            .count();
-        if marks > self.marks {
-            Err(self.excess.to_owned())
-        } else {
-            Ok(())
-        }
-    }
-}
+const MAX_DEPTH: usize = 32;
+/// Most scalars, sequences and mappings together.
+const MAX_NODES: usize = 10_000;
+/// Most punctuation characters, not counting those of base64, names and URLs. They bound the number
+/// of tokens before the parser runs: it keeps every token of a flow sequence in memory, some 200
+/// bytes each, until it knows that the sequence is not a key.
+const MAX_MARKS: usize = 32 * 1024;
+const EXCESS: &str = "is larger or deeper than any kubeconfig";
 
 /// What was read. Some of its strings are secrets, so dropping it wipes them all.
-#[derive(Debug)]
-pub struct Tree(pub Value);
+#[derive(Debug, Default)]
+pub(super) struct Tree(pub(super) Value);
 
 impl Drop for Tree {
     fn drop(&mut self) {
@@ -66,14 +37,17 @@ fn wipe(value: &mut Value) {
     }
 }
 
-/// Parses a kubeconfig.
+/// Parses one document.
 ///
 /// # Errors
 /// What is wrong and where, without quoting the text.
-pub fn read(text: &str) -> Result<Tree, String> {
+pub(super) fn read(text: &str) -> Result<Tree, String> {
+    let is_mark = |b: &u8| b.is_ascii_punctuation() && !b"+/=._-".contains(b);
+    if text.bytes().filter(is_mark).count() > MAX_MARKS {
+        return Err(EXCESS.to_owned());
+    }
     // JSON is YAML too, but YAML parsers differ in its tabs and escapes.
     if text.trim_start().starts_with('{') {
-        KUBECONFIG.hold(text)?;
         return serde_json::from_str(text).map(Tree).map_err(|e| {
             format!(
                 "is not valid JSON: line {}, column {}",
@@ -82,28 +56,7 @@ pub fn read(text: &str) -> Result<Tree, String> {
             )
         });
     }
-    read_yaml(text, &KUBECONFIG)
-}
-
-/// Parses one document of YAML.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_yaml(text: &str, limits: &YamlLimits) -> Result<Tree, String> {
-    let mut documents = read_documents(text, limits, 1)?;
-    Ok(documents.pop().unwrap_or(Tree(Value::Null)))
-}
-
-/// Parses at most `most` documents of YAML; empty ones are left out.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_documents(text: &str, limits: &YamlLimits, most: usize) -> Result<Vec<Tree>, String> {
-    limits.hold(text)?;
-    let mut building = Building {
-        most,
-        ..Building::default()
-    };
+    let mut building = Building::default();
     let mut nodes = 0_usize;
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|e| {
@@ -115,24 +68,22 @@ pub fn read_documents(text: &str, limits: &YamlLimits, most: usize) -> Result<Ve
         let here = |what: &str| at(&span.start, what);
         if building.take(event).map_err(here)? {
             nodes += 1;
-            if nodes > limits.nodes || building.open.len() > MAX_DEPTH {
-                return Err(here(limits.excess));
+            if nodes > MAX_NODES || building.open.len() > MAX_DEPTH {
+                return Err(here(EXCESS));
             }
         }
     }
     Ok(building.complete)
 }
 
-/// Documents as far as they were read.
+/// A document as far as it was read.
 #[derive(Default)]
 struct Building {
-    /// The most documents.
-    most: usize,
-    complete: Vec<Tree>,
+    complete: Tree,
     /// The sequences and mappings that are not complete yet; for a mapping, also the key whose
     /// value comes next.
     open: Vec<(Value, Option<String>)>,
-    documents: usize,
+    has_document: bool,
 }
 
 impl Building {
@@ -140,13 +91,8 @@ impl Building {
     fn take(&mut self, event: Event<'_>) -> Result<bool, &'static str> {
         let complete = match event {
             Event::DocumentStart(_) => {
-                self.documents += 1;
-                if self.documents > self.most {
-                    return Err(if self.most == 1 {
-                        "has a second YAML document"
-                    } else {
-                        "has more YAML documents than are read"
-                    });
+                if std::mem::replace(&mut self.has_document, true) {
+                    return Err("has a second YAML document");
                 }
                 return Ok(false);
             }
@@ -181,8 +127,7 @@ impl Building {
     /// Puts a complete value where it belongs.
     fn put(&mut self, value: Value) -> Result<(), &'static str> {
         match self.open.last_mut() {
-            None if value.is_null() => {}
-            None => self.complete.push(Tree(value)),
+            None => self.complete = Tree(value),
             Some((Value::Array(items), _)) => items.push(value),
             Some((mapping, key)) => {
                 let name = key.take().ok_or("has a key that is not text")?;

@@ -13,10 +13,7 @@ use crate::node::identity::Identity;
 use crate::text::bounded;
 use crate::transport::Request;
 use crate::verdict::words::Level;
-use crate::verdict::{
-    Action, BootImageStatus, Deployment, Finding, Judged, Machine, Outcome, Override, PolicyStatus,
-    Reason, Target, Verdict,
-};
+use crate::verdict::{Outcome, Verdict};
 use serde::Serialize;
 use std::time::SystemTime;
 
@@ -69,35 +66,18 @@ pub(crate) struct ObjectMeta {
     pub(super) namespace: &'static str,
 }
 
-/// The field `report`. What the node does not know is absent.
+/// The field `report`. What the node does not know is absent. The API server drops fields that its
+/// CRD does not have; a new one that older CRDs must keep goes into their `more`, as name and value.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Content<'a> {
-    verdict: Outcome,
-    action: Action,
-    reason: Reason,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    held: Option<bool>,
+    verdict: Verdict,
     observed_at: String,
     agent_version: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    boot_image: Option<&'a BootImageStatus>,
-    judged: Judged,
-    target: &'a Target,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    policy: Option<PolicyStatus>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    r#override: Option<Override>,
-    #[serde(skip_serializing_if = "Machine::is_unknown")]
-    machine: &'a Machine,
-    findings: Vec<&'a Finding>,
-    warnings: Vec<&'a String>,
     node: &'a Identity,
     scope: Scope<'a>,
     impact: Impact,
     remediation: Remediation<'a>,
-    details: Details<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<&'a Progress>,
 }
@@ -128,18 +108,6 @@ struct Remediation<'a> {
     reference: Option<&'a str>,
 }
 
-/// Further facts. The API server drops fields that its CRD does not have; a new one that older CRDs
-/// must keep goes into their `details.more`, as name and value.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Details<'a> {
-    deployment: &'a Deployment,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gate_error: Option<&'a str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    held_units: Vec<&'a String>,
-}
-
 /// Whether a node that has not joined reports this verdict: it was refused (also where the policy
 /// only warns) or is undetermined. A verdict that only another release of skewguard knows is
 /// reported where the gate had something to do.
@@ -156,54 +124,28 @@ impl<'a> BootImageReport<'a> {
     pub fn new(source: &ReportInput<'a>) -> Self {
         let verdict = source.verdict;
         let host = source.identity.hostname.as_deref().unwrap_or_default();
-        let (gate, policy) = (verdict.gate.as_ref(), verdict.policy.as_ref());
+        let policy = verdict.policy.as_ref();
         let remediation = match source.progress {
             Some(progress) => progress.remediation(),
             None => source.remediation.to_owned(),
         };
+        let (level, summary) = match source.progress {
+            Some(_) => (Level::Error, STALLED.to_owned()),
+            None => (verdict.fate_words().level, verdict.impact()),
+        };
         let report = Content {
-            verdict: verdict.verdict,
-            action: verdict.action,
-            reason: verdict.reason,
-            message: &verdict.message,
-            held: gate.map(|gate| gate.held),
+            verdict: with_short_lists(verdict),
             observed_at: clock::time(source.observed),
             agent_version: env!("CARGO_PKG_VERSION"),
-            boot_image: verdict.boot_image.as_ref(),
-            judged: verdict.judged,
-            target: &verdict.target,
-            // The policy's help is in the remediation.
-            policy: policy.map(|policy| PolicyStatus {
-                help_text: None,
-                help_url: None,
-                ..policy.clone()
-            }),
-            r#override: verdict.r#override,
-            machine: &verdict.machine,
-            findings: list(&verdict.findings, LIST_MAX, FINDINGS_BYTES_MAX),
-            warnings: list(&verdict.warnings, LIST_MAX, LIST_BYTES_MAX),
             node: source.identity,
             scope: scope(verdict),
-            impact: match source.progress {
-                Some(_) => Impact {
-                    level: Level::Error.as_str(),
-                    summary: STALLED.to_owned(),
-                },
-                None => Impact {
-                    level: verdict.fate_words().level.as_str(),
-                    summary: verdict.impact(),
-                },
+            impact: Impact {
+                level: level.as_str(),
+                summary,
             },
             remediation: Remediation {
                 text: bounded(&remediation, TEXT_MAX),
                 reference: policy.and_then(|policy| policy.help_url.as_deref()),
-            },
-            details: Details {
-                deployment: &verdict.deployment,
-                gate_error: gate.and_then(|gate| gate.error.as_deref()),
-                held_units: gate
-                    .map(|gate| list(&gate.units, 2 * LIST_MAX, LIST_BYTES_MAX))
-                    .unwrap_or_default(),
             },
             progress: source.progress,
         };
@@ -234,15 +176,27 @@ impl<'a> BootImageReport<'a> {
     }
 }
 
-/// The first items, at most `most` and as many as fit into `bytes` of JSON.
-fn list<T: Serialize>(items: &[T], most: usize, bytes: usize) -> Vec<&T> {
+/// The verdict with as much of its lists as the CRD takes.
+fn with_short_lists(verdict: &Verdict) -> Verdict {
+    let mut verdict = verdict.clone();
+    shorten(&mut verdict.findings, LIST_MAX, FINDINGS_BYTES_MAX);
+    shorten(&mut verdict.warnings, LIST_MAX, LIST_BYTES_MAX);
+    if let Some(gate) = &mut verdict.gate {
+        shorten(&mut gate.units, 2 * LIST_MAX, LIST_BYTES_MAX);
+    }
+    verdict
+}
+
+/// Keeps the first items, at most `most` and as many as fit into `bytes` of JSON.
+fn shorten<T: Serialize>(items: &mut Vec<T>, most: usize, bytes: usize) {
     let mut size = 0_usize;
     let fits = |item: &&T| {
         size =
             size.saturating_add(serde_json::to_string(item).map_or(usize::MAX, |json| json.len()));
         size <= bytes
     };
-    items.iter().take(most).take_while(fits).collect()
+    let fitting = items.iter().take(most).take_while(fits).count();
+    items.truncate(fitting);
 }
 
 fn scope(verdict: &Verdict) -> Scope<'_> {

@@ -128,7 +128,7 @@ fn beyond_bounds(at: &str, value: &Value, tries: &mut Vec<(String, Value)>) {
 pub(crate) fn the_schema_holds_every_string_and_list(cluster: &Cluster, host: &str) {
     let whole = set(
         report(host),
-        "/report/details/more",
+        "/report/more",
         json!([{ "name": "gpu", "value": "none" }]),
     );
     let (status, answer) = create(cluster, REPORTS, &whole);
@@ -154,7 +154,7 @@ pub(crate) fn what_the_schema_does_not_know_is_dropped(cluster: &Cluster, host: 
         .collect::<serde_json::Map<_, _>>()
         .into();
     let object = set(
-        set(report(host), "/report/details/flood", flood.clone()),
+        set(report(host), "/report/verdict/flood", flood.clone()),
         "/report/flood",
         flood,
     );
@@ -196,8 +196,8 @@ pub(crate) fn the_policies_hold_what_a_schema_cannot(cluster: &Cluster, host: &s
         set(report(host), "/metadata/labels", json!({ "a": "b" })),
         set(report(host), "/metadata/name", json!("kube-root-ca")),
         set(
-            set(report(host), "/report/warnings", many),
-            "/report/findings",
+            set(report(host), "/report/verdict/warnings", many),
+            "/report/verdict/findings",
             long,
         ),
     ] {

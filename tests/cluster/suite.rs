@@ -59,14 +59,15 @@ fn a_refused_node_is_seen(cluster: &Cluster, over: Over) {
     );
 
     let report = &reports[0]["report"];
+    let told = &report["verdict"];
     let verdict = verdict("rhcos-4.12-refused");
     assert_eq!(
-        (report["verdict"].as_str(), report["action"].as_str()),
+        (told["verdict"].as_str(), told["action"].as_str()),
         (Some("Refused"), Some("Block"))
     );
-    assert_eq!(report["reason"], serde_json::json!(verdict)["reason"]);
+    assert_eq!(told["reason"], serde_json::json!(verdict)["reason"]);
     assert_eq!(
-        report["bootImage"]["version"],
+        told["bootImage"]["version"],
         verdict.boot_image.unwrap().version
     );
     assert_eq!(report["node"]["hostname"], *host);
@@ -75,7 +76,7 @@ fn a_refused_node_is_seen(cluster: &Cluster, over: Over) {
         "0123456789abcdef0123456789abcdef"
     );
     assert_eq!(
-        report["details"]["deployment"]["ostree"],
+        told["deployment"]["ostree"],
         *verdict.deployment.ostree.unwrap()
     );
 

@@ -206,6 +206,9 @@ fn commands(text: &str) -> Vec<Vec<&str>> {
         [first, ..] => [
             "tests/run",
             "tests/age",
+            "tests/faults",
+            "tests/fuzz",
+            "tests/mutants/run",
             "tests/boot/run",
             "tests/dist/run",
             "dist/build",

@@ -299,7 +299,10 @@ async fn a_node_whose_stamp_cannot_be_looked_at_stays_held() {
     assert_eq!(node.run(&cluster, &log, HOUR).await, None, "it watches");
     let report = &cluster.arrived()[0].body["report"];
     assert_eq!(
-        (&report["action"], &report["held"]),
+        (
+            &report["verdict"]["action"],
+            &report["verdict"]["gate"]["held"]
+        ),
         (&json!("Block"), &json!(true))
     );
 }
@@ -344,7 +347,10 @@ async fn a_refusal_that_was_lifted_meanwhile_is_not_told_as_one() {
         );
         let report = &told[0].body["report"];
         assert_eq!(
-            (&report["action"], &report["held"]),
+            (
+                &report["verdict"]["action"],
+                &report["verdict"]["gate"]["held"]
+            ),
             (
                 &json!("Proceed"),
                 &if rewritten { Value::Null } else { json!(false) }
@@ -393,7 +399,7 @@ async fn a_new_verdict_waits_for_the_answer_that_is_on_its_way() {
         .map(|arrived| {
             (
                 arrived.at.as_secs() >= 600,
-                &arrived.body["report"]["reason"],
+                &arrived.body["report"]["verdict"]["reason"],
             )
         })
         .collect();

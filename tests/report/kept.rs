@@ -101,17 +101,18 @@ async fn a_verdict_of_a_later_release_is_told_in_its_own_words() {
         node.run(&cluster, &log, HOUR).await;
         let arrived = cluster.arrived();
         assert_eq!(arrived.len(), 2, "report and Event: {:?}", log.lines);
-        let report = &arrived[0].body["report"];
-        let words = ["verdict", "action", "reason", "held"].map(|field| report[field].clone());
+        let impact = &arrived[0].body["report"]["impact"];
+        let report = &arrived[0].body["report"]["verdict"];
+        let words = ["verdict", "action", "reason"].map(|field| report[field].clone());
         assert_eq!(
             words,
             [
                 json!("Quarantined"),
                 json!("Delay"),
-                json!("FirmwareTooOld"),
-                json!(true)
+                json!("FirmwareTooOld")
             ]
         );
+        assert_eq!(report["gate"]["held"], json!(true));
         assert_eq!(
             (
                 &report["findings"][0]["rule"],
@@ -131,7 +132,7 @@ async fn a_verdict_of_a_later_release_is_told_in_its_own_words() {
             json!({ "value": "delay", "source": "Policy" })
         );
         assert_eq!(
-            report["impact"]["level"], "Error",
+            impact["level"], "Error",
             "it is held, whatever it is called"
         );
         assert_eq!(
@@ -161,8 +162,8 @@ async fn one_unknown_word_does_not_lose_a_refusal() {
             .unwrap();
         assert_eq!(
             (
-                &report.body["report"]["verdict"],
-                &report.body["report"]["action"]
+                &report.body["report"]["verdict"]["verdict"],
+                &report.body["report"]["verdict"]["action"]
             ),
             (&json!("Refused"), &json!("Block")),
             "{word}"

@@ -385,7 +385,7 @@ fn a_report_never_changes() {
     let rule = "self == oldSelf";
     let report = sample_report()["report"].clone();
     let mut other = report.clone();
-    other["details"]["new"] = json!({ "deep": 1 });
+    other["verdict"]["new"] = json!({ "deep": 1 });
     assert!(cel(rule, &[("self", &report), ("oldSelf", &report)]).unwrap());
     assert!(!cel(rule, &[("self", &other), ("oldSelf", &report)]).unwrap());
 }
@@ -732,8 +732,11 @@ fn a_list_of_reports_fits_a_terminal() {
     let report = json!({
         "metadata": { "creationTimestamp": "30d" },
         "report": {
-            "action": "Proceed", "reason": "BelowMinimumRHCOSVersion", "bootImage": { "version": "411.86.202308081056-0" },
-            "target": { "pool": "worker" }, "progress": { "phase": "Rebase" }
+            "verdict": {
+                "action": "Proceed", "reason": "BelowMinimumRHCOSVersion", "target": { "pool": "worker" },
+                "bootImage": { "version": "411.86.202308081056-0" }
+            },
+            "progress": { "phase": "Rebase" }
         }
     });
     let name = "ip-10-0-141-23.ec2.internal-a17216e094f6e4ff";
@@ -795,7 +798,7 @@ fn figures_of_the_documents() {
         "{megabytes}"
     );
     let kilobytes = |body: &Value| body.to_string().len() as f64 / 1000.0;
-    let kept = dir().join("../../tests/data/kept/3762697/rhcos-4.12-refused");
+    let kept = dir().join("../../tests/data/kept/e9bb596/rhcos-4.12-refused");
     let sent = |file: &str| {
         serde_json::from_str(&std::fs::read_to_string(kept.join(file)).unwrap()).unwrap()
     };

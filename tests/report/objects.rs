@@ -39,30 +39,16 @@ fn event(about: About<'_>, regarding: Regarding) -> Value {
 #[test]
 fn a_report_says_who_was_refused_where_and_why() {
     let report = report(&sample::refused());
+    let mut verdict: Value = serde_json::from_str(sample::REFUSED).unwrap();
+    verdict["judged"] = json!("BootImage");
     assert_eq!(
         report,
         json!({
             "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageReport",
             "metadata": { "name": NAME, "namespace": "skewguard" },
             "report": {
-                "verdict": "Refused", "action": "Block", "reason": "BelowMinimumOCPVersion",
-                "message": "boot image 411.86.202308081056-0 (OCP 4.11) is older than the minimum 4.13.0",
-                "held": true, "observedAt": "2026-03-01T00:00:00Z", "agentVersion": env!("CARGO_PKG_VERSION"),
-                "bootImage": {
-                    "version": "411.86.202308081056-0", "scheme": "Legacy", "rhelVersion": "8.6", "ocpVersion": "4.11",
-                    "buildDate": "2023-08-08", "buildNumber": 0, "source": "Aleph", "path": "/sysroot/.coreos-aleph-version.json"
-                },
-                "judged": "BootImage",
-                "target": {
-                    "release": "4.21.3", "pool": "worker", "machineConfig": "rendered-worker-0123456789abcdef",
-                    "osImageURL": "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:0123"
-                },
-                "policy": { "path": "/etc/skewguard/policy.json", "digest": "sha256:4567", "mode": "Enforce", "limitRelease": "4.21" },
-                "findings": [
-                    { "rule": "BelowMinimumOCPVersion", "result": "Fail", "have": "4.11", "want": "4.13.0", "message": "OCP 4.11 is below 4.13.0" },
-                    { "rule": "BelowMinimumRHCOSVersion", "result": "Fail", "have": "8.6", "want": "9.2", "message": "RHEL 8.6 is below 9.2" }
-                ],
-                "warnings": ["/etc/skewguard/policy.json: differs from the served one"],
+                "verdict": verdict,
+                "observedAt": "2026-03-01T00:00:00Z", "agentVersion": env!("CARGO_PKG_VERSION"),
                 "node": {
                     "hostname": "ip-10-0-1-23.eu-west-1.compute.internal", "machineID": "0123456789abcdef0123456789abcdef",
                     "productUUID": "ec2a1b2c-0000-1111-2222-333344445555", "platform": "aws",
@@ -75,10 +61,6 @@ fn a_report_says_who_was_refused_where_and_why() {
                 "impact": { "level": "Error", "summary": "The node does not join the cluster: its boot image breaks the policy." },
                 "remediation": {
                     "text": "Set a newer AMI in the MachineSet, then delete this Machine.", "reference": "https://wiki.example.com/boot-images"
-                },
-                "details": {
-                    "deployment": { "ostree": "/ostree/boot.1/rhcos/abc/0", "onTarget": false, "rebased": false, "firstBootFinished": false },
-                    "heldUnits": ["machine-config-daemon-firstboot.service", "kubelet.service"]
                 }
             }
         })

@@ -160,8 +160,8 @@ fn a_finalizer_is_taken_from_what_is_to_go() {
 fn what_a_report_says_is_not_taken_for_a_name() {
     let mut liar = report("b-0123456789abcdef", 1);
     let says = r#""creationTimestamp":"2001-01-01T00:00:00Z","deletionTimestamp":"x","name":"a-0123456789abcdef","namespace":"skewguard""#;
-    liar["report"]["message"] = json!(format!("{says}\"{says}\\\"{says}"));
-    liar["report"]["details"] = json!({ "more": [{ "name": "\"continue\":\"1", "value": says }] });
+    liar["report"]["verdict"]["message"] = json!(format!("{says}\"{says}\\\"{says}"));
+    liar["report"]["more"] = json!([{ "name": "\"continue\":\"1", "value": says }]);
     assert_eq!(prune(&[vec![liar]], 0), (Vec::new(), true));
 }
 

@@ -340,7 +340,7 @@ async fn a_pull_that_loops_is_told_once_and_that_it_goes_on() {
     host.run(&cluster, &log, 60 * MINUTE).await;
     let [report] = bodies(&cluster, "/bootimagereports").try_into().unwrap();
     let progress = &report["report"]["progress"];
-    assert_eq!(report["report"]["verdict"], "Allowed");
+    assert_eq!(report["report"]["verdict"]["verdict"], "Allowed");
     assert_eq!(
         *progress,
         json!({
@@ -889,11 +889,14 @@ async fn a_first_boot_without_a_verdict_is_watched() {
     let [report] = bodies(&cluster, "/bootimagereports").try_into().unwrap();
     let report = &report["report"];
     assert_eq!(
-        (&report["verdict"], &report["action"]),
+        (&report["verdict"]["verdict"], &report["verdict"]["action"]),
         (&json!("NoPolicy"), &json!("Proceed"))
     );
-    assert_eq!(report["bootImage"]["version"], "413.92.202305021736-0");
-    let warnings = report["warnings"].to_string();
+    assert_eq!(
+        report["verdict"]["bootImage"]["version"],
+        "413.92.202305021736-0"
+    );
+    let warnings = report["verdict"]["warnings"].to_string();
     assert!(
         warnings.contains("skewguard.service left no verdict on this boot"),
         "{warnings}"

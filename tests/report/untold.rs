@@ -44,9 +44,9 @@ async fn a_refusal_is_kept_until_it_is_told_and_told_once() {
     assert_eq!(cluster.paths(), [REPORTS, EVENTS], "{:?}", log.lines);
     assert!(!is_kept(&node));
     let arrived = cluster.arrived();
-    let report = &arrived[0].body["report"];
+    let told = &arrived[0].body["report"]["verdict"];
     assert_eq!(
-        ["verdict", "action", "held"].map(|field| report[field].clone()),
+        ["/verdict", "/action", "/gate/held"].map(|field| told.pointer(field).cloned().unwrap()),
         [json!("Refused"), json!("Proceed"), json!(false)],
         "as the node is now"
     );

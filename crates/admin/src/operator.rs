@@ -146,7 +146,7 @@ pub(crate) fn known() -> impl Iterator<Item = OcpMinor> {
 }
 
 /// The operator of a release.
-pub(crate) fn of_release(release: OcpMinor) -> Operator {
+pub(crate) fn for_release(release: OcpMinor) -> Operator {
     let known = LIMITS.iter().find(|(known, _)| *known == release);
     match known {
         Some((_, limits)) => Operator::Limits(*limits),
@@ -278,7 +278,7 @@ mod tests {
             ((5, 1), "unknown"),
         ];
         for ((major, minor), wanted) in table {
-            let said = match of_release(OcpMinor { major, minor }) {
+            let said = match for_release(OcpMinor { major, minor }) {
                 Operator::Limits(limits) => {
                     format!("{} {}", limits.minimum_ocp, limits.minimum_rhel)
                 }

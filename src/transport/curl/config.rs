@@ -67,7 +67,7 @@ impl Options {
         text.push_str("\"\n");
     }
 
-    /// TLS to this one server: no other protocol, and no proxy but the kubeconfig's.
+    /// TLS to this one server: no other protocol, and no proxy.
     fn server(&mut self, kubeconfig: &Kubeconfig, request: &Request) {
         // TLS asks for the name in the URL and checks it. If that is not the server's own,
         // `connect-to` says where to connect.
@@ -80,10 +80,7 @@ impl Options {
         self.set("url", &format!("{url}{}", request.path));
         self.set("request", request.method);
         self.set("proto", "=https");
-        match &kubeconfig.proxy {
-            Some(proxy) => self.set("proxy", &String::from_utf8_lossy(proxy.expose())),
-            None => self.set("noproxy", "*"),
-        }
+        self.set("noproxy", "*");
         if let Some(named) = &named {
             let (port, host) = (server.port(), server.bracketed_host());
             self.set(
@@ -151,7 +148,6 @@ mod tests {
             ca: b"ca".to_vec(),
             tls_server_name: None,
             insecure: false,
-            proxy: None,
             token: Some(Secret::new(br#"to"k\en"#.to_vec())),
             client: None,
         }

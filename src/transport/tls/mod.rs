@@ -11,7 +11,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, RETRY_AFTER,
 };
-use reqwest::{Client, Method, Proxy, Url, redirect};
+use reqwest::{Client, Method, Url, redirect};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,12 +60,8 @@ impl Tls {
             .default_headers(headers)
             .connect_timeout(limits.connect)
             .timeout(limits.total)
-            .pool_idle_timeout(Duration::from_secs(30));
-        let client = match proxy(kubeconfig)? {
-            Some(proxy) => client.proxy(proxy),
-            None => client.no_proxy(),
-        };
-        let client = client
+            .pool_idle_timeout(Duration::from_secs(30))
+            .no_proxy()
             .build()
             .map_err(|error| format!("no TLS client: {error}"))?;
         Ok(Self {
@@ -126,20 +122,6 @@ impl Tls {
             body,
         })
     }
-}
-
-/// The proxy of the kubeconfig. The error does not quote its URL, which may have a password.
-fn proxy(kubeconfig: &Kubeconfig) -> Result<Option<Proxy>, String> {
-    let Some(url) = &kubeconfig.proxy else {
-        return Ok(None);
-    };
-    if kubeconfig.tls_server_name.is_some() {
-        return Err("a proxy and tls-server-name cannot be used together".to_owned());
-    }
-    let url = std::str::from_utf8(url.expose()).unwrap_or_default();
-    Proxy::all(url)
-        .map(Some)
-        .map_err(|_| "the URL of the proxy cannot be used".to_owned())
 }
 
 /// Resolves every name to the addresses of `host`, if that is given.

@@ -100,7 +100,7 @@ impl Crd {
             version: text("/spec/versions/0/name"),
             plural: text("/spec/names/plural"),
             kind: text("/spec/names/kind"),
-            schema: Schema::new(&structure),
+            schema: Schema::new(&nullable(structure.clone())),
             structure,
         }
     }
@@ -128,6 +128,28 @@ impl Crd {
     pub fn errors(&self, object: &Value) -> Vec<String> {
         self.schema.errors(object)
     }
+}
+
+/// `nullable` of OpenAPI 3.0, as a JSON schema says it.
+fn nullable(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(fields) => {
+            if fields.get("nullable") == Some(&Value::Bool(true)) {
+                let kind = fields["type"].take();
+                fields["type"] = json!([kind, "null"]);
+            }
+            for field in fields.values_mut() {
+                *field = nullable(field.take());
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                *item = nullable(item.take());
+            }
+        }
+        _ => {}
+    }
+    schema
 }
 
 fn prune(value: &mut Value, schema: &Value, at: &str, pruned: &mut Vec<String>) {

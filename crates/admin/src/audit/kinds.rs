@@ -399,7 +399,9 @@ impl NodeReport {
             .filter_map(|address| text_at(address, ""));
         Self {
             metadata: Metadata::of(object),
-            version: text_at(object, "/report/bootImage/version"),
+            // Agents before 0.1.0 had no verdict of its own there.
+            version: text_at(object, "/report/verdict/bootImage/version")
+                .or_else(|| text_at(object, "/report/bootImage/version")),
             identities: lower_case(names.chain(addresses)),
         }
     }

@@ -47,14 +47,14 @@ pub(super) fn differences(
     let Some(release) = release.and_then(|release| release.parse::<Release>().ok()) else {
         return (found, None);
     };
-    let limits = match operator::of_release(release.minor) {
+    let limits = match operator::for_release(release.minor) {
         Operator::Limits(limits) => limits,
         Operator::NoLimits => return (found, None),
         Operator::Unknown => return (found, Some(unknown(release.minor))),
     };
     for (limit, pools) in chosen(objects, policy, release) {
-        found.extend(of_limits(&limits, limit, &pools, release.minor));
-        found.extend(of_value(cluster, &limits, limit, &pools));
+        found.extend(limit_differences(&limits, limit, &pools, release.minor));
+        found.extend(value_difference(cluster, &limits, limit, &pools));
     }
     (found, None)
 }
@@ -109,7 +109,7 @@ fn for_pools(pools: &[String]) -> String {
     }
 }
 
-fn of_limits(
+fn limit_differences(
     operator: &OperatorLimits,
     limit: Option<&Limit>,
     pools: &[String],
@@ -148,7 +148,7 @@ fn of_limits(
 }
 
 /// The cluster's own value, where the operator and the policy say different things to it.
-fn of_value(
+fn value_difference(
     cluster: &ClusterSkew,
     operator: &OperatorLimits,
     limit: Option<&Limit>,
@@ -203,7 +203,7 @@ impl Objects {
         let parsed: Release = release
             .parse()
             .map_err(|_| format!("the release of the cluster, {release}, is not x.y.z"))?;
-        let limits = match operator::of_release(parsed.minor) {
+        let limits = match operator::for_release(parsed.minor) {
             Operator::Limits(limits) => limits,
             Operator::NoLimits => {
                 return Err(format!(

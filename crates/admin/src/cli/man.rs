@@ -54,8 +54,8 @@ fn collect(
     );
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         // clap keeps names for ever.
-        let of_sub = format!("{name}-{}", sub.get_name()).leak();
-        collect(sub, of_sub, Some(name), files);
+        let sub_name = format!("{name}-{}", sub.get_name()).leak();
+        collect(sub, sub_name, Some(name), files);
     }
 }
 
@@ -83,9 +83,9 @@ fn page(command: &Command, name: &'static str, parent: Option<&str>) -> String {
     );
     let long = command.get_long_about().map_or(about, ToString::to_string);
     section(&mut page, "DESCRIPTION", &paragraphs(&long));
-    page += &from_clap(|out| man.render_options_section(out));
+    page += &without_head(|out| man.render_options_section(out));
     if command.has_subcommands() {
-        page += &from_clap(|out| man.render_subcommands_section(out))
+        page += &without_head(|out| man.render_subcommands_section(out))
             .replace(".SH SUBCOMMANDS", ".SH COMMANDS");
     }
     let after = command
@@ -130,7 +130,7 @@ fn section(page: &mut String, title: &str, text: &str) {
 }
 
 /// A section of clap_mangen's, without the head that it puts before each.
-fn from_clap(render: impl Fn(&mut dyn std::io::Write) -> std::io::Result<()>) -> String {
+fn without_head(render: impl Fn(&mut dyn std::io::Write) -> std::io::Result<()>) -> String {
     let mut out = Vec::new();
     // Memory is written to, which never fails.
     let _ = render(&mut out);

@@ -36,27 +36,27 @@ const NAME: &str = "skewguard-machines";
 
 /// Image fields of a `providerSpec.value` and of infrastructure machines, the longest of those with
 /// a common end first, and how to read each.
-const FIELDS: [(&str, Reading); 13] = [
-    ("image.imageRef.name", Reading::Text),
-    ("image.filter.name", Reading::Text),
-    ("image.marketplace", Reading::Urn),
-    ("image.resourceID", Reading::Text),
-    ("volume.baseVolumeID", Reading::Text),
-    ("template_name", Reading::Text),
-    ("disks[].image", Reading::BootDisk),
-    ("image.name", Reading::Text),
-    ("image.uuid", Reading::Text),
-    ("image.url", Reading::Text),
-    ("image.id", Reading::Text),
-    ("ami.id", Reading::Text),
-    ("template", Reading::Text),
+const FIELDS: [(&str, FieldForm); 13] = [
+    ("image.imageRef.name", FieldForm::Text),
+    ("image.filter.name", FieldForm::Text),
+    ("image.marketplace", FieldForm::Urn),
+    ("image.resourceID", FieldForm::Text),
+    ("volume.baseVolumeID", FieldForm::Text),
+    ("template_name", FieldForm::Text),
+    ("disks[].image", FieldForm::BootDisk),
+    ("image.name", FieldForm::Text),
+    ("image.uuid", FieldForm::Text),
+    ("image.url", FieldForm::Text),
+    ("image.id", FieldForm::Text),
+    ("ami.id", FieldForm::Text),
+    ("template", FieldForm::Text),
 ];
 
 /// `image` itself is a string, or on Azure the parts of a URN.
 const IMAGE: &str = "image";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum FieldForm {
     Text,
     Urn,
     BootDisk,
@@ -114,7 +114,7 @@ impl Images {
     /// # Errors
     /// It is no audit, or one of another policy, or there are too many images. The text says what
     /// to do.
-    pub(crate) fn of_audit(json: &[u8], digest: &str) -> Result<Self, String> {
+    pub(crate) fn from_audit(json: &[u8], digest: &str) -> Result<Self, String> {
         let audit: Audit = serde_json::from_slice(json).map_err(|error| {
             format!("not the JSON of `oc skewguard audit --output json`: {error}")
         })?;
@@ -206,9 +206,9 @@ fn read(field: &str, image: &str) -> Option<String> {
     };
     let known = FIELDS.iter().find(|(known, _)| ends(known));
     Some(match known {
-        Some((known, Reading::Text)) => list_of(known, &format!("{SPEC}.{known}")),
-        Some((known, Reading::Urn)) => urn(known),
-        Some((_, Reading::BootDisk)) => {
+        Some((known, FieldForm::Text)) => list_of(known, &format!("{SPEC}.{known}")),
+        Some((known, FieldForm::Urn)) => urn(known),
+        Some((_, FieldForm::BootDisk)) => {
             format!(
                 "(has({SPEC}.disks) ? {SPEC}.disks.filter(d, has(d.boot) && d.boot && has(d.image)).map(d, d.image) : [])"
             )

@@ -213,7 +213,7 @@ impl Told {
             machine("refused", json!({ "addresses": [{ "type": "InternalIP", "address": "192.0.2.9" }] })),
             json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n", "labels": { "skewguard.dev/boot-image": "418.94.202501221327-0" } } }),
             json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageReport", "metadata": { "name": "r", "namespace": of_report },
-                "report": { "bootImage": { "version": "417.94.202411070820-0" }, "node": self.identity } }),
+                "report": { "verdict": { "bootImage": { "version": "417.94.202411070820-0" } }, "node": self.identity } }),
             json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "coreos-bootimages", "namespace": of_map },
                 "data": { "stream": stream.to_string() } }),
         ]

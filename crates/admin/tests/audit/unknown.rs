@@ -52,7 +52,7 @@ proptest! {
             }
             if let Some(reported) = reported {
                 items.push(json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageReport", "metadata": { "name": "r", "namespace": "skewguard" },
-                    "report": { "bootImage": { "version": reported }, "node": { "hostname": format!("m{n}") } } }));
+                    "report": { "verdict": { "bootImage": { "version": reported } }, "node": { "hostname": format!("m{n}") } } }));
             }
         }
         if let Some(own) = &own {

@@ -1,12 +1,12 @@
-//! The state table: every state under every override, against the table written down a second time,
-//! and its rows by example.
+//! The state table: every state under every override, against `verdict_table.tsv`, and its rows by
+//! example.
 
 use crate::inside::core::samples::node;
 use crate::policy::{Mode, Policy, parse};
 use crate::verdict::{
-    Action, BootImage, BootImageStatus, Deployment, Facts, ImageSource, Judged, LetThrough,
-    Machine, Outcome, Override, OverrideSource, OverrideWord, PolicyInput, Reason, Stage, Target,
-    TargetInput, Verdict, decide,
+    Action, BootImage, BootImageStatus, Deployment, Facts, ImageSource, Judged, Machine, Outcome,
+    Override, OverrideSource, OverrideWord, PolicyInput, Reason, Stage, Target, TargetInput,
+    Verdict, decide,
 };
 use crate::version::ImageVersion;
 use serde_json::json;
@@ -84,11 +84,6 @@ impl Case {
             } => self.target != TargetKind::Unreadable,
             PolicyKind::Absent | PolicyKind::Invalid => false,
         }
-    }
-
-    /// A file that may let the node through cannot be read.
-    fn in_doubt(&self) -> bool {
-        self.stage == Stage::Unreadable || self.word == Some(OverrideWord::Unreadable)
     }
 }
 
@@ -192,149 +187,113 @@ fn input(kind: PolicyKind) -> PolicyInput {
     input
 }
 
-/// The table, row after row; the first that matches gives outcome, reason and whether it may block.
-fn by_the_table(case: &Case) -> (Outcome, Reason, Action) {
-    let off = case.word == Some(OverrideWord::Off);
-    let mode_none = matches!(
-        case.policy,
-        PolicyKind::Valid {
-            mode: Mode::None,
-            ..
-        }
-    );
-    let (limit, image) = (case.has_limit(), case.judged());
-    let fails = limit && matches!(image, Image::TooOld | Image::HalfTooOld);
-    let passes = limit && matches!(image, Image::NewEnough | Image::NewEnoughAsFarAsKnown);
-    // A refusal holds under Enforce, written or lifted from Warn, in a policy of our version, at
-    // the first boot; where what would let the node through cannot be read, only if the policy
-    // refuses what is undetermined.
-    let held = match case.policy {
-        PolicyKind::Valid {
-            other_version: false,
-            mode,
-            refuse_undetermined,
-            ..
-        } => {
-            !matches!(case.stage, Stage::Rebased | Stage::FirstBootFinished)
-                && (refuse_undetermined || !case.in_doubt())
-                && matches!(
-                    (mode, case.word),
-                    (
-                        Mode::Enforce,
-                        None | Some(OverrideWord::Enforce | OverrideWord::Unreadable)
-                    ) | (Mode::Warn, Some(OverrideWord::Enforce))
-                )
-        }
-        _ => false,
-    };
-    let refuse_undetermined = matches!(
-        case.policy,
-        PolicyKind::Valid {
-            refuse_undetermined: true,
-            ..
-        }
-    );
-    let block_if = |condition: bool| {
-        if condition {
-            Action::Block
-        } else {
-            Action::Proceed
-        }
-    };
-    let rows = [
-        (off, Outcome::Disabled, Reason::OverrideOff, Action::Proceed),
-        (
-            mode_none,
-            Outcome::Disabled,
-            Reason::PolicyModeNone,
-            Action::Proceed,
-        ),
-        (
-            case.policy == PolicyKind::Absent,
-            Outcome::NoPolicy,
-            Reason::NoPolicyDelivered,
-            Action::Proceed,
-        ),
-        (
-            case.stage == Stage::OnTarget,
-            Outcome::Allowed,
-            Reason::AlreadyOnTarget,
-            Action::Proceed,
-        ),
-        (
-            fails,
-            Outcome::Refused,
-            Reason::BelowMinimumOcpVersion,
-            block_if(held),
-        ),
-        (
-            passes,
-            Outcome::Allowed,
-            Reason::WithinLimits,
-            Action::Proceed,
-        ),
-        (
-            case.policy == PolicyKind::Invalid,
-            Outcome::Undetermined,
-            Reason::PolicyInvalid,
-            Action::Proceed,
-        ),
-        (
-            matches!(case.target, TargetKind::Absent | TargetKind::Unreadable),
-            Outcome::Undetermined,
-            Reason::TargetUnknown,
-            Action::Proceed,
-        ),
-        (
-            !limit,
-            Outcome::Undetermined,
-            Reason::NoLimitForTarget,
-            Action::Proceed,
-        ),
-        (
-            image == Image::Unnamed,
-            Outcome::Undetermined,
-            Reason::BootImageUnknown,
-            block_if(held && refuse_undetermined),
-        ),
-        (
-            image == Image::Undecodable,
-            Outcome::Undetermined,
-            Reason::BootImageUndecodable,
-            block_if(held && refuse_undetermined),
-        ),
-        (
-            true,
-            Outcome::Undetermined,
-            Reason::NoRuleEvaluated,
-            block_if(held && refuse_undetermined),
-        ),
-    ];
-    let (_, outcome, reason, action) = rows.into_iter().find(|(matches, ..)| *matches).unwrap();
-    (outcome, reason, action)
+impl Case {
+    /// The words of its state, in the order of the table's columns.
+    fn words(&self) -> [&'static str; 7] {
+        let (policy, on_undetermined, api_version) = match self.policy {
+            PolicyKind::Absent => ("absent", "", ""),
+            PolicyKind::Invalid => ("invalid", "", ""),
+            PolicyKind::Valid {
+                mode,
+                refuse_undetermined,
+                other_version,
+                ..
+            } => (
+                match mode {
+                    Mode::Enforce => "Enforce",
+                    Mode::Warn => "Warn",
+                    Mode::None => "None",
+                },
+                if refuse_undetermined {
+                    "Refuse"
+                } else {
+                    "Proceed"
+                },
+                if other_version { "other" } else { "ours" },
+            ),
+        };
+        [
+            policy,
+            on_undetermined,
+            api_version,
+            match self.target {
+                TargetKind::Absent => "absent",
+                TargetKind::Unreadable => "unreadable",
+                _ => "read",
+            },
+            if self.has_limit() { "yes" } else { "no" },
+            match self.stage {
+                Stage::OnTarget => "on target",
+                Stage::Rebased => "rebased",
+                Stage::FirstBootFinished => "first boot over",
+                Stage::Unreadable => "unreadable",
+                Stage::FirstBoot => "first boot",
+            },
+            match self.judged() {
+                Image::Unnamed => "unnamed",
+                Image::Undecodable => "undecodable",
+                Image::SaysTooLittle => "says too little",
+                Image::TooOld | Image::HalfTooOld => "too old",
+                Image::NewEnough | Image::NewEnoughAsFarAsKnown => "new enough",
+            },
+        ]
+    }
 }
 
-/// Whether this is why a refusal in this case does not block.
-fn is_true(why: LetThrough, case: &Case) -> bool {
-    let PolicyKind::Valid {
-        mode,
-        refuse_undetermined,
-        other_version,
-        ..
-    } = case.policy
-    else {
-        return false;
-    };
-    match why {
-        LetThrough::Rebased => case.stage == Stage::Rebased,
-        LetThrough::FirstBootFinished => case.stage == Stage::FirstBootFinished,
-        LetThrough::Override => case.word == Some(OverrideWord::Warn),
-        LetThrough::Mode => {
-            matches!(case.word, None | Some(OverrideWord::Unreadable)) && mode == Mode::Warn
+/// A row of `verdict_table.tsv`.
+struct Row {
+    state: Vec<&'static str>,
+    verdict: &'static str,
+    reason: &'static str,
+    /// The columns of the overrides, by the words of [`WORDS`].
+    actions: Vec<&'static str>,
+}
+
+/// The overrides, in the order of their columns.
+const WORDS: [Option<OverrideWord>; 5] = [
+    None,
+    Some(OverrideWord::Off),
+    Some(OverrideWord::Warn),
+    Some(OverrideWord::Enforce),
+    Some(OverrideWord::Unreadable),
+];
+
+impl Row {
+    fn all() -> Vec<Self> {
+        let lines = include_str!("verdict_table.tsv").lines();
+        let mut lines = lines.filter(|line| !line.starts_with('#'));
+        let names: Vec<&str> = lines.next().unwrap().split('\t').collect();
+        assert_eq!(
+            names.join(" "),
+            "policy onUndetermined apiVersion target limit deployment image verdict reason none off warn enforce unreadable"
+        );
+        let row = |line: &'static str| {
+            let cells: Vec<&str> = line.split('\t').collect();
+            assert_eq!(cells.len(), names.len(), "{line}");
+            Self {
+                state: cells[..7].to_vec(),
+                verdict: cells[7],
+                reason: cells[8],
+                actions: cells[9..].to_vec(),
+            }
+        };
+        lines.map(row).collect()
+    }
+
+    fn matches(&self, case: &Case) -> bool {
+        self.state
+            .iter()
+            .zip(case.words())
+            .all(|(cell, word)| *cell == "any" || *cell == word)
+    }
+
+    /// Verdict, reason, action, and why a refusal does not block.
+    fn says(&self, case: &Case) -> String {
+        let column = WORDS.iter().position(|word| *word == case.word).unwrap();
+        match self.actions[column] {
+            "Disabled" => "Disabled (OverrideOff) Proceed".to_owned(),
+            action => format!("{} ({}) {action}", self.verdict, self.reason),
         }
-        LetThrough::PolicyVersion => other_version,
-        LetThrough::Unreadable => case.in_doubt() && !refuse_undetermined,
-        LetThrough::Other(_) => false,
     }
 }
 
@@ -362,13 +321,6 @@ fn every_case() -> Vec<Case> {
             }
         }
     }
-    let words = [
-        None,
-        Some(OverrideWord::Off),
-        Some(OverrideWord::Warn),
-        Some(OverrideWord::Enforce),
-        Some(OverrideWord::Unreadable),
-    ];
     let images = [
         Image::Unnamed,
         Image::Undecodable,
@@ -387,7 +339,7 @@ fn every_case() -> Vec<Case> {
     ];
     let mut cases = Vec::new();
     for policy in policies {
-        for word in words {
+        for word in WORDS {
             for image in images {
                 for booted in [
                     None,
@@ -417,14 +369,21 @@ fn every_case() -> Vec<Case> {
 fn every_state_is_decided_by_the_table() {
     let cases = every_case();
     assert_eq!(cases.len(), 26 * 5 * 7 * 3 * 5 * 5);
-    let mut blocked = 0;
+    let rows = Row::all();
+    let (mut blocked, mut reached) = (0, vec![false; rows.len()]);
     for case in &cases {
         let verdict = decide(&facts(case));
-        assert_eq!(
-            (verdict.verdict, verdict.reason, verdict.action),
-            by_the_table(case),
-            "{case:?}"
+        let why = verdict.let_through.map(|why| format!(": {why}"));
+        let decided = format!(
+            "{} ({}) {}{}",
+            verdict.verdict,
+            verdict.reason,
+            verdict.action,
+            why.unwrap_or_default()
         );
+        let row = rows.iter().position(|row| row.matches(case)).unwrap();
+        assert_eq!(decided, rows[row].says(case), "row {}: {case:?}", row + 1);
+        reached[row] = true;
         let digest = verdict
             .policy
             .as_ref()
@@ -436,19 +395,13 @@ fn every_state_is_decided_by_the_table() {
         };
         assert_eq!(digest, given, "{case:?}");
         blocked += usize::from(verdict.blocks());
-        let refused_and_let_through =
-            (verdict.verdict, verdict.action) == (Outcome::Refused, Action::Proceed);
-        assert_eq!(
-            verdict.let_through.is_some(),
-            refused_and_let_through,
-            "{case:?}"
-        );
-        assert!(
-            verdict.let_through.is_none_or(|why| is_true(why, case)),
-            "{:?}: {case:?}",
-            verdict.let_through
-        );
     }
+    let unreached = reached.iter().position(|reached| !reached);
+    assert_eq!(
+        unreached.map(|row| row + 1),
+        None,
+        "a row that nothing reaches"
+    );
     // Too old are 2 images, and each of the 7 if an older one replaced it, at 1 target by the limit
     // for a release and at 4 by the other limit. Undetermined are 3 images, at 1 and 3 targets.
     // Three overrides and modes hold: Enforce without an override, and `enforce` over Enforce or

@@ -86,7 +86,7 @@ def told(world, server, boot, phase, unit, cause, secrets, state="activating", c
     if not expect.that(report is not None, "a BootImageReport about the stall", boot.journal_text("-u", "skewguard-report.service")):
         return None
     progress, name = report["body"]["report"].get("progress") or {}, report["body"]["metadata"]["name"]
-    expect.equal(report["body"]["report"]["verdict"], "Allowed", "the verdict in the report")
+    expect.equal(report["body"]["report"]["verdict"]["verdict"], "Allowed", "the verdict in the report")
     expect.equal((progress.get("phase"), progress.get("unit"), progress.get("activeState")), (phase, unit, state), "progress")
     expect.that(5 <= progress.get("minutes", 0) < 30, "the minutes of the first boot, over its reboots", progress)
     expect.equal((progress.get("cause"), "lines" in progress), (cause, False), "the cause by name, and no line")

@@ -101,7 +101,7 @@ pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, F
     }
     let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
     let images = read_file(&args.audit, MAX_AUDIT)
-        .and_then(|json| Images::of_audit(&json, &digest))
+        .and_then(|json| Images::from_audit(&json, &digest))
         .map_err(about(&args.audit))?;
     let mut facts = vec![about_policy, format!("Refused images: {}.", images.len())];
     for left_out in &images.left_out {

@@ -53,7 +53,7 @@ impl Refused {
     pub(crate) fn new(policy: &Policy, release: Option<Release>) -> Result<Self, String> {
         let limit = choose(&policy.limits, release, None);
         let (words, left_out) = texts(policy, limit, release);
-        let mut judge = Judge::new(policy, limit, release);
+        let mut judge = Decider::new(policy, limit, release);
         let mut selectors = Vec::new();
         let decoded = decoded(&mut judge, &days(policy, limit));
         if !decoded.is_empty() {
@@ -180,13 +180,13 @@ fn days(policy: &Policy, limit: Option<&Limit>) -> BTreeMap<RhelVersion, BTreeSe
 }
 
 /// The decision, asked about one image after the other.
-struct Judge {
+struct Decider {
     facts: Facts,
     /// An image that says nothing but what is set.
     image: ImageVersion,
 }
 
-impl Judge {
+impl Decider {
     fn new(policy: &Policy, limit: Option<&Limit>, release: Option<Release>) -> Self {
         let mut image = ImageVersion::parse("418.94.202501010000-0");
         (image.rhel, image.ocp) = (None, None);
@@ -299,7 +299,7 @@ fn calendar() -> impl Iterator<Item = String> {
 
 /// Expressions for the versions that are decoded and refused. Together with [`well_formed`] they
 /// match no other.
-fn decoded(judge: &mut Judge, days: &BTreeMap<RhelVersion, BTreeSet<String>>) -> Vec<String> {
+fn decoded(judge: &mut Decider, days: &BTreeMap<RhelVersion, BTreeSet<String>>) -> Vec<String> {
     let mut found = Vec::new();
     // Nothing of what is refused begins like a version of the other scheme: a legacy one begins
     // with 4, a RHEL major is below 40.
