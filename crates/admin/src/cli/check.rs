@@ -19,7 +19,7 @@ Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused. A policy in
 Examples:
   oc skewguard check --policy policy.yaml --aleph aleph.json
   oc skewguard check --policy policy.yaml --aleph aleph.json --target 4.22
-  oc skewguard check --policy policy.yaml --aleph aleph.json --mode enforce
+  oc skewguard check --policy policy.yaml --aleph a.json --mode enforce
   ssh core@NODE cat /sysroot/.coreos-aleph-version.json |
     oc skewguard check --policy policy.yaml --aleph -")]
 pub(super) struct Args {

@@ -94,7 +94,7 @@ Examples:
   oc skewguard audit --print-commands fix >fix.sh
 
 In a pipeline:
-  oc skewguard audit --policy policy.json --exceptions exceptions.yaml -o junit >audit.xml
+  oc skewguard audit --exceptions exceptions.yaml -o junit >audit.xml
   oc skewguard audit --policy policy.json --since audit.json -o markdown
 
 For a cluster that cannot be reached from here:
