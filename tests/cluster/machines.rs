@@ -25,7 +25,7 @@ fn rendered(mode: &str) -> Vec<Value> {
     let audit = json!({
         "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageAudit",
         "policy": { "digest": format!("sha256:{digest}"), "mode": "Enforce" },
-        "sets": [{ "kind": "MachineSet", "name": "worker-a", "verdict": "Refused", "imageField": "spec.template.spec.providerSpec.value.ami.id",
+        "sets": [{ "kind": "MachineSet", "name": "worker-a", "verdict": "Refused", "platform": "aws", "imageField": "spec.template.spec.providerSpec.value.ami.id",
             "image": IMAGE, "bootImage": { "version": "412.86.202303211731-0" }, "message": "boot image is OCP 4.12; the minimum is 4.13.0",
             "remedy": "set ami.id to ami-0new" }]
     });

@@ -25,8 +25,8 @@ const EXCESS: &str = "is larger or deeper than any policy";
 /// Reads the objects of a cluster, at most `most`, each a document of its own; empty ones are left
 /// out.
 ///
-/// The bounds are those of the largest file of a must-gather: all ConfigMaps of a namespace, with
-/// the images of the cluster's release in one of them.
+/// The bounds are those of the largest object of a must-gather, and of lists that are not written
+/// as `oc` writes them: of its lists each item is read by itself.
 ///
 /// # Errors
 /// What is wrong, and where; printable.
@@ -54,7 +54,9 @@ pub(crate) fn documents(text: &str, most: usize) -> Result<Vec<Value>, String> {
                     breach: BudgetBreach::Aliases { .. },
                     ..
                 } => "has a YAML alias, which is not supported",
-                serde_saphyr::Error::Budget { .. } => "is larger or deeper than is read",
+                serde_saphyr::Error::Budget { .. } => {
+                    "is larger or deeper than is read: 524288 values and 64 levels for an object"
+                }
                 // The others say where.
                 _ => return format!("is not valid YAML ({})", printable(&error.to_string())),
             };

@@ -1,9 +1,7 @@
-//! The image field of each platform (pure).
-//!
-//! Field names: where [`crate::platform`] has its own from, and the templates of the Cluster API's
-//! providers.
+//! The image that a spec names (pure), by [`super::image_fields`].
 
-use super::fields::{list_at, str_at, text_at};
+use super::fields::{str_at, text_at};
+use super::image_fields::ImageFields;
 use super::site::Site;
 use crate::platform::PLATFORMS;
 use crate::text::KEPT_MAX;
@@ -57,7 +55,10 @@ pub(super) fn of_spec(kind: &str, spec: &Value) -> Image {
             ..Image::default()
         };
     };
-    let (field, value) = field(platform.id, spec);
+    let (field, value) = match ImageFields::of(platform.id) {
+        Some(fields) => fields.read(kind, spec),
+        None => ("image".to_owned(), None),
+    };
     let offer = (platform.id == "azure").then(|| azure_offer(value.as_deref()));
     let first = |paths: &[&str]| paths.iter().find_map(|path| text_at(spec, path));
     let site = Site::of(platform.id, value.as_deref(), spec);
@@ -79,53 +80,6 @@ pub(super) fn of_spec(kind: &str, spec: &Value) -> Image {
         value,
         pool: first(&["/userDataSecret/name", "/userData/name"]).and_then(|secret| pool(&secret)),
     }
-}
-
-/// The field, and what it says. The first that is given counts; if none is, the first of the list
-/// is named.
-fn field(platform: &str, spec: &Value) -> (String, Option<String>) {
-    let fields: &[&str] = match platform {
-        "aws" => &["ami.id"],
-        "azure" => return azure(spec),
-        "gcp" if spec.pointer("/image").is_none() => return boot_disk(spec),
-        "vmware" => &["template"],
-        "ovirt" => &["template_name"],
-        "libvirt" => &["volume.baseVolumeID"],
-        _ => &[
-            "image",
-            "image.url",
-            "image.name",
-            "image.uuid",
-            "image.id",
-            "image.filter.name",
-            "image.imageRef.name",
-            // OpenStack: counts where `image` is empty (openshift/api, `RootVolume`).
-            "rootVolume.sourceUUID",
-        ],
-    };
-    let says = |field: &&str| {
-        let value = text_at(spec, &format!("/{}", field.replace('.', "/")))?;
-        Some(((*field).to_owned(), Some(value)))
-    };
-    let none = || (fields.first().copied().unwrap_or("image").to_owned(), None);
-    fields.iter().find_map(says).unwrap_or_else(none)
-}
-
-/// A marketplace image, as a URN, or an image of one's own.
-fn azure(spec: &Value) -> (String, Option<String>) {
-    let urn = |path: &str| {
-        ["publisher", "offer", "sku", "version"]
-            .map(|part| text_at(spec, &format!("{path}/{part}")))
-            .into_iter()
-            .collect::<Option<Vec<_>>>()
-            .map(|parts| parts.join(":"))
-    };
-    let at = |field: &str, value: Option<String>| Some((field.to_owned(), Some(value?)));
-    at("image.resourceID", text_at(spec, "/image/resourceID"))
-        .or_else(|| at("image.id", text_at(spec, "/image/id")))
-        .or_else(|| at("image", urn("/image")))
-        .or_else(|| at("image.marketplace", urn("/image/marketplace")))
-        .unwrap_or_else(|| ("image".to_owned(), None))
 }
 
 /// Who publishes the images that nobody has to buy.
@@ -161,18 +115,6 @@ fn azure_offer(image: Option<&str>) -> Option<String> {
         _ => !sku.contains("gen1"),
     };
     Some(format!("{plan}/hyperVGen{}", 1 + u8::from(is_second)))
-}
-
-/// The first disk to boot from: other disks have images of their own.
-fn boot_disk(spec: &Value) -> (String, Option<String>) {
-    let boot = list_at(spec, "/disks")
-        .iter()
-        .enumerate()
-        .find(|(_, disk)| disk.pointer("/boot") == Some(&Value::Bool(true)));
-    match boot {
-        Some((n, disk)) => (format!("disks[{n}].image"), text_at(disk, "/image")),
-        None => ("disks[].image".to_owned(), None),
-    }
 }
 
 /// `worker` of `worker-user-data` and `worker-user-data-managed`: the installer names the user data

@@ -10,7 +10,9 @@ pub(crate) mod fetch;
 mod fields;
 mod fix;
 mod image;
+pub(crate) mod image_fields;
 mod infrastructure;
+mod intake;
 mod issues;
 mod judge;
 mod kinds;
@@ -28,8 +30,10 @@ mod settings;
 mod singles;
 mod site;
 mod skew;
+mod staged;
 mod stream;
 mod upkeep;
+mod yaml_list;
 
 pub(crate) use objects::Objects;
 

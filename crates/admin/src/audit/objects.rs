@@ -4,29 +4,27 @@
 use super::fields::{str_at, text_at};
 use super::image::{self, Image};
 use super::infrastructure::VSphere;
+use super::intake::no_json;
 use super::kinds::{
     Host, Machine, MachineSet, Metadata, Node, NodePool, NodeReport, Source, is_windows,
 };
 use super::resources::{self, RESOURCES};
 use super::settings::{ManagedBootImages, Provisioning, skew};
+use super::staged::{Staged, Staging};
 use super::stream::{OwnImage, images_of_streams, own_images};
 use super::{ClusterSkew, KnownBy, Unread};
 use crate::aleph;
 use crate::text::printable;
 use crate::version::ImageVersion;
-use crate::yaml;
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Display;
 
 pub(super) const MACHINE_API: &str = "machine.openshift.io";
 pub(super) const CLUSTER_API: &str = "cluster.x-k8s.io";
 const MACHINE_CONFIG: &str = "machineconfiguration.openshift.io";
 
 /// The most objects that are read.
-const MAX_OBJECTS: usize = 200_000;
+pub(super) const MAX_OBJECTS: usize = 200_000;
 
 /// Everything that was read.
 #[derive(Debug, Default)]
@@ -70,7 +68,7 @@ pub(crate) struct Objects {
     pub(super) is_single_node: bool,
     /// The release has more than one architecture.
     pub(super) is_multi_arch: bool,
-    pub(super) release: Option<String>,
+    pub(crate) release: Option<String>,
     /// `spec.clusterID` of the ClusterVersion.
     pub(crate) cluster_id: Option<String>,
     /// `status.infrastructureName` of Infrastructure `cluster`.
@@ -86,54 +84,40 @@ pub(crate) struct Objects {
     seen: BTreeSet<String>,
     /// How many were read once more.
     pub(super) doubles: usize,
+    /// What files have, until all are read.
+    pub(super) staged: Staged,
 }
 
 /// What has neither kind nor name.
-const OBJECT: &str = "object";
-
-/// An object or a list, its items unread.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Document<'a> {
-    api_version: Value,
-    kind: Value,
-    metadata: Value,
-    #[serde(borrow)]
-    items: Option<Vec<&'a RawValue>>,
-}
+pub(super) const OBJECT: &str = "object";
 
 impl Objects {
-    /// Adds the objects of a file: in JSON any number of objects and lists, in YAML any number of
-    /// documents with one object or list each. Kinds that say nothing of boot images are passed
-    /// over.
-    ///
-    /// # Errors
-    /// It is neither, or larger than is read. What came before the error stays added.
-    pub(crate) fn add_file(&mut self, file: &str, text: &str) -> Result<(), String> {
-        let before = self.not_understood.len();
-        let done = self.add_documents(text);
-        // What has no name of its own is found by the file's; once is enough.
-        let new = self.not_understood.split_off(before);
-        for mut unread in new {
-            if unread.what == OBJECT {
-                unread.what = file.to_owned();
-            }
-            if self.not_understood.last() != Some(&unread) {
-                self.not_understood.push(unread);
-            }
-        }
-        done
+    /// How many objects were read, of all kinds.
+    pub(crate) fn count(&self) -> usize {
+        self.count
     }
 
-    fn add_documents(&mut self, text: &str) -> Result<(), String> {
-        if !text.trim_start().starts_with('{') {
-            return self.add_yaml(text);
+    /// Adds what the files have, once all are read: of an object that several have, the newest.
+    ///
+    /// # Errors
+    /// The objects are of more than one cluster.
+    pub(crate) fn settle(&mut self) -> Result<(), String> {
+        let Staged {
+            objects,
+            conflicts,
+            clusters,
+            ..
+        } = std::mem::take(&mut self.staged);
+        clusters.one()?;
+        self.not_understood.extend(conflicts);
+        for Staging {
+            group, kind, json, ..
+        } in objects
+        {
+            let object = serde_json::from_str(&json).map_err(no_json)?;
+            self.add_named(&group, &kind, &object);
         }
-        let mut documents = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-        documents.try_for_each(|document| {
-            self.add_page(document.map_err(no_json)?.get(), None)
-                .map(|_| ())
-        })
+        Ok(())
     }
 
     /// Adds the images of stream metadata, of any number of releases.
@@ -173,62 +157,6 @@ impl Objects {
         Some(self.version_of(node)?.0.text)
     }
 
-    /// Adds one object or list in JSON, of this `apiVersion` and kind where that is known, and
-    /// gives back what to ask for the next page with; empty at the end.
-    ///
-    /// # Errors
-    /// As [`Self::add_file`].
-    pub(crate) fn add_page(
-        &mut self,
-        json: &str,
-        of: Option<(&str, &str)>,
-    ) -> Result<String, String> {
-        let Document {
-            api_version,
-            kind,
-            metadata,
-            items,
-        } = serde_json::from_str(json).map_err(no_json)?;
-        let Some(items) = items else {
-            self.add(of, ("", ""), &serde_json::from_str(json).map_err(no_json)?)?;
-            return Ok(String::new());
-        };
-        let of_items = of_items(&api_version, &kind);
-        for item in items {
-            self.add(
-                of,
-                of_items,
-                &serde_json::from_str(item.get()).map_err(no_json)?,
-            )?;
-        }
-        Ok(str_at(&metadata, "/continue")
-            .unwrap_or_default()
-            .to_owned())
-    }
-
-    /// Adds objects and lists in YAML, as must-gather keeps them.
-    fn add_yaml(&mut self, text: &str) -> Result<(), String> {
-        let documents = yaml::documents(text, MAX_OBJECTS).map_err(no_yaml)?;
-        if documents.is_empty() {
-            return Err(no_yaml("has no kind"));
-        }
-        documents
-            .iter()
-            .try_for_each(|document| self.add_document(document))
-    }
-
-    fn add_document(&mut self, document: &Value) -> Result<(), String> {
-        let null = Value::Null;
-        let field = |name: &str| document.get(name).unwrap_or(&null);
-        match field("items").as_array() {
-            Some(items) => items.iter().try_for_each(|item| {
-                self.add(None, of_items(field("apiVersion"), field("kind")), item)
-            }),
-            None if field("kind").is_null() => Err(no_yaml("has no kind")),
-            None => self.add(None, ("", ""), document),
-        }
-    }
-
     pub(super) fn has_cluster_api(&self) -> bool {
         !self.cluster_api_sets.is_empty() || !self.deployments.is_empty()
     }
@@ -260,7 +188,7 @@ impl Objects {
     }
 
     /// Adds an object of this kind, else of its own, else of its list's.
-    fn add(
+    pub(super) fn add(
         &mut self,
         of: Option<(&str, &str)>,
         of_list: (&str, &str),
@@ -280,13 +208,21 @@ impl Objects {
             "" => of_link(object).unwrap_or_default(),
             kind => (group, kind),
         };
-        if !self.is_new(group, kind, object) {
+        let is_of_file = of.is_none();
+        if is_of_file && resources::is_read(group, kind) && has_name(object) {
+            self.doubles += usize::from(!self.staged.add(group, kind, object));
+        } else if self.is_new(group, kind, object) {
+            self.add_named(group, kind, object);
+        } else {
             self.doubles += 1;
-            return Ok(());
         }
+        Ok(())
+    }
+
+    /// Adds an object of a kind, or names it among those that could not be understood.
+    fn add_named(&mut self, group: &str, kind: &str, object: &Value) {
         if let Err(why) = self.add_kind(group, kind, object) {
-            let hides_sets =
-                kind.ends_with("Set") || matches!(kind, "" | "NodePool" | "MachineDeployment");
+            let hides_sets = resources::is_of_sets(kind);
             let kind = if kind.is_empty() { OBJECT } else { kind };
             let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
             self.not_understood.push(Unread {
@@ -295,7 +231,6 @@ impl Objects {
                 hides_sets,
             });
         }
-        Ok(())
     }
 
     /// Whether it is the first of its kind, namespace, name and uid. The uid alone is not enough:
@@ -444,22 +379,8 @@ impl Objects {
     }
 }
 
-fn no_json(error: serde_json::Error) -> String {
-    format!("is not a JSON object of the cluster: {error}")
-}
-
-fn no_yaml(what: impl Display) -> String {
-    format!("is neither JSON nor YAML of the cluster: {what}; `oc get -o json` prints what is read")
-}
-
-/// The `apiVersion` and kind of a list's items, by its own: a `MachineSetList` as the API server
-/// sends it has items without either.
-fn of_items<'a>(api_version: &'a Value, kind: &'a Value) -> (&'a str, &'a str) {
-    let kind = kind
-        .as_str()
-        .and_then(|kind| kind.strip_suffix("List"))
-        .unwrap_or_default();
-    (api_version.as_str().unwrap_or_default(), kind)
+fn has_name(object: &Value) -> bool {
+    str_at(object, "/metadata/name").is_some()
 }
 
 /// Group and kind of an object without either, by the link to itself that API servers gave to

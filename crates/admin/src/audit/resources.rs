@@ -112,6 +112,19 @@ pub const RESOURCES: [Resource; 17] = [
     Resource::all("", "v1", "nodes", "Node").hides_sets(),
 ];
 
+/// Whether objects of this kind say something to the audit.
+pub(super) fn is_read(group: &str, kind: &str) -> bool {
+    group == INFRASTRUCTURE
+        || RESOURCES
+            .iter()
+            .any(|resource| resource.group == group && resource.kind == kind)
+}
+
+/// Whether objects of this kind make nodes, as far as their name says.
+pub(super) fn is_of_sets(kind: &str) -> bool {
+    kind.ends_with("Set") || matches!(kind, "" | "NodePool" | "MachineDeployment")
+}
+
 /// What the Cluster API's machines are made from.
 pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 

@@ -102,6 +102,9 @@ pub(crate) struct Origin {
     /// The URL of the API server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server: Option<String>,
+    /// The cluster's own release: `release` of the audit is the one that was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) release: Option<String>,
     /// The context of the kubeconfig.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) context: Option<String>,

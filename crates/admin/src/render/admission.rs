@@ -6,6 +6,7 @@
 //! (`failurePolicy: Ignore`): a mistake here must not keep a cluster from scaling up.
 
 use super::yaml;
+use crate::audit::image_fields::{ImageField, ImageFields, URN};
 use crate::policy::Mode;
 use crate::text::{cut, printable_up_to};
 use serde::Deserialize;
@@ -34,41 +35,25 @@ const SPEC: &str = "variables.spec";
 
 const NAME: &str = "skewguard-machines";
 
-/// Image fields of a `providerSpec.value` and of infrastructure machines, the longest of those with
-/// a common end first, and how to read each.
-const FIELDS: [(&str, FieldForm); 13] = [
-    ("image.imageRef.name", FieldForm::Text),
-    ("image.filter.name", FieldForm::Text),
-    ("image.marketplace", FieldForm::Urn),
-    ("image.resourceID", FieldForm::Text),
-    ("volume.baseVolumeID", FieldForm::Text),
-    ("template_name", FieldForm::Text),
-    ("disks[].image", FieldForm::BootDisk),
-    ("image.name", FieldForm::Text),
-    ("image.uuid", FieldForm::Text),
-    ("image.url", FieldForm::Text),
-    ("image.id", FieldForm::Text),
-    ("ami.id", FieldForm::Text),
-    ("template", FieldForm::Text),
-];
-
-/// `image` itself is a string, or on Azure the parts of a URN.
-const IMAGE: &str = "image";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FieldForm {
-    Text,
-    Urn,
-    BootDisk,
-}
+/// The kind of that; empty where the object does not say it.
+const KIND: &str = "variables.kind";
 
 /// What is read of an audit (`oc skewguard audit --output json`).
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Audit {
     kind: String,
+    /// The release that the audit is for.
+    release: Option<String>,
+    origin: Option<Origin>,
     policy: Option<AuditPolicy>,
     sets: Vec<Set>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Origin {
+    /// The cluster's own.
+    release: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -80,6 +65,7 @@ struct AuditPolicy {
 #[serde(rename_all = "camelCase")]
 struct Set {
     verdict: String,
+    platform: Option<String>,
     image: Option<String>,
     image_field: Option<String>,
     boot_image: Option<BootImage>,
@@ -98,10 +84,13 @@ struct BootImage {
 pub(crate) struct Images {
     /// What is said of each.
     messages: BTreeMap<String, String>,
-    /// The expressions that read the fields.
-    fields: BTreeSet<String>,
+    /// The platforms that they are of.
+    platforms: BTreeSet<&'static str>,
     /// What of the audit is not used, and why.
     pub(crate) left_out: Vec<String>,
+    /// The release that the audit is for, and the cluster's own, where they are not known to be the
+    /// same.
+    pub(crate) releases: Option<(String, Option<String>)>,
 }
 
 impl Images {
@@ -112,9 +101,13 @@ impl Images {
     /// Those that an audit of a policy with this digest found to be refused.
     ///
     /// # Errors
-    /// It is no audit, or one of another policy, or there are too many images. The text says what
-    /// to do.
-    pub(crate) fn from_audit(json: &[u8], digest: &str) -> Result<Self, String> {
+    /// It is no audit, or one of another policy or of another release than the cluster's (unless
+    /// `of_any_release`), or there are too many images. The text says what to do.
+    pub(crate) fn from_audit(
+        json: &[u8],
+        digest: &str,
+        of_any_release: bool,
+    ) -> Result<Self, String> {
         let audit: Audit = serde_json::from_slice(json).map_err(|error| {
             format!("not the JSON of `oc skewguard audit --output json`: {error}")
         })?;
@@ -126,13 +119,27 @@ impl Images {
                 "the audit was made with another policy; make it again with this one".to_owned(),
             );
         }
+        let own = audit.origin.and_then(|origin| origin.release);
+        let releases = audit.release.map(|asked| (asked, own));
+        let releases = releases.filter(|(asked, own)| Some(asked) != own.as_ref());
+        if let Some((asked, Some(own))) = releases.as_ref().filter(|_| !of_any_release) {
+            return Err(format!(
+                "the audit is for {}, and the cluster is {}: Machines that its own limits allow would be denied. \
+                 Make the audit again without --target, or say --any-release",
+                cut(&printable_up_to(asked, 100), 100),
+                cut(&printable_up_to(own, 100), 100)
+            ));
+        }
         let others: BTreeSet<&str> = audit
             .sets
             .iter()
             .filter(|set| set.verdict != "Refused")
             .filter_map(|set| set.image.as_deref())
             .collect();
-        let mut images = Self::default();
+        let mut images = Self {
+            releases,
+            ..Self::default()
+        };
         let mut left_out = BTreeSet::new();
         for set in audit.sets.iter().filter(|set| set.verdict == "Refused") {
             if let Err(why) = images.add(set, &others) {
@@ -155,6 +162,12 @@ impl Images {
             return Err("sets whose image is not named".to_owned());
         };
         let shown = printable_up_to(image, MAX_IMAGE);
+        if image.len() >= MAX_IMAGE {
+            return Err(format!(
+                "an image whose name is too long: {}",
+                cut(&shown, 100)
+            ));
+        }
         if shown != *image || image.is_empty() {
             return Err(format!(
                 "an image with a name that is not plain text: {}",
@@ -164,9 +177,11 @@ impl Images {
         if others.contains(image.as_str()) {
             return Err(format!("{}: another set may use it", cut(&shown, 100)));
         }
-        let read = read(field, image)
+        let platform = set.platform.as_deref().and_then(ImageFields::of);
+        let fields = platform
+            .filter(|fields| fields.has(field))
             .ok_or_else(|| format!("{}: no Machine has its field", cut(&shown, 100)))?;
-        self.fields.insert(read);
+        self.platforms.insert(fields.platform);
         let version = set
             .boot_image
             .as_ref()
@@ -196,49 +211,58 @@ impl Images {
     }
 }
 
-/// The expression for the list of images that this field names, given as the audit has it. `None`
-/// for another field.
-fn read(field: &str, image: &str) -> Option<String> {
-    let ends = |known: &str| {
-        field
-            .strip_suffix(known)
-            .is_some_and(|before| before.is_empty() || before.ends_with('.'))
+/// The expression for the list of images that a machine of this platform names: none or one.
+fn named(platform: &str) -> String {
+    let Some(fields) = ImageFields::of(platform) else {
+        return "[]".to_owned();
     };
-    let known = FIELDS.iter().find(|(known, _)| ends(known));
-    Some(match known {
-        Some((known, FieldForm::Text)) => list_of(known, &format!("{SPEC}.{known}")),
-        Some((known, FieldForm::Urn)) => urn(known),
-        Some((_, FieldForm::BootDisk)) => {
-            format!(
-                "(has({SPEC}.disks) ? {SPEC}.disks.filter(d, has(d.boot) && d.boot && has(d.image)).map(d, d.image) : [])"
-            )
-        }
-        None if ends(IMAGE) && image.matches(':').count() == 3 => urn(IMAGE),
-        None if ends(IMAGE) => list_of(IMAGE, &format!("{SPEC}.{IMAGE}")),
-        None => return None,
-    })
+    let kinds: String = fields
+        .kinds()
+        .iter()
+        .map(|begin| format!(" || {KIND}.startsWith('{begin}')"))
+        .collect();
+    format!(
+        "({KIND} == ''{kinds} ? (object.kind == 'Machine' ? {} : {}) : [])",
+        first(fields.provider_spec),
+        first(fields.machine)
+    )
 }
 
-/// A list of `value`, if the field is there.
-fn list_of(field: &str, value: &str) -> String {
-    let mut path = SPEC.to_owned();
-    let mut has = Vec::new();
-    for step in field.split('.') {
-        path = format!("{path}.{step}");
-        has.push(format!("has({path})"));
+/// A list of what the first of these fields says that is given.
+fn first(fields: &[ImageField]) -> String {
+    fields
+        .iter()
+        .rev()
+        .fold("[]".to_owned(), |others, field| match field {
+            ImageField::Text(path) => format!(
+                "({} && {SPEC}.{path} != '' ? [{SPEC}.{path}] : {others})",
+                has(path)
+            ),
+            ImageField::Urn(path) => {
+                let parts = URN.map(|part| format!("{SPEC}.{path}.{part}"));
+                let given: Vec<String> = parts
+                    .iter()
+                    .map(|part| format!("has({part}) && {part} != ''"))
+                    .collect();
+                let (given, urn) = (given.join(" && "), parts.join(" + ':' + "));
+                format!("({} && {given} ? [{urn}] : {others})", has(path))
+            }
+            ImageField::BootDisk => format!(
+                "(has({SPEC}.disks) && {SPEC}.disks != null ? {SPEC}.disks.filter(d, has(d.boot) && d.boot && \
+                 has(d.image) && d.image != '').map(d, d.image) : {others})"
+            ),
+        })
+}
+
+/// Whether a path is there, and none of its steps null.
+fn has(path: &str) -> String {
+    let mut step = SPEC.to_owned();
+    let mut all = Vec::new();
+    for name in path.split('.') {
+        step = format!("{step}.{name}");
+        all.push(format!("has({step}) && {step} != null"));
     }
-    format!("({} ? [{value}] : [])", has.join(" && "))
-}
-
-fn urn(field: &str) -> String {
-    let parts =
-        ["publisher", "offer", "sku", "version"].map(|part| format!("{SPEC}.{field}.{part}"));
-    let has = parts
-        .each_ref()
-        .map(|part| format!("has({part})"))
-        .join(" && ");
-    let value = parts.join(" + ':' + ");
-    list_of(field, &value).replacen(" ? ", &format!(" && {has} ? "), 1)
+    all.join(" && ")
 }
 
 /// ConfigMap, ValidatingAdmissionPolicy and binding, as YAML documents.
@@ -247,11 +271,11 @@ pub(crate) fn documents(images: &Images, mode: Mode) -> String {
         Mode::Enforce => json!(["Deny"]),
         Mode::Warn | Mode::None => json!(["Warn", "Audit"]),
     };
-    let fields: Vec<&str> = images.fields.iter().map(String::as_str).collect();
-    let named = if fields.is_empty() {
+    let named: Vec<String> = images.platforms.iter().map(|of| named(of)).collect();
+    let named = if named.is_empty() {
         "[]".to_owned()
     } else {
-        fields.join(" + ")
+        named.join(" + ")
     };
     let data = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
@@ -277,6 +301,7 @@ pub(crate) fn documents(images: &Images, mode: Mode) -> String {
             "variables": [
                 { "name": "spec", "expression": "object.kind != 'Machine' ? (has(object.spec) ? dyn(object.spec) : dyn({})) : \
                     has(object.spec) && has(object.spec.providerSpec) && has(object.spec.providerSpec.value) ? dyn(object.spec.providerSpec.value) : dyn({})" },
+                { "name": "kind", "expression": format!("object.kind != 'Machine' ? object.kind : has({SPEC}.kind) ? {SPEC}.kind : ''") },
                 { "name": "images", "expression": named },
                 { "name": "refused", "expression": "has(params.data) && has(params.data.images) ? params.data.images.split('\\n').filter(line, \
                     variables.images.exists(image, line.startsWith(image + '\\t'))) : []" },

@@ -1,17 +1,25 @@
 //! `render admission`: refuses the Machines whose image an audit found to be refused, and no other.
 
-use super::Desk;
+use super::{Desk, repository};
 use cel::extractors::This;
 use cel::{Context, Program, Value as CelValue};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::process::Command;
 use std::sync::Arc;
 
 const AMI: &str = "ami-0a1b2c3d4e5f60718";
 
 /// A row of an audit.
 pub(crate) fn set(verdict: &str, field: &str, image: &str) -> Value {
-    json!({ "kind": "MachineSet", "name": "worker-a", "verdict": verdict, "imageField": format!("spec.template.spec.providerSpec.value.{field}"),
+    let platform = match field {
+        "ami.id" => "aws",
+        "disks[0].image" => "gcp",
+        "template" => "vmware",
+        _ => "azure",
+    };
+    json!({ "kind": "MachineSet", "name": "worker-a", "verdict": verdict, "platform": platform, "imageField": format!("spec.template.spec.providerSpec.value.{field}"),
         "image": image, "bootImage": { "version": "412.86.202303211731-0" }, "message": "boot image is OCP 4.12; the minimum is 4.13.0",
         "remedy": "set ami.id to ami-0new" })
 }
@@ -132,54 +140,292 @@ fn a_machine_of_a_refused_image_is_denied_and_told_why() {
     assert!(denied(&objects, &infrastructure).is_some());
 }
 
-#[test]
-fn every_platforms_field_is_found() {
-    for (field, image, value) in [
-        ("ami.id", AMI, json!({ "ami": { "id": AMI } })),
-        (
-            "disks[].image",
-            "projects/p/global/images/old",
-            json!({ "disks": [{ "image": "data" }, { "boot": true, "image": "projects/p/global/images/old" }] }),
-        ),
-        (
-            "image",
-            "a:b:c:1",
-            json!({ "image": { "publisher": "a", "offer": "b", "sku": "c", "version": "1" } }),
-        ),
-        (
-            "image.marketplace",
-            "a:b:c:1",
-            json!({ "image": { "marketplace": { "publisher": "a", "offer": "b", "sku": "c", "version": "1" } } }),
-        ),
-        (
-            "image.resourceID",
-            "/resourceGroups/g/old",
-            json!({ "image": { "resourceID": "/resourceGroups/g/old" } }),
-        ),
-        ("template", "rhcos old", json!({ "template": "rhcos old" })),
-        ("image", "rhcos-old", json!({ "image": "rhcos-old" })),
-        (
-            "image.uuid",
-            "u",
-            json!({ "image": { "type": "uuid", "uuid": "u" } }),
-        ),
-        (
-            "image.imageRef.name",
-            "n",
-            json!({ "image": { "imageRef": { "name": "n" } } }),
-        ),
-    ] {
-        let (objects, err) = rendered("Enforce", &[set("Refused", field, image)]);
-        assert_eq!(err, "", "{field}");
-        assert!(denied(&objects, &machine(value)).is_some(), "{field}");
-        assert_eq!(
-            denied(
-                &objects,
-                &machine(json!({ "image": {}, "disks": [{}], "ami": {} }))
-            ),
-            None,
-            "{field}"
+/// An object of a cluster as `oc get -o json` prints it.
+fn fixture(name: &str) -> Value {
+    let path = repository().join("tests/data/audit").join(name);
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// What `audit -o json` and then `render admission` print for these objects: the audit, and the three
+/// documents.
+fn through_the_door(list: &Value, policy: &str, more: &[&str]) -> (Value, Vec<Value>) {
+    let desk = Desk::new();
+    desk.file("policy.json", policy);
+    desk.file("objects.json", list.to_string());
+    let mut audit = Command::new(env!("CARGO_BIN_EXE_kubectl-skewguard"));
+    audit.args(["audit", "--policy", "policy.json", "-o", "json"]);
+    audit.args(more).args(["--from", "objects.json"]);
+    let output = audit.current_dir(desk.folder()).output().unwrap();
+    desk.file("audit.json", &output.stdout);
+    let audit = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let (status, out, err) = desk.render(&[
+        "admission",
+        "--policy",
+        "policy.json",
+        "--audit",
+        "audit.json",
+    ]);
+    assert_eq!(status, 0, "{err}");
+    (audit, serde_saphyr::from_multiple(&out).unwrap())
+}
+
+/// The machine that a set makes, as the API server stores it.
+fn machine_of(list: &Value, set: &Value) -> Option<Value> {
+    let items = list["items"].as_array().unwrap();
+    let of = |kind: &Value, name: &Value| {
+        let found = items.iter().find(|item| {
+            item["kind"] == *kind
+                && item["metadata"]["name"] == *name
+                && (item["kind"] != "MachineSet"
+                    || item["apiVersion"]
+                        .as_str()
+                        .unwrap()
+                        .starts_with(set["group"].as_str().unwrap()))
+        });
+        found.cloned()
+    };
+    if !["MachineSet", "ControlPlaneMachineSet"].contains(&set["kind"].as_str().unwrap()) {
+        return None;
+    }
+    let template = &of(&set["kind"], &set["name"])?["spec"]["template"];
+    let metadata = json!({ "generateName": "c1-", "name": "c1-x7k2p", "namespace": set["namespace"],
+        "labels": { "machine.openshift.io/cluster-api-cluster": "c1" } });
+    if set["group"] == "machine.openshift.io" {
+        let control_plane = &template["machines_v1beta1_machine_openshift_io"]["spec"];
+        let spec = if control_plane.is_object() {
+            control_plane
+        } else {
+            &template["spec"]
+        };
+        let mut spec = spec.clone();
+        // The operator takes the template of the failure domain.
+        if set["imageField"]
+            .as_str()
+            .is_some_and(|field| field.contains("failureDomains"))
+        {
+            spec["providerSpec"]["value"]["template"] = set["image"].clone();
+        }
+        return Some(
+            json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine", "metadata": metadata, "spec": spec }),
         );
+    }
+    let reference = &template["spec"]["infrastructureRef"];
+    let infrastructure = of(&reference["kind"], &reference["name"])?;
+    let kind = reference["kind"]
+        .as_str()
+        .unwrap()
+        .trim_end_matches("Template");
+    Some(
+        json!({ "apiVersion": infrastructure["apiVersion"], "kind": kind, "metadata": metadata,
+        "spec": infrastructure["spec"]["template"]["spec"] }),
+    )
+}
+
+/// The same with another image.
+fn with_image(machine: &Value, image: &str, other: &str) -> Value {
+    fn replace(value: &mut Value, image: &str, other: &str) {
+        match value {
+            Value::Object(fields) => fields.values_mut().for_each(|v| replace(v, image, other)),
+            Value::Array(items) => items.iter_mut().for_each(|v| replace(v, image, other)),
+            Value::String(text) if text == image => other.clone_into(text),
+            _ => {}
+        }
+    }
+    let mut machine = machine.clone();
+    // A URN is in parts; its version is one of them.
+    for part in [image].into_iter().chain(image.rsplit(':').next()) {
+        replace(&mut machine, part, other);
+    }
+    machine
+}
+
+fn policy_of(minimum: &str) -> String {
+    super::POLICY
+        .replace("4.13.0", minimum)
+        .replace(", \"minimumRHCOSVersion\": \"9.2\"", "")
+}
+
+/// From `audit -o json` to the API server: the machines of a refused set are denied, those of others
+/// and the same machine with another image are not.
+#[test]
+fn on_each_platform_the_machines_of_refused_sets_are_denied() {
+    let replaced = |name: &str, image: &str, by: &str| {
+        let text = fixture(name).to_string();
+        assert!(text.contains(image), "{name}");
+        serde_json::from_str::<Value>(&text.replace(image, by)).unwrap()
+    };
+    let list = |object: Value| json!({ "apiVersion": "v1", "kind": "List", "items": [object] });
+    let mut root_volume = fixture("openstack.json");
+    for item in root_volume["items"].as_array_mut().unwrap() {
+        for path in [
+            "/spec/template/spec/providerSpec/value",
+            "/spec/providerSpec/value",
+        ] {
+            if let Some(spec) = item.pointer_mut(path) {
+                spec["image"] = json!("");
+                spec["rootVolume"] = json!({ "diskSize": 50, "sourceType": "image", "sourceUUID": "8e1f4b0c-1b1e-4a3e-9f1e-0123456789ab", "volumeType": "fast" });
+            }
+        }
+    }
+    let old = "rhcos-412-86-202301311551-0";
+    let mut platforms = BTreeSet::new();
+    for (name, objects) in [
+        ("aws", fixture("aws.json")),
+        ("azure", fixture("azure.json")),
+        ("gcp", fixture("gcp.json")),
+        ("vsphere", fixture("vsphere.json")),
+        ("openstack", fixture("openstack.json")),
+        ("openstack, root volume", root_volume),
+        ("nutanix", fixture("nutanix.json")),
+        ("ibm", replaced("ibm.json", "c1-x7k2p-rhcos", old)),
+        ("metal", fixture("metal.json")),
+        ("cluster-api", fixture("cluster-api.json")),
+        // Machine sets of real clusters.
+        (
+            "real gcp",
+            list(replaced(
+                "real/insights/machineset-gcp.json",
+                "ci-ln-fyvthbt-f76d1-nl2fh-rhcos-image",
+                &format!("projects/rhcos-cloud/global/images/{old}-gcp-x86-64"),
+            )),
+        ),
+        ("real aro", list(fixture("real/machineset-aro.json"))),
+    ] {
+        for minimum in ["4.13.0", "4.19.0"] {
+            let (audit, documents) = through_the_door(&objects, &policy_of(minimum), &[]);
+            let mut refused = 0;
+            let sets = audit["sets"].as_array().unwrap();
+            let images = |verdict: bool| {
+                let of = sets
+                    .iter()
+                    .filter(move |set| (set["verdict"] == "Refused") == verdict);
+                of.filter_map(|set| set["image"].as_str())
+                    .collect::<BTreeSet<_>>()
+            };
+            for set in sets {
+                let (Some(machine), Some(image)) =
+                    (machine_of(&objects, set), set["image"].as_str())
+                else {
+                    continue;
+                };
+                let about = format!("{name}, {minimum}: {} {image}", set["name"]);
+                let said = denied(&documents, &machine);
+                if set["verdict"] == "Refused" && !images(false).contains(image) {
+                    assert!(
+                        said.unwrap_or_else(|| panic!("{about}"))
+                            .contains("is refused by the skew policy")
+                    );
+                    let other = with_image(&machine, image, "another-image");
+                    assert_eq!(denied(&documents, &other), None, "{about}");
+                    platforms.insert(set["platform"].as_str().unwrap().to_owned());
+                    refused += 1;
+                } else if !images(true).contains(image) {
+                    assert_eq!(said, None, "{about}");
+                }
+            }
+            assert!(refused > 0 || minimum == "4.13.0", "{name}");
+        }
+    }
+    let platforms: Vec<&str> = platforms.iter().map(String::as_str).collect();
+    assert_eq!(
+        platforms,
+        [
+            "aws",
+            "azure",
+            "gcp",
+            "ibmcloud",
+            "metal",
+            "nutanix",
+            "openstack",
+            "powervs",
+            "vmware"
+        ]
+    );
+}
+
+/// Machines as actuators and people leave them: nulls, missing parts, other types.
+#[test]
+fn a_machine_that_names_no_image_is_taken() {
+    let old = "projects/p/global/images/old";
+    let sets = [
+        set("Refused", "disks[0].image", old),
+        set("Refused", "ami.id", AMI),
+        set("Refused", "image.resourceID", "/old"),
+    ];
+    let (objects, err) = rendered("Enforce", &sets);
+    assert_eq!(err, "");
+    for spec in [
+        json!({ "kind": "GCPMachineProviderSpec", "disks": null }),
+        json!({ "kind": "GCPMachineProviderSpec", "disks": [{ "boot": false, "image": old }, { "boot": true, "image": "new" }] }),
+        json!({ "kind": "GCPMachineProviderSpec", "disks": [{ "image": old }] }),
+        json!({ "kind": "AWSMachineProviderConfig", "ami": null }),
+        json!({ "kind": "AWSMachineProviderConfig", "ami": { "id": null } }),
+        json!({ "kind": "AzureMachineProviderSpec", "image": { "offer": "", "publisher": "", "resourceID": "", "sku": "", "version": "" } }),
+        json!({ "kind": "VSphereMachineProviderSpec", "template": AMI }),
+        json!({ "kind": 7 }),
+        json!({ "disks": [{}], "image": {}, "ami": {} }),
+    ] {
+        assert_eq!(denied(&objects, &machine(spec.clone())), None, "{spec}");
+    }
+    let disks = json!([{ "image": "data" }, { "boot": true, "image": old }]);
+    for spec in [
+        json!({ "kind": "GCPMachineProviderSpec", "disks": disks }),
+        json!({ "disks": disks, "ami": null }),
+        json!({ "kind": "AWSMachineProviderConfig", "ami": { "id": AMI, "arn": null } }),
+    ] {
+        assert!(denied(&objects, &machine(spec.clone())).is_some(), "{spec}");
+    }
+}
+
+/// Audited for 4.22, applied to a cluster of 4.21, which allows the image (its source: the field).
+#[test]
+fn an_audit_for_another_release_is_refused_unless_asked_for() {
+    let case = repository().join("tests/data/cases");
+    let desk = Desk::new();
+    desk.file(
+        "policy.json",
+        std::fs::read(case.join("policy.json")).unwrap(),
+    );
+    let objects = case.join("admission-for-a-later-release/objects.json");
+    let audit = |target: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_kubectl-skewguard"))
+            .args(["audit", "--policy", "policy.json", "-o", "json"])
+            .args(target)
+            .arg("--from")
+            .arg(&objects)
+            .current_dir(desk.folder())
+            .output()
+            .unwrap();
+        desk.file("audit.json", &output.stdout);
+    };
+    let render = |more: &[&str]| {
+        let args = [
+            "admission",
+            "--policy",
+            "policy.json",
+            "--audit",
+            "audit.json",
+        ];
+        desk.render(&[&args, more].concat())
+    };
+    audit(&["--target", "4.22"]);
+    let (status, out, err) = render(&[]);
+    assert_eq!((status, out.as_str()), (1, ""));
+    assert!(
+        err.contains("the audit is for 4.22.0, and the cluster is 4.21.3")
+            && err.contains("--any-release"),
+        "{err}"
+    );
+    let (status, out, err) = render(&["--any-release"]);
+    assert_eq!(status, 0, "{err}");
+    let fact = "The audit is for 4.22.0, and the cluster is 4.21.3.";
+    assert!(err.contains(fact) && out.contains(fact), "{err}{out}");
+    assert!(out.contains("ami-a"));
+    for own in [&[][..], &["--target", "4.21.3"]] {
+        audit(own);
+        let (status, out, err) = render(&[]);
+        assert_eq!((status, err.as_str()), (0, ""), "{own:?}");
+        assert!(!out.contains("ami-a"), "4.21 allows it");
     }
 }
 

@@ -1,6 +1,7 @@
 //! The files of a folder that may have objects in them: a must-gather, what `oc adm inspect` wrote,
 //! or what the printed commands gathered.
 
+use super::archive::may_have_objects;
 use crate::audit::resources::{INFRASTRUCTURE, RESOURCES};
 use std::fs;
 use std::io::Error;
@@ -12,10 +13,18 @@ const MAX_DEPTH: usize = 32;
 /// The most files.
 const MAX_FILES: usize = 200_000;
 
-/// All JSON and YAML files in a folder, in the order of their names. Symbolic links are not
-/// followed: they may lead out, or round and round.
-pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut files = Vec::new();
+/// What a folder has, in the order of the names.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// JSON and YAML files and archives, however they are packed.
+    pub(super) files: Vec<PathBuf>,
+    /// Links with such names. They are not followed: they may lead out, or round and round.
+    pub(super) links: Vec<PathBuf>,
+}
+
+/// All files in a folder that may have objects.
+pub(super) fn files(folder: &Path) -> Result<Found, Error> {
+    let mut found = Found::default();
     let mut folders = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = folders.pop() {
         for entry in fs::read_dir(folder)? {
@@ -26,22 +35,21 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
                     return Err(Error::other("has too many folders within folders"));
                 }
                 folders.push((path, depth + 1));
-            } else if kind.is_file() && has_objects_by_name(&path) {
-                files.push(path);
-                if files.len() > MAX_FILES {
+            } else if may_have_objects(&path) {
+                match kind {
+                    _ if kind.is_file() => found.files.push(path),
+                    _ if kind.is_symlink() => found.links.push(path),
+                    _ => {}
+                }
+                if found.files.len() + found.links.len() > MAX_FILES {
                     return Err(Error::other("has too many files"));
                 }
             }
         }
     }
-    files.sort();
-    Ok(files)
-}
-
-fn has_objects_by_name(path: &Path) -> bool {
-    let ends = ["json", "yaml", "yml"];
-    path.extension()
-        .is_some_and(|end| ends.iter().any(|known| end.eq_ignore_ascii_case(known)))
+    found.files.sort();
+    found.links.sort();
+    Ok(found)
 }
 
 /// What the printed commands end the name of a node's aleph file with.

@@ -1,70 +1,308 @@
-//! The files and folders of `--from`.
+//! The files, folders and archives of `--from`.
 
+use super::archive::{self, BLOCK, Bounded, Format, Member, TooMuch};
 use super::folder;
 use crate::audit::{Objects, Unread};
 use crate::cli::{named, read_file};
 use crate::text::printable;
-use std::path::Path;
+use flate2::read::MultiGzDecoder;
+use lzma_rust2::XzReader;
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-/// The most that is read of one file.
-const MAX_FILE: u64 = 512 << 20;
-
-/// Adds the objects of a file, or of all files of a folder, and returns what could not be read. One
-/// of several that is not there may have been meant as a set.
-pub(in crate::cli) fn read_path(
-    path: &Path,
-    is_of_several: bool,
-    objects: &mut Objects,
-) -> Vec<Unread> {
-    let unread = |path: &Path, why: String| Unread {
-        what: named(path),
-        why,
-        hides_sets: true,
-    };
-    if !path.is_dir() {
-        let is_missing = path != Path::new("-") && matches!(path.try_exists(), Ok(false));
-        let also = if is_missing && is_of_several {
-            "; sets to show come before --from"
-        } else {
-            ""
-        };
-        return match read_text(path).and_then(|text| add(path, &text, objects)) {
-            Ok(()) => Vec::new(),
-            Err(why) => vec![unread(path, why + also)],
-        };
-    }
-    let files = match folder::files(path) {
-        Ok(files) => files,
-        Err(error) => return vec![unread(path, error.to_string())],
-    };
-    let mut failed = Vec::new();
-    for file in files {
-        let added = read_text(&file).and_then(|text| {
-            if folder::is_of_interest(&file, &text) {
-                add(&file, &text, objects)
-            } else {
-                Ok(())
-            }
-        });
-        if let Err(why) = added {
-            failed.push(unread(&file, why));
-        }
-    }
-    failed
+/// How much is read.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// Bytes of one file, unpacked.
+    file: u64,
+    /// Bytes of all archives, unpacked.
+    unpacked: u64,
+    /// Files of one archive.
+    members: usize,
+    /// Packings within packings: `.tar.gz` are two.
+    depth: usize,
 }
 
+const LIMITS: Limits = Limits {
+    file: 512 << 20,
+    unpacked: 64 << 30,
+    members: 1_000_000,
+    depth: 8,
+};
+
+/// Memory for the dictionary of xz, in KiB: `xz -9` takes 65 MiB.
+const XZ_MEMORY: u32 = 128 << 10;
+
+/// What can be done about a file that is too large.
+const SPLIT: &str = "split it: one file for each kind (`oc get machines.machine.openshift.io -A -o json`), nodes by a label \
+    (`oc get nodes -l node-role.kubernetes.io/worker -o json`); any number of files is read";
+
+/// Reads what was named, and returns what could not be read.
+///
+/// # Errors
+/// The objects are of more than one cluster.
+pub(in crate::cli) fn read(
+    paths: &[PathBuf],
+    objects: &mut Objects,
+) -> Result<Vec<Unread>, String> {
+    let unread = read_within(paths, objects, LIMITS);
+    objects.settle()?;
+    Ok(unread)
+}
+
+fn read_within(paths: &[PathBuf], objects: &mut Objects, limits: Limits) -> Vec<Unread> {
+    let mut reading = Reading {
+        objects,
+        limits,
+        left: Rc::new(Cell::new(limits.unpacked)),
+        unread: Vec::new(),
+        of_insights: 0,
+    };
+    for path in paths {
+        reading.path(path, paths.len() > 1);
+    }
+    let of_insights = reading.of_insights;
+    let mut unread = reading.unread;
+    if of_insights > 0 {
+        unread.push(Unread {
+            what: format!("insights-data, files: {of_insights}"),
+            why: "copies of the Insights Operator; --from reads one where it is named by itself"
+                .to_owned(),
+            hides_sets: false,
+        });
+    }
+    unread
+}
+
+/// What is read, by its name.
+struct Source {
+    /// The name that says what may be in it.
+    path: PathBuf,
+    /// The name as a person knows it: `nodes.yaml in must-gather.tar.gz`.
+    shown: String,
+    /// Packings around it.
+    depth: usize,
+    /// A person named it, or what it is the whole content of.
+    is_named: bool,
+}
+
+struct Reading<'a> {
+    objects: &'a mut Objects,
+    limits: Limits,
+    /// Bytes that may still be unpacked.
+    left: Rc<Cell<u64>>,
+    unread: Vec<Unread>,
+    /// Files of the Insights Operator, which are passed over.
+    of_insights: usize,
+}
+
+impl Reading<'_> {
+    /// Reads a file, or all files of a folder. One of several that is not there may have been meant
+    /// as a set.
+    fn path(&mut self, path: &Path, is_of_several: bool) {
+        let (count, failed) = (self.objects.count(), self.unread.len());
+        if path.is_dir() {
+            self.folder(path);
+        } else {
+            let is_missing = path != Path::new("-") && matches!(path.try_exists(), Ok(false));
+            let also = if is_missing && is_of_several {
+                "; sets to show come before --from"
+            } else {
+                ""
+            };
+            if let Err(why) = self.file(path, true) {
+                self.note(named(path), why + also);
+            }
+        }
+        if self.objects.count() == count && self.unread.len() == failed {
+            let why = "has no objects that the audit reads: `oc get -o json` prints them";
+            self.note(named(path), why.to_owned());
+        }
+    }
+
+    fn folder(&mut self, path: &Path) {
+        let found = match folder::files(path) {
+            Ok(found) => found,
+            Err(error) => return self.note(named(path), error.to_string()),
+        };
+        for link in found.links {
+            self.note(named(&link), LINK.to_owned());
+        }
+        for file in found.files {
+            let within = file.strip_prefix(path).unwrap_or(&file);
+            if archive::is_of_insights(within) {
+                self.of_insights += 1;
+            } else if let Err(why) = self.file(&file, false) {
+                self.note(named(&file), why);
+            }
+        }
+    }
+
+    fn note(&mut self, what: String, why: String) {
+        self.unread.push(Unread {
+            what,
+            why,
+            hides_sets: true,
+        });
+    }
+
+    fn file(&mut self, path: &Path, is_named: bool) -> Result<(), String> {
+        let mut stream: Box<dyn Read> = if path == Path::new("-") {
+            Box::new(io::stdin())
+        } else {
+            Box::new(File::open(path).map_err(|error| error.to_string())?)
+        };
+        let source = Source {
+            path: path.to_owned(),
+            shown: named(path),
+            depth: 0,
+            is_named,
+        };
+        self.stream(&source, &mut stream)
+    }
+
+    /// Reads what is in a stream, whatever it is packed with.
+    fn stream(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
+        let mut head = Vec::new();
+        let start = (&mut *stream).take(BLOCK as u64).read_to_end(&mut head);
+        start.map_err(|error| broken(&error))?;
+        let format = Format::of(&head);
+        let mut whole = head.as_slice().chain(stream);
+        if format != Format::Text && source.depth == self.limits.depth {
+            return Err("is packed too often: unpack it first".to_owned());
+        }
+        let inner = Source {
+            path: archive::unpacked_name(&source.path),
+            shown: source.shown.clone(),
+            depth: source.depth + 1,
+            is_named: source.is_named,
+        };
+        let stream: Box<dyn Read + '_> = match format {
+            Format::Text => return self.text(source, &mut whole),
+            Format::Tar => return self.archive(source, &mut whole),
+            Format::Foreign(name, remedy) => {
+                return Err(format!(
+                    "is packed with {name}, which is not read: unpack it first (`{remedy}`)"
+                ));
+            }
+            Format::Gzip => Box::new(MultiGzDecoder::new(&mut whole)),
+            Format::Xz => Box::new(XzReader::new_mem_limit(&mut whole, true, XZ_MEMORY)),
+        };
+        let mut unpacked = Bounded {
+            stream,
+            left: Rc::clone(&self.left),
+        };
+        self.stream(&inner, &mut unpacked)
+    }
+
+    fn archive(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
+        let max = self.limits.members;
+        let mut take = |member: Member<'_>| {
+            if !archive::may_have_objects(&member.path) {
+                return;
+            }
+            if archive::is_of_insights(&member.path) {
+                self.of_insights += 1;
+                return;
+            }
+            let inner = Source {
+                shown: format!("{} in {}", named(&member.path), source.shown),
+                path: member.path,
+                depth: source.depth + 1,
+                is_named: false,
+            };
+            let read = if member.is_link {
+                Err(LINK.to_owned())
+            } else {
+                self.stream(&inner, member.content)
+            };
+            if let Err(why) = read {
+                self.note(inner.shown, why);
+            }
+        };
+        archive::members(stream, max, &mut take).map_err(|error| broken(&error))
+    }
+
+    /// Adds the objects of a text.
+    fn text(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
+        let mut bytes = Vec::new();
+        let read = stream.take(self.limits.file + 1).read_to_end(&mut bytes);
+        read.map_err(|error| broken(&error))?;
+        if bytes.len() as u64 > self.limits.file {
+            let mib = self.limits.file >> 20;
+            return Err(format!("is larger than {mib} MiB: {SPLIT}"));
+        }
+        let text = decode(bytes)?;
+        if !source.is_named && !folder::is_of_interest(&source.path, &text) {
+            return Ok(());
+        }
+        if text.trim().is_empty() {
+            return Err("is empty".to_owned());
+        }
+        if let Some(node) = folder::node_of_aleph(&source.path) {
+            return self.objects.add_aleph(node, text.as_bytes());
+        }
+        let added = self.objects.add_file(&source.shown, &text);
+        added.map_err(|error| printable(&error))
+    }
+}
+
+const LINK: &str = "is a link, which is not followed: name what it leads to";
+
+/// A text as an editor or a shell wrote it: Windows PowerShell redirects as UTF-16, with a mark.
+fn decode(bytes: Vec<u8>) -> Result<String, String> {
+    let wide = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
+        let (units, odd) = rest.as_chunks();
+        let units: Vec<u16> = units.iter().copied().map(unit).collect();
+        String::from_utf16(&units)
+            .ok()
+            .filter(|_| odd.is_empty())
+            .ok_or_else(|| "is not UTF-16, though it begins so".to_owned())
+    };
+    match bytes.as_slice() {
+        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
+        _ => {
+            let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
+            Ok(match text.strip_prefix('\u{feff}') {
+                Some(rest) => rest.to_owned(),
+                None => text,
+            })
+        }
+    }
+}
+
+/// Why a stream could not be read to its end.
+fn broken(error: &io::Error) -> String {
+    if error.get_ref().is_some_and(|inner| inner.is::<TooMuch>()) {
+        return format!(
+            "unpacks to more than {} GiB in all, which is more than is read: unpack it first, and name the folders with objects",
+            LIMITS.unpacked >> 30
+        );
+    }
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "ends early: it was cut short".to_owned(),
+        // What packs and archives say of themselves.
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
+            let error = printable(&error.to_string());
+            format!("is broken, or was cut short: {error}")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// A text that a person named, which is no object of the cluster.
+///
+/// # Errors
+/// It cannot be read.
 pub(super) fn read_text(path: &Path) -> Result<String, String> {
-    let bytes = read_file(path, MAX_FILE)?;
+    let bytes = read_file(path, LIMITS.file)?;
     String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
 }
 
-fn add(path: &Path, text: &str, objects: &mut Objects) -> Result<(), String> {
-    if text.trim().is_empty() {
-        return Err("is empty".to_owned());
-    }
-    if let Some(node) = folder::node_of_aleph(path) {
-        return objects.add_aleph(node, text.as_bytes());
-    }
-    let added = objects.add_file(&named(path), text);
-    added.map_err(|error| printable(&error))
-}
+#[cfg(test)]
+#[path = "input_tests.rs"]
+mod tests;

@@ -1,6 +1,7 @@
 //! `oc skewguard audit`: what a policy would refuse in a whole cluster. Reads, prints, changes
 //! nothing.
 
+mod archive;
 mod chart;
 pub(super) mod cluster;
 mod conclusion;
@@ -118,8 +119,9 @@ pub(super) struct Args {
     /// Release to ask about, such as the one to upgrade to. Default: the cluster's own.
     #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
     target: Option<String>,
-    /// Files of `oc get -o json` or YAML, and folders such as a must-gather; - is standard input.
-    #[arg(long, value_name = "FILE|DIR", value_hint = clap::ValueHint::AnyPath, num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
+    /// Files of `oc get -o json` or YAML, and folders and archives such as a must-gather; - is
+    /// standard input.
+    #[arg(long, value_name = "FILE|DIR|TAR", value_hint = clap::ValueHint::AnyPath, num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
     from: Vec<PathBuf>,
     /// Stream metadata of other releases, whose images are then known: what `openshift-install
     /// coreos print-stream-json` prints; - is standard input.
@@ -225,14 +227,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
                 format!("--streams {file}: {why}; `openshift-install coreos print-stream-json` prints what is read")
             })?;
     }
-    let mut unread = Vec::new();
-    for path in &args.from {
-        unread.extend(input::read_path(path, args.from.len() > 1, &mut objects));
-    }
-    let mut origin = Origin::default();
-    if args.from.is_empty() {
-        (unread, origin) = cluster::from_server(args, &mut objects, io)?;
-    }
+    let (unread, origin) = if args.from.is_empty() {
+        cluster::from_server(args, &mut objects, io)?
+    } else {
+        (input::read(&args.from, &mut objects)?, Origin::default())
+    };
     let mut result = audit(&objects, &policy, args.target.as_deref(), unread);
     if result.sets.is_empty() {
         for unread in &result.unread {
@@ -245,6 +244,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     result.origin = Some(Origin {
         cluster_id: objects.cluster_id.clone(),
+        release: objects.release.clone(),
         infrastructure: objects.infrastructure_name.clone(),
         server: origin.server.or_else(|| objects.server.clone()),
         time: clock::time(SystemTime::now()),

@@ -119,9 +119,7 @@ fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure
         return Ok((STARTER.clone(), WARNS));
     }
     read_once(args.from.iter().map(PathBuf::as_path))?;
-    for path in &args.from {
-        unread.extend(input::read_path(path, false, &mut objects));
-    }
+    unread.extend(input::read(&args.from, &mut objects)?);
     for unread in unread {
         io.say(format_args!("not read: {}: {}", unread.what, unread.why));
     }

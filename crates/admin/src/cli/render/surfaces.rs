@@ -90,6 +90,10 @@ pub(super) struct AdmissionArgs {
     /// What `oc skewguard audit --output json` printed, with the same policy, or - for standard input.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     audit: PathBuf,
+    /// Take an audit for another release than the cluster's own (`audit --target`): Machines are then
+    /// denied by the limits for that one.
+    #[arg(long)]
+    any_release: bool,
 }
 
 pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -101,9 +105,19 @@ pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, F
     }
     let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
     let images = read_file(&args.audit, MAX_AUDIT)
-        .and_then(|json| Images::from_audit(&json, &digest))
+        .and_then(|json| Images::from_audit(&json, &digest, args.any_release))
         .map_err(about(&args.audit))?;
     let mut facts = vec![about_policy, format!("Refused images: {}.", images.len())];
+    if let Some((asked, own)) = &images.releases {
+        let fact = match own {
+            Some(own) => format!("The audit is for {asked}, and the cluster is {own}."),
+            None => {
+                format!("The audit is for {asked}, and does not say the cluster's own release.")
+            }
+        };
+        io.say(format_args!("warning: {fact}"));
+        facts.push(format!("Warning: {fact}"));
+    }
     for left_out in &images.left_out {
         io.say(format_args!("warning: left out: {left_out}"));
         facts.push(format!("Left out: {left_out}."));
