@@ -7,6 +7,8 @@ pub(super) mod cluster;
 mod conclusion;
 mod exceptions;
 mod fix;
+mod fleet;
+mod fleet_text;
 mod folder;
 mod html;
 pub(super) mod input;
@@ -130,9 +132,12 @@ pub(super) struct Args {
     /// The kubeconfig to use, instead of those that oc finds; - is standard input.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     kubeconfig: Option<PathBuf>,
-    /// The context to use, instead of the current one.
-    #[arg(long, value_name = "NAME")]
-    context: Option<String>,
+    /// The context to use, instead of the current one; several, with commas, are audited together.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    context: Vec<String>,
+    /// Audit the clusters of all contexts of the kubeconfig together.
+    #[arg(long, conflicts_with_all = ["context", "from"])]
+    all_contexts: bool,
     /// An earlier audit (-o json): only what is new or worse is shown, and counts for the exit
     /// status.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -227,6 +232,13 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
                 format!("--streams {file}: {why}; `openshift-install coreos print-stream-json` prints what is read")
             })?;
     }
+    if let Some(fleet) = fleet::contexts(args)? {
+        if let Some(what) = for_one_cluster(args) {
+            io.say(format_args!("{what} is for one cluster at a time"));
+            return Ok(Exit::Usage);
+        }
+        return fleet::run(args, &fleet, &policy, &objects, io);
+    }
     let (unread, origin) = if args.from.is_empty() {
         cluster::from_server(args, &mut objects, io)?
     } else {
@@ -242,14 +254,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
                 .into(),
         );
     }
-    result.origin = Some(Origin {
-        cluster_id: objects.cluster_id.clone(),
-        release: objects.release.clone(),
-        infrastructure: objects.infrastructure_name.clone(),
-        server: origin.server.or_else(|| objects.server.clone()),
-        time: clock::time(SystemTime::now()),
-        ..origin
-    });
+    finish(&mut result, &objects, origin);
     if let (Some(exceptions), Some(origin)) = (exceptions, &result.origin) {
         let today = origin.time.get(..10).unwrap_or_default().to_owned();
         exceptions.apply(&mut result, &today);
@@ -267,9 +272,40 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             .write_all(fix::render(&result, &conclusion).as_bytes())?;
         return Ok(Exit::Done);
     }
-    choose(args, &mut result)?;
+    for name in &args.sets {
+        if !result.sets.iter().any(|set| is_named(set, name)) {
+            return Err(format!("{}: there is no such set", printable(name)).into());
+        }
+    }
+    choose(args, &mut result);
     print(args, &result, &conclusion, io)?;
     Ok(exit)
+}
+
+/// What was asked for that several clusters do not have.
+fn for_one_cluster(args: &Args) -> Option<&'static str> {
+    let asked = [
+        (args.since.is_some(), "--since"),
+        (args.exceptions.is_some(), "--exceptions"),
+        (args.print_commands.is_some(), "--print-commands fix"),
+        (args.output == Form::Markdown, "-o markdown"),
+        (args.output == Form::Junit, "-o junit"),
+        (args.output == Form::Csv, "-o csv"),
+    ];
+    let first = asked.into_iter().find(|(is_asked, _)| *is_asked);
+    first.map(|(_, what)| what)
+}
+
+/// Adds where and when the objects were read.
+fn finish(result: &mut BootImageAudit, objects: &Objects, origin: Origin) {
+    result.origin = Some(Origin {
+        cluster_id: objects.cluster_id.clone(),
+        release: objects.release.clone(),
+        infrastructure: objects.infrastructure_name.clone(),
+        server: origin.server.or_else(|| objects.server.clone()),
+        time: clock::time(SystemTime::now()),
+        ..origin
+    });
 }
 
 /// What is refused weighs most, then what was not read, then what is unknown.
@@ -290,12 +326,7 @@ fn exit(audit: &BootImageAudit) -> Exit {
 }
 
 /// Leaves only the sets that were asked for. The summary stays that of all.
-fn choose(args: &Args, result: &mut BootImageAudit) -> Result<(), Failure> {
-    for name in &args.sets {
-        if !result.sets.iter().any(|set| is_named(set, name)) {
-            return Err(format!("{}: there is no such set", printable(name)).into());
-        }
-    }
+fn choose(args: &Args, result: &mut BootImageAudit) {
     result.sets.retain(|set| {
         let is_named = args.sets.is_empty() || args.sets.iter().any(|name| is_named(set, name));
         is_named
@@ -311,7 +342,6 @@ fn choose(args: &Args, result: &mut BootImageAudit) -> Result<(), Failure> {
     {
         result.sets.retain(|set| since.has(set));
     }
-    Ok(())
 }
 
 /// `NAME`, `NAMESPACE/NAME` or `KIND/NAME`.
@@ -331,7 +361,10 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
         &args.exceptions,
     ];
     let has_files = files.iter().any(|file| file.is_some());
-    let has_words = args.context.is_some() || args.target.is_some() || !args.sets.is_empty();
+    let has_words = !args.context.is_empty()
+        || args.all_contexts
+        || args.target.is_some()
+        || !args.sets.is_empty();
     if has_files || has_words || !args.from.is_empty() || !args.streams.is_empty() {
         io.say("this script is the same for every cluster and policy: name --print-commands alone");
         return Ok(Exit::Usage);
@@ -361,7 +394,10 @@ fn asked(args: &Args) -> Asked {
             arguments += &format!(" --{name} {}", words.join(" "));
         }
     }
-    for (name, value) in [("context", &args.context), ("target", &args.target)] {
+    for (name, value) in [
+        ("context", args.context.first()),
+        ("target", args.target.as_ref()),
+    ] {
         if let Some(value) = value {
             arguments += &format!(" --{name} {}", shell::word(value));
         }
@@ -395,7 +431,7 @@ fn print(
     Ok(io.out.write_all(text.as_bytes())?)
 }
 
-fn yaml(result: &BootImageAudit) -> String {
+fn yaml(result: &impl serde::Serialize) -> String {
     let options =
         serde_saphyr::ser_options! { compact_list_indent: false, folded_wrap_chars: usize::MAX };
     let mut out = String::new();
