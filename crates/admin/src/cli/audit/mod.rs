@@ -318,7 +318,7 @@ fn exit(audit: &BootImageAudit) -> Exit {
         Exit::Refused
     } else if audit.unread.iter().any(|unread| unread.hides_sets) {
         Exit::Failed
-    } else if any(SetAudit::is_unknown) {
+    } else if any(SetAudit::is_unknown) || audit.unread.iter().any(|unread| unread.makes_nodes) {
         Exit::Unknown
     } else {
         Exit::Done

@@ -155,7 +155,7 @@ impl Since {
             Exit::Refused
         } else if audit.unread.iter().any(|unread| unread.hides_sets) {
             Exit::Failed
-        } else if self.changes.is_empty() {
+        } else if self.changes.is_empty() && !audit.unread.iter().any(|unread| unread.makes_nodes) {
             Exit::Done
         } else {
             Exit::Unknown

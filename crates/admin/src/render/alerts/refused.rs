@@ -6,7 +6,10 @@
 //! alone, or about the RHEL release and the day, or about the text.
 
 use super::pattern::{ANYTHING, any_of};
-use crate::policy::{DeniedVersion, FamilyBound, Limit, Policy, RhcosBound, Scope, When, choose};
+use crate::policy::{
+    Affects, DeniedVersion, FamilyBound, Images, KnownIssue, Limit, Policy, RhcosBound, Scope,
+    When, choose,
+};
 use crate::verdict::{
     BootImage, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput, Target, TargetInput,
     decide,
@@ -15,7 +18,7 @@ use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The label as kube-state-metrics exports it.
-const LABEL: &str = "label_skewguard_dev_boot_image";
+pub(super) const LABEL: &str = "label_skewguard_dev_boot_image";
 
 /// The label of a node whose boot image is unknown.
 const UNKNOWN: &str = "unknown";
@@ -41,6 +44,8 @@ pub(crate) struct Refused {
     /// One series for each refused version that a node has, its value the number of nodes; `None`
     /// where nothing is refused.
     pub expression: Option<String>,
+    /// One series for each node that has a refused version.
+    pub nodes: Option<String>,
     /// What of the policy is left out, and why.
     pub left_out: Vec<String>,
 }
@@ -70,11 +75,14 @@ impl Refused {
                 "kube_node_labels{{{LABEL}!=\"\",{LABEL}!=\"{UNKNOWN}\",{LABEL}=~\"{words}\"}}"
             ));
         }
-        let expression = (!selectors.is_empty()).then(|| {
+        let nodes = (!selectors.is_empty()).then(|| {
             let nodes = selectors.join("\n    or\n    ");
             // Two instances of kube-state-metrics are one node.
-            format!("count by ({LABEL}) (\n  group by (node, {LABEL}) (\n    {nodes}\n  )\n)")
+            format!("  group by (node, {LABEL}) (\n    {nodes}\n  )\n")
         });
+        let expression = nodes
+            .as_ref()
+            .map(|nodes| format!("count by ({LABEL}) (\n{nodes})"));
         match expression.as_ref().map(String::len) {
             Some(len) if len > EXPRESSION_MAX => Err(format!(
                 "the versions that the policy denies make an expression of {len} bytes; Prometheus should not evaluate more than \
@@ -82,6 +90,7 @@ impl Refused {
             )),
             _ => Ok(Self {
                 expression,
+                nodes,
                 left_out,
             }),
         }
@@ -102,7 +111,7 @@ fn texts(
     if limit.is_some_and(|limit| limit.minimum_fcos.is_some() || limit.maximum_fcos.is_some()) {
         left_out.push("minimumFCOSVersion and maximumFCOSVersion: `audit` has them".to_owned());
     }
-    let scopes = || policy.known_issues.iter().map(|issue| &issue.scope);
+    let scopes = || of_first_boots(policy).map(|issue| &issue.scope);
     let conditional = scopes()
         .filter(|scope| !scope.as_ref().is_ok_and(is_about_images_alone))
         .count();
@@ -146,7 +155,20 @@ fn texts(
 }
 
 fn is_about_images_alone(scope: &Scope) -> bool {
-    scope.when == When::default()
+    let Images {
+        below_fcos,
+        above_fcos,
+        below_scos,
+        ..
+    } = &scope.images;
+    let of_families = [below_fcos, above_fcos, below_scos];
+    scope.when == When::default() && of_families.iter().all(|bound| bound.is_none())
+}
+
+/// The known issues that a node is refused for.
+fn of_first_boots(policy: &Policy) -> impl Iterator<Item = &KnownIssue> {
+    let issues = policy.known_issues.iter();
+    issues.filter(|issue| issue.affects == Affects::FirstBoot)
 }
 
 /// The days that the policy compares with, sorted, by the RHEL release that it compares them for.
@@ -195,7 +217,10 @@ impl Decider {
             denied_versions: None,
             ..limit.clone()
         });
-        let mut known_issues = policy.known_issues.clone();
+        let mut known_issues: Vec<KnownIssue> = of_first_boots(policy)
+            .filter(|issue| issue.scope.as_ref().is_ok_and(is_about_images_alone))
+            .cloned()
+            .collect();
         for scope in known_issues
             .iter_mut()
             .filter_map(|issue| issue.scope.as_mut().ok())
