@@ -3,33 +3,23 @@
 //! kube reads and merges them, and asks the programs that they name for credentials. What it would
 //! take silently and a person should know of is refused here first, with what to do instead.
 
+use super::kubeconfigs::{files, is_there, missing, names, read_all, said};
 use super::server::Failure;
-use crate::file::name as name_of;
 use crate::text::printable;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube_client::client::{AuthError, ClientBuilder};
 use kube_client::config::{
     AuthInfo, Cluster, Config, ExecConfig, ExecInteractiveMode, KubeConfigOptions, Kubeconfig,
-    KubeconfigError, NamedAuthInfo, NamedCluster, NamedContext,
+    NamedAuthInfo, NamedCluster, NamedContext,
 };
 use kube_client::{Client, Error};
 use std::ffi::OsString;
-use std::io::{IsTerminal, Read};
-#[cfg(unix)]
-use std::os::unix::fs::FileTypeExt as _;
-use std::path::{Path, PathBuf};
+use std::io::IsTerminal;
+use std::path::Path;
 use std::time::Duration;
-
-/// Largest kubeconfig, in bytes.
-const MAX_BYTES: u64 = 512 * 1024;
 
 /// How long a program may take to give credentials, where nobody is there to be asked.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-const MISSING: &str = "there is no such file";
-
-const REMEDY: &str =
-    "name one with --kubeconfig, or objects that `oc get -o json` printed with --from";
 
 /// What of the process decides how `oc` logs in.
 #[derive(Clone, Copy)]
@@ -56,6 +46,8 @@ pub struct Asked<'a> {
     pub context: Option<&'a str>,
     /// The server's certificate is not checked.
     pub insecure: bool,
+    /// Other clusters are asked at the same time: no program may ask a person.
+    pub is_one_of_many: bool,
 }
 
 /// How to reach and to convince an API server.
@@ -79,19 +71,26 @@ pub struct Login {
 /// One of these cannot be had or is not supported. The text names files and fields, never a value.
 pub async fn load(asked: Asked<'_>, around: Surroundings<'_>) -> Result<Login, String> {
     let (files, may_miss) = files(asked.file, around);
-    let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
-    let name = names.join(":");
+    let name = names(&files);
     let pod = || in_pod(around).filter(|_| asked.file.is_none() && asked.context.is_none());
-    let (mut merged, name, is_pod) = match read_all(&files, may_miss)? {
+    let (merged, name, is_pod) = match read_all(&files, may_miss)? {
         Some(merged) => (merged, name, false),
         None => match pod() {
             Some(merged) => (merged, "the pod's service account".to_owned(), true),
-            None if files.is_empty() => {
-                return Err(format!("neither KUBECONFIG nor HOME is set: {REMEDY}"));
-            }
-            None => return Err(format!("{name}: {MISSING}: {REMEDY}")),
+            None => return Err(missing(&files)),
         },
     };
+    log_in(merged, name, is_pod, asked, around).await
+}
+
+/// Logs in by what the kubeconfigs say together.
+pub(super) async fn log_in(
+    mut merged: Kubeconfig,
+    name: String,
+    is_pod: bool,
+    asked: Asked<'_>,
+    around: Surroundings<'_>,
+) -> Result<Login, String> {
     let of_all = |what: String| format!("{name}: {what}");
     let context = choose(&mut merged, asked.context).map_err(of_all)?;
     let (cluster, user) = names_in(&merged);
@@ -111,7 +110,7 @@ pub async fn load(asked: Asked<'_>, around: Surroundings<'_>) -> Result<Login, S
         .find(|entry| entry.name == user)
         .and_then(|entry| entry.auth_info.as_mut());
     let user = printable(&user);
-    check_user(found, &user).map_err(of_all)?;
+    check_user(found, &user, asked.is_one_of_many).map_err(of_all)?;
     let options = KubeConfigOptions::default();
     let mut config = Config::from_custom_kubeconfig(merged, &options)
         .await
@@ -193,113 +192,6 @@ impl Login {
     }
 }
 
-/// The files to read, and whether some of them may be missing.
-fn files(asked: Option<&Path>, around: Surroundings<'_>) -> (Vec<PathBuf>, bool) {
-    let variable = |name| (around.variable)(name).filter(|value| !value.is_empty());
-    match (asked, variable("KUBECONFIG"), variable("HOME")) {
-        (Some(file), _, _) => (vec![file.to_owned()], false),
-        (None, Some(list), _) => (
-            std::env::split_paths(&list)
-                .filter(|file| file != Path::new(""))
-                .collect(),
-            true,
-        ),
-        (None, None, Some(home)) => (vec![Path::new(&home).join(".kube/config")], true),
-        (None, None, None) => (Vec::new(), true),
-    }
-}
-
-/// What the files say together; `None` where there is none of them. The first file that names a
-/// thing wins, as for client-go.
-fn read_all(files: &[PathBuf], may_miss: bool) -> Result<Option<Kubeconfig>, String> {
-    let mut merged: Option<Kubeconfig> = None;
-    for file in files {
-        let of_file = |what: String| format!("{}: {what}", name_of(file));
-        let read = match read(file).map_err(of_file)? {
-            Some(read) => read,
-            None if may_miss => continue,
-            None => return Err(of_file(MISSING.to_owned())),
-        };
-        merged = Some(match merged {
-            None => read,
-            Some(merged) => merged.merge(read).map_err(|error| of_file(said(&error)))?,
-        });
-    }
-    Ok(merged)
-}
-
-/// One file; `None` where there is none.
-fn read(file: &Path) -> Result<Option<Kubeconfig>, String> {
-    // A person means something to read once: `-`, or a shell's `<(command)`.
-    let is_stdin = file == Path::new("-");
-    let about = match std::fs::metadata(file) {
-        _ if is_stdin => None,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.to_string()),
-        Ok(about) if about.is_dir() => return Err("is a directory".to_owned()),
-        Ok(about) => Some(about),
-    };
-    #[cfg(unix)]
-    let is_fifo = about
-        .as_ref()
-        .is_some_and(|about| about.file_type().is_fifo());
-    #[cfg(not(unix))]
-    let is_fifo = false;
-    let too_large = || format!("is larger than {MAX_BYTES} bytes");
-    if is_stdin || is_fifo {
-        let mut text = zeroize::Zeroizing::new(String::new());
-        let stream: Box<dyn Read> = if is_stdin {
-            Box::new(std::io::stdin())
-        } else {
-            Box::new(std::fs::File::open(file).map_err(|error| error.to_string())?)
-        };
-        let size = stream.take(MAX_BYTES + 1).read_to_string(&mut text);
-        if size.map_err(|_| "is not UTF-8".to_owned())? as u64 > MAX_BYTES {
-            return Err(too_large());
-        }
-        let read = Kubeconfig::from_yaml(&text);
-        return read.map(Some).map_err(|error| said(&error));
-    }
-    if about.is_some_and(|about| !about.is_file() || about.len() > MAX_BYTES) {
-        return Err(too_large());
-    }
-    let absolute = std::path::absolute(file).map_err(|error| error.to_string())?;
-    // Paths in it are relative to it.
-    let read = Kubeconfig::read_from(absolute);
-    read.map(Some).map_err(|error| said(&error))
-}
-
-/// What is wrong with a kubeconfig. What the parser says may quote it, tokens included.
-fn said(error: &KubeconfigError) -> String {
-    match error {
-        KubeconfigError::Parse(error) => match error.location() {
-            Some(at) => format!(
-                "{}:{}: is not valid YAML of a kubeconfig",
-                at.line(),
-                at.column()
-            ),
-            None => "is not valid YAML of a kubeconfig".to_owned(),
-        },
-        KubeconfigError::ReadConfig(error, _) => printable(&error.to_string()),
-        KubeconfigError::CurrentContextNotSet => {
-            "current-context is missing; choose one with --context".to_owned()
-        }
-        KubeconfigError::LoadContext(name) => {
-            format!(
-                "contexts[{}] is missing; current-context names it",
-                printable(name)
-            )
-        }
-        KubeconfigError::LoadClusterOfContext(name) => {
-            format!(
-                "clusters[{}] is missing; the context names it",
-                printable(name)
-            )
-        }
-        other => printable(&other.to_string()),
-    }
-}
-
 /// What a pod has (client-go, `rest.InClusterConfig`).
 fn in_pod(around: Surroundings<'_>) -> Option<Kubeconfig> {
     let host = around.text(&["KUBERNETES_SERVICE_HOST"])?;
@@ -350,21 +242,7 @@ fn in_pod(around: Surroundings<'_>) -> Option<Kubeconfig> {
 /// Makes the context that was asked for the current one, and returns the name of that.
 fn choose(merged: &mut Kubeconfig, asked: Option<&str>) -> Result<Option<String>, String> {
     if let Some(asked) = asked {
-        let names: Vec<&str> = merged
-            .contexts
-            .iter()
-            .map(|context| context.name.as_str())
-            .collect();
-        if !names.contains(&asked) {
-            let has = match names.as_slice() {
-                [] => "there is none".to_owned(),
-                names => format!("there are {}", printable(&names.join(", "))),
-            };
-            return Err(format!(
-                "--context {}: there is no such context; {has}",
-                printable(asked)
-            ));
-        }
+        is_there(merged, asked)?;
         merged.current_context = Some(asked.to_owned());
     }
     Ok(merged.current_context.as_deref().map(printable))
@@ -448,7 +326,7 @@ fn goes_by_proxy(server: &str, around: Surroundings<'_>) -> bool {
 }
 
 /// Refuses what kube does not do, or does without asking.
-fn check_user(user: Option<&mut AuthInfo>, name: &str) -> Result<(), String> {
+fn check_user(user: Option<&mut AuthInfo>, name: &str, is_one_of_many: bool) -> Result<(), String> {
     let wrong = |field: &str, what: &str| Err(format!("users[{name}].user.{field}: {what}"));
     let Some(user) = user else {
         return Err(format!("users[{name}]: is missing; the context names it"));
@@ -475,7 +353,7 @@ fn check_user(user: Option<&mut AuthInfo>, name: &str) -> Result<(), String> {
         _ if has_own => user.exec = None,
         Some(exec) => {
             let program = printable(exec.command.as_deref().unwrap_or_default());
-            return check_program(exec)
+            return check_program(exec, is_one_of_many)
                 .or_else(|what| wrong("exec", &format!("{program}: {what}")));
         }
         None => {
@@ -489,7 +367,7 @@ fn check_user(user: Option<&mut AuthInfo>, name: &str) -> Result<(), String> {
 }
 
 /// A program that gives credentials (client-go, `clientcmd/api/v1`, `ExecConfig`).
-fn check_program(exec: &mut ExecConfig) -> Result<(), &'static str> {
+fn check_program(exec: &mut ExecConfig, is_one_of_many: bool) -> Result<(), &'static str> {
     let api_version = exec.api_version.as_deref().unwrap_or_default();
     if ![
         "client.authentication.k8s.io/v1",
@@ -501,7 +379,7 @@ fn check_program(exec: &mut ExecConfig) -> Result<(), &'static str> {
             "its apiVersion is not supported: only v1 and v1beta1 of client.authentication.k8s.io are",
         );
     }
-    if std::io::stdin().is_terminal() {
+    if std::io::stdin().is_terminal() && !is_one_of_many {
         return Ok(());
     }
     if exec.interactive_mode == Some(ExecInteractiveMode::Always) {

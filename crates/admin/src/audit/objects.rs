@@ -97,6 +97,14 @@ impl Objects {
         self.count
     }
 
+    /// None yet, with the same images of other releases.
+    pub(crate) fn with_the_same_streams(&self) -> Self {
+        Self {
+            streams: self.streams.clone(),
+            ..Self::default()
+        }
+    }
+
     /// Adds what the files have, once all are read: of an object that several have, the newest.
     ///
     /// # Errors

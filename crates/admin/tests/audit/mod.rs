@@ -4,6 +4,7 @@
 mod auditor;
 mod bad_input;
 mod fixtures;
+mod fleet;
 mod inputs;
 mod known;
 mod kubeconfigs;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The files of a pod's service account (client-go, `rest.InClusterConfig`).
-const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+pub(super) const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 pub(super) fn from_server(
     args: &Args,
@@ -20,8 +20,9 @@ pub(super) fn from_server(
 ) -> Result<(Vec<Unread>, Origin), Failure> {
     let asked = login::Asked {
         file: args.kubeconfig.as_deref(),
-        context: args.context.as_deref(),
+        context: args.context.first().map(String::as_str),
         insecure: args.insecure_skip_tls_verify,
+        is_one_of_many: false,
     };
     read(asked, args.request_timeout, None, objects, io)
 }

@@ -124,7 +124,7 @@ fn to_do(audit: &BootImageAudit) -> Markup {
     }
 }
 
-fn sets(sets: &[SetAudit]) -> Markup {
+pub(super) fn sets(sets: &[SetAudit]) -> Markup {
     html! {
         h2 { "Sets" }
         table {

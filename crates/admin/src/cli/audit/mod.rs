@@ -5,6 +5,8 @@ mod archive;
 mod chart;
 pub(super) mod cluster;
 mod conclusion;
+mod fleet;
+mod fleet_text;
 mod folder;
 mod html;
 pub(super) mod input;
@@ -111,9 +113,12 @@ pub(super) struct Args {
     /// The kubeconfig to use, instead of those that oc finds; - is standard input.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     kubeconfig: Option<PathBuf>,
-    /// The context to use, instead of the current one.
-    #[arg(long, value_name = "NAME")]
-    context: Option<String>,
+    /// The context to use, instead of the current one; several, with commas, are audited together.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    context: Vec<String>,
+    /// Audit the clusters of all contexts of the kubeconfig together.
+    #[arg(long, conflicts_with_all = ["context", "from"])]
+    all_contexts: bool,
     /// Print a script, and do nothing else. objects: gathers what --from reads. labels: makes
     /// joined nodes label themselves, without a reboot. alephs: collects their aleph files for
     /// --from, where skewguard is not on them.
@@ -124,7 +129,7 @@ pub(super) struct Args {
         value_name = "objects|labels|alephs",
         num_args = 0..=1,
         default_missing_value = "objects",
-        conflicts_with_all = ["policy", "from", "streams", "kubeconfig", "context", "target"]
+        conflicts_with_all = ["policy", "from", "streams", "kubeconfig", "context", "all_contexts", "target"]
     )]
     print_commands: Option<Script>,
     /// How long each request to the server may take, such as 30s or 2m.
@@ -197,6 +202,9 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
                 format!("--streams {file}: {why}; `openshift-install coreos print-stream-json` prints what is read")
             })?;
     }
+    if let Some(fleet) = fleet::contexts(args)? {
+        return fleet::run(args, &fleet, &policy, &objects, io);
+    }
     let (unread, origin) = if args.from.is_empty() {
         cluster::from_server(args, &mut objects, io)?
     } else {
@@ -212,6 +220,21 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
                 .into(),
         );
     }
+    finish(&mut result, &objects, origin);
+    let exit = exit(&result);
+    let conclusion = Conclusion::of(&result, &asked(args));
+    for name in &args.sets {
+        if !result.sets.iter().any(|set| is_named(set, name)) {
+            return Err(format!("{}: there is no such set", printable(name)).into());
+        }
+    }
+    choose(args, &mut result);
+    print(args, &result, &conclusion, io)?;
+    Ok(exit)
+}
+
+/// Adds where and when the objects were read.
+fn finish(result: &mut BootImageAudit, objects: &Objects, origin: Origin) {
     result.origin = Some(Origin {
         cluster_id: objects.cluster_id.clone(),
         release: objects.release.clone(),
@@ -220,11 +243,6 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         time: clock::time(SystemTime::now()),
         ..origin
     });
-    let exit = exit(&result);
-    let conclusion = Conclusion::of(&result, &asked(args));
-    choose(args, &mut result)?;
-    print(args, &result, &conclusion, io)?;
-    Ok(exit)
 }
 
 /// What is refused weighs most, then what was not read, then what is unknown.
@@ -241,12 +259,7 @@ fn exit(audit: &BootImageAudit) -> Exit {
 }
 
 /// Leaves only the sets that were asked for. The summary stays that of all.
-fn choose(args: &Args, result: &mut BootImageAudit) -> Result<(), Failure> {
-    for name in &args.sets {
-        if !result.sets.iter().any(|set| is_named(set, name)) {
-            return Err(format!("{}: there is no such set", printable(name)).into());
-        }
-    }
+fn choose(args: &Args, result: &mut BootImageAudit) {
     result.sets.retain(|set| {
         let is_named = args.sets.is_empty() || args.sets.iter().any(|name| is_named(set, name));
         is_named
@@ -256,7 +269,6 @@ fn choose(args: &Args, result: &mut BootImageAudit) -> Result<(), Failure> {
                 Some(Only::Unknown) => !set.would_be_refused() && !set.would_be_allowed(),
             }
     });
-    Ok(())
 }
 
 /// `NAME`, `NAMESPACE/NAME` or `KIND/NAME`.
@@ -282,7 +294,10 @@ fn asked(args: &Args) -> Asked {
             arguments += &format!(" --{name} {}", words.join(" "));
         }
     }
-    for (name, value) in [("context", &args.context), ("target", &args.target)] {
+    for (name, value) in [
+        ("context", args.context.first()),
+        ("target", args.target.as_ref()),
+    ] {
         if let Some(value) = value {
             arguments += &format!(" --{name} {}", shell::word(value));
         }
@@ -313,7 +328,7 @@ fn print(
     Ok(io.out.write_all(text.as_bytes())?)
 }
 
-fn yaml(result: &BootImageAudit) -> String {
+fn yaml(result: &impl serde::Serialize) -> String {
     let options =
         serde_saphyr::ser_options! { compact_list_indent: false, folded_wrap_chars: usize::MAX };
     let mut out = String::new();

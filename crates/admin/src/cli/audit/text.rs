@@ -15,7 +15,7 @@ pub(crate) enum Detail {
 }
 
 /// Lines where no terminal says how many it has.
-const ROWS: usize = 40;
+pub(super) const ROWS: usize = 40;
 
 pub(crate) fn render(
     audit: &BootImageAudit,

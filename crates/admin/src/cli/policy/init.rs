@@ -112,6 +112,7 @@ fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure
             file: args.kubeconfig.as_deref(),
             context: args.context.as_deref(),
             insecure: false,
+            is_one_of_many: false,
         };
         let kinds = Some(&SETTINGS[..]);
         (unread, _) = cluster::read(asked, REQUEST_TIMEOUT, kinds, &mut objects, io)?;

@@ -1,0 +1,313 @@
+//! `oc skewguard audit --context A,B` and `--all-contexts`: several clusters at a time.
+
+use super::cluster::SERVICE_ACCOUNT;
+use super::{Args, Exit, Failure, Form, Io, choose, finish, fleet_text, terminal, yaml};
+use crate::audit::fetch::{FetchProgress, fetch};
+use crate::audit::fleet::{ClusterAudit, FleetAudit};
+use crate::audit::kubeconfigs::Kubeconfigs;
+use crate::audit::login::{Asked, Surroundings};
+use crate::audit::server::Server;
+use crate::audit::{BootImageAudit, Objects, Origin, audit};
+use crate::cli::runtime;
+use crate::clock;
+use crate::text::printable;
+use crate::verdict::PolicyInput;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::time::SystemTime;
+
+/// Clusters that are read at a time, each over one connection.
+const AT_A_TIME: usize = 8;
+
+/// The contexts that were asked for, where they are several: each once, in order.
+///
+/// # Errors
+/// There is no such context, or no kubeconfig.
+pub(super) fn contexts(args: &Args) -> Result<Option<Fleet>, Failure> {
+    if !args.all_contexts && args.context.len() < 2 {
+        return Ok(None);
+    }
+    let variable = |name: &str| std::env::var_os(name);
+    let kubeconfigs = Kubeconfigs::read(
+        args.kubeconfig.as_deref(),
+        Surroundings {
+            variable: &variable,
+            service_account: Path::new(SERVICE_ACCOUNT),
+        },
+    )?;
+    let names = if args.all_contexts {
+        kubeconfigs.contexts()
+    } else {
+        args.context.clone()
+    };
+    for name in &names {
+        kubeconfigs.check(name)?;
+    }
+    let mut members: Vec<Member> = Vec::new();
+    for context in names {
+        let place = kubeconfigs.place(&context);
+        match members.iter_mut().find(|member| member.place == place) {
+            Some(known) if known.context == context || known.others.contains(&context) => {}
+            Some(known) => known.others.push(context),
+            None => members.push(Member {
+                context,
+                others: Vec::new(),
+                place,
+            }),
+        }
+    }
+    if members.is_empty() {
+        return Err("--all-contexts: the kubeconfig has no context".into());
+    }
+    Ok(Some(Fleet {
+        kubeconfigs,
+        members,
+    }))
+}
+
+/// Several clusters.
+pub(super) struct Fleet {
+    kubeconfigs: Kubeconfigs,
+    members: Vec<Member>,
+}
+
+/// A cluster, as a user of it.
+struct Member {
+    context: String,
+    /// Contexts that differ in their namespace alone.
+    others: Vec<String>,
+    /// The names of cluster and user.
+    place: (String, String),
+}
+
+/// What a thread tells.
+enum News {
+    /// A request failed, and is tried again.
+    Again(usize, String),
+    Read(usize, Box<ClusterAudit>),
+}
+
+/// Audits the clusters, and prints what is found.
+pub(super) fn run(
+    args: &Args,
+    fleet: &Fleet,
+    policy: &PolicyInput,
+    streams: &Objects,
+    io: &mut Io<'_>,
+) -> Result<Exit, Failure> {
+    if args.insecure_skip_tls_verify {
+        io.say("warning: the servers' certificates are not checked: whoever answers gets your credentials");
+    }
+    let next = AtomicUsize::new(0);
+    let (news, receiver) = channel();
+    let mut clusters: Vec<Option<ClusterAudit>> = fleet.members.iter().map(|_| None).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..AT_A_TIME.min(fleet.members.len()) {
+            let (news, next) = (news.clone(), &next);
+            scope.spawn(move || {
+                loop {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(member) = fleet.members.get(n) else {
+                        break;
+                    };
+                    let read = one(args, fleet, member, policy, streams, (n, &news));
+                    let mut cluster = ClusterAudit::of(printable(&member.context), read);
+                    cluster.other_contexts =
+                        member.others.iter().map(|other| printable(other)).collect();
+                    let _ = news.send(News::Read(n, Box::new(cluster)));
+                }
+            });
+        }
+        drop(news);
+        let mut watcher = Watcher::new(io.err, fleet.members.len());
+        for news in receiver {
+            match news {
+                News::Again(n, why) => {
+                    let context = fleet
+                        .members
+                        .get(n)
+                        .map(|member| printable(&member.context));
+                    watcher.again(&context.unwrap_or_default(), &why);
+                }
+                News::Read(n, cluster) => {
+                    watcher.read();
+                    if let Some(place) = clusters.get_mut(n) {
+                        *place = Some(*cluster);
+                    }
+                }
+            }
+        }
+        watcher.end();
+    });
+    let clusters = clusters.into_iter().flatten().collect();
+    let mut fleet = FleetAudit::of(clusters, clock::time(SystemTime::now()));
+    let exit = exit(&fleet);
+    choose_sets(args, &mut fleet)?;
+    print(args, &fleet, io)?;
+    Ok(exit)
+}
+
+/// Audits one cluster.
+fn one(
+    args: &Args,
+    fleet: &Fleet,
+    member: &Member,
+    policy: &PolicyInput,
+    streams: &Objects,
+    (n, news): (usize, &Sender<News>),
+) -> Result<BootImageAudit, String> {
+    let variable = |name: &str| std::env::var_os(name);
+    let around = Surroundings {
+        variable: &variable,
+        service_account: Path::new(SERVICE_ACCOUNT),
+    };
+    let asked = Asked {
+        file: args.kubeconfig.as_deref(),
+        context: Some(&member.context),
+        insecure: args.insecure_skip_tls_verify,
+        is_one_of_many: true,
+    };
+    let mut objects = streams.with_the_same_streams();
+    let runtime = runtime()?;
+    let read = async {
+        let mut login = fleet.kubeconfigs.login(asked, around).await?;
+        let url = login.server();
+        let server = Server::log_in(&mut login, args.request_timeout).await?;
+        let mut was_said = false;
+        let mut watch = |now: FetchProgress<'_>| {
+            if let FetchProgress::Again(why) = now
+                && !std::mem::replace(&mut was_said, true)
+            {
+                let _ = news.send(News::Again(n, why.to_owned()));
+            }
+        };
+        let unread = fetch(&server, &mut objects, None, &mut watch).await;
+        let unread = unread.map_err(|error| {
+            let ways = login.by_way_of.iter().map(|way| format!("; {way}"));
+            format!("{url}: {error}{}", ways.collect::<String>())
+        })?;
+        let origin = Origin {
+            server: Some(url),
+            context: login.context,
+            ..Origin::default()
+        };
+        Ok((unread, origin))
+    };
+    let read: Result<_, String> = runtime.block_on(read);
+    // A program for credentials that did not end is not waited for.
+    runtime.shutdown_background();
+    let (unread, origin) = read?;
+    let mut result = audit(&objects, policy, args.target.as_deref(), unread);
+    if result.sets.is_empty() {
+        let first = result.unread.first();
+        return Err(match first {
+            Some(unread) => format!(
+                "nothing that makes nodes was read: {}: {}{}",
+                unread.what,
+                unread.why,
+                match result.unread.len() {
+                    1 => String::new(),
+                    all => format!("; and {} more", all - 1),
+                }
+            ),
+            None => "it has no set of machines, and no machine or node without one".to_owned(),
+        });
+    }
+    finish(&mut result, &objects, origin);
+    Ok(result)
+}
+
+/// A cluster that was not audited weighs most: it is not known what it has.
+fn exit(fleet: &FleetAudit) -> Exit {
+    let summary = fleet.summary;
+    if summary.not_audited > 0 {
+        Exit::Failed
+    } else if summary.with_refused > 0 {
+        Exit::Refused
+    } else if summary.incomplete > 0 {
+        Exit::Failed
+    } else if summary.of_sets.undetermined > 0 {
+        Exit::Unknown
+    } else {
+        Exit::Done
+    }
+}
+
+/// Leaves only the sets that were asked for; each has to be in one of the clusters.
+fn choose_sets(args: &Args, fleet: &mut FleetAudit) -> Result<(), Failure> {
+    let audits = || {
+        fleet
+            .items
+            .iter()
+            .filter_map(|cluster| cluster.audit.as_ref())
+    };
+    for name in &args.sets {
+        if !audits().any(|audit| audit.sets.iter().any(|set| super::is_named(set, name))) {
+            return Err(format!("{}: there is no such set", printable(name)).into());
+        }
+    }
+    for cluster in &mut fleet.items {
+        if let Some(audit) = &mut cluster.audit {
+            choose(args, audit);
+        }
+    }
+    Ok(())
+}
+
+fn print(args: &Args, fleet: &FleetAudit, io: &mut Io<'_>) -> Result<(), Failure> {
+    let text = match args.output {
+        Form::Json => {
+            serde_json::to_writer_pretty(&mut *io.out, fleet)?;
+            "\n".to_owned()
+        }
+        Form::Yaml => yaml(fleet),
+        Form::Text => fleet_text::render(fleet, args.target.as_deref(), false, terminal()),
+        Form::Wide => fleet_text::render(fleet, args.target.as_deref(), true, terminal()),
+        Form::Html => fleet_text::html(fleet, args.target.as_deref()),
+    };
+    Ok(io.out.write_all(text.as_bytes())?)
+}
+
+/// Says how far the reading is, on a terminal; what is tried again, always.
+struct Watcher<'a> {
+    err: &'a mut dyn Write,
+    is_watched: bool,
+    read: usize,
+    all: usize,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(err: &'a mut dyn Write, all: usize) -> Self {
+        Self {
+            err,
+            is_watched: std::io::stderr().is_terminal() && !super::is_dumb(),
+            read: 0,
+            all,
+        }
+    }
+
+    fn again(&mut self, context: &str, why: &str) {
+        self.end();
+        let _ = writeln!(self.err, "skewguard: {context}: {why}; trying again");
+    }
+
+    fn read(&mut self) {
+        self.read += 1;
+        if self.is_watched {
+            let _ = write!(
+                self.err,
+                "\r\x1b[Kread {} of {} clusters",
+                self.read, self.all
+            );
+        }
+    }
+
+    /// Removes the line.
+    fn end(&mut self) {
+        if self.is_watched {
+            let _ = write!(self.err, "\r\x1b[K");
+        }
+    }
+}
