@@ -1,7 +1,7 @@
 //! What makes an unknown version known (pure).
 
 use super::known::Knowledge;
-use super::sets::Set;
+use super::sets::{self, Set};
 
 /// What helps where joined nodes are made from the image, and know it.
 const LABELS: &str = "its joined nodes have no label: the script of `oc skewguard audit --print-commands labels` makes them label themselves";
@@ -11,8 +11,14 @@ const ALEPHS: &str = "its joined nodes have no label: the script of `oc skewguar
 const STREAMS: &str = "no joined node is made from it: name the stream metadata of the release that it is from (--streams), or let one node join and audit again";
 const JOIN: &str = "no joined node is made from it: let one join, and audit again";
 
+/// The nodes of a NodePool.
+const HOSTED: &str = "its nodes join another cluster: audit that one, where they have labels";
+
 /// What makes the version of the set's image known; `None` where nothing does that is known.
 pub(super) fn clue(set: &Set, knowledge: &Knowledge<'_>) -> Option<&'static str> {
+    if (set.kind, set.group) == (sets::NODE_POOL, sets::HYPERSHIFT) {
+        return Some(HOSTED);
+    }
     let joined = match set.image.key() {
         Some(_) => knowledge.joined_from(&set.image),
         // Sets without machines have nodes alone.

@@ -114,6 +114,7 @@ impl Reading<'_> {
             what,
             why,
             hides_sets,
+            makes_nodes: false,
         });
         Ok(())
     }
@@ -190,7 +191,9 @@ impl Reading<'_> {
                 );
                 // `awsmachines/status` is part of another.
                 let is_part = name.is_some_and(|name| name.contains('/'));
-                let of_machines = kind.ends_with("Machine") || kind.ends_with("MachineTemplate");
+                let of_machines = ["Machine", "MachinePool", "MachineTemplate"]
+                    .iter()
+                    .any(|end| kind.ends_with(end));
                 if is_part || !of_machines || !seen.insert(name.map(str::to_owned)) {
                     continue;
                 }

@@ -77,6 +77,10 @@ pub(super) fn fix(
     match (rule, set.image.platform) {
         (Some(Rule::NodePoolImage), _) => node_pool(set),
         (Some(Rule::NodePoolRelease), _) => None,
+        (Some(Rule::NodeClassRelease), _) => Some(Remedy::words(format!(
+            "set spec.version of OpenshiftEC2NodeClass {} to a release whose boot image the policy allows",
+            set.name
+        ))),
         (Some(Rule::BareMetalImage), _) if set.template.is_none() => Some(bare_metal(set, &own())),
         (_, Some("gcp")) => gcp_marketplace(set),
         (_, Some("aws")) if set.image.site.chooser.is_some() => Some(chosen_ami(set, &own())),

@@ -25,7 +25,7 @@ pub(super) fn judge(
     release: Option<&str>,
 ) -> (SetAudit, Verdict) {
     let mut set = set;
-    if set.kind == sets::NODE_POOL {
+    if (set.kind, set.group) == (sets::NODE_POOL, sets::HYPERSHIFT) {
         let (stream, note) =
             upkeep::of_node_pool(set.pinned.as_deref(), set.stream.as_deref(), release);
         set.stream = stream;

@@ -163,7 +163,7 @@ fn architecture(labels: &str) -> Option<String> {
 }
 
 /// From Go's name of an architecture to that of the stream metadata.
-fn of_go(arch: &str) -> String {
+pub(super) fn of_go(arch: &str) -> String {
     match arch {
         "amd64" => "x86_64".to_owned(),
         "arm64" => "aarch64".to_owned(),
@@ -252,7 +252,10 @@ pub(super) struct NodePool {
     /// The version of that.
     pub(super) release: Option<String>,
     pub(super) platform: Option<String>,
-    pub(super) ami: Option<String>,
+    /// The image that it names in place of its release's.
+    pub(super) image: Option<NodePoolImage>,
+    /// What its conditions say of its nodes, in words.
+    pub(super) conditions: Option<String>,
     /// The stream that it is pinned to.
     pub(super) pinned: Option<String>,
     /// The stream of its nodes now.
@@ -268,12 +271,86 @@ impl NodePool {
             release_image: text_at(object, "/spec/release/image"),
             release: text_at(object, "/status/version"),
             platform: text_at(object, "/spec/platform/type"),
-            ami: text_at(object, "/spec/platform/aws/ami"),
+            image: NodePoolImage::of(object),
+            conditions: conditions(object),
             pinned: text_at(object, "/spec/osImageStream/name"),
             stream: text_at(object, "/status/osImageStream/name")
                 .or_else(|| text_at(object, "/status/osImageStream")),
         }
     }
+}
+
+/// An image that a NodePool names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NodePoolImage {
+    pub(super) platform: &'static str,
+    pub(super) field: &'static str,
+    pub(super) value: String,
+}
+
+impl NodePoolImage {
+    /// Platform and field, without `spec.platform.` (openshift/hypershift `api/hypershift/v1beta1`; Azure also as it
+    /// was before 4.17).
+    const FIELDS: [(&'static str, &'static str); 8] = [
+        ("aws", "spec.platform.aws.ami"),
+        (
+            "kubevirt",
+            "spec.platform.kubevirt.rootVolume.diskImage.containerDiskImage",
+        ),
+        ("openstack", "spec.platform.openstack.imageName"),
+        ("azure", "spec.platform.azure.image.imageID"),
+        ("azure", "spec.platform.azure.imageID"),
+        ("powervs", "spec.platform.powervs.image.id"),
+        ("powervs", "spec.platform.powervs.image.name"),
+        ("gcp", "spec.platform.gcp.image"),
+    ];
+
+    fn of(object: &Value) -> Option<Self> {
+        let named = Self::FIELDS.into_iter().find_map(|(platform, field)| {
+            let value = text_at(object, &format!("/{}", field.replace('.', "/")))?;
+            Some(Self {
+                platform,
+                field,
+                value,
+            })
+        });
+        named.or_else(|| {
+            let field = "spec.platform.azure.image.azureMarketplace";
+            let path = format!("/{}", field.replace('.', "/"));
+            let parts = ["publisher", "offer", "sku", "version"];
+            let parts = parts.map(|part| text_at(object, &format!("{path}/{part}")));
+            let urn: Vec<String> = parts.into_iter().collect::<Option<_>>()?;
+            Some(Self {
+                platform: "azure",
+                field,
+                value: urn.join(":"),
+            })
+        })
+    }
+}
+
+/// Whether the nodes of a NodePool reached Ignition's server, and are machines and healthy
+/// (openshift/hypershift `nodepool_conditions.go`).
+fn conditions(object: &Value) -> Option<String> {
+    let shown = [
+        "ReachedIgnitionEndpoint",
+        "AllMachinesReady",
+        "AllNodesHealthy",
+        "ValidPlatformImage",
+    ];
+    let all = list_at(object, "/status/conditions");
+    let says = |name: &&str| {
+        let is = |condition: &&Value| str_at(condition, "/type") == Some(name);
+        let condition = all.iter().find(is)?;
+        let status = text_at(condition, "/status")?;
+        let message = text_at(condition, "/message").filter(|_| status != "True");
+        Some(match message {
+            Some(message) => format!("{name} {status} ({message})"),
+            None => format!("{name} {status}"),
+        })
+    };
+    let says: Vec<String> = shown.iter().filter_map(says).collect();
+    (!says.is_empty()).then(|| format!("conditions: {}", says.join(", ")))
 }
 
 /// A `BareMetalHost` that is installed, and not for a Machine.
@@ -318,6 +395,8 @@ pub(super) struct Node {
     /// What it says it was installed from.
     pub(super) version: Option<ImageVersion>,
     pub(super) node_pool: Option<String>,
+    /// The NodePool of Karpenter's that it is of.
+    pub(super) karpenter_pool: Option<String>,
     /// The MachineConfigPool, by its config, else by its role.
     pub(super) pool: Option<String>,
     /// The Machine that stands for it.
@@ -357,6 +436,7 @@ impl Node {
                 .or(label)
                 .map(|version| ImageVersion::parse(&version)),
             node_pool: text_at(object, "/metadata/labels/hypershift.openshift.io~1nodePool"),
+            karpenter_pool: text_at(object, "/metadata/labels/karpenter.sh~1nodepool"),
             pool: rendered.or_else(|| {
                 ["master", "worker"]
                     .into_iter()

@@ -50,6 +50,7 @@ fn sets(objects: &Objects) -> Vec<Unread> {
             what: format!("{kind} {}", full_name(namespace, name)),
             why: format!("it was not read, and {count} {machines} of it"),
             hides_sets: true,
+            makes_nodes: false,
         }
     };
     unread.into_iter().map(to_unread).collect()
@@ -76,5 +77,6 @@ fn machines(objects: &Objects) -> Option<Unread> {
             _ => "they were not read, though Nodes name them".to_owned(),
         },
         hides_sets: true,
+        makes_nodes: false,
     })
 }

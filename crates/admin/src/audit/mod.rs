@@ -16,6 +16,7 @@ mod infrastructure;
 mod intake;
 mod issues;
 mod judge;
+mod karpenter;
 mod kinds;
 mod known;
 pub(crate) mod kubeconfigs;
@@ -23,6 +24,7 @@ pub mod login;
 mod missing;
 pub(crate) mod objects;
 mod operator;
+mod others;
 mod remedy;
 pub mod resources;
 mod results;
@@ -41,12 +43,12 @@ pub(crate) use objects::Objects;
 
 pub(crate) use operator::OperatorDifference;
 pub(crate) use results::{
-    BootImageAudit, ClusterSkew, KnownBy, Oldest, Origin, Provisioned, SetAudit, Unread, full_name,
+    BootImageAudit, ClusterSkew, KnownBy, Oldest, OldestBirth, Origin, Provisioned, SetAudit,
+    Unread, full_name,
 };
 
 use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
-use crate::version::ImageVersion;
 use judge::judge;
 use known::Knowledge;
 use results::Summary;
@@ -79,17 +81,21 @@ pub(crate) fn audit(
     );
     let mut policy = None;
     let mut sets: Vec<SetAudit> = Vec::new();
-    let mut users: Vec<_> = knowledge
+    let births: Vec<_> = knowledge
         .versions()
         .map(|(name, version)| (format!("Node {name}"), version))
         .collect();
+    let mut users = Vec::new();
     let all = sets::sets(&knowledge)
         .into_iter()
+        .chain(karpenter::sets(&knowledge))
         .chain(singles::singles(&knowledge));
     for set in all {
-        // A node pool's nodes are of another cluster.
-        if set.kind != sets::NODE_POOL {
-            let version = set.known.as_ref().map(|known| known.version.clone());
+        if set.makes_nodes() {
+            // A report is a claim, on which nobody should turn the cluster's updates off.
+            let known = set.known.as_ref();
+            let known = known.filter(|known| known.by != KnownBy::Report);
+            let version = known.map(|known| known.version.clone());
             users.push((
                 format!("{} {}", set.kind, full_name(&set.namespace, &set.name)),
                 version,
@@ -124,6 +130,7 @@ pub(crate) fn audit(
         release: release.map(str::to_owned),
         sets,
         oldest,
+        oldest_birth: skew::oldest_birth(births),
         cluster,
         managed_boot_images: objects
             .managed
@@ -137,10 +144,10 @@ pub(crate) fn audit(
     }
 }
 
-/// The oldest boot image in use, and what the cluster says of it.
+/// The oldest boot image that sets make nodes from, and what the cluster says of it.
 fn oldest_and_cluster(
     objects: &Objects,
-    users: Vec<(String, Option<ImageVersion>)>,
+    users: Vec<skew::User>,
 ) -> (Option<Oldest>, Option<ClusterSkew>) {
     let (version, mut oldest) = skew::oldest(users).unzip();
     let cluster = objects
@@ -150,7 +157,7 @@ fn oldest_and_cluster(
     if let Some(oldest) = &mut oldest
         && (objects.is_single_node || !skew::is_understated(cluster.as_ref()))
     {
-        oldest.command = None;
+        (oldest.command, oldest.way_back) = (None, None);
     }
     (oldest, cluster)
 }
@@ -177,6 +184,18 @@ fn left_out(objects: &Objects) -> Vec<String> {
             "Windows nodes are left out: they have no boot image of the cluster's",
         ),
         (
+            objects.others.package_mode,
+            "RHEL nodes made of packages are left out: they have no boot image of the cluster's",
+        ),
+        (
+            objects.others.live_isos,
+            "BareMetalHosts with a live ISO are left out: it installs nodes of other clusters",
+        ),
+        (
+            objects.others.hive_pools,
+            "MachinePools of Hive are left out: their nodes are of other clusters",
+        ),
+        (
             objects.doubles,
             "objects were read more than once, and count once",
         ),
@@ -186,7 +205,8 @@ fn left_out(objects: &Objects) -> Vec<String> {
         ),
     ];
     let words = |(count, what): (usize, &str)| (count > 0).then(|| format!("{count} {what}"));
-    counts.into_iter().filter_map(words).collect()
+    let counts = counts.into_iter().filter_map(words);
+    counts.chain(objects.others.os_images()).collect()
 }
 
 fn lost_alephs(objects: &Objects) -> usize {

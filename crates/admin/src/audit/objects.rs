@@ -5,9 +5,11 @@ use super::fields::{str_at, text_at};
 use super::image::{self, Image};
 use super::infrastructure::VSphere;
 use super::intake::no_json;
+use super::karpenter::{self, Karpenter};
 use super::kinds::{
     Host, Machine, MachineSet, Metadata, Node, NodePool, NodeReport, Source, is_windows,
 };
+use super::others::{self, Others};
 use super::resources::{self, RESOURCES};
 use super::settings::{ManagedBootImages, Provisioning, skew};
 use super::staged::{Staged, Staging};
@@ -39,6 +41,11 @@ pub(crate) struct Objects {
     pub(super) node_pools: Vec<NodePool>,
     /// MachineDeployments of the Cluster API.
     pub(super) deployments: Vec<MachineSet>,
+    /// MachinePools of the Cluster API.
+    pub(super) machine_pools: Vec<MachineSet>,
+    pub(super) karpenter: Karpenter,
+    /// What is left out.
+    pub(super) others: Others,
     pub(super) hosts: Vec<Host>,
     pub(super) provisioning: Option<Provisioning>,
     /// The names of the MachineConfigPools.
@@ -166,7 +173,9 @@ impl Objects {
     }
 
     pub(super) fn has_cluster_api(&self) -> bool {
-        !self.cluster_api_sets.is_empty() || !self.deployments.is_empty()
+        !self.cluster_api_sets.is_empty()
+            || !self.deployments.is_empty()
+            || !self.machine_pools.is_empty()
     }
 
     /// What a Machine, or the template of one, is made from.
@@ -237,6 +246,7 @@ impl Objects {
                 what: what.trim_end().to_owned(),
                 why,
                 hides_sets,
+                makes_nodes: false,
             });
         }
     }
@@ -268,10 +278,20 @@ impl Objects {
             return Ok(());
         }
         let is_read = self.add_windows(group, kind, object)
+            || self.others.add(group, kind, object)
+            || self.karpenter.add(group, kind, object)
             || self.add_machines(group, kind, object)
             || self.add_settings(group, kind, object)?;
         if is_read && str_at(object, "/metadata/name").is_none() {
             return Err("has no name".to_owned());
+        }
+        if !is_read && let Some((what, why)) = others::not_understood(group, kind, object) {
+            self.not_understood.push(Unread {
+                what,
+                why,
+                hides_sets: false,
+                makes_nodes: true,
+            });
         }
         Ok(())
     }
@@ -308,13 +328,16 @@ impl Objects {
             }
             (MACHINE_API, "Machine") => self.machines.push(Machine::of(MACHINE_API, object)),
             (CLUSTER_API, "MachineDeployment") => self.deployments.push(MachineSet::of(object)),
+            (CLUSTER_API, "MachinePool") => self.machine_pools.push(MachineSet::of(object)),
+            (karpenter::GROUP, "NodeClaim") => self.machines.push(karpenter::machine(object)),
             (CLUSTER_API, "MachineSet") => self.cluster_api_sets.push(MachineSet::of(object)),
             (CLUSTER_API, "Machine") => self.machines.push(Machine::of(CLUSTER_API, object)),
             ("infrastructure.cluster.x-k8s.io", _) => {
-                let spec = if kind.ends_with("Template") {
-                    "/spec/template/spec"
-                } else {
-                    "/spec"
+                let spec = match kind {
+                    _ if kind.ends_with("Template") => "/spec/template/spec",
+                    "AWSMachinePool" => "/spec/awsLaunchTemplate",
+                    _ if kind.ends_with("MachinePool") => "/spec/template",
+                    _ => "/spec",
                 };
                 let Metadata {
                     namespace, name, ..

@@ -69,11 +69,14 @@ const MACHINE_CONFIG: &str = "machineconfiguration.openshift.io";
 const METAL: &str = "metal3.io";
 const CLUSTER_API: &str = "cluster.x-k8s.io";
 const HYPERSHIFT: &str = "hypershift.openshift.io";
+const KARPENTER: &str = "karpenter.sh";
+const KARPENTER_AWS: &str = "karpenter.k8s.aws";
+const KARPENTER_HOSTED: &str = "karpenter.hypershift.openshift.io";
 const SKEWGUARD: &str = "skewguard.dev";
 const MCO_NAMESPACE: &str = "openshift-machine-config-operator";
 
 /// The resources, but for the infrastructure of the Cluster API, which the server names.
-pub const RESOURCES: [Resource; 17] = [
+pub const RESOURCES: [Resource; 23] = [
     Resource::all(CONFIG, "v1", "clusterversions", "ClusterVersion").one(None, "version"),
     Resource::all(CONFIG, "v1", "infrastructures", "Infrastructure").one(None, "cluster"),
     Resource::all(
@@ -105,7 +108,23 @@ pub const RESOURCES: [Resource; 17] = [
     ),
     Resource::all(CLUSTER_API, "", "machinedeployments", "MachineDeployment").hides_sets(),
     Resource::all(CLUSTER_API, "", "machinesets", "MachineSet").hides_sets(),
+    Resource::all(CLUSTER_API, "", "machinepools", "MachinePool").hides_sets(),
     Resource::all(CLUSTER_API, "", "machines", "Machine"),
+    Resource::all(KARPENTER, "", "nodepools", "NodePool").hides_sets(),
+    Resource::all(KARPENTER, "", "nodeclaims", "NodeClaim"),
+    Resource::all(KARPENTER_AWS, "", "ec2nodeclasses", "EC2NodeClass").hides_sets(),
+    Resource::all(
+        KARPENTER_HOSTED,
+        "",
+        "openshiftec2nodeclasses",
+        "OpenshiftEC2NodeClass",
+    ),
+    Resource::all(
+        "agent-install.openshift.io",
+        "",
+        "agentserviceconfigs",
+        "AgentServiceConfig",
+    ),
     Resource::all(HYPERSHIFT, "", "nodepools", "NodePool").hides_sets(),
     Resource::all(METAL, "v1alpha1", "baremetalhosts", "BareMetalHost").hides_sets(),
     Resource::all(SKEWGUARD, "v1alpha1", "bootimagereports", "BootImageReport"),
@@ -128,6 +147,15 @@ pub(super) fn is_of_sets(kind: &str) -> bool {
 /// What the Cluster API's machines are made from.
 pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
+/// The API groups that make nodes. A kind of theirs that is not understood is named.
+pub(crate) const MAKERS: [&str; 4] = [MACHINE, CLUSTER_API, HYPERSHIFT, METAL];
+
+/// Whether a group makes nodes: one of [`MAKERS`], or one of a provider of Karpenter's
+/// (`karpenter.azure.com`).
+pub(super) fn is_maker(group: &str) -> bool {
+    MAKERS.contains(&group) || group.starts_with("karpenter.")
+}
+
 /// What a `Status` says of a resource that could not be gathered.
 pub(super) fn unread(status: &Value) -> Unread {
     let what = text_at(status, "/details/kind").unwrap_or_else(|| "an object".to_owned());
@@ -135,6 +163,7 @@ pub(super) fn unread(status: &Value) -> Unread {
     Unread {
         why: text_at(status, "/message").unwrap_or_else(|| "the server failed".to_owned()),
         hides_sets: known.is_none_or(|resource| resource.hides_sets),
+        makes_nodes: false,
         what,
     }
 }
@@ -160,7 +189,7 @@ pub fn commands() -> String {
     }
     script += &format!(
         "rm -f objects/*.{INFRASTRUCTURE}.json\n\
-         for kind in $(printf '%s\\n' \"$kinds\" | grep -E 'machines\\.{0}|machinetemplates\\.{0}'); do\n  gather \"$kind\" -A\ndone\n\
+         for kind in $(printf '%s\\n' \"$kinds\" | grep -E 'machines\\.{0}|machinepools\\.{0}|machinetemplates\\.{0}'); do\n  gather \"$kind\" -A\ndone\n\
          if [ -n \"$failed\" ]; then\n  echo \"not read:$failed; the audit will say so\" >&2\n  exit 1\nfi\n",
         INFRASTRUCTURE.replace('.', "\\.")
     );

@@ -43,9 +43,12 @@ pub(crate) struct BootImageAudit {
     pub(crate) release: Option<String>,
     /// What makes nodes, worst first.
     pub(crate) sets: Vec<SetAudit>,
-    /// The oldest image that is still in use.
+    /// The oldest image that sets make nodes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) oldest: Option<Oldest>,
+    /// The oldest image that a joined node was made from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) oldest_birth: Option<OldestBirth>,
     /// What the Machine Config Operator takes for it; absent where the cluster does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cluster: Option<ClusterSkew>,
@@ -144,6 +147,9 @@ pub(crate) struct Unread {
     pub(crate) why: String,
     /// Sets of machines may be missing from the audit because of it.
     pub(crate) hides_sets: bool,
+    /// It was read, and is of a kind that makes nodes and is not understood.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) makes_nodes: bool,
 }
 
 /// A set of machines, or a pool of nodes without one, and the verdict on its next node.
@@ -291,19 +297,33 @@ pub(crate) struct NodeCount {
     pub(crate) count: usize,
 }
 
-/// The oldest image in use.
+/// The oldest image that sets make nodes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Oldest {
     pub(crate) boot_image: BootImageStatus,
-    /// The sets and nodes that use it: the first two, and how many more.
+    /// The sets that use it: the first two, and how many more.
     pub(crate) used_by: String,
     /// The command that sets it in the cluster; absent where the version does not fit the fields
     /// there, and where there is no need: the cluster has no such field, has a single node, or
     /// takes no newer image for the oldest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<String>,
-    /// Sets and nodes whose image is unknown, and may be older.
+    /// The command that undoes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) way_back: Option<String>,
+    /// Sets whose image is unknown, and may be older.
+    pub(crate) unknown: usize,
+}
+
+/// The oldest image that a joined node was made from; the next nodes need not be made from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OldestBirth {
+    pub(crate) boot_image: BootImageStatus,
+    /// The nodes that were made from it: the first two, and how many more.
+    pub(crate) used_by: String,
+    /// Nodes whose image is unknown, and may be older.
     pub(crate) unknown: usize,
 }
 

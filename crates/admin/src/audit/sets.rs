@@ -9,6 +9,8 @@ use super::upkeep::{self, Candidate, Keeper, Rule, Upkeep};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const NODE_POOL: &str = "NodePool";
+/// Where the cluster has the Cluster API's side of its own sets.
+const MIRRORS: &str = "openshift-cluster-api";
 pub(super) const HYPERSHIFT: &str = "hypershift.openshift.io";
 
 /// A node pool's image field.
@@ -34,6 +36,8 @@ pub(super) struct Set {
     pub(super) pinned: Option<String>,
     /// Something about the set keeps the Machine Config Operator from it.
     pub(super) is_left_alone: bool,
+    /// It makes no Machine until it is activated.
+    pub(super) is_inactive: bool,
     /// Who keeps its image up to date.
     pub(super) upkeep: Option<Upkeep>,
     /// The cluster keeps its image up to date.
@@ -47,6 +51,18 @@ pub(super) struct Set {
 }
 
 impl Set {
+    /// Whether the cluster's next nodes are made by it. A node pool's nodes are of another cluster;
+    /// Machines without a set, and a control plane that nothing makes, are what they are; and a set
+    /// that has neither nodes nor replicas makes none.
+    pub(super) fn makes_nodes(&self) -> bool {
+        let is_empty = self.replicas == Some(0) && self.nodes.is_empty();
+        match (self.kind, self.group) {
+            (NODE_POOL, HYPERSHIFT) | ("Machine", _) => false,
+            ("MachineConfigPool", _) => self.image.pool.as_deref() != Some("master"),
+            _ => !self.is_inactive && !is_empty,
+        }
+    }
+
     fn named(self, metadata: &Metadata) -> Self {
         Self {
             namespace: metadata.namespace.clone(),
@@ -79,23 +95,22 @@ impl Set {
 
 pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
     let (objects, mut all) = (knowledge.objects, Vec::new());
-    // Where the two APIs mirror each other, only the authoritative one counts.
-    let by_machine_api: BTreeSet<_> = objects
-        .machine_sets
-        .iter()
-        .filter(|set| !set.is_mirror)
-        .map(|set| &set.metadata.name)
-        .collect();
+    // Where the two APIs mirror each other, only the authoritative one counts. The mirror of a set of
+    // the Machine API is in the one namespace of the cluster's own (openshift/cluster-capi-operator).
     let mirrored: BTreeSet<_> = objects
         .cluster_api_sets
         .iter()
+        .filter(|set| set.metadata.namespace == MIRRORS)
         .map(|set| &set.metadata.name)
         .collect();
-    for set in objects
+    let is_mirror = |set: &MachineSet| set.is_mirror && mirrored.contains(&set.metadata.name);
+    let by_machine_api: BTreeSet<_> = objects
         .machine_sets
         .iter()
-        .filter(|set| !set.is_mirror || !mirrored.contains(&set.metadata.name))
-    {
+        .filter(|set| !is_mirror(set))
+        .map(|set| &set.metadata.name)
+        .collect();
+    for set in objects.machine_sets.iter().filter(|set| !is_mirror(set)) {
         all.push(machine_set(knowledge, set, MACHINE_API, "MachineSet"));
     }
     // The sets of a node pool are listed as that pool, those of a deployment as that deployment.
@@ -113,7 +128,7 @@ pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
     let is_single = |set: &&MachineSet| {
         set.node_pool.is_none()
             && !is_of_deployment(set)
-            && !by_machine_api.contains(&set.metadata.name)
+            && !(set.metadata.namespace == MIRRORS && by_machine_api.contains(&set.metadata.name))
     };
     let sets = objects.cluster_api_sets.iter().filter(is_single);
     all.extend(sets.map(|set| machine_set(knowledge, set, CLUSTER_API, "MachineSet")));
@@ -124,6 +139,8 @@ pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
     all.extend(
         deployments.map(|set| machine_set(knowledge, set, CLUSTER_API, "MachineDeployment")),
     );
+    let pools = objects.machine_pools.iter();
+    all.extend(pools.map(|set| machine_set(knowledge, set, CLUSTER_API, "MachinePool")));
     all.extend(
         objects
             .control_planes
@@ -161,16 +178,22 @@ fn machine_set(
             .collect()
     };
     let is_member = |machine: &&Machine| {
-        let is_of =
-            |(kind, name): &(String, String)| kind == "MachineSet" && names.contains(&**name);
+        let is_of = |(owner, of): &(String, String)| match kind {
+            "MachinePool" => owner == kind && of == name,
+            _ => owner == "MachineSet" && names.contains(&**of),
+        };
         machine.group == group
             && machine.metadata.namespace == *namespace
             && machine.owners.iter().any(is_of)
     };
-    let path = if group == MACHINE_API {
-        "spec.template.spec.providerSpec.value."
-    } else {
-        "infrastructureRef spec.template.spec."
+    let infrastructure = set.source.infrastructure.as_ref();
+    let path = match (group, kind) {
+        (MACHINE_API, _) => "spec.template.spec.providerSpec.value.",
+        (_, "MachinePool") if infrastructure.is_some_and(|(kind, _)| kind == "AWSMachinePool") => {
+            "infrastructureRef spec.awsLaunchTemplate."
+        }
+        (_, "MachinePool") => "infrastructureRef spec.template.",
+        _ => "infrastructureRef spec.template.spec.",
     };
     let image = knowledge.objects.image_of(&set.metadata, &set.source);
     of_machines(
@@ -266,6 +289,7 @@ fn of_machines(
 ) -> Set {
     let mut of_set = of_set.named(&set.metadata);
     of_set.replicas = set.replicas;
+    of_set.is_inactive = set.is_inactive;
     let nodes = knowledge.nodes_of(knowledge.objects.machines.iter().filter(is_member));
     of_set.architecture = set
         .architecture
@@ -279,7 +303,10 @@ fn of_machines(
         set.stream.as_deref(),
         of_set.image.pool.as_deref(),
     );
-    of_set.template.clone_from(&set.source.infrastructure);
+    // Pools can be changed, templates cannot.
+    if of_set.kind != "MachinePool" {
+        of_set.template.clone_from(&set.source.infrastructure);
+    }
     of_set.nodes = versions(knowledge.objects, nodes);
     let judgement = upkeep::of_set(
         Candidate {
@@ -316,11 +343,11 @@ fn node_pool(objects: &Objects, knowledge: &Knowledge<'_>, pool: &NodePool) -> S
         .map(|set| objects.image_of(&set.metadata, &set.source))
         .collect();
     images.dedup();
-    let mut image = match (&pool.ami, images.as_slice()) {
-        (Some(ami), _) => Image {
-            platform: Some("aws"),
-            field: Some("spec.platform.aws.ami".to_owned()),
-            value: Some(ami.clone()),
+    let mut image = match (&pool.image, images.as_slice()) {
+        (Some(named), _) => Image {
+            platform: Some(named.platform),
+            field: Some(named.field.to_owned()),
+            value: Some(named.value.clone()),
             ..Image::default()
         },
         // What to change is the release, whatever the template then says.
@@ -370,6 +397,7 @@ fn node_pool(objects: &Objects, knowledge: &Knowledge<'_>, pool: &NodePool) -> S
             .iter()
             .filter(|_| is_unknown)
             .map(|platform| format!("platform {platform}"))
+            .chain(pool.conditions.clone())
             .collect(),
         ..Set::default()
     };

@@ -118,10 +118,15 @@ fn nodes(objects: &Objects) -> Vec<Set> {
         .map(|pool| &pool.metadata.name)
         .collect();
     let mut groups: BTreeMap<_, Vec<&Node>> = BTreeMap::new();
+    let is_karpenters = |node: &Node| {
+        let pool = node.karpenter_pool.as_deref();
+        pool.is_some_and(|pool| objects.karpenter.has(pool))
+    };
     let is_loose = |node: &&Node| {
         // The Machines of a hosted cluster are in another cluster, and not read.
         (node.machine.is_none() || node.node_pool.is_some())
             && !with_machine.contains(node.metadata.name.as_str())
+            && !is_karpenters(node)
             && node
                 .node_pool
                 .as_ref()

@@ -1,39 +1,75 @@
-//! The oldest boot image in use, and what the Machine Config Operator takes for it (pure).
+//! The oldest boot image that sets make nodes from, and what the Machine Config Operator takes for
+//! it (pure).
+//!
+//! The operator's value is about what makes nodes, not about the nodes that there are: by the
+//! OpenShift 4.22 documentation the newest node of each machine set, and the oldest of these. What a
+//! joined node was made from is named beside it.
 
 use super::sets::some_of;
-use super::{ClusterSkew, Oldest};
+use super::{ClusterSkew, Oldest, OldestBirth};
 use crate::verdict::BootImageStatus;
 use crate::version::{ImageVersion, Release, compare_images};
 use std::cmp::Ordering;
 
-/// The oldest of the versions that these sets and nodes are known to have.
-pub(super) fn oldest(users: Vec<(String, Option<ImageVersion>)>) -> Option<(ImageVersion, Oldest)> {
+/// What uses a boot image, in words, and the image's version where it is known.
+pub(super) type User = (String, Option<ImageVersion>);
+
+/// The oldest of the versions that these are known to have.
+fn oldest_of(users: Vec<User>) -> Option<(ImageVersion, String, usize)> {
     let (known, unknown): (Vec<_>, Vec<_>) = users.into_iter().partition(|(_, version)| {
         version
             .as_ref()
             .is_some_and(|version| version.rhel.is_some())
     });
-    let oldest = known
-        .iter()
-        .filter_map(|(_, version)| version.as_ref())
-        .min()?
-        .clone();
+    let versions = known.iter().filter_map(|(_, version)| version.as_ref());
+    let older = |a, b| if is_older(b, a) { b } else { a };
+    let oldest = versions.reduce(older)?.clone();
     let users: Vec<&str> = known
         .iter()
         .filter(|(_, version)| version.as_ref() == Some(&oldest))
         .map(|(name, _)| name.as_str())
         .collect();
-    let (used_by, command) = (some_of(&users), command(&oldest));
+    let used_by = some_of(&users);
+    Some((oldest, used_by, unknown.len()))
+}
+
+/// By the release of OpenShift where both name one: images of two releases may be of one RHEL
+/// release and one day.
+fn is_older(a: &ImageVersion, b: &ImageVersion) -> bool {
+    match (a.ocp, b.ocp) {
+        (Some(a), Some(b)) if a != b => a.counted() < b.counted(),
+        _ => a < b,
+    }
+}
+
+/// The oldest of the versions that these sets make nodes from.
+pub(super) fn oldest(users: Vec<User>) -> Option<(ImageVersion, Oldest)> {
+    let (oldest, used_by, unknown) = oldest_of(users)?;
+    let command = command(&oldest);
     Some((
         oldest.clone(),
         Oldest {
             boot_image: BootImageStatus::from(&oldest),
             used_by,
+            way_back: command.is_some().then(|| WAY_BACK.to_owned()),
             command,
-            unknown: unknown.len(),
+            unknown,
         },
     ))
 }
+
+/// The oldest of the versions that these joined nodes were made from.
+pub(super) fn oldest_birth(nodes: Vec<User>) -> Option<OldestBirth> {
+    let (oldest, used_by, unknown) = oldest_of(nodes)?;
+    Some(OldestBirth {
+        boot_image: BootImageStatus::from(&oldest),
+        used_by,
+        unknown,
+    })
+}
+
+/// What undoes the command: without a value of its own the operator decides by itself again.
+const WAY_BACK: &str = r#"oc patch machineconfiguration cluster --type json -p '[{"op":"remove","path":"/spec/bootImageSkewEnforcement"}]'"#;
 
 /// The command that sets the mode `Manual`. `rhcosVersion` takes
 /// `^[0-9]+\.[0-9]+\.([0-9]{8}|[0-9]{12})-[0-9]+$` of 14 to 21 characters, `ocpVersion` x.y.z; only
@@ -79,7 +115,13 @@ pub(super) fn cluster(said: &ClusterSkew, found: Option<&ImageVersion>) -> Clust
         (release.minor.major > 0).then_some(release)
     };
     let older_in_use = found.and_then(|found| match &said.rhcos_version {
-        Some(rhcos) => Some(compare_images(found, &ImageVersion::parse(rhcos))? == Ordering::Less),
+        Some(rhcos) => {
+            let rhcos = ImageVersion::parse(rhcos);
+            match (found.ocp, rhcos.ocp) {
+                (Some(own), Some(said)) if own != said => Some(own.counted() < said.counted()),
+                _ => Some(compare_images(found, &rhcos)? == Ordering::Less),
+            }
+        }
         None => Some(found.ocp?.counted() < ocp()?.minor.counted()),
     });
     ClusterSkew {

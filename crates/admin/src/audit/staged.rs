@@ -63,6 +63,7 @@ impl Staged {
                 what,
                 why: why.to_owned(),
                 hides_sets: is_of_sets(kind),
+                makes_nodes: false,
             };
             if self.conflicts.len() < MAX_NOT_UNDERSTOOD && !self.conflicts.contains(&unread) {
                 self.conflicts.push(unread);

@@ -83,6 +83,10 @@ pub(crate) enum Rule {
     NodePoolRelease,
     /// A NodePool that names an image.
     NodePoolImage,
+    /// A node class of Karpenter's.
+    NodeClass,
+    /// A node class of Karpenter's whose AMI is that of its release.
+    NodeClassRelease,
     /// No set makes machines of it.
     WithoutSet,
 }

@@ -221,8 +221,8 @@ fn promtool_sees_them_fire_and_end() {
     let old = expected(
         "OldBootImageInUse",
         json!({ "label_skewguard_dev_boot_image": "412.86.202303211731-0" }),
-        "2 nodes were made from boot image 412.86.202303211731-0, which the skew policy's limit for 4.22.0 refuses. They go on to run; a new \
-         node from the same image would not join. `oc skewguard audit` says which machine sets still name it: give them a newer image before the update.",
+        "The newest nodes of 2 machine sets were made from boot image 412.86.202303211731-0, which the skew policy's limit for 4.22.0 refuses (a \
+         node without a Machine counts as a set). They go on to run; a new node from the same image would not join. `oc skewguard audit` says which machine sets still name it: give them a newer image before the update.",
     );
     let refused = expected(
         "BootImageRefused",
@@ -262,6 +262,52 @@ fn promtool_sees_them_fire_and_end() {
         at("95m", "BootImagePolicyDiffersFromOperator", &[]), at("190m", "BootImagePolicyDiffersFromOperator", &[]),
         at("220m", "BootImagePolicyDiffersFromOperator", &[&differs]),
     ] }] });
+    std::fs::write(dir.path().join("tests.yaml"), tests.to_string()).unwrap();
+    run("promtool", dir.path(), &["test", "rules", "tests.yaml"]);
+}
+
+/// Sets count, not births: of a set only its newest node tells what the next one is made from, and of
+/// a control plane nobody knows.
+#[test]
+fn the_newest_node_of_each_set_counts() {
+    let dir = tempfile::tempdir().unwrap();
+    let (object, ..) = rendered(POLICY, &["--target", "4.22.0"]);
+    rule_file(dir.path(), &object["spec"]["groups"][0]["rules"]);
+    let label = |node: &str, version: &str| json!({ "series": format!("kube_node_labels{{node=\"{node}\",label_skewguard_dev_boot_image=\"{version}\"}}"), "values": "1x30" });
+    let machine = |name: &str, node: &str, created: u32| {
+        json!({ "series": format!("mapi_machine_created_timestamp_seconds{{name=\"{name}\",node=\"{node}\",phase=\"Running\"}}"),
+            "values": format!("{created}x30") })
+    };
+    let (old, new) = ("412.86.202303211731-0", "418.94.202501221327-0");
+    let healed = [
+        machine("c1-worker-a-aaaaa", "w1", 100),
+        label("w1", old),
+        machine("c1-worker-a-bbbbb", "w2", 200),
+        label("w2", new),
+        machine("c1-master-0", "m0", 100),
+        label("m0", old),
+        json!({ "series": "kube_node_role{node=\"m0\",role=\"master\"}", "values": "1x30" }),
+    ];
+    // A set whose newest node is old, and a node without a Machine.
+    let open = [
+        machine("c1-worker-b-aaaaa", "w3", 100),
+        label("w3", new),
+        machine("c1-worker-b-bbbbb", "w4", 200),
+        label("w4", old),
+        label("w5", old),
+    ];
+    let count = |series: &[Value], samples: Value| {
+        let mut all = rules(&object).iter();
+        let rule = all
+            .find(|rule| rule["alert"] == "OldBootImageInUse")
+            .unwrap();
+        json!({ "interval": "1m", "input_series": series,
+            "promql_expr_test": [{ "expr": rule["expr"], "eval_time": "20m", "exp_samples": samples }] })
+    };
+    let two =
+        json!([{ "labels": format!("{{label_skewguard_dev_boot_image=\"{old}\"}}"), "value": 2 }]);
+    let all: Vec<Value> = healed.iter().chain(&open).cloned().collect();
+    let tests = json!({ "rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [count(&healed, json!([])), count(&all, two)] });
     std::fs::write(dir.path().join("tests.yaml"), tests.to_string()).unwrap();
     run("promtool", dir.path(), &["test", "rules", "tests.yaml"]);
 }

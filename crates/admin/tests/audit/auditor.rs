@@ -80,7 +80,9 @@ fn the_role_has_what_is_asked_for() {
     assert_eq!(others, wanted);
     for (_, resource, _, _) in &infrastructure {
         assert!(
-            resource.ends_with("machines") || resource.ends_with("machinetemplates"),
+            ["machines", "machinepools", "machinetemplates"]
+                .iter()
+                .any(|end| resource.ends_with(end)),
             "{resource}"
         );
     }

@@ -9,6 +9,7 @@ mod inputs;
 mod known;
 mod kubeconfigs;
 mod login;
+mod makers;
 mod operator;
 mod output;
 mod real;

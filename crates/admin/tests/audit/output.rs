@@ -145,13 +145,13 @@ fn set(name: &str, ami: &str) -> Value {
 
 #[test]
 fn two_hundred_sets_fit_a_screen() {
-    let mut whole: Value = serde_json::from_str(&fixture("aws.json")).unwrap();
+    // Standard AMIs, which a command replaces.
+    let (standard, other) = ("ami-0000a100764a57637", "ami-0001b45ada7d2dc51");
+    let whole = fixture("aws.json").replace("ami-0old000000000001", standard);
+    let whole = whole.replace("ami-0rep000000000001", other);
+    let mut whole: Value = serde_json::from_str(&whole).unwrap();
     for n in 0..200 {
-        let ami = [
-            "ami-0old000000000001",
-            "ami-0unk000000000001",
-            "ami-0own000000000001",
-        ][n % 3];
+        let ami = [standard, "ami-0unk000000000001", "ami-0own000000000001"][n % 3];
         let name = format!("c1-x7k2p-worker-us-east-1a-{n}");
         whole["items"].as_array_mut().unwrap().push(set(&name, ami));
     }
@@ -163,7 +163,7 @@ fn two_hundred_sets_fit_a_screen() {
     assert!(out.starts_with(first), "{out}");
     assert!(out.contains("more sets: -o wide\n"), "{out}");
     let rows = out.lines().filter(|line| line.contains("MachineSet/"));
-    assert!(rows.clone().count() > 10, "{out}");
+    assert!(rows.clone().count() >= 10, "{out}");
     for row in rows {
         assert!(row.len() <= 80, "{row}");
     }
@@ -195,9 +195,7 @@ fn no_policy_has_to_be_named() {
     let line = "\npolicy     none named: the limits and known issues of `oc skewguard policy init`, judged as if it enforced\n";
     assert!(text.contains(line), "{text}");
     assert!(
-        text.contains(&format!(
-            "\nNext: oc skewguard audit --from {AWS} --print-commands fix\n"
-        )),
+        text.contains("\nNext: see below what to change\n"),
         "{text}"
     );
 }

@@ -537,7 +537,7 @@ fn fixture_set(case: &str, name: &str) -> Value {
 fn no_text_of_an_object_is_a_command() {
     let hostile = "x$(reboot)-412.86.202301311551-0";
     let azure = json!({ "kind": "AzureMachineProviderSpec", "image": { "publisher": "redhat", "offer": "rh-ocp-worker; reboot", "sku": "s",
-        "version": "413.92.2023101700", "resourceID": "" } });
+        "version": "412.86.20230503", "resourceID": "" } });
     let gcp = gcp(&format!(
         "projects/redhat-marketplace-public/global/images/{hostile}"
     ));

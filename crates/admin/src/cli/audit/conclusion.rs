@@ -38,7 +38,7 @@ impl Conclusion {
         let counts = Counts::of(audit);
         let (readiness, begin) = if counts.refused > 0 {
             (Readiness::NotReady, "Not ready to enforce")
-        } else if counts.hidden || counts.unknown > 0 || counts.sets == 0 {
+        } else if counts.hidden || counts.makers || counts.unknown > 0 || counts.sets == 0 {
             (Readiness::NotKnown, "Not known to be ready to enforce")
         } else {
             (Readiness::Ready, "Ready to enforce")
@@ -68,6 +68,8 @@ struct Counts {
     known_to_fail: usize,
     /// Sets may be missing.
     hidden: bool,
+    /// Something makes nodes and is not understood.
+    makers: bool,
     /// Something was not read.
     unread: bool,
 }
@@ -82,6 +84,7 @@ impl Counts {
             excepted: number(|set| !set.would_be_allowed() && set.is_excepted()),
             known_to_fail: number(|set| set.would_be_allowed() && !set.known_issues.is_empty()),
             hidden: audit.unread.iter().any(|unread| unread.hides_sets),
+            makers: audit.unread.iter().any(|unread| unread.makes_nodes),
             unread: !audit.unread.is_empty(),
         }
     }
@@ -112,6 +115,8 @@ impl Counts {
         }
         if self.hidden {
             parts.push("not everything that makes nodes was read".to_owned());
+        } else if self.makers {
+            parts.push("not everything that makes nodes is understood".to_owned());
         } else if self.unread {
             parts.push("not everything was read".to_owned());
         }

@@ -2,7 +2,7 @@
 //! or what the printed commands gathered.
 
 use super::archive::may_have_objects;
-use crate::audit::resources::{INFRASTRUCTURE, RESOURCES};
+use crate::audit::resources::{INFRASTRUCTURE, MAKERS, RESOURCES};
 use std::fs;
 use std::io::Error;
 use std::path::{Path, PathBuf};
@@ -76,6 +76,8 @@ pub(super) fn is_of_interest(path: &Path, text: &str) -> bool {
             path.contains(&format!("/{}/{}", resource.group, resource.plural))
                 || path.contains(&format!("/{}.{}", resource.plural, resource.group))
         });
+    let of_maker = |group: &&str| path.contains(&format!("/{group}/"));
+    let by_path = by_path || path.contains("/karpenter.") || MAKERS.iter().any(of_maker);
     if by_path || path.contains(INFRASTRUCTURE) {
         return true;
     }
@@ -102,8 +104,9 @@ fn names_one(behind: &str) -> bool {
     let word = value.split(|c: char| !c.is_ascii_alphanumeric()).next();
     let kind = word.map(|word| word.strip_suffix("List").unwrap_or(word));
     kind.is_some_and(|kind| {
-        kind.ends_with("MachineTemplate")
-            || kind.ends_with("Machine")
+        ["Machine", "MachineTemplate", "MachinePool", "NodeClass"]
+            .iter()
+            .any(|end| kind.ends_with(end))
             || RESOURCES.iter().any(|resource| resource.kind == kind)
     })
 }

@@ -82,11 +82,15 @@ pub(super) fn conclusion(conclusion: &Conclusion) -> Markup {
 fn oldest(audit: &BootImageAudit) -> Markup {
     html! {
         @if let Some(oldest) = &audit.oldest {
-            p { (in_use(oldest)) }
-            @if let Some(cluster) = &audit.cluster { p { (of_operator(cluster)) } }
+            p { (in_use(oldest, audit.oldest_birth.as_ref())) }
+            @if let Some(words) = audit.cluster.as_ref().and_then(of_operator) { p { (words) } }
             @if let Some(command) = &oldest.command {
-                p.command { "To tell the Machine Config Operator, where nothing older is in use:" }
+                p.command { "Give these sets a newer image. To tell the Machine Config Operator until then:" }
                 pre { code { (command) } }
+                @if let Some(back) = &oldest.way_back {
+                    p.command { "The way back:" }
+                    pre { code { (back) } }
+                }
             }
         }
     }

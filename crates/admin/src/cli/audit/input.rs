@@ -72,6 +72,7 @@ fn read_within(paths: &[PathBuf], objects: &mut Objects, limits: Limits) -> Vec<
             why: "copies of the Insights Operator; --from reads one where it is named by itself"
                 .to_owned(),
             hides_sets: false,
+            makes_nodes: false,
         });
     }
     unread
@@ -146,6 +147,7 @@ impl Reading<'_> {
             what,
             why,
             hides_sets: true,
+            makes_nodes: false,
         });
     }
 

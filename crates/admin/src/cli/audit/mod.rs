@@ -251,7 +251,8 @@ fn exit(audit: &BootImageAudit) -> Exit {
         Exit::Refused
     } else if audit.unread.iter().any(|unread| unread.hides_sets) {
         Exit::Failed
-    } else if audit.summary.undetermined > 0 {
+    } else if audit.summary.undetermined > 0 || audit.unread.iter().any(|unread| unread.makes_nodes)
+    {
         Exit::Unknown
     } else {
         Exit::Done

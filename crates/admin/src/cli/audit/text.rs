@@ -4,7 +4,9 @@
 use super::conclusion::Conclusion;
 use super::page::{Terminal, Word, clues, head, names, namespace, remedies, shown, title, waiting};
 use super::screen::{Block, Item, fit};
-use crate::audit::{BootImageAudit, ClusterSkew, Oldest, Provisioned, SetAudit, full_name};
+use crate::audit::{
+    BootImageAudit, ClusterSkew, Oldest, OldestBirth, Provisioned, SetAudit, full_name,
+};
 
 /// How much is said of each set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,54 +218,61 @@ fn oldest(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Str
     let Some(oldest) = &audit.oldest else {
         return Vec::new();
     };
-    let mut lines = terminal.prose(0, &in_use(oldest));
-    if let Some(cluster) = &audit.cluster {
-        lines.extend(terminal.prose(0, &of_operator(cluster)));
+    let mut lines = terminal.prose(0, &in_use(oldest, audit.oldest_birth.as_ref()));
+    if let Some(words) = audit.cluster.as_ref().and_then(of_operator) {
+        lines.extend(terminal.prose(0, &words));
     }
-    if let Some(command) = oldest.command.as_ref().filter(|_| detail == Detail::All) {
+    if let (Some(command), Some(back), Detail::All) = (&oldest.command, &oldest.way_back, detail) {
         lines.extend(terminal.prose(
             0,
-            "To tell the Machine Config Operator, where nothing older is in use:",
+            "Give these sets a newer image. To tell the Machine Config Operator until then, which turns mode Automatic off, and blocks updates of the \
+             cluster where the image is below the operator's own minimum:",
         ));
         lines.push(format!("  {command}"));
+        lines.extend(terminal.prose(0, "The way back:"));
+        lines.push(format!("  {back}"));
     }
     lines
 }
 
-/// The oldest boot image, in words.
-pub(super) fn in_use(oldest: &Oldest) -> String {
+/// The oldest boot image that sets make nodes from, and beside it that of joined nodes, in words.
+pub(super) fn in_use(oldest: &Oldest, birth: Option<&OldestBirth>) -> String {
     let unknown = match oldest.unknown {
         0 => String::new(),
-        some => format!(" The image of {some} more sets or nodes is unknown, and may be older."),
+        1 => " The image of 1 more set is unknown, and may be older.".to_owned(),
+        more => format!(" The images of {more} more sets are unknown, and may be older."),
     };
+    let birth = birth.filter(|birth| birth.boot_image != oldest.boot_image);
+    let birth = birth.map_or_else(String::new, |birth| {
+        format!(
+            " The oldest that a joined node was made from: {}, by {}.",
+            shown(&birth.boot_image),
+            birth.used_by
+        )
+    });
     format!(
-        "Oldest boot image in use: {}, by {}.{unknown}",
+        "Oldest boot image that sets make nodes from: {}, by {}.{unknown}{birth}",
         shown(&oldest.boot_image),
         oldest.used_by
     )
 }
 
-/// What the Machine Config Operator takes for the oldest boot image, in words.
-pub(super) fn of_operator(cluster: &ClusterSkew) -> String {
+/// What the Machine Config Operator takes for the oldest boot image, in words; nothing where it
+/// cannot be compared with what was found.
+pub(super) fn of_operator(cluster: &ClusterSkew) -> Option<String> {
     let ocp = cluster.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
-    let says: Vec<String> = [cluster.rhcos_version.clone(), ocp]
-        .into_iter()
-        .flatten()
-        .collect();
-    let says = if says.is_empty() {
-        "names no version".to_owned()
+    let says = [cluster.rhcos_version.clone(), ocp];
+    let says: Vec<String> = says.into_iter().flatten().collect();
+    let judged = if cluster.older_in_use? {
+        "THAT IS NEWER than the oldest boot image that sets make nodes from"
     } else {
-        format!("says {}", says.join(", "))
+        "no set makes nodes from an older boot image"
     };
-    let judged = match cluster.older_in_use {
-        Some(true) => "THAT IS NEWER than the oldest boot image in use",
-        Some(false) => "no older boot image was found in use",
-        None => "that cannot be compared with what was found",
-    };
-    format!(
-        "The cluster (bootImageSkewEnforcement, mode {}) {says}: {judged}.",
-        cluster.mode
-    )
+    Some(format!(
+        "The cluster (bootImageSkewEnforcement, mode {}) says {}: {judged}.",
+        cluster.mode,
+        says.join(", ")
+    ))
 }
 
 /// What has to be done, machines that do not come up, and what limits what is said here.
@@ -299,7 +308,12 @@ fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Bloc
         } else {
             ""
         };
-        format!("not read: {}: {}{hides}", unread.what, unread.why)
+        let word = if unread.makes_nodes {
+            "not understood"
+        } else {
+            "not read"
+        };
+        format!("{word}: {}: {}{hides}", unread.what, unread.why)
     });
     let warnings = audit.warnings.iter().map(|text| format!("warning: {text}"));
     let differences = audit.policy_differs_from_operator.iter().map(|difference| {

@@ -65,9 +65,9 @@ impl AlertingRule {
     /// The rule for what a policy refuses, in words of the release that it was asked about.
     pub(crate) fn new(policy: &Policy, refused: &Refused, release: Option<&str>) -> Self {
         let in_use = refused
-            .expression
-            .clone()
-            .map(|expression| old_image(expression, release));
+            .nodes
+            .as_ref()
+            .map(|nodes| old_image(of_sets(nodes), release));
         let rules = [
             Some(reports()),
             in_use,
@@ -137,6 +137,23 @@ fn reports() -> Rule {
     ))
 }
 
+/// The Machines that are nodes, and the set of each: a Machine's name is that of its set and a
+/// suffix (`mapi_machine_created_timestamp_seconds`, machine-api-operator `pkg/metrics`).
+const MACHINES: &str = "label_replace(\n      max by (name, node) (mapi_machine_created_timestamp_seconds{node!=\"\"}),\n      \
+                        \"set\", \"$1\", \"name\", \"(.+)-[^-]+\"\n    )";
+
+/// The newest node of each set, as far as it is among these nodes: the older ones are what they
+/// are, and say nothing of the next one. So are control planes. A node without a Machine stands for
+/// itself.
+fn of_sets(nodes: &str) -> String {
+    let label = refused::LABEL;
+    format!(
+        "count by ({label}) (\n{nodes}  unless on (node) kube_node_role{{role=~\"control-plane|master\"}}\n  and on (node) (\n    \
+         {MACHINES}\n    == on (set) group_left ()\n    max by (set) ({MACHINES})\n    or on (node)\n    \
+         (group by (node) (kube_node_labels) unless on (node) mapi_machine_created_timestamp_seconds{{node!=\"\"}})\n  )\n)"
+    )
+}
+
 fn old_image(expression: String, release: Option<&str>) -> Rule {
     let (rule_for, before) = match release {
         Some(release) => (
@@ -150,11 +167,11 @@ fn old_image(expression: String, release: Option<&str>) -> Rule {
         expression,
         "15m",
         [
-            "Nodes were made from a boot image that the skew policy refuses.".to_owned(),
+            "The newest nodes of machine sets were made from a boot image that the skew policy refuses.".to_owned(),
             format!(
-                "{{{{ $value }}}} nodes were made from boot image {{{{ $labels.label_skewguard_dev_boot_image }}}}, which {rule_for} refuses. \
-                 They go on to run; a new node from the same image would not join. `oc skewguard audit` says which machine sets still name it: \
-                 give them a newer image{before}.",
+                "The newest nodes of {{{{ $value }}}} machine sets were made from boot image {{{{ $labels.label_skewguard_dev_boot_image }}}}, which \
+                 {rule_for} refuses (a node without a Machine counts as a set). They go on to run; a new node from the same image would not join. \
+                 `oc skewguard audit` says which machine sets still name it: give them a newer image{before}.",
             ),
         ],
     ))

@@ -15,7 +15,7 @@ use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The label as kube-state-metrics exports it.
-const LABEL: &str = "label_skewguard_dev_boot_image";
+pub(super) const LABEL: &str = "label_skewguard_dev_boot_image";
 
 /// The label of a node whose boot image is unknown.
 const UNKNOWN: &str = "unknown";
@@ -41,6 +41,8 @@ pub(crate) struct Refused {
     /// One series for each refused version that a node has, its value the number of nodes; `None`
     /// where nothing is refused.
     pub expression: Option<String>,
+    /// One series for each node that has a refused version.
+    pub nodes: Option<String>,
     /// What of the policy is left out, and why.
     pub left_out: Vec<String>,
 }
@@ -70,11 +72,14 @@ impl Refused {
                 "kube_node_labels{{{LABEL}!=\"\",{LABEL}!=\"{UNKNOWN}\",{LABEL}=~\"{words}\"}}"
             ));
         }
-        let expression = (!selectors.is_empty()).then(|| {
+        let nodes = (!selectors.is_empty()).then(|| {
             let nodes = selectors.join("\n    or\n    ");
             // Two instances of kube-state-metrics are one node.
-            format!("count by ({LABEL}) (\n  group by (node, {LABEL}) (\n    {nodes}\n  )\n)")
+            format!("  group by (node, {LABEL}) (\n    {nodes}\n  )\n")
         });
+        let expression = nodes
+            .as_ref()
+            .map(|nodes| format!("count by ({LABEL}) (\n{nodes})"));
         match expression.as_ref().map(String::len) {
             Some(len) if len > EXPRESSION_MAX => Err(format!(
                 "the versions that the policy denies make an expression of {len} bytes; Prometheus should not evaluate more than \
@@ -82,6 +87,7 @@ impl Refused {
             )),
             _ => Ok(Self {
                 expression,
+                nodes,
                 left_out,
             }),
         }

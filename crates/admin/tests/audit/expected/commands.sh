@@ -42,13 +42,19 @@ gather osimagestreams.machineconfiguration.openshift.io cluster
 gather machineconfigpools.machineconfiguration.openshift.io -A
 gather machinedeployments.cluster.x-k8s.io -A
 gather machinesets.cluster.x-k8s.io -A
+gather machinepools.cluster.x-k8s.io -A
 gather machines.cluster.x-k8s.io -A
+gather nodepools.karpenter.sh -A
+gather nodeclaims.karpenter.sh -A
+gather ec2nodeclasses.karpenter.k8s.aws -A
+gather openshiftec2nodeclasses.karpenter.hypershift.openshift.io -A
+gather agentserviceconfigs.agent-install.openshift.io -A
 gather nodepools.hypershift.openshift.io -A
 gather baremetalhosts.metal3.io -A
 gather bootimagereports.skewguard.dev -A
 gather nodes -A
 rm -f objects/*.infrastructure.cluster.x-k8s.io.json
-for kind in $(printf '%s\n' "$kinds" | grep -E 'machines\.infrastructure\.cluster\.x-k8s\.io|machinetemplates\.infrastructure\.cluster\.x-k8s\.io'); do
+for kind in $(printf '%s\n' "$kinds" | grep -E 'machines\.infrastructure\.cluster\.x-k8s\.io|machinepools\.infrastructure\.cluster\.x-k8s\.io|machinetemplates\.infrastructure\.cluster\.x-k8s\.io'); do
   gather "$kind" -A
 done
 if [ -n "$failed" ]; then
