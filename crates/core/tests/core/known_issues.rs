@@ -357,6 +357,24 @@ fn decided(issues: &[Value]) -> Verdict {
 }
 
 #[test]
+fn the_last_release_of_a_range_is_in_it() {
+    for (targets, has) in [
+        ("<=4.22.0", true),
+        ("<=4.21.9", false),
+        (">=4.20.0 <=4.22.1", true),
+        (">4.22.0 <=4.22.1", false),
+    ] {
+        let verdict = decided(&[issue(
+            json!({ "belowOCPVersion": "4.15.0" }),
+            targets,
+            json!({}),
+        )]);
+        let found = verdict.reason == Reason::KnownIssue;
+        assert_eq!(found, has, "{targets}");
+    }
+}
+
+#[test]
 fn as_many_issues_as_are_named_leave_no_others() {
     let one = |at: usize| {
         let mut issue = issue(
