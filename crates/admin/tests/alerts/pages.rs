@@ -108,7 +108,10 @@ fn what_the_pages_apply_is_gone_after_uninstalling() {
             "oc skewguard render manifests | oc apply -f -",
         ),
         ("audit.md", "--audit registry.example.com"),
-        ("install.md", "oc skewguard render alerts"),
+        (
+            "install.md",
+            "render alerts --policy policy.json | oc apply",
+        ),
         ("install.md", "oc skewguard render admission"),
         ("alerts.md", "oc skewguard render dashboard"),
     ] {
@@ -145,7 +148,10 @@ fn what_the_pages_apply_is_gone_after_uninstalling() {
     ));
     assert_eq!(cluster.objects().len(), applied.len() - 3);
 
-    cluster.run(&code("install.md", "oc skewguard render alerts"));
+    cluster.run(&code(
+        "install.md",
+        "render alerts --policy policy.json | oc apply",
+    ));
     cluster.run(&code("install.md", "--ignore-not-found alertingrule"));
     cluster.run(&code("install.md", "oc label nodes --all"));
     assert_eq!(cluster.objects(), [""; 0]);
@@ -222,11 +228,8 @@ fn schema(kind: &str) -> Schema {
 
 #[test]
 fn the_hub_takes_the_policy_of_the_recipes() {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(&code(
-        "install.md#by-the-way-a-cluster-is-installed",
-        "kind: BootImageReport",
-    ))
-    .unwrap();
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple(&code("install.md", "kind: BootImageReport")).unwrap();
     let kinds: Vec<&str> = documents
         .iter()
         .map(|document| document["kind"].as_str().unwrap())
@@ -273,10 +276,7 @@ fn the_hub_takes_the_policy_of_the_recipes() {
 /// own, the controller must not read them as its own (`disable-templates`).
 #[test]
 fn the_generators_files_are_what_their_commands_print() {
-    let text = code(
-        "install.md#by-the-way-a-cluster-is-installed",
-        "kind: PolicyGenerator",
-    );
+    let text = code("install.md", "kind: PolicyGenerator");
     let generator: Value = serde_saphyr::from_str(&text).unwrap();
     let defaults = &generator["policyDefaults"];
     assert!(defaults["namespace"].is_string());
