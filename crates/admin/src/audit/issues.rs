@@ -1,18 +1,19 @@
 //! Which known issues the image of a set has, whether or not the policy names them (pure).
 
 use super::results::SetIssue;
-use crate::lint::starter::STARTER;
+use crate::API_VERSION;
+use crate::lint::starter::KNOWN_ISSUES;
+use crate::policy::fields::KIND;
 use crate::policy::{Policy, parse};
 use crate::verdict::{PolicyInput, Reason, RuleResult, Verdict};
 use std::sync::LazyLock;
 
-/// The policy that `policy init` writes, without its limits: it has the list of known issues.
+/// A policy without limits that has the list of known issues.
 static SHIPPED: LazyLock<Option<Policy>> = LazyLock::new(|| {
-    let policy = parse(STARTER.as_bytes()).ok()?;
-    Some(Policy {
-        limits: Vec::new(),
-        ..policy
-    })
+    let policy = format!(
+        r#"{{"apiVersion":"{API_VERSION}","kind":"{KIND}","mode":"Warn","limits":[],"knownIssues":{KNOWN_ISSUES}}}"#
+    );
+    parse(policy.as_bytes()).ok()
 });
 
 /// The issues that the policy names, then those of the shipped list that it does not. `judge` gives

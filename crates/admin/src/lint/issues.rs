@@ -5,15 +5,19 @@ use super::wording::{link, not_a_version, plain_text};
 use super::{KNOWN_ISSUE_MISSING, Lint};
 use crate::platform::{PLATFORMS, platform_of};
 use crate::policy::fields::{
-    DENIED, IMAGES, KNOWN_ISSUE, WHEN, minimum_ocp, rhcos_bound, rhel_majors,
+    DENIED, IMAGES, KNOWN_ISSUE, WHEN, fcos_bound, minimum_ocp, rhcos_bound, rhel_majors,
+    scos_bound,
 };
 use crate::policy::json::{Located, Object};
-use crate::policy::{MAX_ISSUES, ReleaseRange};
+use crate::policy::{Affects, MAX_ISSUES, ReleaseRange};
 use crate::text;
 use crate::verdict::ISSUES_NAMED as NAMED;
+use crate::version::OsFamily;
 use std::collections::HashSet;
 
 const TARGETS: &str = "write a range of releases, such as \">=4.16.0 <4.16.3\"";
+
+const FCOS: &str = "write a Fedora release, such as \"39\", or a whole version of Fedora CoreOS";
 
 const ARCHITECTURES: &[&str] = &["x86_64", "aarch64", "ppc64le", "s390x"];
 
@@ -56,11 +60,17 @@ pub(super) fn list(lint: &mut Lint, at: &Located<'_>) {
     }
 }
 
-/// The issues that this version ships and the policy lacks.
+/// The issues that this version ships and the policy lacks. Those of OKD are for policies that have
+/// one of them; the others are for all but those that have nothing else.
 pub(super) fn lacking(lint: &mut Lint, at: &Located<'_>, ids: &HashSet<String>) {
-    let shipped = starter::known_issue_ids();
+    let [ocp, okd] = [starter::Cluster::Ocp, starter::Cluster::Okd].map(starter::known_issue_ids);
+    let has = |shipped: &[String]| shipped.iter().any(|id| ids.contains(id));
+    let is_of_okd = has(&okd);
+    let shipped = [(&ocp, !is_of_okd || has(&ocp)), (&okd, is_of_okd)];
     let lacking: Vec<&str> = shipped
-        .iter()
+        .into_iter()
+        .filter(|(_, is_meant)| *is_meant)
+        .flat_map(|(shipped, _)| shipped)
         .map(String::as_str)
         .filter(|id| !ids.contains(*id))
         .collect();
@@ -87,8 +97,13 @@ fn issue(lint: &mut Lint, at: &Located<'_>, ids: &mut HashSet<String>) {
         ),
         ("reason", "say what fails, in one line"),
     ];
+    let of_families = issue.get("when").is_some_and(|at| {
+        let when = at.object(WHEN).ok();
+        when.is_some_and(|when| when.get("osFamilies").is_some())
+    });
     for (name, help) in required {
-        if issue.get(name).is_none() && !meant.contains(&name) {
+        let is_optional = name == "images" && of_families;
+        if issue.get(name).is_none() && !meant.contains(&name) && !is_optional {
             let message = format!("the required field {name} is missing: it is not evaluated");
             lint.error(at, "MissingField", message, help);
         }
@@ -100,8 +115,20 @@ fn issue(lint: &mut Lint, at: &Located<'_>, ids: &mut HashSet<String>) {
         let message = format!("{} stands here twice", at.shown());
         lint.warning(&at, "NoEffect", message, "remove one, or rename it");
     }
-    if let Some(at) = issue.get("reason") {
-        plain_text(lint, &at);
+    for name in ["reason", "remedy"] {
+        if let Some(at) = issue.get(name) {
+            plain_text(lint, &at);
+        }
+    }
+    if let Some(at) = issue.get("affects") {
+        let [first, second] = Affects::WORDS;
+        let help = format!("write \"{first}\" or \"{second}\"");
+        if let Some(word) = lint.typed(&at, at.string(), "a string", &help)
+            && !Affects::WORDS.contains(&word.as_str())
+        {
+            let message = format!("{} is unknown: the issue is not evaluated", at.shown());
+            lint.error(&at, "UnknownValue", message, help);
+        }
     }
     if let Some(at) = issue.get("url") {
         link(lint, &at);
@@ -170,12 +197,20 @@ fn images(lint: &mut Lint, at: &Located<'_>) {
             "belowRHCOSVersion",
             "write RHEL major.minor, such as \"9.2\", or a whole version",
         ),
+        ("belowFCOSVersion", FCOS),
+        ("aboveFCOSVersion", FCOS),
+        (
+            "belowSCOSVersion",
+            "write a CentOS Stream release, such as \"9\", or a whole version of SCOS",
+        ),
     ] {
         let Some(at) = images.get(name) else {
             continue;
         };
         let understood = at.string().is_some_and(|written| match name {
             "belowOCPVersion" => minimum_ocp(&written).is_some(),
+            "belowFCOSVersion" | "aboveFCOSVersion" => fcos_bound(&written).is_some(),
+            "belowSCOSVersion" => scos_bound(&written).is_some(),
             _ => rhcos_bound(&written).is_some(),
         });
         if !understood {
@@ -224,13 +259,14 @@ fn when(lint: &mut Lint, at: &Located<'_>) {
         ARCHITECTURES,
         is_architecture,
     );
-    if let Some(at) = when.get("secureBoot") {
-        lint.typed(
-            &at,
-            at.read::<bool>(),
-            "true or false",
-            "write true or false",
-        );
+    let families = OsFamily::ALL.map(OsFamily::as_str);
+    let is_family = |name: &str| OsFamily::parse(name).is_some();
+    names(lint, when.get("osFamilies"), &families, is_family);
+    for name in ["secureBoot", "okd"] {
+        if let Some(at) = when.get(name) {
+            const HELP: &str = "write true or false";
+            lint.typed(&at, at.read::<bool>(), "true or false", HELP);
+        }
     }
 }
 

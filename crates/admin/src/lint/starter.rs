@@ -3,31 +3,75 @@
 use serde::Deserialize;
 use std::sync::LazyLock;
 
+/// What a policy is for: the two have other boot images, and other known issues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cluster {
+    Ocp,
+    Okd,
+}
+
 /// The policy that `policy init` writes. Its mode is `Warn`. `docs/policy.md` says where each of
 /// its limits comes from.
 pub static STARTER: LazyLock<String> =
-    LazyLock::new(|| with_known_issues(include_str!("init.json")));
+    LazyLock::new(|| starter(include_str!("init.json"), Cluster::Ocp));
 
-/// A policy, as indented JSON, with [`KNOWN_ISSUES`] at its end.
+/// The one for a cluster of OKD.
+pub static STARTER_OKD: LazyLock<String> =
+    LazyLock::new(|| starter(include_str!("init-okd.json"), Cluster::Okd));
+
+/// A policy, as indented JSON, with the known issues of an OCP cluster at its end.
 pub(crate) fn with_known_issues(policy: &str) -> String {
-    let policy = policy.trim_end();
-    let policy = policy.strip_suffix("\n}").unwrap_or(policy);
-    let issues = KNOWN_ISSUES.trim_end().replace('\n', "\n  ");
-    format!("{policy},\n  \"knownIssues\": {issues}\n}}\n")
+    starter(policy, Cluster::Ocp)
 }
 
-/// What is known to fail, as `knownIssues` of a policy: the one list of it. `docs/policy.md` says
-/// how an issue gets in.
+fn starter(limits: &str, cluster: Cluster) -> String {
+    let limits = limits.trim_end();
+    let limits = limits.strip_suffix("\n}").unwrap_or(limits);
+    let issues: Vec<&str> = issue_texts()
+        .filter(|text| cluster_of(text) == cluster)
+        .collect();
+    let issues = issues.join(",\n").replace('\n', "\n  ");
+    format!("{limits},\n  \"knownIssues\": [\n  {issues}\n  ]\n}}\n")
+}
+
+/// What is known to fail, as `knownIssues` of a policy: the one list of it. `docs/policy.md`
+/// says how an issue gets in.
 pub const KNOWN_ISSUES: &str = include_str!("known-issues.json");
 
-/// The names of [`KNOWN_ISSUES`].
-pub(super) fn known_issue_ids() -> Vec<String> {
-    #[derive(Deserialize)]
-    struct Issue {
-        id: String,
+/// The issues of [`KNOWN_ISSUES`] as they stand there, each with its indentation.
+fn issue_texts() -> impl Iterator<Item = &'static str> {
+    let list = KNOWN_ISSUES.trim().trim_start_matches("[\n");
+    let list = list.strip_suffix("\n]").unwrap_or(list);
+    list.split_inclusive("\n  }")
+        .map(|text| text.trim_start_matches(",\n"))
+}
+
+#[derive(Deserialize)]
+struct Issue {
+    id: String,
+    #[serde(default)]
+    when: When,
+}
+
+#[derive(Default, Deserialize)]
+struct When {
+    okd: Option<bool>,
+}
+
+fn cluster_of(issue: &str) -> Cluster {
+    let issue = serde_json::from_str::<Issue>(issue);
+    match issue.ok().and_then(|issue| issue.when.okd) {
+        Some(true) => Cluster::Okd,
+        _ => Cluster::Ocp,
     }
-    let issues: Vec<Issue> = serde_json::from_str(KNOWN_ISSUES).unwrap_or_default();
-    issues.into_iter().map(|issue| issue.id).collect()
+}
+
+/// The names of [`KNOWN_ISSUES`] that are for such clusters.
+pub(super) fn known_issue_ids(cluster: Cluster) -> Vec<String> {
+    issue_texts()
+        .filter(|text| cluster_of(text) == cluster)
+        .filter_map(|text| Some(serde_json::from_str::<Issue>(text).ok()?.id))
+        .collect()
 }
 
 /// The JSON Schema (2020-12) of a policy. It allows fields and words of other releases; `lint` is
@@ -111,29 +155,62 @@ mod tests {
             );
         }
     }
-    /// Evidence for an issue is somewhere that everybody can look.
+
+    /// Evidence for an issue is somewhere that everybody can look, with a window and who saw it.
     #[test]
-    fn every_known_issue_names_its_source() {
+    fn every_known_issue_has_window_source_and_evidence() {
         let issues: Vec<serde_json::Value> = serde_json::from_str(KNOWN_ISSUES).unwrap();
         for issue in &issues {
             for field in ["id", "targets", "reason", "ticket", "description"] {
                 let text = issue[field].as_str().unwrap_or_default();
                 assert!(!text.is_empty(), "{field} is missing: {issue}");
             }
+            let description = issue["description"].as_str().unwrap();
+            let evidence = ["Seen ", "Graph data blocks ", "code names ", "Merged on "];
+            assert!(
+                evidence.iter().any(|words| description.contains(words)),
+                "who saw it? {description}"
+            );
+            // The last release that has it, or why there is none.
+            let ends = issue["targets"].as_str().unwrap().contains('<');
+            let open = [
+                "Ends with ",
+                "Not known to have ended",
+                "inferred",
+                "Merged on ",
+                "and later",
+            ];
+            assert!(
+                ends || open.iter().any(|words| description.contains(words)),
+                "when does it end? {description}"
+            );
             let url = issue["url"].as_str().unwrap();
             let public = ["https://issues.redhat.com/browse/", "https://github.com/"];
             assert!(public.iter().any(|site| url.starts_with(site)), "{url}");
             // It has room on a console.
             assert!(url.len() + "see ".len() <= 71, "{url}");
+            let affects_updates = issue["affects"] == "Update";
+            assert_eq!(issue["remedy"].is_string(), affects_updates, "{issue}");
         }
-        assert_eq!(known_issue_ids().len(), issues.len());
+        let of_both = [Cluster::Ocp, Cluster::Okd].map(|cluster| known_issue_ids(cluster).len());
+        assert_eq!(of_both.iter().sum::<usize>(), issues.len());
     }
 
     #[test]
-    fn the_policy_of_init_has_the_known_issues() {
-        let [policy, issues] = [STARTER.as_str(), KNOWN_ISSUES]
-            .map(|json| serde_json::from_str::<serde_json::Value>(json).unwrap());
-        assert_eq!(policy["knownIssues"], issues);
-        assert_eq!(super::super::lint(STARTER.as_bytes()).findings, []);
+    fn the_policies_of_init_have_the_known_issues_of_their_clusters() {
+        let issues: serde_json::Value = serde_json::from_str(KNOWN_ISSUES).unwrap();
+        let of = |cluster| -> Vec<&serde_json::Value> {
+            let ids = known_issue_ids(cluster);
+            let issues = issues.as_array().unwrap().iter();
+            issues
+                .filter(|issue| ids.iter().any(|id| issue["id"] == **id))
+                .collect()
+        };
+        for (text, cluster) in [(&STARTER, Cluster::Ocp), (&STARTER_OKD, Cluster::Okd)] {
+            let policy: serde_json::Value = serde_json::from_str(text).unwrap();
+            let has: Vec<_> = policy["knownIssues"].as_array().unwrap().iter().collect();
+            assert_eq!(has, of(cluster));
+            assert_eq!(super::super::lint(text.as_bytes()).findings, []);
+        }
     }
 }

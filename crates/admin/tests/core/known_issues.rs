@@ -1,15 +1,165 @@
 //! The known issues that ship.
 
 use crate::inside::core::samples::node;
-use crate::lint::starter::STARTER;
+use crate::lint::starter::{STARTER, STARTER_OKD};
 use crate::policy::parse;
-use crate::verdict::{Facts, Finding, Machine, Reason, RuleResult, Verdict, decide};
+use crate::verdict::{
+    Birth, Facts, Finding, Machine, Reason, RuleResult, Target, Verdict, decide, update_issues,
+};
+use crate::version::ImageVersion;
 
 fn of_issues(verdict: &Verdict) -> Vec<&Finding> {
     let findings = verdict.findings.iter();
     findings
         .filter(|finding| finding.rule == Reason::KnownIssue)
         .collect()
+}
+
+/// The list for OKD against what users of OKD saw.
+#[test]
+fn the_issues_of_okd_are_found_where_they_were_seen() {
+    let starter = parse(STARTER_OKD.as_bytes()).unwrap();
+    assert_eq!(starter.warnings, [""; 0]);
+    for (image, release, secure_boot, issues) in [
+        // okd-project/okd#541
+        (
+            "32.20201104.3.0",
+            "4.7.0-0.okd-2021-03-07-090821",
+            false,
+            &["FCOSOlderThanOKD47"][..],
+        ),
+        (
+            "32.20201104.3.0",
+            "4.6.0-0.okd-2021-02-14-205305",
+            false,
+            &[],
+        ),
+        (
+            "33.20210201.3.0",
+            "4.7.0-0.okd-2021-03-07-090821",
+            false,
+            &[],
+        ),
+        // #1509
+        (
+            "34.20210626.3.1",
+            "4.12.0-0.okd-2023-02-04-212953",
+            false,
+            &["FCOSWithoutContainerRebase"],
+        ),
+        // #2077, and OKD's migration page
+        (
+            "39.20231101.3.0",
+            "4.17.0-okd-scos.0",
+            true,
+            &["FCOSToSCOSWithSecureBoot"],
+        ),
+        ("39.20231101.3.0", "4.17.0-okd-scos.0", false, &[]),
+        (
+            "39.20231101.3.0",
+            "4.15.0-0.okd-2024-03-10-010116",
+            true,
+            &[],
+        ),
+        ("9.0.20250510-0", "4.20.0-okd-scos.3", true, &[]),
+        // #2196
+        (
+            "42.20250410.3.2",
+            "4.18.0-okd-scos.9",
+            false,
+            &["FCOSNewerThanSCOS"],
+        ),
+        // Not OKD.
+        ("42.20250410.3.2", "4.18.9", true, &[]),
+        // What breaks updates says nothing here.
+        ("39.20231101.3.0", "4.22.0-okd-scos.5", false, &[]),
+    ] {
+        let facts = Facts {
+            machine: Machine {
+                secure_boot: Some(secure_boot),
+                ..Machine::default()
+            },
+            ..node(image, release, starter.clone())
+        };
+        let verdict = decide(&facts);
+        let found: Vec<&str> = of_issues(&verdict)
+            .into_iter()
+            .inspect(|finding| assert_ne!(finding.result, RuleResult::NotEvaluated, "{finding:?}"))
+            .filter_map(|finding| finding.issue.as_deref())
+            .collect();
+        assert_eq!(found, issues, "{image} {release}");
+    }
+}
+
+/// The updates of joined nodes, by what they were born with.
+#[test]
+fn updates_are_broken_where_it_was_seen() {
+    let both = [STARTER.as_bytes(), STARTER_OKD.as_bytes()];
+    let issues: Vec<_> = both
+        .into_iter()
+        .flat_map(|text| parse(text).unwrap().known_issues)
+        .collect();
+    for (image, release, secure_boot, has, unknown) in [
+        // okd-project/okd#2339
+        (
+            "37.20230401.3.0",
+            "4.22.0-okd-scos.5",
+            None,
+            &["BornFromFCOSGrubConfig"][..],
+            0,
+        ),
+        ("37.20230401.3.0", "4.21.0-okd-scos.5", None, &[], 0),
+        ("10.0.20251103-0", "4.22.0-okd-scos.5", None, &[], 0),
+        // COS-3357
+        (
+            "42.81.20191203.0",
+            "4.19.4",
+            None,
+            &["BornBefore43ComposeFSvsGrubProbe"],
+            0,
+        ),
+        ("42.81.20191203.0", "4.19.5", None, &[], 0),
+        // openshift/machine-config-operator#6199
+        (
+            "415.92.202402201450-0",
+            "4.22.1",
+            Some(true),
+            &["BornBeforeKernelSigningKey"],
+            0,
+        ),
+        ("415.92.202402201450-0", "4.22.1", Some(false), &[], 0),
+        ("415.92.202402201450-0", "4.22.1", None, &[], 1),
+        ("416.94.202406172220-0", "4.22.1", None, &[], 0),
+    ] {
+        let version = ImageVersion::parse(image);
+        let birth = Birth {
+            version: Some(&version),
+            target: &Target {
+                release: Some(release.to_owned()),
+                ..Target::default()
+            },
+            platform: None,
+            machine: &Machine {
+                architecture: Some("x86_64".to_owned()),
+                secure_boot,
+                ..Machine::default()
+            },
+        };
+        let found = update_issues(&issues, birth);
+        let ids: Vec<&str> = found.has.iter().map(|issue| issue.id.as_str()).collect();
+        // The rules about images that name no OCP release cannot judge those of Fedora CoreOS.
+        let of_rhcos = found.unknown.iter();
+        let missing = of_rhcos
+            .filter(|(_, why)| why.contains("Secure Boot"))
+            .count();
+        let secure_boot_alone = image.starts_with("41");
+        assert_eq!(ids, has, "{image} {release}");
+        assert_eq!(
+            if secure_boot_alone { missing } else { 0 },
+            unknown,
+            "{image} {release}"
+        );
+    }
 }
 
 /// The shipped list against boot images that are known to fail, and those that are known to work.
@@ -96,7 +246,7 @@ fn the_shipped_issues_are_found_where_they_were_seen() {
             "5.0.0",
             "aws",
             false,
-            &["RPMOSTreeBefore2023.5", "NoDaemonForRHEL8"],
+            &["NoDaemonForRHEL8"],
         ),
     ] {
         assert_eq!(

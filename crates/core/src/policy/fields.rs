@@ -63,7 +63,9 @@ pub const KNOWN_ISSUE: &[&str] = &[
     "targets",
     "images",
     "when",
+    "affects",
     "reason",
+    "remedy",
     "url",
     "description",
     "ticket",
@@ -73,12 +75,21 @@ pub const KNOWN_ISSUE: &[&str] = &[
 pub const IMAGES: &[&str] = &[
     "belowOCPVersion",
     "belowRHCOSVersion",
+    "belowFCOSVersion",
+    "aboveFCOSVersion",
+    "belowSCOSVersion",
     "rhelMajors",
     "versions",
 ];
 
 /// What `when` of a known issue may have.
-pub const WHEN: &[&str] = &["platforms", "architectures", "secureBoot"];
+pub const WHEN: &[&str] = &[
+    "platforms",
+    "architectures",
+    "secureBoot",
+    "osFamilies",
+    "okd",
+];
 
 pub const DENIED: &[&str] = &["version", "reason"];
 

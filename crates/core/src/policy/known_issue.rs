@@ -3,12 +3,15 @@
 //! An issue is never wider than it was meant. One with a field that this release does not know or
 //! cannot read is not evaluated at all.
 
-use super::fields::{DENIED, IMAGES, KNOWN_ISSUE, WHEN, minimum_ocp, rhcos_bound, rhel_majors};
+use super::fields::{
+    DENIED, IMAGES, KNOWN_ISSUE, WHEN, fcos_bound, minimum_ocp, rhcos_bound, rhel_majors,
+    scos_bound,
+};
 use super::json::{Located, Object};
 use super::lenient::{Warnings, denied_version, missing, object};
-use super::{DeniedVersion, RhcosBound, Setting};
+use super::{DeniedVersion, FamilyBound, RhcosBound, Setting};
 use crate::text;
-use crate::version::{OcpMinor, Release};
+use crate::version::{OcpMinor, OsFamily, Release};
 
 /// The most known issues that are read.
 pub const MAX_ISSUES: usize = 200;
@@ -20,11 +23,37 @@ const ID_MAX: usize = 60;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownIssue {
     pub id: String,
+    pub affects: Affects,
     /// What fails, for the console.
     pub reason: String,
+    /// What helps a joined node.
+    pub remedy: Option<String>,
     pub url: Option<String>,
     /// What it applies to; the error says what of it is not understood.
     pub scope: Setting<Scope>,
+}
+
+/// What an issue breaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Affects {
+    /// The first boot of a new node.
+    #[default]
+    FirstBoot,
+    /// The update of a joined node, by what it was born with. It says nothing on a first boot.
+    Update,
+}
+
+impl Affects {
+    /// The words for it in a policy.
+    pub const WORDS: [&str; 2] = ["FirstBoot", "Update"];
+
+    fn parse(word: &str) -> Option<Self> {
+        match word {
+            "FirstBoot" => Some(Self::FirstBoot),
+            "Update" => Some(Self::Update),
+            _ => None,
+        }
+    }
 }
 
 /// Which nodes have the issue: those for which all three hold.
@@ -36,11 +65,15 @@ pub struct Scope {
     pub when: When,
 }
 
-/// Boot images: one of these that applies is enough.
+/// Boot images: one of these that applies is enough. Without any of them it is every image, which
+/// `when` has to narrow to families.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Images {
     pub below_ocp: Option<Release>,
     pub below_rhcos: Option<RhcosBound>,
+    pub below_fcos: Option<FamilyBound>,
+    pub above_fcos: Option<FamilyBound>,
+    pub below_scos: Option<FamilyBound>,
     pub rhel_majors: Vec<u16>,
     pub versions: Vec<DeniedVersion>,
 }
@@ -53,6 +86,10 @@ pub struct When {
     /// Names as `uname -m` has them.
     pub architectures: Option<Vec<String>>,
     pub secure_boot: Option<bool>,
+    /// Of the boot image.
+    pub os_families: Option<Vec<OsFamily>>,
+    /// Whether the target is a release of OKD.
+    pub okd: Option<bool>,
 }
 
 /// `>=4.16.0 <4.16.3`: the releases for which every comparison holds.
@@ -146,16 +183,22 @@ fn known_issue(at: &Located<'_>, warnings: &mut Warnings) -> KnownIssue {
     let issue = object(at, KNOWN_ISSUE).ok();
     let line = |name| Some(text::printable(&issue.as_ref()?.get(name)?.string()?));
     let id = line("id").map(|id| text::printable_up_to(&id, ID_MAX));
-    let scope = match &issue {
-        Some(issue) => scope(issue),
+    let parts = match &issue {
+        Some(issue) => scope(issue).and_then(|scope| Ok((scope, affects(issue)?))),
         None => Err(not_understood(at)),
     };
+    let affects = parts
+        .as_ref()
+        .map_or(Affects::default(), |(_, affects)| *affects);
+    let scope = parts.map(|(scope, _)| scope);
     if let Err(why) = &scope {
         warnings.add(format!("{why}; the known issue is not evaluated"));
     }
     KnownIssue {
         id: id.unwrap_or_else(|| at.path.clone()),
+        affects,
         reason: line("reason").unwrap_or_default(),
+        remedy: line("remedy"),
         url: line("url"),
         scope,
     }
@@ -171,23 +214,35 @@ fn scope(issue: &Object<'_>) -> Setting<Scope> {
         let at = issue.get(name).ok_or_else(|| missing_in(issue, name))?;
         at.string().ok_or_else(|| not_understood(&at))?;
     }
-    let at = issue
-        .get("images")
-        .ok_or_else(|| missing_in(issue, "images"))?;
+    let when = match issue.get("when") {
+        Some(at) => when(&part(&at, WHEN)?)?,
+        None => When::default(),
+    };
+    let images = match issue.get("images") {
+        Some(at) => images(&part(&at, IMAGES)?)?,
+        None if when.os_families.is_some() => Images::default(),
+        None => return Err(missing_in(issue, "images")),
+    };
     Ok(Scope {
         targets: field(issue, "targets", |at| ReleaseRange::parse(&at.string()?))?,
-        images: images(&part(&at, IMAGES)?)?,
-        when: match issue.get("when") {
-            Some(at) => when(&part(&at, WHEN)?)?,
-            None => When::default(),
-        },
+        images,
+        when,
     })
 }
 
+fn affects(issue: &Object<'_>) -> Setting<Affects> {
+    let affects = field(issue, "affects", |at| Affects::parse(&at.string()?))?;
+    Ok(affects.unwrap_or_default())
+}
+
 fn images(images: &Object<'_>) -> Setting<Images> {
+    let fcos = |name| field(images, name, |at| fcos_bound(&at.string()?));
     let found = Images {
         below_ocp: field(images, "belowOCPVersion", |at| minimum_ocp(&at.string()?))?,
         below_rhcos: field(images, "belowRHCOSVersion", |at| rhcos_bound(&at.string()?))?,
+        below_fcos: fcos("belowFCOSVersion")?,
+        above_fcos: fcos("aboveFCOSVersion")?,
+        below_scos: field(images, "belowSCOSVersion", |at| scos_bound(&at.string()?))?,
         rhel_majors: field(images, "rhelMajors", rhel_majors)?.unwrap_or_default(),
         versions: field(images, "versions", versions)?.unwrap_or_default(),
     };
@@ -209,7 +264,15 @@ fn when(when: &Object<'_>) -> Setting<When> {
         platforms: names("platforms")?,
         architectures: names("architectures")?,
         secure_boot: field(when, "secureBoot", Located::read)?,
+        os_families: field(when, "osFamilies", os_families)?,
+        okd: field(when, "okd", Located::read)?,
     })
+}
+
+/// The families of a list, all of which have to be known.
+fn os_families(at: &Located<'_>) -> Option<Vec<OsFamily>> {
+    let words: Vec<String> = at.read()?;
+    words.iter().map(|word| OsFamily::parse(word)).collect()
 }
 
 /// An object of known fields only.

@@ -10,7 +10,7 @@ mod parse;
 pub use choose::choose;
 pub use known_issue::MAX_ISSUES;
 pub use known_issue::ReleaseRange;
-pub use known_issue::{Images, KnownIssue, Scope, When};
+pub use known_issue::{Affects, Images, KnownIssue, Scope, When};
 pub use parse::parse;
 
 use crate::API_VERSION;

@@ -97,6 +97,10 @@ fn findings(
         let node = Node {
             subject,
             target: release,
+            okd: match &facts.target {
+                TargetInput::Read(target) => target.is_okd(),
+                TargetInput::Absent | TargetInput::Unreadable => None,
+            },
             platform: facts.platform.as_deref(),
             machine: &facts.machine,
         };

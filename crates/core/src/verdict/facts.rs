@@ -3,7 +3,7 @@
 use super::{BootImageStatus, ImageSource};
 use crate::policy::{self, Policy};
 use crate::text::string_enums;
-use crate::version::ImageVersion;
+use crate::version::{ImageVersion, Release};
 use serde::{Deserialize, Serialize};
 
 /// The boot image that the node was installed from, and where that was read.
@@ -30,6 +30,36 @@ pub struct Target {
     pub machine_config: Option<String>,
     #[serde(rename = "osImageURL", skip_serializing_if = "Option::is_none")]
     pub os_image_url: Option<String>,
+}
+
+impl Target {
+    /// Whether it is a release of OKD; `None` where that is not known. The release says it
+    /// (`4.15.0-0.okd-2024-03-10-010116`, `4.20.0-okd-scos.3`; okd-project/okd, releases), and
+    /// where it is unknown the repository of the OS image: `quay.io/okd/scos-content`,
+    /// `quay.io/openshift/okd-content`; those of OCP are in `quay.io/openshift-release-dev`.
+    pub fn is_okd(&self) -> Option<bool> {
+        if let Some(release) = &self.release {
+            release.parse::<Release>().ok()?;
+            let mut words = release.split(['.', '-', '+']).skip(3);
+            // A build of CI or of somebody's own can be of either.
+            let is_ocp = |word: &str| {
+                word.bytes().all(|byte| byte.is_ascii_digit())
+                    || ["rc", "ec", "fc", "nightly", "konflux", "multi", "hotfix"].contains(&word)
+            };
+            let rest = words.clone();
+            return match words.find(|word| *word == "okd") {
+                Some(_) => Some(true),
+                None => rest.take(2).all(is_ocp).then_some(false),
+            };
+        }
+        let image = self.os_image_url.as_deref()?;
+        let is_in = |repository: &str| image.starts_with(repository);
+        if is_in("quay.io/okd/") || is_in("quay.io/openshift/okd-content") {
+            Some(true)
+        } else {
+            is_in("quay.io/openshift-release-dev/").then_some(false)
+        }
+    }
 }
 
 /// How far the target is known.

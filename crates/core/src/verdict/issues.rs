@@ -1,10 +1,13 @@
 //! Applies the known issues of a policy.
 
-use super::rules::{Evaluation, Subject, compare_rhcos, kept, names, one_of, show_bound};
-use super::{Finding, Machine, Reason, Wanted};
+use super::rules::{
+    Evaluation, Subject, compare_family, compare_rhcos, kept, names, one_of, show_bound,
+    show_family_bound,
+};
+use super::{Finding, Judged, Machine, Reason, Target, Wanted};
 use crate::platform::platform_of;
-use crate::policy::{Images, KnownIssue, Scope, When};
-use crate::version::{ImageVersion, Release};
+use crate::policy::{Affects, FamilyBound, Images, KnownIssue, Scope, When};
+use crate::version::{ImageVersion, OsFamily, Release};
 use std::cmp::Ordering;
 
 /// What an issue is looked for in.
@@ -12,6 +15,8 @@ use std::cmp::Ordering;
 pub(super) struct Node<'a> {
     pub(super) subject: Subject<'a>,
     pub(super) target: Option<Release>,
+    /// Whether the target is OKD's.
+    pub(super) okd: Option<bool>,
     pub(super) platform: Option<&'a str>,
     pub(super) machine: &'a Machine,
 }
@@ -43,12 +48,12 @@ pub const ISSUES_NAMED: usize = 32;
 pub(super) fn apply(issues: &[KnownIssue], node: Node<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut unknown: Vec<(&str, Vec<&str>)> = Vec::new();
-    for issue in issues {
-        let applies = match &issue.scope {
-            Ok(scope) => has(scope, node),
-            Err(_) => Applies::Unknown("not understood by this version of skewguard"),
-        };
-        match (applies, &issue.scope) {
+    let issues: Vec<&KnownIssue> = issues
+        .iter()
+        .filter(|issue| issue.affects == Affects::FirstBoot)
+        .collect();
+    for issue in &issues {
+        match (applies(issue, node), &issue.scope) {
             (Applies::Yes, Ok(scope)) => findings.push(failed(issue, scope, node)),
             (Applies::Unknown(why), _) => match unknown.iter_mut().find(|(known, _)| *known == why)
             {
@@ -88,6 +93,58 @@ pub(super) fn apply(issues: &[KnownIssue], node: Node<'_>) -> Vec<Finding> {
     findings
 }
 
+/// A joined node, as far as it is known what it was born with.
+#[derive(Debug, Clone, Copy)]
+pub struct Birth<'a> {
+    pub version: Option<&'a ImageVersion>,
+    /// What the update is to.
+    pub target: &'a Target,
+    pub platform: Option<&'a str>,
+    pub machine: &'a Machine,
+}
+
+/// Which issues the update of a joined node has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UpdateIssues<'a> {
+    pub has: Vec<&'a KnownIssue>,
+    /// Those that cannot be looked for, and what is missing to tell.
+    pub unknown: Vec<(&'a KnownIssue, &'static str)>,
+}
+
+/// Looks for the issues that affect updates.
+pub fn update_issues<'a>(issues: &'a [KnownIssue], birth: Birth<'_>) -> UpdateIssues<'a> {
+    let release = birth.target.release.as_deref();
+    let node = Node {
+        subject: Subject {
+            judged: Judged::BootImage,
+            version: birth.version,
+        },
+        target: release.and_then(|release| release.parse().ok()),
+        okd: birth.target.is_okd(),
+        platform: birth.platform,
+        machine: birth.machine,
+    };
+    let mut found = UpdateIssues::default();
+    for issue in issues {
+        if issue.affects != Affects::Update {
+            continue;
+        }
+        match applies(issue, node) {
+            Applies::Yes => found.has.push(issue),
+            Applies::Unknown(why) => found.unknown.push((issue, why)),
+            Applies::No => {}
+        }
+    }
+    found
+}
+
+fn applies(issue: &KnownIssue, node: Node<'_>) -> Applies {
+    match &issue.scope {
+        Ok(scope) => has(scope, node),
+        Err(_) => Applies::Unknown("not understood by this version of skewguard"),
+    }
+}
+
 fn failed(issue: &KnownIssue, scope: &Scope, node: Node<'_>) -> Finding {
     let version = node.subject.version;
     let message = format!("has known issue {}: {}", issue.id, issue.reason);
@@ -120,10 +177,14 @@ fn has(scope: &Scope, node: Node<'_>) -> Applies {
     };
     let conditions = conditions(&scope.when, node);
     let mut unknown = None;
-    for applies in [targets, images(&scope.images, node.subject.version)]
-        .into_iter()
-        .chain(conditions)
-    {
+    // Every image of the families that the conditions name.
+    let is_any = scope.images == Images::default() && scope.when.os_families.is_some();
+    let image = if is_any {
+        Applies::Yes
+    } else {
+        images(&scope.images, node.subject.version)
+    };
+    for applies in [targets, image].into_iter().chain(conditions) {
         match applies {
             Applies::No => return Applies::No,
             Applies::Unknown(why) => unknown = unknown.or(Some(why)),
@@ -141,6 +202,9 @@ fn images(images: &Images, version: Option<&ImageVersion>) -> Applies {
     let Images {
         below_ocp,
         below_rhcos,
+        below_fcos,
+        above_fcos,
+        below_scos,
         rhel_majors,
         versions,
     } = images;
@@ -156,6 +220,9 @@ fn images(images: &Images, version: Option<&ImageVersion>) -> Applies {
     let answers = [
         below_ocp.map(|bound| version.is_below_ocp(bound)),
         below_rhcos,
+        of_family(version, below_fcos, OsFamily::Fcos, Ordering::Less),
+        of_family(version, above_fcos, OsFamily::Fcos, Ordering::Greater),
+        of_family(version, below_scos, OsFamily::Scos, Ordering::Less),
         of_major,
         of_version,
     ];
@@ -171,7 +238,24 @@ fn images(images: &Images, version: Option<&ImageVersion>) -> Applies {
     Applies::from(known, "the boot image's version says too little")
 }
 
-fn conditions(when: &When, node: Node<'_>) -> [Applies; 3] {
+/// Whether comparing the image with a bound of a family gives `order`. An image of another family
+/// is on neither side of it. `None` where there is no bound.
+fn of_family(
+    image: &ImageVersion,
+    bound: &Option<FamilyBound>,
+    family: OsFamily,
+    order: Ordering,
+) -> Option<Option<bool>> {
+    let bound = bound.as_ref()?;
+    Some(image.os_family().and_then(|own| {
+        if own != family {
+            return Some(false);
+        }
+        Some(compare_family(image, bound, family)? == order)
+    }))
+}
+
+fn conditions(when: &When, node: Node<'_>) -> [Applies; 5] {
     let Machine {
         architecture,
         secure_boot,
@@ -181,6 +265,7 @@ fn conditions(when: &When, node: Node<'_>) -> [Applies; 3] {
         None => Some(true),
         Some(names) => own.map(|own| names.iter().any(|name| name == own)),
     };
+    let family = node.subject.version.and_then(ImageVersion::os_family);
     // The same platform has several names: vmware, vsphere.
     let platforms = when.platforms.as_ref();
     let platforms = platforms.map(|names| names.iter().map(|name| one_name(name)).collect());
@@ -199,6 +284,20 @@ fn conditions(when: &When, node: Node<'_>) -> [Applies; 3] {
                 Some(wanted) => secure_boot.map(|on| on == wanted),
             },
             "it is unknown whether Secure Boot is on",
+        ),
+        Applies::from(
+            match &when.os_families {
+                None => Some(true),
+                Some(families) => family.map(|own| families.contains(&own)),
+            },
+            "the boot image's OS family is unknown",
+        ),
+        Applies::from(
+            match when.okd {
+                None => Some(true),
+                Some(wanted) => node.okd.map(|okd| okd == wanted),
+            },
+            "it is unknown whether the target is OKD",
         ),
     ]
 }
@@ -224,6 +323,39 @@ fn wanted(images: &Images, version: &ImageVersion) -> (String, Wanted) {
         let want = format!("RHCOS {} or newer", show_bound(bound));
         return (want, Wanted::Newer);
     }
-    let want = format!("not RHEL {}", one_of(&images.rhel_majors));
+    for (bound, family, order, word, wanted) in [
+        (
+            &images.below_fcos,
+            OsFamily::Fcos,
+            Ordering::Less,
+            "newer",
+            Wanted::Newer,
+        ),
+        (
+            &images.above_fcos,
+            OsFamily::Fcos,
+            Ordering::Greater,
+            "older",
+            Wanted::Older,
+        ),
+        (
+            &images.below_scos,
+            OsFamily::Scos,
+            Ordering::Less,
+            "newer",
+            Wanted::Newer,
+        ),
+    ] {
+        if of_family(version, bound, family, order) == Some(Some(true)) {
+            let bound = bound.as_ref().map(show_family_bound).unwrap_or_default();
+            return (format!("{} {bound} or {word}", family.name()), wanted);
+        }
+    }
+    let want = if images.rhel_majors.is_empty() {
+        let family = version.os_family().map_or("this", OsFamily::name);
+        format!("another image than {family}'s")
+    } else {
+        format!("not RHEL {}", one_of(&images.rhel_majors))
+    };
     (want, Wanted::Another)
 }

@@ -8,7 +8,7 @@ mod decide;
 mod facts;
 mod fate;
 mod issues;
-pub use issues::ISSUES_NAMED;
+pub use issues::{Birth, ISSUES_NAMED, UpdateIssues, update_issues};
 pub mod lines;
 mod rules;
 pub mod text;

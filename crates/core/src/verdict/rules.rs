@@ -398,7 +398,7 @@ fn rhcos(bound: &RhcosBound, image: &ImageVersion, wrong: Ordering, name: &str) 
     }
 }
 
-fn show_family_bound(bound: &FamilyBound) -> String {
+pub(super) fn show_family_bound(bound: &FamilyBound) -> String {
     match bound {
         FamilyBound::Major(major) => major.to_string(),
         FamilyBound::Image(image) => image.text.clone(),
@@ -406,7 +406,11 @@ fn show_family_bound(bound: &FamilyBound) -> String {
 }
 
 /// Compares an image with a bound of its family; `None` where it says too little.
-fn compare_family(image: &ImageVersion, bound: &FamilyBound, family: OsFamily) -> Option<Ordering> {
+pub(super) fn compare_family(
+    image: &ImageVersion,
+    bound: &FamilyBound,
+    family: OsFamily,
+) -> Option<Ordering> {
     match (bound, family) {
         (FamilyBound::Major(bound), _) => Some(image.os_major()?.cmp(bound)),
         (FamilyBound::Image(bound), OsFamily::Fcos) => compare_fcos(image, bound),

@@ -28,6 +28,11 @@ impl OsFamily {
         }
     }
 
+    /// Reads the word of a policy.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|family| family.as_str() == word)
+    }
+
     /// The word for it in a sentence.
     pub fn name(self) -> &'static str {
         match self {

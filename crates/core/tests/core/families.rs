@@ -293,6 +293,130 @@ fn the_reasons_rank_right_after_those_of_rhcos() {
     );
 }
 
+/// The result of the one known issue of a policy, for an image and a target.
+fn issue(issue: &Value, image: &str, release: &str) -> String {
+    let policy = json!({
+        "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce", "limits": [{}], "knownIssues": [issue],
+    });
+    let policy = parse(policy.to_string().as_bytes()).unwrap();
+    let verdict = decide(&node(image, release, policy));
+    let [finding] = &verdict.findings[..] else {
+        return format!("{} findings", verdict.findings.len());
+    };
+    format!("{}: {}", finding.result, finding.message)
+}
+
+#[test]
+fn a_known_issue_is_of_families_and_of_okd() {
+    let fcos = json!({ "id": "X", "reason": "r", "when": { "osFamilies": ["fcos"], "okd": true } });
+    let has = "Fail: boot image has known issue X: r";
+    let none = "Pass: boot image has none of the policy's 1 known issues";
+    for (image, release, want) in [
+        ("39.20231101.3.0", "4.16.0-okd-scos.1", has),
+        ("39.20231101.3.0", "4.15.0-0.okd-2024-03-10-010116", has),
+        (
+            "39.20231101.3.0",
+            "4.16.0-0.okd-scos-2024-08-21-155613",
+            has,
+        ),
+        ("39.20231101.3.0", "5.0.0-okd-scos.ec.10", has),
+        ("39.20231101.3.0", "4.16.3", none),
+        ("39.20231101.3.0", "4.16.0-rc.3", none),
+        (
+            "39.20231101.3.0",
+            "4.16.0-0.nightly-2024-05-20-043516",
+            none,
+        ),
+        ("9.0.20250510-0", "4.16.0-okd-scos.1", none),
+        ("418.94.202511191518-0", "4.16.0-okd-scos.1", none),
+        (
+            "39.20231101.3.0",
+            "4.16.0-0.ci-2024-05-20-043516",
+            "NotEvaluated: X: it is unknown whether the target is OKD",
+        ),
+        (
+            "mine",
+            "4.16.0-okd-scos.1",
+            "NotEvaluated: X: the boot image's OS family is unknown",
+        ),
+    ] {
+        assert_eq!(issue(&fcos, image, release), want, "{image} {release}");
+    }
+}
+
+#[test]
+fn a_known_issue_is_never_wider_than_it_was_meant() {
+    let not_understood = "NotEvaluated: X: not understood by this version of skewguard";
+    for part in [
+        json!({ "when": { "okd": true } }),
+        json!({ "when": { "osFamilies": ["fcos", "flatcar"] } }),
+        json!({ "when": { "osFamilies": "fcos" } }),
+        json!({ "when": { "osFamilies": ["fcos"], "okd": "yes" } }),
+        json!({ "when": { "osFamilies": ["fcos"] }, "images": {} }),
+        json!({ "images": { "belowFCOSVersion": "9.2" } }),
+        json!({ "images": { "versions": [{ "version": "39*" }] }, "affects": "Reboot" }),
+        json!({ "images": { "versions": [{ "version": "39*" }] }, "affects": 1 }),
+    ] {
+        let mut known = json!({ "id": "X", "reason": "r" });
+        let parts = part.as_object().unwrap().clone();
+        known.as_object_mut().unwrap().extend(parts);
+        let said = issue(&known, "39.20231101.3.0", "4.16.0-okd-scos.1");
+        assert_eq!(said, not_understood, "{known}");
+    }
+    // On a first boot nothing is said of what breaks updates.
+    let update = json!({ "id": "X", "reason": "r", "affects": "Update", "images": { "versions": [{ "version": "39*" }] } });
+    assert_eq!(issue(&update, "39.20231101.3.0", "4.16.3"), "0 findings");
+    let said = |bound: Value, image| {
+        let known = json!({ "id": "X", "reason": "r", "images": bound });
+        let said = issue(&known, image, "4.16.3");
+        said.split(':').next().unwrap_or_default().to_owned()
+    };
+    for (bound, image, want) in [
+        (
+            json!({ "belowFCOSVersion": "39" }),
+            "38.20231002.3.1",
+            "Fail",
+        ),
+        (
+            json!({ "belowFCOSVersion": "39" }),
+            "39.20231101.3.0",
+            "Pass",
+        ),
+        (
+            json!({ "belowFCOSVersion": "39" }),
+            "9.0.20250510-0",
+            "Pass",
+        ),
+        (
+            json!({ "aboveFCOSVersion": "39" }),
+            "40.20240920.3.0",
+            "Fail",
+        ),
+        (
+            json!({ "aboveFCOSVersion": "39" }),
+            "39.20231101.3.0",
+            "Pass",
+        ),
+        (
+            json!({ "belowSCOSVersion": "9.0.20250510-0" }),
+            "413.9.202302280609-0",
+            "Fail",
+        ),
+        (
+            json!({ "belowSCOSVersion": "9.0.20250510-0" }),
+            "39.20231101.3.0",
+            "Pass",
+        ),
+        (
+            json!({ "belowSCOSVersion": "9.0.20250510-0" }),
+            "mine",
+            "NotEvaluated",
+        ),
+    ] {
+        assert_eq!(said(bound.clone(), image), want, "{bound} {image}");
+    }
+}
+
 /// Real versions, and ones that are built from parts.
 fn a_version() -> impl Strategy<Value = String> {
     prop_oneof![

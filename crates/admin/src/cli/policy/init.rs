@@ -5,7 +5,7 @@ use super::super::{named, read_once};
 use super::{Exit, Failure, Io};
 use crate::audit::fetch::SETTINGS;
 use crate::audit::{Objects, login};
-use crate::lint::starter::{REFERENCE, STARTER};
+use crate::lint::starter::{REFERENCE, STARTER, STARTER_OKD};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,8 @@ use std::time::Duration;
 /// It warns and refuses nothing. It has the known issues that `policy known-issues` prints. Its
 /// limits are minimums of OCP 4.13 and RHEL 9.2: one for every release, one for OCP 4.22, from
 /// which on the Machine Config Operator enforces them itself, and one for OCP 4.23 and 5.0, which
-/// no longer have a daemon for boot images of RHEL 8.
+/// no longer have a daemon for boot images of RHEL 8. With --okd they are minimums and maximums of
+/// Fedora CoreOS and CentOS Stream CoreOS, and the known issues are OKD's.
 ///
 /// With --from-cluster or --from it has the limits that the Machine Config Operator of that
 /// cluster's release has, for its pools and OS image streams; and where the cluster opted out, mode
@@ -37,6 +38,9 @@ pub(super) struct Args {
     /// it, with the ending .md.
     #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
+    /// For a cluster of OKD.
+    #[arg(long, conflicts_with_all = ["from_cluster", "from"])]
+    okd: bool,
     /// Replace files that exist.
     #[arg(long, requires = "file")]
     force: bool,
@@ -117,7 +121,8 @@ fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure
         let kinds = Some(&SETTINGS[..]);
         (unread, _) = cluster::read(asked, REQUEST_TIMEOUT, kinds, &mut objects, io)?;
     } else if args.from.is_empty() {
-        return Ok((STARTER.clone(), WARNS));
+        let starter = if args.okd { &STARTER_OKD } else { &STARTER };
+        return Ok((starter.to_string(), WARNS));
     }
     read_once(args.from.iter().map(PathBuf::as_path))?;
     unread.extend(input::read(&args.from, &mut objects)?);

@@ -6,7 +6,10 @@
 //! alone, or about the RHEL release and the day, or about the text.
 
 use super::pattern::{ANYTHING, any_of};
-use crate::policy::{DeniedVersion, FamilyBound, Limit, Policy, RhcosBound, Scope, When, choose};
+use crate::policy::{
+    Affects, DeniedVersion, FamilyBound, Images, KnownIssue, Limit, Policy, RhcosBound, Scope,
+    When, choose,
+};
 use crate::verdict::{
     BootImage, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput, Target, TargetInput,
     decide,
@@ -108,7 +111,7 @@ fn texts(
     if limit.is_some_and(|limit| limit.minimum_fcos.is_some() || limit.maximum_fcos.is_some()) {
         left_out.push("minimumFCOSVersion and maximumFCOSVersion: `audit` has them".to_owned());
     }
-    let scopes = || policy.known_issues.iter().map(|issue| &issue.scope);
+    let scopes = || of_first_boots(policy).map(|issue| &issue.scope);
     let conditional = scopes()
         .filter(|scope| !scope.as_ref().is_ok_and(is_about_images_alone))
         .count();
@@ -152,7 +155,20 @@ fn texts(
 }
 
 fn is_about_images_alone(scope: &Scope) -> bool {
-    scope.when == When::default()
+    let Images {
+        below_fcos,
+        above_fcos,
+        below_scos,
+        ..
+    } = &scope.images;
+    let of_families = [below_fcos, above_fcos, below_scos];
+    scope.when == When::default() && of_families.iter().all(|bound| bound.is_none())
+}
+
+/// The known issues that a node is refused for.
+fn of_first_boots(policy: &Policy) -> impl Iterator<Item = &KnownIssue> {
+    let issues = policy.known_issues.iter();
+    issues.filter(|issue| issue.affects == Affects::FirstBoot)
 }
 
 /// The days that the policy compares with, sorted, by the RHEL release that it compares them for.
@@ -201,7 +217,10 @@ impl Decider {
             denied_versions: None,
             ..limit.clone()
         });
-        let mut known_issues = policy.known_issues.clone();
+        let mut known_issues: Vec<KnownIssue> = of_first_boots(policy)
+            .filter(|issue| issue.scope.as_ref().is_ok_and(is_about_images_alone))
+            .cloned()
+            .collect();
         for scope in known_issues
             .iter_mut()
             .filter_map(|issue| issue.scope.as_mut().ok())
