@@ -503,3 +503,19 @@ proptest! {
         prop_assert!(!(newer && result(&a) == RuleResult::Fail && result(&b) == RuleResult::Pass), "{} {} {}", a, b, bound);
     }
 }
+
+/// Newer where all allowed majors are above the image's, older where all are below.
+#[test]
+fn a_major_that_is_not_allowed_says_in_which_direction_one_is() {
+    use crate::verdict::Wanted;
+    for (majors, image, wanted) in [
+        (&[9, 10][..], "412.86.202308081056-0", Some(Wanted::Newer)),
+        (&[8], "9.6.20250523-0", Some(Wanted::Older)),
+        (&[7, 8], "9.6.20250523-0", Some(Wanted::Older)),
+        (&[8, 10], "9.6.20250523-0", Some(Wanted::Another)),
+        (&[9], "9.6.20250523-0", None),
+    ] {
+        let verdict = judge(&json!({ "rhelMajors": majors }), image, "4.22.0");
+        assert_eq!(only(&verdict).wanted, wanted, "{majors:?} {image}");
+    }
+}
