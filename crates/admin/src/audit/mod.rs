@@ -44,7 +44,7 @@ pub(crate) use objects::Objects;
 pub(crate) use operator::OperatorDifference;
 pub(crate) use results::{
     BootImageAudit, ClusterSkew, KnownBy, Oldest, OldestBirth, Origin, Provisioned, SetAudit,
-    Unread, full_name,
+    SetChange, SetException, Since, Unread, full_name,
 };
 
 use crate::API_VERSION;
@@ -141,6 +141,7 @@ pub(crate) fn audit(
         unread,
         warnings,
         policy_differs_from_operator,
+        since: None,
     }
 }
 

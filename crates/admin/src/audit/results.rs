@@ -65,6 +65,34 @@ pub(crate) struct BootImageAudit {
     /// Where the policy and the Machine Config Operator differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) policy_differs_from_operator: Vec<OperatorDifference>,
+    /// What is new or worse than in an earlier audit, where one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<Since>,
+}
+
+/// What is new or worse than in an earlier audit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Since {
+    /// When that audit was made; empty where it does not say.
+    pub(crate) time: String,
+    pub(crate) changes: Vec<SetChange>,
+    /// Sets that were there then.
+    pub(crate) gone: usize,
+    pub(crate) same_policy: bool,
+    pub(crate) same_release: bool,
+}
+
+/// A set that is new or worse.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct SetChange {
+    pub(crate) kind: &'static str,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// Its verdict then; absent where the set is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) was: Option<&'static str>,
+    pub(crate) is: &'static str,
 }
 
 /// Where and when the objects were read. What is absent is unknown.
@@ -126,6 +154,14 @@ pub(crate) struct Summary {
     pub(crate) would_be_allowed: usize,
     /// Those that the policy could not decide about, mostly because the version is unknown.
     pub(crate) undetermined: usize,
+    /// Those of the refused and undetermined ones that have an exception.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) excepted: usize,
+}
+
+// What serde calls takes a reference.
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Summary {
@@ -136,6 +172,7 @@ impl Summary {
             would_be_refused: count(SetAudit::would_be_refused),
             would_be_allowed: count(SetAudit::would_be_allowed),
             undetermined: count(SetAudit::is_unknown),
+            excepted: 0,
         }
     }
 }

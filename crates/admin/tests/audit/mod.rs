@@ -12,6 +12,7 @@ mod login;
 mod makers;
 mod operator;
 mod output;
+mod pipeline;
 mod published;
 mod real;
 pub(crate) mod served;
