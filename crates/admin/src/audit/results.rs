@@ -18,6 +18,8 @@ pub(crate) enum KnownBy {
     Report,
     /// It is an image of the cluster's own release, by the ConfigMap `coreos-bootimages`.
     ConfigMap,
+    /// It is one of the images that openshift/installer has published, of whatever release.
+    Published,
     /// It is an image of another release, by the stream metadata that a person named.
     StreamMetadata,
     /// The image's name or URN has it.
