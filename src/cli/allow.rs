@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let _lock = root
         .exists(LOCK_PATH)
         .unwrap_or(true)
-        .then(|| super::change::lock(&root, Lock::PERSON, io));
+        .then(|| super::effects::lock(&root, Lock::PERSON, io));
     match gate::release(&root, systemd.as_ref()).map_err(explain_release)? {
         Released::NothingToDo => {
             writeln!(
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         Released::Done { doubt: Some(doubt) } => io.say(format_args!("in doubt: {doubt}")),
         Released::Done { doubt: None } => {}
     }
-    super::change::message(&root, console::restore(&root), io);
+    super::effects::message(&root, console::restore(&root), io);
     if let Some(systemd) = &systemd {
         gate::resume(systemd).map_err(explain_resume)?;
     }

@@ -98,7 +98,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     if needs_node && !is_node(&root, &facts) {
         return Err(format!(
-            "{}: no OpenShift node: name the folder that has a node's files (--root), or a policy and an aleph (--policy, --aleph)",
+            "{}: not an OpenShift node; pass --root DIR, or --policy and --aleph",
             named(&args.root)
         )
         .into());

@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let first_boot = root.exists(ENCAPSULATED_PATH).unwrap_or(true) && node::is_image_based(&root);
     // The lock is taken before anything is read that `allow` may change: the override, the stamp.
     let _lock = (first_boot || console::pending_restore(&root))
-        .then(|| super::change::lock(&root, Lock::BOOT, io));
+        .then(|| super::effects::lock(&root, Lock::BOOT, io));
     if first_boot {
         if root.is_live() {
             die_with_the_clock()?;
@@ -91,7 +91,7 @@ fn die_with_the_clock() -> Result<(), Failure> {
 /// What the service does when it is stopped, or has failed: on a boot that is not refused nothing
 /// of a decision is left.
 fn clean_up(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let _lock = super::change::lock(root, Lock::BOOT, io);
+    let _lock = super::effects::lock(root, Lock::BOOT, io);
     if root.exists(STAMP_PATH)? {
         return Ok(Exit::Done);
     }
@@ -129,7 +129,7 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let first_run = FirstRun::of(root, &facts);
     io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
     let context = Context::load(root, &verdict);
-    super::change::message(root, console::update(root, &verdict, &context), io);
+    super::effects::message(root, console::update(root, &verdict, &context), io);
     if let Some(first_run) = first_run {
         if first_run.is_new {
             // First of all: it makes room.

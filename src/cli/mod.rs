@@ -1,8 +1,8 @@
 //! The command line: one file per command. Only here the parts of the library are put together.
 
 mod allow;
-mod change;
 mod check;
+mod effects;
 mod enforce;
 mod inspect;
 mod line;

@@ -27,8 +27,8 @@ this
 If a node was refused or warned about, or could not be checked, it creates a
 BootImageReport and an Event before it joins, with the bootstrap credentials in
 its config. A node that has joined labels its own Node. What was delivered is
-recorded in /var/lib/skewguard and not repeated; the rest is tried again, as
-long as it takes, and on later boots.
+recorded in /var/lib/skewguard and not repeated; everything else is retried
+until it succeeds, also on later boots.
 
 Usage: skewguard report [OPTIONS]
 
@@ -86,7 +86,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         .iter()
         .all(|path| root.exists(path).is_ok_and(|there| !there))
     {
-        super::change::message(&root, console::restore(&root), io);
+        super::effects::message(&root, console::restore(&root), io);
     }
     let runtime = super::runtime()?;
     let end = runtime.block_on(async {
@@ -134,7 +134,7 @@ fn host_program(root: &Root, program: &str, args: &[&str]) -> Option<Vec<u8>> {
 }
 
 /// What there is to say of a hold that is not as it was.
-fn since_the_hold(since: gate::Since) -> Vec<String> {
+fn since_the_hold(since: gate::HoldChange) -> Vec<String> {
     let again = since.again.map(|status| {
         let result = status.error.unwrap_or_else(|| "held again".to_owned());
         format!("drop-ins that hold this node were removed, as systemctl revert does: {result}")

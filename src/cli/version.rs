@@ -27,7 +27,7 @@ pub(super) fn long() -> String {
     let libc = if cfg!(all(target_env = "musl", target_feature = "crt-static")) {
         "static musl"
     } else {
-        "not static, not for nodes"
+        "linked to the system's libraries"
     };
     format!(
         "{}build: {BUILD}, {}, {libc}\ntransport: {TRANSPORT}\ncommit: {}\n",

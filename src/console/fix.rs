@@ -2,7 +2,7 @@
 //! `NodePool` are HyperShift's.
 
 use crate::platform::{ImageField, Platform, platform_of};
-use crate::verdict::{Target, Wanted};
+use crate::verdict::{Product, Target, Wanted};
 
 /// Which image a node needs instead of its own, before a noun.
 fn article(wanted: Wanted) -> &'static str {
@@ -19,29 +19,28 @@ pub(super) struct Fix {
     pub(super) what: String,
     /// The field to change, or another way: one line.
     pub(super) field: String,
-    /// The images of the cluster's own release are in its ConfigMap `coreos-bootimages`. A hosted
-    /// cluster has none.
+    /// The images of the cluster's own release are known: [`images`]. A hosted cluster has none.
     pub(super) from_cluster: bool,
 }
 
 /// What to change on the platform `id` (`ignition.platform.id`) for nodes with this target, which
 /// need this image. Every line fits without being cut.
-pub(super) fn fix(id: Option<&str>, target: &Target, wanted: Wanted) -> Fix {
-    let a = article(wanted);
+pub(super) fn fix(id: Option<&str>, target: &Target, wanted: Wanted, product: Product) -> Fix {
+    let (a, os) = (article(wanted), product.image());
     let platform = id.and_then(platform_of);
     // A hosted cluster's config names neither; nor does that of some others.
     if target.pool.is_none() && target.release.is_none() && id != Some("kubevirt") {
-        return perhaps_hosted(platform, a);
+        return perhaps_hosted(platform, a, os);
     }
     let control_plane = target.pool.as_deref() == Some("master");
     match (platform.map(|platform| platform.id), platform) {
         (Some("kubevirt"), _) => Fix {
             what: format!("Hosted cluster: {a} release in its NodePool: spec.release.image"),
-            field: format!("VM made by hand: {a} RHCOS disk image"),
+            field: format!("VM made by hand: {a} {os} disk image"),
             from_cluster: false,
         },
         (Some("metal"), Some(metal)) => Fix {
-            what: format!("Install it again from {a} RHCOS live ISO or PXE image."),
+            what: format!("Install it again from {a} {os} live ISO or PXE image."),
             field: format!("With Metal3: {}.image.url", path(metal, control_plane)),
             from_cluster: true,
         },
@@ -54,7 +53,7 @@ pub(super) fn fix(id: Option<&str>, target: &Target, wanted: Wanted) -> Fix {
             ),
         ) => machine_api(platform, image, a, control_plane),
         _ => Fix {
-            what: format!("Install it again from {a} RHCOS image: change the template, disk"),
+            what: format!("Install it again from {a} {os} image: change the template, disk"),
             field: "image, ISO or MachineSet (providerSpec.value) that it was made from."
                 .to_owned(),
             from_cluster: true,
@@ -62,9 +61,19 @@ pub(super) fn fix(id: Option<&str>, target: &Target, wanted: Wanted) -> Fix {
     }
 }
 
+/// Where the images of the cluster's own release are named. OKD's nodes up to 4.15 are made from
+/// Fedora CoreOS, which its installer knows by name.
+pub(super) fn images(product: Product) -> &'static str {
+    if product.is_okd {
+        "openshift-install coreos print-stream-json, by OKD's installer"
+    } else {
+        "oc get cm coreos-bootimages -n openshift-machine-config-operator -oyaml"
+    }
+}
+
 /// What to change where the node may be of a hosted cluster: that has `NodePool`s instead of
 /// MachineSets, and no ConfigMap with images.
-fn perhaps_hosted(platform: Option<&Platform>, a: &str) -> Fix {
+fn perhaps_hosted(platform: Option<&Platform>, a: &str, os: &str) -> Fix {
     let (what, field) = match platform {
         Some(Platform {
             image: Some(ImageField { noun, field }),
@@ -74,11 +83,11 @@ fn perhaps_hosted(platform: Option<&Platform>, a: &str) -> Fix {
             "(hosted cluster: NodePool image or release) and delete this Machine.",
         ),
         Some(Platform { id: "metal", .. }) => (
-            format!("Install it again from {a} RHCOS live ISO or PXE image (Metal3:"),
+            format!("Install it again from {a} {os} live ISO or PXE image (Metal3:"),
             "MachineSet image.url; hosted cluster: the release of its NodePool).",
         ),
         _ => (
-            format!("Install it again from {a} RHCOS image: change the template, disk"),
+            format!("Install it again from {a} {os} image: change the template, disk"),
             "image, ISO, MachineSet, or NodePool image or release it was made from.",
         ),
     };
@@ -110,10 +119,13 @@ pub(super) fn other_cpu() -> Fix {
 
 /// What to do where the booted deployment is newer than the boot loader on the EFI system
 /// partition.
-pub(super) fn update_shim() -> Fix {
+pub(super) fn update_shim(product: Product) -> Fix {
     Fix {
         what: "On this node: sudo bootupctl update, then boot again. The next one:".to_owned(),
-        field: "install it from a newer RHCOS live ISO or PXE image.".to_owned(),
+        field: format!(
+            "install it from a newer {} live ISO or PXE image.",
+            product.image()
+        ),
         from_cluster: false,
     }
 }
@@ -158,10 +170,45 @@ fn path(platform: &Platform, control_plane: bool) -> &'static str {
 mod tests {
     use super::*;
     use crate::platform::PLATFORMS;
+    use crate::verdict::{BootImage, Facts, ImageSource, PolicyInput, TargetInput, decide};
+    use crate::version::ImageVersion;
+
+    fn product(image: &str, release: &str) -> Product {
+        let facts = Facts {
+            boot_image: Some(BootImage {
+                version: ImageVersion::parse(image),
+                source: ImageSource::Aleph,
+                path: String::new(),
+            }),
+            replaced_by: None,
+            target: TargetInput::Read(Target {
+                release: Some(release.to_owned()),
+                ..Target::default()
+            }),
+            deployment: crate::verdict::Deployment::default(),
+            policy: PolicyInput::Absent,
+            r#override: None,
+            platform: None,
+            machine: crate::verdict::Machine::default(),
+            warnings: Vec::new(),
+        };
+        decide(&facts).product()
+    }
 
     #[test]
     fn no_line_is_cut_on_any_platform() {
         let ids = PLATFORMS.iter().map(|platform| platform.id).chain(["qemu"]);
+        let products = [
+            ("411.86.202308081056-0", "4.21.3"),
+            ("9.0.20250827-0", "4.20.0-okd-scos.3"),
+            ("39.20231101.3.0", "4.15.0-0.okd-2024-03-10-010116"),
+            ("39.20231101.3.0", "4.17.0-okd-scos.0"),
+        ]
+        .map(|(image, release)| product(image, release));
+        assert_eq!(
+            products.map(Product::image),
+            ["RHCOS", "SCOS", "FCOS", "CoreOS"]
+        );
         let mut lines = Vec::new();
         for id in ids {
             for pool in [Some("worker"), Some("master"), None] {
@@ -170,15 +217,18 @@ mod tests {
                     ..Target::default()
                 };
                 for a in [Wanted::Newer, Wanted::Older, Wanted::Another] {
-                    lines.extend(
-                        [
-                            fix(Some(id), &target, a),
-                            installed_over(a),
-                            other_cpu(),
-                            update_shim(),
-                        ]
-                        .map(|fix| [fix.what, fix.field]),
-                    );
+                    for product in products {
+                        lines.extend(
+                            [
+                                fix(Some(id), &target, a, product),
+                                installed_over(a),
+                                other_cpu(),
+                                update_shim(product),
+                            ]
+                            .map(|fix| [fix.what, fix.field]),
+                        );
+                        lines.push([images(product).to_owned(), String::new()]);
+                    }
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The consoles of the running system: login prompts, `/dev/console` and the kernel log. Nothing
 //! here may delay a boot.
 
-use super::known::Context;
+use super::context::Context;
 use super::message;
 use crate::child;
 use crate::node::{FileError, Root};

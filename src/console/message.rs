@@ -4,8 +4,8 @@
 //! All of them are plain ASCII and fit on a terminal of 80x24. Text from a file or the network can
 //! neither move the cursor nor start an agetty escape.
 
-use super::fix::{Fix, fix, installed_over, other_cpu, update_shim, without_ssh};
-use super::known::Context;
+use super::context::Context;
+use super::fix::{Fix, fix, images, installed_over, other_cpu, update_shim, without_ssh};
 pub(super) use super::page::LINES as LINES_MAX;
 use super::page::{Page, Printer, TEXT, ascii};
 use crate::policy::POLICY_PATH;
@@ -118,11 +118,7 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
     page.item("Fix", &fix.what, 1);
     page.item("", &fix.field, 1);
     if fix.from_cluster {
-        page.item(
-            "Images",
-            "oc get cm coreos-bootimages -n openshift-machine-config-operator -oyaml",
-            1,
-        );
+        page.item("Images", images(verdict.product()), 1);
     }
     if verdict.fate() == Fate::Held {
         let_in(&mut page, context, printer);
@@ -148,7 +144,7 @@ fn fix_of(verdict: &Verdict) -> Fix {
     match verdict.reason_words().remedy {
         Remedy::Hardware => other_cpu(),
         // Its payload is the booted deployment's: the boot image's own has the same shim.
-        Remedy::BootLoader if installed_over_image => update_shim(),
+        Remedy::BootLoader if installed_over_image => update_shim(verdict.product()),
         Remedy::Image | Remedy::BootLoader if installed_over_image => {
             installed_over(verdict.wanted())
         }
@@ -156,6 +152,7 @@ fn fix_of(verdict: &Verdict) -> Fix {
             verdict.platform.as_deref(),
             &verdict.target,
             verdict.wanted(),
+            verdict.product(),
         ),
     }
 }
@@ -193,12 +190,9 @@ fn found(verdict: &Verdict) -> String {
     } else {
         systems.join(", ")
     };
-    format!(
-        "{} {} ({})",
-        verdict.image_name(),
-        cut(&image.version, 34),
-        cut(&known, 22)
-    )
+    let version = format!("{} {}", verdict.image_name(), cut(&image.version, 34));
+    let room = TEXT.saturating_sub(version.len() + " ()".len());
+    format!("{version} ({})", cut(&known, room))
 }
 
 fn found_where(verdict: &Verdict) -> String {
@@ -233,10 +227,8 @@ fn by_policy(verdict: &Verdict) -> String {
         .unwrap_or("any");
     let pool = verdict.target.pool.as_deref().unwrap_or("unknown");
     let cluster = verdict.target.release.as_deref().unwrap_or("unknown");
-    format!(
-        "by {path}: pool {}, limit {limit}, cluster {cluster}",
-        cut(pool, 16)
-    )
+    let by = format!("by {path}: pool {}, limit {limit}, cluster ", cut(pool, 16));
+    by + cluster
 }
 
 fn let_in(page: &mut Page, context: &Context, printer: Printer) {

@@ -4,14 +4,14 @@
 //! `/etc/motd.d`, and takes them away again. [`live`] refreshes the login prompts and writes the
 //! short form to the console and the kernel log.
 
+mod context;
 mod fix;
-mod known;
 mod page;
 
 pub(crate) mod install;
 pub(crate) mod live;
 pub(crate) mod message;
 
+pub use context::Context;
 pub use install::update;
 pub(crate) use install::{hide_first_boot, pending_restore, refresh, restore, show_first_boot};
-pub use known::Context;

@@ -345,7 +345,7 @@ pub(crate) fn clear(root: &Root, systemd: Option<&Systemd>) -> Result<bool, Gate
 
 /// What became of a hold after it was verified.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Since {
+pub(crate) struct HoldChange {
     /// It was made again, because drop-ins were removed, as by `systemctl revert`.
     pub again: Option<GateStatus>,
     /// Units that are no longer held, because a drop-in of an admin has replaced ours.
@@ -355,7 +355,7 @@ pub(crate) struct Since {
 /// Holds a refused node again where what holds it was removed. A drop-in that an admin has put in
 /// the place of ours is left alone. `held`: the units that the verdict names. Only files are looked
 /// at unless something differs.
-pub(crate) fn look_again(root: &Root, systemd: &Systemd, held: &[String]) -> Since {
+pub(crate) fn look_again(root: &Root, systemd: &Systemd, held: &[String]) -> HoldChange {
     let mut units = plan::always();
     units.extend(held.iter().filter(|unit| !plan::is_always(unit)).cloned());
     let drop_in = plan::drop_in();
@@ -363,9 +363,9 @@ pub(crate) fn look_again(root: &Root, systemd: &Systemd, held: &[String]) -> Sin
     let is_overruled = |unit: &&String| drop_ins::is_overruled(root, unit);
     let overruled: Vec<String> = units.iter().filter(is_overruled).cloned().collect();
     if is_whole && overruled.is_empty() || !is_refused(root) {
-        return Since::default();
+        return HoldChange::default();
     }
-    let look = || Since {
+    let look = || HoldChange {
         again: (!is_whole).then(|| hold(root, Some(systemd))),
         overruled: not_held(systemd, &overruled),
     };

@@ -22,7 +22,7 @@ mod systemd;
 
 use crate::node::FileError;
 pub(crate) use drop_ins::{held_units, is_overruled};
-pub(crate) use hold::{Since, clear, hold, is_refused, look_again};
+pub(crate) use hold::{HoldChange, clear, hold, is_refused, look_again};
 pub(crate) use plan::STAMP_PATH;
 pub(crate) use plan::drop_in_of_an_admin;
 pub(crate) use release::{Released, release, resume};

@@ -112,7 +112,7 @@ impl SystemdError {
     }
 
     /// From the error of a call.
-    fn of_call(what: &str, error: &zbus::Error) -> Self {
+    fn from_call(what: &str, error: &zbus::Error) -> Self {
         use zbus::fdo::Error as Fdo;
         let said_no = match error {
             zbus::Error::MethodError(..) => true,
@@ -165,7 +165,7 @@ impl<'a> Manager<'a> {
         let open = timeout_at(until, open).await;
         let open = open.map_err(|_| SystemdError::timeout(what))?;
         Ok(Self {
-            connection: open.map_err(|error| SystemdError::of_call(what, &error))?,
+            connection: open.map_err(|error| SystemdError::from_call(what, &error))?,
             route,
             systemd,
             deadline,
@@ -191,7 +191,7 @@ impl<'a> Manager<'a> {
         words: &[&str],
         most: Duration,
     ) -> Result<(), SystemdError> {
-        let call = Call::of_manager(method, "", words).send(&self.connection);
+        let call = Call::to_manager(method, "", words).send(&self.connection);
         match timeout_at(self.until(most), call).await {
             Ok((_, answer)) => answer.map(drop),
             Err(_) => Err(SystemdError::timeout(method)),
@@ -288,13 +288,13 @@ impl<'a> Manager<'a> {
 
     /// Queues the stop of units.
     pub(super) async fn stop(&self, units: &[String]) -> Answers<()> {
-        let call = |unit: &String| Call::of_manager("StopUnit", unit, &[unit, "replace"]);
+        let call = |unit: &String| Call::to_manager("StopUnit", unit, &[unit, "replace"]);
         self.each(units.iter().map(call).collect()).await
     }
 
     /// Makes systemd forget that units failed. A unit that is not loaded is not an error.
     pub(super) async fn reset_failed(&self, units: &[String]) -> Answers<()> {
-        let call = |unit: &String| Call::of_manager("ResetFailedUnit", unit, &[unit]);
+        let call = |unit: &String| Call::to_manager("ResetFailedUnit", unit, &[unit]);
         let mut answers = self.each(units.iter().map(call).collect()).await;
         for (_, answer) in &mut answers {
             if let Err(SystemdError::Refused(why)) = answer
@@ -332,7 +332,7 @@ struct Call {
 }
 
 impl Call {
-    fn of_manager(method: &'static str, unit: &str, words: &[&str]) -> Self {
+    fn to_manager(method: &'static str, unit: &str, words: &[&str]) -> Self {
         Self {
             unit: unit.to_owned(),
             path: MANAGER_PATH.to_owned(),
@@ -373,7 +373,7 @@ impl Call {
                 &self.words,
             )
             .await;
-        let answer = answer.map_err(|error| SystemdError::of_call(&self.what(), &error));
+        let answer = answer.map_err(|error| SystemdError::from_call(&self.what(), &error));
         (self.unit, answer)
     }
 }

@@ -123,7 +123,7 @@ impl Failure {
     }
 
     /// The connection failure behind a kernel error; `None` for any other kind of error.
-    pub(super) fn of_io(error: &std::io::Error) -> Option<Self> {
+    pub(super) fn from_io(error: &std::io::Error) -> Option<Self> {
         let said = || printable(&error.to_string());
         Some(match error.kind() {
             ErrorKind::ConnectionRefused => Self::Refused,

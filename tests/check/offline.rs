@@ -228,7 +228,7 @@ fn without_a_node_there_is_nothing_to_check() {
         "aleph.json",
         r#"{"version":"413.92.202402131523-0"}"#,
     );
-    let want = "skewguard: .: no OpenShift node: name the folder that has a node's files (--root), or a policy and an aleph (--policy, --aleph)\n";
+    let want = "skewguard: .: not an OpenShift node; pass --root DIR, or --policy and --aleph\n";
     for more in ["", "--policy policy.json", "--aleph aleph.json"] {
         let found = shell(&format!("\"$0\" check --root . {more}"), dir.path());
         assert_eq!(found, (Some(1), want.to_owned()), "{more}");

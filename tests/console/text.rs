@@ -75,6 +75,27 @@ fn with_issue() -> Verdict {
     decide(&facts)
 }
 
+/// A node of OKD. Images and releases: okd #441 and OKD's page on its move to CentOS Stream CoreOS.
+fn of_okd(image: &'static str, rules: &'static str, release: &str) -> Verdict {
+    let mut facts = Node {
+        image: Some(image),
+        rules,
+        platform: "metal",
+        ..Node::default()
+    }
+    .facts();
+    if let (PolicyInput::Valid { policy, .. }, TargetInput::Read(target)) =
+        (&mut facts.policy, &mut facts.target)
+    {
+        policy
+            .limits
+            .iter_mut()
+            .for_each(|limit| limit.release = None);
+        target.release = Some(release.to_owned());
+    }
+    decide(&facts)
+}
+
 fn reasons() -> Vec<(&'static str, Verdict)> {
     let denied = r#""deniedVersions": [ { "version": "417.94.2024*", "reason": "KCS 1234567: this firmware does not see the second disk" } ]"#;
     vec![
@@ -123,6 +144,30 @@ fn reasons() -> Vec<(&'static str, Verdict)> {
             .verdict(),
         ),
         ("known-issue", with_issue()),
+        (
+            "okd-fcos-too-old",
+            of_okd(
+                "32.20201104.3.0",
+                r#""minimumFCOSVersion": "33""#,
+                "4.7.0-0.okd-2021-03-07-090821",
+            ),
+        ),
+        (
+            "okd-fcos-too-new",
+            of_okd(
+                "40.20240920.3.0",
+                r#""maximumFCOSVersion": "39""#,
+                "4.16.0-okd-scos.1",
+            ),
+        ),
+        (
+            "okd-scos-too-old",
+            of_okd(
+                "413.9.202302280609-0",
+                r#""minimumOCPVersion": "4.16.0""#,
+                "4.20.0-okd-scos.3",
+            ),
+        ),
         (
             "cpu",
             with_machine(r#""minimumCPU": { "x86_64": "x86-64-v3" }"#),
@@ -194,6 +239,9 @@ fn the_reasons_are_those_of_the_names() {
             ("above-maximum", Reason::AboveMaximumRhcosVersion),
             ("releases-behind", Reason::TooManyReleasesBehind),
             ("known-issue", Reason::KnownIssue),
+            ("okd-fcos-too-old", Reason::BelowMinimumFcosVersion),
+            ("okd-fcos-too-new", Reason::AboveMaximumFcosVersion),
+            ("okd-scos-too-old", Reason::BelowMinimumOcpVersion),
             ("cpu", Reason::CpuBelowMinimum),
             ("boot-space", Reason::BootSpaceBelowMinimum),
             ("shim", Reason::ShimBelowMinimum),

@@ -1,6 +1,6 @@
 //! Holding a node, with a systemd that does what it should.
 
-use crate::gate::{Since, hold, look_again};
+use crate::gate::{HoldChange, hold, look_again};
 use crate::inside::dbus::bus::Bus;
 use crate::inside::dbus::node::{Node, unit, wiring_a, wiring_b};
 use crate::inside::dbus::systemd1::{Behaviour, Unit};
@@ -425,7 +425,7 @@ fn a_service_that_nobody_has_loaded_is_held_by_its_unit_file() {
 }
 
 /// Looks at the hold as the report does, which has a runtime of its own.
-fn look(node: &Node, held: &[String]) -> Since {
+fn look(node: &Node, held: &[String]) -> HoldChange {
     node.systemd1
         .as_ref()
         .expect("a systemd")
@@ -440,10 +440,10 @@ fn look(node: &Node, held: &[String]) -> Since {
 #[test]
 fn a_hold_that_somebody_removed_is_made_again() {
     let node = Node::with(Behaviour::default());
-    assert_eq!(look(&node, &[]), Since::default(), "not refused");
+    assert_eq!(look(&node, &[]), HoldChange::default(), "not refused");
     let first = hold(&node.root, Some(&node.systemd));
     assert!(first.units.contains(&OVS.to_owned()));
-    assert_eq!(look(&node, &first.units), Since::default());
+    assert_eq!(look(&node, &first.units), HoldChange::default());
     assert_eq!(node.calls(), ["Reload"], "nobody is asked");
     // As `systemctl revert` does, of a unit that every node has and of one that this one has.
     for (unit, reloads) in [("kubelet.service", 2), (OVS, 3)] {
@@ -481,7 +481,7 @@ fn a_drop_in_of_an_admin_is_left_alone_and_said() {
     assert!(node.drop_ins().contains(&"kubelet.service".to_owned()));
     // Once the admin takes it away, the hold is whole.
     node.root.remove(&path).expect("removed");
-    assert_eq!(look(&node, &first.units), Since::default());
+    assert_eq!(look(&node, &first.units), HoldChange::default());
 }
 
 #[test]

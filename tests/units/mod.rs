@@ -16,7 +16,7 @@ const OLDEST: u16 = 239;
 
 /// Every directive used, with the version of systemd that it came with (its NEWS; 183 stands for
 /// what is older than the counting).
-const DIRECTIVES: [(&str, u16); 52] = [
+const DIRECTIVES: [(&str, u16); 53] = [
     ("After", 183),
     ("AssertPathExists", 218),
     ("Before", 183),
@@ -25,6 +25,7 @@ const DIRECTIVES: [(&str, u16); 52] = [
     ("Description", 183),
     ("Documentation", 183),
     ("ExecStart", 183),
+    ("ExecStartPre", 183),
     ("ExecStopPost", 183),
     ("IPAddressDeny", 235),
     ("KeyringMode", 235),
@@ -191,16 +192,24 @@ fn systemd_has_nothing_to_say_about_them() {
     }
 }
 
+/// A binary as a MachineConfig carries it.
+fn packed() -> skewguard_admin::render::binary::Binary {
+    use skewguard_admin::render::binary::{Arch, Binary, Compression};
+    Binary {
+        arch: Arch::X86_64,
+        compression: Compression::Xz,
+        packed: vec![],
+        unpacked: 0,
+        digest: "0".repeat(64),
+    }
+}
+
 /// As a MachineConfig and as a pointer deliver them: adapted, and the one that unpacks.
 #[test]
 fn systemd_has_nothing_to_say_about_the_delivered_ones() {
-    use skewguard_admin::render::binary::{Arch, Compression};
     use skewguard_admin::render::units;
     for (delivered, program) in [
-        (
-            units::for_packed(Arch::X86_64, Compression::Xz),
-            units::UNPACKED_PATH,
-        ),
+        (units::for_packed(&packed()), units::UNPACKED_PATH),
         (units::for_fetched(), units::FETCHED_PATH),
     ] {
         let dir = tempfile::tempdir().expect("a directory");
@@ -215,6 +224,18 @@ fn systemd_has_nothing_to_say_about_the_delivered_ones() {
                 "{}",
                 unit.name
             );
+            if unit.name.starts_with("skewguard-unpack") {
+                let (tight, text) = systemd_analyze(
+                    &["security", "--offline=true", "--no-pager", "--threshold=45"],
+                    &dir.path().join(unit.name),
+                );
+                assert!(
+                    tight,
+                    "{}: {}",
+                    unit.name,
+                    text.lines().last().unwrap_or_default()
+                );
+            }
         }
     }
 }

@@ -12,7 +12,6 @@ use crate::node::{
     SERVED_PATH, UNTOLD_VERDICT_PATH,
 };
 use crate::report::ledger::{INSTALLATION_PATH, STATE_PATH};
-use skewguard_admin::render::binary::{Arch, Compression};
 use skewguard_admin::render::units;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -189,7 +188,7 @@ fn all_units() -> Vec<(String, String)> {
             fs::read_to_string(folder().join(name)).expect("a unit"),
         )
     };
-    let delivered = units::for_packed(Arch::X86_64, Compression::Xz)
+    let delivered = units::for_packed(&super::packed())
         .into_iter()
         .chain(units::for_fetched());
     let delivered = delivered.map(|unit| (format!("{} (delivered)", unit.name), unit.contents));
@@ -202,15 +201,13 @@ fn all_units() -> Vec<(String, String)> {
 /// What a unit asks of the policy.
 fn needs_of(name: &str, text: &str) -> Vec<Need> {
     let mut needs = Vec::new();
-    let unpacked = units::for_packed(Arch::X86_64, Compression::Xz)
-        .iter()
-        .any(|unit| {
-            let chcon = unit.contents.find(&format!(
-                "chcon --reference=/usr/bin {}",
-                units::UNPACKED_PATH
-            ));
-            chcon.is_some() && chcon < unit.contents.find("/usr/bin/mv ")
-        });
+    let unpacked = units::for_packed(&super::packed()).iter().any(|unit| {
+        let chcon = unit.contents.find(&format!(
+            "chcon --reference=/usr/bin {}",
+            units::UNPACKED_PATH
+        ));
+        chcon.is_some() && chcon < unit.contents.find("/usr/bin/mv ")
+    });
     let program_type = |program: &str| match program {
         units::UNPACKED_PATH if unpacked => "bin_t".to_owned(),
         _ => type_of(program),
@@ -223,7 +220,7 @@ fn needs_of(name: &str, text: &str) -> Vec<Need> {
         let why = format!("{name}: {line}");
         let before = needs.len();
         match directive {
-            "ExecStart" | "ExecStop" => {
+            "ExecStart" | "ExecStartPre" | "ExecStop" => {
                 let words: Vec<&str> = value
                     .trim_start_matches(['-', '+'])
                     .split_ascii_whitespace()
@@ -280,6 +277,7 @@ fn needs_of(name: &str, text: &str) -> Vec<Need> {
                 needs.extend(
                     value
                         .split(' ')
+                        .map(|path| path.trim_start_matches('-'))
                         .map(|path| need(INIT, type_of(path), "dir", "mounton", &why)),
                 );
             }

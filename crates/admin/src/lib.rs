@@ -3,6 +3,7 @@
 
 pub mod audit;
 pub mod cli;
+mod data;
 pub(crate) mod file;
 #[cfg(any(fuzzing, test))]
 pub mod fuzzing;

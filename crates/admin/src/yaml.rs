@@ -95,6 +95,13 @@ impl Source {
         let at = self.places.partition_point(|(json, _)| *json < in_json);
         self.places.get(at).map_or((1, 1), |(_, yaml)| *yaml)
     }
+
+    /// Where in the YAML stands what began last before here in the JSON.
+    pub(crate) fn place_before(&self, in_json: Place) -> Place {
+        let behind = self.places.partition_point(|(json, _)| *json <= in_json);
+        let last = behind.checked_sub(1).and_then(|at| self.places.get(at));
+        last.map_or((1, 1), |(_, yaml)| *yaml)
+    }
 }
 
 /// Whether somebody meant YAML: it begins with neither JSON's brackets and quotes, nor with what

@@ -17,7 +17,7 @@
 //! cannot be written, because /var is full, never keeps the message away; where the hard link cannot
 //! be made the whole message is at the prompt instead.
 
-use super::known::Context;
+use super::context::Context;
 use super::message;
 use crate::node::{FileError, Problem, Root, STAMP_PATH};
 use crate::text::hex;

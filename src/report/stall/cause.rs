@@ -296,11 +296,11 @@ impl Cause {
     pub(crate) fn of(journal: &[u8]) -> Self {
         journal
             .rsplit(|byte| *byte == b'\n')
-            .find_map(Self::of_line)
+            .find_map(Self::read_line)
             .unwrap_or(Self::Unknown)
     }
 
-    fn of_line(line: &[u8]) -> Option<Self> {
+    fn read_line(line: &[u8]) -> Option<Self> {
         let line = String::from_utf8_lossy(line).to_ascii_lowercase();
         if line.contains(PROBE) {
             return None;

@@ -143,7 +143,7 @@ impl Curl {
         let connected = tokio::net::TcpStream::connect((server.host.as_str(), server.port()));
         match timeout(Duration::from_secs(2), connected).await.ok()? {
             Ok(_) => None,
-            Err(error) => Failure::of_io(&error),
+            Err(error) => Failure::from_io(&error),
         }
     }
 }

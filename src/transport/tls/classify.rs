@@ -57,7 +57,7 @@ fn precise(cause: &(dyn Error + 'static)) -> Option<Failure> {
     error
         .get_ref()
         .and_then(|inner| precise(inner))
-        .or_else(|| Failure::of_io(error))
+        .or_else(|| Failure::from_io(error))
 }
 
 fn http(cause: &(dyn Error + 'static)) -> Option<Failure> {

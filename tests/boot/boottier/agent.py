@@ -52,6 +52,8 @@ def _package():
     shutil.copy(binary(), PACKAGE / "prebuilt/skewguard")
     shutil.copy(binary(embed=True), PACKAGE / "prebuilt/skewguard-embed")
     shutil.copy(ADMIN, PACKAGE / "prebuilt/kubectl-skewguard")
+    for name in ("man", "completions"):
+        shutil.copytree(TARGET / "dist" / name, PACKAGE / "prebuilt" / name)
     for name in ("skewguard", "kubectl-skewguard"):
         (PACKAGE / f"prebuilt/{name}.licences.txt").write_text("those of the boot tier's agent\n", encoding="utf-8")
     run(["rpmbuild", "-bb", "--quiet", "--with", "prebuilt", "--define", f"prebuilt {PACKAGE}/prebuilt",

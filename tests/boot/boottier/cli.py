@@ -65,7 +65,7 @@ def parser():
     arguments.add_argument("--keep", action="store_true", help="keep the nodes' disks in target/boot-results")
     arguments.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
     image = arguments.add_argument_group("a real image")
-    image.add_argument("--image", metavar="FILE.qcow2", help="boot this RHCOS or FCOS image; it is not changed")
+    image.add_argument("--image", metavar="FILE.qcow2", help="boot this RHCOS or FCOS image, packed by gzip or xz or not; it is not changed")
     image.add_argument("--ignition", metavar="FILE", help="Ignition config for it, through fw_cfg")
     image.add_argument("--expect", choices=["refused", "allowed"], default="refused",
                        help="what must happen (default: refused)")
@@ -105,6 +105,10 @@ def main(words=None):
     if options.image:
         from . import realimage  # pylint: disable=import-outside-toplevel
 
+        why = realimage.unfit(options.image)
+        if why:
+            print(f"{options.image} {why}", file=sys.stderr)
+            return 2
         results = [realimage.check(options)]
     else:
         try:

@@ -52,6 +52,8 @@ class Setup:
     kernel_arguments: str = "ignition.platform.id=metal"
     files: dict = field(default_factory=dict)
     kubeconfig: str = UNKNOWN_KUBECONFIG
+    # The user data, where it is all that the machine gets: nothing is served, and nothing is delivered otherwise.
+    whole: dict | None = None
 
     def aleph_text(self):
         """The aleph of the boot image, unless the scenario has its own."""
@@ -141,6 +143,10 @@ class Node:
 
     def provision(self):
         """Ignition: fetches the served config over HTTP through the pointer, and applies it."""
+        if self.setup.whole is not None:
+            with self._var_mounted(self.root):
+                ignition.apply(self.root, self.setup.whole, self.work)
+            return
         served = cluster.served(self.setup.machine_config(), self.setup.kubeconfig)
         server = MachineConfigServer(served)
         try:

@@ -14,7 +14,7 @@ blocks() {
 prepare() {
     local program page
     git clone -q . "$desk"
-    git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
+    git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file && ! -h $file ]] || printf '%s\0' "$file"; done |
         tar -c --null -T - | tar -x -C "$desk"
     mkdir -p "$desk/target/dist" "$cluster" "$work"/{programs,home,install,quick-start}
     cp "$dist"/{skewguard,skewguard-embed,kubectl-skewguard}{,.licences.txt} "$desk/target/dist/"

@@ -1,4 +1,4 @@
-# dist/Containerfile, really built. Its base stands in for a CoreOS image: a shell, rm, rpm and their libraries, copied from this machine, and
+# dist/Containerfile, really built. Its base stands in for a CoreOS image: a shell, rm, rpm, systemctl and their libraries, copied from this machine, and
 # a `bootc` that notes how it was called.
 
 readonly base=$work/base
@@ -10,7 +10,7 @@ stand_in() {
     ln -s usr/bin "$base/bin"
     ln -s usr/lib "$base/lib"
     ln -s usr/lib "$base/lib64"
-    for program in sh rm rpm; do
+    for program in sh rm rpm systemctl; do
         cp -L "$(command -v $program)" "$base/usr/bin/"
         ldd "$(command -v $program)" | grep -o '/[^ ]*' | while read -r file; do
             mkdir -p "$base/$(dirname "$file")"
@@ -44,10 +44,14 @@ package() {
 }
 
 contains() {
-    local mounted
+    local mounted unit
     mounted=$(build_image mount "$(build_image from --pull-never localhost/image)")
     cmp "$mounted/usr/bin/skewguard" "$dist/skewguard"
-    cmp "$mounted/usr/lib/systemd/system/multi-user.target.wants/skewguard.service" systemd/skewguard.service
+    cmp "$mounted/usr/lib/systemd/system/skewguard.service" systemd/skewguard.service
+    # Enabled when the image is made, by the preset.
+    for unit in multi-user.target machine-config-daemon-firstboot.service kubelet.service; do
+        [[ $(readlink "$mounted/etc/systemd/system/$unit.wants/skewguard.service") == */lib/systemd/system/skewguard.service ]]
+    done
     [[ $(<"$mounted/usr/linted") == "container lint" ]]
     [[ ! $(ls "$mounted/tmp") ]] || fail "left in /tmp: $(ls "$mounted/tmp")"
 }

@@ -45,12 +45,25 @@ completes_fish() {
     [[ $said == *machineconfig*manifests* ]] || fail "completes to: $said"
 }
 
+# What kubectl and oc run, as they run it: words, and what to do without one.
+completes_for_kubectl() {
+    local said
+    said=$(PATH=$dist:$PATH dist/kubectl_complete-skewguard render ma | paste -sd ' ')
+    [[ $said == *machineconfig*manifests*" :4" ]] || fail "completes to: $said"
+    said=$(PATH=$dist:$PATH dist/kubectl_complete-skewguard "" | paste -sd ' ')
+    [[ " $said" == *" audit "*" :4" ]] || fail "completes to: $said"
+    said=$(PATH=$dist:$PATH dist/kubectl_complete-skewguard no-such-command x)
+    [[ $said == ":0" ]] || fail "completes to: $said"
+    ! PATH=/usr/bin:/bin dist/kubectl_complete-skewguard "" 2>/dev/null || fail "completes without the program"
+}
+
 if needs groff:groff-base; then
     for page in "$dist"/man/*.1; do
         check "groff reads $page" readable "$page"
     done
 fi
 check "bash completes a subcommand" completes
+check "kubectl and oc are told what follows" completes_for_kubectl
 if needs zsh:zsh fish:fish; then
     check "zsh completes a subcommand" completes_zsh
     check "fish completes a subcommand" completes_fish

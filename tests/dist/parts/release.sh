@@ -6,11 +6,17 @@ release_version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 # A checkout of its own, of the files as they are now, with a changelog for this version and its tag.
 released() {
     mkdir -p "$clone"
-    git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
+    git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file && ! -h $file ]] || printf '%s\0' "$file"; done |
         tar -c --null -T - | tar -x -C "$clone"
     git -C "$clone" init -q
     sed -i "0,/^## .*/s//## [$release_version] - 2026-01-01/" "$clone/CHANGELOG.md"
-    record && git -C "$clone" tag "v$release_version"
+    ssh-keygen -q -t ed25519 -N '' -f "$work/signer"
+    echo "x@example.com namespaces=\"git\" $(cut -d ' ' -f 1,2 "$work/signer.pub")" >>"$clone/dist/signers"
+    record && sign "v$release_version"
+}
+# sign TAG [KEY]: anew where it is there.
+sign() {
+    git -C "$clone" -c user.name=x -c user.email=x@example.com -c gpg.format=ssh -c user.signingkey="${2:-$work/signer}" tag -f -s -m "$1" "$1" >/dev/null
 }
 record() { git -C "$clone" add -A && git -C "$clone" -c user.name=x -c user.email=x@example.com commit -qm x; }
 
@@ -26,14 +32,20 @@ refuses() {
 what_is_not_released() {
     local v=$release_version
     refuses "there is no tag v9.9.9: git tag -s v9.9.9" 9.9.9
+    git -C "$clone" tag -f "v$v" >/dev/null
+    refuses "v$v has no signature of a maintainer (dist/signers): " "$v"
+    ssh-keygen -q -t ed25519 -N '' -f "$work/somebody"
+    sign "v$v" "$work/somebody"
+    refuses "v$v has no signature of a maintainer (dist/signers): " "$v"
+    sign "v$v"
     echo >"$clone/new-file"
     refuses "the tree is not clean: ?? new-file; commit it, or take it away" "$v"
     record
     refuses "v$v is not what is checked out: git checkout v$v" "$v"
-    git -C "$clone" tag v9.9.9
+    sign v9.9.9
     refuses "Cargo.toml says version $v, not 9.9.9" 9.9.9
     sed -i "s/^## \\[$v\\] .*/## [Unreleased]/" "$clone/CHANGELOG.md"
-    record && git -C "$clone" tag -f "v$v" >/dev/null
+    record && sign "v$v"
     refuses "CHANGELOG.md has no section \"## [$v] - DATE\"" "$v"
     rm -rf "$clone/.git"
     refuses "this is no git checkout: a release is made from its tag" "$v"
@@ -49,7 +61,10 @@ mkdir -p "$4"
 for name in skewguard skewguard-embed kubectl-skewguard; do
     printf '#!/bin/sh\necho %s %s\n' "$name" "$2" >"$4/$name"
     chmod 755 "$4/$name"
-    echo "{\"name\": \"$name\"}" >"$4/$name.cdx.json"
+    cat >"$4/$name.cdx.json" <<JSON
+{"metadata": {"component": {"name": "$name", "version": "1", "purl": "pkg:cargo/$name@1", "properties": [{"name": "skewguard:build", "value": "x"}]}},
+ "components": [{"name": "a", "version": "2", "purl": "pkg:cargo/a@2", "licenses": [{"expression": "MIT"}], "hashes": [{"alg": "SHA-256", "content": "00"}]}]}
+JSON
     echo "licences of $name" >"$4/$name.licences.txt"
 done
 mkdir "$4/man" "$4/completions"
@@ -57,7 +72,9 @@ for file in man/{skewguard,kubectl-skewguard}.1 completions/{kubectl-skewguard.b
     echo "$file" >"$4/$file"
 done
 END
-    record && git -C "$clone" tag -f "v$release_version" >/dev/null
+    # Vendoring fetches every crate; distribution.sh does it.
+    printf '#!/bin/sh\necho crates >"$1"\n' >"$clone/dist/vendor"
+    record && sign "v$release_version"
 }
 
 what_is_released() {
@@ -70,23 +87,32 @@ what_is_released() {
 CHANGELOG-$v.md
 SHA256SUMS
 skewguard-$v-1.aarch64.rpm
+skewguard-$v-1.src.rpm
 skewguard-$v-1.x86_64.rpm
 skewguard-$v-aarch64.cdx.json
+skewguard-$v-aarch64.spdx.json
 skewguard-$v-aarch64.tar.gz
+skewguard-$v-vendor.tar.zst
 skewguard-$v-x86_64.cdx.json
+skewguard-$v-x86_64.spdx.json
 skewguard-$v-x86_64.tar.gz
 skewguard-$v.tar.gz
 skewguard-cli-$v-1.aarch64.rpm
 skewguard-cli-$v-1.x86_64.rpm
 skewguard-cli-$v-aarch64.cdx.json
 skewguard-cli-$v-aarch64.oci.tar
+skewguard-cli-$v-aarch64.spdx.json
 skewguard-cli-$v-x86_64.cdx.json
 skewguard-cli-$v-x86_64.oci.tar
+skewguard-cli-$v-x86_64.spdx.json
 skewguard-embed-$v-aarch64.cdx.json
+skewguard-embed-$v-aarch64.spdx.json
 skewguard-embed-$v-x86_64.cdx.json
+skewguard-embed-$v-x86_64.spdx.json
+skewguard.yaml
 END
     )
-    (cd "$work/first" && sha256sum --quiet --check SHA256SUMS && [[ $(wc -l <SHA256SUMS) == 16 ]])
+    (cd "$work/first" && sha256sum --quiet --check SHA256SUMS && [[ $(wc -l <SHA256SUMS) == 25 ]])
     for arch in x86_64 aarch64; do
         mkdir "$work/$arch-tar"
         tar -xf "$work/first/skewguard-$v-$arch.tar.gz" -C "$work/$arch-tar"
@@ -94,13 +120,50 @@ END
             cd "$work/$arch-tar/skewguard-$v-$arch"
             for file in skewguard skewguard-embed kubectl-skewguard; do [[ $("./$file") == "$file $arch" ]]; done
             for file in LICENSE THIRD-PARTY-LICENCES README.md CHANGELOG.md CONTRIBUTING.md docs/install.md docs/dev/size.md docs/refused.png systemd/skewguard.service \
-                manifests/base/crd.yaml man/skewguard.1 completions/_kubectl-skewguard skewguard.catalog skewguard.cdx.json skewguard-embed.cdx.json kubectl-skewguard.cdx.json; do
+                manifests/base/crd.yaml man/skewguard.1 completions/_kubectl-skewguard skewguard.catalog kubectl_complete-skewguard skewguard.cdx.json skewguard-embed.cdx.json kubectl-skewguard.cdx.json; do
                 [[ -s $file ]] || fail "$file is not in the tarball"
             done
         )
         [[ $(rpm -qp --qf '%{ARCH}' "$work/first/skewguard-cli-$v-1.$arch.rpm") == "$arch" ]]
     done
+    installed_by_krew
+    # Both sources and the spec, and no path of this machine.
+    diff <(rpm -qlp "$work/first/skewguard-$v-1.src.rpm") <(printf '%s\n' "skewguard-$v-vendor.tar.zst" "skewguard-$v.tar.gz" skewguard.spec)
+    ! rpm2cpio "$work/first/skewguard-$v-1.src.rpm" | cat - "$work/first/skewguard-$v-1.src.rpm" | grep -aF "$work" || fail "a path of this machine"
+    python3 -c 'import json, sys
+bill = json.load(open(sys.argv[1]))
+assert [(one["name"], one["licenseDeclared"], one["checksums"]) for one in bill["packages"]] == [
+    ("kubectl-skewguard", "Apache-2.0", []), ("a", "MIT", [{"algorithm": "SHA256", "checksumValue": "00"}])], bill' "$work/first/skewguard-cli-$v-x86_64.spdx.json"
     [[ $(head -n 1 "$work/first/CHANGELOG-$v.md") != "## "* && -s $work/first/CHANGELOG-$v.md ]]
+}
+
+# What krew reads of its manifest (internal/index/validation), and what it would unpack; the same with a tarball for macOS beside it.
+installed_by_krew() {
+    local darwin=skewguard-cli-$release_version-darwin-arm64
+    mkdir -p "$work/krew/$darwin"
+    cp "$work/first"/*.tar.gz "$work/krew/"
+    touch "$work/krew/$darwin"/{kubectl-skewguard,LICENSE}
+    tar -czf "$work/krew/$darwin.tar.gz" -C "$work/krew" "$darwin"
+    "$clone/dist/krew" "$release_version" "$work/krew" >"$work/krew/skewguard.yaml"
+    python3 - "$release_version" "$work/first" linux/amd64,linux/arm64 "$work/krew" linux/amd64,linux/arm64,darwin/arm64 <<'END'
+import hashlib, json, re, sys, tarfile
+from pathlib import Path
+version = sys.argv[1]
+for folder, wanted in zip(map(Path, sys.argv[2::2]), sys.argv[3::2]):
+    manifest = json.loads((folder / "skewguard.yaml").read_text())
+    assert (manifest["apiVersion"], manifest["kind"]) == ("krew.googlecontainertools.github.com/v1alpha2", "Plugin")
+    spec = manifest["spec"]
+    assert manifest["metadata"]["name"] == "skewguard" and spec["version"] == f"v{version}" and 0 < len(spec["shortDescription"]) <= 50
+    platforms = {"/".join((one["selector"]["matchLabels"][key]) for key in ("os", "arch")): one for one in spec["platforms"]}
+    assert ",".join(platforms) == wanted and len(platforms) == len(spec["platforms"]), list(platforms)
+    for one in platforms.values():
+        file = folder / one["uri"].rpartition("/")[2]
+        assert one["uri"] == f"https://github.com/skewguard/skewguard/releases/download/v{version}/{file.name}"
+        assert re.fullmatch("[0-9a-f]{64}", one["sha256"]) and one["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+        names = tarfile.open(file).getnames()
+        assert all(entry["from"] in names and entry["to"] == "." for entry in one["files"]), one["files"]
+        assert any(entry["from"].endswith("/" + one["bin"]) for entry in one["files"])
+END
 }
 
 # Another program reads the archive as a container image.
@@ -113,10 +176,10 @@ an_image() {
     [[ $(buildah "${store[@]}" inspect --format '{{.OCIv1.Architecture}} {{.OCIv1.Config.Entrypoint}}' "$name") == "amd64 [/usr/bin/kubectl-skewguard]" ]]
 }
 
-if needs root git:git rpmbuild:rpm python3:python3 buildah:buildah; then
+if needs root git:git rpmbuild:rpm rpm2cpio:rpm2cpio python3:python3 buildah:buildah zstd:zstd ssh-keygen:openssh-client; then
     check "a checkout with its tag" released
     check "a stand-in for the build" stubbed
     check "dist/release writes what it says, twice the same, whoever calls it" what_is_released
     check "the container image is one, and has both binaries" an_image
-    check "dist/release refuses a dirty tree, a missing tag, another version, no changelog" what_is_not_released
+    check "dist/release refuses a dirty tree, a missing tag, one that no maintainer signed, another version, no changelog" what_is_not_released
 fi

@@ -1,21 +1,10 @@
-# The package as its users build it: from a source archive, in a folder and with a cargo home of its own. That is the other build which
-# shows that dist/build is reproducible.
+# The static packages, as releases have them: from a source archive, in a folder and with a cargo home of its own. That is the other build which
+# shows that dist/build is reproducible. What a distribution builds of the same spec is in distribution.sh.
 
 readonly top=$work/rpm tree=$work/tree
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 
-# As `git archive` makes it, of the files as they are now.
-source_archive() {
-    local from=$work/archive/skewguard-$version
-    mkdir -p "$from" "$top/SOURCES"
-    git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
-        tar -c --null -T - | tar -x -C "$from"
-    {
-        echo "commit: $("$dist/skewguard" --version | sed -n 's/^commit: //p')"
-        git show -s --format='date: %cs' HEAD
-    } >"$from/dist/commit"
-    tar -czf "$top/SOURCES/skewguard-$version.tar.gz" -C "$work/archive" "skewguard-$version"
-}
+sources() { source_archive "$top/SOURCES" "$("$dist/skewguard" --version | sed -n 's/^commit: //p')"; }
 
 # The registry's downloads are shared, and nothing else.
 cargo_home() {
@@ -30,7 +19,7 @@ from_sources() {
     cargo_home
     # What a distribution exports for its own programs changes nothing.
     env -u CARGO_TARGET_DIR -u SKEWGUARD_COMMIT -u SKEWGUARD_COMMIT_DATE CARGO_HOME="$work/another/cargo home" CFLAGS=-O0 RUSTFLAGS=-Copt-level=0 \
-        rpmbuild -ba --define "_topdir $top" dist/skewguard.spec
+        rpmbuild -bb --with static --define "_topdir $top" dist/skewguard.spec
     mv "$top"/RPMS/*/skewguard-[0-9]*.rpm "$work/package.rpm"
     mv "$top"/RPMS/*/skewguard-cli-*.rpm "$work/cli.rpm"
     unpacked
@@ -63,17 +52,23 @@ files() {
         sed "s/ $//; s#/licenses/\(skewguard\(-cli\)\?\)-$version#/licenses/\1#; \#/man1/#d; \#/share/doc/#d"
 }
 
-without_scriptlets() {
-    local scripts requires
-    scripts=$(rpm -qp --scripts --triggers --filetriggers "$work/package.rpm")
-    [[ ! $scripts ]] || fail "$scripts"
-    requires=$(rpm -qp --requires "$work/package.rpm" | grep -v '^rpmlib(' || true)
-    [[ ! $requires ]] || fail "requires $requires"
+# Presets are applied, and nothing else is done.
+scriptlets() {
+    diff <(rpm -qp --scripts --triggers --filetriggers "$work/package.rpm") - <<'END'
+postinstall scriptlet (using /bin/sh):
+if [ $1 -eq 1 ] && command -v systemctl >/dev/null; then systemctl --no-reload preset skewguard.service skewguard-report.service || :; fi
+preuninstall scriptlet (using /bin/sh):
+if [ $1 -eq 0 ] && command -v systemctl >/dev/null; then systemctl --no-reload disable --now skewguard.service skewguard-report.service || :; fi
+END
+    diff <(rpm -qp --requires "$work/package.rpm" | grep -v '^rpmlib(' | sort -u) <(printf '%s\n' /bin/sh curl)
+    [[ ! $(rpm -qp --scripts "$work/cli.rpm") ]]
+    diff <(rpm -qp --requires "$work/cli.rpm" | grep -v '^rpmlib(' | sort -u) <(echo /bin/bash)
 }
 
 marked() {
     diff <(rpm -qp --licensefiles "$work/package.rpm" | sed 's#.*/##') <(printf '%s\n' LICENSE THIRD-PARTY-LICENCES)
-    diff <(rpm -qp --docfiles "$work/package.rpm" | sed -n 's#/usr/share/doc/[^/]*/##p' | sort) <({ printf '%s\n' README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md; find docs -type f; } | sort)
+    diff <(rpm -qp --docfiles "$work/package.rpm" | sed -n 's#/usr/share/doc/[^/]*/##p' | sort) <(printf '%s\n' CHANGELOG.md README.md)
+    diff <(rpm -qp --docfiles "$work/cli.rpm" | sed -n 's#/usr/share/doc/[^/]*/##p' | sort) <({ printf '%s\n' README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md; find docs -type f; } | sort)
     [[ ! $(rpm -qp --configfiles "$work/package.rpm") ]]
 }
 
@@ -87,17 +82,17 @@ same_bytes() {
         systemd/80-skewguard.preset:lib/systemd/system-preset dist/skewguard.catalog:lib/systemd/catalog; do
         cmp "${pair%%:*}" "$agent/usr/${pair#*:}/$(basename "${pair%%:*}")"
     done
+    cmp dist/kubectl_complete-skewguard "$cli/usr/bin/kubectl_complete-skewguard"
     diff <(cat "$dist"/man/*.1) <(cat "$cli"/usr/share/man/man1/* "$agent"/usr/share/man/man1/*)
-    diff -r docs "$agent"/usr/share/doc/skewguard*/docs
+    diff -r docs "$cli"/usr/share/doc/skewguard-cli*/docs
     cmp "$agent"/usr/share/licenses/skewguard*/THIRD-PARTY-LICENCES "$dist/skewguard.licences.txt"
-    cmp "$cli"/usr/share/licenses/skewguard-cli*/THIRD-PARTY-LICENCES.cli "$dist/kubectl-skewguard.licences.txt"
+    cmp "$cli"/usr/share/licenses/skewguard-cli*/THIRD-PARTY-LICENCES "$dist/kubectl-skewguard.licences.txt"
 }
 
 # The package for admins: nothing that systemd reads, and nothing that the other package has, so that both can be there.
 for_admins() {
     [[ $(rpm -qp --qf '%{NAME}' "$work/cli.rpm") == skewguard-cli && ! $(rpm -qp --conflicts "$work/cli.rpm") ]] || fail "$(rpm -qpi "$work/cli.rpm")"
     diff -u tests/dist/rpm-files-cli <(files "$work/cli.rpm")
-    [[ ! $(rpm -qp --scripts "$work/cli.rpm") ]]
     [[ ! $(comm -12 <(rpm -qlp "$work/cli.rpm" | sort) <(rpm -qlp "$work/package.rpm" | sort) | grep -v '/share/doc/') ]]
 }
 
@@ -105,19 +100,10 @@ rpm_in() { rpm --root "$work/root" --dbpath /usr/lib/sysimage/rpm --nodeps --for
 
 installs() {
     mkdir -p "$work/root"
-    rpm_in --install "$work/package.rpm"
+    # There is no shell in it; what the scriptlets do is looked at in distribution.sh.
+    rpm_in --install --noscripts "$work/package.rpm"
     rpm_in --install "$work/cli.rpm"
     rpm_in --verify skewguard skewguard-cli
-    # Enabled, as systemd does it for what is in /usr: a relative link that leads to the unit. (systemctl is-enabled looks into /etc only.)
-    local unit wants=usr/lib/systemd/system/multi-user.target.wants
-    for unit in skewguard.service skewguard-report.service; do
-        [[ $(readlink "$work/root/$wants/$unit") == "../$unit" ]] || fail "$unit is not enabled"
-        cmp "$work/root/$wants/$unit" systemd/$unit
-    done
-    for unit in kubelet machine-config-daemon-firstboot; do
-        [[ $(readlink "$work/root/${wants/multi-user.target/$unit.service}/skewguard.service") == ../skewguard.service ]] ||
-            fail "$unit.service does not want skewguard.service"
-    done
     [[ ! -e $work/root/etc ]] || fail "installing wrote into /etc"
     # In the installed tree, `render` takes the embed build from the package.
     cp "$work/policy.json" "$work/root/tmp.json"
@@ -126,7 +112,7 @@ installs() {
 }
 
 erases() {
-    rpm_in --erase skewguard skewguard-cli
+    rpm_in --erase --noscripts skewguard skewguard-cli
     local left
     left=$(cd "$work/root" && find . -not -type d -not -path './usr/lib/sysimage/rpm/*')
     [[ ! $left ]] || fail "left behind: $left"
@@ -135,15 +121,15 @@ erases() {
 if needs root rpmbuild:rpm rpm2cpio:rpm2cpio cpio:cpio; then
     build_once
     "$dist/kubectl-skewguard" policy init >"$work/policy.json" 2>/dev/null
-    check "source archive" source_archive
+    check "source archive" sources
     long "rpmbuild from the source archive" from_sources
     check "all binaries are byte for byte what dist/build made here, in another folder and cargo home" same_bytes
     check "name, version, licence, architecture" named
     check "files, modes, owners, links" diff -u tests/dist/rpm-files <(files "$work/package.rpm")
     check "licence and documentation are marked as such" marked
-    check "no scriptlets, no dependencies" without_scriptlets
+    check "scriptlets that apply presets, and curl" scriptlets
     check "skewguard-cli: what admins run, beside it" for_admins
     check "the same package from binaries that are built already" prebuilt
-    check "installs into an empty tree, enabled in /usr" installs
+    check "installs into an empty tree" installs
     check "erases, and leaves no file" erases
 fi

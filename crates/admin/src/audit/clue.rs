@@ -9,6 +9,7 @@ const ALEPHS: &str = "its joined nodes have no label: the script of `oc skewguar
 
 /// What helps where none is.
 const STREAMS: &str = "no joined node is made from it: name the stream metadata of the release that it is from (--streams), or let one node join and audit again";
+const AMI: &str = "no joined node is made from it: its name in AWS may say the version (`oc skewguard inspect NAME`), --streams knows newer ones, or let one join";
 const JOIN: &str = "no joined node is made from it: let one join, and audit again";
 
 /// The nodes of a NodePool.
@@ -30,8 +31,11 @@ pub(super) fn clue(set: &Set, knowledge: &Knowledge<'_>) -> Option<&'static str>
     match (joined, nodes.any(|node| node.version.is_some())) {
         (0, _) => {
             set.image.value.as_ref()?;
-            let has_streams = matches!(set.image.platform, Some("aws" | "azure" | "gcp"));
-            Some(if has_streams { STREAMS } else { JOIN })
+            Some(match set.image.platform {
+                Some("aws") => AMI,
+                Some("azure" | "gcp") => STREAMS,
+                _ => JOIN,
+            })
         }
         (_, true) => Some(LABELS),
         (_, false) => Some(ALEPHS),

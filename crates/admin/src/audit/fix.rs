@@ -6,34 +6,28 @@ use super::known::Knowledge;
 use super::objects::MACHINE_API;
 use super::remedy::Remedy;
 use super::sets::{self, Set};
+use super::stream::OwnImage;
 use super::upkeep::{Rule, rules};
 use crate::text::is_dns_name;
-use crate::version::ImageVersion;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// The project of Google's marketplace that has the images which Red Hat sells.
 const GCP_MARKETPLACE: &str = "projects/redhat-marketplace-public/";
 
-/// The newest image of the cluster's own that a policy allows.
+/// The image that takes the place of a set's: the cluster's own, or the newest published one.
 #[derive(Debug, Default)]
-struct Own {
+pub(super) struct Own {
     version: Option<String>,
     image: Option<String>,
+    /// `this cluster's own`, in words.
+    whose: String,
+    /// Where it is, after that.
+    origin: &'static str,
 }
 
 impl Own {
-    fn of(
-        set: &Set,
-        knowledge: &Knowledge<'_>,
-        is_allowed: impl Fn(&ImageVersion) -> bool,
-    ) -> Self {
-        let images = knowledge.images_for(
-            &set.image,
-            set.architecture.as_deref(),
-            set.stream.as_deref(),
-        );
-        let images = || images.iter().filter(|own| is_allowed(&own.version()));
+    pub(super) fn of(images: &[OwnImage], whose: String, origin: &'static str) -> Self {
         let one = |all: BTreeSet<&str>| {
             let mut all = all.into_iter();
             all.next()
@@ -41,8 +35,13 @@ impl Own {
                 .map(str::to_owned)
         };
         Self {
-            version: one(images().map(|own| &*own.release).collect()),
-            image: one(images().filter_map(|own| own.image.as_deref()).collect()),
+            version: one(images.iter().map(|own| &*own.release).collect()),
+            image: one(images
+                .iter()
+                .filter_map(|own| own.image.as_deref())
+                .collect()),
+            whose,
+            origin,
         }
     }
 
@@ -50,7 +49,7 @@ impl Own {
     fn words(&self) -> String {
         match &self.version {
             Some(version) => {
-                format!("{version}, this cluster's own image (ConfigMap coreos-bootimages),")
+                format!("{version}, {}{},", self.whose, self.origin)
             }
             None => "an image that the policy allows".to_owned(),
         }
@@ -59,7 +58,7 @@ impl Own {
     /// What the field should say, in words.
     fn value(&self) -> String {
         match (&self.image, &self.version) {
-            (Some(image), Some(version)) => format!("{image}: {version}, this cluster's own"),
+            (Some(image), Some(version)) => format!("{image}: {version}, {}", self.whose),
             _ => "an image that the policy allows".to_owned(),
         }
     }
@@ -67,12 +66,7 @@ impl Own {
 
 /// The fix that works, where putting the cluster's own image in the place of the set's image does
 /// not, or is not all.
-pub(super) fn fix(
-    set: &Set,
-    knowledge: &Knowledge<'_>,
-    is_allowed: impl Fn(&ImageVersion) -> bool,
-) -> Option<Remedy> {
-    let own = || Own::of(set, knowledge, &is_allowed);
+pub(super) fn fix(set: &Set, own: &Own) -> Option<Remedy> {
     let rule = set.upkeep.as_ref().map(|upkeep| upkeep.rule);
     match (rule, set.image.platform) {
         (Some(Rule::NodePoolImage), _) => node_pool(set),
@@ -81,14 +75,14 @@ pub(super) fn fix(
             "set spec.version of OpenshiftEC2NodeClass {} to a release whose boot image the policy allows",
             set.name
         ))),
-        (Some(Rule::BareMetalImage), _) if set.template.is_none() => Some(bare_metal(set, &own())),
+        (Some(Rule::BareMetalImage), _) if set.template.is_none() => Some(bare_metal(set, own)),
         (_, Some("gcp")) => gcp_marketplace(set),
-        (_, Some("aws")) if set.image.site.chooser.is_some() => Some(chosen_ami(set, &own())),
+        (_, Some("aws")) if set.image.site.chooser.is_some() => Some(chosen_ami(set, own)),
         (_, Some("azure")) if set.image.site.security_type.is_some() => {
-            Some(security_type(set, &own()))
+            Some(security_type(set, own))
         }
-        (_, Some("azure")) if own().image.is_none() => azure_plan(set),
-        (Some(Rule::VSphereFailureDomain), _) => Some(failure_domain(set, &own())),
+        (_, Some("azure")) if own.image.is_none() => azure_plan(set),
+        (Some(Rule::VSphereFailureDomain), _) => Some(failure_domain(set, own)),
         _ => None,
     }
 }

@@ -7,6 +7,7 @@ use super::remedy::{Remedy, patch, remedy};
 use super::results::{KnownBy, NodeCount, SetAudit};
 use super::sets::{self, Set};
 use super::upkeep;
+use crate::data::{PUBLISHED, is_ami};
 use crate::policy::{Mode, OnUndetermined};
 use crate::verdict::words::About;
 use crate::verdict::{
@@ -33,19 +34,23 @@ pub(super) fn judge(
     }
     let to_know = set.known.is_none().then(|| clue(&set, knowledge)).flatten();
     let known = set.known.take();
+    if known.is_none() {
+        let note = looked_for(&set, knowledge);
+        set.notes.extend(note);
+    }
     let verdict = by_what_is_known(&set, known.as_ref(), policy, release);
     let version = known.as_ref().map(|known| &known.version);
     let known_issues = issues::of_set(policy, |policy| {
         self::verdict(&set, version, policy, release)
     });
-    let is_allowed = |version: &ImageVersion| {
-        let verdict = self::verdict(&set, Some(version), policy, release);
-        verdict.verdict == Outcome::Allowed
-    };
+    let of_version = |version: &ImageVersion| self::verdict(&set, Some(version), policy, release);
     // What a filter chooses nobody can know beforehand.
     let is_chosen = known.is_none() && set.image.site.chooser.is_some();
-    let remedy = if verdict.verdict == Outcome::Refused || is_chosen {
-        remedy(&set, release, is_allowed, knowledge)
+    // Nothing refuses it, and the cluster has a newer one.
+    let is_behind = verdict.verdict == Outcome::Undetermined
+        && version.is_some_and(|version| knowledge.is_behind(&set, version));
+    let remedy = if verdict.verdict == Outcome::Refused || is_chosen || is_behind {
+        remedy(&set, release, of_version, knowledge)
     } else {
         Remedy::default()
     };
@@ -102,13 +107,51 @@ fn by_what_is_known(
         verdict.message = why;
     }
     if verdict.reason == Reason::BootImageUnknown {
-        let why = set
-            .image
-            .why_not
-            .unwrap_or("no node made from this image has a label, and its name has none");
+        let why = set.image.why_not.unwrap_or_else(|| in_no_list(set));
         verdict.message = format!("the version is unknown: {why}");
     }
     verdict
+}
+
+/// Why an image that is named is unknown.
+fn in_no_list(set: &Set) -> &'static str {
+    if ami(set).is_some() {
+        "its AMI is in no list of its region, and no node of it has a label"
+    } else {
+        "no node made from this image has a label, and its name says no version"
+    }
+}
+
+fn ami(set: &Set) -> Option<&str> {
+    let value = set.image.value.as_deref()?;
+    value.rsplit('/').next().filter(|id| is_ami(id))
+}
+
+/// Where an AMI was looked for.
+fn looked_for(set: &Set, knowledge: &Knowledge<'_>) -> Option<String> {
+    let ami = ami(set)?;
+    if let Some(own) = knowledge.elsewhere(&set.image) {
+        return Some(format!(
+            "{ami} is the image of {} (ConfigMap coreos-bootimages), and the next machine is made elsewhere",
+            own.place()
+        ));
+    }
+    let objects = knowledge.objects;
+    let config_map = if objects.own_images.is_empty() {
+        "the ConfigMap coreos-bootimages was not read"
+    } else {
+        "it is not in the ConfigMap coreos-bootimages"
+    };
+    let streams = if objects.streams.is_empty() {
+        ""
+    } else {
+        ", nor in the stream metadata that was named"
+    };
+    Some(format!(
+        "{ami} is not among the {} AMIs of openshift/installer until {}{streams}; {config_map}",
+        PUBLISHED.amis(),
+        PUBLISHED.until,
+    ))
 }
 
 /// Why a node may be refused although what is known of its image is allowed: its aleph says more

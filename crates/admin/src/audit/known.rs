@@ -1,16 +1,19 @@
 //! What is known of an image's version, and from which object (pure).
 //!
-//! The first of these that names a version counts: joined nodes that were made from the same image,
-//! reports of refused ones, the images of the cluster's own release, those of other releases, the
-//! image's name.
+//! The first of these that names a version counts: the images of the cluster's own release, those
+//! that were published for any release, the image's name, joined nodes that were made from it, and
+//! last the reports of refused ones, which are claims. What joined nodes say otherwise is noted.
 
 use super::KnownBy;
 use super::image::Image;
 use super::kinds::{Machine, Node, NodeReport};
 use super::objects::Objects;
+use super::sets::Set;
 use super::site::Site;
-use super::stream::OwnImage;
-use crate::version::ImageVersion;
+use super::stream::{self, OwnImage, of_published, version_of};
+use crate::data::PUBLISHED;
+use crate::version::{ImageVersion, OcpMinor, OsFamily, compare_rhel, compare_scos};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A version, and how it is known.
@@ -101,19 +104,44 @@ impl<'a> Knowledge<'a> {
         stream: Option<&str>,
         notes: &mut Vec<String>,
     ) -> Option<Known> {
-        self.by_nodes(image, notes)
-            .or_else(|| self.by_reports(image))
-            .or_else(|| self.by_config_map(image, architecture))
+        let listed = self
+            .by_config_map(image, architecture)
             .or_else(|| self.by_release(image, architecture, stream))
+            .or_else(|| by_published(image, architecture, notes))
             .or_else(|| self.by_streams(image, architecture))
-            .or_else(|| {
-                let version = ImageVersion::of_image_name(image.value.as_deref()?)?;
-                Some(Known {
-                    version,
-                    by: KnownBy::ImageName,
-                    from: "the image's name".to_owned(),
-                })
-            })
+            .or_else(|| by_name(image));
+        match listed {
+            Some(known) => {
+                let nodes = self.by_nodes(image, &mut Vec::new());
+                if let Some(nodes) = nodes.filter(|nodes| says_more(nodes, &known)) {
+                    return Some(nodes);
+                }
+                notes.extend(self.doubt(image, &known));
+                Some(known)
+            }
+            None => self
+                .by_nodes(image, notes)
+                .or_else(|| self.by_reports(image)),
+        }
+    }
+
+    /// Joined nodes whose Machines name the image, and which say that they were made from another.
+    fn doubt(&self, image: &Image, known: &Known) -> Option<String> {
+        let nodes = self.nodes_of(self.same_image(image));
+        let other = |node: &&Node| {
+            let (version, _) = self.objects.version_of(node)?;
+            is_other(&version, &known.version).then(|| (node.metadata.name.clone(), version))
+        };
+        let others: Vec<_> = nodes.iter().filter_map(other).collect();
+        let (name, version) = others.last()?;
+        Some(match others.len() {
+            1 => format!(
+                "Node {name}, whose Machine names it, says {version}: it was made from something else than this image"
+            ),
+            more => format!(
+                "{more} nodes whose Machines name it say another version, such as Node {name} {version}: they were made from something else than this image"
+            ),
+        })
     }
 
     /// The Machines that are made from this image. Where the set does not say its site, and Machines
@@ -143,6 +171,7 @@ impl<'a> Knowledge<'a> {
         )
     }
 
+    /// A claim: anybody who has the bootstrap identity can make a report.
     fn by_reports(&self, image: &Image) -> Option<Known> {
         let reports = self
             .same_image(image)
@@ -161,13 +190,15 @@ impl<'a> Knowledge<'a> {
     }
 
     /// The report that this Machine's node made before it could join. If several reports fit, they
-    /// must agree on the version.
+    /// must agree on the version. One that is older than the Machine is another machine's, which had
+    /// the same address or name before.
     fn report_of(&self, machine: &Machine) -> Option<&'a NodeReport> {
         let mut reports = machine
             .identities
             .iter()
             .filter_map(|name| self.by_identity.get(name.as_str()))
             .flatten()
+            .filter(|report| !is_older(report, machine))
             .copied();
         let first = reports.next()?;
         reports
@@ -185,6 +216,15 @@ impl<'a> Knowledge<'a> {
             by: KnownBy::ConfigMap,
             from: format!("ConfigMap coreos-bootimages, {}", own.place()),
         })
+    }
+
+    /// The image of the cluster's release that the field names, of another region or architecture
+    /// than the next machine's.
+    pub(super) fn elsewhere(&self, image: &Image) -> Option<&'a OwnImage> {
+        let value = image.value.as_deref()?;
+        let is_named =
+            |own: &&OwnImage| Some(own.platform) == image.platform && own.is_named_by(value);
+        self.objects.own_images.iter().find(is_named)
     }
 
     /// The stream metadata of other releases, as a person named it.
@@ -243,6 +283,58 @@ impl<'a> Knowledge<'a> {
         if of_stream.is_empty() { all } else { of_stream }
     }
 
+    /// Whether an image of OKD is older than the cluster's own, or of another family: OKD went from
+    /// Fedora CoreOS to SCOS.
+    pub(super) fn is_behind(&self, set: &Set, version: &ImageVersion) -> bool {
+        let family = version.os_family();
+        let is_older = |own: &OwnImage| {
+            let own = own.version();
+            own.os_family() != family || compare_scos(version, &own) == Some(Ordering::Less)
+        };
+        let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
+        matches!(family, Some(OsFamily::Fcos | OsFamily::Scos))
+            && self
+                .images_for(&set.image, architecture, stream)
+                .into_iter()
+                .any(is_older)
+    }
+
+    /// The newest images that were published for a release and pass, where they could replace this
+    /// one: one for each architecture and stream.
+    pub(super) fn published_for(
+        image: &Image,
+        architecture: Option<&str>,
+        stream: Option<&str>,
+        release: OcpMinor,
+        passes: impl Fn(&ImageVersion) -> bool,
+    ) -> Vec<OwnImage> {
+        let Some(platform) = image.platform else {
+            return Vec::new();
+        };
+        let mut newest: BTreeMap<_, (ImageVersion, OwnImage)> = BTreeMap::new();
+        for (version, own) in stream::published(release, stream, platform) {
+            if !own.fits(image, architecture) || !passes(&version) {
+                continue;
+            }
+            let key = (
+                own.architecture.clone(),
+                own.stream.clone(),
+                own.offer.is_some(),
+            );
+            let is_newer = newest.get(&key).is_none_or(|(other, _)| *other < version);
+            if is_newer {
+                newest.insert(key, (version, own));
+            }
+        }
+        // What a marketplace has need not be uploaded.
+        let is_offered = newest.keys().any(|(.., is_offered)| *is_offered);
+        newest
+            .into_iter()
+            .filter(|((.., of_offer), _)| *of_offer == is_offered)
+            .map(|(_, (_, own))| own)
+            .collect()
+    }
+
     /// The images of the cluster's own release that could replace this one.
     fn own_images(
         &self,
@@ -262,6 +354,77 @@ impl<'a> Knowledge<'a> {
             (&*node.metadata.name, version.map(|(version, _)| version))
         })
     }
+}
+
+/// What was published, of any release.
+fn by_published(
+    image: &Image,
+    architecture: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Option<Known> {
+    let found = PUBLISHED.find(image.value.as_deref()?)?;
+    // An id may mean something else on another platform.
+    let own = of_published(found, image.platform?)?;
+    notes.extend(misplaced(image, architecture, &own));
+    Some(Known {
+        version: version_of(found)?,
+        by: KnownBy::Published,
+        from: format!("{}, {}", PUBLISHED.source(), found.place()),
+    })
+}
+
+/// What is wrong with the place of an image: AMIs are of one region, and each is of one
+/// architecture.
+fn misplaced(image: &Image, architecture: Option<&str>, own: &OwnImage) -> Vec<String> {
+    let mut notes = Vec::new();
+    let regions = own.region.as_ref().zip(image.region.as_ref());
+    if let Some((own, wanted)) = regions.filter(|(own, wanted)| own != wanted) {
+        notes.push(format!(
+            "the image is of region {own}, and the next machine is made in {wanted}, where it is not there"
+        ));
+    }
+    if let Some(wanted) = architecture.filter(|wanted| *wanted != own.architecture) {
+        notes.push(format!(
+            "the image is of {}, and the next machine is one of {wanted}",
+            own.architecture
+        ));
+    }
+    notes
+}
+
+fn by_name(image: &Image) -> Option<Known> {
+    let version = ImageVersion::of_image_name(image.value.as_deref()?)?;
+    Some(Known {
+        version,
+        by: KnownBy::ImageName,
+        from: "the image's name".to_owned(),
+    })
+}
+
+/// Whether a node's version is that of the name, and says more than the name does: names of files
+/// and of marketplaces may say the OCP release alone.
+fn says_more(node: &Known, named: &Known) -> bool {
+    named.by == KnownBy::ImageName
+        && named.version.rhel.is_none()
+        && node.version.is_known()
+        && !is_other(&node.version, &named.version)
+}
+
+/// Whether one image cannot have both versions. What one of them does not say, it may have.
+fn is_other(a: &ImageVersion, b: &ImageVersion) -> bool {
+    let differ = a.ocp.zip(b.ocp).is_some_and(|(a, b)| a != b)
+        || (a.build_date.as_ref().zip(b.build_date.as_ref())).is_some_and(|(a, b)| a != b);
+    differ
+        || a.rhel
+            .zip(b.rhel)
+            .and_then(|(a, b)| compare_rhel(a, b))
+            .is_some_and(|order| order != Ordering::Equal)
+}
+
+/// RFC 3339 in UTC, as API servers write it, is in the order of time. What has no time is not older.
+fn is_older(report: &NodeReport, machine: &Machine) -> bool {
+    let (report, machine) = (&report.metadata.created, &machine.metadata.created);
+    !report.is_empty() && !machine.is_empty() && report < machine
 }
 
 /// What all of these nodes say of one thing, where they say the same.

@@ -45,7 +45,7 @@ pub(crate) use objects::Objects;
 pub(crate) use operator::OperatorDifference;
 pub(crate) use results::{
     BirthAudit, BootImageAudit, ClusterSkew, KnownBy, Oldest, OldestBirth, Origin, Provisioned,
-    SetAudit, Unread, full_name,
+    SetAudit, SetChange, SetException, Since, Unread, full_name,
 };
 
 use crate::API_VERSION;
@@ -143,6 +143,7 @@ pub(crate) fn audit(
         unread,
         warnings,
         policy_differs_from_operator,
+        since: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What to change so that the next node of a set is let in (pure).
 
-use super::fix;
+use super::fix::{self, Own};
 use super::image;
 use super::known::Knowledge;
 use super::objects::MACHINE_API;
@@ -9,7 +9,8 @@ use super::sets::{self, Set};
 use super::stream::OwnImage;
 use super::upkeep;
 use crate::text::is_dns_name;
-use crate::version::ImageVersion;
+use crate::verdict::{Action, Verdict};
+use crate::version::{ImageVersion, OcpMinor, Release};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -34,16 +35,23 @@ impl Remedy {
     }
 }
 
-/// What to set the image field to: the cluster's own image for this platform, where the policy
-/// allows that. Where the cluster can keep the image up to date itself, that comes first, because
-/// it lasts.
+/// What to set the image field to: the cluster's own image for this platform, else the newest that
+/// was published for the release, where the policy lets it in. Where the cluster can keep the image
+/// up to date itself, that comes first, because it lasts. Where the policy refuses the cluster's own
+/// image, it is the policy that has to change.
 pub(super) fn remedy(
     set: &Set,
     release: Option<&str>,
-    is_allowed: impl Fn(&ImageVersion) -> bool,
+    judge: impl Fn(&ImageVersion) -> Verdict,
     knowledge: &Knowledge<'_>,
 ) -> Remedy {
-    if let Some(fix) = fix::fix(set, knowledge, &is_allowed) {
+    let choice = choice(set, release, &judge, knowledge);
+    let images = match &choice {
+        Choice::Policy(text) => return Remedy::words(text),
+        Choice::Own(images) | Choice::Published(images, _) => images,
+    };
+    let own = Own::of(images, choice.whose(), choice.origin());
+    if let Some(fix) = fix::fix(set, &own) {
         return fix;
     }
     let Some(field) = &set.image.field else {
@@ -54,33 +62,23 @@ pub(super) fn remedy(
             "set {field} to a release whose boot image the policy allows"
         ));
     }
-    let own: Vec<&OwnImage> = knowledge
-        .images_for(
-            &set.image,
-            set.architecture.as_deref(),
-            set.stream.as_deref(),
-        )
-        .into_iter()
-        .filter(|own| is_allowed(&own.version()))
-        .collect();
-    let version = one(own.iter().map(|own| &*own.release).collect());
-    let name = one(own.iter().filter_map(|own| own.image.as_deref()).collect());
-    let (before, value) = match (own.as_slice(), name, version) {
+    let version = one(images.iter().map(|own| &*own.release).collect());
+    let name = one(images
+        .iter()
+        .filter_map(|own| own.image.as_deref())
+        .collect());
+    let whose = choice.whose();
+    let (before, value) = match (images.as_slice(), name, version) {
         ([], _, _) => (None, "an image that the policy allows".to_owned()),
-        (_, Some(name), Some(version)) => (None, format!("{name}: {version}, this cluster's own")),
+        (_, Some(name), Some(version)) => (None, format!("{name}: {version}, {whose}")),
         ([own, ..], None, Some(version)) if own.image.is_none() => (
             Some(format!(
-                "upload {version}, this cluster's own image (ConfigMap coreos-bootimages), and "
+                "upload {version}, {whose}{}, and ",
+                choice.origin()
             )),
             "it".to_owned(),
         ),
-        (own, _, _) => (
-            None,
-            format!(
-                "the one of this cluster's own {} images (ConfigMap coreos-bootimages) that fits its architecture, region and stream",
-                own.len()
-            ),
-        ),
+        (images, _, _) => (None, choice.several(images.len())),
     };
     let change = match &set.template {
         Some((kind, name)) => format!(
@@ -104,6 +102,100 @@ pub(super) fn remedy(
         command: None,
     };
     fix::ask_the_owner(set, knowledge, remedy)
+}
+
+/// Where the next image comes from.
+enum Choice {
+    /// The cluster's release has it.
+    Own(Vec<OwnImage>),
+    /// It was published for this release.
+    Published(Vec<OwnImage>, OcpMinor),
+    /// No image helps, because the policy refuses those of the cluster.
+    Policy(String),
+}
+
+impl Choice {
+    fn whose(&self) -> String {
+        match self {
+            Self::Published(_, release) => format!("the newest published for {release}"),
+            _ => "this cluster's own".to_owned(),
+        }
+    }
+
+    /// Of a file to upload.
+    fn origin(&self) -> &'static str {
+        match self {
+            Self::Published(..) => " (`openshift-install coreos print-stream-json` has its URL)",
+            _ => " image (ConfigMap coreos-bootimages)",
+        }
+    }
+
+    fn several(&self, count: usize) -> String {
+        match self {
+            Self::Published(_, release) => format!(
+                "the one of the newest {count} images published for {release} that fits its architecture and stream"
+            ),
+            _ => format!(
+                "the one of this cluster's own {count} images (ConfigMap coreos-bootimages) that fits its architecture, region and stream"
+            ),
+        }
+    }
+}
+
+fn choice(
+    set: &Set,
+    release: Option<&str>,
+    judge: impl Fn(&ImageVersion) -> Verdict,
+    knowledge: &Knowledge<'_>,
+) -> Choice {
+    let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
+    let is_let_in = |version: &ImageVersion| judge(version).action == Action::Proceed;
+    // The nodes of a node pool are of another cluster.
+    let own = match set.kind {
+        sets::NODE_POOL => Vec::new(),
+        _ => knowledge.images_for(&set.image, architecture, stream),
+    };
+    let let_in: Vec<OwnImage> = own
+        .iter()
+        .filter(|own| is_let_in(&own.version()))
+        .map(|own| (*own).clone())
+        .collect();
+    if !let_in.is_empty() {
+        return Choice::Own(let_in);
+    }
+    let minor = |release: &str| Some(release.parse::<Release>().ok()?.minor);
+    let (asked, cluster) = (
+        release.and_then(minor),
+        knowledge.objects.release.as_deref().and_then(minor),
+    );
+    // Another release has other images, and may need them.
+    if let Some(own) = own
+        .first()
+        .filter(|_| cluster.is_none() || asked == cluster)
+    {
+        let version = own.version();
+        return Choice::Policy(format!(
+            "correct the policy: it refuses {version}, this cluster's own image (ConfigMap coreos-bootimages), too: {}",
+            judge(&version).message
+        ));
+    }
+    let is_okd = |release: &str| release.contains("okd");
+    let of_openshift = asked.filter(|_| !release.is_some_and(is_okd));
+    let Some(asked) = of_openshift else {
+        return Choice::Own(Vec::new());
+    };
+    let published = |passes: &dyn Fn(&ImageVersion) -> bool| {
+        Knowledge::published_for(&set.image, architecture, stream, asked, passes)
+    };
+    let images = published(&is_let_in);
+    match published(&|_| true).first() {
+        Some(newest) if images.is_empty() => Choice::Policy(format!(
+            "correct the policy: it refuses {version}, the newest image published for {asked}, too: {}",
+            judge(&newest.version()).message,
+            version = newest.release
+        )),
+        _ => Choice::Published(images, asked),
+    }
 }
 
 /// What the cluster can do about it, as the beginning of a sentence.

@@ -18,6 +18,8 @@ pub(crate) enum KnownBy {
     Report,
     /// It is an image of the cluster's own release, by the ConfigMap `coreos-bootimages`.
     ConfigMap,
+    /// It is one of the images that openshift/installer has published, of whatever release.
+    Published,
     /// It is an image of another release, by the stream metadata that a person named.
     StreamMetadata,
     /// The image's name or URN has it.
@@ -67,6 +69,34 @@ pub(crate) struct BootImageAudit {
     /// Where the policy and the Machine Config Operator differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) policy_differs_from_operator: Vec<OperatorDifference>,
+    /// What is new or worse than in an earlier audit, where one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<Since>,
+}
+
+/// What is new or worse than in an earlier audit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Since {
+    /// When that audit was made; empty where it does not say.
+    pub(crate) time: String,
+    pub(crate) changes: Vec<SetChange>,
+    /// Sets that were there then.
+    pub(crate) gone: usize,
+    pub(crate) same_policy: bool,
+    pub(crate) same_release: bool,
+}
+
+/// A set that is new or worse.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct SetChange {
+    pub(crate) kind: &'static str,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// Its verdict then; absent where the set is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) was: Option<&'static str>,
+    pub(crate) is: &'static str,
 }
 
 /// Where and when the objects were read. What is absent is unknown.
@@ -128,6 +158,14 @@ pub(crate) struct Summary {
     pub(crate) would_be_allowed: usize,
     /// Those that the policy could not decide about, mostly because the version is unknown.
     pub(crate) undetermined: usize,
+    /// Those of the refused and undetermined ones that have an exception.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) excepted: usize,
+}
+
+// What serde calls takes a reference.
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Summary {
@@ -138,6 +176,7 @@ impl Summary {
             would_be_refused: count(SetAudit::would_be_refused),
             would_be_allowed: count(SetAudit::would_be_allowed),
             undetermined: count(SetAudit::is_unknown),
+            excepted: 0,
         }
     }
 }

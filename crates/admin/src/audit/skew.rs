@@ -8,7 +8,7 @@
 use super::sets::some_of;
 use super::{ClusterSkew, Oldest, OldestBirth};
 use crate::verdict::BootImageStatus;
-use crate::version::{ImageVersion, Release, compare_images};
+use crate::version::{ImageVersion, Release, Scheme, compare_images};
 use std::cmp::Ordering;
 
 /// What uses a boot image, in words, and the image's version where it is known.
@@ -19,7 +19,7 @@ fn oldest_of(users: Vec<User>) -> Option<(ImageVersion, String, usize)> {
     let (known, unknown): (Vec<_>, Vec<_>) = users.into_iter().partition(|(_, version)| {
         version
             .as_ref()
-            .is_some_and(|version| version.rhel.is_some())
+            .is_some_and(|version| version.rhel.is_some() || version.scheme == Scheme::Fcos)
     });
     let versions = known.iter().filter_map(|(_, version)| version.as_ref());
     let older = |a, b| if is_older(b, a) { b } else { a };

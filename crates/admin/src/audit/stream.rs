@@ -3,8 +3,9 @@
 
 use super::fields::{fields_at, str_at, text_at};
 use super::image::Image;
+use crate::data::{PUBLISHED, PublishedImage};
 use crate::platform::PLATFORMS;
-use crate::version::ImageVersion;
+use crate::version::{ImageVersion, OcpMinor, Scheme};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -27,9 +28,11 @@ pub(super) struct OwnImage {
 impl OwnImage {
     /// Whether a field that says this names it: on GCP the name may have the API's URL before it.
     pub(super) fn is_named_by(&self, value: &str) -> bool {
+        let is_whole = |before: &str| before.is_empty() || before.ends_with('/');
         self.image
             .as_deref()
-            .is_some_and(|image| value.ends_with(image))
+            .and_then(|image| value.strip_suffix(image))
+            .is_some_and(is_whole)
     }
 
     /// Whether it could take this one's place. What is not known of either does not stand against
@@ -183,7 +186,9 @@ fn of_architecture(stream: Option<&str>, architecture: &str, value: &Value) -> V
             // Where the cloud has the image, the file that it was made from is the same once more.
             let is_there = value
                 .pointer(&format!("/images/{name}"))
-                .is_some_and(|images| PUBLISHED.contains(&platform.id) && images.is_object());
+                .is_some_and(|images| {
+                    PUBLISHED_BY_NAME.contains(&platform.id) && images.is_object()
+                });
             let is_offered = platform.id == "azure" && has_marketplace;
             if !is_there && !is_offered {
                 own(platform.id, None, None, artifact);
@@ -191,6 +196,99 @@ fn of_architecture(stream: Option<&str>, architecture: &str, value: &Value) -> V
         }
     }
     images
+}
+
+/// The images that were published for this release, of any build: of its stream where it has
+/// several. Images before 4.19 name their release; since then they name RHEL's, and a release has
+/// one of each stream (openshift/installer `data/data/coreos`, by release branch).
+pub(super) fn published(
+    release: OcpMinor,
+    stream: Option<&str>,
+    platform: &str,
+) -> Vec<(ImageVersion, OwnImage)> {
+    let default = (release.major < 5).then_some("rhel-9");
+    let (mut last, mut images) = ("", Vec::new());
+    let mut of_release = None;
+    for image in &PUBLISHED.images {
+        if image.version != last {
+            last = image.version;
+            of_release =
+                version_of(image).filter(|version| is_of(version, release, stream.or(default)));
+        }
+        if let Some(version) = &of_release {
+            let of_stream = |own| OwnImage {
+                stream: name_of(version, release),
+                ..own
+            };
+            let own = of_published(image, platform).map(of_stream);
+            images.extend(own.map(|own| (version.clone(), own)));
+        }
+    }
+    images
+}
+
+/// What it says; of a marketplace's image, what the URN says.
+pub(super) fn version_of(image: &PublishedImage) -> Option<ImageVersion> {
+    let version = ImageVersion::parse(image.version);
+    if version.is_known() {
+        return Some(version);
+    }
+    ImageVersion::of_image_name(image.version)
+}
+
+fn is_of(version: &ImageVersion, release: OcpMinor, stream: Option<&str>) -> bool {
+    let rhel = match (version.ocp, version.rhel) {
+        (Some(ocp), _) => return ocp == release,
+        (None, Some(rhel)) if version.scheme == Scheme::RhelVersioned => (rhel.major, rhel.minor),
+        _ => return false,
+    };
+    let is_stream = |name| stream.is_none_or(|stream| stream == name);
+    match (release.counted().minor, rhel) {
+        (19..=21, rhel) => rhel == (9, Some(6)),
+        (22 | 23, (9, Some(8))) => is_stream("rhel-9"),
+        (22 | 23, (10, Some(2))) => is_stream("rhel-10"),
+        _ => false,
+    }
+}
+
+/// The stream of an image of this release, where it has several.
+fn name_of(version: &ImageVersion, release: OcpMinor) -> Option<String> {
+    let is_one_of_several = release.counted().minor >= 22;
+    let rhel = version.rhel.filter(|_| is_one_of_several)?;
+    Some(format!("rhel-{}", rhel.major))
+}
+
+/// As the ConfigMap of its release would have it, of no stream.
+pub(super) fn of_published(image: &PublishedImage, platform: &str) -> Option<OwnImage> {
+    let known = PLATFORMS.iter().find(|known| known.id == platform)?;
+    if known.stream != image.platform {
+        return None;
+    }
+    let (mut region, mut offer) = (None, None);
+    let name = match (platform, image.name) {
+        ("aws", Some(ami)) => {
+            region = image.place.map(str::to_owned);
+            Some(ami.to_owned())
+        }
+        ("gcp", Some(name)) => Some(format!("projects/{}/global/images/{name}", image.place?)),
+        ("azure", Some(urn)) => {
+            offer = image.place.map(str::to_owned);
+            Some(urn.to_owned())
+        }
+        ("kubevirt", Some(digest)) => Some(digest.to_owned()),
+        // Where the cloud has the image, nobody uploads the file.
+        (platform, None) if !PUBLISHED_BY_NAME.contains(&platform) => None,
+        _ => return None,
+    };
+    Some(OwnImage {
+        platform: known.id,
+        architecture: image.architecture.to_owned(),
+        region,
+        image: name,
+        release: image.version.to_owned(),
+        offer,
+        stream: None,
+    })
 }
 
 /// Images of Azure's marketplace, by plan and generation (openshift/installer,
@@ -202,4 +300,4 @@ const MARKETPLACE: &str = "/rhel-coreos-extensions/marketplace/azure";
 const MAX_IMAGES: usize = 50_000;
 
 /// Platforms whose images a MachineSet can name as the stream metadata does.
-const PUBLISHED: [&str; 2] = ["aws", "gcp"];
+const PUBLISHED_BY_NAME: [&str; 2] = ["aws", "gcp"];

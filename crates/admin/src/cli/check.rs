@@ -3,19 +3,23 @@
 use super::{Exit, Failure, Io, named, parse_release};
 use crate::aleph;
 use crate::file::read;
+use crate::policy::Mode;
 use crate::text::printable;
 use crate::verdict::{
-    BootImage, Deployment, Facts, ImageSource, Machine, Target, TargetInput, decide, text,
+    BootImage, Deployment, Facts, ImageSource, Machine, PolicyInput, Target, TargetInput, decide,
+    text,
 };
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.
+Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused. A policy in mode Warn refuses nothing: it says \
+\"Would be refused\", and the status is 0; --mode enforce makes that 3, as in `audit`.
 
 Examples:
   oc skewguard check --policy policy.yaml --aleph aleph.json
   oc skewguard check --policy policy.yaml --aleph aleph.json --target 4.22
+  oc skewguard check --policy policy.yaml --aleph a.json --mode enforce
   ssh core@NODE cat /sysroot/.coreos-aleph-version.json |
     oc skewguard check --policy policy.yaml --aleph -")]
 pub(super) struct Args {
@@ -31,14 +35,39 @@ pub(super) struct Args {
     /// Pool to ask about.
     #[arg(long, value_name = "POOL")]
     pool: Option<String>,
+    /// Judge as if this were the policy's mode.
+    #[arg(long, value_enum)]
+    mode: Option<AsMode>,
     /// Form of the verdict.
     #[arg(long, short, value_enum, default_value = "text")]
     output: super::TextOrJson,
 }
 
+/// A mode to try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum AsMode {
+    Enforce,
+}
+
+/// The policy as if its mode were another one, and a warning that says so.
+fn as_mode(policy: PolicyInput, asked: Option<AsMode>) -> (PolicyInput, Vec<String>) {
+    let mut policy = policy;
+    let mut warnings = Vec::new();
+    if let (PolicyInput::Valid { policy, .. }, Some(AsMode::Enforce)) = (&mut policy, asked)
+        && policy.mode != Mode::Enforce
+    {
+        warnings.push(format!(
+            "judged as if the policy's mode were Enforce; it is {:?}",
+            policy.mode
+        ));
+        policy.mode = Mode::Enforce;
+    }
+    (policy, warnings)
+}
+
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     super::read_once([&*args.policy, &*args.aleph])?;
-    let policy = super::named_policy(&args.policy)?;
+    let (policy, warnings) = as_mode(super::named_policy(&args.policy)?, args.mode);
     let file = named(&args.aleph);
     let bytes = read(&args.aleph, aleph::MAX_BYTES).map_err(|error| format!("--aleph {error}"))?;
     let version = aleph::version(&bytes).map_err(|error| format!("--aleph {file}: {error}"))?;
@@ -64,7 +93,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         r#override: None,
         platform: None,
         machine: Machine::default(),
-        warnings: Vec::new(),
+        warnings,
     });
     match args.output {
         super::TextOrJson::Text => io.out.write_all(text::render(&verdict).as_bytes())?,

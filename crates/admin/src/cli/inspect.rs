@@ -1,9 +1,12 @@
 //! `oc skewguard inspect`: what version strings say.
 
 use super::{Exit, Failure, Io, TextOrJson};
+use crate::data::{PUBLISHED, PublishedImage, is_ami};
 use crate::file::read as read_named;
+use crate::text::printable_up_to;
 use crate::verdict::{BootImageStatus, text};
 use crate::version::ImageVersion;
+use serde::Serialize;
 use skewguard_core::command::read_once;
 use std::path::Path;
 
@@ -11,9 +14,13 @@ use std::path::Path;
 const INPUT_MAX: u64 = 1 << 20;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: oc skewguard inspect 418.94.202511191518-0 9.6.20250523-0")]
+#[command(after_help = "\
+Images that have ids instead of names (AMIs, digests of KubeVirt's disks, Alibaba Cloud's) are looked up among those that \
+openshift/installer has published.
+
+Example: oc skewguard inspect 418.94.202511191518-0 9.6.20250523-0 ami-01d48aa6b50f9d0df")]
 pub(super) struct Args {
-    /// Versions as an aleph file or os-release names them, or names of images; - is standard
+    /// Versions as an aleph file or os-release names them, or names or ids of images; - is standard
     /// input, with one in each line.
     #[arg(required = true)]
     versions: Vec<String>,
@@ -38,25 +45,70 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 }
 
 fn print(written: &str, output: TextOrJson, io: &mut Io<'_>) -> Result<(), Failure> {
-    let version = decode(written);
-    match output {
-        TextOrJson::Text => writeln!(io.out, "{}", text::image(&version))?,
-        TextOrJson::Json => writeln!(
+    let (version, published) = decode(written);
+    let shown = printable_up_to(written, LONGEST);
+    match (output, published) {
+        (TextOrJson::Text, Some(image)) => writeln!(
+            io.out,
+            "{shown}: {}, {} {} ({})",
+            text::image(&version),
+            image.platform,
+            image.place(),
+            PUBLISHED.source()
+        )?,
+        (TextOrJson::Text, None) if is_ami(written) => writeln!(
+            io.out,
+            "{shown}: not among the {} AMIs of openshift/installer until {}",
+            PUBLISHED.amis(),
+            PUBLISHED.until
+        )?,
+        (TextOrJson::Text, None) => writeln!(io.out, "{}", text::image(&version))?,
+        (TextOrJson::Json, published) => writeln!(
             io.out,
             "{}",
-            serde_json::to_string(&BootImageStatus::from(&version))?
+            serde_json::to_string(&Inspected {
+                version: BootImageStatus::from(&version),
+                image: published.map(|_| shown),
+                platform: published.map(|image| image.platform),
+                architecture: published.map(|image| image.architecture),
+                region: published.and_then(|image| image.place),
+            })?
         )?,
     }
     Ok(())
 }
 
-/// A version, else the one in the name of an image, as the audit reads it.
-fn decode(text: &str) -> ImageVersion {
+/// The longest name of an image that is shown, in characters.
+const LONGEST: usize = 256;
+
+/// What a version says, and of a published image where it is.
+#[derive(Serialize)]
+struct Inspected {
+    #[serde(flatten)]
+    version: BootImageStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    platform: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    architecture: Option<&'static str>,
+    /// On GCP the project; in Azure's marketplace plan and generation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    region: Option<&'static str>,
+}
+
+/// A version, else that of the published image with this id, else the one in the name of an image,
+/// as the audit reads it.
+fn decode(text: &str) -> (ImageVersion, Option<&'static PublishedImage>) {
     let version = ImageVersion::parse(text);
-    if !version.is_known()
-        && let Some(of_name) = ImageVersion::of_image_name(text)
-    {
-        return of_name;
+    if version.is_known() {
+        return (version, None);
     }
-    version
+    if let Some(image) = PUBLISHED.find(text)
+        && let version = ImageVersion::parse(image.version)
+        && version.is_known()
+    {
+        return (version, Some(image));
+    }
+    (ImageVersion::of_image_name(text).unwrap_or(version), None)
 }

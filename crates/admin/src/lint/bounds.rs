@@ -3,6 +3,7 @@
 
 use super::Lint;
 use super::families;
+use super::published::{self, Does};
 use super::wording::not_a_version;
 use crate::policy::fields::{self, RHEL_MAJORS};
 use crate::policy::json::{Field, Located, Object};
@@ -37,12 +38,12 @@ pub(super) fn versions(
     }
     let minimum = object.word("minimumRHCOSVersion", fields::rhcos_bound);
     let maximum = object.word("maximumRHCOSVersion", fields::rhcos_bound);
-    for (field, for_ocp) in [
-        (&minimum, "minimumOCPVersion"),
-        (&maximum, "maximumReleasesBehind"),
+    for (field, for_ocp, does) in [
+        (&minimum, "minimumOCPVersion", Does::Refuses),
+        (&maximum, "maximumReleasesBehind", Does::Allows),
     ] {
         if let Some(field) = field {
-            bound(lint, field, for_ocp);
+            bound(lint, field, for_ocp, does);
         }
     }
     let understood = |field: &Option<Field<'_, RhcosBound>>| {
@@ -130,6 +131,8 @@ fn minimum_ocp(
             format!("every boot image is newer than {minimum}"),
             HELP,
         );
+    } else if published::ocp(lint, at, minimum.minor, Does::Refuses) {
+        // It says what it does.
     } else if minimum.minor > FIRST_UNNAMED {
         let message = format!(
             "images from OCP {FIRST_UNNAMED} on do not name their OCP release: {minimum} refuses what {FIRST_UNNAMED}.0 refuses"
@@ -155,7 +158,7 @@ fn minimum_ocp(
 
 /// Checks `minimumRHCOSVersion` or `maximumRHCOSVersion`. `for_ocp` is the rule to use instead for
 /// an OCP release.
-fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: &str) {
+fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: &str, does: Does) {
     const HELP: &str = "write RHEL major.minor, such as \"9.2\", or a whole version, such as \"418.94.202511191518-0\"";
     const PLAUSIBLE: &str = "write RHEL major.minor, such as \"9.2\"";
     match value {
@@ -182,7 +185,7 @@ fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: 
             };
             (format!("{what}: the rule is not evaluated"), help)
         }),
-        Some(RhcosBound::Image(image)) => {
+        Some(bound @ RhcosBound::Image(image)) => {
             if let Some(RhelVersion { major, minor: None }) = image.rhel {
                 let message = format!(
                     "{image} does not say its RHEL minor: images of RHEL {major} cannot be compared with it"
@@ -193,6 +196,8 @@ fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: 
                     None => rhel,
                 };
                 lint.warning(at, "NoEffect", message, help);
+            } else {
+                published::rhcos(lint, at, bound, does);
             }
         }
         // Somebody who writes 9.20 for 9.2 would refuse every image of RHEL 9.
@@ -208,7 +213,7 @@ fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: 
             );
             lint.warning(at, "ImplausibleVersion", message, PLAUSIBLE);
         }
-        Some(RhcosBound::Rhel(_)) => {}
+        Some(bound @ RhcosBound::Rhel(_)) => published::rhcos(lint, at, bound, does),
     }
 }
 

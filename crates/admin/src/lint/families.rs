@@ -2,6 +2,7 @@
 
 use super::Lint;
 use super::bounds::above;
+use super::published::{self, Does};
 use super::wording::not_a_version;
 use crate::policy::FamilyBound;
 use crate::policy::fields::{fcos_bound, rhcos_bound, scos_bound};
@@ -99,6 +100,13 @@ fn bound(lint: &mut Lint, family: &Family, Field { at, value }: &Field<'_, Famil
             "there are no boot images of {what} {major} that this version of skewguard knows of"
         );
         lint.warning(at, "ImplausibleVersion", message, help);
+    } else if let FamilyBound::Image(image) = bound {
+        let does = if is_maximum(at) {
+            Does::Allows
+        } else {
+            Does::Refuses
+        };
+        published::later(lint, at, image, family.family.name(), does);
     }
 }
 

@@ -1,5 +1,6 @@
 //! `knownIssues`: each on its own, and what the list that this version ships has beside them.
 
+use super::published::{self, Does};
 use super::starter;
 use super::wording::{link, not_a_version, plain_text};
 use super::{KNOWN_ISSUE_MISSING, Lint};
@@ -207,13 +208,16 @@ fn images(lint: &mut Lint, at: &Located<'_>) {
         let Some(at) = images.get(name) else {
             continue;
         };
-        let understood = at.string().is_some_and(|written| match name {
-            "belowOCPVersion" => minimum_ocp(&written).is_some(),
-            "belowFCOSVersion" | "aboveFCOSVersion" => fcos_bound(&written).is_some(),
-            "belowSCOSVersion" => scos_bound(&written).is_some(),
-            _ => rhcos_bound(&written).is_some(),
-        });
-        if !understood {
+        let written = at.string().unwrap_or_default();
+        let understood = match name {
+            "belowOCPVersion" => minimum_ocp(&written).map(|below| {
+                published::ocp(lint, &at, below.minor, Does::Has);
+            }),
+            "belowFCOSVersion" | "aboveFCOSVersion" => fcos_bound(&written).map(|_| ()),
+            "belowSCOSVersion" => scos_bound(&written).map(|_| ()),
+            _ => rhcos_bound(&written).map(|below| published::rhcos(lint, &at, &below, Does::Has)),
+        };
+        if understood.is_none() {
             not_a_version(lint, &at, form, |_| {
                 (
                     "is not understood: the issue is not evaluated".to_owned(),

@@ -9,6 +9,7 @@ mod families;
 mod issues;
 mod limit;
 mod machine;
+mod published;
 pub mod starter;
 mod whole;
 mod wording;

@@ -2,11 +2,13 @@
 
 use crate::API_VERSION;
 use crate::gzip::{self, Unpack};
+use crate::text::hex;
 use elf::ElfBytes;
 use elf::abi::{DT_NEEDED, EM_AARCH64, EM_PPC64, EM_S390, EM_X86_64, ET_DYN, ET_EXEC, PT_INTERP};
 use elf::endian::AnyEndian;
 use elf::file::Class;
 use lzma_rust2::{CheckType, FilterType, LzmaOptions, XzOptions, XzReader, XzWriter};
+use sha2::{Digest as _, Sha256};
 use std::io::{ErrorKind, Read as _, Write as _};
 
 /// Largest binary, in bytes, here and for the unit that unpacks it on the node. The full build has
@@ -83,6 +85,8 @@ pub struct Binary {
     pub packed: Vec<u8>,
     /// Size when unpacked, in bytes.
     pub unpacked: usize,
+    /// SHA-256 of the program, in hexadecimal: what the node compares before anything runs it.
+    pub digest: String,
 }
 
 impl Binary {
@@ -108,6 +112,7 @@ impl Binary {
             compression,
             packed,
             unpacked: program.len(),
+            digest: hex(&Sha256::digest(program)),
         })
     }
 }

@@ -11,15 +11,10 @@ use serde::Serialize;
 pub(crate) fn config(spec: Spec, policy: &[u8], binary: Option<&Binary>) -> Config {
     let mut files = vec![File::inline(POLICY_PATH, 0o644, policy)];
     let mut units = vec![];
-    if let Some(Binary {
-        arch,
-        compression,
-        packed,
-        ..
-    }) = binary
-    {
-        files.push(File::inline(compression.path(), 0o644, packed));
-        units = units::for_packed(*arch, *compression);
+    if let Some(binary) = binary {
+        let path = binary.compression.path();
+        files.push(File::inline(path, 0o644, &binary.packed));
+        units = units::for_packed(binary);
     }
     Config::new(spec, files, units)
 }

@@ -4,7 +4,7 @@
 //! delivers have the same names and are in /etc, so they replace the image's: if a node has both,
 //! only the delivered agent runs.
 
-use super::binary::{Arch, Compression, MAX_BINARY, MAX_MEMORY};
+use super::binary::{Binary, Compression, MAX_BINARY, MAX_MEMORY};
 use super::ignition::Unit;
 use crate::IMAGE_PATH;
 pub use skewguard_core::{FETCHED_PATH, PACKED_PATHS, UNPACKED_PATH};
@@ -51,7 +51,7 @@ impl Compression {
 }
 
 /// The gate and the report, running the binary that [`unpack`] puts into /run.
-pub fn for_packed(arch: Arch, compression: Compression) -> Vec<Unit> {
+pub fn for_packed(binary: &Binary) -> Vec<Unit> {
     let wants = format!("Wants={UNPACK_SERVICE}\nAfter={UNPACK_SERVICE}\n");
     let wants_either = format!(
         "Wants={UNPACK_SERVICE} {UNPACK_LATER_SERVICE}\nAfter={UNPACK_SERVICE} {UNPACK_LATER_SERVICE}\n"
@@ -62,8 +62,8 @@ pub fn for_packed(arch: Arch, compression: Compression) -> Vec<Unit> {
     // program by itself.
     let unpacked = format!("{wants_either}ConditionFileIsExecutable={UNPACKED_PATH}\n");
     vec![
-        unit(UNPACK_SERVICE, unpack(arch, compression, When::FirstBoot)),
-        unit(UNPACK_LATER_SERVICE, unpack(arch, compression, When::Later)),
+        unit(UNPACK_SERVICE, unpack(binary, When::FirstBoot)),
+        unit(UNPACK_LATER_SERVICE, unpack(binary, When::Later)),
         adapted(SERVICE, SERVICE_TEXT, UNPACKED_PATH, &wants),
         adapted(REPORT_SERVICE, REPORT_TEXT, UNPACKED_PATH, &unpacked),
     ]
@@ -114,23 +114,27 @@ enum When {
 ///   so `chcon` gives it the type of /usr/bin. Without SELinux that fails, harmlessly; with SELinux
 ///   the next line reports a wrong type. Although /run is mounted nosuid, init may change the
 ///   domain (selinux-policy, unconfined.te: `init_nnp_daemon_domain`).
-/// - Only the renamed file is executed, so a unit that is killed leaves no partial program.
+/// - Only the renamed file is executed, so a unit that is killed leaves no partial program; and it is
+///   renamed only if it is the program that was packed, by its SHA-256.
+/// - The sandbox is that of the gate, for the same reasons: nothing of it takes time or a mount
+///   namespace.
 /// - `LimitFSIZE=` stops a file that unpacks to more than the largest binary.
 /// - All directives are known to systemd 239.
-fn unpack(arch: Arch, compression: Compression, when: When) -> String {
+fn unpack(binary: &Binary, when: When) -> String {
     let (not, before) = match when {
         When::FirstBoot => ("", format!("{SERVICE} {REPORT_SERVICE}")),
         When::Later => ("!", REPORT_SERVICE.to_owned()),
     };
     format!(
         include_str!("unpack.service"),
-        path = compression.path(),
+        path = binary.compression.path(),
         not = not,
-        arch = arch.systemd,
+        arch = binary.arch.systemd,
         before = before,
         max_binary = MAX_BINARY,
         dir = UNPACKED_PATH.trim_end_matches("/skewguard"),
-        program = compression.program(),
+        program = binary.compression.program(),
+        digest = binary.digest,
         unpacked = UNPACKED_PATH,
     )
 }
@@ -138,11 +142,25 @@ fn unpack(arch: Arch, compression: Compression, when: When) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::binary::Arch;
+
+    fn packed(arch: Arch, compression: Compression) -> Binary {
+        Binary {
+            arch,
+            compression,
+            packed: vec![],
+            unpacked: 0,
+            digest: "5e1f".to_owned(),
+        }
+    }
 
     #[test]
     fn delivered_units_run_the_delivered_binary_and_no_other() {
         for (units, path) in [
-            (for_packed(Arch::X86_64, Compression::Xz), UNPACKED_PATH),
+            (
+                for_packed(&packed(Arch::X86_64, Compression::Xz)),
+                UNPACKED_PATH,
+            ),
             (for_fetched(), FETCHED_PATH),
         ] {
             for unit in units
@@ -167,7 +185,7 @@ mod tests {
 
     #[test]
     fn gate_and_report_wait_for_their_unpacking_but_do_not_need_it() {
-        for unit in for_packed(Arch::AARCH64, Compression::Gzip)
+        for unit in for_packed(&packed(Arch::AARCH64, Compression::Gzip))
             .iter()
             .filter(|unit| !unit.name.starts_with("skewguard-unpack"))
         {
@@ -197,7 +215,7 @@ mod tests {
     /// The kubelet waits for the gate in every boot, and so for what the gate waits for.
     #[test]
     fn nothing_runs_before_the_gate_once_the_first_boot_is_over() {
-        for unit in for_packed(Arch::X86_64, Compression::Xz) {
+        for unit in for_packed(&packed(Arch::X86_64, Compression::Xz)) {
             let line = |name: &str| {
                 unit.contents
                     .lines()
@@ -239,7 +257,7 @@ mod tests {
     #[test]
     fn the_unpacking_unit_word_for_word() {
         assert_eq!(
-            unpack(Arch::AARCH64, Compression::Xz, When::FirstBoot),
+            unpack(&packed(Arch::AARCH64, Compression::Xz), When::FirstBoot),
             "[Unit]
 Description=Unpack skewguard from its MachineConfig
 Documentation=man:skewguard(1)
@@ -254,8 +272,19 @@ RemainAfterExit=yes
 TimeoutStartSec=30
 TimeoutStopSec=5
 LimitFSIZE=33554432
+CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_FOWNER
+IPAddressDeny=any
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+RestrictAddressFamilies=AF_UNIX
+RestrictNamespaces=yes
+RestrictRealtime=yes
+SystemCallArchitectures=native
+SystemCallErrorNumber=EPERM
+SystemCallFilter=~@clock @cpu-emulation @debug @keyring @module @mount @obsolete @raw-io @reboot @swap
+UMask=0022
 ExecStart=/usr/bin/mkdir -p /run/skewguard/bin
-ExecStart=/bin/sh -c '/usr/bin/xz -dc --memlimit-decompress=64MiB /etc/skewguard/skewguard.xz >/run/skewguard/bin/skewguard.new'
+ExecStart=/bin/sh -c '/usr/bin/xz -dc --memlimit-decompress=64MiB /etc/skewguard/skewguard.xz >/run/skewguard/bin/skewguard.new && echo \"5e1f  /run/skewguard/bin/skewguard.new\" | /usr/bin/sha256sum --check --quiet'
 ExecStart=/usr/bin/chmod 0755 /run/skewguard/bin/skewguard.new
 ExecStart=-/usr/bin/chcon --reference=/usr/bin /run/skewguard/bin/skewguard.new
 ExecStart=-/bin/sh -c '[ ! -e /sys/fs/selinux/enforce ] || /usr/bin/ls -Z /run/skewguard/bin/skewguard.new | /usr/bin/grep -q :bin_t: || echo \"<3>skewguard-report.service cannot start: /run/skewguard/bin/skewguard did not get the SELinux type bin_t\"'
@@ -265,13 +294,13 @@ ExecStart=/usr/bin/mv -f /run/skewguard/bin/skewguard.new /run/skewguard/bin/ske
 WantedBy=multi-user.target
 "
         );
-        let gzip = unpack(Arch::S390X, Compression::Gzip, When::Later);
+        let gzip = unpack(&packed(Arch::S390X, Compression::Gzip), When::Later);
         for line in [
             "ConditionPathExists=!/etc/ignition-machine-config-encapsulated.json",
             "Before=skewguard-report.service",
             "ConditionPathExists=/etc/skewguard/skewguard.gz",
             "ConditionArchitecture=s390x",
-            "ExecStart=/bin/sh -c '/usr/bin/gzip -dc /etc/skewguard/skewguard.gz >/run/skewguard/bin/skewguard.new'",
+            "ExecStart=/bin/sh -c '/usr/bin/gzip -dc /etc/skewguard/skewguard.gz >/run/skewguard/bin/skewguard.new && echo \"5e1f  /run/skewguard/bin/skewguard.new\" | /usr/bin/sha256sum --check --quiet'",
         ] {
             assert!(gzip.lines().any(|found| found == line), "{gzip}");
         }
@@ -280,7 +309,7 @@ WantedBy=multi-user.target
     /// The line after chcon, run as systemd would, with `ls -Z` and SELinux played.
     #[test]
     fn a_program_that_did_not_get_its_type_is_said_and_fails_nothing() {
-        let unit = unpack(Arch::X86_64, Compression::Xz, When::Later);
+        let unit = unpack(&packed(Arch::X86_64, Compression::Xz), When::Later);
         let line = unit
             .lines()
             .find(|line| line.contains("ls -Z"))

@@ -185,6 +185,7 @@ fn the_target_chooses_the_limit() {
 }
 
 /// A set on GCP whose image has another version from each source.
+#[derive(Clone)]
 struct Told {
     image: &'static str,
     /// How the report names the machine.
@@ -239,24 +240,34 @@ fn the_first_that_says_a_version_wins() {
         identity: json!({ "hostname": "refused" }),
         namespaces: ["skewguard", "openshift-machine-config-operator"],
     };
-    for (kinds, by, version) in [
+    let all = ["Node", "BootImageReport", "ConfigMap"].as_slice();
+    let claims = &["Node", "BootImageReport"];
+    let copy = "projects/ours/global/images/rhcos-416-94-202406251923-0-gcp-x86-64";
+    let golden = "projects/ours/global/images/golden";
+    for (image, kinds, by, version) in [
+        (NAMED, all, "ConfigMap", "9.4.20250101-0"),
+        (NAMED, claims, "Published", "416.94.202406251923-0"),
+        (copy, all, "ImageName", "416.94.202406251923-0"),
+        (golden, all, "Node", "418.94.202501221327-0"),
         (
-            ["Node", "BootImageReport", "ConfigMap"].as_slice(),
-            "Node",
-            "418.94.202501221327-0",
-        ),
-        (
+            golden,
             &["BootImageReport", "ConfigMap"],
             "Report",
             "417.94.202411070820-0",
         ),
-        (&["ConfigMap"], "ConfigMap", "9.4.20250101-0"),
-        (&[], "ImageName", "416.94.202406251923-0"),
     ] {
-        assert_eq!(told.by(kinds), (by.to_owned(), Some(version.to_owned())));
+        let known = (by.to_owned(), Some(version.to_owned()));
+        assert_eq!(
+            Told {
+                image,
+                ..told.clone()
+            }
+            .by(kinds),
+            known
+        );
     }
     let custom = Told {
-        image: "projects/ours/global/images/golden",
+        image: golden,
         ..told
     };
     assert_eq!(custom.by(&["ConfigMap"]), ("Unknown".to_owned(), None));
@@ -266,7 +277,12 @@ fn the_first_that_says_a_version_wins() {
         json!({ "productUUID": "REFUSED-uuid" }),
     ] {
         assert_eq!(
-            Told { identity, ..custom }.by(&["BootImageReport"]).0,
+            Told {
+                identity,
+                ..custom.clone()
+            }
+            .by(&["BootImageReport"])
+            .0,
             "Report"
         );
     }
@@ -289,7 +305,7 @@ fn reports_and_images_of_other_namespaces_do_not_count() {
         identity: json!({ "hostname": "refused" }),
         namespaces: ["mallory", "mallory"],
     };
-    assert_eq!(told.by(&["BootImageReport", "ConfigMap"]).0, "ImageName");
+    assert_eq!(told.by(&["BootImageReport", "ConfigMap"]).0, "Published");
 }
 
 /// A node reads its own aleph: what is unknown here is not refused there as unknown, also under

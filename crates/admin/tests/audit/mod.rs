@@ -13,6 +13,8 @@ mod login;
 mod makers;
 mod operator;
 mod output;
+mod pipeline;
+mod published;
 mod real;
 pub(crate) mod served;
 mod streams;

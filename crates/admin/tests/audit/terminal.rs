@@ -42,7 +42,7 @@ fn the_conclusion_and_the_sets_fit_the_terminal() {
     }
     let piped = shown("stty rows 24 cols 80; NO_COLOR=", args, "| cat");
     assert!(
-        piped.contains("and its name has none\n") && piped.contains("/cluster "),
+        piped.contains("and no node of it has a label\n") && piped.contains("/cluster "),
         "a pipe has neither rows nor columns: {piped}"
     );
 }

@@ -17,7 +17,11 @@ struct Node {
 
 impl Node {
     fn new(compression: &str) -> Self {
-        let (desk, elf) = (Desk::new(), program(50_000));
+        Self::with(compression, program(50_000))
+    }
+
+    fn with(compression: &str, elf: Vec<u8>) -> Self {
+        let desk = Desk::new();
         desk.file("embed", &elf);
         let (_, out, err) = desk.render(&[
             "machineconfig",
@@ -120,6 +124,23 @@ fn a_bad_file_or_a_host_without_the_program_fails_with_a_line() {
             "{compression}: exit {status}"
         );
         assert!(node.unpacked().len() as u64 <= node.limit.parse().unwrap());
+    }
+}
+
+/// Only what was rendered is ever made executable: the unit ends before that.
+#[test]
+fn another_program_is_not_taken() {
+    for compression in ["xz", "gzip"] {
+        let node = Node::new(compression);
+        let mut other = node.elf.clone();
+        *other.last_mut().unwrap() ^= 1;
+        let other = Node::with(compression, other);
+        let (status, said) = node.unpack(&node.command, &other.packed);
+        assert!(
+            status == 1 && said.contains("did NOT match"),
+            "exit {status}: {said}"
+        );
+        assert_eq!(other.unpack(&other.command, &other.packed).0, 0);
     }
 }
 

@@ -273,3 +273,33 @@ pub struct Facts {
     /// What was wrong or odd with the files that were read; each warning names its file.
     pub warnings: Vec<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_override_is_one_of_three_words() {
+        for (word, wanted) in [
+            ("off", Some(OverrideWord::Off)),
+            ("warn", Some(OverrideWord::Warn)),
+            ("enforce", Some(OverrideWord::Enforce)),
+            // What is said of one that cannot be read; nobody types it.
+            ("unreadable", None),
+            ("Off", None),
+            ("", None),
+        ] {
+            assert_eq!(OverrideWord::parse(word), wanted, "{word:?}");
+        }
+    }
+
+    #[test]
+    fn a_machine_is_unknown_until_something_of_it_is_known() {
+        assert!(Machine::default().is_unknown());
+        let machine = Machine {
+            secure_boot: Some(false),
+            ..Machine::default()
+        };
+        assert!(!machine.is_unknown());
+    }
+}

@@ -155,4 +155,17 @@ mod tests {
             );
         }
     }
+
+    /// It never had a rebase to come, and joining does not change what it runs.
+    #[test]
+    fn a_joined_node_on_target_stays_on_target() {
+        for (stage, wanted) in [
+            (Stage::OnTarget, Stage::OnTarget),
+            (Stage::FirstBoot, Stage::FirstBootFinished),
+        ] {
+            let mut verdict = verdict(Outcome::Allowed, Action::Proceed, None);
+            verdict.deployment.stage = stage;
+            assert_eq!(verdict.updated(false, true).deployment.stage, wanted);
+        }
+    }
 }

@@ -20,3 +20,20 @@ impl Lines {
         self.text.push('\n');
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Lines;
+
+    #[test]
+    fn values_stand_below_each_other_and_lines_end_where_their_text_does() {
+        let mut lines = Lines::new("Refused");
+        lines.add("boot image", "9.6");
+        lines.add("", "RHEL 9.6");
+        lines.add("target", "");
+        assert_eq!(
+            lines.text,
+            "Refused\n  boot image  9.6\n              RHEL 9.6\n  target\n"
+        );
+    }
+}

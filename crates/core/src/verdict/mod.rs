@@ -10,6 +10,7 @@ mod fate;
 mod issues;
 pub use issues::{Birth, ISSUES_NAMED, UpdateIssues, update_issues};
 pub mod lines;
+mod product;
 mod rules;
 pub mod text;
 pub mod words;
@@ -20,6 +21,7 @@ pub use facts::{
     Stage, Target, TargetInput,
 };
 pub use fate::Fate;
+pub use product::Product;
 
 use crate::text::string_enums;
 use crate::version::{ImageVersion, Scheme};
@@ -181,20 +183,6 @@ pub struct BootImageStatus {
     /// The file it was read from; absent in `inspect`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-}
-
-impl BootImageStatus {
-    /// The systems that the version names: `Fedora CoreOS`, or `RHEL 8.6` and `OCP 4.11`. Empty
-    /// where its scheme is unknown.
-    pub fn systems(&self) -> Vec<String> {
-        let fedora = (self.scheme == Scheme::Fcos).then(|| "Fedora CoreOS".to_owned());
-        let rhel = self
-            .rhel_version
-            .as_ref()
-            .map(|rhel| format!("RHEL {rhel}"));
-        let ocp = self.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
-        [fedora, rhel, ocp].into_iter().flatten().collect()
-    }
 }
 
 impl From<&BootImage> for BootImageStatus {

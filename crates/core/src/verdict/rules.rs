@@ -40,18 +40,22 @@ pub(super) fn apply(
     target: Option<Release>,
     machine: &Machine,
 ) -> Vec<Finding> {
-    let of_image = of_image(limit, subject, target);
-    let of_family = of_family(limit, subject);
-    let of_machine = of_machine(limit, machine);
-    of_image
+    let image_rules = image_rules(limit, subject, target);
+    let family_rules = family_rules(limit, subject);
+    let machine_rules = machine_rules(limit, machine);
+    image_rules
         .into_iter()
-        .chain(of_family)
-        .chain(of_machine)
+        .chain(family_rules)
+        .chain(machine_rules)
         .flatten()
         .collect()
 }
 
-fn of_image(limit: &Limit, subject: Subject<'_>, target: Option<Release>) -> [Option<Finding>; 6] {
+fn image_rules(
+    limit: &Limit,
+    subject: Subject<'_>,
+    target: Option<Release>,
+) -> [Option<Finding>; 6] {
     use Reason as R;
     let behind = |most: &u16| {
         let target = target.map_or("the target".to_owned(), |t| t.minor.to_string());
@@ -100,7 +104,7 @@ fn of_image(limit: &Limit, subject: Subject<'_>, target: Option<Release>) -> [Op
 }
 
 /// What is for the images of one family alone.
-fn of_family(limit: &Limit, subject: Subject<'_>) -> [Option<Finding>; 4] {
+fn family_rules(limit: &Limit, subject: Subject<'_>) -> [Option<Finding>; 4] {
     use Ordering::{Greater, Less};
     use OsFamily::{Fcos, Scos};
     use Reason as R;
@@ -128,7 +132,7 @@ fn of_family(limit: &Limit, subject: Subject<'_>) -> [Option<Finding>; 4] {
 }
 
 /// What the boot image or the machine was born with and a rebase does not change.
-fn of_machine(limit: &Limit, machine: &Machine) -> [Option<Finding>; 3] {
+fn machine_rules(limit: &Limit, machine: &Machine) -> [Option<Finding>; 3] {
     [
         finding(
             Reason::CpuBelowMinimum,
@@ -320,15 +324,16 @@ fn rhel_major(majors: &[u16], image: &ImageVersion) -> Evaluation {
         return Evaluation::open(None, "the version does not say its RHEL release");
     };
     let passes = majors.contains(&rhel.major);
+    let [base, _] = image.names();
     let allowed = if passes {
         String::new()
     } else {
-        format!("; allowed is RHEL {}", one_of(majors))
+        format!("; allowed is {base} {}", one_of(majors))
     };
     let answer = Evaluation::decided(
         passes,
         rhel.major.to_string(),
-        format!("is RHEL {}{allowed}", rhel.major),
+        format!("is {base} {}{allowed}", rhel.major),
     );
     Evaluation {
         wanted: (!passes).then(|| wanted_major(majors, rhel.major)),
@@ -348,14 +353,15 @@ fn wanted_major(majors: &[u16], own: u16) -> Wanted {
 }
 
 fn minimum_ocp(minimum: &Release, image: &ImageVersion) -> Evaluation {
+    let [_, name] = image.names();
     let Some(ocp) = image.ocp else {
-        return Evaluation::open(None, "the version does not say its OCP release");
+        return Evaluation::open(None, format!("the version does not say its {name} release"));
     };
     // An image does not name its patch release, so it counts as the last of its x.y.
     Evaluation::decided(
         ocp >= minimum.minor,
         ocp.to_string(),
-        format!("is OCP {ocp}; the minimum is {minimum}"),
+        format!("is {name} {ocp}; the minimum is {minimum}"),
     )
 }
 
@@ -379,9 +385,10 @@ fn rhcos(bound: &RhcosBound, image: &ImageVersion, wrong: Ordering, name: &str) 
     let Some(rhel) = image.rhel else {
         return Evaluation::open(None, "the version does not say its RHEL release");
     };
+    let [base, _] = image.names();
     let (what, have) = match bound {
-        RhcosBound::Rhel(_) => ("RHEL ", rhel.to_string()),
-        RhcosBound::Image(_) => ("", image.text.clone()),
+        RhcosBound::Rhel(_) => (format!("{base} "), rhel.to_string()),
+        RhcosBound::Image(_) => (String::new(), image.text.clone()),
     };
     let order = compare_rhcos(image, bound);
     let bound = show_bound(bound);
@@ -471,8 +478,9 @@ fn within_family(
 }
 
 fn releases_behind(most: u16, image: &ImageVersion, target: Option<Release>) -> Evaluation {
+    let [_, name] = image.names();
     let Some(ocp) = image.ocp else {
-        return Evaluation::open(None, "the version does not say its OCP release");
+        return Evaluation::open(None, format!("the version does not say its {name} release"));
     };
     let have = ocp.to_string();
     let Some(Release { minor: target, .. }) = target else {
@@ -489,7 +497,7 @@ fn releases_behind(most: u16, image: &ImageVersion, target: Option<Release>) -> 
     Evaluation::decided(
         behind <= most,
         have,
-        format!("is OCP {ocp}, {behind} minors behind {target}; at most {most} allowed"),
+        format!("is {name} {ocp}, {behind} minors behind {target}; at most {most} allowed"),
     )
 }
 

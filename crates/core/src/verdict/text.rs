@@ -22,7 +22,8 @@ pub fn render(verdict: &Verdict) -> String {
         os_image_url,
     } = &verdict.target;
     let [release, pool] = [release, pool].map(|value| value.as_deref().unwrap_or("unknown"));
-    lines.add("target", &format!("OCP {release}, pool {pool}"));
+    let name = verdict.product().release();
+    lines.add("target", &format!("{name} {release}, pool {pool}"));
     for detail in [machine_config, os_image_url].into_iter().flatten() {
         lines.add("", detail);
     }

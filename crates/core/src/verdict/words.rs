@@ -4,7 +4,8 @@
 //! them back: what a script or another part of skewguard needs has a field of its own.
 
 use super::{
-    Fate, Finding, Judged, LetThrough, Outcome, OverrideSource, Reason, RuleResult, Verdict, Wanted,
+    Fate, Finding, Judged, LetThrough, Outcome, OverrideSource, Product, Reason, RuleResult,
+    Verdict, Wanted,
 };
 
 /// What a reason is about.
@@ -41,7 +42,8 @@ pub struct ReasonWords {
     part: Option<&'static str>,
     /// The end of the console's headline, after that part.
     pub headline: &'static str,
-    /// What is needed instead: a template of `want`, `have`, `denied` and `issue`.
+    /// What is needed instead: a template of `want`, `have`, `denied`, `issue`, and of `os`, `base`
+    /// and `release` by the names of the [`Product`].
     need: &'static str,
     /// Which one does not break it, unless the finding says more.
     wanted: Wanted,
@@ -135,25 +137,25 @@ impl Reason {
             Self::RhelMajorUnsupported => image(
                 "rhelMajors",
                 "HAS THE WRONG RHEL MAJOR",
-                "RHEL {want} (it has {have})",
+                "{base} {want} (it has {have})",
                 Another,
             ),
             Self::BelowMinimumOcpVersion => image(
                 "minimumOCPVersion",
                 TOO_OLD,
-                "OCP {want} or newer (it has {have})",
+                "{release} {want} or newer (it has {have})",
                 Newer,
             ),
             Self::BelowMinimumRhcosVersion => image(
                 "minimumRHCOSVersion",
                 TOO_OLD,
-                "RHCOS {want} or newer (it has {have})",
+                "{os} {want} or newer (it has {have})",
                 Newer,
             ),
             Self::AboveMaximumRhcosVersion => image(
                 "maximumRHCOSVersion",
                 TOO_NEW,
-                "RHCOS {want} or older (it has {have})",
+                "{os} {want} or older (it has {have})",
                 Older,
             ),
             Self::BelowMinimumFcosVersion => image(
@@ -398,8 +400,8 @@ impl Judged {
 }
 
 impl Finding {
-    /// What is needed instead of what failed, for a person.
-    pub fn need(&self) -> String {
+    /// What is needed instead of what failed, for a person with that product.
+    pub fn need(&self, product: Product) -> String {
         let joined = |parts: [&Option<String>; 2]| {
             let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
             parts.join(": ")
@@ -409,6 +411,9 @@ impl Finding {
             "have" => Some(self.have.clone().unwrap_or_else(|| "unknown".to_owned())),
             "denied" => Some(denied(self.entry.as_deref(), self.why.as_deref())),
             "issue" => Some(joined([&self.issue, &self.why])),
+            "os" => Some(product.family.name().to_owned()),
+            "base" => Some(product.family.base().to_owned()),
+            "release" => Some(product.release().to_owned()),
             _ => None,
         };
         match self.rule.about() {
@@ -465,7 +470,10 @@ impl Verdict {
 
     /// What is needed instead, by every rule that fails.
     pub fn needed(&self) -> String {
-        let failed: Vec<String> = self.failures().map(Finding::need).collect();
+        let failed: Vec<String> = self
+            .failures()
+            .map(|finding| finding.need(self.product()))
+            .collect();
         if failed.is_empty() {
             self.reason_words().need.to_owned()
         } else {

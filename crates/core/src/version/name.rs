@@ -10,7 +10,8 @@ const ARCHITECTURES: [&str; 4] = ["x86_64", "aarch64", "ppc64le", "s390x"];
 impl ImageVersion {
     /// The one version that the name of an image has in it:
     /// `rhcos-416.94.202406251923-0-vmware.x86_64.ova`, with dashes for its dots as on GCP, or
-    /// without time and build as in an Azure URN. Else what the name says of the OCP release.
+    /// without time and build as in an Azure URN or in the name of a marketplace's AMI. Else what
+    /// the name says of the OCP release.
     /// `None` where there is none, or more than one.
     pub fn of_image_name(name: &str) -> Option<Self> {
         let last = name.rsplit([':', '/']).next().unwrap_or_default();
@@ -18,6 +19,7 @@ impl ImageVersion {
             [version] => Some(version.clone()),
             [] => of_azure(last)
                 .or_else(|| of_gcp(last))
+                .or_else(|| of_ami(last))
                 .or_else(|| of_mirror(last)),
             _ => None,
         }
@@ -65,7 +67,8 @@ fn whole(name: &str) -> Vec<ImageVersion> {
 
 /// The version of an Azure URN. `412.86.20230503` stands for `412.86.202305030036-0`,
 /// `9.6.20251015` for `9.6.20251015-0`, without time of day and build number; some have two more
-/// digits of Azure's own after the date. `4.18.2025031114` is OCP 4.18 (openshift/installer,
+/// digits of Azure's own after the date. `4.18.2025031114` is OCP 4.18, and so is what
+/// `419.6.20250523` says: OCP 4.19, its RHEL major left out (openshift/installer,
 /// `data/data/coreos/marketplace`).
 fn of_azure(text: &str) -> Option<ImageVersion> {
     let (front, stamp) = text.rsplit_once('.')?;
@@ -73,6 +76,16 @@ fn of_azure(text: &str) -> Option<ImageVersion> {
     if let Some(minor) = front.strip_prefix("4.") {
         return of_release(text, 4, minor, day);
     }
+    of_day(text, front, day).or_else(|| {
+        let (ocp, minor) = front.strip_prefix('4')?.split_once('.')?;
+        // With its major it would have been read above.
+        number::<u8>(minor).filter(|_| ocp.len() == 2 && minor.len() == 1)?;
+        of_release(text, 4, ocp, day)
+    })
+}
+
+/// `front` is that of a whole version, and `day` is all that is left of the rest.
+fn of_day(text: &str, front: &str, day: &str) -> Option<ImageVersion> {
     // A legacy stamp is padded to 12 digits: with 8 digits 4.10 would be read as 4.1.
     let forms = [format!("{front}.{day}0000-0"), format!("{front}.{day}-0")];
     let version = forms
@@ -85,6 +98,23 @@ fn of_azure(text: &str) -> Option<ImageVersion> {
         build_number: None,
         ..version
     })
+}
+
+/// `RHEL-9.4-RHCOS-9.6_HVM_GA-20260210-x86_64-0-PRODUCT` of the AWS marketplace: RHCOS 9.6 of that
+/// day; with `RHCOS-4.18` OCP 4.18 (machine-config-operator #6015, `docs/design/aws-marketplace.md`).
+/// What stands before RHCOS is the product's name.
+fn of_ami(name: &str) -> Option<ImageVersion> {
+    let (_, rest) = name.split_once("-RHCOS-")?;
+    let (release, rest) = rest.split_once("_HVM")?;
+    let day = rest
+        .split('-')
+        .nth(1)
+        .filter(|stamp| matches!(stamp.len(), 8 | 10))?
+        .get(..8)?;
+    match release.strip_prefix("4.") {
+        Some(minor) => of_release(name, 4, minor, day),
+        None => of_day(name, release, day),
+    }
 }
 
 /// `redhat-coreos-ocp-413-x86-64-202305021736`, of the marketplace (OpenShift documentation, "Using
@@ -188,6 +218,30 @@ mod tests {
                 Some("4.18.2025031114 4.18 - 2025-03-11"),
             ),
             (
+                "RedHat:rh-ocp-worker:rh-ocp-worker-gen1:4.8.2021122100",
+                Some("4.8.2021122100 4.8 - 2021-12-21"),
+            ),
+            (
+                "redhat:rh-ocp-worker:rh-ocp-worker:9.6.2026030314",
+                Some("9.6.2026030314 - 9.6 2026-03-03"),
+            ),
+            (
+                "azureopenshift:aro4:aro_419:419.6.20250523",
+                Some("419.6.20250523 4.19 - 2025-05-23"),
+            ),
+            (
+                "RHEL-9.4-RHCOS-9.6_HVM_GA-20260210-x86_64-0-59ead7de-2540-4653-a8b0-fa7926d5c845",
+                Some(
+                    "RHEL-9.4-RHCOS-9.6_HVM_GA-20260210-x86_64-0-59ead7de-2540-4653-a8b0-fa7926d5c845 - 9.6 2026-02-10",
+                ),
+            ),
+            (
+                "RHEL-9.4-RHCOS-4.18_HVM_GA-20251119-aarch64-0-59ead7de-2540-4653-a8b0-fa7926d5c845",
+                Some(
+                    "RHEL-9.4-RHCOS-4.18_HVM_GA-20251119-aarch64-0-59ead7de-2540-4653-a8b0-fa7926d5c845 4.18 - 2025-11-19",
+                ),
+            ),
+            (
                 "https://www.googleapis.com/compute/v1/projects/redhat-marketplace-public/global/images/redhat-coreos-ocp-413-x86-64-202305021736",
                 Some("redhat-coreos-ocp-413-x86-64-202305021736 4.13 - 2023-05-02"),
             ),
@@ -215,7 +269,13 @@ mod tests {
             ("norhcos-4.12.3-x86_64-vmware.x86_64.ova", None),
             ("rhcos-4.12.3.4-x86_64-vmware.x86_64.ova", None),
             ("redhat-coreos-ocp-413-x86-64-202313021736", None),
-            ("azureopenshift:aro4:aro_419:419.6.20250523", None),
+            ("azureopenshift:aro4:aro_419:419.61.20250523", None),
+            ("azureopenshift:aro4:aro_419:41.6.20250523", None),
+            ("RHEL-9.4.0_HVM_GA-20240605-x86_64-82-Hourly2-GP3", None),
+            ("RHEL-9.4-RHCOS-9.6_HVM_GA-20261310-x86_64-0", None),
+            ("RHEL-9.4-RHCOS-9.6_HVM_GA", None),
+            ("RHEL-9.4-RHCOS-9.6_HVM_GA-*", None),
+            ("RHEL-9.4-RHCOS-_HVM_GA-20260210-x86_64-0", None),
             ("redhat:rh-ocp-worker:rh-ocp-worker:4.18.20250311141", None),
             // Says two things.
             ("412.86.202301311551-0-not-418.94.202501221327-0", None),

@@ -121,5 +121,7 @@ mod tests {
         for text in ["", "el9", "15.8 3", "15.8\n", "1:15.8-3", &"1".repeat(65)] {
             assert_eq!(RpmVersion::parse(text), None, "{text}");
         }
+        let longest = "1".repeat(64);
+        assert_eq!(RpmVersion::parse(&longest).unwrap().as_str(), longest);
     }
 }

@@ -347,6 +347,78 @@ fn a_verdict_names_so_many_issues_and_counts_the_others() {
     assert!(serde_json::to_vec_pretty(&verdict).unwrap().len() < 256 << 10);
 }
 
+fn decided(issues: &[Value]) -> Verdict {
+    let policy = json!({
+        "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "limits": [{ "minimumRHCOSVersion": "8.0" }], "knownIssues": issues,
+    });
+    let policy = parse(policy.to_string().as_bytes()).unwrap();
+    decide(&node("412.86.202308081056-0", "4.22.0", policy))
+}
+
+#[test]
+fn the_last_release_of_a_range_is_in_it() {
+    for (targets, has) in [
+        ("<=4.22.0", true),
+        ("<=4.21.9", false),
+        (">=4.20.0 <=4.22.1", true),
+        (">4.22.0 <=4.22.1", false),
+    ] {
+        let verdict = decided(&[issue(
+            json!({ "belowOCPVersion": "4.15.0" }),
+            targets,
+            json!({}),
+        )]);
+        let found = verdict.reason == Reason::KnownIssue;
+        assert_eq!(found, has, "{targets}");
+    }
+}
+
+#[test]
+fn as_many_issues_as_are_named_leave_no_others() {
+    let one = |at: usize| {
+        let mut issue = issue(
+            json!({ "belowOCPVersion": "4.15.0" }),
+            ">=4.22.0",
+            json!({}),
+        );
+        issue["id"] = json!(format!("Issue{at:03}"));
+        issue
+    };
+    let verdict = decided(&(0..32).map(one).collect::<Vec<_>>());
+    let found = of_issues(&verdict);
+    assert_eq!(found.len(), 32);
+    for finding in found {
+        assert!(!finding.message.contains("more"), "{}", finding.message);
+        assert_eq!(finding.why.as_deref(), Some("it hangs"));
+    }
+}
+
+#[test]
+fn issues_that_cannot_be_looked_for_are_told_by_their_cause() {
+    let named = |id: &str, when: Value| {
+        let mut issue = issue(json!({ "belowOCPVersion": "4.15.0" }), ">=4.22.0", when);
+        issue["id"] = json!(id);
+        issue
+    };
+    let verdict = decided(&[
+        named("OnAws", json!({ "platforms": ["aws"] })),
+        named("Later", json!({ "moonPhase": "full" })),
+        named("OnGcp", json!({ "platforms": ["gcp"] })),
+    ]);
+    let found = of_issues(&verdict);
+    let texts: Vec<&str> = found.iter().map(|finding| &*finding.message).collect();
+    assert_eq!(found.len(), 2, "{texts:?}");
+    assert!(
+        texts[0].contains("OnAws") && texts[0].contains("OnGcp") && !texts[0].contains("Later"),
+        "{texts:?}"
+    );
+    assert!(
+        texts[1].contains("Later") && !texts[1].contains("On"),
+        "{texts:?}"
+    );
+}
+
 /// That a node has none of them says nothing of its boot image.
 #[test]
 fn having_no_issue_allows_nothing() {

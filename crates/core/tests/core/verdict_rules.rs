@@ -82,7 +82,7 @@ fn each_rule_answers_for_each_kind_of_image() {
             "minimumOCPVersion",
             json!("4.13.0"),
             "39.20231101.3.0",
-            "NotEvaluated ? want 4.13.0: the version does not say its OCP release",
+            "NotEvaluated ? want 4.13.0: the version does not say its OKD release",
         ),
         (
             "minimumRHCOSVersion",
@@ -125,7 +125,7 @@ fn each_rule_answers_for_each_kind_of_image() {
             "minimumRHCOSVersion",
             json!("9.2"),
             "10.0.20250628-0",
-            "Pass 10 want 9.2: boot image is RHEL 10; the minimum is 9.2",
+            "Pass 10 want 9.2: boot image is CentOS Stream 10; the minimum is 9.2",
         ),
         (
             "minimumRHCOSVersion",
@@ -174,7 +174,7 @@ fn each_rule_answers_for_each_kind_of_image() {
             "maximumRHCOSVersion",
             json!("9.8"),
             "10.0.20250628-0",
-            "Fail 10 want 9.8: boot image is RHEL 10; the maximum is 9.8",
+            "Fail 10 want 9.8: boot image is CentOS Stream 10; the maximum is 9.8",
         ),
         (
             "maximumRHCOSVersion",
@@ -186,7 +186,7 @@ fn each_rule_answers_for_each_kind_of_image() {
             "rhelMajors",
             json!([9, 10]),
             "412.9.202211241749-0",
-            "Pass 9 want 9 or 10: boot image is RHEL 9",
+            "Pass 9 want 9 or 10: boot image is CentOS Stream 9",
         ),
         (
             "rhelMajors",
@@ -501,5 +501,21 @@ proptest! {
         let result = |image: &str| judge(&json!({ "minimumRHCOSVersion": bound }), image, "4.21.3").findings[0].result;
         let newer = compare_images(&ImageVersion::parse(&a), &ImageVersion::parse(&b)) == Some(std::cmp::Ordering::Greater);
         prop_assert!(!(newer && result(&a) == RuleResult::Fail && result(&b) == RuleResult::Pass), "{} {} {}", a, b, bound);
+    }
+}
+
+/// Newer where all allowed majors are above the image's, older where all are below.
+#[test]
+fn a_major_that_is_not_allowed_says_in_which_direction_one_is() {
+    use crate::verdict::Wanted;
+    for (majors, image, wanted) in [
+        (&[9, 10][..], "412.86.202308081056-0", Some(Wanted::Newer)),
+        (&[8], "9.6.20250523-0", Some(Wanted::Older)),
+        (&[7, 8], "9.6.20250523-0", Some(Wanted::Older)),
+        (&[8, 10], "9.6.20250523-0", Some(Wanted::Another)),
+        (&[9], "9.6.20250523-0", None),
+    ] {
+        let verdict = judge(&json!({ "rhelMajors": majors }), image, "4.22.0");
+        assert_eq!(only(&verdict).wanted, wanted, "{majors:?} {image}");
     }
 }

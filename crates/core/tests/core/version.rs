@@ -167,6 +167,7 @@ fn what_is_no_version_is_an_answer() {
         "4.94.202308032115-0",
         "418.94.202513191518-0",
         "418.94.202502301518-0",
+        "418.94.202302291518-0",
         "418.94.202504311518-0",
         "418.94.202511310000-0",
         "418.94.202511192418-0",
@@ -194,6 +195,9 @@ fn what_is_no_version_is_an_answer() {
         "9.6.202505230000-0",
         "39.20231101.3",
         "39.20231101.3.0.1",
+        "39.202311010.3.0",
+        "27.20231101.3.0",
+        "200.20231101.3.0",
         "39.20231101.x.0",
         "39.20231101.3.dev",
         "........",
@@ -215,6 +219,49 @@ fn what_is_no_version_is_an_answer() {
         );
         assert!(!version.is_known());
     }
+}
+
+#[test]
+fn of_two_builds_of_a_day_the_later_one_is_newer() {
+    let [last, first] = ["418.94.202511190059-0", "418.94.202511190100-0"].map(ImageVersion::parse);
+    assert!(last < first && first > last);
+}
+
+/// The scheme without OCP release came with 4.19.
+#[test]
+fn an_image_without_ocp_release_is_not_below_4_19_and_unknown_above() {
+    let image = ImageVersion::parse("9.6.20250523-0");
+    let below = |release: &str| image.is_below_ocp(release.parse().unwrap());
+    assert_eq!(below("4.13.0"), Some(false));
+    assert_eq!(below("4.19.0"), Some(false));
+    assert_eq!(below("4.19.1"), None);
+    assert_eq!(below("4.20.0"), None);
+}
+
+#[test]
+fn a_version_names_its_systems() {
+    for (text, wanted) in [
+        ("39.20231101.3.0", &["Fedora CoreOS"][..]),
+        ("411.86.202308081056-0", &["RHEL 8.6", "OCP 4.11"]),
+        ("9.6.20250523-0", &["RHEL 9.6"]),
+        ("latest", &[]),
+    ] {
+        let status = crate::verdict::BootImageStatus::from(&ImageVersion::parse(text));
+        assert_eq!(status.systems(), wanted, "{text}");
+    }
+}
+
+#[test]
+fn families_have_their_words() {
+    let words = crate::version::OsFamily::ALL.map(|family| (family.as_str(), family.name()));
+    assert_eq!(
+        words,
+        [
+            ("rhcos", "RHCOS"),
+            ("scos", "SCOS"),
+            ("fcos", "Fedora CoreOS")
+        ]
+    );
 }
 
 #[test]

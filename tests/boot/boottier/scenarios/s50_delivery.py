@@ -184,11 +184,27 @@ def over_baked(world):
             boot.power_off()
 
 
-@scenario("baked-without-preset", "in an image whose presets are not applied: the links in /usr start it")
-def without_preset(world):
+def preset(node, *lines):
+    """A preset of the distribution, which comes before the package's own."""
+    (node.root / "usr/lib/systemd/system-preset/40-distribution.preset").write_text("\n".join([*lines, ""]), encoding="ascii")
+
+
+@scenario("baked-by-preset", "in an image, by the package: its preset starts it, and one of the distribution leaves the report out, or all of it")
+def by_preset(world):
+    expect = world.expect
+    link = "/etc/systemd/system/multi-user.target.wants"
     node = world.node(policy=policy())
-    (node.root / "usr/lib/systemd/system-preset/80-skewguard.preset").unlink()
+    preset(node, "disable skewguard-report.service")
     boot = node.boot().settle()
     refused(world, node, boot, message=TOO_OLD, **FACTS)
-    link = "/etc/systemd/system/multi-user.target.wants/skewguard.service"
-    world.expect.that(not boot.exists(link), "no link in /etc")
+    expect.that(boot.succeeds(f"test -h {link}/skewguard.service"), "enabled in /etc")
+    expect.equal(boot.property("skewguard-report.service", "ActiveState"), "inactive", "the report left out")
+    boot.power_off()
+    node = world.node(policy=policy())
+    preset(node, "disable skewguard.service", "disable skewguard-report.service")
+    first = node.boot()
+    first.wait_reboot()
+    silent(expect, first)
+    second = node.boot().settle()
+    joined(world, node, second)
+    expect.that(not second.exists("/var/lib/skewguard"), "nothing of it ran")

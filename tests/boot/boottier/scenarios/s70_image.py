@@ -14,7 +14,7 @@ from ..cluster import ignition_file, merge, wiring_units
 from ..expect import Expect
 from ..looks import ALLOWING, policy
 from ..paths import CACHE, HARNESS, PROJECT
-from ..realimage import judge
+from ..realimage import FIRST_BOOT, judge
 from ..scenario import scenario
 from ..sysroot import IMAGES
 
@@ -30,6 +30,8 @@ def recipe(world, chosen):
     plugin = programs / "oc"
     plugin.write_text(f'#!/bin/sh\nshift\nexec {agent.ADMIN} "$@"\n', encoding="ascii")
     plugin.chmod(0o755)
+    # A checkout, as the page has it.
+    (world.folder / "tests").symlink_to(PROJECT / "tests")
     subprocess.run(["bash", "-euc", commands], cwd=world.folder, check=True,
                    env=dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}"))
     return world.folder / "test.ign"
@@ -62,10 +64,21 @@ def image_refused(world):
                ["verdict: Refused (BelowMinimumOCPVersion), Block", "1 of 1 as expected"])
     world.expect.that((kept / "screen.png").read_bytes().startswith(b"\x89PNG"), "a picture of the screen")
     verdict = json.loads((kept / "verdict.json").read_text(encoding="utf-8"))
+    units = json.loads((kept / "units.json").read_text(encoding="utf-8"))
+    for name in FIRST_BOOT:
+        world.expect.equal((units[name]["LoadState"], units[name]["ActiveState"]), ("loaded", "inactive"), f"{name} in the evidence")
+    console = (kept / "console.txt").read_text(encoding="utf-8")
     otherwise = Expect()
-    judge(otherwise, "allowed", "login", (kept / "console.txt").read_text(encoding="utf-8"), verdict)
+    judge(otherwise, "allowed", "login", console, verdict, units)
     world.expect.contains("\n".join(otherwise.wrong), ["expected: the verdict: 'Allowed'", "but: 'Refused'", "expected: no refusal on the console"],
                           "what is wrong where allowed was expected")
+    # The same boot with nothing to hold, or one of which nobody said what there was.
+    for seen, wrong in (({}, "machine-config-daemon-pull.service in the config (docs/ci.md); without it nothing is proven"),
+                        ({**units, "kubelet.service": {"LoadState": "loaded", "ActiveState": "active"}}, "kubelet.service held"),
+                        (None, "nobody said it")):
+        hollow = Expect()
+        judge(hollow, "refused", "login", console, verdict, seen)
+        world.expect.contains("\n".join(hollow.wrong), [wrong], "what is wrong where a refusal proves nothing")
 
 
 @scenario("image-allowed", "--image: allowed, with the units of a node: its rebase begins", tier="full")

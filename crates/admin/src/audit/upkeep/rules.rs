@@ -207,7 +207,12 @@ pub(in crate::audit) fn is_standard(
 /// Whether the image is known by what Red Hat publishes.
 fn is_published(image: &Image, architecture: Option<&str>, knowledge: &Knowledge<'_>) -> bool {
     let known = knowledge.of_image(image, architecture, None, &mut Vec::new());
-    known.is_some_and(|known| matches!(known.by, KnownBy::ConfigMap | KnownBy::StreamMetadata))
+    known.is_some_and(|known| {
+        matches!(
+            known.by,
+            KnownBy::ConfigMap | KnownBy::Published | KnownBy::StreamMetadata
+        )
+    })
 }
 
 fn gcp(candidate: Candidate<'_>) -> Option<Upkeep> {

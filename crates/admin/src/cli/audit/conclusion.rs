@@ -81,7 +81,7 @@ impl Counts {
             sets: audit.summary.sets,
             refused: number(|set| set.would_be_refused() && !set.is_excepted()),
             unknown: number(|set| set.is_unknown() && !set.is_excepted()),
-            excepted: number(|set| !set.would_be_allowed() && set.is_excepted()),
+            excepted: audit.summary.excepted,
             known_to_fail: number(|set| set.would_be_allowed() && !set.known_issues.is_empty()),
             hidden: audit.unread.iter().any(|unread| unread.hides_sets),
             makers: audit.unread.iter().any(|unread| unread.makes_nodes),

@@ -266,6 +266,9 @@ fn print(args: &Args, fleet: &FleetAudit, io: &mut Io<'_>) -> Result<(), Failure
         Form::Text => fleet_text::render(fleet, args.target.as_deref(), false, terminal()),
         Form::Wide => fleet_text::render(fleet, args.target.as_deref(), true, terminal()),
         Form::Html => fleet_text::html(fleet, args.target.as_deref()),
+        Form::Markdown | Form::Junit | Form::Csv => {
+            return Err("this form is for one cluster at a time".into());
+        }
     };
     Ok(io.out.write_all(text.as_bytes())?)
 }

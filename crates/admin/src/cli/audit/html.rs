@@ -73,7 +73,11 @@ pub(super) fn conclusion(conclusion: &Conclusion) -> Markup {
     html! {
         div class={ "conclusion " (class.lower()) } {
             p { b { (conclusion.sentence) } }
-            @if !conclusion.next.is_empty() { p { "Next: " code { (conclusion.next) } } }
+            @if conclusion.next.starts_with("oc ") {
+                p { "Next: " code { (conclusion.next) } }
+            } @else if !conclusion.next.is_empty() {
+                p { "Next: " (conclusion.next) }
+            }
         }
     }
 }

@@ -5,14 +5,20 @@ mod archive;
 mod chart;
 pub(super) mod cluster;
 mod conclusion;
+mod exceptions;
+mod fix;
 mod fleet;
 mod fleet_text;
 mod folder;
 mod html;
 pub(super) mod input;
+pub(super) mod junit;
+mod markdown;
 mod page;
 mod screen;
+mod sheet;
 mod shell;
+mod since;
 mod text;
 
 use super::{Exit, Failure, Io, named, named_policy, parse_release, policy_input, read_once};
@@ -43,6 +49,12 @@ enum Form {
     Yaml,
     /// One file for a browser, with a chart; it needs no network.
     Html,
+    /// For the summary of a job, or a comment on a pull request.
+    Markdown,
+    /// A test for each set.
+    Junit,
+    /// A row for each set, for a spreadsheet.
+    Csv,
 }
 
 /// What can be printed to be run where `oc` reaches the cluster.
@@ -51,6 +63,7 @@ enum Script {
     Objects,
     Labels,
     Alephs,
+    Fix,
 }
 
 /// Which sets are shown.
@@ -65,10 +78,11 @@ enum Only {
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "oc skewguard audit [SET]... [OPTIONS]\n       \
-        oc skewguard audit --print-commands [objects|labels|alephs]",
+        oc skewguard audit --print-commands [objects|labels|alephs|fix]",
     after_help = concat!("\
 Exit status: 0 nothing would be refused, 1 it could not look at everything that makes nodes, 2 wrong usage, \
-3 something would be refused, 4 nothing would be refused, but not everything is known.
+3 something would be refused, 4 nothing would be refused, but not everything is known. Sets with an exception do not count; \
+with --since only those count that are new or worse.
 
 Reads with get and list only; `oc skewguard render manifests --auditor` has the least ClusterRole for it. Kubeconfigs are found as oc finds them: \
 KUBECONFIG, then ~/.kube/config.
@@ -80,6 +94,11 @@ Examples:
   oc skewguard audit --policy policy.json -o html >boot-images.html
   oc skewguard audit --policy policy.json -o json |
     jq -r '.sets[] | select(.action == \"Block\") | .name'
+  oc skewguard audit --print-commands fix >fix.sh
+
+In a pipeline:
+  oc skewguard audit --exceptions exceptions.yaml -o junit >audit.xml
+  oc skewguard audit --policy policy.json --since audit.json -o markdown
 
 For a cluster that cannot be reached from here:
   oc skewguard audit --print-commands >gather.sh
@@ -119,17 +138,25 @@ pub(super) struct Args {
     /// Audit the clusters of all contexts of the kubeconfig together.
     #[arg(long, conflicts_with_all = ["context", "from"])]
     all_contexts: bool,
+    /// An earlier audit (-o json): only what is new or worse is shown, and counts for the exit
+    /// status.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    since: Option<PathBuf>,
+    /// Sets that do not count, JSON or YAML: a list `exceptions` of `set`, `reason` and `until`
+    /// (YYYY-MM-DD). After that day the set counts again.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    exceptions: Option<PathBuf>,
     /// Print a script, and do nothing else. objects: gathers what --from reads. labels: makes
     /// joined nodes label themselves, without a reboot. alephs: collects their aleph files for
-    /// --from, where skewguard is not on them.
+    /// --from, where skewguard is not on them. fix: audits, and prints the commands that mend what
+    /// they can.
     #[arg(
         long,
         value_enum,
         hide_possible_values = true,
-        value_name = "objects|labels|alephs",
+        value_name = "objects|labels|alephs|fix",
         num_args = 0..=1,
-        default_missing_value = "objects",
-        conflicts_with_all = ["policy", "from", "streams", "kubeconfig", "context", "all_contexts", "target"]
+        default_missing_value = "objects"
     )]
     print_commands: Option<Script>,
     /// How long each request to the server may take, such as 30s or 2m.
@@ -141,14 +168,15 @@ pub(super) struct Args {
     /// Show only these sets; the summary and the exit status stay those of all.
     #[arg(long, value_enum)]
     only: Option<Only>,
-    /// text: the conclusion, and a row for each set that fits a screen. wide: all that is known. json and yaml: one object, whose fields
-    /// are only ever added. html: one page, with a chart.
+    /// text: the conclusion, and what fits a screen. wide: all that is known. json and yaml: one
+    /// object, whose fields are only ever added. html: one page, with a chart. markdown: for a
+    /// job's summary. junit: a test for each set. csv: a row for each set.
     #[arg(
         long,
         short,
         value_enum,
         hide_possible_values = true,
-        value_name = "text|wide|json|yaml|html",
+        value_name = "text|wide|json|yaml|html|markdown|junit|csv",
         default_value = "text"
     )]
     output: Form,
@@ -174,25 +202,27 @@ fn parse_time(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    if let Some(script) = args.print_commands {
-        let script = match script {
-            Script::Labels => resources::LABELS.to_owned(),
-            Script::Alephs => resources::ALEPHS.to_owned(),
-            Script::Objects => resources::commands(),
-        };
-        io.out.write_all(script.as_bytes())?;
-        return Ok(Exit::Done);
+    if let Some(script) = args.print_commands.filter(|script| *script != Script::Fix) {
+        return print_script(script, args, io);
     }
     let files = args
         .from
         .iter()
         .chain(&args.streams)
-        .chain(&args.kubeconfig);
+        .chain(&args.kubeconfig)
+        .chain(&args.since)
+        .chain(&args.exceptions);
     read_once(files.chain(&args.policy).map(PathBuf::as_path))?;
     let policy = match &args.policy {
         Some(policy) => named_policy(policy)?,
         None => policy_input(STARTER_NAME, STARTER.as_bytes()),
     };
+    let exceptions = args
+        .exceptions
+        .as_deref()
+        .map(exceptions::load)
+        .transpose()?;
+    let before = args.since.as_deref().map(since::load).transpose()?;
     let mut objects = Objects::default();
     for path in &args.streams {
         let file = named(path);
@@ -203,6 +233,10 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             })?;
     }
     if let Some(fleet) = fleet::contexts(args)? {
+        if let Some(what) = for_one_cluster(args) {
+            io.say(format_args!("{what} is for one cluster at a time"));
+            return Ok(Exit::Usage);
+        }
         return fleet::run(args, &fleet, &policy, &objects, io);
     }
     let (unread, origin) = if args.from.is_empty() {
@@ -221,8 +255,23 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         );
     }
     finish(&mut result, &objects, origin);
-    let exit = exit(&result);
-    let conclusion = Conclusion::of(&result, &asked(args));
+    if let (Some(exceptions), Some(origin)) = (exceptions, &result.origin) {
+        let today = origin.time.get(..10).unwrap_or_default().to_owned();
+        exceptions.apply(&mut result, &today);
+    }
+    let mut exit = exit(&result);
+    let mut conclusion = Conclusion::of(&result, &asked(args));
+    if let Some(before) = before {
+        let since = before.compare(&result);
+        exit = since.exit(&result);
+        conclusion = since.conclude(&result, conclusion);
+        result.since = Some(since);
+    }
+    if args.print_commands.is_some() {
+        io.out
+            .write_all(fix::render(&result, &conclusion).as_bytes())?;
+        return Ok(Exit::Done);
+    }
     for name in &args.sets {
         if !result.sets.iter().any(|set| is_named(set, name)) {
             return Err(format!("{}: there is no such set", printable(name)).into());
@@ -231,6 +280,20 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     choose(args, &mut result);
     print(args, &result, &conclusion, io)?;
     Ok(exit)
+}
+
+/// What was asked for that several clusters do not have.
+fn for_one_cluster(args: &Args) -> Option<&'static str> {
+    let asked = [
+        (args.since.is_some(), "--since"),
+        (args.exceptions.is_some(), "--exceptions"),
+        (args.print_commands.is_some(), "--print-commands fix"),
+        (args.output == Form::Markdown, "-o markdown"),
+        (args.output == Form::Junit, "-o junit"),
+        (args.output == Form::Csv, "-o csv"),
+    ];
+    let first = asked.into_iter().find(|(is_asked, _)| *is_asked);
+    first.map(|(_, what)| what)
 }
 
 /// Adds where and when the objects were read.
@@ -247,12 +310,15 @@ fn finish(result: &mut BootImageAudit, objects: &Objects, origin: Origin) {
 
 /// What is refused weighs most, then what was not read, then what is unknown.
 fn exit(audit: &BootImageAudit) -> Exit {
-    if audit.summary.would_be_refused > 0 {
+    let any = |is: fn(&SetAudit) -> bool| {
+        let mut counted = audit.sets.iter().filter(|set| !set.is_excepted());
+        counted.any(is)
+    };
+    if any(SetAudit::would_be_refused) {
         Exit::Refused
     } else if audit.unread.iter().any(|unread| unread.hides_sets) {
         Exit::Failed
-    } else if audit.summary.undetermined > 0 || audit.unread.iter().any(|unread| unread.makes_nodes)
-    {
+    } else if any(SetAudit::is_unknown) || audit.unread.iter().any(|unread| unread.makes_nodes) {
         Exit::Unknown
     } else {
         Exit::Done
@@ -267,9 +333,15 @@ fn choose(args: &Args, result: &mut BootImageAudit) {
             && match args.only {
                 None => true,
                 Some(Only::Refused) => set.would_be_refused(),
-                Some(Only::Unknown) => !set.would_be_refused() && !set.would_be_allowed(),
+                Some(Only::Unknown) => set.is_unknown(),
             }
     });
+    // Objects for scripts have all sets, and beside them what changed.
+    if let Some(since) = &result.since
+        && !matches!(args.output, Form::Json | Form::Yaml)
+    {
+        result.sets.retain(|set| since.has(set));
+    }
 }
 
 /// `NAME`, `NAMESPACE/NAME` or `KIND/NAME`.
@@ -278,6 +350,32 @@ fn is_named(set: &SetAudit, name: &str) -> bool {
         || name.rsplit_once('/').is_some_and(|(before, after)| {
             set.name == after && (set.namespace == before || set.kind.eq_ignore_ascii_case(before))
         })
+}
+
+/// A script that is the same for every cluster: what says which cluster would not count.
+fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let files = [
+        &args.policy,
+        &args.kubeconfig,
+        &args.since,
+        &args.exceptions,
+    ];
+    let has_files = files.iter().any(|file| file.is_some());
+    let has_words = !args.context.is_empty()
+        || args.all_contexts
+        || args.target.is_some()
+        || !args.sets.is_empty();
+    if has_files || has_words || !args.from.is_empty() || !args.streams.is_empty() {
+        io.say("this script is the same for every cluster and policy: name --print-commands alone");
+        return Ok(Exit::Usage);
+    }
+    let script = match script {
+        Script::Labels => resources::LABELS.to_owned(),
+        Script::Alephs => resources::ALEPHS.to_owned(),
+        Script::Objects | Script::Fix => resources::commands(),
+    };
+    io.out.write_all(script.as_bytes())?;
+    Ok(Exit::Done)
 }
 
 /// How it was asked for, to ask once more.
@@ -289,6 +387,7 @@ fn asked(args: &Args) -> Asked {
         ("kubeconfig", args.kubeconfig.as_slice()),
         ("from", &*args.from),
         ("streams", &*args.streams),
+        ("exceptions", args.exceptions.as_slice()),
     ] {
         let words: Vec<String> = paths.iter().map(word).collect();
         if !words.is_empty() {
@@ -325,6 +424,9 @@ fn print(
         Form::Json => serde_json::to_string_pretty(result)? + "\n",
         Form::Yaml => yaml(result),
         Form::Html => html::render(result, conclusion),
+        Form::Markdown => markdown::render(result, conclusion),
+        Form::Junit => junit::render(result, conclusion)?,
+        Form::Csv => sheet::render(result)?,
     };
     Ok(io.out.write_all(text.as_bytes())?)
 }

@@ -1,10 +1,13 @@
 //! `oc skewguard policy lint`: every mistake of a policy, with its line and its remedy.
 
-use super::super::{TextOrJson, named, read_once, read_start};
+use super::super::audit::junit::{case, failed};
+use super::super::{named, read_once, read_start};
 use super::{Exit, Failure, Io};
 use crate::API_VERSION;
-use crate::lint::{LintFinding, LintReport, lint};
+use crate::lint::{LintFinding, LintReport, Severity, lint};
 use crate::policy::MAX_BYTES;
+use clap::ValueEnum;
+use quick_junit::{NonSuccessKind, Report, TestCaseStatus, TestSuite};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -23,38 +26,89 @@ Examples:
   oc skewguard policy lint policy.json
   oc skewguard policy init | oc skewguard policy lint -
   oc skewguard policy lint --output json clusters/*/policy.json |
-    jq 'select(.warnings > 0)'")]
+    jq 'select(.warnings > 0)'
+  oc skewguard policy lint --output junit policy.json >lint.xml")]
 pub(super) struct Args {
     /// Policies to check, JSON or YAML; - is standard input.
     #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     files: Vec<PathBuf>,
-    /// Text for a person, or one JSON object for each file that can be read.
+    /// Form of the result.
     #[arg(long, short, value_enum, default_value = "text")]
-    output: TextOrJson,
+    output: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// For a person.
+    Text,
+    /// One object for each file that can be read; fields are only ever added.
+    Json,
+    /// JUnit XML: a suite for each file, a test for each mistake.
+    Junit,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     read_once(args.files.iter().map(PathBuf::as_path))?;
     let mut exit = Exit::Done;
+    let mut suites = Report::new("skewguard");
     for path in &args.files {
         let name = named(path);
         let report = match read_start(path, MAX_BYTES) {
             Ok(bytes) => lint(&bytes),
             Err(error) => {
                 io.say(format_args!("{name}: {error}"));
+                suites.add_test_suite(unread(&name, &error.to_string()));
                 exit = Exit::Failed;
                 continue;
             }
         };
         match args.output {
-            TextOrJson::Text => show(&name, &report, io.out)?,
-            TextOrJson::Json => writeln!(io.out, "{}", json(&name, &report)?)?,
+            Form::Text => show(&name, &report, io.out)?,
+            Form::Json => writeln!(io.out, "{}", json(&name, &report)?)?,
+            Form::Junit => {
+                suites.add_test_suite(suite(&name, &report));
+            }
         }
         if report.errors > 0 {
             exit = Exit::Failed;
         }
     }
+    if args.output == Form::Junit {
+        io.out.write_all(suites.to_string()?.as_bytes())?;
+    }
     Ok(exit)
+}
+
+/// Errors are failures. Warnings are tests that passed, with what they say.
+fn suite(file: &str, report: &LintReport) -> TestSuite {
+    let mut suite = TestSuite::new(file);
+    if report.findings.is_empty() {
+        suite.add_test_case(case("policy lint", file, TestCaseStatus::success()));
+    }
+    for finding in &report.findings {
+        let shown = finding.shown(file);
+        let status = match finding.severity {
+            Severity::Error => failed(
+                NonSuccessKind::Failure,
+                finding.mistake,
+                &finding.message,
+                &shown,
+            ),
+            Severity::Warning => TestCaseStatus::success(),
+        };
+        let name = format!("{}:{} {}", finding.line, finding.column, finding.mistake);
+        let mut case = case("policy lint", &name, status);
+        case.set_system_out(shown);
+        suite.add_test_case(case);
+    }
+    suite
+}
+
+fn unread(file: &str, why: &str) -> TestSuite {
+    let mut suite = TestSuite::new(file);
+    let status = failed(NonSuccessKind::Error, "Unread", why, why);
+    suite.add_test_case(case("policy lint", file, status));
+    suite
 }
 
 fn show(name: &str, report: &LintReport, out: &mut dyn Write) -> io::Result<()> {

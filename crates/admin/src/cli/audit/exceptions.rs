@@ -1,0 +1,192 @@
+//! `--exceptions`: sets that do not count, each with a reason and a last day.
+
+use super::super::{Failure, named, read_file};
+use super::is_named;
+use crate::audit::{BootImageAudit, SetException};
+use crate::text::printable;
+use crate::yaml;
+use serde::Deserialize;
+use std::path::Path;
+
+/// The most that is read of the file.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What the file has to look like, for who has it wrong.
+const FORM: &str = "the file is a list `exceptions` of `set`, `reason` and `until` (YYYY-MM-DD)";
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Exceptions {
+    exceptions: Vec<Exception>,
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Exception {
+    /// `NAME`, `NAMESPACE/NAME` or `KIND/NAME`.
+    set: Words,
+    reason: Words,
+    /// The last day that it holds, in UTC.
+    until: Day,
+}
+
+/// Text that says something.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+struct Words(String);
+
+impl TryFrom<String> for Words {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        if text.trim().is_empty() {
+            return Err("is empty");
+        }
+        Ok(Self(printable(text.trim())))
+    }
+}
+
+/// `YYYY-MM-DD`: in the order of its text.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+struct Day(String);
+
+impl TryFrom<String> for Day {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        match humantime::parse_rfc3339(&format!("{text}T00:00:00Z")) {
+            Ok(_) if text.len() == 10 => Ok(Self(text)),
+            _ => Err(format!(
+                "{} is not a day such as 2026-12-31",
+                printable(&text)
+            )),
+        }
+    }
+}
+
+/// # Errors
+/// It cannot be read, or is not what it should be. The text names the place.
+pub(super) fn load(path: &Path) -> Result<Exceptions, Failure> {
+    let file = named(path);
+    let bytes =
+        read_file(path, MAX_BYTES).map_err(|error| format!("--exceptions {file}: {error}"))?;
+    parse(&bytes).map_err(|((line, column), what)| {
+        format!("--exceptions {file}:{line}:{column}: {what}").into()
+    })
+}
+
+/// JSON or YAML; a mistake with its place.
+fn parse(bytes: &[u8]) -> Result<Exceptions, (yaml::Place, String)> {
+    let text = std::str::from_utf8(bytes).map_err(|_| ((1, 1), "is not UTF-8".to_owned()))?;
+    if text.trim().is_empty() {
+        return Err(((1, 1), format!("is empty: {FORM}")));
+    }
+    let source = yaml::is_meant(text)
+        .then(|| yaml::convert(text))
+        .transpose()
+        .map_err(|broken| (broken.place, broken.what))?;
+    let json = source.as_ref().map_or(text, |source| &source.json);
+    serde_json::from_str(json).map_err(|error| {
+        let here = (error.line().max(1), error.column().max(1));
+        let place = source
+            .as_ref()
+            .map_or(here, |source| source.place_before(here));
+        let says = error.to_string();
+        // The place in the JSON is not that in the file.
+        let what = says.split(" at line ").next().unwrap_or(&says);
+        (place, format!("{}: {FORM}", printable(what)))
+    })
+}
+
+impl Exceptions {
+    /// Gives each set its exception. Those without a set, and those that ran out, become warnings.
+    pub(super) fn apply(&self, audit: &mut BootImageAudit, today: &str) {
+        for Exception {
+            set: name,
+            reason,
+            until,
+        } in &self.exceptions
+        {
+            let (name, reason, until) = (&name.0, &reason.0, &until.0);
+            let ran_out = until.as_str() < today;
+            let mut is_of_one = false;
+            for set in audit.sets.iter_mut().filter(|set| is_named(set, name)) {
+                is_of_one = true;
+                // Of two the longer one holds.
+                let other = set.exception.as_ref();
+                if other.is_none_or(|other| other.until < *until) {
+                    set.exception = Some(SetException {
+                        reason: reason.clone(),
+                        until: until.clone(),
+                        ran_out,
+                    });
+                }
+            }
+            if !is_of_one {
+                let warning = format!("exception for {name}: there is no such set");
+                audit.warnings.push(warning);
+            } else if ran_out {
+                let warning =
+                    format!("exception for {name}: ran out after {until}, the set counts again");
+                audit.warnings.push(warning);
+            }
+        }
+        audit.summary.excepted = audit
+            .sets
+            .iter()
+            .filter(|set| !set.would_be_allowed() && set.is_excepted())
+            .count();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yaml_and_json_say_the_same() {
+        let yaml = "exceptions:\n- set: c1-old\n  reason: OPS-1\n  until: 2026-12-01\n";
+        let json = r#"{"exceptions":[{"set":"c1-old","reason":"OPS-1","until":"2026-12-01"}]}"#;
+        assert_eq!(parse(yaml.as_bytes()), parse(json.as_bytes()));
+        assert_eq!(parse(json.as_bytes()).unwrap().exceptions.len(), 1);
+    }
+
+    #[test]
+    fn a_mistake_has_its_place() {
+        let entry = |text: &str| format!("exceptions:\n- set: c1-old\n  {text}\n");
+        for (text, place, what) in [
+            (String::new(), (1, 1), "is empty"),
+            ("{".to_owned(), (1, 1), "EOF while parsing"),
+            (
+                "exceptions: 3\n".to_owned(),
+                (1, 13),
+                "invalid type: integer",
+            ),
+            (entry("reason: x"), (3, 3), "missing field `until`"),
+            (entry("why: x"), (3, 3), "unknown field `why`"),
+            (
+                entry("reason: ''\n  until: 2026-12-01"),
+                (3, 11),
+                "is empty",
+            ),
+            (
+                entry("reason: x\n  until: 2026-02-30"),
+                (4, 10),
+                "2026-02-30 is not a day",
+            ),
+            (
+                entry("reason: x\n  until: tomorrow\u{1b}"),
+                (4, 10),
+                "tomorrow",
+            ),
+            (entry("reason: x\n  set: y"), (4, 3), "the same key twice"),
+        ] {
+            let (found, says) = parse(text.as_bytes()).unwrap_err();
+            assert!(says.contains(what), "{text:?}: {says}");
+            assert!(!says.contains('\u{1b}'), "{says}");
+            assert_eq!(found.0, place.0, "{text:?}: {found:?} {says}");
+        }
+        assert_eq!(parse(b"\xff\xfe").unwrap_err().1, "is not UTF-8");
+    }
+}

@@ -1,0 +1,89 @@
+//! The audit as CSV: a row for each set (pure).
+
+use super::super::Failure;
+use super::page::Word;
+use crate::audit::{BootImageAudit, SetAudit};
+
+const COLUMNS: [&str; 21] = [
+    "verdict",
+    "kind",
+    "namespace",
+    "name",
+    "pool",
+    "platform",
+    "region",
+    "architecture",
+    "imageField",
+    "image",
+    "version",
+    "rhel",
+    "ocp",
+    "knownBy",
+    "nodes",
+    "replicas",
+    "reason",
+    "message",
+    "remedy",
+    "wantImage",
+    "exception",
+];
+
+/// # Errors
+/// None: it is written to memory.
+pub(crate) fn render(audit: &BootImageAudit) -> Result<String, Failure> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(COLUMNS)?;
+    for set in &audit.sets {
+        writer.write_record(cells(set).map(|cell| inert(&cell)))?;
+    }
+    let bytes = writer.into_inner().map_err(|error| error.into_error())?;
+    Ok(String::from_utf8(bytes)?)
+}
+
+fn cells(set: &SetAudit) -> [String; 21] {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let image = set.boot_image.as_ref();
+    let joined: usize = set.nodes.iter().map(|nodes| nodes.count).sum();
+    [
+        Word::of(set).lower().to_owned(),
+        set.kind.to_owned(),
+        set.namespace.clone(),
+        set.name.clone(),
+        text(&set.pool),
+        text(&set.platform),
+        text(&set.region),
+        text(&set.architecture),
+        text(&set.image_field),
+        text(&set.image),
+        image.map(|image| image.version.clone()).unwrap_or_default(),
+        image
+            .map(|image| text(&image.rhel_version))
+            .unwrap_or_default(),
+        image
+            .map(|image| text(&image.ocp_version))
+            .unwrap_or_default(),
+        format!("{:?}", set.known_by),
+        joined.to_string(),
+        set.replicas
+            .map(|wanted| wanted.to_string())
+            .unwrap_or_default(),
+        set.reason.as_str().to_owned(),
+        set.message.clone(),
+        text(&set.remedy),
+        text(&set.want_image),
+        set.exception
+            .as_ref()
+            .map(|exception| exception.says())
+            .unwrap_or_default(),
+    ]
+}
+
+/// A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection"). Numbers below zero are
+/// none of ours.
+fn inert(cell: &str) -> String {
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        format!("'{cell}")
+    } else {
+        cell.to_owned()
+    }
+}
