@@ -771,11 +771,11 @@ fn the_number_of_reports_is_bounded() {
     );
 }
 
-/// docs/reporting.md: what reports take in etcd at most, and what an ordinary report and its Event
+/// docs/reference.md: what reports take in etcd at most, and what an ordinary report and its Event
 /// have.
 #[test]
 fn figures_of_the_documents() {
-    let page = std::fs::read_to_string(dir().join("../../docs/reporting.md")).unwrap();
+    let page = std::fs::read_to_string(dir().join("../../docs/reference.md")).unwrap();
     // Wherever its lines break.
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     let policy = std::fs::read_to_string(dir().join("admission/reports.yaml")).unwrap();
