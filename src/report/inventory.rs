@@ -3,7 +3,7 @@
 use super::names::hex16;
 use crate::text;
 use crate::transport::Request;
-use crate::verdict::{Action, BootImageStatus, Outcome, Reason, Target, Verdict};
+use crate::verdict::{Action, BootImageStatus, Machine, Outcome, Reason, Target, Verdict};
 use serde::Serialize;
 
 /// The patch that a joined node applies to its own Node.
@@ -43,6 +43,9 @@ struct Annotation<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     boot_image: Option<&'a BootImageStatus>,
     target: &'a Target,
+    /// What it was born with, which decides over its updates.
+    #[serde(skip_serializing_if = "Machine::is_unknown")]
+    machine: &'a Machine,
     #[serde(skip_serializing_if = "Option::is_none")]
     policy_digest: Option<&'a str>,
 }
@@ -63,6 +66,7 @@ impl NodePatch {
             message: &verdict.message,
             boot_image: verdict.boot_image.as_ref(),
             target: &verdict.target,
+            machine: &verdict.machine,
             policy_digest: verdict
                 .policy
                 .as_ref()

@@ -4,7 +4,7 @@ use super::results::SetIssue;
 use crate::API_VERSION;
 use crate::lint::starter::KNOWN_ISSUES;
 use crate::policy::fields::KIND;
-use crate::policy::{Policy, parse};
+use crate::policy::{KnownIssue, Policy, parse};
 use crate::verdict::{PolicyInput, Reason, RuleResult, Verdict};
 use std::sync::LazyLock;
 
@@ -22,17 +22,14 @@ pub(super) fn of_set(
     policy: &PolicyInput,
     judge: impl Fn(&PolicyInput) -> Verdict,
 ) -> Vec<SetIssue> {
-    let Some(mut all) = SHIPPED.clone() else {
+    let Some(shipped) = SHIPPED.clone() else {
         return Vec::new();
     };
-    let named = match policy {
-        PolicyInput::Valid { policy, .. } => &*policy.known_issues,
-        PolicyInput::Absent | PolicyInput::Invalid { .. } => &[],
+    let issues = all(policy);
+    let all = Policy {
+        known_issues: issues.clone(),
+        ..shipped
     };
-    let is_named = |id: &str| named.iter().any(|issue| issue.id == id);
-    all.known_issues.retain(|issue| !is_named(&issue.id));
-    all.known_issues.splice(0..0, named.iter().cloned());
-    let issues = all.known_issues.clone();
     let verdict = judge(&PolicyInput::Valid {
         path: String::new(),
         digest: String::new(),
@@ -46,10 +43,30 @@ pub(super) fn of_set(
     let issues = issues.into_iter().filter(|issue| ids.contains(&&issue.id));
     issues
         .map(|issue| SetIssue {
-            in_policy: is_named(&issue.id),
+            in_policy: is_named(policy, &issue.id),
             id: issue.id,
             reason: issue.reason,
             url: issue.url,
         })
         .collect()
+}
+
+/// The issues that the policy names, then those of the shipped list that it does not.
+pub(super) fn all(policy: &PolicyInput) -> Vec<KnownIssue> {
+    let shipped = SHIPPED.as_ref().map(|shipped| &*shipped.known_issues);
+    let others = shipped.unwrap_or_default().iter();
+    let others = others.filter(|issue| !is_named(policy, &issue.id));
+    named(policy).iter().chain(others).cloned().collect()
+}
+
+/// Whether the policy names the issue.
+pub(super) fn is_named(policy: &PolicyInput, id: &str) -> bool {
+    named(policy).iter().any(|issue| issue.id == id)
+}
+
+fn named(policy: &PolicyInput) -> &[KnownIssue] {
+    match policy {
+        PolicyInput::Valid { policy, .. } => &policy.known_issues,
+        PolicyInput::Absent | PolicyInput::Invalid { .. } => &[],
+    }
 }

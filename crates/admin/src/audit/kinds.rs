@@ -4,6 +4,7 @@ use super::fields::{fields_at, list_at, str_at, text_at};
 use super::full_name;
 use super::image::{self, Image};
 use crate::text;
+use crate::verdict::Machine as BornWith;
 use crate::version::ImageVersion;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -406,9 +407,19 @@ pub(super) struct Node {
     /// As in the stream metadata.
     pub(super) architecture: Option<String>,
     pub(super) region: Option<String>,
+    /// What it was born with, by its own annotation. Few have one, and there are many nodes.
+    born_with: Option<Box<BornWith>>,
 }
 
 impl Node {
+    /// What it was born with, as far as its objects say it.
+    pub(super) fn machine(&self) -> BornWith {
+        BornWith {
+            architecture: self.architecture.clone(),
+            ..self.born_with.as_deref().cloned().unwrap_or_default()
+        }
+    }
+
     pub(super) fn of(object: &Value) -> Self {
         let config = str_at(
             object,
@@ -451,6 +462,7 @@ impl Node {
             .or_else(|| text_at(object, "/metadata/annotations/cluster.x-k8s.io~1machine")),
             architecture: str_at(object, "/metadata/labels/kubernetes.io~1arch").map(of_go),
             region: text_at(object, "/metadata/labels/topology.kubernetes.io~1region"),
+            born_with: born_with(&verdict),
         }
     }
 
@@ -458,6 +470,18 @@ impl Node {
     pub(super) fn age(&self) -> (&str, &str) {
         (&self.metadata.created, &self.metadata.name)
     }
+}
+
+/// What a Node's annotation says that the machine was born with.
+fn born_with(verdict: &Value) -> Option<Box<BornWith>> {
+    let secure_boot = verdict.pointer("/machine/secureBoot");
+    let born_with = BornWith {
+        secure_boot: secure_boot.and_then(Value::as_bool),
+        shim: text_at(verdict, "/machine/shim"),
+        cpu: text_at(verdict, "/machine/cpu"),
+        ..BornWith::default()
+    };
+    (!born_with.is_unknown()).then(|| Box::new(born_with))
 }
 
 /// A `BootImageReport`, as far as it says which machine had which image.

@@ -5,6 +5,7 @@
 //! person: all of that is pure. What no object says stays unknown. [`fetch`] reads the objects from
 //! the API server that [`login`] finds.
 
+mod births;
 mod clue;
 pub(crate) mod fetch;
 mod fields;
@@ -43,8 +44,8 @@ pub(crate) use objects::Objects;
 
 pub(crate) use operator::OperatorDifference;
 pub(crate) use results::{
-    BootImageAudit, ClusterSkew, KnownBy, Oldest, OldestBirth, Origin, Provisioned, SetAudit,
-    SetChange, SetException, Since, Unread, full_name,
+    BirthAudit, BootImageAudit, ClusterSkew, KnownBy, Oldest, OldestBirth, Origin, Provisioned,
+    SetAudit, SetChange, SetException, Since, Unread, full_name,
 };
 
 use crate::API_VERSION;
@@ -137,6 +138,7 @@ pub(crate) fn audit(
             .as_ref()
             .map(settings::ManagedBootImages::modes)
             .unwrap_or_default(),
+        births: births::births(objects, policy_input, asked),
         provisioned: provisioned(objects),
         unread,
         warnings,

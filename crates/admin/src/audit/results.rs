@@ -57,6 +57,10 @@ pub(crate) struct BootImageAudit {
     /// Which boot images the cluster keeps up to date itself, by resource: `All`, `Partial` or
     /// `None`; empty where it says nothing of it.
     pub(crate) managed_boot_images: BTreeMap<String, &'static str>,
+    /// Joined nodes whose update to the release that was asked about a known issue breaks, and those
+    /// of which it cannot be told; by pool, the oldest image first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) births: Vec<BirthAudit>,
     /// Machines that were made and have not become nodes.
     pub(crate) provisioned: Vec<Provisioned>,
     /// What could not be read, and why.
@@ -324,6 +328,58 @@ impl SetIssue {
         let url = self.url.as_deref().unwrap_or_default();
         let text = format!("{}{lacks}: {} {url}", self.id, self.reason);
         text.trim_end().to_owned()
+    }
+}
+
+/// Joined nodes of one pool and one boot image that a known issue hits at their update.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BirthAudit {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pool: Option<String>,
+    /// The image that they were born from; absent where unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) boot_image: Option<BootImageStatus>,
+    pub(crate) issue: String,
+    pub(crate) reason: String,
+    /// What helps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) remedy: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) url: Option<String>,
+    /// Whether the policy names the issue.
+    pub(crate) in_policy: bool,
+    /// What is missing to tell whether they have it; absent where they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) to_know: Option<String>,
+    pub(crate) count: usize,
+    /// The first of them, in the order in which they joined.
+    pub(crate) nodes: Vec<String>,
+}
+
+impl BirthAudit {
+    /// In words.
+    pub(crate) fn says(&self) -> String {
+        let pool = self.pool.as_deref().unwrap_or("unknown");
+        let image = self
+            .boot_image
+            .as_ref()
+            .map_or("an unknown image", |image| &image.version);
+        let nodes =
+            super::sets::some_of(&self.nodes.iter().map(String::as_str).collect::<Vec<_>>());
+        let what = match &self.to_know {
+            Some(why) => format!("may have {}: {why}", self.issue),
+            None => format!("have {}: {}", self.issue, self.reason),
+        };
+        let help = self.remedy.as_ref().map(|remedy| format!("; {remedy}"));
+        let url = self.url.as_ref().map(|url| format!(" ({url})"));
+        format!(
+            "pool {pool}, {} node{} born from {image} ({nodes}) {what}{}{}",
+            self.count,
+            if self.count == 1 { "" } else { "s" },
+            help.unwrap_or_default(),
+            url.unwrap_or_default()
+        )
     }
 }
 

@@ -46,6 +46,7 @@ pub(crate) static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
         let read = XzReader::new_mem_limit(PACKED, false, MAX_MEMORY)
             .take(MAX_TEXT)
             .read_to_string(&mut text);
+        text.shrink_to_fit();
         // It is packed into the program, and a test unpacks it.
         read.map_or_else(|_| String::new(), |_| text)
     });
@@ -85,6 +86,7 @@ fn parse(text: &'static str) -> Published {
             });
         }
     }
+    images.shrink_to_fit();
     let names = images.iter().enumerate();
     let by_name = names.filter_map(|(n, image)| Some((image.name?, n)));
     Published {

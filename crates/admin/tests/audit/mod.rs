@@ -3,6 +3,7 @@
 
 mod auditor;
 mod bad_input;
+mod births;
 mod fixtures;
 mod fleet;
 mod inputs;

@@ -4,6 +4,7 @@
 use super::conclusion::Conclusion;
 use super::page::{Terminal, Word, clues, head, names, namespace, remedies, shown, title, waiting};
 use super::screen::{Block, Item, fit};
+use crate::audit::BirthAudit;
 use crate::audit::{
     BootImageAudit, ClusterSkew, Oldest, OldestBirth, Provisioned, SetAudit, full_name,
 };
@@ -325,9 +326,19 @@ fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Bloc
     vec![
         list("What to change:", "remedies", remedies.collect()),
         list("What makes the unknown known:", "ways", clues.collect()),
+        list(
+            "Joined nodes that the update breaks:",
+            "rows",
+            births(audit),
+        ),
         list("", "resources and files not read", unread.collect()),
         list("", "sets with such Machines", waiting.collect()),
         list("", "differences", differences.collect()),
         list("", "warnings", warnings.collect()),
     ]
+}
+
+/// Joined nodes that a known issue hits at their update.
+fn births(audit: &BootImageAudit) -> Vec<String> {
+    audit.births.iter().map(BirthAudit::says).collect()
 }
