@@ -1,5 +1,6 @@
 //! Joined nodes with a known issue that breaks their update, by what they were born with (pure).
 
+use super::asked::asked_of;
 use super::issues;
 use super::kinds::Node;
 use super::objects::Objects;
@@ -35,7 +36,10 @@ pub(super) fn births(
     let Some(asked) = asked else {
         return Vec::new();
     };
-    let target = target(objects, asked);
+    let target = Target {
+        release: Some(asked_of(objects.release.as_deref(), asked)),
+        ..Target::default()
+    };
     let issues = issues::all(policy);
     let mut rows: BTreeMap<Key<'_>, Vec<&Node>> = BTreeMap::new();
     for node in &objects.nodes {
@@ -98,20 +102,4 @@ fn row(
             .map(|node| node.metadata.name.clone())
             .collect(),
     })
-}
-
-/// The release that was asked about. A person who writes 4.22.1 means OKD's, where the cluster is
-/// one of OKD.
-fn target(objects: &Objects, asked: &str) -> Target {
-    let of = |release: &str| Target {
-        release: Some(release.to_owned()),
-        ..Target::default()
-    };
-    let is_okd = |release: &str| of(release).is_okd() == Some(true);
-    let own = objects.release.as_deref();
-    if own.is_some_and(is_okd) && !is_okd(asked) {
-        of(&format!("{asked}-okd"))
-    } else {
-        of(asked)
-    }
 }

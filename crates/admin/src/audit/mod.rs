@@ -5,6 +5,7 @@
 //! person: all of that is pure. What no object says stays unknown. [`fetch`] reads the objects from
 //! the API server that [`login`] finds.
 
+mod asked;
 mod births;
 mod clue;
 pub(crate) mod fetch;
@@ -102,10 +103,11 @@ pub(crate) fn audit(
                 version,
             ));
         }
+        let own = set.release.as_deref().or(objects.release.as_deref());
         let of_set = asked
-            .or(set.release.as_deref())
-            .or(release)
-            .map(str::to_owned);
+            .map(|asked| asked::asked_of(own, asked))
+            .or_else(|| set.release.clone())
+            .or_else(|| release.map(str::to_owned));
         let (row, verdict) = judge(set, &knowledge, policy_input, of_set.as_deref());
         // The limit may be another one for each set.
         policy = verdict.policy.map(|policy| PolicyStatus {

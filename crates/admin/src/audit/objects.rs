@@ -160,6 +160,11 @@ impl Objects {
         Ok(())
     }
 
+    /// Whether the cluster is one of OKD, as its release says.
+    pub(crate) fn is_okd(&self) -> bool {
+        self.release.as_deref().is_some_and(super::asked::is_okd)
+    }
+
     /// What a node was made from: what it says itself, else its aleph file.
     pub(super) fn version_of(&self, node: &Node) -> Option<(ImageVersion, KnownBy)> {
         let own = node.version.clone().map(|version| (version, KnownBy::Node));

@@ -179,8 +179,7 @@ fn choice(
             judge(&version).message
         ));
     }
-    let is_okd = |release: &str| release.contains("okd");
-    let of_openshift = asked.filter(|_| !release.is_some_and(is_okd));
+    let of_openshift = asked.filter(|_| !release.is_some_and(super::asked::is_okd));
     let Some(asked) = of_openshift else {
         return Choice::Own(Vec::new());
     };

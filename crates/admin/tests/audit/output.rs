@@ -199,6 +199,55 @@ fn no_policy_has_to_be_named() {
     );
 }
 
+/// A cluster of OKD is judged by OKD's policy, and a release that a person names is OKD's.
+#[test]
+fn a_cluster_of_okd_has_the_policy_of_okd() {
+    const FLEET: &str = "tests/data/cases/okd-mixed-fleet";
+    let folder = tempfile::tempdir().unwrap();
+    let policy = folder.path().join("policy.json");
+    std::fs::write(&policy, super::run(&["policy", "init", "--okd"]).0).unwrap();
+    let json = |args: &[&str]| -> Value {
+        let (out, err, _) = audit(&[&["-o", "json", "--from", FLEET], args].concat());
+        serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"))
+    };
+    let named = ["--policy", policy.to_str().unwrap()];
+    let (mut alone, with_policy) = (json(&[]), json(&named));
+    assert_eq!(alone["policy"]["path"], "oc skewguard policy init --okd");
+    alone["policy"]["path"] = with_policy["policy"]["path"].clone();
+    assert_eq!(alone, with_policy);
+    let sets = |found: &Value| -> Vec<String> {
+        let sets = found["sets"].as_array().unwrap().iter();
+        sets.map(|set| format!("{} {} {}", set["name"], set["verdict"], set["reason"]))
+            .collect()
+    };
+    assert_eq!(
+        sets(&alone),
+        [
+            r#""master" "Refused" "BelowMinimumFCOSVersion""#,
+            r#""c1-fcos" "Refused" "BelowMinimumFCOSVersion""#,
+            r#""worker" "Allowed" "WithinLimits""#,
+            r#""c1-scos" "Allowed" "WithinLimits""#,
+            r#""c1-scos9" "Allowed" "WithinLimits""#,
+        ]
+    );
+    // With the suffix that releases have, and without.
+    let short = json(&["--target", "4.22.0"]);
+    assert_eq!(
+        sets(&short),
+        sets(&json(&["--target", "4.22.0-okd-scos.5"]))
+    );
+    assert_eq!(
+        short["sets"][0]["knownIssues"],
+        alone["sets"][0]["knownIssues"]
+    );
+    let (text, _, _) = audit(&["--from", FLEET]);
+    assert!(
+        text.contains("of `oc skewguard policy init --okd`, judged"),
+        "{text}"
+    );
+    assert!(!text.contains("redhat"), "{text}");
+}
+
 fn html(text: &str) -> String {
     let (out, err, _) = audit_text(text, &["-o", "html"]);
     assert_eq!(err, "");

@@ -1,6 +1,6 @@
 //! The conclusion of an audit: one sentence, and the next step (pure).
 
-use super::page::count;
+use super::page::{STARTER_NAME, count};
 use crate::audit::{BootImageAudit, SetAudit};
 
 /// Whether the policy could enforce now.
@@ -147,7 +147,10 @@ fn ready(audit: &BootImageAudit, asked: &Asked) -> String {
         (Some(policy), _) if audit.sets.iter().any(lacks) => {
             format!("oc skewguard policy lint {policy}, which names the known issues that it lacks")
         }
-        (None, _) => "oc skewguard policy init --file policy.json".to_owned(),
+        (None, _) => {
+            let init = policy.map_or(STARTER_NAME, |policy| &policy.path);
+            format!("{init} --file policy.json")
+        }
         (Some(_), Some("Enforce")) => String::new(),
         (Some(policy), _) => format!(
             "set \"mode\": \"Enforce\" in {policy}, then oc skewguard render machineconfig --policy {policy}"

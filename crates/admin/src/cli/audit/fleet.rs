@@ -1,7 +1,7 @@
 //! `oc skewguard audit --context A,B` and `--all-contexts`: several clusters at a time.
 
 use super::cluster::SERVICE_ACCOUNT;
-use super::{Args, Exit, Failure, Form, Io, choose, finish, fleet_text, terminal, yaml};
+use super::{Args, Exit, Failure, Form, Io, choose, finish, fleet_text, starter, terminal, yaml};
 use crate::audit::fetch::{FetchProgress, fetch};
 use crate::audit::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::kubeconfigs::Kubeconfigs;
@@ -93,7 +93,7 @@ enum News {
 pub(super) fn run(
     args: &Args,
     fleet: &Fleet,
-    policy: &PolicyInput,
+    policy: Option<&PolicyInput>,
     streams: &Objects,
     io: &mut Io<'_>,
 ) -> Result<Exit, Failure> {
@@ -154,7 +154,7 @@ fn one(
     args: &Args,
     fleet: &Fleet,
     member: &Member,
-    policy: &PolicyInput,
+    policy: Option<&PolicyInput>,
     streams: &Objects,
     (n, news): (usize, &Sender<News>),
 ) -> Result<BootImageAudit, String> {
@@ -199,7 +199,8 @@ fn one(
     // A program for credentials that did not end is not waited for.
     runtime.shutdown_background();
     let (unread, origin) = read?;
-    let mut result = audit(&objects, policy, args.target.as_deref(), unread);
+    let policy = policy.cloned().unwrap_or_else(|| starter(&objects));
+    let mut result = audit(&objects, &policy, args.target.as_deref(), unread);
     if result.sets.is_empty() {
         let first = result.unread.first();
         return Err(match first {

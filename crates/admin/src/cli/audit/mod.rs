@@ -26,11 +26,12 @@ use crate::audit::fetch;
 use crate::audit::resources;
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, audit};
 use crate::clock;
-use crate::lint::starter::STARTER;
+use crate::lint::starter::{STARTER, STARTER_OKD};
 use crate::text::printable;
+use crate::verdict::PolicyInput;
 use anstream::{AutoStream, ColorChoice};
 use conclusion::{Asked, Conclusion};
-use page::{STARTER_NAME, Terminal};
+use page::{STARTER_NAME, STARTER_NAME_OKD, Terminal};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -115,7 +116,7 @@ More:
 )]
 pub(super) struct Args {
     /// The policy to try, JSON or YAML; it is judged as if its mode were Enforce. Default: the
-    /// limits and known issues that `policy init` writes.
+    /// limits and known issues that `policy init` writes; on a cluster of OKD, `policy init --okd`.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     policy: Option<PathBuf>,
     /// Release to ask about, such as the one to upgrade to. Default: the cluster's own.
@@ -213,10 +214,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         .chain(&args.since)
         .chain(&args.exceptions);
     read_once(files.chain(&args.policy).map(PathBuf::as_path))?;
-    let policy = match &args.policy {
-        Some(policy) => named_policy(policy)?,
-        None => policy_input(STARTER_NAME, STARTER.as_bytes()),
-    };
+    let policy = args.policy.as_deref().map(named_policy).transpose()?;
     let exceptions = args
         .exceptions
         .as_deref()
@@ -237,13 +235,14 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             io.say(format_args!("{what} is for one cluster at a time"));
             return Ok(Exit::Usage);
         }
-        return fleet::run(args, &fleet, &policy, &objects, io);
+        return fleet::run(args, &fleet, policy.as_ref(), &objects, io);
     }
     let (unread, origin) = if args.from.is_empty() {
         cluster::from_server(args, &mut objects, io)?
     } else {
         (input::read(&args.from, &mut objects)?, Origin::default())
     };
+    let policy = policy.unwrap_or_else(|| starter(&objects));
     let mut result = audit(&objects, &policy, args.target.as_deref(), unread);
     if result.sets.is_empty() {
         for unread in &result.unread {
@@ -280,6 +279,15 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     choose(args, &mut result);
     print(args, &result, &conclusion, io)?;
     Ok(exit)
+}
+
+/// The policy of a cluster for which none was named: what `policy init` writes for it.
+fn starter(objects: &Objects) -> PolicyInput {
+    if objects.is_okd() {
+        policy_input(STARTER_NAME_OKD, STARTER_OKD.as_bytes())
+    } else {
+        policy_input(STARTER_NAME, STARTER.as_bytes())
+    }
 }
 
 /// What was asked for that several clusters do not have.

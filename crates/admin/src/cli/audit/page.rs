@@ -166,8 +166,9 @@ pub(super) fn head(audit: &BootImageAudit) -> Vec<(&'static str, String)> {
 fn policy(audit: &BootImageAudit) -> String {
     match &audit.policy {
         None => "none".to_owned(),
-        Some(policy) if policy.path == STARTER_NAME => format!(
-            "none named: the limits and known issues of `{STARTER_NAME}`, judged as if it enforced"
+        Some(policy) if [STARTER_NAME, STARTER_NAME_OKD].contains(&&*policy.path) => format!(
+            "none named: the limits and known issues of `{}`, judged as if it enforced",
+            policy.path
         ),
         Some(policy) => format!(
             "{} (mode {}), judged as if it enforced",
@@ -179,6 +180,9 @@ fn policy(audit: &BootImageAudit) -> String {
 
 /// What the policy is called where none is named.
 pub(crate) const STARTER_NAME: &str = "oc skewguard policy init";
+
+/// The one for a cluster of OKD.
+pub(crate) const STARTER_NAME_OKD: &str = "oc skewguard policy init --okd";
 
 /// The names of sets, by what is true of them.
 pub(super) type Named<'a, K> = BTreeMap<K, Vec<&'a SetAudit>>;
