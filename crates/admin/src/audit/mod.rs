@@ -27,6 +27,7 @@ mod missing;
 pub(crate) mod objects;
 mod operator;
 mod others;
+mod own;
 mod remedy;
 pub mod resources;
 mod results;
@@ -44,6 +45,7 @@ mod yaml_list;
 pub(crate) use objects::Objects;
 
 pub(crate) use operator::OperatorDifference;
+pub(crate) use own::{RefusedOwn, refused_own};
 pub(crate) use results::{
     BirthAudit, BootImageAudit, ClusterSkew, KnownBy, Oldest, OldestBirth, Origin, Provisioned,
     SetAudit, SetChange, SetException, Since, Unread, full_name,
