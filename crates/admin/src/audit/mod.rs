@@ -41,6 +41,7 @@ mod stream;
 mod upkeep;
 mod yaml_list;
 
+pub(crate) use asked::is_okd;
 pub(crate) use objects::Objects;
 
 pub(crate) use operator::OperatorDifference;
@@ -140,7 +141,7 @@ pub(crate) fn audit(
             .as_ref()
             .map(settings::ManagedBootImages::modes)
             .unwrap_or_default(),
-        births: births::births(objects, policy_input, asked),
+        births: births::births(&knowledge, policy_input, asked),
         provisioned: provisioned(objects),
         unread,
         warnings,
