@@ -169,7 +169,9 @@ impl ImageField {
     fn is_end_of(&self, path: &str) -> bool {
         let ends = |known: &str| {
             path.strip_suffix(known)
-                .is_some_and(|before| before.is_empty() || before.ends_with('.'))
+                // What belongs to an item of a list is another field.
+                .and_then(|before| before.strip_suffix('.').or(before.is_empty().then_some("")))
+                .is_some_and(|before| !before.ends_with(']'))
         };
         match self {
             Text(known) | Urn(known) => ends(known),

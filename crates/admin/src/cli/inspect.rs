@@ -18,7 +18,9 @@ const INPUT_MAX: u64 = 1 << 20;
 Images that have ids instead of names (AMIs, digests of KubeVirt's disks, Alibaba Cloud's) are looked up among those that \
 openshift/installer has published.
 
-Example: oc skewguard inspect 418.94.202511191518-0 9.6.20250523-0 ami-01d48aa6b50f9d0df")]
+Examples:
+  oc skewguard inspect 418.94.202511191518-0 9.6.20250523-0
+  oc skewguard inspect ami-01d48aa6b50f9d0df")]
 pub(super) struct Args {
     /// Versions as an aleph file or os-release names them, or names or ids of images; - is standard
     /// input, with one in each line.
