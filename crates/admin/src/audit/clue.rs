@@ -2,6 +2,7 @@
 
 use super::known::Knowledge;
 use super::sets::{self, Set};
+use super::upkeep::rules;
 
 /// What helps where joined nodes are made from the image, and know it.
 const LABELS: &str = "its joined nodes have no label: the script of `oc skewguard audit --print-commands labels` makes them label themselves";
@@ -10,6 +11,7 @@ const ALEPHS: &str = "its joined nodes have no label: the script of `oc skewguar
 /// What helps where none is.
 const STREAMS: &str = "no joined node is made from it: name the stream metadata of the release that it is from (--streams), or let one node join and audit again";
 const AMI: &str = "no joined node is made from it: its name in AWS may say the version (`oc skewguard inspect NAME`), --streams knows newer ones, or let one join";
+const UPLOADED: &str = "no joined node is made from it, and no public list has what was uploaded: ask who did, or let one node join and audit again";
 const JOIN: &str = "no joined node is made from it: let one join, and audit again";
 
 /// The nodes of a NodePool.
@@ -30,10 +32,12 @@ pub(super) fn clue(set: &Set, knowledge: &Knowledge<'_>) -> Option<&'static str>
     let mut nodes = knowledge.objects.nodes.iter();
     match (joined, nodes.any(|node| node.version.is_some())) {
         (0, _) => {
-            set.image.value.as_ref()?;
+            let image = set.image.value.as_ref()?;
             Some(match set.image.platform {
                 Some("aws") => AMI,
-                Some("azure" | "gcp") => STREAMS,
+                Some("gcp") if rules::is_of_rhcos_cloud(&set.image) => STREAMS,
+                Some("azure") if image.starts_with('/') => UPLOADED,
+                Some("gcp") => UPLOADED,
                 _ => JOIN,
             })
         }

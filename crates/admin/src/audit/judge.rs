@@ -14,7 +14,7 @@ use crate::verdict::{
     BootImage, BootImageStatus, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput,
     Reason, RuleResult, Target, TargetInput, Verdict, decide,
 };
-use crate::version::ImageVersion;
+use crate::version::{ImageVersion, OsFamily};
 use std::collections::BTreeMap;
 
 /// The verdict on the next node of a set, by the same rules as on the node itself: at its first
@@ -110,7 +110,30 @@ fn by_what_is_known(
         let why = set.image.why_not.unwrap_or_else(|| in_no_list(set));
         verdict.message = format!("the version is unknown: {why}");
     }
+    if verdict.reason == Reason::NoRuleEvaluated
+        && let Some(family) = known.and_then(|known| unjudged(&known.version, &verdict))
+    {
+        verdict.message = format!("the policy has no rule for images of {family}");
+    }
     verdict
+}
+
+/// The family of an image of OKD that none of the policy's rules is about.
+fn unjudged(version: &ImageVersion, verdict: &Verdict) -> Option<&'static str> {
+    let family = version.os_family()?;
+    let own = match family {
+        OsFamily::Fcos => [
+            Reason::BelowMinimumFcosVersion,
+            Reason::AboveMaximumFcosVersion,
+        ],
+        OsFamily::Scos => [
+            Reason::BelowMinimumScosVersion,
+            Reason::AboveMaximumScosVersion,
+        ],
+        OsFamily::Rhcos => return None,
+    };
+    let mut findings = verdict.findings.iter();
+    (!findings.any(|finding| own.contains(&finding.rule))).then(|| family.name())
 }
 
 /// Why an image that is named is unknown.
@@ -154,9 +177,15 @@ fn looked_for(set: &Set, knowledge: &Knowledge<'_>) -> Option<String> {
     ))
 }
 
-/// Why a node may be refused although what is known of its image is allowed: its aleph says more
-/// than the image's name does.
+/// Why a node may be refused although what is known of its image is allowed: a claim says it, or its
+/// aleph says more than the image's name does.
 fn open_question(known: &Known, verdict: &Verdict) -> Option<String> {
+    if verdict.verdict == Outcome::Allowed && known.by == KnownBy::Report {
+        return Some(format!(
+            "its version is allowed, but nothing else says it than {}",
+            known.from
+        ));
+    }
     if verdict.verdict == Outcome::Allowed
         && let Some(finding) = verdict.findings.iter().find(|finding| {
             // What the version alone leaves open here, the node leaves open, too.

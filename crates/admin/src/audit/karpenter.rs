@@ -19,6 +19,7 @@ pub(super) const GROUP: &str = "karpenter.sh";
 pub(super) const AWS: &str = "karpenter.k8s.aws";
 pub(super) const HOSTED: &str = "karpenter.hypershift.openshift.io";
 const EC2: &str = "EC2NodeClass";
+const HOSTED_CLASS: &str = "OpenshiftEC2NodeClass";
 
 /// What was read of Karpenter's.
 #[derive(Debug, Default)]
@@ -40,6 +41,8 @@ struct Pool {
 #[derive(Debug)]
 struct NodeClass {
     name: String,
+    /// HyperShift made it from an `OpenshiftEC2NodeClass`.
+    is_owned: bool,
     amis: Vec<Ami>,
 }
 
@@ -80,9 +83,12 @@ impl Karpenter {
             }),
             (AWS, EC2) => self.classes.push(NodeClass {
                 name,
+                is_owned: list_at(object, "/metadata/ownerReferences")
+                    .iter()
+                    .any(|owner| str_at(owner, "/kind") == Some(HOSTED_CLASS)),
                 amis: amis(object),
             }),
-            (HOSTED, "OpenshiftEC2NodeClass") => self.hosted.push(HostedClass {
+            (HOSTED, HOSTED_CLASS) => self.hosted.push(HostedClass {
                 name,
                 release: text_at(object, "/status/version")
                     .or_else(|| text_at(object, "/spec/version")),
@@ -204,7 +210,12 @@ pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
 
 fn of_class(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set> {
     let hosted = knowledge.objects.karpenter.hosted.iter();
+    // Hosted clusters alone have the controller, which in newer releases sets no owner
+    // (hypershift `karpenter-operator/controllers/nodeclass`).
+    let objects = knowledge.objects;
+    let is_hosted = class.is_owned || objects.is_hosted || !objects.has_infrastructure;
     let hosted = hosted.clone().find(|hosted| hosted.name == class.name);
+    let hosted = hosted.filter(|_| is_hosted);
     let nodes = nodes_of(knowledge, users);
     let to_set = |ami: Option<&Ami>| {
         let set = Set {
@@ -269,7 +280,7 @@ fn of_hosted(knowledge: &Knowledge<'_>, class: &HostedClass) -> Set {
     let release = class.release.as_ref();
     let release_note = release.map(|release| format!("release {release}"));
     Set {
-        kind: "OpenshiftEC2NodeClass",
+        kind: HOSTED_CLASS,
         group: HOSTED,
         name: class.name.clone(),
         image: Image {

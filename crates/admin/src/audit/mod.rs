@@ -183,34 +183,58 @@ fn left_out(objects: &Objects) -> Vec<String> {
     let counts = [
         (
             objects.windows_sets.len(),
-            "sets of Windows machines are left out: they have no boot image of the cluster's",
+            [
+                "set of Windows machines is left out: it has no boot image of the cluster's",
+                "sets of Windows machines are left out: they have no boot image of the cluster's",
+            ],
         ),
         (
             objects.windows_nodes,
-            "Windows nodes are left out: they have no boot image of the cluster's",
+            [
+                "Windows node is left out: it has no boot image of the cluster's",
+                "Windows nodes are left out: they have no boot image of the cluster's",
+            ],
         ),
         (
             objects.others.package_mode,
-            "RHEL nodes made of packages are left out: they have no boot image of the cluster's",
+            [
+                "RHEL node made of packages is left out: it has no boot image of the cluster's",
+                "RHEL nodes made of packages are left out: they have no boot image of the cluster's",
+            ],
         ),
         (
             objects.others.live_isos,
-            "BareMetalHosts with a live ISO are left out: it installs nodes of other clusters",
+            [
+                "BareMetalHost with a live ISO is left out: it installs nodes of other clusters",
+                "BareMetalHosts with a live ISO are left out: it installs nodes of other clusters",
+            ],
         ),
         (
             objects.others.hive_pools,
-            "MachinePools of Hive are left out: their nodes are of other clusters",
+            [
+                "MachinePool of Hive is left out: its nodes are of other clusters",
+                "MachinePools of Hive are left out: their nodes are of other clusters",
+            ],
         ),
         (
             objects.doubles,
-            "objects were read more than once, and count once",
+            [
+                "object was read more than once, and counts once",
+                "objects were read more than once, and count once",
+            ],
         ),
         (
             lost_alephs(objects),
-            "aleph files are left out: no Node of their name was read",
+            [
+                "aleph file is left out: no Node of its name was read",
+                "aleph files are left out: no Node of their name was read",
+            ],
         ),
     ];
-    let words = |(count, what): (usize, &str)| (count > 0).then(|| format!("{count} {what}"));
+    let words = |(count, [one, more]): (usize, [&str; 2])| {
+        let what = if count == 1 { one } else { more };
+        (count > 0).then(|| format!("{count} {what}"))
+    };
     let counts = counts.into_iter().filter_map(words);
     counts.chain(objects.others.os_images()).collect()
 }

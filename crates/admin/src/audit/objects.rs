@@ -73,6 +73,8 @@ pub(crate) struct Objects {
     pub(super) is_azure_stack: bool,
     /// The control plane is one node: the cluster does not scale by machines.
     pub(super) is_single_node: bool,
+    /// The control plane is elsewhere: HyperShift.
+    pub(super) is_hosted: bool,
     /// The release has more than one architecture.
     pub(super) is_multi_arch: bool,
     pub(crate) release: Option<String>,
@@ -405,6 +407,7 @@ impl Objects {
 
     fn add_infrastructure(&mut self, object: &Value) {
         self.infrastructure_name = text_at(object, "/status/infrastructureName");
+        self.is_hosted = str_at(object, "/status/controlPlaneTopology") == Some("External");
         self.is_single_node =
             str_at(object, "/status/controlPlaneTopology") == Some("SingleReplica");
         self.server = text_at(object, "/status/apiServerURL");

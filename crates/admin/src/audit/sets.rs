@@ -396,12 +396,23 @@ fn node_pool(objects: &Objects, knowledge: &Knowledge<'_>, pool: &NodePool) -> S
             .platform
             .iter()
             .filter(|_| is_unknown)
-            .map(|platform| format!("platform {platform}"))
+            .map(|platform| of_platform(platform, pool.release.as_deref()))
             .chain(pool.conditions.clone())
             .collect(),
         ..Set::default()
     };
     set.named(&pool.metadata).known_by(knowledge)
+}
+
+/// What the nodes of a NodePool that names no image are made from. Agents have booted from an ISO of
+/// their own (hypershift `NodePoolPlatform`).
+fn of_platform(platform: &str, release: Option<&str>) -> String {
+    match (platform, release) {
+        ("Agent" | "None", _) | (_, None) => format!("platform {platform}"),
+        (_, Some(release)) => {
+            format!("platform {platform}: the image is the one that release {release} brings")
+        }
+    }
 }
 
 /// What each of these nodes was made from.

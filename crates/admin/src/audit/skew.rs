@@ -17,18 +17,20 @@ pub(super) type User = (String, Option<ImageVersion>);
 /// The oldest of the versions that these are known to have.
 fn oldest_of(users: Vec<User>) -> Option<(ImageVersion, String, usize)> {
     let (known, unknown): (Vec<_>, Vec<_>) = users.into_iter().partition(|(_, version)| {
-        version
-            .as_ref()
-            .is_some_and(|version| version.rhel.is_some() || version.scheme == Scheme::Fcos)
+        version.as_ref().is_some_and(|version| {
+            version.rhel.is_some() || version.ocp.is_some() || version.scheme == Scheme::Fcos
+        })
     });
     let versions = known.iter().filter_map(|(_, version)| version.as_ref());
     let older = |a, b| if is_older(b, a) { b } else { a };
     let oldest = versions.reduce(older)?.clone();
-    let users: Vec<&str> = known
+    let mut users: Vec<&str> = known
         .iter()
         .filter(|(_, version)| version.as_ref() == Some(&oldest))
         .map(|(name, _)| name.as_str())
         .collect();
+    // A control plane has a row for each of its images.
+    users.dedup();
     let used_by = some_of(&users);
     Some((oldest, used_by, unknown.len()))
 }

@@ -69,6 +69,7 @@ struct Set {
     image: Option<String>,
     image_field: Option<String>,
     boot_image: Option<BootImage>,
+    known_by: Option<String>,
     #[serde(default)]
     message: String,
     remedy: Option<String>,
@@ -162,6 +163,12 @@ impl Images {
             return Err("sets whose image is not named".to_owned());
         };
         let shown = printable_up_to(image, MAX_IMAGE);
+        if set.known_by.as_deref() == Some("Report") {
+            return Err(format!(
+                "{}: a report alone says what it is, which is a claim",
+                cut(&shown, 100)
+            ));
+        }
         if image.len() >= MAX_IMAGE {
             return Err(format!(
                 "an image whose name is too long: {}",

@@ -113,7 +113,7 @@ fn what_the_pages_apply_is_gone_after_uninstalling() {
             "render alerts --policy policy.json | oc apply",
         ),
         ("install.md", "oc skewguard render admission"),
-        ("alerts.md", "oc skewguard render dashboard"),
+        ("audit.md", "oc skewguard render dashboard"),
     ] {
         cluster.run(&code(page, words));
     }
@@ -140,8 +140,8 @@ fn what_the_pages_apply_is_gone_after_uninstalling() {
         "what the served cluster's audit found"
     );
     // What a page says beside the page of uninstalling.
-    cluster.run(&code("alerts.md", "oc delete alertingrule"));
-    cluster.run(&code("alerts.md", "oc delete configmap"));
+    cluster.run(&code("audit.md", "oc delete alertingrule"));
+    cluster.run(&code("audit.md", "oc delete configmap"));
     cluster.run(&code(
         "did-not-join.md",
         "oc delete validatingadmissionpolicybinding",

@@ -223,7 +223,7 @@ fn aleph_files_make_images_known() {
         )
     );
     assert_eq!(set.get("toKnow"), None);
-    let warning = "1 aleph files are left out: no Node of their name was read";
+    let warning = "1 aleph file is left out: no Node of its name was read";
     assert_eq!(found["warnings"], json!([warning]));
     std::fs::write(objects.join("a.aleph.json"), "{}").unwrap();
     let (out, _, _) = audit(&[

@@ -78,6 +78,153 @@ fn karpenters_node_classes_are_rows() {
     assert_eq!((&row[0], exit), (&"EC2NodeClass".to_owned(), Exit::Refused));
 }
 
+/// A class without owner, in a cluster that is not hosted, is nobody's: a class of HyperShift's of the same
+/// name says nothing of it.
+#[test]
+fn a_plain_node_class_is_fixed_in_itself() {
+    let (audit, _) = case("karpenter");
+    let class = &audit["sets"][0];
+    assert_eq!(class["upkeep"]["rule"], "NodeClass");
+    let remedy = class["remedy"].as_str().unwrap();
+    assert!(!remedy.contains("OpenshiftEC2NodeClass"), "{remedy}");
+    assert!(remedy.contains("set spec.amiSelectorTerms to"), "{remedy}");
+    let with = |change: fn(&mut Value)| {
+        let items = items("karpenter").into_iter().map(|mut item| {
+            change(&mut item);
+            item
+        });
+        let (audit, _) = audited(items, &[]);
+        audit["sets"][0].clone()
+    };
+    let owned = with(|item| {
+        if item["kind"] == "EC2NodeClass" {
+            item["metadata"]["ownerReferences"] = json!([{ "apiVersion": "karpenter.hypershift.openshift.io/v1beta1",
+                "kind": "OpenshiftEC2NodeClass", "name": "default", "uid": "u" }]);
+        }
+    });
+    let hosted = with(|item| {
+        if item["kind"] == "Infrastructure" {
+            item["status"]["controlPlaneTopology"] = json!("External");
+        }
+    });
+    for class in [owned, hosted] {
+        assert_eq!(class["upkeep"]["rule"], "NodeClassRelease", "{class}");
+        assert!(
+            class["remedy"]
+                .as_str()
+                .unwrap()
+                .contains("spec.version of OpenshiftEC2NodeClass default")
+        );
+    }
+}
+
+/// An image of OKD's that no rule of the policy is about is known, and has a fix.
+#[test]
+fn what_the_policy_does_not_decide_is_known() {
+    let args = [
+        "--policy",
+        "tests/data/cases/policy.json",
+        "--from",
+        "tests/data/cases/okd-mixed-fleet",
+    ];
+    let (text, _, exit) = super::audit(&args);
+    assert_eq!(exit, Exit::Unknown);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for wanted in [
+        "none of 5 sets would be refused, 3 are not decided by the policy. Next: see below what to change",
+        "the policy has no rule for images of Fedora CoreOS",
+        "the policy has no rule for images of SCOS",
+        "What to change: c1-fcos, c1-scos9 (vmware): import 10.0.20260614-0, this cluster's own image",
+    ] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    assert!(
+        !text.contains("not known"),
+        "not known: {}",
+        &text[text.find("not known").unwrap()..]
+    );
+}
+
+/// The rows of a control plane have one name, which is said once.
+#[test]
+fn a_control_plane_is_named_once() {
+    let args = [
+        "--policy",
+        "tests/data/cases/policy.json",
+        "--from",
+        "tests/data/cases/control-plane-failure-domain",
+    ];
+    let (text, ..) = super::audit(&args);
+    assert!(text.contains("  cluster (vmware): upload"), "{text}");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.ends_with("by ControlPlaneMachineSet openshift-machine-api/cluster."),
+        "{text}"
+    );
+}
+
+/// The name of a marketplace image says the release of OpenShift alone, by which it is ordered.
+#[test]
+fn an_image_of_a_known_release_is_not_unknown() {
+    let (audit, _) = case("gcp-uploaded-image");
+    assert_eq!(
+        audit["oldest"]["bootImage"]["version"],
+        "46.82.202011260640-0"
+    );
+    assert_eq!(audit["oldest"]["unknown"], 1, "the uploaded one alone");
+    let newer = items("gcp-uploaded-image").into_iter();
+    let newer = newer.filter(|item| {
+        !matches!(
+            item["metadata"]["name"].as_str(),
+            Some("c1-w-b" | "c1-infra-b")
+        )
+    });
+    let (audit, _) = audited(newer, &[]);
+    assert_eq!(
+        audit["oldest"]["bootImage"]["version"],
+        "redhat-coreos-ocp-413-x86-64-202305021736"
+    );
+}
+
+/// Where nothing below makes a version known, the next step does not say so.
+#[test]
+fn the_next_step_is_below() {
+    let pool = json!({ "apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": { "name": "p" },
+        "spec": { "template": { "spec": { "nodeClassRef": { "group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default" } } } } });
+    let (text, ..) = audit_text(&super::real::list([pool]), &[]);
+    assert!(
+        text.contains("Next: see below why they are not known"),
+        "{text}"
+    );
+}
+
+/// What was uploaded is in no stream metadata.
+#[test]
+fn clues_for_uploaded_images() {
+    for (name, set) in [
+        ("gcp-uploaded-image", "c1-infra-b"),
+        ("azure-confidential", "c1-confidential"),
+    ] {
+        let (audit, _) = case(name);
+        let sets = audit["sets"].as_array().unwrap();
+        let found = sets.iter().find(|found| found["name"] == set).unwrap();
+        assert_eq!(
+            found["toKnow"],
+            "no joined node is made from it, and no public list has what was uploaded: ask who did, or let one node join and audit again"
+        );
+    }
+}
+
+/// A stock NodePool says what it gets.
+#[test]
+fn a_stock_node_pool_has_the_image_of_its_release() {
+    let (audit, _) = case("hypershift-stock-and-pinned");
+    assert_eq!(
+        audit["sets"][1]["notes"],
+        json!(["platform AWS: the image is the one that release 4.16.8 brings"])
+    );
+}
+
 #[test]
 fn karpenter_elsewhere_is_named() {
     let pool = json!({ "apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": { "name": "p" },
@@ -264,7 +411,7 @@ fn conditions_of_a_node_pool_are_shown() {
     assert_eq!(
         audit["sets"][0]["notes"],
         json!([
-            "platform AWS",
+            "platform AWS: the image is the one that release 4.16.8 brings",
             "conditions: ReachedIgnitionEndpoint False (no \\u{1b}[31m instance), AllNodesHealthy True"
         ])
     );
@@ -290,7 +437,7 @@ fn package_mode_and_live_isos_are_left_out() {
     assert!(
         audit["warnings"]
             .to_string()
-            .contains("1 RHEL nodes made of packages are left out"),
+            .contains("1 RHEL node made of packages is left out"),
         "{}",
         audit["warnings"]
     );
@@ -308,7 +455,7 @@ fn package_mode_and_live_isos_are_left_out() {
     assert_eq!(
         audit["warnings"],
         json!([
-            "1 BareMetalHosts with a live ISO are left out: it installs nodes of other clusters",
+            "1 BareMetalHost with a live ISO is left out: it installs nodes of other clusters",
             "AgentServiceConfig boots hosts of other clusters from 414.92.202310170514-0 (4.14, x86_64): a policy of theirs judges them, not this one"
         ])
     );

@@ -307,6 +307,27 @@ fn a_report_overrules_nothing_and_has_to_be_of_this_machine() {
     assert_eq!(by("ami-0123456789abcdef0", after, before), "Unknown");
 }
 
+/// Nor does it make an unknown image allowed.
+#[test]
+fn a_report_alone_allows_nothing() {
+    let machine = json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine",
+        "metadata": { "name": "s-new", "namespace": "openshift-machine-api", "ownerReferences": [{ "kind": "MachineSet", "name": "s" }] },
+        "spec": { "providerSpec": { "value": aws("ami-0123456789abcdef0") } },
+        "status": { "phase": "Provisioned", "addresses": [{ "type": "InternalIP", "address": "10.0.1.9" }] } });
+    let report = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageReport", "metadata": { "name": "r", "namespace": "skewguard" },
+        "report": { "bootImage": { "version": "9.6.20251015-1" }, "node": { "addresses": ["10.0.1.9"], "hostname": "ip-10-0-1-9" } } });
+    let (found, exit) = audited([amd64("s", "ami-0123456789abcdef0"), machine, report], &[]);
+    let set = &found["sets"][0];
+    assert_eq!(
+        (&set["verdict"], exit),
+        (&json!("Undetermined"), Exit::Unknown)
+    );
+    assert_eq!(
+        set["message"],
+        "its version is allowed, but nothing else says it than BootImageReport r, a claim of the node's"
+    );
+}
+
 /// The cluster's own AMI, an old report, and a new Machine with the address of that time.
 #[test]
 fn an_old_report_does_not_refuse_the_clusters_own_image() {

@@ -314,7 +314,7 @@ fn the_text_has_what_was_left_out() {
     let set = machine_set("worker", &aws("ami-1"));
     let (text, _, _) = audit_text(&list([set.clone(), set]), &[]);
     assert!(
-        text.contains("warning: 1 objects were read more than once"),
+        text.contains("warning: 1 object was read more than once"),
         "{text}"
     );
 }

@@ -140,6 +140,25 @@ fn a_machine_of_a_refused_image_is_denied_and_told_why() {
     assert!(denied(&objects, &infrastructure).is_some());
 }
 
+/// Anybody with the bootstrap identity can make a report.
+#[test]
+fn a_claim_denies_no_machine() {
+    let mut claim = set("Refused", "ami.id", AMI);
+    claim["knownBy"] = json!("Report");
+    let mut known = set("Refused", "ami.id", "ami-0published");
+    known["knownBy"] = json!("Published");
+    let (objects, err) = rendered("Enforce", &[claim, known]);
+    let of = |ami: &str| denied(&objects, &machine(json!({ "ami": { "id": ami } })));
+    assert_eq!(of(AMI), None);
+    assert!(of("ami-0published").is_some());
+    assert!(
+        err.contains(&format!(
+            "{AMI}: a report alone says what it is, which is a claim"
+        )),
+        "{err}"
+    );
+}
+
 /// An object of a cluster as `oc get -o json` prints it.
 fn fixture(name: &str) -> Value {
     let path = repository().join("tests/data/audit").join(name);
@@ -310,7 +329,9 @@ fn on_each_platform_the_machines_of_refused_sets_are_denied() {
                 };
                 let about = format!("{name}, {minimum}: {} {image}", set["name"]);
                 let said = denied(&documents, &machine);
-                if set["verdict"] == "Refused" && !images(false).contains(image) {
+                if set["knownBy"] == "Report" {
+                    assert_eq!(said, None, "{about}: a claim");
+                } else if set["verdict"] == "Refused" && !images(false).contains(image) {
                     assert!(
                         said.unwrap_or_else(|| panic!("{about}"))
                             .contains("is refused by the skew policy")

@@ -215,9 +215,14 @@ fn is_published(image: &Image, architecture: Option<&str>, knowledge: &Knowledge
     })
 }
 
+/// Whether an image on GCP is one of the project that has the images of RHCOS.
+pub(in crate::audit) fn is_of_rhcos_cloud(image: &Image) -> bool {
+    let image = image.value.as_deref();
+    image.is_some_and(|image| image.starts_with(RHCOS_CLOUD))
+}
+
 fn gcp(candidate: Candidate<'_>) -> Option<Upkeep> {
-    let image = candidate.image.value.as_deref().unwrap_or_default();
-    (!image.starts_with(RHCOS_CLOUD)).then(|| {
+    (!is_of_rhcos_cloud(candidate.image)).then(|| {
         Upkeep::nobody(
             Rule::GCPProject,
             "its image is not one of the project rhcos-cloud",

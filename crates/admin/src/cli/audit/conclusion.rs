@@ -38,7 +38,7 @@ impl Conclusion {
         let counts = Counts::of(audit);
         let (readiness, begin) = if counts.refused > 0 {
             (Readiness::NotReady, "Not ready to enforce")
-        } else if counts.hidden || counts.makers || counts.unknown > 0 || counts.sets == 0 {
+        } else if counts.hidden || counts.makers || counts.sets == 0 || counts.open() > 0 {
             (Readiness::NotKnown, "Not known to be ready to enforce")
         } else {
             (Readiness::Ready, "Ready to enforce")
@@ -51,7 +51,7 @@ impl Conclusion {
             next: match readiness {
                 Readiness::Ready => ready(audit, asked),
                 Readiness::NotReady => mend(audit, asked),
-                Readiness::NotKnown if counts.unknown > 0 => know(audit),
+                Readiness::NotKnown if counts.open() > 0 => know(audit),
                 Readiness::NotKnown => "see below what was not read, and audit again".to_owned(),
             },
         }
@@ -63,6 +63,8 @@ struct Counts {
     sets: usize,
     refused: usize,
     unknown: usize,
+    /// Those whose version is known, and about which the policy decides nothing.
+    undecided: usize,
     excepted: usize,
     /// Allowed sets whose image is known to fail.
     known_to_fail: usize,
@@ -82,7 +84,8 @@ impl Counts {
         Self {
             sets: audit.summary.sets,
             refused: number(|set| set.would_be_refused() && !set.is_excepted()),
-            unknown: number(|set| set.is_unknown() && !set.is_excepted()),
+            unknown: number(|set| is_open(set) && set.boot_image.is_none()),
+            undecided: number(|set| is_open(set) && set.boot_image.is_some()),
             excepted: audit.summary.excepted,
             known_to_fail: number(|set| set.would_be_allowed() && !set.known_issues.is_empty()),
             born_too_old: audit.births.iter().any(|birth| birth.to_know.is_none()),
@@ -90,6 +93,10 @@ impl Counts {
             makers: audit.unread.iter().any(|unread| unread.makes_nodes),
             unread: !audit.unread.is_empty(),
         }
+    }
+
+    fn open(&self) -> usize {
+        self.unknown + self.undecided
     }
 
     fn says(&self) -> String {
@@ -101,6 +108,13 @@ impl Counts {
         }];
         if self.unknown > 0 {
             parts.push(format!("{} {} not known", self.unknown, are(self.unknown)));
+        }
+        if self.undecided > 0 {
+            let are = are(self.undecided);
+            parts.push(format!(
+                "{} {are} not decided by the policy",
+                self.undecided
+            ));
         }
         if self.excepted > 0 {
             parts.push(format!("{} {} excepted", self.excepted, are(self.excepted)));
@@ -160,7 +174,12 @@ fn mend(audit: &BootImageAudit, asked: &Asked) -> String {
     }
 }
 
-/// The script that makes most unknown versions known, where one does.
+/// Whether the set leaves the conclusion open.
+fn is_open(set: &SetAudit) -> bool {
+    set.is_unknown() && !set.is_excepted()
+}
+
+/// The script that makes most unknown versions known, where one does; else what is said below.
 fn know(audit: &BootImageAudit) -> String {
     let script = |name: &str| {
         let command = format!("oc skewguard audit --print-commands {name}");
@@ -172,5 +191,19 @@ fn know(audit: &BootImageAudit) -> String {
     };
     script("labels")
         .or_else(|| script("alephs"))
-        .unwrap_or_else(|| "see below what makes them known".to_owned())
+        .unwrap_or_else(|| below(audit).to_owned())
+}
+
+/// Where the rest of the text says what to do about open sets.
+fn below(audit: &BootImageAudit) -> &'static str {
+    let any = |is: fn(&SetAudit) -> bool| audit.sets.iter().filter(|set| is_open(set)).any(is);
+    if any(|set| set.to_know.is_some()) {
+        "see below what makes them known"
+    } else if any(|set| set.remedy.is_some()) {
+        "see below what to change"
+    } else if any(|set| set.boot_image.is_none()) {
+        "see below why they are not known"
+    } else {
+        "see below why they are not decided"
+    }
 }

@@ -190,10 +190,10 @@ pub(crate) const STARTER_NAME_OKD: &str = "oc skewguard policy init --okd";
 /// The names of sets, by what is true of them.
 pub(super) type Named<'a, K> = BTreeMap<K, Vec<&'a SetAudit>>;
 
-/// The refused sets by platform and remedy.
+/// The refused and undecided sets by platform and remedy.
 pub(super) fn remedies(audit: &BootImageAudit) -> Named<'_, (&str, &str)> {
     let mut remedies = Named::new();
-    for set in audit.sets.iter().filter(|set| set.would_be_refused()) {
+    for set in audit.sets.iter().filter(|set| !set.would_be_allowed()) {
         if let Some(remedy) = &set.remedy {
             let platform = set.platform.as_deref().unwrap_or("other");
             let sets: &mut Vec<_> = remedies.entry((platform, remedy.as_str())).or_default();
@@ -218,13 +218,12 @@ pub(super) fn clues(audit: &BootImageAudit) -> Named<'_, &str> {
 /// `a, b and 3 more`.
 pub(super) fn names(sets: &[&SetAudit]) -> String {
     const SHOWN: usize = 3;
-    let first: Vec<&str> = sets
-        .iter()
-        .take(SHOWN)
-        .map(|set| set.name.as_str())
-        .collect();
-    let shown = first.join(", ");
-    match sets.len() {
+    let mut names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
+    // A control plane has a row for each of its images.
+    names.dedup();
+    let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>();
+    let shown = shown.join(", ");
+    match names.len() {
         0..=SHOWN => shown,
         all => format!("{shown} and {} more", all - SHOWN),
     }

@@ -30,7 +30,7 @@ Example:
     oc apply --server-side -f -
 
 A runbook for each alert:
-  ", crate::docs!("alerts.md"))
+  ", crate::docs!("audit.md"))
 )]
 pub(super) struct AlertsArgs {
     /// Skew policy, JSON or YAML, or - for standard input.
