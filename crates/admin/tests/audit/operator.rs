@@ -556,3 +556,43 @@ fn a_must_gather_of_an_older_release_says_so() {
     assert_eq!((out.as_str(), exit), ("", Exit::Failed));
     assert!(err.contains("has no limits for boot images"), "{err}");
 }
+
+/// A mixed fleet whose sets make nodes from SCOS alone, and what the cluster says of itself.
+fn scos(status: &Value) -> Value {
+    let mut items = super::items("okd-mixed-fleet");
+    items.retain(|item| item["metadata"]["name"] != "c1-fcos" && item["kind"] != "Node");
+    for item in &mut items {
+        if item["kind"] == "MachineConfiguration" {
+            item["status"]["bootImageSkewEnforcementStatus"] = status.clone();
+        }
+    }
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
+    let (out, err, _) = super::audit_text(&list.to_string(), &["-o", "json"]);
+    serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"))
+}
+
+/// openshift/machine-config-operator, pkg/operator/status_test.go: 9.0.20251023-0 is below 9.2.
+#[test]
+fn the_operator_takes_scos_9_for_rhel_9_0() {
+    let notes = |status: Value| -> Vec<String> {
+        let found = scos(&status);
+        let warnings = found["warnings"].as_array().unwrap().iter();
+        warnings
+            .filter_map(Value::as_str)
+            .filter(|text| text.contains("takes SCOS 9.0 for RHEL 9.0"))
+            .map(|text| text.split(" as the oldest").next().unwrap().to_owned())
+            .collect()
+    };
+    let manual = |version: &str| json!({ "mode": "Manual", "manual": { "mode": "RHCOSVersion", "rhcosVersion": version } });
+    assert_eq!(
+        notes(manual("9.0.20250827-0")),
+        ["the cluster names 9.0.20250827-0"]
+    );
+    let automatic = json!({ "mode": "Automatic", "automatic": { "ocpVersion": "4.22.0" } });
+    assert_eq!(notes(automatic), ["do not name 9.0.20250411-0"]);
+    assert_eq!(notes(json!({ "mode": "None" })), [""; 0]);
+    // No command that would block the cluster's updates.
+    let found = scos(&manual("10.0.20260614-0"));
+    assert_eq!(found["oldest"]["bootImage"]["version"], "9.0.20250411-0");
+    assert_eq!(found["oldest"]["command"], Value::Null, "{found}");
+}
