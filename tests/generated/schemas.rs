@@ -2,6 +2,7 @@
 //! not know, and fails with a wrong type.
 
 use super::admin;
+use crate::support::apiserver::{ADMIN_TOKEN, ApiServer, Lists, Options};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -114,6 +115,71 @@ fn audits_of_every_platform_validate() {
             .map(|text| serde_json::from_str(&text).unwrap())
             .collect();
     assert_holds("audit", &audits);
+}
+
+/// Two clusters of the test API server, one that cannot be reached, and the changes since then.
+#[test]
+fn audits_of_several_clusters_validate() {
+    let read = |name: &str| {
+        let path = Path::new("crates/admin/tests/data/audit").join(name);
+        let list: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        list["items"].as_array().unwrap().clone()
+    };
+    let servers = ["aws.json", "openstack.json"].map(|name| {
+        ApiServer::start(Options {
+            lists: Lists::of(read(name)),
+            ..Options::default()
+        })
+    });
+    let mut all = json!({ "apiVersion": "v1", "kind": "Config", "clusters": [], "contexts": [], "users": [] });
+    let mut add = |name: &str, cluster: Value| {
+        for (list, entry) in [
+            ("clusters", json!({ "name": name, "cluster": cluster })),
+            (
+                "users",
+                json!({ "name": name, "user": { "token": ADMIN_TOKEN } }),
+            ),
+            (
+                "contexts",
+                json!({ "name": name, "context": { "cluster": name, "user": name } }),
+            ),
+        ] {
+            all[list].as_array_mut().unwrap().push(entry);
+        }
+    };
+    add("gone", json!({ "server": "https://127.0.0.1:1" }));
+    for (server, name) in servers.iter().zip(["a", "b"]) {
+        let text = server.kubeconfig(&format!("token: {ADMIN_TOKEN}"));
+        let one: Value = serde_saphyr::from_str(&text).unwrap();
+        add(name, one["clusters"][0]["cluster"].clone());
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("config"), all.to_string()).unwrap();
+    let policy = "crates/admin/tests/data/audit/policy.json";
+    let config = path("config");
+    let run = |more: &[&str]| -> Value {
+        let asked = [
+            "audit",
+            "-o",
+            "json",
+            "--policy",
+            policy,
+            "--kubeconfig",
+            &config,
+        ];
+        let text = admin(&[&asked, more].concat());
+        serde_json::from_str(&text).unwrap()
+    };
+    let then = run(&["--context", "b,gone"]);
+    std::fs::write(path("then.json"), then.to_string()).unwrap();
+    let now = run(&["--all-contexts", "--since", &path("then.json")]);
+    assert_eq!(now["summary"]["notAudited"], 1);
+    assert!(now["since"]["changes"].as_u64().unwrap() > 0, "{now}");
+    assert_holds("audit-list", &[then, now]);
+    let schema: Value = serde_json::from_str(&admin(&["schema", "audit-list"])).unwrap();
+    let audit: Value = serde_json::from_str(&admin(&["schema", "audit"])).unwrap();
+    assert_eq!(schema["$defs"]["audit"]["properties"], audit["properties"]);
 }
 
 #[test]

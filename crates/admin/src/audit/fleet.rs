@@ -14,6 +14,9 @@ pub(crate) struct FleetAudit {
     /// When the audits were made, RFC 3339 in UTC.
     pub(crate) time: String,
     pub(crate) summary: FleetSummary,
+    /// What changed since an earlier list, where one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<FleetSince>,
     /// Clusters that were not audited first, then those with refused sets, by context within.
     pub(crate) items: Vec<ClusterAudit>,
 }
@@ -32,6 +35,18 @@ pub(crate) struct FleetSummary {
     /// The sets of all clusters.
     #[serde(flatten)]
     pub(crate) of_sets: Summary,
+}
+
+/// What changed since an earlier list; each cluster's audit has its own changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FleetSince {
+    /// When that list was made; empty where it does not say.
+    pub(crate) time: String,
+    /// Sets that are new or worse.
+    pub(crate) changes: usize,
+    /// The contexts of clusters that were audited then, and are not in this list.
+    pub(crate) gone: Vec<String>,
 }
 
 /// A cluster of several.
@@ -69,7 +84,7 @@ impl ClusterAudit {
     }
 
     /// `spec.clusterID` of its ClusterVersion.
-    fn id(&self) -> Option<&str> {
+    pub(crate) fn id(&self) -> Option<&str> {
         let origin = self.audit.as_ref()?.origin.as_ref()?;
         origin.cluster_id.as_deref()
     }
@@ -84,13 +99,19 @@ impl ClusterAudit {
         audit.is_some_and(|audit| audit.unread.iter().any(|unread| unread.hides_sets))
     }
 
+    /// Whether something makes nodes and is not understood.
+    pub(crate) fn has_unknown_makers(&self) -> bool {
+        let audit = self.audit.as_ref();
+        audit.is_some_and(|audit| audit.unread.iter().any(|unread| unread.makes_nodes))
+    }
+
     fn rank(&self) -> impl Ord + '_ {
         let summary = self.summary.unwrap_or_default();
         (
             self.error.is_none(),
             summary.would_be_refused == 0,
             !self.is_incomplete(),
-            summary.undetermined == 0,
+            summary.undetermined == 0 && !self.has_unknown_makers(),
             &self.context,
         )
     }
@@ -135,6 +156,7 @@ impl FleetAudit {
             kind: "BootImageAuditList",
             time,
             summary,
+            since: None,
             items,
         }
     }

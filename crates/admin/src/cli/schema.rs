@@ -2,6 +2,9 @@
 
 use super::{Exit, Failure, Io};
 use crate::lint::starter::SCHEMA;
+use serde_json::{Map, Value};
+
+const AUDIT: &str = include_str!("schema/audit.json");
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -25,8 +28,10 @@ enum Name {
     Inspect,
     /// One line of `policy lint`.
     Lint,
-    /// `audit`.
+    /// `audit` of one cluster.
     Audit,
+    /// `audit` of several clusters.
+    AuditList,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -36,8 +41,24 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         Name::Status => include_str!("schema/status.json"),
         Name::Inspect => include_str!("schema/inspect.json"),
         Name::Lint => include_str!("schema/lint.json"),
-        Name::Audit => include_str!("schema/audit.json"),
+        Name::Audit => AUDIT,
+        Name::AuditList => &audit_list()?,
     };
     io.out.write_all(schema.as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// The list's own schema, with that of an audit among its definitions: `#/$defs/audit`, beside the
+/// definitions that it refers to.
+fn audit_list() -> Result<String, Failure> {
+    let mut list: Map<String, Value> =
+        serde_json::from_str(include_str!("schema/audit-list.json"))?;
+    let mut audit: Map<String, Value> = serde_json::from_str(AUDIT)?;
+    audit.remove("$schema");
+    let mut definitions = audit.remove("$defs").unwrap_or_default();
+    if let Some(definitions) = definitions.as_object_mut() {
+        definitions.insert("audit".to_owned(), Value::Object(audit));
+    }
+    list.insert("$defs".to_owned(), definitions);
+    Ok(serde_json::to_string_pretty(&list)? + "\n")
 }

@@ -6,6 +6,7 @@ mod bad_input;
 mod births;
 mod fixtures;
 mod fleet;
+mod fleet_forms;
 mod inputs;
 mod known;
 mod kubeconfigs;

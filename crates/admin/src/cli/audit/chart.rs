@@ -1,5 +1,6 @@
 //! The fleet by boot image, as bars in an HTML page (pure).
 
+use super::html::Level;
 use super::page::{Word, count};
 use crate::audit::BootImageAudit;
 use crate::text::cut;
@@ -101,7 +102,7 @@ fn bars(audit: &BootImageAudit) -> Vec<Bar> {
 }
 
 /// The chart; empty where no image is in use.
-pub(super) fn chart(audit: &BootImageAudit) -> Markup {
+pub(super) fn chart(audit: &BootImageAudit, level: Level) -> Markup {
     let bars = bars(audit);
     let most = bars.iter().map(|bar| bar.nodes).max().unwrap_or_default();
     // A bar of one node is still seen beside one of 5,000.
@@ -111,7 +112,7 @@ pub(super) fn chart(audit: &BootImageAudit) -> Markup {
     };
     html! {
         @if !bars.is_empty() {
-            h2 { "The fleet by boot image" }
+            (level.heading("The fleet by boot image"))
             p.soft {
                 "Joined nodes by the image that they were made from, oldest first. "
                 "The colour is the verdict on the sets whose next node is made from it."

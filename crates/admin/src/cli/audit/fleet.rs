@@ -1,7 +1,9 @@
 //! `oc skewguard audit --context A,B` and `--all-contexts`: several clusters at a time.
 
 use super::cluster::SERVICE_ACCOUNT;
-use super::{Args, Exit, Failure, Form, Io, choose, finish, fleet_text, starter, terminal, yaml};
+use super::fleet_conclusion::FleetConclusion;
+use super::{Args, Exit, Failure, Form, Io, asked, choose, finish, starter, terminal, yaml};
+use super::{fleet_html, fleet_text, junit, markdown, sheet, since};
 use crate::audit::fetch::{FetchProgress, fetch};
 use crate::audit::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::kubeconfigs::Kubeconfigs;
@@ -100,6 +102,7 @@ pub(super) fn run(
     if args.insecure_skip_tls_verify {
         io.say("warning: the servers' certificates are not checked: whoever answers gets your credentials");
     }
+    let before = args.since.as_deref().map(since::load_list).transpose()?;
     let next = AtomicUsize::new(0);
     let (news, receiver) = channel();
     let mut clusters: Vec<Option<ClusterAudit>> = fleet.members.iter().map(|_| None).collect();
@@ -134,7 +137,9 @@ pub(super) fn run(
                 News::Read(n, cluster) => {
                     watcher.read();
                     if let Some(place) = clusters.get_mut(n) {
-                        *place = Some(*cluster);
+                        // A copy of its own lies together. What the thread made lies among what it
+                        // had read, whose memory the next cluster needs.
+                        *place = Some(ClusterAudit::clone(&cluster));
                     }
                 }
             }
@@ -143,10 +148,15 @@ pub(super) fn run(
     });
     let clusters = clusters.into_iter().flatten().collect();
     let mut fleet = FleetAudit::of(clusters, clock::time(SystemTime::now()));
-    let exit = exit(&fleet);
+    if let Some(before) = before {
+        before.compare(&mut fleet);
+    }
+    let conclusion = FleetConclusion::of(&fleet, args.target.as_deref(), |context| {
+        asked(args, Some(&context.to_owned()))
+    });
     choose_sets(args, &mut fleet)?;
-    print(args, &fleet, io)?;
-    Ok(exit)
+    print(args, &fleet, &conclusion, io)?;
+    Ok(conclusion.exit)
 }
 
 /// Audits one cluster.
@@ -220,22 +230,6 @@ fn one(
     Ok(result)
 }
 
-/// A cluster that was not audited weighs most: it is not known what it has.
-fn exit(fleet: &FleetAudit) -> Exit {
-    let summary = fleet.summary;
-    if summary.not_audited > 0 {
-        Exit::Failed
-    } else if summary.with_refused > 0 {
-        Exit::Refused
-    } else if summary.incomplete > 0 {
-        Exit::Failed
-    } else if summary.of_sets.undetermined > 0 {
-        Exit::Unknown
-    } else {
-        Exit::Done
-    }
-}
-
 /// Leaves only the sets that were asked for; each has to be in one of the clusters.
 fn choose_sets(args: &Args, fleet: &mut FleetAudit) -> Result<(), Failure> {
     let audits = || {
@@ -257,19 +251,24 @@ fn choose_sets(args: &Args, fleet: &mut FleetAudit) -> Result<(), Failure> {
     Ok(())
 }
 
-fn print(args: &Args, fleet: &FleetAudit, io: &mut Io<'_>) -> Result<(), Failure> {
+fn print(
+    args: &Args,
+    fleet: &FleetAudit,
+    conclusion: &FleetConclusion,
+    io: &mut Io<'_>,
+) -> Result<(), Failure> {
     let text = match args.output {
         Form::Json => {
             serde_json::to_writer_pretty(&mut *io.out, fleet)?;
             "\n".to_owned()
         }
         Form::Yaml => yaml(fleet),
-        Form::Text => fleet_text::render(fleet, args.target.as_deref(), false, terminal()),
-        Form::Wide => fleet_text::render(fleet, args.target.as_deref(), true, terminal()),
-        Form::Html => fleet_text::html(fleet, args.target.as_deref()),
-        Form::Markdown | Form::Junit | Form::Csv => {
-            return Err("this form is for one cluster at a time".into());
-        }
+        Form::Text => fleet_text::render(fleet, conclusion, false, terminal()),
+        Form::Wide => fleet_text::render(fleet, conclusion, true, terminal()),
+        Form::Html => fleet_html::render(fleet, conclusion),
+        Form::Markdown => markdown::render_fleet(fleet, &conclusion.all),
+        Form::Junit => junit::render_fleet(fleet, conclusion)?,
+        Form::Csv => sheet::render_fleet(fleet)?,
     };
     Ok(io.out.write_all(text.as_bytes())?)
 }

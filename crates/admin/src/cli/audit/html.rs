@@ -25,23 +25,54 @@ pub(crate) fn render(audit: &BootImageAudit, conclusion: &Conclusion) -> String 
     page(
         &title,
         &html! {
-            (self::conclusion(conclusion))
-            (oldest(audit))
-            (tiles(audit))
-            (to_do(audit))
-            (chart(audit))
-            (sets(&audit.sets))
-            (births(&audit.births))
-            (list("Machines that have not become nodes", waiting(audit)))
-            (list("Warnings, and what was not read", doubts(audit)))
-            h2 { "What was audited" }
-            dl { @for (name, value) in head(audit) { dt { (name) } dd { (value) } } }
-            footer {
-                "skewguard " (env!("CARGO_PKG_VERSION")) " audit. "
-                "A verdict is on the next node of a set, as if the policy enforced."
-            }
+            (part(audit, conclusion, Level::Page))
+            (footer("audit"))
         },
     )
+}
+
+/// Whether a cluster is the whole page, or a part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    Page,
+    Part,
+}
+
+impl Level {
+    pub(super) fn heading(self, text: &str) -> Markup {
+        html! {
+            @match self {
+                Self::Page => h2 { (text) },
+                Self::Part => h3 { (text) },
+            }
+        }
+    }
+}
+
+/// All that is said of a cluster.
+pub(super) fn part(audit: &BootImageAudit, conclusion: &Conclusion, level: Level) -> Markup {
+    html! {
+        (self::conclusion(conclusion))
+        (oldest(audit))
+        (tiles(audit))
+        (to_do(audit, level))
+        (chart(audit, level))
+        (sets(&audit.sets, level))
+        (births(&audit.births, level))
+        (list("Machines that have not become nodes", waiting(audit), level))
+        (list("Warnings, and what was not read", doubts(audit), level))
+        (level.heading("What was audited"))
+        dl { @for (name, value) in head(audit) { dt { (name) } dd { (value) } } }
+    }
+}
+
+pub(super) fn footer(what: &str) -> Markup {
+    html! {
+        footer {
+            "skewguard " (env!("CARGO_PKG_VERSION")) " " (what) ". "
+            "A verdict is on the next node of a set, as if the policy enforced."
+        }
+    }
 }
 
 /// A whole file.
@@ -117,7 +148,7 @@ fn tiles(audit: &BootImageAudit) -> Markup {
     }
 }
 
-fn to_do(audit: &BootImageAudit) -> Markup {
+fn to_do(audit: &BootImageAudit, level: Level) -> Markup {
     let remedies = remedies(audit)
         .into_iter()
         .map(|((platform, remedy), sets)| (names(&sets), platform, remedy));
@@ -127,15 +158,15 @@ fn to_do(audit: &BootImageAudit) -> Markup {
     let all: Vec<_> = remedies.chain(clues).collect();
     html! {
         @if !all.is_empty() {
-            h2 { "What to do" }
+            (level.heading("What to do"))
             ul { @for (sets, why, what) in all { li { b { (sets) } " (" (why) "): " (what) } } }
         }
     }
 }
 
-pub(super) fn sets(sets: &[SetAudit]) -> Markup {
+fn sets(sets: &[SetAudit], level: Level) -> Markup {
     html! {
-        h2 { "Sets" }
+        (level.heading("Sets"))
         table {
             thead { tr {
                 th { "Verdict" } th { "Set" } th { "Boot image" } th { "Nodes" }
@@ -147,10 +178,10 @@ pub(super) fn sets(sets: &[SetAudit]) -> Markup {
 }
 
 /// Joined nodes that the update breaks.
-fn births(births: &[BirthAudit]) -> Markup {
+fn births(births: &[BirthAudit], level: Level) -> Markup {
     html! {
         @if !births.is_empty() {
-            h2 { (BIRTHS) }
+            (level.heading(BIRTHS))
             table {
                 thead { tr {
                     th { "Update" } th { "Pool" } th { "Born from" } th { "Nodes" }
@@ -247,10 +278,10 @@ fn doubts(audit: &BootImageAudit) -> Vec<String> {
     audit.warnings.iter().cloned().chain(unread).collect()
 }
 
-fn list(title: &str, items: Vec<String>) -> Markup {
+fn list(title: &str, items: Vec<String>, level: Level) -> Markup {
     html! {
         @if !items.is_empty() {
-            h2 { (title) }
+            (level.heading(title))
             ul { @for item in items { li { (item) } } }
         }
     }

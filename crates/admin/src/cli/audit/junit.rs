@@ -1,7 +1,9 @@
 //! The audit as JUnit XML: a test for each set, and for joined nodes that an update breaks (pure).
 
 use super::conclusion::Conclusion;
+use super::fleet_conclusion::FleetConclusion;
 use super::page::title;
+use crate::audit::fleet::FleetAudit;
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
@@ -11,20 +13,48 @@ pub(crate) fn render(
     conclusion: &Conclusion,
 ) -> Result<String, SerializeError> {
     let mut suite = TestSuite::new("oc skewguard audit");
-    suite.set_system_out(format!("{}\n{}", conclusion.sentence, conclusion.next));
-    for unread in audit.unread.iter().filter(|unread| unread.hides_sets) {
-        let status = failed(NonSuccessKind::Error, "Unread", &unread.why, &unread.why);
-        suite.add_test_case(case("read", &unread.what, status));
-    }
-    for set in &audit.sets {
-        suite.add_test_case(case(set.kind, &title(set, None), status(set)));
-    }
-    for birth in &audit.births {
-        suite.add_test_case(case("update", &birth.title(), updated(birth)));
-    }
+    fill(&mut suite, audit, conclusion, "");
     let mut report = Report::new("skewguard");
     report.add_test_suite(suite);
     report.to_string()
+}
+
+/// A suite for each cluster, whose name is in the class of its tests: not every reader shows suites.
+pub(super) fn render_fleet(
+    fleet: &FleetAudit,
+    conclusion: &FleetConclusion,
+) -> Result<String, SerializeError> {
+    let mut report = Report::new("skewguard");
+    for (cluster, own) in fleet.items.iter().zip(&conclusion.each) {
+        let mut suite = TestSuite::new(&*cluster.context);
+        let class = format!("{} ", cluster.context);
+        if let Some(error) = &cluster.error {
+            let status = failed(NonSuccessKind::Error, "NotAudited", error, error);
+            suite.add_test_case(case(&format!("{class}read"), "the cluster", status));
+        }
+        if let (Some(audit), Some(own)) = (&cluster.audit, own) {
+            fill(&mut suite, audit, own, &class);
+        }
+        report.add_test_suite(suite);
+    }
+    report.to_string()
+}
+
+/// `class` comes before the class of each test.
+fn fill(suite: &mut TestSuite, audit: &BootImageAudit, conclusion: &Conclusion, class: &str) {
+    suite.set_system_out(format!("{}\n{}", conclusion.sentence, conclusion.next));
+    for unread in audit.unread.iter().filter(|unread| unread.hides_sets) {
+        let status = failed(NonSuccessKind::Error, "Unread", &unread.why, &unread.why);
+        suite.add_test_case(case(&format!("{class}read"), &unread.what, status));
+    }
+    for set in &audit.sets {
+        let class = format!("{class}{}", set.kind);
+        suite.add_test_case(case(&class, &title(set, None), status(set)));
+    }
+    for birth in &audit.births {
+        let class = format!("{class}update");
+        suite.add_test_case(case(&class, &birth.title(), updated(birth)));
+    }
 }
 
 /// What may break is no failure: nodes without a label are of unknown birth.

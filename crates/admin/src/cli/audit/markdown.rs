@@ -1,34 +1,25 @@
 //! The audit as Markdown, for the summary of a job or a comment on a pull request (pure).
 
 use super::conclusion::Conclusion;
+use super::fleet_text;
 use super::page::{BIRTHS, Word, clues, count, head, names, remedies, title, waiting};
+use crate::audit::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
+
+/// The most rows of sets, and items of a list, that several clusters have.
+const MOST: usize = 100;
 
 /// What is not allowed, and how many are. GitHub takes 65,536 characters for a comment.
 pub(crate) fn render(audit: &BootImageAudit, conclusion: &Conclusion) -> String {
-    let mut out = format!("## Boot images\n\n**{}**\n", plain(&conclusion.sentence));
-    let next = &conclusion.next;
-    if next.starts_with("oc ") {
-        out += &format!("\nNext: {}\n", code(next));
-    } else if !next.is_empty() {
-        out += &format!("\nNext: {}\n", plain(next));
-    }
+    let mut out = begin(conclusion);
     let facts = head(audit);
     let facts = facts
         .iter()
         .map(|(name, value)| format!("{name}: {}", plain(value)));
     out += &format!("\n{}\n", facts.collect::<Vec<_>>().join(" · "));
-    out += &table(&audit.sets);
-    let remedies = remedies(audit)
-        .into_iter()
-        .map(|((_, remedy), sets)| (names(&sets), remedy.to_owned()));
-    let clues = clues(audit)
-        .into_iter()
-        .map(|(clue, sets)| (names(&sets), clue.to_owned()));
-    let items = remedies
-        .chain(clues)
-        .map(|(sets, what)| format!("{}: {}", code(&sets), plain(&what)));
-    out += &list("What to do", items);
+    let sets: Vec<_> = audit.sets.iter().map(|set| (None, set)).collect();
+    out += &table(&sets, usize::MAX);
+    out += &list("What to do", to_do(audit).into_iter());
     let births = audit.births.iter();
     out += &list(BIRTHS, births.map(|birth| plain(&birth.says())));
     out += &list("Not joined", waiting(audit).iter().map(|text| plain(text)));
@@ -38,23 +29,115 @@ pub(crate) fn render(audit: &BootImageAudit, conclusion: &Conclusion) -> String 
     out + &list("Warnings", doubts.map(|text| plain(&text)))
 }
 
-fn table(sets: &[SetAudit]) -> String {
-    let is_shown = |set: &&SetAudit| !set.would_be_allowed() || !set.known_issues.is_empty();
-    let rows: Vec<String> = sets.iter().filter(is_shown).map(row).collect();
-    let allowed = match sets.len() - rows.len() {
+/// The same of several clusters: a row for each, then the sets with their cluster's name.
+pub(crate) fn render_fleet(fleet: &FleetAudit, conclusion: &Conclusion) -> String {
+    let mut out = begin(conclusion) + &clusters(fleet);
+    let of_cluster = |cluster| move |set| (Some(cluster), set);
+    let audits = || {
+        let items = fleet.items.iter();
+        items.filter_map(|item| Some((item.context.as_str(), item.audit.as_ref()?)))
+    };
+    let mut sets: Vec<_> = audits()
+        .flat_map(|(cluster, audit)| audit.sets.iter().map(of_cluster(cluster)))
+        .collect();
+    sets.sort_by_key(|(_, set)| Word::of(set));
+    out += &table(&sets, MOST);
+    let to_do = audits().flat_map(|(cluster, audit)| {
+        let items = to_do(audit).into_iter();
+        items.map(move |item| format!("{}, {item}", code(cluster)))
+    });
+    out += &some("What to do", to_do);
+    let births = audits().flat_map(|(cluster, audit)| {
+        let births = audit.births.iter();
+        births.map(move |birth| format!("{}, {}", code(cluster), plain(&birth.says())))
+    });
+    out += &some(BIRTHS, births);
+    let waiting = audits().flat_map(|(cluster, audit)| {
+        let items = waiting(audit).into_iter();
+        items.map(move |text| format!("{}, {}", code(cluster), plain(&text)))
+    });
+    out += &some("Not joined", waiting);
+    let notes = fleet.items.iter().flat_map(|item| {
+        let notes = fleet_text::notes(item).into_iter();
+        let warnings = item.audit.iter().flat_map(|audit| &audit.warnings).cloned();
+        let notes = notes.chain(warnings);
+        notes.map(move |text| format!("{}: {}", code(&item.context), plain(&text)))
+    });
+    out + &some("Warnings", notes)
+}
+
+fn begin(conclusion: &Conclusion) -> String {
+    let mut out = format!("## Boot images\n\n**{}**\n", plain(&conclusion.sentence));
+    let next = &conclusion.next;
+    if next.starts_with("oc ") {
+        out += &format!("\nNext: {}\n", code(next));
+    } else if !next.is_empty() {
+        out += &format!("\nNext: {}\n", plain(next));
+    }
+    out
+}
+
+fn to_do(audit: &BootImageAudit) -> Vec<String> {
+    let remedies = remedies(audit)
+        .into_iter()
+        .map(|((_, remedy), sets)| (names(&sets), remedy.to_owned()));
+    let clues = clues(audit)
+        .into_iter()
+        .map(|(clue, sets)| (names(&sets), clue.to_owned()));
+    let all = remedies.chain(clues);
+    all.map(|(sets, what)| format!("{}: {}", code(&sets), plain(&what)))
+        .collect()
+}
+
+/// A row for each cluster.
+fn clusters(fleet: &FleetAudit) -> String {
+    let row = |cluster: &ClusterAudit| {
+        let [context, cells @ ..] = fleet_text::cells(cluster);
+        let word = fleet_text::word(cluster).lower();
+        let cells = cells.map(|cell| plain(&cell)).join(" | ");
+        format!("| {word} | {} | {cells} |\n", code(&context))
+    };
+    let columns = fleet_text::COLUMNS.map(str::to_lowercase).join(" | ");
+    let rows: String = fleet.items.iter().map(row).collect();
+    format!(
+        "\n| verdict | {columns} |\n|{}\n{rows}",
+        "---|".repeat(fleet_text::COLUMNS.len() + 1)
+    )
+}
+
+/// The sets that are not allowed, each with its cluster where there are several; at most so many.
+fn table(sets: &[(Option<&str>, &SetAudit)], most: usize) -> String {
+    let is_shown =
+        |(_, set): &&(_, &SetAudit)| !set.would_be_allowed() || !set.known_issues.is_empty();
+    let shown: Vec<_> = sets.iter().filter(is_shown).collect();
+    let rows: Vec<String> = shown
+        .iter()
+        .take(most)
+        .map(|(cluster, set)| row(*cluster, set))
+        .collect();
+    let more = match shown.len() - rows.len() {
+        0 => String::new(),
+        more => format!("\n{more} more: `-o csv` has all.\n"),
+    };
+    let allowed = match sets.len() - shown.len() {
         0 => String::new(),
         more => format!("\n{} allowed.\n", count(more, "set is", "sets are")),
     };
     if rows.is_empty() {
         return allowed;
     }
+    let (cluster, line) = match sets.first() {
+        Some((Some(_), _)) => (" cluster |", "---|"),
+        _ => ("", ""),
+    };
     format!(
-        "\n| verdict | set | boot image | nodes | why |\n|---|---|---|---|---|\n{}{allowed}",
+        "\n| verdict |{cluster} set | boot image | nodes | why |\n|---|{line}---|---|---|---|\n{}{more}{allowed}",
         rows.concat()
     )
 }
 
-fn row(set: &SetAudit) -> String {
+fn row(cluster: Option<&str>, set: &SetAudit) -> String {
+    let cluster = cluster.map_or_else(String::new, |cluster| format!(" {} |", code(cluster)));
     let joined: usize = set.nodes.iter().map(|nodes| nodes.count).sum();
     let nodes = match set.replicas {
         Some(wanted) => format!("{joined} of {wanted}"),
@@ -73,11 +156,21 @@ fn row(set: &SetAudit) -> String {
         .map(|text| plain(&text))
         .collect();
     format!(
-        "| {} | {} | {image} | {nodes} | {} |\n",
+        "| {} |{cluster} {} | {image} | {nodes} | {} |\n",
         Word::of(set).lower(),
         code(&title(set, None)),
         why.join("; ")
     )
+}
+
+/// As many as a comment has room for.
+fn some(title: &str, mut items: impl Iterator<Item = String>) -> String {
+    let mut shown: Vec<String> = items.by_ref().take(MOST).collect();
+    match items.count() {
+        0 => (),
+        more => shown.push(format!("and {more} more: `-o json` has all")),
+    }
+    list(title, shown.into_iter())
 }
 
 fn list(title: &str, items: impl Iterator<Item = String>) -> String {

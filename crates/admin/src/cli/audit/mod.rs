@@ -8,6 +8,8 @@ mod conclusion;
 mod exceptions;
 mod fix;
 mod fleet;
+mod fleet_conclusion;
+mod fleet_html;
 mod fleet_text;
 mod folder;
 mod html;
@@ -220,7 +222,6 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         .as_deref()
         .map(exceptions::load)
         .transpose()?;
-    let before = args.since.as_deref().map(since::load).transpose()?;
     let mut objects = Objects::default();
     for path in &args.streams {
         let file = named(path);
@@ -237,6 +238,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         }
         return fleet::run(args, &fleet, policy.as_ref(), &objects, io);
     }
+    let before = args.since.as_deref().map(since::load).transpose()?;
     let (unread, origin) = if args.from.is_empty() {
         cluster::from_server(args, &mut objects, io)?
     } else {
@@ -259,7 +261,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         exceptions.apply(&mut result, &today);
     }
     let mut exit = exit(&result);
-    let mut conclusion = Conclusion::of(&result, &asked(args));
+    let mut conclusion = Conclusion::of(&result, &asked(args, args.context.first()));
     if let Some(before) = before {
         let since = before.compare(&result);
         exit = since.exit(&result);
@@ -293,12 +295,8 @@ fn starter(objects: &Objects) -> PolicyInput {
 /// What was asked for that several clusters do not have.
 fn for_one_cluster(args: &Args) -> Option<&'static str> {
     let asked = [
-        (args.since.is_some(), "--since"),
         (args.exceptions.is_some(), "--exceptions"),
         (args.print_commands.is_some(), "--print-commands fix"),
-        (args.output == Form::Markdown, "-o markdown"),
-        (args.output == Form::Junit, "-o junit"),
-        (args.output == Form::Csv, "-o csv"),
     ];
     let first = asked.into_iter().find(|(is_asked, _)| *is_asked);
     first.map(|(_, what)| what)
@@ -386,8 +384,8 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
     Ok(Exit::Done)
 }
 
-/// How it was asked for, to ask once more.
-fn asked(args: &Args) -> Asked {
+/// How it was asked for, to ask once more about this context.
+fn asked(args: &Args, context: Option<&String>) -> Asked {
     let word = |path: &PathBuf| shell::word(&path.to_string_lossy());
     let mut arguments = String::new();
     for (name, paths) in [
@@ -402,10 +400,7 @@ fn asked(args: &Args) -> Asked {
             arguments += &format!(" --{name} {}", words.join(" "));
         }
     }
-    for (name, value) in [
-        ("context", args.context.first()),
-        ("target", args.target.as_ref()),
-    ] {
+    for (name, value) in [("context", context), ("target", args.target.as_ref())] {
         if let Some(value) = value {
             arguments += &format!(" --{name} {}", shell::word(value));
         }

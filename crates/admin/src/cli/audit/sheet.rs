@@ -1,7 +1,9 @@
 //! The audit as CSV: a row for each set, and for joined nodes that an update breaks (pure).
 
 use super::super::Failure;
+use super::fleet_text;
 use super::page::Word;
+use crate::audit::fleet::FleetAudit;
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit};
 
 const COLUMNS: [&str; 21] = [
@@ -38,6 +40,37 @@ pub(crate) fn render(audit: &BootImageAudit) -> Result<String, Failure> {
     }
     for birth in &audit.births {
         writer.write_record(cells_of_birth(birth).map(|cell| inert(&cell)))?;
+    }
+    let bytes = writer.into_inner().map_err(|error| error.into_error())?;
+    Ok(String::from_utf8(bytes)?)
+}
+
+/// The same, with the cluster before the columns. What was not read of a cluster is a row without a
+/// set.
+///
+/// # Errors
+/// None: it is written to memory.
+pub(crate) fn render_fleet(fleet: &FleetAudit) -> Result<String, Failure> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(std::iter::once("cluster").chain(COLUMNS))?;
+    for cluster in &fleet.items {
+        let mut write = |cells: [String; 21]| {
+            let cells = std::iter::once(cluster.context.clone()).chain(cells);
+            writer.write_record(cells.map(|cell| inert(&cell)))
+        };
+        for doubt in fleet_text::doubts(cluster) {
+            write(COLUMNS.map(|column| match column {
+                "verdict" => Word::Unknown.lower().to_owned(),
+                "message" => doubt.clone(),
+                _ => String::new(),
+            }))?;
+        }
+        for set in cluster.audit.iter().flat_map(|audit| &audit.sets) {
+            write(cells(set))?;
+        }
+        for birth in cluster.audit.iter().flat_map(|audit| &audit.births) {
+            write(cells_of_birth(birth))?;
+        }
     }
     let bytes = writer.into_inner().map_err(|error| error.into_error())?;
     Ok(String::from_utf8(bytes)?)
