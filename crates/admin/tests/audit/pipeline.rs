@@ -555,10 +555,7 @@ fn no_name_becomes_a_command() {
             // As part of a name, too, and inside of JSON that is a text.
             let text = text.replace(
                 &format!("\\\"{known}\\\""),
-                &Value::from(name.as_str())
-                    .to_string()
-                    .trim_matches('"')
-                    .to_owned(),
+                Value::from(name.as_str()).to_string().trim_matches('"'),
             );
             let (script, err, exit) = audit_text(&text, &["--print-commands", "fix"]);
             assert!(exit == Exit::Done || !err.is_empty(), "{err}");
