@@ -12,7 +12,7 @@ pub(super) fn asked_of(cluster: Option<&str>, asked: &str) -> String {
 }
 
 /// Whether a release is one of OKD.
-pub(super) fn is_okd(release: &str) -> bool {
+pub(crate) fn is_okd(release: &str) -> bool {
     let target = Target {
         release: Some(release.to_owned()),
         ..Target::default()

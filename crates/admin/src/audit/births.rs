@@ -2,11 +2,11 @@
 
 use super::asked::asked_of;
 use super::issues;
-use super::kinds::Node;
-use super::objects::Objects;
+use super::kinds::{Machine, Node};
+use super::known::Knowledge;
 use super::results::BirthAudit;
 use crate::policy::KnownIssue;
-use crate::verdict::{Birth, BootImageStatus, PolicyInput, Target, update_issues};
+use crate::verdict::{Birth, BootImageStatus, PolicyInput, Target, UpdateIssues, update_issues};
 use crate::version::ImageVersion;
 use std::collections::BTreeMap;
 
@@ -17,53 +17,55 @@ const MAX_NAMED: usize = 50;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key<'a> {
     /// Those that have an issue first.
-    to_know: Option<&'static str>,
+    is_open: bool,
     pool: Option<&'a str>,
     /// The oldest image first; unknown ones last.
     unknown: bool,
     version: Option<ImageVersion>,
     /// The place of the issue in the list.
     issue: usize,
+    to_know: Option<&'static str>,
 }
 
 /// The nodes whose update to `release` an issue breaks, and those of which it cannot be told: by
 /// pool, the oldest image first. Empty where no release was asked about.
 pub(super) fn births(
-    objects: &Objects,
+    knowledge: &Knowledge<'_>,
     policy: &PolicyInput,
     asked: Option<&str>,
 ) -> Vec<BirthAudit> {
     let Some(asked) = asked else {
         return Vec::new();
     };
+    let objects = knowledge.objects;
     let target = Target {
         release: Some(asked_of(objects.release.as_deref(), asked)),
         ..Target::default()
     };
     let issues = issues::all(policy);
     let mut rows: BTreeMap<Key<'_>, Vec<&Node>> = BTreeMap::new();
+    let sets = Sets::new(knowledge);
     for node in &objects.nodes {
-        let version = objects.version_of(node).map(|(version, _)| version);
-        let found = update_issues(
-            &issues,
-            Birth {
-                version: version.as_ref(),
-                target: &target,
-                platform: None,
-                machine: &node.machine(),
-            },
-        );
-        let has = found.has.into_iter().map(|issue| (issue, None));
-        let unknown = found
-            .unknown
-            .into_iter()
-            .map(|(issue, why)| (issue, Some(why)));
-        for (issue, to_know) in has.chain(unknown) {
+        let image = sets.birth_of(node);
+        let machine = node.machine();
+        let judge = |version: Option<&ImageVersion>| {
+            update_issues(
+                &issues,
+                Birth {
+                    version,
+                    target: &target,
+                    platform: None,
+                    machine: &machine,
+                },
+            )
+        };
+        for (issue, version, to_know) in found(image, judge) {
             let key = Key {
+                is_open: to_know.is_some(),
                 to_know,
                 pool: node.pool.as_deref(),
                 unknown: version.is_none(),
-                version: version.clone(),
+                version,
                 issue: place(&issues, issue),
             };
             rows.entry(key).or_default().push(node);
@@ -71,6 +73,103 @@ pub(super) fn births(
     }
     let row = |(key, nodes): (Key<'_>, Vec<&Node>)| row(key, nodes, issues.as_slice(), policy);
     rows.into_iter().filter_map(row).collect()
+}
+
+/// The image that a node was born from.
+enum Image {
+    /// It says it itself, or its Machine names it.
+    Own(ImageVersion),
+    /// That of the first node of its set. A set goes on to other images, as a rule to newer ones.
+    First(ImageVersion),
+    Unknown,
+}
+
+/// An issue, the image by which the node has it, and what is missing to tell.
+type Found<'a> = (&'a KnownIssue, Option<ImageVersion>, Option<&'static str>);
+
+/// The issues of a node. What the first node of its set has, the node may have.
+fn found<'a>(
+    image: Image,
+    judge: impl Fn(Option<&ImageVersion>) -> UpdateIssues<'a>,
+) -> Vec<Found<'a>> {
+    let (own, first) = match image {
+        Image::Own(version) => (Some(version), None),
+        Image::First(version) => (None, Some(version)),
+        Image::Unknown => (None, None),
+    };
+    let of_first = first.as_ref().map(|version| judge(Some(version)).has);
+    let of_first = of_first.unwrap_or_default();
+    let known = judge(own.as_ref());
+    let has = known
+        .has
+        .into_iter()
+        .map(|issue| (issue, own.clone(), None));
+    let unknown = known.unknown.into_iter().map(|(issue, why)| {
+        if of_first.iter().any(|has| std::ptr::eq(*has, issue)) {
+            (issue, first.clone(), Some(OF_FIRST))
+        } else {
+            (issue, own.clone(), Some(why))
+        }
+    });
+    has.chain(unknown).collect()
+}
+
+/// Why an issue of the first node is not told of another.
+const OF_FIRST: &str = "the image is that of the first node of its set, and its own is unknown";
+
+/// Which nodes Machines stand for, and the first ones of their sets.
+struct Sets<'a> {
+    knowledge: &'a Knowledge<'a>,
+    machines: BTreeMap<&'a str, &'a Machine>,
+    first: BTreeMap<(&'a str, String), &'a Node>,
+}
+
+impl<'a> Sets<'a> {
+    fn new(knowledge: &'a Knowledge<'a>) -> Self {
+        let mut machines = BTreeMap::new();
+        let mut first: BTreeMap<_, &Node> = BTreeMap::new();
+        for machine in &knowledge.objects.machines {
+            let Some(node) = knowledge.node_of(machine) else {
+                continue;
+            };
+            machines.insert(&*node.metadata.name, machine);
+            let Some(set) = set_of(machine) else {
+                continue;
+            };
+            let oldest = first.entry(set).or_insert(node);
+            if node.age() < oldest.age() {
+                *oldest = node;
+            }
+        }
+        Self {
+            knowledge,
+            machines,
+            first,
+        }
+    }
+
+    fn birth_of(&self, node: &Node) -> Image {
+        let objects = self.knowledge.objects;
+        if let Some((version, _)) = objects.version_of(node) {
+            return Image::Own(version);
+        }
+        let Some(machine) = self.machines.get(&*node.metadata.name) else {
+            return Image::Unknown;
+        };
+        if let Some(version) = self.knowledge.named_by(machine, node) {
+            return Image::Own(version);
+        }
+        let first = set_of(machine).and_then(|set| self.first.get(&set));
+        match first.and_then(|first| objects.version_of(first)) {
+            Some((version, _)) => Image::First(version),
+            None => Image::Unknown,
+        }
+    }
+}
+
+/// The namespace and the owner of a Machine.
+fn set_of(machine: &Machine) -> Option<(&str, String)> {
+    Some((&*machine.metadata.namespace, machine.owner()?))
 }
 
 fn place(issues: &[KnownIssue], issue: &KnownIssue) -> usize {

@@ -63,7 +63,7 @@ impl<'a> Knowledge<'a> {
     }
 
     /// The node of a Machine.
-    fn node_of(&self, machine: &Machine) -> Option<&'a Node> {
+    pub(super) fn node_of(&self, machine: &Machine) -> Option<&'a Node> {
         self.nodes.get(machine.node.as_deref()?).copied()
     }
 
@@ -216,6 +216,19 @@ impl<'a> Knowledge<'a> {
             by: KnownBy::ConfigMap,
             from: format!("ConfigMap coreos-bootimages, {}", own.place()),
         })
+    }
+
+    /// The version of the image that the Machine of a joined node names, where a list or its name
+    /// says it: what a Machine names does not change, while templates and nodes may.
+    pub(super) fn named_by(&self, machine: &Machine, node: &Node) -> Option<ImageVersion> {
+        let image = self.objects.image_of(&machine.metadata, &machine.source);
+        let architecture = node.architecture.as_deref();
+        let known = self
+            .by_config_map(&image, architecture)
+            .or_else(|| by_published(&image, architecture, &mut Vec::new()))
+            .or_else(|| self.by_streams(&image, architecture))
+            .or_else(|| by_name(&image))?;
+        Some(known.version)
     }
 
     /// The image of the cluster's release that the field names, of another region or architecture

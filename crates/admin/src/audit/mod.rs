@@ -27,6 +27,7 @@ mod missing;
 pub(crate) mod objects;
 mod operator;
 mod others;
+mod own;
 mod remedy;
 pub mod resources;
 mod results;
@@ -41,9 +42,11 @@ mod stream;
 mod upkeep;
 mod yaml_list;
 
+pub(crate) use asked::is_okd;
 pub(crate) use objects::Objects;
 
 pub(crate) use operator::OperatorDifference;
+pub(crate) use own::{RefusedOwn, refused_own};
 pub(crate) use results::{
     BirthAudit, BootImageAudit, ClusterSkew, KnownBy, Oldest, OldestBirth, Origin, Provisioned,
     SetAudit, SetChange, SetException, Since, Unread, full_name,
@@ -51,6 +54,7 @@ pub(crate) use results::{
 
 use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
+use crate::version::ImageVersion;
 use judge::judge;
 use known::Knowledge;
 use results::Summary;
@@ -118,12 +122,19 @@ pub(crate) fn audit(
     }
     sets.sort_by(|a, b| a.rank().cmp(&b.rank()));
     let (oldest, cluster) = oldest_and_cluster(objects, users);
+    let oldest_image = oldest.as_ref();
+    let oldest_image = oldest_image.map(|oldest| ImageVersion::parse(&oldest.boot_image.version));
     let (policy_differs_from_operator, doubt) = match policy_input {
         PolicyInput::Valid { policy, .. } => operator::differences(objects, policy, release),
         PolicyInput::Absent | PolicyInput::Invalid { .. } => (Vec::new(), None),
     };
     let mut warnings = warnings(objects, policy_input);
     warnings.extend(doubt);
+    warnings.extend(operator::stream_note(
+        objects,
+        oldest_image.as_ref(),
+        release,
+    ));
     BootImageAudit {
         api_version: API_VERSION,
         kind: "BootImageAudit",
@@ -140,7 +151,7 @@ pub(crate) fn audit(
             .as_ref()
             .map(settings::ManagedBootImages::modes)
             .unwrap_or_default(),
-        births: births::births(objects, policy_input, asked),
+        births: births::births(&knowledge, policy_input, asked),
         provisioned: provisioned(objects),
         unread,
         warnings,

@@ -3,7 +3,9 @@
 use super::{ClusterSkew, Objects};
 use crate::operator::{self, Mismatch, Operator, OperatorLimits, OperatorSettings};
 use crate::policy::{Limit, Mode, Policy, RhcosBound, choose};
-use crate::version::{ImageVersion, OcpMinor, Release, compare_images, compare_rhel};
+use crate::version::{
+    ImageVersion, OcpMinor, OsFamily, Release, Scheme, compare_images, compare_rhel,
+};
 use serde::Serialize;
 use std::cmp::Ordering;
 
@@ -57,6 +59,48 @@ pub(super) fn differences(
         found.extend(value_difference(cluster, &limits, limit, &pools));
     }
     (found, None)
+}
+
+/// What the operator makes of an SCOS image `9.0.YYYYMMDD`, where the cluster names one as its oldest
+/// or has one: it reads RHEL 9.0, below its minimum, and blocks updates (openshift/machine-config-operator,
+/// `checkRHCOSVersionSkew` of pkg/operator/status.go and its test with 9.0.20251023-0).
+pub(super) fn stream_note(
+    objects: &Objects,
+    oldest: Option<&ImageVersion>,
+    release: Option<&str>,
+) -> Option<String> {
+    let cluster = objects.skew.as_ref().filter(|skew| skew.mode != "None")?;
+    let release = release?.parse::<Release>().ok()?;
+    let Operator::Limits(limits) = operator::for_release(release.minor) else {
+        return None;
+    };
+    let is_below =
+        |image: &ImageVersion| is_stream_9(image) && limits.minimum_rhel.major >= STREAM_9;
+    let named = cluster.rhcos_version.as_deref().map(ImageVersion::parse);
+    let (version, begin) = match (
+        named.filter(is_below),
+        oldest.filter(|image| is_below(image)),
+    ) {
+        (Some(named), _) => (named.text.clone(), "the cluster names"),
+        (None, Some(oldest)) => (oldest.text.clone(), "do not name"),
+        (None, None) => return None,
+    };
+    let what = format!(
+        "{begin} {version} as the oldest boot image of the cluster (bootImageSkewEnforcement)"
+    );
+    Some(format!(
+        "{what}: the Machine Config Operator of {} takes SCOS 9.0 for RHEL 9.0, which is below its minimum {}, and blocks updates. Name the \
+         release of OKD that the image came with (mode Manual, OCPVersion), or update the image",
+        release.minor, limits.minimum_rhel
+    ))
+}
+
+const STREAM_9: u16 = 9;
+
+/// Whether it is an image of CentOS Stream 9 by a name that looks like RHEL 9.0.
+pub(super) fn is_stream_9(image: &ImageVersion) -> bool {
+    let is_9 = image.rhel.is_some_and(|rhel| rhel.major == STREAM_9);
+    is_9 && image.scheme == Scheme::RhelVersioned && image.os_family() == Some(OsFamily::Scos)
 }
 
 fn unknown(release: OcpMinor) -> String {
@@ -191,6 +235,11 @@ fn value_difference(
 }
 
 impl Objects {
+    /// Whether the cluster opted out of boot image skew enforcement.
+    pub(crate) fn is_opt_out(&self) -> bool {
+        self.skew.as_ref().is_some_and(|skew| skew.mode == "None")
+    }
+
     /// What a policy that follows the cluster's operator is made from.
     ///
     /// # Errors

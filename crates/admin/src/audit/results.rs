@@ -358,15 +358,30 @@ pub(crate) struct BirthAudit {
 }
 
 impl BirthAudit {
+    /// The first of its nodes, and how many more.
+    pub(crate) fn names(&self) -> String {
+        let shown: Vec<&str> = self.nodes.iter().take(2).map(String::as_str).collect();
+        match self.count - shown.len() {
+            0 => shown.join(", "),
+            more => format!("{} and {more} more", shown.join(", ")),
+        }
+    }
+
+    fn image(&self) -> &str {
+        let image = self.boot_image.as_ref();
+        image.map_or("an unknown image", |image| &image.version)
+    }
+
+    /// What it is about.
+    pub(crate) fn title(&self) -> String {
+        let pool = self.pool.as_deref().unwrap_or("unknown");
+        format!("pool {pool}, born from {}: {}", self.image(), self.issue)
+    }
+
     /// In words.
     pub(crate) fn says(&self) -> String {
         let pool = self.pool.as_deref().unwrap_or("unknown");
-        let image = self
-            .boot_image
-            .as_ref()
-            .map_or("an unknown image", |image| &image.version);
-        let nodes =
-            super::sets::some_of(&self.nodes.iter().map(String::as_str).collect::<Vec<_>>());
+        let (image, nodes) = (self.image(), self.names());
         let what = match &self.to_know {
             Some(why) => format!("may have {}: {why}", self.issue),
             None => format!("have {}: {}", self.issue, self.reason),

@@ -5,6 +5,7 @@
 //! OpenShift 4.22 documentation the newest node of each machine set, and the oldest of these. What a
 //! joined node was made from is named beside it.
 
+use super::operator::is_stream_9;
 use super::sets::some_of;
 use super::{ClusterSkew, Oldest, OldestBirth};
 use crate::verdict::BootImageStatus;
@@ -78,7 +79,7 @@ const WAY_BACK: &str = r#"oc patch machineconfiguration cluster --type json -p '
 /// one of them may be there, so that the other, which may have been set before, is taken away
 /// (openshift/api, `operator/v1`, `ClusterBootImageManual`).
 fn command(version: &ImageVersion) -> Option<String> {
-    let manual = if fits_rhcos_version(&version.text) {
+    let manual = if fits_rhcos_version(&version.text) && !is_stream_9(version) {
         format!(r#"{{"mode":"RHCOSVersion","rhcosVersion":"{version}","ocpVersion":null}}"#)
     } else {
         format!(

@@ -13,7 +13,7 @@ use crate::policy::json::{Located, Object};
 use crate::policy::{Affects, MAX_ISSUES, ReleaseRange};
 use crate::text;
 use crate::verdict::ISSUES_NAMED as NAMED;
-use crate::version::OsFamily;
+use crate::version::{OsFamily, RpmVersion};
 use std::collections::HashSet;
 
 const TARGETS: &str = "write a range of releases, such as \">=4.16.0 <4.16.3\"";
@@ -204,6 +204,7 @@ fn images(lint: &mut Lint, at: &Located<'_>) {
             "belowSCOSVersion",
             "write a CentOS Stream release, such as \"9\", or a whole version of SCOS",
         ),
+        ("belowShim", "write its version-release, such as \"15.8-3\""),
     ] {
         let Some(at) = images.get(name) else {
             continue;
@@ -215,6 +216,7 @@ fn images(lint: &mut Lint, at: &Located<'_>) {
             }),
             "belowFCOSVersion" | "aboveFCOSVersion" => fcos_bound(&written).map(|_| ()),
             "belowSCOSVersion" => scos_bound(&written).map(|_| ()),
+            "belowShim" => RpmVersion::parse(&written).map(|_| ()),
             _ => rhcos_bound(&written).map(|below| published::rhcos(lint, &at, &below, Does::Has)),
         };
         if understood.is_none() {

@@ -48,8 +48,13 @@ fn rules(object: &Value) -> &[Value] {
 /// runbooks of docs/audit.md.
 #[test]
 fn the_object_is_one_that_openshift_takes() {
-    let (object, out, err) = rendered(POLICY, &["--target", "4.22"]);
+    let (born, ..) = rendered(OF_OKD, &["--target", "4.22.1-okd"]);
+    let (mut object, out, err) = rendered(POLICY, &["--target", "4.22"]);
     assert_eq!(err, "");
+    let is_born = |rule: &&Value| rule["alert"] == "BornTooOldForUpdate";
+    let born = rules(&born).iter().find(is_born).unwrap().clone();
+    let all = object["spec"]["groups"][0]["rules"].as_array_mut().unwrap();
+    all.insert(2, born);
     assert!(
         out.starts_with("# Policy: mode Enforce, 1 limit, sha256:"),
         "{out}"
@@ -68,6 +73,7 @@ fn the_object_is_one_that_openshift_takes() {
         [
             "BootImageRefused",
             "OldBootImageInUse",
+            "BornTooOldForUpdate",
             "BootImageReportsDropped",
             "BootImageAuditFailed",
             "BootImagePolicyDiffersFromOperator"
@@ -111,7 +117,7 @@ fn the_object_is_one_that_openshift_takes() {
         .iter()
         .map(|rule| rule["labels"]["openShiftUpdatePrecheck"] == "true")
         .collect();
-    assert_eq!(waits, [true, true, false, false, false]);
+    assert_eq!(waits, [true, true, true, false, false, false]);
 }
 
 #[test]
@@ -264,6 +270,67 @@ fn promtool_sees_them_fire_and_end() {
     ] }] });
     std::fs::write(dir.path().join("tests.yaml"), tests.to_string()).unwrap();
     run("promtool", dir.path(), &["test", "rules", "tests.yaml"]);
+}
+
+const OF_OKD: &str = r#"{ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Warn",
+    "limits": [{ "minimumFCOSVersion": "35" }], "knownIssues": [
+    { "id": "A", "affects": "Update", "targets": ">=4.22.0", "when": { "osFamilies": ["fcos"], "okd": true }, "reason": "x" },
+    { "id": "B", "affects": "Update", "targets": ">=4.22.0", "images": { "belowOCPVersion": "4.3.0" }, "reason": "x" },
+    { "id": "C", "affects": "Update", "targets": ">=4.23.0", "images": { "belowOCPVersion": "4.20.0" }, "reason": "x" },
+    { "id": "D", "affects": "FirstBoot", "targets": ">=4.22.0", "images": { "belowOCPVersion": "4.19.0" }, "reason": "x" },
+    { "id": "E", "affects": "Update", "targets": ">=4.22.0", "images": { "belowOCPVersion": "4.20.0" }, "when": { "secureBoot": true }, "reason": "x" },
+    { "id": "F", "affects": "Update", "targets": ">=4.22.0", "images": { "belowShim": "15.8-3" }, "reason": "x" } ] }"#;
+
+/// All joined nodes count, and only until the cluster is of that release.
+#[test]
+fn births_that_the_update_breaks_are_a_risk_of_it() {
+    let alert = |target: &[&str]| {
+        let (object, _, err) = rendered(OF_OKD, target);
+        let mut all = rules(&object).iter();
+        let rule = all.find(|rule| rule["alert"] == "BornTooOldForUpdate");
+        (rule.cloned(), err)
+    };
+    let (rule, err) = alert(&["--target", "4.22.1-okd"]);
+    let rule = rule.unwrap();
+    assert!(
+        err.contains("BornTooOldForUpdate leaves out 2 known issues of updates"),
+        "{err}"
+    );
+    assert_eq!(rule["labels"]["openShiftUpdatePrecheck"], "true");
+    let dir = tempfile::tempdir().unwrap();
+    rule_file(dir.path(), &json!([rule]));
+    run("promtool", dir.path(), &["check", "rules", "rules.yaml"]);
+    let label = |instance: &str, node: &str, version: &str| {
+        json!({ "values": "1x60", "series": format!(
+            "kube_node_labels{{instance=\"{instance}\",node=\"{node}\",label_skewguard_dev_boot_image=\"{version}\"}}") })
+    };
+    let series = json!([
+        label("1", "m0", "37.20230401.3.0"),
+        label("2", "m0", "37.20230401.3.0"),
+        label("1", "w0", "37.20230401.3.0"),
+        label("1", "w1", "42.81.20191203.0"),
+        label("1", "w2", "10.0.20260614-0"),
+        label("1", "w3", "418.94.202501221327-0"),
+        label("1", "w4", "unknown"),
+        { "series": "kube_node_labels{node=\"w5\"}", "values": "1x60" },
+        { "series": "cluster_version{type=\"current\",version=\"4.21.0-okd-scos.11\"}", "values": "1700000000x30 _x30" },
+        { "series": "cluster_version{type=\"current\",version=\"4.22.1-okd-scos.0\"}", "values": "_x30 1700000000x30" },
+    ]);
+    let born = |version: &str, value: u32| json!({ "labels": format!("{{label_skewguard_dev_boot_image=\"{version}\"}}"), "value": value });
+    let at = |time: &str, samples: Value| json!({ "expr": rule["expr"], "eval_time": time, "exp_samples": samples });
+    let tests = json!({ "rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [{ "interval": "1m", "input_series": series,
+        "promql_expr_test": [
+            at("20m", json!([born("37.20230401.3.0", 2), born("42.81.20191203.0", 1)])),
+            at("50m", json!([])),
+        ] }] });
+    std::fs::write(dir.path().join("tests.yaml"), tests.to_string()).unwrap();
+    run("promtool", dir.path(), &["test", "rules", "tests.yaml"]);
+    // The issue of OKD is none of OpenShift's; without a release nothing is said of updates.
+    let (ocp, _) = alert(&["--target", "4.22.1"]);
+    let expr = ocp.unwrap()["expr"].as_str().unwrap().to_owned();
+    assert!(!expr.contains("[1-9][0-9][.]20"), "{expr}");
+    assert_eq!(alert(&["--target", "4.21.0-okd"]).0, None);
+    assert_eq!(alert(&[]).0, None);
 }
 
 /// Sets count, not births: of a set only its newest node tells what the next one is made from, and of

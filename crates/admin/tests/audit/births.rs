@@ -65,6 +65,19 @@ fn nodes_are_named_by_what_they_were_born_with() {
             "415.92.202402201450-0",
             &json!({ "secureBoot": true }),
         ),
+        // Its ESP was updated since: what it says decides, not its image.
+        node(
+            "mended",
+            "2024-02-01T00:00:00Z",
+            "415.92.202402201450-0",
+            &json!({ "secureBoot": true, "shim": "15.8-4.el9_3" }),
+        ),
+        node(
+            "old-shim",
+            "2025-03-01T00:00:00Z",
+            "9.6.20250523-0",
+            &json!({ "secureBoot": true, "shim": "15.6-1.el9" }),
+        ),
         node(
             "off",
             "2024-02-01T00:00:00Z",
@@ -83,6 +96,7 @@ fn nodes_are_named_by_what_they_were_born_with() {
         births(&items, &["--target", "4.22.1"]),
         [
             "BornBeforeKernelSigningKey has a,b",
+            "BornBeforeKernelSigningKey has old-shim",
             "BornBeforeKernelSigningKey it is unknown whether Secure Boot is on quiet",
         ]
     );
@@ -112,5 +126,106 @@ fn a_cluster_of_okd_is_held_against_the_issues_of_okd() {
     assert!(
         ocp.iter().all(|row| !row.starts_with("BornFromFCOS")),
         "{ocp:?}"
+    );
+}
+
+const JOINED: &str = "tests/data/cases/okd-born-old-joined/objects.json";
+
+fn joined(target: &[&str], form: &str) -> String {
+    let (out, err, _) = audit(&[&["--from", JOINED, "-o", form], target].concat());
+    assert_eq!(err, "");
+    out
+}
+
+/// By label, by the image that the Machine names, and by the first node of the set.
+#[test]
+fn a_birth_is_known_by_the_node_its_machine_or_the_first_node_of_its_set() {
+    let found: Value = serde_json::from_str(&joined(&["--target", "4.22.0"], "json")).unwrap();
+    let rows: Vec<String> = found["births"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            format!(
+                "{} {} {} {}",
+                row["pool"].as_str().unwrap(),
+                row["bootImage"]["version"].as_str().unwrap_or("?"),
+                row["toKnow"].as_str().unwrap_or("has"),
+                row["nodes"]
+            )
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            r#"worker 37.20230401.3.0 has ["c1-worker-01"]"#,
+            r#"worker 39.20231101.3.0 has ["c1-worker-03"]"#,
+            r#"worker 37.20230401.3.0 the image is that of the first node of its set, and its own is unknown ["c1-worker-02"]"#,
+            r#"worker ? the boot image's OS family is unknown ["c1-hand-made"]"#,
+        ]
+    );
+    assert!(
+        found["births"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|row| row["issue"] == "BornFromFCOSGrubConfig" && row["inPolicy"] == true),
+        "{found}"
+    );
+}
+
+#[test]
+fn every_form_has_the_nodes_that_the_update_breaks() {
+    let target = ["--target", "4.22.0-okd-scos.5"];
+    const ISSUE: &str = "BornFromFCOSGrubConfig";
+    for form in [
+        "text", "wide", "json", "yaml", "html", "markdown", "junit", "csv",
+    ] {
+        let out = joined(&target, form);
+        for word in [ISSUE, "c1-worker-01", "37.20230401.3.0"] {
+            assert!(out.contains(word), "{form}: {word}: {out}");
+        }
+        // Without an update nothing is said.
+        assert!(!joined(&[], form).contains("c1-worker-02"), "{form}");
+    }
+    let text = joined(&target, "text");
+    assert!(text.contains("the update breaks joined nodes"), "{text}");
+    let page = joined(&target, "html");
+    for part in [
+        "<h2>Joined nodes that the update breaks</h2>",
+        ">breaks</td>",
+        ">may break</td>",
+        "before the update copy EFI/fedora/*.cfg",
+        "https://github.com/okd-project/okd/issues/2339",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let junit = joined(&target, "junit");
+    let head = format!(
+        r#"<testcase name="pool worker, born from 37.20230401.3.0: {ISSUE}" classname="update">"#
+    );
+    let case = junit
+        .split(&head)
+        .nth(1)
+        .unwrap_or_else(|| panic!("{junit}"));
+    assert!(
+        case.trim_start()
+            .starts_with(&format!(r#"<failure message="{ISSUE}: its grub.cfg"#)),
+        "{junit}"
+    );
+    // What is unknown is named, and no failure.
+    assert_eq!(junit.matches("<skipped").count(), 2, "{junit}");
+    let sheet = joined(&target, "csv");
+    let mut reader = csv::Reader::from_reader(sheet.as_bytes());
+    let rows: Vec<Vec<String>> = reader
+        .records()
+        .map(|row| row.unwrap().iter().map(str::to_owned).collect())
+        .filter(|row: &Vec<String>| row[1] == "Node")
+        .collect();
+    let verdicts: Vec<&str> = rows.iter().map(|row| &*row[0]).collect();
+    assert_eq!(verdicts, ["breaks", "breaks", "may break", "may break"]);
+    assert_eq!(
+        [&*rows[0][3], &*rows[0][4], &*rows[0][14], &*rows[0][16]],
+        ["c1-worker-01", "worker", "1", ISSUE]
     );
 }

@@ -162,6 +162,88 @@ fn a_policy_is_made_from_a_clusters_release_pools_and_streams() {
 }
 
 /// Single-node clusters, bare metal with machine-os-images, and whoever set it.
+/// The limits of the operator are about RHCOS: a cluster of OKD gets those of its own families.
+#[test]
+fn a_cluster_of_okd_gets_a_policy_of_okd() {
+    let (okd, ..) = run(&["policy", "init", "--okd"]);
+    for release in ["4.22.0-okd-scos.5", "4.15.0-0.okd-2024-03-10-010116"] {
+        let (out, err, exit) = Desk::new(&cluster(release, &Value::Null)).init();
+        assert_eq!((exit, out.as_str()), (Exit::Done, okd.as_str()), "{err}");
+    }
+    let (out, err, _) = Desk::new(&cluster("4.22.0-okd-scos.5", &json!({ "mode": "None" }))).init();
+    let written: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(written["mode"], "None");
+    assert!(err.starts_with("This policy does nothing"), "{err}");
+}
+
+/// A policy that refuses the cluster's own image: the remedy is the policy.
+#[test]
+fn lint_says_that_the_clusters_own_image_is_refused() {
+    let desk = Desk(tempfile::tempdir().unwrap());
+    let set = super::real::machine_set("worker", &super::real::aws("ami-0f87100a0927b4e1e"));
+    let release = json!({ "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": { "name": "version" },
+        "status": { "desired": { "version": "4.22.3" } } });
+    let own = super::real::real("coreos-bootimages-4.22.json");
+    let write = |name: &str, objects: &[&Value]| {
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+        std::fs::write(desk.file(name), list.to_string()).unwrap();
+    };
+    write("objects.json", &[&set, &release, &own]);
+    let lint = |limit: Value, from: &str, more: &[&str]| {
+        let mut policy = policy("Warn", json!([limit]));
+        policy["knownIssues"] = json!([]);
+        std::fs::write(desk.file("policy.json"), policy.to_string()).unwrap();
+        let [file, from] = [desk.file("policy.json"), desk.file(from)];
+        let args = [
+            "policy",
+            "lint",
+            file.to_str().unwrap(),
+            "--from",
+            from.to_str().unwrap(),
+        ];
+        run(&[&args[..], more].concat())
+    };
+    let too_new = json!({ "minimumRHCOSVersion": "9.8.20260601-0" });
+    let (out, err, exit) = lint(too_new.clone(), "objects.json", &[]);
+    assert_eq!((exit, err.as_str()), (Exit::Done, ""));
+    for wanted in [
+        "the policy refuses 9.8.20260428-0, the cluster's own image for pool worker: boot image is 9.8.20260428-0; the minimum is 9.8.20260601-0",
+        "help: correct the policy",
+        "0 errors, 1 warning",
+    ] {
+        assert!(out.contains(wanted), "{wanted}: {out}");
+    }
+    let (out, ..) = lint(too_new.clone(), "objects.json", &["-o", "json"]);
+    let json: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["findings"][0]["mistake"], "OwnImageRefused");
+    let (out, ..) = lint(json!({ "minimumRHCOSVersion": "9.6" }), "objects.json", &[]);
+    assert!(out.contains("no mistakes found"), "{out}");
+    // What was not read is no all clear.
+    std::fs::write(desk.file("broken.json"), "{").unwrap();
+    let broken = desk.file("broken.json");
+    let (out, err, exit) = lint(
+        json!({ "minimumRHCOSVersion": "9.6" }),
+        "objects.json",
+        &[broken.to_str().unwrap()],
+    );
+    assert_eq!(exit, Exit::Failed, "{out}");
+    assert!(
+        err.contains("not read: ") && err.contains("broken.json"),
+        "{err}"
+    );
+    write("bare.json", &[&set, &release]);
+    write("setless.json", &[&own, &release]);
+    for (from, why) in [
+        ("bare.json", "the ConfigMap coreos-bootimages"),
+        ("setless.json", "no set of machines was read"),
+        ("missing.json", "missing.json"),
+    ] {
+        let (out, err, exit) = lint(too_new.clone(), from, &[]);
+        assert_eq!((exit, out.as_str()), (Exit::Failed, ""), "{from}: {err}");
+        assert!(err.contains(why), "{from}: {err}");
+    }
+}
+
 #[test]
 fn a_cluster_that_opted_out_gets_the_mode_none_and_a_note() {
     let desk = Desk::new(&cluster("5.0.1", &json!({ "mode": "None" })));
@@ -473,4 +555,44 @@ fn a_must_gather_of_an_older_release_says_so() {
     let (out, err, exit) = run(&["policy", "init", "--from", folder.to_str().unwrap()]);
     assert_eq!((out.as_str(), exit), ("", Exit::Failed));
     assert!(err.contains("has no limits for boot images"), "{err}");
+}
+
+/// A mixed fleet whose sets make nodes from SCOS alone, and what the cluster says of itself.
+fn scos(status: &Value) -> Value {
+    let mut items = super::items("okd-mixed-fleet");
+    items.retain(|item| item["metadata"]["name"] != "c1-fcos" && item["kind"] != "Node");
+    for item in &mut items {
+        if item["kind"] == "MachineConfiguration" {
+            item["status"]["bootImageSkewEnforcementStatus"] = status.clone();
+        }
+    }
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
+    let (out, err, _) = super::audit_text(&list.to_string(), &["-o", "json"]);
+    serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"))
+}
+
+/// openshift/machine-config-operator, pkg/operator/status_test.go: 9.0.20251023-0 is below 9.2.
+#[test]
+fn the_operator_takes_scos_9_for_rhel_9_0() {
+    let notes = |status: Value| -> Vec<String> {
+        let found = scos(&status);
+        let warnings = found["warnings"].as_array().unwrap().iter();
+        warnings
+            .filter_map(Value::as_str)
+            .filter(|text| text.contains("takes SCOS 9.0 for RHEL 9.0"))
+            .map(|text| text.split(" as the oldest").next().unwrap().to_owned())
+            .collect()
+    };
+    let manual = |version: &str| json!({ "mode": "Manual", "manual": { "mode": "RHCOSVersion", "rhcosVersion": version } });
+    assert_eq!(
+        notes(manual("9.0.20250827-0")),
+        ["the cluster names 9.0.20250827-0"]
+    );
+    let automatic = json!({ "mode": "Automatic", "automatic": { "ocpVersion": "4.22.0" } });
+    assert_eq!(notes(automatic), ["do not name 9.0.20250411-0"]);
+    assert_eq!(notes(json!({ "mode": "None" })), [""; 0]);
+    // No command that would block the cluster's updates.
+    let found = scos(&manual("10.0.20260614-0"));
+    assert_eq!(found["oldest"]["bootImage"]["version"], "9.0.20250411-0");
+    assert_eq!(found["oldest"]["command"], Value::Null, "{found}");
 }

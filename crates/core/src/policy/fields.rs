@@ -78,6 +78,7 @@ pub const IMAGES: &[&str] = &[
     "belowFCOSVersion",
     "aboveFCOSVersion",
     "belowSCOSVersion",
+    "belowShim",
     "rhelMajors",
     "versions",
 ];

@@ -11,7 +11,7 @@ use super::json::{Located, Object};
 use super::lenient::{Warnings, denied_version, missing, object};
 use super::{DeniedVersion, FamilyBound, RhcosBound, Setting};
 use crate::text;
-use crate::version::{OcpMinor, OsFamily, Release};
+use crate::version::{OcpMinor, OsFamily, Release, RpmVersion};
 
 /// The most known issues that are read.
 pub const MAX_ISSUES: usize = 200;
@@ -74,6 +74,8 @@ pub struct Images {
     pub below_fcos: Option<FamilyBound>,
     pub above_fcos: Option<FamilyBound>,
     pub below_scos: Option<FamilyBound>,
+    /// Where the node's own shim is known it decides, whatever the image is.
+    pub below_shim: Option<RpmVersion>,
     pub rhel_majors: Vec<u16>,
     pub versions: Vec<DeniedVersion>,
 }
@@ -243,6 +245,7 @@ fn images(images: &Object<'_>) -> Setting<Images> {
         below_fcos: fcos("belowFCOSVersion")?,
         above_fcos: fcos("aboveFCOSVersion")?,
         below_scos: field(images, "belowSCOSVersion", |at| scos_bound(&at.string()?))?,
+        below_shim: field(images, "belowShim", |at| RpmVersion::parse(&at.string()?))?,
         rhel_majors: field(images, "rhelMajors", rhel_majors)?.unwrap_or_default(),
         versions: field(images, "versions", versions)?.unwrap_or_default(),
     };

@@ -7,7 +7,7 @@ use super::rules::{
 use super::{Finding, Judged, Machine, Reason, Target, Wanted};
 use crate::platform::platform_of;
 use crate::policy::{Affects, FamilyBound, Images, KnownIssue, Scope, When};
-use crate::version::{ImageVersion, OsFamily, Release};
+use crate::version::{ImageVersion, OsFamily, Release, RpmVersion};
 use std::cmp::Ordering;
 
 /// What an issue is looked for in.
@@ -182,7 +182,7 @@ fn has(scope: &Scope, node: Node<'_>) -> Applies {
     let image = if is_any {
         Applies::Yes
     } else {
-        images(&scope.images, node.subject.version)
+        images(&scope.images, node)
     };
     for applies in [targets, image].into_iter().chain(conditions) {
         match applies {
@@ -195,8 +195,11 @@ fn has(scope: &Scope, node: Node<'_>) -> Applies {
 }
 
 /// Whether one of them is the image.
-fn images(images: &Images, version: Option<&ImageVersion>) -> Applies {
-    let Some(version) = version else {
+fn images(images: &Images, node: Node<'_>) -> Applies {
+    if let Some(is_below) = below_shim(images, node.machine) {
+        return if is_below { Applies::Yes } else { Applies::No };
+    }
+    let Some(version) = node.subject.version else {
         return Applies::Unknown("the boot image is unknown");
     };
     let Images {
@@ -205,6 +208,7 @@ fn images(images: &Images, version: Option<&ImageVersion>) -> Applies {
         below_fcos,
         above_fcos,
         below_scos,
+        below_shim,
         rhel_majors,
         versions,
     } = images;
@@ -223,6 +227,8 @@ fn images(images: &Images, version: Option<&ImageVersion>) -> Applies {
         of_family(version, below_fcos, OsFamily::Fcos, Ordering::Less),
         of_family(version, above_fcos, OsFamily::Fcos, Ordering::Greater),
         of_family(version, below_scos, OsFamily::Scos, Ordering::Less),
+        // Unknown here: the versions tell, where the issue names any.
+        (below_shim.is_some() && names_shim_alone(images)).then_some(None),
         of_major,
         of_version,
     ];
@@ -236,6 +242,21 @@ fn images(images: &Images, version: Option<&ImageVersion>) -> Applies {
         Some(false)
     };
     Applies::from(known, "the boot image's version says too little")
+}
+
+/// By the node's own shim, where that is known and the issue names one.
+fn below_shim(images: &Images, machine: &Machine) -> Option<bool> {
+    let least = images.below_shim.as_ref()?;
+    let own = RpmVersion::parse(machine.shim.as_deref()?)?;
+    Some(own.compare(least) == Ordering::Less)
+}
+
+fn names_shim_alone(images: &Images) -> bool {
+    let others = Images {
+        below_shim: None,
+        ..images.clone()
+    };
+    others == Images::default()
 }
 
 /// Whether comparing the image with a bound of a family gives `order`. An image of another family
@@ -350,6 +371,9 @@ fn wanted(images: &Images, version: &ImageVersion) -> (String, Wanted) {
             let bound = bound.as_ref().map(show_family_bound).unwrap_or_default();
             return (format!("{} {bound} or {word}", family.name()), wanted);
         }
+    }
+    if let Some(least) = &images.below_shim {
+        return (format!("shim {} or newer", least.as_str()), Wanted::Newer);
     }
     let want = if images.rhel_majors.is_empty() {
         let family = version.os_family().map_or("this", OsFamily::name);

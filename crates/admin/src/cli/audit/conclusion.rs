@@ -68,6 +68,8 @@ struct Counts {
     excepted: usize,
     /// Allowed sets whose image is known to fail.
     known_to_fail: usize,
+    /// Joined nodes have a known issue that hits at the update.
+    born_too_old: bool,
     /// Sets may be missing.
     hidden: bool,
     /// Something makes nodes and is not understood.
@@ -86,6 +88,7 @@ impl Counts {
             undecided: number(|set| is_open(set) && set.boot_image.is_some()),
             excepted: audit.summary.excepted,
             known_to_fail: number(|set| set.would_be_allowed() && !set.known_issues.is_empty()),
+            born_too_old: audit.births.iter().any(|birth| birth.to_know.is_none()),
             hidden: audit.unread.iter().any(|unread| unread.hides_sets),
             makers: audit.unread.iter().any(|unread| unread.makes_nodes),
             unread: !audit.unread.is_empty(),
@@ -126,6 +129,9 @@ impl Counts {
                 "{} allowed {have} a known issue",
                 self.known_to_fail
             ));
+        }
+        if self.born_too_old {
+            parts.push("the update breaks joined nodes".to_owned());
         }
         if self.hidden {
             parts.push("not everything that makes nodes was read".to_owned());

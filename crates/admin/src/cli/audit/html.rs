@@ -2,9 +2,9 @@
 
 use super::chart::chart;
 use super::conclusion::{Conclusion, Readiness};
-use super::page::{Word, clues, head, names, remedies, waiting};
+use super::page::{BIRTHS, Word, clues, head, names, remedies, waiting};
 use super::text::{in_use, of_operator};
-use crate::audit::{BootImageAudit, SetAudit, full_name};
+use crate::audit::{BirthAudit, BootImageAudit, SetAudit, full_name};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("html.css");
@@ -31,6 +31,7 @@ pub(crate) fn render(audit: &BootImageAudit, conclusion: &Conclusion) -> String 
             (to_do(audit))
             (chart(audit))
             (sets(&audit.sets))
+            (births(&audit.births))
             (list("Machines that have not become nodes", waiting(audit)))
             (list("Warnings, and what was not read", doubts(audit)))
             h2 { "What was audited" }
@@ -141,6 +142,46 @@ pub(super) fn sets(sets: &[SetAudit]) -> Markup {
                 th.what { "Why, and what to do" }
             } }
             tbody { @for set in sets { (row(set)) } }
+        }
+    }
+}
+
+/// Joined nodes that the update breaks.
+fn births(births: &[BirthAudit]) -> Markup {
+    html! {
+        @if !births.is_empty() {
+            h2 { (BIRTHS) }
+            table {
+                thead { tr {
+                    th { "Update" } th { "Pool" } th { "Born from" } th { "Nodes" }
+                    th.what { "Why, and what to do" }
+                } }
+                tbody { @for birth in births { (birth_row(birth)) } }
+            }
+        }
+    }
+}
+
+fn birth_row(birth: &BirthAudit) -> Markup {
+    let (word, says) = match birth.to_know {
+        None => (Word::Refused, "breaks"),
+        Some(_) => (Word::Unknown, "may break"),
+    };
+    html! {
+        tr {
+            td class={ "verdict " (word.lower()) } { (says) }
+            td { (birth.pool.as_deref().unwrap_or("not known")) }
+            td { @match &birth.boot_image {
+                Some(image) => { code.image { (image.version) } br; span.soft { (image.systems().join(", ")) } }
+                None => "not known",
+            } }
+            td.nodes { (birth.count) span.unit { " nodes" } }
+            td {
+                p { "known issue " (birth.issue) ": " (birth.reason) }
+                @for text in [&birth.to_know, &birth.remedy].into_iter().flatten() { p { (text) } }
+                @if let Some(url) = &birth.url { p.soft { (url) } }
+                p.soft { (birth.names()) }
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The audit as JUnit XML: a test for each set (pure).
+//! The audit as JUnit XML: a test for each set, and for joined nodes that an update breaks (pure).
 
 use super::conclusion::Conclusion;
 use super::page::title;
-use crate::audit::{BootImageAudit, SetAudit};
+use crate::audit::{BirthAudit, BootImageAudit, SetAudit};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 /// What could not be read is a test of its own. A set that does not count was skipped.
@@ -19,9 +19,24 @@ pub(crate) fn render(
     for set in &audit.sets {
         suite.add_test_case(case(set.kind, &title(set, None), status(set)));
     }
+    for birth in &audit.births {
+        suite.add_test_case(case("update", &birth.title(), updated(birth)));
+    }
     let mut report = Report::new("skewguard");
     report.add_test_suite(suite);
     report.to_string()
+}
+
+/// What may break is no failure: nodes without a label are of unknown birth.
+fn updated(birth: &BirthAudit) -> TestCaseStatus {
+    let says = birth.says();
+    if birth.to_know.is_none() {
+        let message = format!("{}: {}", birth.issue, birth.reason);
+        return failed(NonSuccessKind::Failure, &birth.issue, &message, &says);
+    }
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(says);
+    status
 }
 
 fn status(set: &SetAudit) -> TestCaseStatus {

@@ -1,7 +1,7 @@
 //! The audit as Markdown, for the summary of a job or a comment on a pull request (pure).
 
 use super::conclusion::Conclusion;
-use super::page::{Word, clues, count, head, names, remedies, title, waiting};
+use super::page::{BIRTHS, Word, clues, count, head, names, remedies, title, waiting};
 use crate::audit::{BootImageAudit, SetAudit};
 
 /// What is not allowed, and how many are. GitHub takes 65,536 characters for a comment.
@@ -29,6 +29,8 @@ pub(crate) fn render(audit: &BootImageAudit, conclusion: &Conclusion) -> String 
         .chain(clues)
         .map(|(sets, what)| format!("{}: {}", code(&sets), plain(&what)));
     out += &list("What to do", items);
+    let births = audit.births.iter();
+    out += &list(BIRTHS, births.map(|birth| plain(&birth.says())));
     out += &list("Not joined", waiting(audit).iter().map(|text| plain(text)));
     let unread = audit.unread.iter();
     let unread = unread.map(|unread| format!("not read: {}: {}", unread.what, unread.why));

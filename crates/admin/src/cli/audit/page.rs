@@ -178,6 +178,9 @@ fn policy(audit: &BootImageAudit) -> String {
     }
 }
 
+/// What stands above joined nodes that the update breaks, and those that it may break.
+pub(super) const BIRTHS: &str = "Joined nodes that the update breaks";
+
 /// What the policy is called where none is named.
 pub(crate) const STARTER_NAME: &str = "oc skewguard policy init";
 

@@ -1,8 +1,8 @@
-//! The audit as CSV: a row for each set (pure).
+//! The audit as CSV: a row for each set, and for joined nodes that an update breaks (pure).
 
 use super::super::Failure;
 use super::page::Word;
-use crate::audit::{BootImageAudit, SetAudit};
+use crate::audit::{BirthAudit, BootImageAudit, SetAudit};
 
 const COLUMNS: [&str; 21] = [
     "verdict",
@@ -35,6 +35,9 @@ pub(crate) fn render(audit: &BootImageAudit) -> Result<String, Failure> {
     writer.write_record(COLUMNS)?;
     for set in &audit.sets {
         writer.write_record(cells(set).map(|cell| inert(&cell)))?;
+    }
+    for birth in &audit.births {
+        writer.write_record(cells_of_birth(birth).map(|cell| inert(&cell)))?;
     }
     let bytes = writer.into_inner().map_err(|error| error.into_error())?;
     Ok(String::from_utf8(bytes)?)
@@ -76,6 +79,47 @@ fn cells(set: &SetAudit) -> [String; 21] {
             .map(|exception| exception.says())
             .unwrap_or_default(),
     ]
+}
+
+/// Of kind Node, with the names of the nodes as one.
+fn cells_of_birth(birth: &BirthAudit) -> [String; 21] {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let image = birth.boot_image.as_ref();
+    let why = birth.to_know.as_ref();
+    let verdict = if why.is_some() { "may break" } else { "breaks" };
+    let filled = [
+        ("verdict", verdict.to_owned()),
+        ("kind", "Node".to_owned()),
+        ("name", birth.nodes.join(" ")),
+        ("pool", text(&birth.pool)),
+        (
+            "version",
+            image.map(|image| image.version.clone()).unwrap_or_default(),
+        ),
+        (
+            "rhel",
+            image
+                .map(|image| text(&image.rhel_version))
+                .unwrap_or_default(),
+        ),
+        (
+            "ocp",
+            image
+                .map(|image| text(&image.ocp_version))
+                .unwrap_or_default(),
+        ),
+        ("nodes", birth.count.to_string()),
+        ("reason", birth.issue.clone()),
+        ("message", why.unwrap_or(&birth.reason).clone()),
+        ("remedy", text(&birth.remedy)),
+    ];
+    COLUMNS.map(|column| {
+        let mut cells = filled.iter().filter(|(name, _)| *name == column);
+        cells
+            .next()
+            .map(|(_, cell)| cell.clone())
+            .unwrap_or_default()
+    })
 }
 
 /// A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection"). Numbers below zero are

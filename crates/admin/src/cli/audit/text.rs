@@ -2,7 +2,9 @@
 //! is known of each (pure).
 
 use super::conclusion::Conclusion;
-use super::page::{Terminal, Word, clues, head, names, namespace, remedies, shown, title, waiting};
+use super::page::{
+    BIRTHS, Terminal, Word, clues, head, names, namespace, remedies, shown, title, waiting,
+};
 use super::screen::{Block, Item, fit};
 use crate::audit::BirthAudit;
 use crate::audit::{
@@ -326,11 +328,7 @@ fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Bloc
     vec![
         list("What to change:", "remedies", remedies.collect()),
         list("What makes the unknown known:", "ways", clues.collect()),
-        list(
-            "Joined nodes that the update breaks:",
-            "rows",
-            births(audit),
-        ),
+        list(&format!("{BIRTHS}:"), "rows", births(audit)),
         list("", "resources and files not read", unread.collect()),
         list("", "sets with such Machines", waiting.collect()),
         list("", "differences", differences.collect()),

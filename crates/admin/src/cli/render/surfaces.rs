@@ -6,7 +6,7 @@ use crate::cli::parse_release;
 use crate::cli::{Exit, Failure, Io, read_file, read_once};
 use crate::policy::{self as policies, Mode};
 use crate::render::admission::{Images, documents};
-use crate::render::alerts::{AlertingRule, Refused};
+use crate::render::alerts::{AlertingRule, Born, Refused};
 use crate::render::manifests::DASHBOARD;
 use crate::render::yaml;
 use crate::text::hex;
@@ -47,6 +47,10 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
     let policy = policies::parse(&bytes).map_err(about(&args.policy))?;
     let release: Option<Release> = args.target.as_deref().map(str::parse).transpose()?;
     let refused = Refused::new(&policy, release).map_err(about(&args.policy))?;
+    let born = match &args.target {
+        Some(target) => Born::new(&policy, target).map_err(about(&args.policy))?,
+        None => Born::default(),
+    };
     let mut facts = vec![
         about_policy,
         match &args.target {
@@ -61,11 +65,17 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
     let nothing = refused.expression.is_none().then(|| {
         "OldBootImageInUse is not among the alerts: these limits refuse no version that a label can name.".to_owned()
     });
-    for warning in left_out.chain(nothing) {
+    let not_told = (born.left_out > 0).then(|| {
+        format!(
+            "BornTooOldForUpdate leaves out {} known issues of updates: the metric does not say more than a node's boot image, `oc skewguard audit --target` does.",
+            born.left_out
+        )
+    });
+    for warning in left_out.chain(nothing).chain(not_told) {
         io.say(format_args!("warning: {warning}"));
         facts.push(format!("Warning: {warning}"));
     }
-    let rule = AlertingRule::new(&policy, &refused, args.target.as_deref());
+    let rule = AlertingRule::new(&policy, &refused, &born, args.target.as_deref());
     write!(io.out, "{}{}", comments(&facts), yaml(&rule))?;
     Ok(Exit::Done)
 }

@@ -6,9 +6,11 @@
 //! `openShiftUpdatePrecheck` is shown by `oc adm upgrade recommend` and by the console before an
 //! update (openshift/cluster-version-operator, pkg/risk/alert).
 
+mod born;
 mod pattern;
 mod refused;
 
+pub(crate) use born::Born;
 pub(crate) use refused::Refused;
 
 use crate::operator;
@@ -63,7 +65,12 @@ struct Rule {
 
 impl AlertingRule {
     /// The rule for what a policy refuses, in words of the release that it was asked about.
-    pub(crate) fn new(policy: &Policy, refused: &Refused, release: Option<&str>) -> Self {
+    pub(crate) fn new(
+        policy: &Policy,
+        refused: &Refused,
+        born: &Born,
+        release: Option<&str>,
+    ) -> Self {
         let in_use = refused
             .nodes
             .as_ref()
@@ -71,6 +78,7 @@ impl AlertingRule {
         let rules = [
             Some(reports()),
             in_use,
+            born.expression.clone().zip(release).map(born_too_old),
             Some(dropped()),
             Some(audit()),
             Some(differs(policy)),
@@ -172,6 +180,24 @@ fn old_image(expression: String, release: Option<&str>) -> Rule {
                 "The newest nodes of {{{{ $value }}}} machine sets were made from boot image {{{{ $labels.label_skewguard_dev_boot_image }}}}, which \
                  {rule_for} refuses (a node without a Machine counts as a set). They go on to run; a new node from the same image would not join. \
                  `oc skewguard audit` says which machine sets still name it: give them a newer image{before}.",
+            ),
+        ],
+    ))
+}
+
+fn born_too_old((expression, release): (String, &str)) -> Rule {
+    before_update(rule(
+        "BornTooOldForUpdate",
+        expression,
+        "15m",
+        [
+            format!(
+                "Joined nodes were born from a boot image whose update to {release} is known to fail."
+            ),
+            format!(
+                "{{{{ $value }}}} joined nodes were born from boot image {{{{ $labels.label_skewguard_dev_boot_image }}}}, and a known issue of \
+                 the skew policy says that the update to {release} breaks such nodes. `oc skewguard audit --target {release}` names the nodes, the \
+                 issue and what helps before the update.",
             ),
         ],
     ))

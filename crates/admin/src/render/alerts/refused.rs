@@ -159,10 +159,12 @@ fn is_about_images_alone(scope: &Scope) -> bool {
         below_fcos,
         above_fcos,
         below_scos,
+        below_shim,
         ..
     } = &scope.images;
     let of_families = [below_fcos, above_fcos, below_scos];
-    scope.when == When::default() && of_families.iter().all(|bound| bound.is_none())
+    let is_of_images = scope.when == When::default() && below_shim.is_none();
+    is_of_images && of_families.iter().all(|bound| bound.is_none())
 }
 
 /// The known issues that a node is refused for.
