@@ -232,7 +232,7 @@ fn enforced(policy: &PolicyInput, is_known: bool) -> PolicyInput {
     policy
 }
 
-fn verdict(
+pub(super) fn verdict(
     set: &Set,
     version: Option<&ImageVersion>,
     policy: &PolicyInput,

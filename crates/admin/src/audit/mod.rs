@@ -27,6 +27,7 @@ mod missing;
 pub(crate) mod objects;
 mod operator;
 mod others;
+mod own;
 mod remedy;
 pub mod resources;
 mod results;
@@ -45,6 +46,7 @@ pub(crate) use asked::is_okd;
 pub(crate) use objects::Objects;
 
 pub(crate) use operator::OperatorDifference;
+pub(crate) use own::{RefusedOwn, refused_own};
 pub(crate) use results::{
     BirthAudit, BootImageAudit, ClusterSkew, KnownBy, Oldest, OldestBirth, Origin, Provisioned,
     SetAudit, SetChange, SetException, Since, Unread, full_name,

@@ -235,6 +235,11 @@ fn value_difference(
 }
 
 impl Objects {
+    /// Whether the cluster opted out of boot image skew enforcement.
+    pub(crate) fn is_opt_out(&self) -> bool {
+        self.skew.as_ref().is_some_and(|skew| skew.mode == "None")
+    }
+
     /// What a policy that follows the cluster's operator is made from.
     ///
     /// # Errors

@@ -88,6 +88,21 @@ pub(crate) struct LintReport {
     pub warnings: usize,
 }
 
+impl LintReport {
+    /// Adds what is wrong with the policy for a cluster.
+    pub(crate) fn add(&mut self, findings: impl Iterator<Item = LintFinding>) {
+        for finding in findings {
+            match finding.severity {
+                Severity::Error => self.errors += 1,
+                Severity::Warning => self.warnings += 1,
+            }
+            if self.findings.len() < MAX_MISTAKES {
+                self.findings.push(finding);
+            }
+        }
+    }
+}
+
 /// Finds every mistake of a policy, JSON or YAML, however broken it is.
 pub(crate) fn lint(bytes: &[u8]) -> LintReport {
     if bytes.len() as u64 > MAX_BYTES {

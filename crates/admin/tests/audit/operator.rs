@@ -162,6 +162,88 @@ fn a_policy_is_made_from_a_clusters_release_pools_and_streams() {
 }
 
 /// Single-node clusters, bare metal with machine-os-images, and whoever set it.
+/// The limits of the operator are about RHCOS: a cluster of OKD gets those of its own families.
+#[test]
+fn a_cluster_of_okd_gets_a_policy_of_okd() {
+    let (okd, ..) = run(&["policy", "init", "--okd"]);
+    for release in ["4.22.0-okd-scos.5", "4.15.0-0.okd-2024-03-10-010116"] {
+        let (out, err, exit) = Desk::new(&cluster(release, &Value::Null)).init();
+        assert_eq!((exit, out.as_str()), (Exit::Done, okd.as_str()), "{err}");
+    }
+    let (out, err, _) = Desk::new(&cluster("4.22.0-okd-scos.5", &json!({ "mode": "None" }))).init();
+    let written: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(written["mode"], "None");
+    assert!(err.starts_with("This policy does nothing"), "{err}");
+}
+
+/// A policy that refuses the cluster's own image: the remedy is the policy.
+#[test]
+fn lint_says_that_the_clusters_own_image_is_refused() {
+    let desk = Desk(tempfile::tempdir().unwrap());
+    let set = super::real::machine_set("worker", &super::real::aws("ami-0f87100a0927b4e1e"));
+    let release = json!({ "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": { "name": "version" },
+        "status": { "desired": { "version": "4.22.3" } } });
+    let own = super::real::real("coreos-bootimages-4.22.json");
+    let write = |name: &str, objects: &[&Value]| {
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+        std::fs::write(desk.file(name), list.to_string()).unwrap();
+    };
+    write("objects.json", &[&set, &release, &own]);
+    let lint = |limit: Value, from: &str, more: &[&str]| {
+        let mut policy = policy("Warn", json!([limit]));
+        policy["knownIssues"] = json!([]);
+        std::fs::write(desk.file("policy.json"), policy.to_string()).unwrap();
+        let [file, from] = [desk.file("policy.json"), desk.file(from)];
+        let args = [
+            "policy",
+            "lint",
+            file.to_str().unwrap(),
+            "--from",
+            from.to_str().unwrap(),
+        ];
+        run(&[&args[..], more].concat())
+    };
+    let too_new = json!({ "minimumRHCOSVersion": "9.8.20260601-0" });
+    let (out, err, exit) = lint(too_new.clone(), "objects.json", &[]);
+    assert_eq!((exit, err.as_str()), (Exit::Done, ""));
+    for wanted in [
+        "the policy refuses 9.8.20260428-0, the cluster's own image for pool worker: boot image is 9.8.20260428-0; the minimum is 9.8.20260601-0",
+        "help: correct the policy",
+        "0 errors, 1 warning",
+    ] {
+        assert!(out.contains(wanted), "{wanted}: {out}");
+    }
+    let (out, ..) = lint(too_new.clone(), "objects.json", &["-o", "json"]);
+    let json: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["findings"][0]["mistake"], "OwnImageRefused");
+    let (out, ..) = lint(json!({ "minimumRHCOSVersion": "9.6" }), "objects.json", &[]);
+    assert!(out.contains("no mistakes found"), "{out}");
+    // What was not read is no all clear.
+    std::fs::write(desk.file("broken.json"), "{").unwrap();
+    let broken = desk.file("broken.json");
+    let (out, err, exit) = lint(
+        json!({ "minimumRHCOSVersion": "9.6" }),
+        "objects.json",
+        &[broken.to_str().unwrap()],
+    );
+    assert_eq!(exit, Exit::Failed, "{out}");
+    assert!(
+        err.contains("not read: ") && err.contains("broken.json"),
+        "{err}"
+    );
+    write("bare.json", &[&set, &release]);
+    write("setless.json", &[&own, &release]);
+    for (from, why) in [
+        ("bare.json", "the ConfigMap coreos-bootimages"),
+        ("setless.json", "no set of machines was read"),
+        ("missing.json", "missing.json"),
+    ] {
+        let (out, err, exit) = lint(too_new.clone(), from, &[]);
+        assert_eq!((exit, out.as_str()), (Exit::Failed, ""), "{from}: {err}");
+        assert!(err.contains(why), "{from}: {err}");
+    }
+}
+
 #[test]
 fn a_cluster_that_opted_out_gets_the_mode_none_and_a_note() {
     let desk = Desk::new(&cluster("5.0.1", &json!({ "mode": "None" })));

@@ -52,7 +52,8 @@ fn documented() -> BTreeSet<String> {
 
 #[test]
 fn every_mistake_has_an_example_and_is_documented() {
-    let mut seen: BTreeSet<String> = ["TooLarge", "InvalidJSON", "InvalidYAML"]
+    // The last one needs a cluster: `audit::operator` has its example.
+    let mut seen: BTreeSet<String> = ["TooLarge", "InvalidJSON", "InvalidYAML", "OwnImageRefused"]
         .map(str::to_owned)
         .into();
     for name in examples() {

@@ -21,7 +21,8 @@ use std::time::Duration;
 ///
 /// With --from-cluster or --from it has the limits that the Machine Config Operator of that
 /// cluster's release has, for its pools and OS image streams; and where the cluster opted out, mode
-/// None. A release whose limits are not known is an error.
+/// None. A release whose limits are not known is an error. For a cluster of OKD it is what --okd
+/// writes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = concat!("\
 Examples:
@@ -128,6 +129,14 @@ fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure
     unread.extend(input::read(&args.from, &mut objects)?);
     for unread in unread {
         io.say(format_args!("not read: {}: {}", unread.what, unread.why));
+    }
+    if objects.is_okd() {
+        return Ok(if objects.is_opt_out() {
+            let none = STARTER_OKD.replacen(r#""mode": "Warn""#, r#""mode": "None""#, 1);
+            (none, OPT_OUT)
+        } else {
+            (STARTER_OKD.to_string(), WARNS)
+        });
     }
     let settings = objects.operator_settings()?;
     if settings.mode.is_none() {

@@ -1,9 +1,11 @@
 //! `oc skewguard policy lint`: every mistake of a policy, with its line and its remedy.
 
+use super::super::audit::input;
 use super::super::audit::junit::{case, failed};
-use super::super::{named, read_once, read_start};
+use super::super::{for_nodes, named, policy_input, read_once, read_start};
 use super::{Exit, Failure, Io};
 use crate::API_VERSION;
+use crate::audit::{Objects, RefusedOwn, refused_own};
 use crate::lint::{LintFinding, LintReport, Severity, lint};
 use crate::policy::MAX_BYTES;
 use clap::ValueEnum;
@@ -25,6 +27,7 @@ Exit status: 0 no errors (there may be warnings), 1 errors or a file that cannot
 Examples:
   oc skewguard policy lint policy.json
   oc skewguard policy init | oc skewguard policy lint -
+  oc skewguard policy lint policy.json --from must-gather.local.*/
   oc skewguard policy lint --output json clusters/*/policy.json |
     jq 'select(.warnings > 0)'
   oc skewguard policy lint --output junit policy.json >lint.xml")]
@@ -32,6 +35,10 @@ pub(super) struct Args {
     /// Policies to check, JSON or YAML; - is standard input.
     #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     files: Vec<PathBuf>,
+    /// A cluster, whose own boot images the policies should not refuse: files of `oc get -o json`
+    /// or YAML, and folders such as a must-gather; - is standard input.
+    #[arg(long, value_name = "FILE|DIR", value_hint = clap::ValueHint::AnyPath, num_args = 1..)]
+    from: Vec<PathBuf>,
     /// Form of the result.
     #[arg(long, short, value_enum, default_value = "text")]
     output: Form,
@@ -48,13 +55,21 @@ enum Form {
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    read_once(args.files.iter().map(PathBuf::as_path))?;
-    let mut exit = Exit::Done;
+    let files = args.files.iter().chain(&args.from);
+    read_once(files.map(PathBuf::as_path))?;
+    let (cluster, mut exit) = cluster(&args.from, io)?;
     let mut suites = Report::new("skewguard");
     for path in &args.files {
         let name = named(path);
         let report = match read_start(path, MAX_BYTES) {
-            Ok(bytes) => lint(&bytes),
+            Ok(bytes) => {
+                let mut report = lint(&bytes);
+                if let Some(objects) = cluster.as_ref().filter(|_| report.errors == 0) {
+                    let policy = policy_input(&name, &for_nodes(bytes));
+                    report.add(refused_own(objects, &policy)?.iter().map(refuses_own));
+                }
+                report
+            }
             Err(error) => {
                 io.say(format_args!("{name}: {error}"));
                 suites.add_test_suite(unread(&name, &error.to_string()));
@@ -77,6 +92,36 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         io.out.write_all(suites.to_string()?.as_bytes())?;
     }
     Ok(exit)
+}
+
+/// The cluster of `--from`, and whether all of it could be read.
+fn cluster(from: &[PathBuf], io: &mut Io<'_>) -> Result<(Option<Objects>, Exit), Failure> {
+    let mut exit = Exit::Done;
+    if from.is_empty() {
+        return Ok((None, exit));
+    }
+    let mut objects = Objects::default();
+    for unread in input::read(from, &mut objects)? {
+        io.say(format_args!("not read: {}: {}", unread.what, unread.why));
+        exit = Exit::Failed;
+    }
+    Ok((Some(objects), exit))
+}
+
+/// No other image helps then: the policy has to change.
+fn refuses_own(own: &RefusedOwn) -> LintFinding {
+    let RefusedOwn { version, pool, why } = own;
+    let pool = pool.as_ref();
+    let pool = pool.map_or_else(String::new, |pool| format!(" for pool {pool}"));
+    LintFinding {
+        severity: Severity::Warning,
+        mistake: "OwnImageRefused",
+        path: String::new(),
+        line: 1,
+        column: 1,
+        message: format!("the policy refuses {version}, the cluster's own image{pool}: {why}"),
+        help: "correct the policy: the cluster's release has no newer image".to_owned(),
+    }
 }
 
 /// Errors are failures. Warnings are tests that passed, with what they say.
