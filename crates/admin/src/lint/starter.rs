@@ -28,7 +28,7 @@ fn starter(limits: &str, cluster: Cluster) -> String {
     let limits = limits.trim_end();
     let limits = limits.strip_suffix("\n}").unwrap_or(limits);
     let issues: Vec<&str> = issue_texts()
-        .filter(|text| cluster_of(text) == cluster)
+        .filter(|text| is_for_nodes_of(cluster, text))
         .collect();
     let issues = issues.join(",\n").replace('\n', "\n  ");
     format!("{limits},\n  \"knownIssues\": [\n  {issues}\n  ]\n}}\n")
@@ -49,6 +49,7 @@ fn issue_texts() -> impl Iterator<Item = &'static str> {
 #[derive(Deserialize)]
 struct Issue {
     id: String,
+    affects: Option<String>,
     #[serde(default)]
     when: When,
 }
@@ -58,18 +59,19 @@ struct When {
     okd: Option<bool>,
 }
 
-fn cluster_of(issue: &str) -> Cluster {
-    let issue = serde_json::from_str::<Issue>(issue);
-    match issue.ok().and_then(|issue| issue.when.okd) {
-        Some(true) => Cluster::Okd,
-        _ => Cluster::Ocp,
-    }
+/// Whether a first boot in such a cluster may have it. What affects updates is of no use to a node:
+/// the audit looks for it in [`KNOWN_ISSUES`].
+fn is_for_nodes_of(cluster: Cluster, issue: &str) -> bool {
+    serde_json::from_str::<Issue>(issue).is_ok_and(|issue| {
+        let is_okd = issue.when.okd == Some(true);
+        issue.affects.as_deref() != Some("Update") && is_okd == (cluster == Cluster::Okd)
+    })
 }
 
-/// The names of [`KNOWN_ISSUES`] that are for such clusters.
+/// The names of [`KNOWN_ISSUES`] that a policy for such clusters should have.
 pub(super) fn known_issue_ids(cluster: Cluster) -> Vec<String> {
     issue_texts()
-        .filter(|text| cluster_of(text) == cluster)
+        .filter(|text| is_for_nodes_of(cluster, text))
         .filter_map(|text| Some(serde_json::from_str::<Issue>(text).ok()?.id))
         .collect()
 }

@@ -169,7 +169,7 @@ fn a_birth_is_known_by_the_node_its_machine_or_the_first_node_of_its_set() {
             .as_array()
             .unwrap()
             .iter()
-            .all(|row| row["issue"] == "BornFromFCOSGrubConfig" && row["inPolicy"] == true),
+            .all(|row| row["issue"] == "BornFromFCOSGrubConfig" && row["inPolicy"] == false),
         "{found}"
     );
 }
