@@ -29,7 +29,7 @@ fn starter(limits: &str, cluster: Cluster) -> String {
     let limits = limits.strip_suffix("\n}").unwrap_or(limits);
     let issues: Vec<String> = issue_texts()
         .filter(|text| is_for_nodes_of(cluster, text))
-        .map(without_description)
+        .map(as_nodes_read_it)
         .collect();
     let issues = issues.join(",\n").replace('\n', "\n  ");
     format!("{limits},\n  \"knownIssues\": [\n  {issues}\n  ]\n}}\n")
@@ -47,11 +47,14 @@ fn issue_texts() -> impl Iterator<Item = &'static str> {
         .map(|text| text.trim_start_matches(",\n"))
 }
 
-/// An issue as a policy has it: what was seen and by whom stays in the list, since every node
-/// carries the policy.
-fn without_description(issue: &str) -> String {
-    let is_kept = |line: &&str| !line.trim_start().starts_with("\"description\"");
-    let lines: Vec<&str> = issue.lines().filter(is_kept).collect();
+/// An issue as a policy has it: what was seen, by whom and in which ticket stays in the list, since
+/// every node carries the policy.
+fn as_nodes_read_it(issue: &str) -> String {
+    let is_for_people = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with("\"description\"") || line.starts_with("\"ticket\"")
+    };
+    let lines: Vec<&str> = issue.lines().filter(|line| !is_for_people(line)).collect();
     lines.join("\n").replace(",\n  }", "\n  }")
 }
 
@@ -212,13 +215,9 @@ mod tests {
     fn the_policies_of_init_have_the_known_issues_of_their_clusters() {
         let mut issues: Vec<serde_json::Value> = serde_json::from_str(KNOWN_ISSUES).unwrap();
         for issue in &mut issues {
-            assert!(
-                issue
-                    .as_object_mut()
-                    .unwrap()
-                    .remove("description")
-                    .is_some()
-            );
+            for field in ["description", "ticket"] {
+                assert!(issue.as_object_mut().unwrap().remove(field).is_some());
+            }
         }
         let of = |cluster| -> Vec<&serde_json::Value> {
             let ids = known_issue_ids(cluster);
