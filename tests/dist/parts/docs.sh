@@ -16,8 +16,8 @@ prepare() {
     git clone -q . "$desk"
     git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file && ! -h $file ]] || printf '%s\0' "$file"; done |
         tar -c --null -T - | tar -x -C "$desk"
-    mkdir -p "$desk/target/dist" "$cluster" "$work"/{programs,home,install,quick-start}
-    cp "$dist"/{skewguard,skewguard-embed,kubectl-skewguard}{,.licences.txt} "$desk/target/dist/"
+    mkdir -p "$desk/target/dist" "$cluster" "$work"/{programs,home,install,quick-start,first-desk,first-cluster}
+    cp -r "$dist"/{skewguard,skewguard-embed,kubectl-skewguard}{,.licences.txt} "$dist"/{man,completions} "$desk/target/dist/"
     printf '#!/bin/sh\n' >"$desk/dist/build"
     for program in oc butane podman coreos-installer; do ln -s "$PWD/tests/dist/stand-in" "$work/programs/$program"; done
     # What the page takes for granted: a node's aleph, the cluster's pointer, an ISO.
@@ -34,9 +34,9 @@ prepare() {
 # With the environment that the blocks before it have left.
 follow() {
     (
-        cd "$desk"
-        export HOME=$work/home CLUSTER=$cluster OBJECTS=$PWD/tests/data/audit/aws.json
+        export HOME=$work/home CLUSTER=$cluster OBJECTS=$desk/tests/data/audit/aws.json
         PATH=$work/programs:$PATH
+        cd "$desk"
         # shellcheck source=/dev/null
         [[ ! -e $work/environment ]] || source "$work/environment"
         set -o pipefail
@@ -46,10 +46,22 @@ follow() {
     )
 }
 
+# The same for the quick start: another cluster, and a release in the PATH.
+begin() {
+    (
+        export HOME=$work/home CLUSTER=$work/first-cluster OBJECTS=$desk/tests/data/audit/aws.json
+        PATH=$work/programs:$desk/target/dist:$PATH
+        cd "$work/first-desk"
+        set -o pipefail
+        # shellcheck source=/dev/null
+        source "$1"
+    )
+}
+
 # An audit answers by its exit status, too (docs/reference.md).
 audited() {
     local status=0
-    follow "$1" || status=$?
+    begin "$1" || status=$?
     ((status == 3 || status == 4)) || fail "exit status $status, where sets of the sample cluster would be refused"
 }
 
@@ -61,7 +73,7 @@ if needs git:git python3:python3 rpmbuild:rpm ignition-validate:ignition; then
     build_once
     check "a desk to work at" prepare
     for block in "$work"/quick-start/*.sh; do
-        command=follow
+        command=begin
         if [[ $(<"$block") == "oc skewguard audit" ]]; then command=audited; fi
         check "quick-start.md: $(grep -v '^ *#' "$block" | head -n 1 | cut -c -100)" "$command" "$block"
     done
