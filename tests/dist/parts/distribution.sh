@@ -99,8 +99,9 @@ linted() {
 
 # The compiler that Cargo.toml names, for the agent alone. Debian has none of that age.
 by_the_oldest() {
-    rustup toolchain list | grep "^$oldest" >/dev/null || rustup toolchain install "$oldest" --profile minimal --no-self-update
-    CARGO_TARGET_DIR=${dist%/dist}/oldest cargo "+$oldest" build --locked --package skewguard --no-default-features
+    local toolchain=$oldest.0
+    rustup toolchain list | grep "^$toolchain" >/dev/null || rustup toolchain install "$toolchain" --profile minimal --no-self-update
+    CARGO_TARGET_DIR=${dist%/dist}/oldest cargo "+$toolchain" build --locked --package skewguard --no-default-features
     "${dist%/dist}/oldest/debug/skewguard" check --root tests/trees/rhcos-9.6-allowed
 }
 
