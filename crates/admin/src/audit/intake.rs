@@ -1,6 +1,7 @@
 //! Lists and objects as files and API servers have them: JSON and YAML, whole and in pieces (pure).
 
 use super::Objects;
+use super::cut_short::cut_short;
 use super::fields::str_at;
 use super::objects::{MAX_OBJECTS, OBJECT};
 use super::yaml_list::{self, List, Piece};
@@ -95,9 +96,12 @@ impl Objects {
         for document in yaml_list::documents(text) {
             match yaml_list::list(document) {
                 Some(list) => self.add_yaml_list(&list, document)?,
-                None => read_piece(document.text, document.line)?
-                    .iter()
-                    .try_for_each(|document| self.add_document(document))?,
+                None => {
+                    let ends_line = document.text.ends_with('\n');
+                    for object in read_piece(document.text, document.line)? {
+                        self.add_document(&object, ends_line)?;
+                    }
+                }
             }
         }
         if self.count == before {
@@ -128,7 +132,7 @@ impl Objects {
         is_last_page(str_at(field("metadata"), "/continue").unwrap_or_default())
     }
 
-    fn add_document(&mut self, document: &Value) -> Result<(), String> {
+    fn add_document(&mut self, document: &Value, ends_line: bool) -> Result<(), String> {
         let null = Value::Null;
         let field = |name: &str| document.get(name).unwrap_or(&null);
         match field("items").as_array() {
@@ -140,7 +144,14 @@ impl Objects {
                 is_last_page(str_at(field("metadata"), "/continue").unwrap_or_default())
             }
             None if field("kind").is_null() => Err(no_yaml("has no kind")),
-            None => self.add(None, ("", ""), document),
+            None => {
+                let text = |name| field(name).as_str().unwrap_or_default();
+                let group = text("apiVersion").split_once('/');
+                let group = group.map_or("", |(group, _)| group);
+                self.not_understood
+                    .extend(cut_short(group, text("kind"), document, ends_line));
+                self.add(None, ("", ""), document)
+            }
         }
     }
 }

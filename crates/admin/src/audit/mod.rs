@@ -8,6 +8,7 @@
 mod asked;
 mod births;
 mod clue;
+mod cut_short;
 pub(crate) mod fetch;
 mod fields;
 mod fix;
