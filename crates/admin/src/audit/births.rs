@@ -1,6 +1,5 @@
 //! Joined nodes with a known issue that breaks their update, by what they were born with (pure).
 
-use super::asked::asked_of;
 use super::issues;
 use super::kinds::{Machine, Node};
 use super::known::Knowledge;
@@ -28,18 +27,18 @@ struct Key<'a> {
 }
 
 /// The nodes whose update to `release` an issue breaks, and those of which it cannot be told: by
-/// pool, the oldest image first. Empty where no release was asked about.
+/// pool, the oldest image first. Empty where no update is known.
 pub(super) fn births(
     knowledge: &Knowledge<'_>,
     policy: &PolicyInput,
-    asked: Option<&str>,
+    release: Option<&str>,
 ) -> Vec<BirthAudit> {
-    let Some(asked) = asked else {
+    let Some(release) = release else {
         return Vec::new();
     };
     let objects = knowledge.objects;
     let target = Target {
-        release: Some(asked_of(objects.release.as_deref(), asked)),
+        release: Some(release.to_owned()),
         ..Target::default()
     };
     let issues = issues::all(policy);
@@ -71,7 +70,7 @@ pub(super) fn births(
             rows.entry(key).or_default().push(node);
         }
     }
-    let row = |(key, nodes): (Key<'_>, Vec<&Node>)| row(key, nodes, issues.as_slice(), policy);
+    let row = |(key, nodes): (Key<'_>, Vec<&Node>)| row(key, nodes, &issues, policy, release);
     rows.into_iter().filter_map(row).collect()
 }
 
@@ -182,10 +181,12 @@ fn row(
     mut nodes: Vec<&Node>,
     issues: &[KnownIssue],
     policy: &PolicyInput,
+    release: &str,
 ) -> Option<BirthAudit> {
     let issue = issues.get(key.issue)?;
     nodes.sort_by_key(|node| node.age());
     Some(BirthAudit {
+        release: release.to_owned(),
         pool: key.pool.map(str::to_owned),
         boot_image: key.version.as_ref().map(BootImageStatus::from),
         issue: issue.id.clone(),

@@ -11,7 +11,7 @@ use crate::data::{PUBLISHED, is_ami};
 use crate::policy::{Mode, OnUndetermined};
 use crate::verdict::words::About;
 use crate::verdict::{
-    BootImage, BootImageStatus, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput,
+    BootImage, BootImageStatus, Facts, ImageSource, Machine, Outcome, PolicyInput,
     Reason, RuleResult, Target, TargetInput, Verdict, decide,
 };
 use crate::version::{ImageVersion, OsFamily};
@@ -244,23 +244,20 @@ pub(super) fn verdict(
         source: ImageSource::Aleph,
         path: String::new(),
     });
+    let target = Target {
+        release: release.map(str::to_owned),
+        pool: set.image.pool.clone(),
+        ..Target::default()
+    };
+    let policy = enforced(policy, version.is_some());
     decide(&Facts {
         boot_image,
-        replaced_by: None,
-        target: TargetInput::Read(Target {
-            release: release.map(str::to_owned),
-            pool: set.image.pool.clone(),
-            ..Target::default()
-        }),
-        deployment: Deployment::default(),
-        policy: enforced(policy, version.is_some()),
-        r#override: None,
         platform: set.image.platform.map(str::to_owned),
         machine: Machine {
             architecture: set.architecture.clone(),
             ..Machine::default()
         },
-        warnings: Vec::new(),
+        ..Facts::new(policy, TargetInput::Read(target))
     })
 }
 

@@ -479,6 +479,10 @@ fn born_with(verdict: &Value) -> Option<Box<BornWith>> {
         secure_boot: secure_boot.and_then(Value::as_bool),
         shim: text_at(verdict, "/machine/shim"),
         cpu: text_at(verdict, "/machine/cpu"),
+        boot_free_mib: verdict
+            .pointer("/machine/bootFreeMiB")
+            .and_then(Value::as_u64)
+            .and_then(|free| free.try_into().ok()),
         ..BornWith::default()
     };
     (!born_with.is_unknown()).then(|| Box::new(born_with))

@@ -86,6 +86,10 @@ pub(crate) fn audit(
             .into_iter()
             .take(MAX_NOT_UNDERSTOOD),
     );
+    let update = match asked {
+        Some(asked) => Some(asked::asked_of(objects.release.as_deref(), asked)),
+        None => objects.next_update.clone(),
+    };
     let mut policy = None;
     let mut sets: Vec<SetAudit> = Vec::new();
     let births: Vec<_> = knowledge
@@ -152,7 +156,8 @@ pub(crate) fn audit(
             .as_ref()
             .map(settings::ManagedBootImages::modes)
             .unwrap_or_default(),
-        births: births::births(&knowledge, policy_input, asked),
+        births: births::births(&knowledge, policy_input, update.as_deref()),
+        update,
         provisioned: provisioned(objects),
         unread,
         warnings,

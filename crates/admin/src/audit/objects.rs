@@ -11,7 +11,7 @@ use super::kinds::{
 };
 use super::others::{self, Others};
 use super::resources::{self, RESOURCES};
-use super::settings::{ManagedBootImages, Provisioning, skew};
+use super::settings::{ManagedBootImages, Provisioning, next_update, skew};
 use super::staged::{Staged, Staging};
 use super::stream::{OwnImage, images_of_streams, own_images};
 use super::{ClusterSkew, KnownBy, Unread};
@@ -78,6 +78,8 @@ pub(crate) struct Objects {
     /// The release has more than one architecture.
     pub(super) is_multi_arch: bool,
     pub(crate) release: Option<String>,
+    /// That of its next update.
+    pub(super) next_update: Option<String>,
     /// `spec.clusterID` of the ClusterVersion.
     pub(crate) cluster_id: Option<String>,
     /// `status.infrastructureName` of Infrastructure `cluster`.
@@ -386,6 +388,7 @@ impl Objects {
                 self.is_multi_arch =
                     str_at(object, "/status/desired/architecture") == Some("Multi");
                 self.cluster_id = text_at(object, "/spec/clusterID");
+                self.next_update = next_update(object);
             }
             ("config.openshift.io", "Infrastructure") => self.add_infrastructure(object),
             ("operator.openshift.io", "MachineConfiguration") if name == Some("cluster") => {

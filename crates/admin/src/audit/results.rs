@@ -57,8 +57,12 @@ pub(crate) struct BootImageAudit {
     /// Which boot images the cluster keeps up to date itself, by resource: `All`, `Partial` or
     /// `None`; empty where it says nothing of it.
     pub(crate) managed_boot_images: BTreeMap<String, &'static str>,
-    /// Joined nodes whose update to the release that was asked about a known issue breaks, and those
-    /// of which it cannot be told; by pool, the oldest image first.
+    /// The release of the update that `births` is about: the one that was asked about, else that of
+    /// the cluster's update under way, else the newest that it is offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) update: Option<String>,
+    /// Joined nodes whose update a known issue breaks, and those of which it cannot be told; by
+    /// pool, the oldest image first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) births: Vec<BirthAudit>,
     /// Machines that were made and have not become nodes.
@@ -335,6 +339,8 @@ impl SetIssue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BirthAudit {
+    /// The release of the update.
+    pub(crate) release: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pool: Option<String>,
     /// The image that they were born from; absent where unknown.
@@ -382,9 +388,10 @@ impl BirthAudit {
     pub(crate) fn says(&self) -> String {
         let pool = self.pool.as_deref().unwrap_or("unknown");
         let (image, nodes) = (self.image(), self.names());
+        let (issue, release) = (&self.issue, &self.release);
         let what = match &self.to_know {
-            Some(why) => format!("may have {}: {why}", self.issue),
-            None => format!("have {}: {}", self.issue, self.reason),
+            Some(why) => format!("may have {issue} at the update to {release}: {why}"),
+            None => format!("have {issue} at the update to {release}: {}", self.reason),
         };
         let help = self.remedy.as_ref().map(|remedy| format!("; {remedy}"));
         let url = self.url.as_ref().map(|url| format!(" ({url})"));

@@ -228,6 +228,10 @@ fn images(lint: &mut Lint, at: &Located<'_>) {
             });
         }
     }
+    if let Some(at) = images.get("belowBootFreeMiB") {
+        let help = "write the MiB that have to be free, such as 150";
+        lint.typed(&at, at.read::<u32>(), "a whole number of MiB", help);
+    }
     if let Some(at) = images.get("rhelMajors") {
         let help = "write the RHEL majors that have it, such as [8]";
         lint.typed(&at, rhel_majors(&at), "an array of whole numbers", help);

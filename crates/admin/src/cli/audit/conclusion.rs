@@ -68,8 +68,8 @@ struct Counts {
     excepted: usize,
     /// Allowed sets whose image is known to fail.
     known_to_fail: usize,
-    /// Joined nodes have a known issue that hits at the update.
-    born_too_old: bool,
+    /// The update that a known issue of joined nodes breaks.
+    broken_update: Option<String>,
     /// Sets may be missing.
     hidden: bool,
     /// Something makes nodes and is not understood.
@@ -88,7 +88,11 @@ impl Counts {
             undecided: number(|set| is_open(set) && set.boot_image.is_some()),
             excepted: audit.summary.excepted,
             known_to_fail: number(|set| set.would_be_allowed() && !set.known_issues.is_empty()),
-            born_too_old: audit.births.iter().any(|birth| birth.to_know.is_none()),
+            broken_update: audit
+                .births
+                .iter()
+                .find(|birth| birth.to_know.is_none())
+                .map(|birth| birth.release.clone()),
             hidden: audit.unread.iter().any(|unread| unread.hides_sets),
             makers: audit.unread.iter().any(|unread| unread.makes_nodes),
             unread: !audit.unread.is_empty(),
@@ -130,8 +134,8 @@ impl Counts {
                 self.known_to_fail
             ));
         }
-        if self.born_too_old {
-            parts.push("the update breaks joined nodes".to_owned());
+        if let Some(release) = &self.broken_update {
+            parts.push(format!("the update to {release} breaks joined nodes"));
         }
         if self.hidden {
             parts.push("not everything that makes nodes was read".to_owned());

@@ -2,7 +2,7 @@
 
 use super::cluster::SERVICE_ACCOUNT;
 use super::fleet_conclusion::FleetConclusion;
-use super::{Args, Exit, Failure, Form, Io, asked, choose, finish, starter, terminal, yaml};
+use super::{Args, Exit, Failure, Form, Io, asked, choose, finish, starter, terminal};
 use super::{fleet_html, fleet_text, junit, markdown, sheet, since};
 use crate::audit::fetch::{FetchProgress, fetch};
 use crate::audit::fleet::{ClusterAudit, FleetAudit};

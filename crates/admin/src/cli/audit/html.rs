@@ -200,7 +200,7 @@ fn birth_row(birth: &BirthAudit) -> Markup {
     };
     html! {
         tr {
-            td class={ "verdict " (word.lower()) } { (says) }
+            td class={ "verdict " (word.lower()) } { (birth.release) ": " (says) }
             td { (birth.pool.as_deref().unwrap_or("not known")) }
             td { @match &birth.boot_image {
                 Some(image) => { code.image { (image.version) } br; span.soft { (image.systems().join(", ")) } }

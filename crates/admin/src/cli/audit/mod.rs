@@ -29,6 +29,7 @@ use crate::audit::resources;
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, audit};
 use crate::clock;
 use crate::lint::starter::{STARTER, STARTER_OKD};
+use crate::render::yaml;
 use crate::text::printable;
 use crate::verdict::PolicyInput;
 use anstream::{AutoStream, ColorChoice};
@@ -432,15 +433,6 @@ fn print(
         Form::Csv => sheet::render(result)?,
     };
     Ok(io.out.write_all(text.as_bytes())?)
-}
-
-fn yaml(result: &impl serde::Serialize) -> String {
-    let options =
-        serde_saphyr::ser_options! { compact_list_indent: false, folded_wrap_chars: usize::MAX };
-    let mut out = String::new();
-    // Writing into a string does not fail.
-    let _ = serde_saphyr::to_fmt_writer_with_options(&mut out, result, options);
-    out
 }
 
 /// How standard output shows text. Colour is used only on a terminal, and not if `NO_COLOR` is set

@@ -11,7 +11,7 @@ use crate::policy::{
     When, choose,
 };
 use crate::verdict::{
-    BootImage, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput, Target, TargetInput,
+    BootImage, Facts, ImageSource, Outcome, PolicyInput, Target, TargetInput,
     decide,
 };
 use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, Scheme};
@@ -160,10 +160,12 @@ fn is_about_images_alone(scope: &Scope) -> bool {
         above_fcos,
         below_scos,
         below_shim,
+        below_boot_free,
         ..
     } = &scope.images;
     let of_families = [below_fcos, above_fcos, below_scos];
-    let is_of_images = scope.when == When::default() && below_shim.is_none();
+    let is_of_images =
+        scope.when == When::default() && below_shim.is_none() && below_boot_free.is_none();
     is_of_images && of_families.iter().all(|bound| bound.is_none())
 }
 
@@ -235,24 +237,16 @@ impl Decider {
             warnings: Vec::new(),
             ..policy.clone()
         };
-        let facts = Facts {
-            boot_image: None,
-            replaced_by: None,
-            target: TargetInput::Read(Target {
-                release: release.map(|release| release.to_string()),
-                ..Target::default()
-            }),
-            deployment: Deployment::default(),
-            policy: PolicyInput::Valid {
-                path: String::new(),
-                digest: String::new(),
-                policy,
-            },
-            r#override: None,
-            platform: None,
-            machine: Machine::default(),
-            warnings: Vec::new(),
+        let policy = PolicyInput::Valid {
+            path: String::new(),
+            digest: String::new(),
+            policy,
         };
+        let target = Target {
+            release: release.map(|release| release.to_string()),
+            ..Target::default()
+        };
+        let facts = Facts::new(policy, TargetInput::Read(target));
         Self { facts, image }
     }
 
