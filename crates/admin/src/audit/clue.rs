@@ -1,5 +1,6 @@
 //! What makes an unknown version known (pure).
 
+use super::groups::HYPERSHIFT;
 use super::known::Knowledge;
 use super::sets::{self, Set};
 use super::upkeep::rules;
@@ -19,7 +20,7 @@ const HOSTED: &str = "its nodes join another cluster: audit that one, where they
 
 /// What makes the version of the set's image known; `None` where nothing does that is known.
 pub(super) fn clue(set: &Set, knowledge: &Knowledge<'_>) -> Option<&'static str> {
-    if (set.kind, set.group) == (sets::NODE_POOL, sets::HYPERSHIFT) {
+    if (set.kind, set.group) == (sets::NODE_POOL, HYPERSHIFT) {
         return Some(HOSTED);
     }
     let joined = match set.image.key() {

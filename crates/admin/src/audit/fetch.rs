@@ -1,7 +1,8 @@
 //! Reads lists of the cluster from its API server, page by page.
 
 use super::fields::{list_at, str_at, text_at};
-use super::resources::{INFRASTRUCTURE, RESOURCES, Resource};
+use super::groups::INFRASTRUCTURE;
+use super::resources::{RESOURCES, Resource};
 use super::server::{Response, Server};
 use super::{Objects, Unread};
 use crate::text::printable;

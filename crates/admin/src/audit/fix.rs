@@ -1,9 +1,9 @@
 //! The fixes that are more or other than putting the cluster's own image in the place of a set's
 //! image (pure).
 
+use super::groups::{HYPERSHIFT, MACHINE_API};
 use super::image::FREE_PUBLISHER;
 use super::known::Knowledge;
-use super::objects::MACHINE_API;
 use super::remedy::Remedy;
 use super::sets::{self, Set};
 use super::stream::OwnImage;
@@ -145,7 +145,7 @@ fn node_pool(set: &Set) -> Option<Remedy> {
         command: is_named(set).then(|| {
             format!(
                 "oc patch nodepools.{} {} -n {} --type json -p '[{{\"op\":\"remove\",\"path\":\"/{path}\"}}]'",
-                sets::HYPERSHIFT,
+                HYPERSHIFT,
                 set.name,
                 set.namespace
             )

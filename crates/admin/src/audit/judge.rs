@@ -1,6 +1,7 @@
 //! The verdict on the next node of a set, by the rules that decide on the node itself (pure).
 
 use super::clue::clue;
+use super::groups::HYPERSHIFT;
 use super::issues;
 use super::known::{Knowledge, Known};
 use super::remedy::{Remedy, patch, remedy};
@@ -11,8 +12,8 @@ use crate::data::{PUBLISHED, is_ami};
 use crate::policy::{Mode, OnUndetermined};
 use crate::verdict::words::About;
 use crate::verdict::{
-    BootImage, BootImageStatus, Facts, ImageSource, Machine, Outcome, PolicyInput,
-    Reason, RuleResult, Target, TargetInput, Verdict, decide,
+    BootImage, BootImageStatus, Facts, ImageSource, Machine, Outcome, PolicyInput, Reason,
+    RuleResult, Target, TargetInput, Verdict, decide,
 };
 use crate::version::{ImageVersion, OsFamily};
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ pub(super) fn judge(
     release: Option<&str>,
 ) -> (SetAudit, Verdict) {
     let mut set = set;
-    if (set.kind, set.group) == (sets::NODE_POOL, sets::HYPERSHIFT) {
+    if (set.kind, set.group) == (sets::NODE_POOL, HYPERSHIFT) {
         let (stream, note) =
             upkeep::of_node_pool(set.pinned.as_deref(), set.stream.as_deref(), release);
         set.stream = stream;

@@ -5,6 +5,7 @@
 //! same name with the AMI of its release).
 
 use super::fields::{list_at, str_at, text_at};
+use super::groups::{KARPENTER, KARPENTER_AWS, KARPENTER_HOSTED};
 use super::image::Image;
 use super::kinds::{Machine, Metadata, Node, Source, of_go};
 use super::known::{Knowledge, Known};
@@ -15,9 +16,6 @@ use crate::version::ImageVersion;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-pub(super) const GROUP: &str = "karpenter.sh";
-pub(super) const AWS: &str = "karpenter.k8s.aws";
-pub(super) const HOSTED: &str = "karpenter.hypershift.openshift.io";
 const EC2: &str = "EC2NodeClass";
 const HOSTED_CLASS: &str = "OpenshiftEC2NodeClass";
 
@@ -65,7 +63,7 @@ impl Karpenter {
     pub(super) fn add(&mut self, group: &str, kind: &str, object: &Value) -> bool {
         let name = Metadata::of(object).name;
         match (group, kind) {
-            (GROUP, NODE_POOL) => {
+            (KARPENTER, NODE_POOL) => {
                 let class = |path: &str| {
                     text_at(object, &format!("/spec/template/spec/nodeClassRef/{path}"))
                 };
@@ -76,19 +74,19 @@ impl Karpenter {
                 });
             }
             // Before Karpenter 0.32.
-            (GROUP, "Provisioner") => self.pools.push(Pool {
+            (KARPENTER, "Provisioner") => self.pools.push(Pool {
                 name,
                 kind: "AWSNodeTemplate".to_owned(),
                 class: text_at(object, "/spec/providerRef/name").unwrap_or_default(),
             }),
-            (AWS, EC2) => self.classes.push(NodeClass {
+            (KARPENTER_AWS, EC2) => self.classes.push(NodeClass {
                 name,
                 is_owned: list_at(object, "/metadata/ownerReferences")
                     .iter()
                     .any(|owner| str_at(owner, "/kind") == Some(HOSTED_CLASS)),
                 amis: amis(object),
             }),
-            (HOSTED, HOSTED_CLASS) => self.hosted.push(HostedClass {
+            (KARPENTER_HOSTED, HOSTED_CLASS) => self.hosted.push(HostedClass {
                 name,
                 release: text_at(object, "/status/version")
                     .or_else(|| text_at(object, "/spec/version")),
@@ -155,7 +153,7 @@ pub(super) fn machine(object: &Value) -> Machine {
     let image = text_at(object, "/status/imageID");
     let identities = text_at(object, "/status/nodeName").into_iter();
     Machine {
-        group: GROUP,
+        group: KARPENTER,
         role: None,
         source: Source {
             image: Image {
@@ -220,7 +218,7 @@ fn of_class(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> Vec
     let to_set = |ami: Option<&Ami>| {
         let set = Set {
             kind: EC2,
-            group: AWS,
+            group: KARPENTER_AWS,
             name: class.name.clone(),
             path: "spec.",
             architecture: ami.and_then(|ami| ami.architecture.clone()),
@@ -281,7 +279,7 @@ fn of_hosted(knowledge: &Knowledge<'_>, class: &HostedClass) -> Set {
     let release_note = release.map(|release| format!("release {release}"));
     Set {
         kind: HOSTED_CLASS,
-        group: HOSTED,
+        group: KARPENTER_HOSTED,
         name: class.name.clone(),
         image: Image {
             platform: Some("aws"),
@@ -311,7 +309,7 @@ fn of_pool(knowledge: &Knowledge<'_>, pool: &Pool) -> Set {
     let nodes = nodes_of(knowledge, &[&*pool.name]);
     Set {
         kind: NODE_POOL,
-        group: GROUP,
+        group: KARPENTER,
         name: pool.name.clone(),
         image: Image {
             why_not: Some(why_not),

@@ -13,6 +13,7 @@ pub(crate) mod fetch;
 mod fields;
 mod fix;
 pub(crate) mod fleet;
+pub(crate) mod groups;
 mod image;
 pub(crate) mod image_fields;
 mod infrastructure;

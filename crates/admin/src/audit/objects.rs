@@ -2,6 +2,10 @@
 //! needs is kept of each.
 
 use super::fields::{str_at, text_at};
+use super::groups::{
+    CLUSTER_API, CONFIG, HYPERSHIFT, INFRASTRUCTURE, KARPENTER, MACHINE_API, MACHINE_CONFIG, METAL,
+    OPERATOR, SKEWGUARD,
+};
 use super::image::{self, Image};
 use super::infrastructure::VSphere;
 use super::intake::no_json;
@@ -20,10 +24,6 @@ use crate::text::printable;
 use crate::version::ImageVersion;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-
-pub(super) const MACHINE_API: &str = "machine.openshift.io";
-pub(super) const CLUSTER_API: &str = "cluster.x-k8s.io";
-const MACHINE_CONFIG: &str = "machineconfiguration.openshift.io";
 
 /// The most objects that are read.
 pub(super) const MAX_OBJECTS: usize = 200_000;
@@ -338,10 +338,10 @@ impl Objects {
             (MACHINE_API, "Machine") => self.machines.push(Machine::of(MACHINE_API, object)),
             (CLUSTER_API, "MachineDeployment") => self.deployments.push(MachineSet::of(object)),
             (CLUSTER_API, "MachinePool") => self.machine_pools.push(MachineSet::of(object)),
-            (karpenter::GROUP, "NodeClaim") => self.machines.push(karpenter::machine(object)),
+            (KARPENTER, "NodeClaim") => self.machines.push(karpenter::machine(object)),
             (CLUSTER_API, "MachineSet") => self.cluster_api_sets.push(MachineSet::of(object)),
             (CLUSTER_API, "Machine") => self.machines.push(Machine::of(CLUSTER_API, object)),
-            ("infrastructure.cluster.x-k8s.io", _) => {
+            (INFRASTRUCTURE, _) => {
                 let spec = match kind {
                     _ if kind.ends_with("Template") => "/spec/template/spec",
                     "AWSMachinePool" => "/spec/awsLaunchTemplate",
@@ -355,10 +355,10 @@ impl Objects {
                 self.infrastructure
                     .insert((printable(kind), namespace, name), image);
             }
-            ("hypershift.openshift.io", "NodePool") => self.node_pools.push(NodePool::of(object)),
-            ("metal3.io", "BareMetalHost") => self.hosts.extend(Host::of(object)),
+            (HYPERSHIFT, "NodePool") => self.node_pools.push(NodePool::of(object)),
+            (METAL, "BareMetalHost") => self.hosts.extend(Host::of(object)),
             ("", "Node") => self.nodes.push(Node::of(object)),
-            ("skewguard.dev", "BootImageReport")
+            (SKEWGUARD, "BootImageReport")
                 if str_at(object, "/metadata/namespace") == Some("skewguard") =>
             {
                 self.reports.push(NodeReport::of(object));
@@ -372,7 +372,7 @@ impl Objects {
     fn add_settings(&mut self, group: &str, kind: &str, object: &Value) -> Result<bool, String> {
         let name = str_at(object, "/metadata/name");
         match (group, kind) {
-            ("metal3.io", "Provisioning") => self.provisioning = Some(Provisioning::of(object)),
+            (METAL, "Provisioning") => self.provisioning = Some(Provisioning::of(object)),
             (MACHINE_CONFIG, "MachineConfigPool") => {
                 let stream = text_at(object, "/spec/osImageStream/name");
                 self.pools.extend(text_at(object, "/metadata/name"));
@@ -383,15 +383,15 @@ impl Objects {
                 self.default_stream = text_at(object, "/status/defaultStream")
                     .or_else(|| text_at(object, "/spec/defaultStream"));
             }
-            ("config.openshift.io", "ClusterVersion") => {
+            (CONFIG, "ClusterVersion") => {
                 self.release = text_at(object, "/status/desired/version");
                 self.is_multi_arch =
                     str_at(object, "/status/desired/architecture") == Some("Multi");
                 self.cluster_id = text_at(object, "/spec/clusterID");
                 self.next_update = next_update(object);
             }
-            ("config.openshift.io", "Infrastructure") => self.add_infrastructure(object),
-            ("operator.openshift.io", "MachineConfiguration") if name == Some("cluster") => {
+            (CONFIG, "Infrastructure") => self.add_infrastructure(object),
+            (OPERATOR, "MachineConfiguration") if name == Some("cluster") => {
                 self.skew = skew(object);
                 self.managed = Some(ManagedBootImages::of(object));
             }

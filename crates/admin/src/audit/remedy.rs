@@ -1,9 +1,9 @@
 //! What to change so that the next node of a set is let in (pure).
 
 use super::fix::{self, Own};
+use super::groups::MACHINE_API;
 use super::image;
 use super::known::Knowledge;
-use super::objects::MACHINE_API;
 use super::results::SetAudit;
 use super::sets::{self, Set};
 use super::stream::OwnImage;

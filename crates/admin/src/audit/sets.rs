@@ -1,9 +1,10 @@
 //! What makes nodes: sets of machines of both APIs, and node pools (pure).
 
+use super::groups::{CLUSTER_API, HYPERSHIFT, MACHINE_API};
 use super::image::Image;
 use super::kinds::{Machine, MachineSet, Metadata, Node, NodePool};
 use super::known::{Knowledge, Known};
-use super::objects::{CLUSTER_API, MACHINE_API, Objects};
+use super::objects::Objects;
 use super::site::Site;
 use super::upkeep::{self, Candidate, Keeper, Rule, Upkeep};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const NODE_POOL: &str = "NodePool";
 /// Where the cluster has the Cluster API's side of its own sets.
 const MIRRORS: &str = "openshift-cluster-api";
-pub(super) const HYPERSHIFT: &str = "hypershift.openshift.io";
 
 /// A node pool's image field.
 pub(super) const RELEASE_IMAGE: &str = "spec.release.image";

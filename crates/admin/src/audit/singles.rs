@@ -1,10 +1,11 @@
 //! What makes nodes without a set: machines, hosts, and nodes that no Machine stands for (pure).
 
+use super::groups::{HYPERSHIFT, MACHINE_API, MACHINE_CONFIG, METAL};
 use super::image::Image;
 use super::kinds::{HostSource, Machine, Node};
 use super::known::{Knowledge, of_newest};
-use super::objects::{MACHINE_API, Objects};
-use super::sets::{HYPERSHIFT, NODE_POOL, Set, some_of, versions};
+use super::objects::Objects;
+use super::sets::{NODE_POOL, Set, some_of, versions};
 use super::upkeep::{self, Keeper, Rule, Upkeep};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,7 +92,7 @@ fn hosts(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
         };
         let set = Set {
             kind: "BareMetalHost",
-            group: "metal3.io",
+            group: METAL,
             namespace: namespace.clone(),
             name: some_of(&names),
             stream: upkeep::stream(objects, stream.as_deref(), pool.as_deref()),
@@ -137,7 +138,7 @@ fn nodes(objects: &Objects) -> Vec<Set> {
             (Some(pool), _) => (NODE_POOL, HYPERSHIFT, pool.as_str()),
             (None, pool) => (
                 "MachineConfigPool",
-                "machineconfiguration.openshift.io",
+                MACHINE_CONFIG,
                 pool.as_deref().unwrap_or("no pool"),
             ),
         };

@@ -9,10 +9,11 @@
 mod amis;
 pub(super) mod rules;
 
+use super::groups::MACHINE_API;
 use super::image::Image;
 use super::kinds::MachineSet;
 use super::known::Knowledge;
-use super::objects::{MACHINE_API, Objects};
+use super::objects::Objects;
 use crate::version::{OcpMinor, Release};
 use serde::Serialize;
 

@@ -4,8 +4,7 @@ use crate::policy::{self, Policy};
 use crate::render::alerts::Refused;
 use crate::text::label_value;
 use crate::verdict::{
-    BootImage, Facts, ImageSource, Outcome, PolicyInput, Target, TargetInput,
-    decide,
+    BootImage, Facts, ImageSource, Outcome, PolicyInput, Target, TargetInput, decide,
 };
 use crate::version::{ImageVersion, Release};
 use proptest::prelude::*;

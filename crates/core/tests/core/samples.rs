@@ -1,9 +1,7 @@
 //! Versions, nodes, policies and limits to try, for the tests of the core and of the lint.
 
 use crate::policy::{Limit, LimitRelease, Policy, choose};
-use crate::verdict::{
-    BootImage, Facts, ImageSource, PolicyInput, Target, TargetInput,
-};
+use crate::verdict::{BootImage, Facts, ImageSource, PolicyInput, Target, TargetInput};
 use crate::version::{ImageVersion, OcpMinor, Release};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -4,9 +4,8 @@
 use crate::inside::core::samples::node;
 use crate::policy::{Mode, Policy, parse};
 use crate::verdict::{
-    Action, BootImage, BootImageStatus, Deployment, Facts, ImageSource, Judged, Outcome,
-    Override, OverrideSource, OverrideWord, PolicyInput, Reason, Stage, Target, TargetInput,
-    Verdict, decide,
+    Action, BootImage, BootImageStatus, Deployment, Facts, ImageSource, Judged, Outcome, Override,
+    OverrideSource, OverrideWord, PolicyInput, Reason, Stage, Target, TargetInput, Verdict, decide,
 };
 use crate::version::ImageVersion;
 use serde_json::json;

@@ -12,6 +12,7 @@ use crate::audit::server::Server;
 use crate::audit::{BootImageAudit, Objects, Origin, audit};
 use crate::cli::runtime;
 use crate::clock;
+use crate::render::yaml;
 use crate::text::printable;
 use crate::verdict::PolicyInput;
 use std::io::{IsTerminal, Write};

@@ -11,8 +11,7 @@ use crate::policy::{
     When, choose,
 };
 use crate::verdict::{
-    BootImage, Facts, ImageSource, Outcome, PolicyInput, Target, TargetInput,
-    decide,
+    BootImage, Facts, ImageSource, Outcome, PolicyInput, Target, TargetInput, decide,
 };
 use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
