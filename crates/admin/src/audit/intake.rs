@@ -77,7 +77,7 @@ impl Objects {
             self.add(of, ("", ""), &serde_json::from_str(json).map_err(no_json)?)?;
             return Ok(String::new());
         };
-        let of_items = of_items(&api_version, &kind);
+        let of_items = item_kind(&api_version, &kind);
         for item in items {
             self.add(
                 of,
@@ -116,7 +116,7 @@ impl Objects {
         let null = Value::Null;
         let head = around.as_ref().ok().and_then(|around| around.first());
         let field = |name: &str| head.and_then(|head| head.get(name)).unwrap_or(&null);
-        let of_items = of_items(field("apiVersion"), field("kind"));
+        let of_items = item_kind(field("apiVersion"), field("kind"));
         for item in &list.items {
             let read = read_piece(&item.without_dash(), item.line)?;
             let object = read.first().unwrap_or(&null);
@@ -137,7 +137,7 @@ impl Objects {
         let field = |name: &str| document.get(name).unwrap_or(&null);
         match field("items").as_array() {
             Some(items) => {
-                let of_items = of_items(field("apiVersion"), field("kind"));
+                let of_items = item_kind(field("apiVersion"), field("kind"));
                 items
                     .iter()
                     .try_for_each(|item| self.add(None, of_items, item))?;
@@ -188,7 +188,7 @@ fn no_yaml(what: impl Display) -> String {
 
 /// The `apiVersion` and kind of a list's items, by its own: a `MachineSetList` as the API server
 /// sends it has items without either.
-fn of_items<'a>(api_version: &'a Value, kind: &'a Value) -> (&'a str, &'a str) {
+fn item_kind<'a>(api_version: &'a Value, kind: &'a Value) -> (&'a str, &'a str) {
     let kind = kind
         .as_str()
         .and_then(|kind| kind.strip_suffix("List"))

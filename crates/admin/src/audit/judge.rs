@@ -29,7 +29,7 @@ pub(super) fn judge(
     let mut set = set;
     if (set.kind, set.group) == (sets::NODE_POOL, HYPERSHIFT) {
         let (stream, note) =
-            upkeep::of_node_pool(set.pinned.as_deref(), set.stream.as_deref(), release);
+            upkeep::node_pool_stream(set.pinned.as_deref(), set.stream.as_deref(), release);
         set.stream = stream;
         set.notes.extend(note);
     }
@@ -41,7 +41,7 @@ pub(super) fn judge(
     }
     let verdict = by_what_is_known(&set, known.as_ref(), policy, release);
     let version = known.as_ref().map(|known| &known.version);
-    let known_issues = issues::of_set(policy, |policy| {
+    let known_issues = issues::known_to_fail(policy, |policy| {
         self::verdict(&set, version, policy, release)
     });
     let of_version = |version: &ImageVersion| self::verdict(&set, Some(version), policy, release);

@@ -7,7 +7,7 @@
 use super::fields::{list_at, str_at, text_at};
 use super::groups::{KARPENTER, KARPENTER_AWS, KARPENTER_HOSTED};
 use super::image::Image;
-use super::kinds::{Machine, Metadata, Node, Source, of_go};
+use super::kinds::{Machine, Metadata, Node, Source, architecture_name};
 use super::known::{Knowledge, Known};
 use super::sets::{NODE_POOL, Set, some_of, versions};
 use super::upkeep::{Keeper, Rule, Upkeep};
@@ -126,7 +126,7 @@ fn amis(object: &Value) -> Vec<Ami> {
                 .first()
                 .filter(|_| is_one)
                 .and_then(Value::as_str)
-                .map(of_go),
+                .map(architecture_name),
         })
     };
     let resolved: Vec<Ami> = list_at(object, "/status/amis")
@@ -185,11 +185,11 @@ pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
         if users.is_empty() && !karpenter.pools.is_empty() {
             continue;
         }
-        all.extend(of_class(knowledge, class, &users));
+        all.extend(class_sets(knowledge, class, &users));
     }
     let is_read = |class: &HostedClass| karpenter.classes.iter().any(|own| own.name == class.name);
     let hosted = karpenter.hosted.iter().filter(|class| !is_read(class));
-    all.extend(hosted.map(|class| of_hosted(knowledge, class)));
+    all.extend(hosted.map(|class| hosted_set(knowledge, class)));
     let is_shown = |pool: &Pool| {
         pool.kind == EC2
             && (karpenter
@@ -202,11 +202,11 @@ pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
                     .any(|class| class.name == pool.class))
     };
     let others = karpenter.pools.iter().filter(|pool| !is_shown(pool));
-    all.extend(others.map(|pool| of_pool(knowledge, pool)));
+    all.extend(others.map(|pool| pool_set(knowledge, pool)));
     all
 }
 
-fn of_class(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set> {
+fn class_sets(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set> {
     let hosted = knowledge.objects.karpenter.hosted.iter();
     // Hosted clusters alone have the controller, which in newer releases sets no owner
     // (hypershift `karpenter-operator/controllers/nodeclass`).
@@ -260,7 +260,7 @@ fn of_class(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> Vec
         set.known = set.known.or_else(|| {
             let name = name?;
             Some(Known {
-                version: ImageVersion::of_image_name(name)?,
+                version: ImageVersion::from_image_name(name)?,
                 by: KnownBy::ImageName,
                 from: format!("the AMI's name, {name}"),
             })
@@ -273,7 +273,7 @@ fn of_class(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> Vec
     class.amis.iter().map(|ami| to_set(Some(ami))).collect()
 }
 
-fn of_hosted(knowledge: &Knowledge<'_>, class: &HostedClass) -> Set {
+fn hosted_set(knowledge: &Knowledge<'_>, class: &HostedClass) -> Set {
     let users = knowledge.objects.karpenter.users(EC2, &class.name);
     let release = class.release.as_ref();
     let release_note = release.map(|release| format!("release {release}"));
@@ -300,7 +300,7 @@ fn of_hosted(knowledge: &Knowledge<'_>, class: &HostedClass) -> Set {
 }
 
 /// A NodePool whose class is of another provider, or was not read.
-fn of_pool(knowledge: &Knowledge<'_>, pool: &Pool) -> Set {
+fn pool_set(knowledge: &Knowledge<'_>, pool: &Pool) -> Set {
     let why_not = if pool.kind == EC2 {
         "its EC2NodeClass was not read"
     } else {

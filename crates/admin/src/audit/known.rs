@@ -10,7 +10,7 @@ use super::kinds::{Machine, Node, NodeReport};
 use super::objects::Objects;
 use super::sets::Set;
 use super::site::Site;
-use super::stream::{self, OwnImage, of_published, version_of};
+use super::stream::{self, OwnImage, published_image, version_of};
 use crate::data::PUBLISHED;
 use crate::version::{ImageVersion, OcpMinor, OsFamily, compare_rhel, compare_scos};
 use std::cmp::Ordering;
@@ -97,7 +97,7 @@ impl<'a> Knowledge<'a> {
     }
 
     /// What is known of an image.
-    pub(super) fn of_image(
+    pub(super) fn look_up(
         &self,
         image: &Image,
         architecture: Option<&str>,
@@ -163,7 +163,7 @@ impl<'a> Knowledge<'a> {
     }
 
     fn by_nodes(&self, image: &Image, notes: &mut Vec<String>) -> Option<Known> {
-        of_newest(
+        by_newest_node(
             self.objects,
             self.same_image(image)
                 .filter_map(|machine| self.node_of(machine)),
@@ -377,7 +377,7 @@ fn by_published(
 ) -> Option<Known> {
     let found = PUBLISHED.find(image.value.as_deref()?)?;
     // An id may mean something else on another platform.
-    let own = of_published(found, image.platform?)?;
+    let own = published_image(found, image.platform?)?;
     notes.extend(misplaced(image, architecture, &own));
     Some(Known {
         version: version_of(found)?,
@@ -406,7 +406,7 @@ fn misplaced(image: &Image, architecture: Option<&str>, own: &OwnImage) -> Vec<S
 }
 
 fn by_name(image: &Image) -> Option<Known> {
-    let version = ImageVersion::of_image_name(image.value.as_deref()?)?;
+    let version = ImageVersion::from_image_name(image.value.as_deref()?)?;
     Some(Known {
         version,
         by: KnownBy::ImageName,
@@ -459,7 +459,7 @@ fn one_of<T: Ord>(all: BTreeSet<Option<T>>) -> Option<T> {
 
 /// What the newest of these nodes says. The older ones may have been made before the field was
 /// given another image.
-pub(super) fn of_newest<'a>(
+pub(super) fn by_newest_node<'a>(
     objects: &Objects,
     nodes: impl Iterator<Item = &'a Node>,
     notes: &mut Vec<String>,

@@ -88,7 +88,7 @@ pub(crate) fn audit(
             .take(MAX_NOT_UNDERSTOOD),
     );
     let update = match asked {
-        Some(asked) => Some(asked::asked_of(objects.release.as_deref(), asked)),
+        Some(asked) => Some(asked::meant_release(objects.release.as_deref(), asked)),
         None => objects.next_update.clone(),
     };
     let mut policy = None;
@@ -115,7 +115,7 @@ pub(crate) fn audit(
         }
         let own = set.release.as_deref().or(objects.release.as_deref());
         let of_set = asked
-            .map(|asked| asked::asked_of(own, asked))
+            .map(|asked| asked::meant_release(own, asked))
             .or_else(|| set.release.clone())
             .or_else(|| release.map(str::to_owned));
         let (row, verdict) = judge(set, &knowledge, policy_input, of_set.as_deref());

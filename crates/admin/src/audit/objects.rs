@@ -202,7 +202,7 @@ impl Objects {
                 ..image.clone()
             },
             None => {
-                let of_kind = image::of_spec(kind, &Value::Null);
+                let of_kind = image::read_spec(kind, &Value::Null);
                 Image {
                     pool,
                     field: None,
@@ -231,7 +231,7 @@ impl Objects {
         let (api_version, kind) = of.or_else(own).unwrap_or(of_list);
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let (group, kind) = match kind {
-            "" => of_link(object).unwrap_or_default(),
+            "" => kind_in_link(object).unwrap_or_default(),
             kind => (group, kind),
         };
         let is_of_file = of.is_none();
@@ -351,7 +351,7 @@ impl Objects {
                 let Metadata {
                     namespace, name, ..
                 } = Metadata::of(object);
-                let image = image::of_spec(kind, object.pointer(spec).unwrap_or(&Value::Null));
+                let image = image::read_spec(kind, object.pointer(spec).unwrap_or(&Value::Null));
                 self.infrastructure
                     .insert((printable(kind), namespace, name), image);
             }
@@ -428,7 +428,7 @@ fn has_name(object: &Value) -> bool {
 /// Group and kind of an object without either, by the link to itself that API servers gave to
 /// objects until Kubernetes 1.20 (`/apis/config.openshift.io/v1/clusterversions/version`): the
 /// sample archive of openshift/insights-operator has such objects.
-fn of_link(object: &Value) -> Option<(&'static str, &'static str)> {
+fn kind_in_link(object: &Value) -> Option<(&'static str, &'static str)> {
     let link = str_at(object, "/metadata/selfLink")?;
     let parts: Vec<&str> = link.trim_start_matches('/').split('/').collect();
     let (group, rest) = match parts.as_slice() {

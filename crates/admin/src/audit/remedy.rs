@@ -94,7 +94,7 @@ pub(super) fn remedy(
     let remedy = Remedy {
         text: Some(format!(
             "{}{}{change}",
-            of_cluster(set, release, knowledge.objects.is_azure_stack),
+            by_the_cluster(set, release, knowledge.objects.is_azure_stack),
             before.unwrap_or_default()
         )),
         image: name.map(str::to_owned),
@@ -198,7 +198,7 @@ fn choice(
 }
 
 /// What the cluster can do about it, as the beginning of a sentence.
-fn of_cluster(set: &Set, release: Option<&str>, is_azure_stack: bool) -> &'static str {
+fn by_the_cluster(set: &Set, release: Option<&str>, is_azure_stack: bool) -> &'static str {
     let can = !is_azure_stack && upkeep::can_be_managed(set.kind, set.image.platform, release);
     match set.managed {
         Some(true) => {

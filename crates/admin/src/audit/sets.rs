@@ -73,7 +73,7 @@ impl Set {
 
     /// Adds what is known of its image.
     pub(super) fn known_by(mut self, knowledge: &Knowledge<'_>) -> Self {
-        self.known = knowledge.of_image(
+        self.known = knowledge.look_up(
             &self.image,
             self.architecture.as_deref(),
             self.stream.as_deref(),
@@ -196,7 +196,7 @@ fn machine_set(
         _ => "infrastructureRef spec.template.spec.",
     };
     let image = knowledge.objects.image_of(&set.metadata, &set.source);
-    of_machines(
+    with_machines(
         Set {
             kind,
             group,
@@ -275,13 +275,13 @@ fn control_plane(knowledge: &Knowledge<'_>, set: &MachineSet) -> Vec<Set> {
             notes,
             ..Set::default()
         };
-        of_machines(of_set, set, is_here, knowledge)
+        with_machines(of_set, set, is_here, knowledge)
     };
     ways.into_iter().enumerate().map(to_set).collect()
 }
 
 /// Adds what the set and its machines say.
-fn of_machines(
+fn with_machines(
     of_set: Set,
     set: &MachineSet,
     is_member: impl Fn(&&Machine) -> bool,
@@ -308,7 +308,7 @@ fn of_machines(
         of_set.template.clone_from(&set.source.infrastructure);
     }
     of_set.nodes = versions(knowledge.objects, nodes);
-    let judgement = upkeep::of_set(
+    let judgement = upkeep::judge_set(
         Candidate {
             kind: of_set.kind,
             group: of_set.group,
@@ -396,7 +396,7 @@ fn node_pool(objects: &Objects, knowledge: &Knowledge<'_>, pool: &NodePool) -> S
             .platform
             .iter()
             .filter(|_| is_unknown)
-            .map(|platform| of_platform(platform, pool.release.as_deref()))
+            .map(|platform| platform_note(platform, pool.release.as_deref()))
             .chain(pool.conditions.clone())
             .collect(),
         ..Set::default()
@@ -406,7 +406,7 @@ fn node_pool(objects: &Objects, knowledge: &Knowledge<'_>, pool: &NodePool) -> S
 
 /// What the nodes of a NodePool that names no image are made from. Agents have booted from an ISO of
 /// their own (hypershift `NodePoolPlatform`).
-fn of_platform(platform: &str, release: Option<&str>) -> String {
+fn platform_note(platform: &str, release: Option<&str>) -> String {
     match (platform, release) {
         ("Agent" | "None", _) | (_, None) => format!("platform {platform}"),
         (_, Some(release)) => {

@@ -3,7 +3,7 @@
 use super::groups::{HYPERSHIFT, MACHINE_API, MACHINE_CONFIG, METAL};
 use super::image::Image;
 use super::kinds::{HostSource, Machine, Node};
-use super::known::{Knowledge, of_newest};
+use super::known::{Knowledge, by_newest_node};
 use super::objects::Objects;
 use super::sets::{NODE_POOL, Set, some_of, versions};
 use super::upkeep::{self, Keeper, Rule, Upkeep};
@@ -154,7 +154,7 @@ fn nodes(objects: &Objects) -> Vec<Set> {
             image: Image { pool: Some(pool.to_owned()), why_not, ..Image::default() },
             known: newest
                 .filter(|newest| objects.version_of(newest).is_some())
-                .and_then(|_| of_newest(objects, nodes.iter().copied(), &mut Vec::new())),
+                .and_then(|_| by_newest_node(objects, nodes.iter().copied(), &mut Vec::new())),
             nodes: versions(objects, nodes),
             notes: vec!["made without the Machine API: judged as if the next node were made like the newest one".to_owned()],
             ..Set::default()

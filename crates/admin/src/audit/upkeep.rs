@@ -146,7 +146,7 @@ impl Judgement {
 
 /// Who keeps the image of this set up to date: by the cluster's own release, whatever is asked
 /// about.
-pub(super) fn of_set(candidate: Candidate<'_>, knowledge: &Knowledge<'_>) -> Judgement {
+pub(super) fn judge_set(candidate: Candidate<'_>, knowledge: &Knowledge<'_>) -> Judgement {
     let objects = knowledge.objects;
     if let Some(upkeep) = rules::elsewhere(candidate, objects) {
         return Judgement {
@@ -266,7 +266,7 @@ pub(super) fn stream(
 }
 
 /// The stream of a NodePool's next node at this release, and what to know of it.
-pub(super) fn of_node_pool(
+pub(super) fn node_pool_stream(
     pinned: Option<&str>,
     now: Option<&str>,
     release: Option<&str>,

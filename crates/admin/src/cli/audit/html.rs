@@ -3,7 +3,7 @@
 use super::chart::chart;
 use super::conclusion::{Conclusion, Readiness};
 use super::page::{BIRTHS, Word, clues, head, names, remedies, waiting};
-use super::text::{in_use, of_operator};
+use super::text::{in_use, operator_says};
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit, full_name};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -119,7 +119,7 @@ fn oldest(audit: &BootImageAudit) -> Markup {
     html! {
         @if let Some(oldest) = &audit.oldest {
             p { (in_use(oldest, audit.oldest_birth.as_ref())) }
-            @if let Some(words) = audit.cluster.as_ref().and_then(of_operator) { p { (words) } }
+            @if let Some(words) = audit.cluster.as_ref().and_then(operator_says) { p { (words) } }
             @if let Some(command) = &oldest.command {
                 p.command { "Give these sets a newer image. To tell the Machine Config Operator until then:" }
                 pre { code { (command) } }

@@ -222,7 +222,7 @@ fn oldest(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Str
         return Vec::new();
     };
     let mut lines = terminal.prose(0, &in_use(oldest, audit.oldest_birth.as_ref()));
-    if let Some(words) = audit.cluster.as_ref().and_then(of_operator) {
+    if let Some(words) = audit.cluster.as_ref().and_then(operator_says) {
         lines.extend(terminal.prose(0, &words));
     }
     if let (Some(command), Some(back), Detail::All) = (&oldest.command, &oldest.way_back, detail) {
@@ -262,7 +262,7 @@ pub(super) fn in_use(oldest: &Oldest, birth: Option<&OldestBirth>) -> String {
 
 /// What the Machine Config Operator takes for the oldest boot image, in words; nothing where it
 /// cannot be compared with what was found.
-pub(super) fn of_operator(cluster: &ClusterSkew) -> Option<String> {
+pub(super) fn operator_says(cluster: &ClusterSkew) -> Option<String> {
     let ocp = cluster.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
     let says = [cluster.rhcos_version.clone(), ocp];
     let says: Vec<String> = says.into_iter().flatten().collect();

@@ -110,7 +110,7 @@ fn texts(
     if limit.is_some_and(|limit| limit.minimum_fcos.is_some() || limit.maximum_fcos.is_some()) {
         left_out.push("minimumFCOSVersion and maximumFCOSVersion: `audit` has them".to_owned());
     }
-    let scopes = || of_first_boots(policy).map(|issue| &issue.scope);
+    let scopes = || first_boot_issues(policy).map(|issue| &issue.scope);
     let conditional = scopes()
         .filter(|scope| !scope.as_ref().is_ok_and(is_about_images_alone))
         .count();
@@ -169,7 +169,7 @@ fn is_about_images_alone(scope: &Scope) -> bool {
 }
 
 /// The known issues that a node is refused for.
-fn of_first_boots(policy: &Policy) -> impl Iterator<Item = &KnownIssue> {
+fn first_boot_issues(policy: &Policy) -> impl Iterator<Item = &KnownIssue> {
     let issues = policy.known_issues.iter();
     issues.filter(|issue| issue.affects == Affects::FirstBoot)
 }
@@ -220,7 +220,7 @@ impl Decider {
             denied_versions: None,
             ..limit.clone()
         });
-        let mut known_issues: Vec<KnownIssue> = of_first_boots(policy)
+        let mut known_issues: Vec<KnownIssue> = first_boot_issues(policy)
             .filter(|issue| issue.scope.as_ref().is_ok_and(is_about_images_alone))
             .cloned()
             .collect();
