@@ -2,7 +2,7 @@
 
 use super::issues;
 use super::kinds::{Machine, Node};
-use super::known::Knowledge;
+use super::known::Lookup;
 use super::results::BirthAudit;
 use crate::policy::KnownIssue;
 use crate::verdict::{Birth, BootImageStatus, PolicyInput, Target, UpdateIssues, update_issues};
@@ -29,21 +29,21 @@ struct Key<'a> {
 /// The nodes whose update to `release` an issue breaks, and those of which it cannot be told: by
 /// pool, the oldest image first. Empty where no update is known.
 pub(super) fn births(
-    knowledge: &Knowledge<'_>,
+    lookup: &Lookup<'_>,
     policy: &PolicyInput,
     release: Option<&str>,
 ) -> Vec<BirthAudit> {
     let Some(release) = release else {
         return Vec::new();
     };
-    let objects = knowledge.objects;
+    let objects = lookup.objects;
     let target = Target {
         release: Some(release.to_owned()),
         ..Target::default()
     };
     let issues = issues::all(policy);
     let mut rows: BTreeMap<Key<'_>, Vec<&Node>> = BTreeMap::new();
-    let sets = Sets::new(knowledge);
+    let sets = Sets::new(lookup);
     for node in &objects.nodes {
         let image = sets.birth_of(node);
         let machine = node.machine();
@@ -118,17 +118,17 @@ const OF_FIRST: &str = "the image is that of the first node of its set, and its 
 
 /// Which nodes Machines stand for, and the first ones of their sets.
 struct Sets<'a> {
-    knowledge: &'a Knowledge<'a>,
+    lookup: &'a Lookup<'a>,
     machines: BTreeMap<&'a str, &'a Machine>,
     first: BTreeMap<(&'a str, String), &'a Node>,
 }
 
 impl<'a> Sets<'a> {
-    fn new(knowledge: &'a Knowledge<'a>) -> Self {
+    fn new(lookup: &'a Lookup<'a>) -> Self {
         let mut machines = BTreeMap::new();
         let mut first: BTreeMap<_, &Node> = BTreeMap::new();
-        for machine in &knowledge.objects.machines {
-            let Some(node) = knowledge.node_of(machine) else {
+        for machine in &lookup.objects.machines {
+            let Some(node) = lookup.node_of(machine) else {
                 continue;
             };
             machines.insert(&*node.metadata.name, machine);
@@ -141,21 +141,21 @@ impl<'a> Sets<'a> {
             }
         }
         Self {
-            knowledge,
+            lookup,
             machines,
             first,
         }
     }
 
     fn birth_of(&self, node: &Node) -> Image {
-        let objects = self.knowledge.objects;
+        let objects = self.lookup.objects;
         if let Some((version, _)) = objects.version_of(node) {
             return Image::Own(version);
         }
         let Some(machine) = self.machines.get(&*node.metadata.name) else {
             return Image::Unknown;
         };
-        if let Some(version) = self.knowledge.named_by(machine, node) {
+        if let Some(version) = self.lookup.named_by(machine, node) {
             return Image::Own(version);
         }
         let first = set_of(machine).and_then(|set| self.first.get(&set));

@@ -3,7 +3,7 @@
 use super::clue::clue;
 use super::groups::HYPERSHIFT;
 use super::issues;
-use super::known::{Knowledge, Known};
+use super::known::{KnownVersion, Lookup};
 use super::remedy::{Remedy, patch, remedy};
 use super::results::{KnownBy, NodeCount, SetAudit};
 use super::sets::{self, Set};
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 /// boot, and as if the policy enforced.
 pub(super) fn judge(
     set: Set,
-    knowledge: &Knowledge<'_>,
+    lookup: &Lookup<'_>,
     policy: &PolicyInput,
     release: Option<&str>,
 ) -> (SetAudit, Verdict) {
@@ -33,10 +33,10 @@ pub(super) fn judge(
         set.stream = stream;
         set.notes.extend(note);
     }
-    let to_know = set.known.is_none().then(|| clue(&set, knowledge)).flatten();
+    let to_know = set.known.is_none().then(|| clue(&set, lookup)).flatten();
     let known = set.known.take();
     if known.is_none() {
-        let note = looked_for(&set, knowledge);
+        let note = looked_for(&set, lookup);
         set.notes.extend(note);
     }
     let verdict = by_what_is_known(&set, known.as_ref(), policy, release);
@@ -49,9 +49,9 @@ pub(super) fn judge(
     let is_chosen = known.is_none() && set.image.site.chooser.is_some();
     // Nothing refuses it, and the cluster has a newer one.
     let is_behind = verdict.verdict == Outcome::Undetermined
-        && version.is_some_and(|version| knowledge.is_behind(&set, version));
+        && version.is_some_and(|version| lookup.is_behind(&set, version));
     let remedy = if verdict.verdict == Outcome::Refused || is_chosen || is_behind {
-        remedy(&set, release, of_version, knowledge)
+        remedy(&set, release, of_version, lookup)
     } else {
         Remedy::default()
     };
@@ -97,7 +97,7 @@ pub(super) fn judge(
 /// files. A rule that only the node can evaluate leaves it open.
 fn by_what_is_known(
     set: &Set,
-    known: Option<&Known>,
+    known: Option<&KnownVersion>,
     policy: &PolicyInput,
     release: Option<&str>,
 ) -> Verdict {
@@ -152,15 +152,15 @@ fn ami(set: &Set) -> Option<&str> {
 }
 
 /// Where an AMI was looked for.
-fn looked_for(set: &Set, knowledge: &Knowledge<'_>) -> Option<String> {
+fn looked_for(set: &Set, lookup: &Lookup<'_>) -> Option<String> {
     let ami = ami(set)?;
-    if let Some(own) = knowledge.elsewhere(&set.image) {
+    if let Some(own) = lookup.elsewhere(&set.image) {
         return Some(format!(
             "{ami} is the image of {} (ConfigMap coreos-bootimages), and the next machine is made elsewhere",
             own.place()
         ));
     }
-    let objects = knowledge.objects;
+    let objects = lookup.objects;
     let config_map = if objects.own_images.is_empty() {
         "the ConfigMap coreos-bootimages was not read"
     } else {
@@ -180,7 +180,7 @@ fn looked_for(set: &Set, knowledge: &Knowledge<'_>) -> Option<String> {
 
 /// Why a node may be refused although what is known of its image is allowed: a claim says it, or its
 /// aleph says more than the image's name does.
-fn open_question(known: &Known, verdict: &Verdict) -> Option<String> {
+fn open_question(known: &KnownVersion, verdict: &Verdict) -> Option<String> {
     if verdict.verdict == Outcome::Allowed && known.by == KnownBy::Report {
         return Some(format!(
             "its version is allowed, but nothing else says it than {}",

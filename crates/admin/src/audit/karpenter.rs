@@ -8,7 +8,7 @@ use super::fields::{list_at, str_at, text_at};
 use super::groups::{KARPENTER, KARPENTER_AWS, KARPENTER_HOSTED};
 use super::image::Image;
 use super::kinds::{Machine, Metadata, Node, Source, architecture_name};
-use super::known::{Knowledge, Known};
+use super::known::{KnownVersion, Lookup};
 use super::sets::{NODE_POOL, Set, some_of, versions};
 use super::upkeep::{Keeper, Rule, Upkeep};
 use super::{KnownBy, upkeep};
@@ -176,8 +176,8 @@ pub(super) fn machine(object: &Value) -> Machine {
 }
 
 /// A row for each AMI of each class, and one for each NodePool whose class names none.
-pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
-    let karpenter = &knowledge.objects.karpenter;
+pub(super) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
+    let karpenter = &lookup.objects.karpenter;
     let mut all = Vec::new();
     for class in &karpenter.classes {
         let users = karpenter.users(EC2, &class.name);
@@ -185,11 +185,11 @@ pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
         if users.is_empty() && !karpenter.pools.is_empty() {
             continue;
         }
-        all.extend(class_sets(knowledge, class, &users));
+        all.extend(class_sets(lookup, class, &users));
     }
     let is_read = |class: &HostedClass| karpenter.classes.iter().any(|own| own.name == class.name);
     let hosted = karpenter.hosted.iter().filter(|class| !is_read(class));
-    all.extend(hosted.map(|class| hosted_set(knowledge, class)));
+    all.extend(hosted.map(|class| hosted_set(lookup, class)));
     let is_shown = |pool: &Pool| {
         pool.kind == EC2
             && (karpenter
@@ -202,19 +202,19 @@ pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
                     .any(|class| class.name == pool.class))
     };
     let others = karpenter.pools.iter().filter(|pool| !is_shown(pool));
-    all.extend(others.map(|pool| pool_set(knowledge, pool)));
+    all.extend(others.map(|pool| pool_set(lookup, pool)));
     all
 }
 
-fn class_sets(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set> {
-    let hosted = knowledge.objects.karpenter.hosted.iter();
+fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set> {
+    let hosted = lookup.objects.karpenter.hosted.iter();
     // Hosted clusters alone have the controller, which in newer releases sets no owner
     // (hypershift `karpenter-operator/controllers/nodeclass`).
-    let objects = knowledge.objects;
+    let objects = lookup.objects;
     let is_hosted = class.is_owned || objects.is_hosted || !objects.has_infrastructure;
     let hosted = hosted.clone().find(|hosted| hosted.name == class.name);
     let hosted = hosted.filter(|_| is_hosted);
-    let nodes = nodes_of(knowledge, users);
+    let nodes = nodes_of(lookup, users);
     let to_set = |ami: Option<&Ami>| {
         let set = Set {
             kind: EC2,
@@ -224,7 +224,7 @@ fn class_sets(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> V
             architecture: ami.and_then(|ami| ami.architecture.clone()),
             image: Image {
                 platform: Some("aws"),
-                region: knowledge.region_of(&nodes),
+                region: lookup.region_of(&nodes),
                 field: Some("amiSelectorTerms".to_owned()),
                 value: ami.map(|ami| ami.id.clone()),
                 why_not: ami.is_none().then_some(
@@ -232,7 +232,7 @@ fn class_sets(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> V
                 ),
                 ..Image::default()
             },
-            stream: upkeep::stream(knowledge.objects, None, None),
+            stream: upkeep::stream(lookup.objects, None, None),
             release: hosted.and_then(|hosted| hosted.release.clone()),
             upkeep: Some(match hosted {
                 Some(_) => Upkeep::new(
@@ -250,16 +250,16 @@ fn class_sets(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> V
             nodes: if class.amis.len() > 1 {
                 Vec::new()
             } else {
-                versions(knowledge.objects, nodes.iter().copied())
+                versions(lookup.objects, nodes.iter().copied())
             },
             notes: users_note(users).into_iter().collect(),
             ..Set::default()
         };
-        let mut set = set.known_by(knowledge);
+        let mut set = set.known_by(lookup);
         let name = ami.and_then(|ami| ami.name.as_deref());
         set.known = set.known.or_else(|| {
             let name = name?;
-            Some(Known {
+            Some(KnownVersion {
                 version: ImageVersion::from_image_name(name)?,
                 by: KnownBy::ImageName,
                 from: format!("the AMI's name, {name}"),
@@ -273,8 +273,8 @@ fn class_sets(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> V
     class.amis.iter().map(|ami| to_set(Some(ami))).collect()
 }
 
-fn hosted_set(knowledge: &Knowledge<'_>, class: &HostedClass) -> Set {
-    let users = knowledge.objects.karpenter.users(EC2, &class.name);
+fn hosted_set(lookup: &Lookup<'_>, class: &HostedClass) -> Set {
+    let users = lookup.objects.karpenter.users(EC2, &class.name);
     let release = class.release.as_ref();
     let release_note = release.map(|release| format!("release {release}"));
     Set {
@@ -293,20 +293,20 @@ fn hosted_set(knowledge: &Knowledge<'_>, class: &HostedClass) -> Set {
             Rule::NodeClassRelease,
             "it takes the AMI of its release",
         )),
-        nodes: versions(knowledge.objects, nodes_of(knowledge, &users)),
+        nodes: versions(lookup.objects, nodes_of(lookup, &users)),
         notes: release_note.into_iter().chain(users_note(&users)).collect(),
         ..Set::default()
     }
 }
 
 /// A NodePool whose class is of another provider, or was not read.
-fn pool_set(knowledge: &Knowledge<'_>, pool: &Pool) -> Set {
+fn pool_set(lookup: &Lookup<'_>, pool: &Pool) -> Set {
     let why_not = if pool.kind == EC2 {
         "its EC2NodeClass was not read"
     } else {
         "what makes its nodes is not understood"
     };
-    let nodes = nodes_of(knowledge, &[&*pool.name]);
+    let nodes = nodes_of(lookup, &[&*pool.name]);
     Set {
         kind: NODE_POOL,
         group: KARPENTER,
@@ -315,7 +315,7 @@ fn pool_set(knowledge: &Knowledge<'_>, pool: &Pool) -> Set {
             why_not: Some(why_not),
             ..Image::default()
         },
-        nodes: versions(knowledge.objects, nodes),
+        nodes: versions(lookup.objects, nodes),
         notes: vec![format!(
             "made by Karpenter from {} {}",
             pool.kind, pool.class
@@ -333,11 +333,11 @@ fn users_note(users: &[&str]) -> Option<String> {
     })
 }
 
-fn nodes_of<'a>(knowledge: &Knowledge<'a>, pools: &[&str]) -> Vec<&'a Node> {
+fn nodes_of<'a>(lookup: &Lookup<'a>, pools: &[&str]) -> Vec<&'a Node> {
     let pools: BTreeSet<&str> = pools.iter().copied().collect();
     let is_of = |node: &&Node| {
         let pool = node.karpenter_pool.as_deref();
         pool.is_some_and(|pool| pools.contains(pool))
     };
-    knowledge.objects.nodes.iter().filter(is_of).collect()
+    lookup.objects.nodes.iter().filter(is_of).collect()
 }

@@ -50,15 +50,15 @@ pub(crate) use objects::Objects;
 pub(crate) use operator::OperatorDifference;
 pub(crate) use own::{RefusedOwn, refused_own};
 pub(crate) use results::{
-    BirthAudit, BootImageAudit, ClusterSkew, KnownBy, Oldest, OldestBirth, Origin, Provisioned,
-    SetAudit, SetChange, SetException, Since, Unread, full_name,
+    AuditChanges, BirthAudit, BootImageAudit, ClusterSkew, KnownBy, Oldest, OldestBirth, Origin,
+    Provisioned, SetAudit, SetChange, SetException, Unread, full_name,
 };
 
 use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::ImageVersion;
 use judge::judge;
-use known::Knowledge;
+use known::Lookup;
 use results::Summary;
 use std::collections::BTreeSet;
 
@@ -73,7 +73,7 @@ pub(crate) fn audit(
     asked: Option<&str>,
     mut unread: Vec<Unread>,
 ) -> BootImageAudit {
-    let knowledge = Knowledge::new(objects);
+    let lookup = Lookup::new(objects);
     let release = asked.or(objects.release.as_deref());
     unread.extend(
         objects
@@ -93,15 +93,15 @@ pub(crate) fn audit(
     };
     let mut policy = None;
     let mut sets: Vec<SetAudit> = Vec::new();
-    let births: Vec<_> = knowledge
+    let births: Vec<_> = lookup
         .versions()
         .map(|(name, version)| (format!("Node {name}"), version))
         .collect();
     let mut users = Vec::new();
-    let all = sets::sets(&knowledge)
+    let all = sets::sets(&lookup)
         .into_iter()
-        .chain(karpenter::sets(&knowledge))
-        .chain(singles::singles(&knowledge));
+        .chain(karpenter::sets(&lookup))
+        .chain(singles::singles(&lookup));
     for set in all {
         if set.makes_nodes() {
             // A report is a claim, on which nobody should turn the cluster's updates off.
@@ -118,7 +118,7 @@ pub(crate) fn audit(
             .map(|asked| asked::meant_release(own, asked))
             .or_else(|| set.release.clone())
             .or_else(|| release.map(str::to_owned));
-        let (row, verdict) = judge(set, &knowledge, policy_input, of_set.as_deref());
+        let (row, verdict) = judge(set, &lookup, policy_input, of_set.as_deref());
         // The limit may be another one for each set.
         policy = verdict.policy.map(|policy| PolicyStatus {
             limit_release: None,
@@ -157,7 +157,7 @@ pub(crate) fn audit(
             .as_ref()
             .map(settings::ManagedBootImages::modes)
             .unwrap_or_default(),
-        births: births::births(&knowledge, policy_input, update.as_deref()),
+        births: births::births(&lookup, policy_input, update.as_deref()),
         update,
         provisioned: provisioned(objects),
         unread,

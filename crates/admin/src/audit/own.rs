@@ -2,7 +2,7 @@
 //! that is wrong, because no image of that release helps.
 
 use super::judge::verdict;
-use super::known::Knowledge;
+use super::known::Lookup;
 use super::objects::Objects;
 use super::sets;
 use crate::verdict::{Action, PolicyInput};
@@ -31,9 +31,9 @@ pub(crate) fn refused_own(
             "the ConfigMap coreos-bootimages, which has the cluster's own images, was not read",
         );
     }
-    let knowledge = Knowledge::new(objects);
+    let lookup = Lookup::new(objects);
     let release = objects.release.as_deref();
-    let mut sets = sets::sets(&knowledge);
+    let mut sets = sets::sets(&lookup);
     // The nodes of a node pool are of another cluster.
     sets.retain(|set| set.kind != sets::NODE_POOL);
     if sets.is_empty() {
@@ -42,7 +42,7 @@ pub(crate) fn refused_own(
     let mut found = BTreeMap::new();
     for set in &sets {
         let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
-        for own in knowledge.images_for(&set.image, architecture, stream) {
+        for own in lookup.images_for(&set.image, architecture, stream) {
             let version = own.version();
             let verdict = verdict(set, Some(&version), policy, release);
             if verdict.action == Action::Block {

@@ -75,13 +75,13 @@ pub(crate) struct BootImageAudit {
     pub(crate) policy_differs_from_operator: Vec<OperatorDifference>,
     /// What is new or worse than in an earlier audit, where one was named.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) since: Option<Since>,
+    pub(crate) since: Option<AuditChanges>,
 }
 
 /// What is new or worse than in an earlier audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Since {
+pub(crate) struct AuditChanges {
     /// When that audit was made; empty where it does not say.
     pub(crate) time: String,
     pub(crate) changes: Vec<SetChange>,

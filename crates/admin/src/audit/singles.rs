@@ -3,23 +3,23 @@
 use super::groups::{HYPERSHIFT, MACHINE_API, MACHINE_CONFIG, METAL};
 use super::image::Image;
 use super::kinds::{HostSource, Machine, Node};
-use super::known::{Knowledge, by_newest_node};
+use super::known::{Lookup, by_newest_node};
 use super::objects::Objects;
 use super::sets::{NODE_POOL, Set, some_of, versions};
 use super::upkeep::{self, Keeper, Rule, Upkeep};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn singles(knowledge: &Knowledge<'_>) -> Vec<Set> {
-    let objects = knowledge.objects;
-    let mut all = machines(objects, knowledge);
-    all.extend(hosts(objects, knowledge));
+pub(super) fn singles(lookup: &Lookup<'_>) -> Vec<Set> {
+    let objects = lookup.objects;
+    let mut all = machines(objects, lookup);
+    all.extend(hosts(objects, lookup));
     all.extend(nodes(objects));
     all
 }
 
 /// Machines that no set owns, such as a control plane's without a ControlPlaneMachineSet: by role
 /// and image.
-fn machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
+fn machines(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
     let mut groups: BTreeMap<_, Vec<&Machine>> = BTreeMap::new();
     let is_owned = |machine: &Machine| {
         machine.is_owned_by("MachineSet", None)
@@ -45,7 +45,7 @@ fn machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
             .iter()
             .map(|machine| machine.metadata.name.as_str())
             .collect();
-        let nodes = knowledge.nodes_of(machines.iter().copied());
+        let nodes = lookup.nodes_of(machines.iter().copied());
         let set = Set {
             kind: "Machine",
             group: MACHINE_API,
@@ -62,17 +62,17 @@ fn machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
                 Rule::WithoutSet,
                 "no set makes machines of it",
             )),
-            architecture: knowledge.architecture_of(&nodes),
+            architecture: lookup.architecture_of(&nodes),
             nodes: versions(objects, nodes),
             ..Set::default()
         };
-        set.known_by(knowledge)
+        set.known_by(lookup)
     };
     groups.into_iter().map(to_set).collect()
 }
 
 /// Hosts that are installed from an image of their own: by that image.
-fn hosts(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
+fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
     let mut groups: BTreeMap<_, Vec<&str>> = BTreeMap::new();
     for host in &objects.hosts {
         groups
@@ -100,7 +100,7 @@ fn hosts(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
             image,
             ..Set::default()
         };
-        set.known_by(knowledge)
+        set.known_by(lookup)
     };
     groups.into_iter().map(to_set).collect()
 }

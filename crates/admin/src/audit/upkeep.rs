@@ -12,7 +12,7 @@ pub(super) mod rules;
 use super::groups::MACHINE_API;
 use super::image::Image;
 use super::kinds::MachineSet;
-use super::known::Knowledge;
+use super::known::Lookup;
 use super::objects::Objects;
 use crate::version::{OcpMinor, Release};
 use serde::Serialize;
@@ -146,8 +146,8 @@ impl Judgement {
 
 /// Who keeps the image of this set up to date: by the cluster's own release, whatever is asked
 /// about.
-pub(super) fn judge_set(candidate: Candidate<'_>, knowledge: &Knowledge<'_>) -> Judgement {
-    let objects = knowledge.objects;
+pub(super) fn judge_set(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Judgement {
+    let objects = lookup.objects;
     if let Some(upkeep) = rules::elsewhere(candidate, objects) {
         return Judgement {
             is_left_alone: true,
@@ -163,7 +163,7 @@ pub(super) fn judge_set(candidate: Candidate<'_>, knowledge: &Knowledge<'_>) -> 
         .managed
         .as_ref()
         .and_then(|managed| managed.selects(resource, &candidate.set.labels));
-    let obstacle = rules::obstacle(candidate, knowledge, selected == Some(true));
+    let obstacle = rules::obstacle(candidate, lookup, selected == Some(true));
     let note = obstacle
         .as_ref()
         .and_then(|obstacle| note(objects, candidate, obstacle, selected == Some(true)));

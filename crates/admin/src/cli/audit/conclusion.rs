@@ -23,7 +23,7 @@ pub(crate) struct Conclusion {
 
 /// How the audit was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct AuditRequest {
     /// The arguments that make the same audit again, each after a space.
     pub(crate) arguments: String,
     /// The policy that was named, as a word of a command.
@@ -34,7 +34,7 @@ pub(crate) struct Asked {
 
 impl Conclusion {
     /// Of all sets: before some are chosen to be shown.
-    pub(crate) fn of(audit: &BootImageAudit, asked: &Asked) -> Self {
+    pub(crate) fn of(audit: &BootImageAudit, asked: &AuditRequest) -> Self {
         let counts = Counts::of(audit);
         let (readiness, begin) = if counts.refused > 0 {
             (Readiness::NotReady, "Not ready to enforce")
@@ -149,7 +149,7 @@ impl Counts {
 }
 
 /// What is left where nothing stands against it.
-fn ready(audit: &BootImageAudit, asked: &Asked) -> String {
+fn ready(audit: &BootImageAudit, asked: &AuditRequest) -> String {
     let policy = audit.policy.as_ref();
     let mode = policy.and_then(|policy| policy.mode.as_deref());
     let lacks = |set: &SetAudit| set.known_issues.iter().any(|issue| !issue.in_policy);
@@ -168,7 +168,7 @@ fn ready(audit: &BootImageAudit, asked: &Asked) -> String {
     }
 }
 
-fn mend(audit: &BootImageAudit, asked: &Asked) -> String {
+fn mend(audit: &BootImageAudit, asked: &AuditRequest) -> String {
     let is_mended =
         |set: &SetAudit| set.would_be_refused() && !set.is_excepted() && set.patch.is_some();
     if audit.sets.iter().any(is_mended) {

@@ -7,7 +7,7 @@ use super::{fleet_html, fleet_text, junit, markdown, sheet, since};
 use crate::audit::fetch::{FetchProgress, fetch};
 use crate::audit::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::kubeconfigs::Kubeconfigs;
-use crate::audit::login::{Asked, Surroundings};
+use crate::audit::login::{Environment, LoginRequest};
 use crate::audit::server::Server;
 use crate::audit::{BootImageAudit, Objects, Origin, audit};
 use crate::cli::runtime;
@@ -35,7 +35,7 @@ pub(super) fn contexts(args: &Args) -> Result<Option<Fleet>, Failure> {
     let variable = |name: &str| std::env::var_os(name);
     let kubeconfigs = Kubeconfigs::read(
         args.kubeconfig.as_deref(),
-        Surroundings {
+        Environment {
             variable: &variable,
             service_account: Path::new(SERVICE_ACCOUNT),
         },
@@ -170,11 +170,11 @@ fn one(
     (n, news): (usize, &Sender<News>),
 ) -> Result<BootImageAudit, String> {
     let variable = |name: &str| std::env::var_os(name);
-    let around = Surroundings {
+    let around = Environment {
         variable: &variable,
         service_account: Path::new(SERVICE_ACCOUNT),
     };
-    let asked = Asked {
+    let asked = LoginRequest {
         file: args.kubeconfig.as_deref(),
         context: Some(&member.context),
         insecure: args.insecure_skip_tls_verify,

@@ -1,6 +1,6 @@
 //! The conclusion of the audits of several clusters (pure).
 
-use super::conclusion::{Asked, Conclusion, Readiness};
+use super::conclusion::{AuditRequest, Conclusion, Readiness};
 use super::page::{Word, count};
 use crate::audit::fleet::FleetAudit;
 use crate::cli::Exit;
@@ -18,7 +18,7 @@ impl FleetConclusion {
     pub(super) fn of(
         fleet: &FleetAudit,
         target: Option<&str>,
-        asked: impl Fn(&str) -> Asked,
+        asked: impl Fn(&str) -> AuditRequest,
     ) -> Self {
         let each = fleet.items.iter().map(|cluster| {
             let audit = cluster.audit.as_ref()?;
@@ -79,7 +79,7 @@ fn conclusion(fleet: &FleetAudit, target: Option<&str>, exit: Exit) -> Conclusio
 }
 
 /// The same audit of the worst cluster alone.
-fn next(fleet: &FleetAudit, exit: Exit, asked: impl Fn(&str) -> Asked) -> String {
+fn next(fleet: &FleetAudit, exit: Exit, asked: impl Fn(&str) -> AuditRequest) -> String {
     let mut clusters = fleet.items.iter();
     let worst = clusters.find(|cluster| cluster.audit.is_some());
     match worst.filter(|_| exit != Exit::Done) {
@@ -231,7 +231,7 @@ mod tests {
         let mut clusters: Vec<ClusterAudit> = unread.iter().map(of).collect();
         clusters.extend(error.map(|error| ClusterAudit::of("b".to_owned(), Err(error.to_owned()))));
         let fleet = FleetAudit::of(clusters, String::new());
-        let conclusion = FleetConclusion::of(&fleet, None, |_| Asked::default());
+        let conclusion = FleetConclusion::of(&fleet, None, |_| AuditRequest::default());
         (conclusion.exit, conclusion.all.readiness)
     }
 

@@ -33,7 +33,7 @@ use crate::render::yaml;
 use crate::text::printable;
 use crate::verdict::PolicyInput;
 use anstream::{AutoStream, ColorChoice};
-use conclusion::{Asked, Conclusion};
+use conclusion::{AuditRequest, Conclusion};
 use page::{STARTER_NAME, STARTER_NAME_OKD, Terminal};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -386,7 +386,7 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
 }
 
 /// How it was asked for, to ask once more about this context.
-fn asked(args: &Args, context: Option<&String>) -> Asked {
+fn asked(args: &Args, context: Option<&String>) -> AuditRequest {
     let word = |path: &PathBuf| shell::word(&path.to_string_lossy());
     let mut arguments = String::new();
     for (name, paths) in [
@@ -406,7 +406,7 @@ fn asked(args: &Args, context: Option<&String>) -> Asked {
             arguments += &format!(" --{name} {}", shell::word(value));
         }
     }
-    Asked {
+    AuditRequest {
         arguments,
         policy: args.policy.as_ref().map(word),
         target: args.target.clone(),
