@@ -2,7 +2,7 @@
 
 use super::issues;
 use super::kinds::{Machine, Node};
-use super::known::Lookup;
+use super::lookup::Lookup;
 use super::results::BirthAudit;
 use crate::policy::KnownIssue;
 use crate::verdict::{Birth, BootImageStatus, PolicyInput, Target, UpdateIssues, update_issues};

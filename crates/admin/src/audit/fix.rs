@@ -3,7 +3,7 @@
 
 use super::groups::{HYPERSHIFT, MACHINE_API};
 use super::image::FREE_PUBLISHER;
-use super::known::Lookup;
+use super::lookup::Lookup;
 use super::remedy::Remedy;
 use super::sets::{self, Set};
 use super::stream::OwnImage;

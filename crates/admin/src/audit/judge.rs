@@ -1,9 +1,9 @@
 //! The verdict on the next node of a set, by the rules that decide on the node itself (pure).
 
-use super::clue::clue;
 use super::groups::HYPERSHIFT;
 use super::issues;
-use super::known::{KnownVersion, Lookup};
+use super::lookup::{KnownVersion, Lookup};
+use super::lookup_help::lookup_help;
 use super::remedy::{Remedy, patch, remedy};
 use super::results::{KnownBy, NodeCount, SetAudit};
 use super::sets::{self, Set};
@@ -33,7 +33,11 @@ pub(super) fn judge(
         set.stream = stream;
         set.notes.extend(note);
     }
-    let to_know = set.known.is_none().then(|| clue(&set, lookup)).flatten();
+    let to_know = set
+        .known
+        .is_none()
+        .then(|| lookup_help(&set, lookup))
+        .flatten();
     let known = set.known.take();
     if known.is_none() {
         let note = looked_for(&set, lookup);

@@ -8,7 +8,7 @@ use super::fields::{list_at, str_at, text_at};
 use super::groups::{KARPENTER, KARPENTER_AWS, KARPENTER_HOSTED};
 use super::image::Image;
 use super::kinds::{Machine, Metadata, Node, Source, architecture_name};
-use super::known::{KnownVersion, Lookup};
+use super::lookup::{KnownVersion, Lookup};
 use super::sets::{NODE_POOL, Set, some_of, versions};
 use super::upkeep::{Keeper, Rule, Upkeep};
 use super::{KnownBy, upkeep};

@@ -5,9 +5,7 @@
 //! person: all of that is pure. What no object says stays unknown. [`fetch`] reads the objects from
 //! the API server that [`login`] finds.
 
-mod asked;
 mod births;
-mod clue;
 mod cut_short;
 pub(crate) mod fetch;
 mod fields;
@@ -22,9 +20,10 @@ mod issues;
 mod judge;
 mod karpenter;
 mod kinds;
-mod known;
 pub(crate) mod kubeconfigs;
 pub mod login;
+mod lookup;
+mod lookup_help;
 mod missing;
 pub(crate) mod objects;
 mod operator;
@@ -36,16 +35,17 @@ mod results;
 pub(crate) mod server;
 mod sets;
 mod settings;
-mod singles;
 mod site;
 mod skew;
 mod staged;
 mod stream;
+mod target;
 mod upkeep;
+mod without_set;
 mod yaml_list;
 
-pub(crate) use asked::is_okd;
 pub(crate) use objects::Objects;
+pub(crate) use target::is_okd;
 
 pub(crate) use operator::OperatorDifference;
 pub(crate) use own::{RefusedOwn, refused_own};
@@ -58,7 +58,7 @@ use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::ImageVersion;
 use judge::judge;
-use known::Lookup;
+use lookup::Lookup;
 use results::Summary;
 use std::collections::BTreeSet;
 
@@ -88,7 +88,7 @@ pub(crate) fn audit(
             .take(MAX_NOT_UNDERSTOOD),
     );
     let update = match asked {
-        Some(asked) => Some(asked::meant_release(objects.release.as_deref(), asked)),
+        Some(asked) => Some(target::meant_release(objects.release.as_deref(), asked)),
         None => objects.next_update.clone(),
     };
     let mut policy = None;
@@ -101,7 +101,7 @@ pub(crate) fn audit(
     let all = sets::sets(&lookup)
         .into_iter()
         .chain(karpenter::sets(&lookup))
-        .chain(singles::singles(&lookup));
+        .chain(without_set::without_set(&lookup));
     for set in all {
         if set.makes_nodes() {
             // A report is a claim, on which nobody should turn the cluster's updates off.
@@ -115,7 +115,7 @@ pub(crate) fn audit(
         }
         let own = set.release.as_deref().or(objects.release.as_deref());
         let of_set = asked
-            .map(|asked| asked::meant_release(own, asked))
+            .map(|asked| target::meant_release(own, asked))
             .or_else(|| set.release.clone())
             .or_else(|| release.map(str::to_owned));
         let (row, verdict) = judge(set, &lookup, policy_input, of_set.as_deref());

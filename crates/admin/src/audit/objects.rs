@@ -164,7 +164,7 @@ impl Objects {
 
     /// Whether the cluster is one of OKD, as its release says.
     pub(crate) fn is_okd(&self) -> bool {
-        self.release.as_deref().is_some_and(super::asked::is_okd)
+        self.release.as_deref().is_some_and(super::target::is_okd)
     }
 
     /// What a node was made from: what it says itself, else its aleph file.

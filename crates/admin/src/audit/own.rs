@@ -2,7 +2,7 @@
 //! that is wrong, because no image of that release helps.
 
 use super::judge::verdict;
-use super::known::Lookup;
+use super::lookup::Lookup;
 use super::objects::Objects;
 use super::sets;
 use crate::verdict::{Action, PolicyInput};

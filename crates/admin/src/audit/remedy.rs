@@ -3,7 +3,7 @@
 use super::fix::{self, Own};
 use super::groups::MACHINE_API;
 use super::image;
-use super::known::Lookup;
+use super::lookup::Lookup;
 use super::results::SetAudit;
 use super::sets::{self, Set};
 use super::stream::OwnImage;
@@ -179,7 +179,7 @@ fn choice(
             judge(&version).message
         ));
     }
-    let of_openshift = asked.filter(|_| !release.is_some_and(super::asked::is_okd));
+    let of_openshift = asked.filter(|_| !release.is_some_and(super::target::is_okd));
     let Some(asked) = of_openshift else {
         return Choice::Own(Vec::new());
     };

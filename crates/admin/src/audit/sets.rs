@@ -3,7 +3,7 @@
 use super::groups::{CLUSTER_API, HYPERSHIFT, MACHINE_API};
 use super::image::Image;
 use super::kinds::{Machine, MachineSet, Metadata, Node, NodePool};
-use super::known::{KnownVersion, Lookup};
+use super::lookup::{KnownVersion, Lookup};
 use super::objects::Objects;
 use super::site::Site;
 use super::upkeep::{self, Candidate, Keeper, Rule, Upkeep};

@@ -12,7 +12,7 @@ pub(super) mod rules;
 use super::groups::MACHINE_API;
 use super::image::Image;
 use super::kinds::MachineSet;
-use super::known::Lookup;
+use super::lookup::Lookup;
 use super::objects::Objects;
 use crate::version::{OcpMinor, Release};
 use serde::Serialize;

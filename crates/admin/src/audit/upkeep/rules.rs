@@ -4,7 +4,7 @@ use super::amis;
 use super::{Candidate, KEPT, Keeper, Rule, Upkeep, can_be_managed, is_of_machine_api, since};
 use crate::audit::KnownBy;
 use crate::audit::image::Image;
-use crate::audit::known::Lookup;
+use crate::audit::lookup::Lookup;
 use crate::audit::objects::Objects;
 use crate::version::{OcpMinor, Release};
 

@@ -2,7 +2,7 @@
 
 use super::chart::chart;
 use super::conclusion::{Conclusion, Readiness};
-use super::page::{BIRTHS, Word, clues, head, names, remedies, waiting};
+use super::page::{BIRTHS, Word, head, lookup_helps, names, remedies, waiting};
 use super::text::{in_use, operator_says};
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit, full_name};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -152,10 +152,10 @@ fn to_do(audit: &BootImageAudit, level: Level) -> Markup {
     let remedies = remedies(audit)
         .into_iter()
         .map(|((platform, remedy), sets)| (names(&sets), platform, remedy));
-    let clues = clues(audit)
+    let lookup_helps = lookup_helps(audit)
         .into_iter()
-        .map(|(clue, sets)| (names(&sets), "unknown", clue));
-    let all: Vec<_> = remedies.chain(clues).collect();
+        .map(|(help, sets)| (names(&sets), "unknown", help));
+    let all: Vec<_> = remedies.chain(lookup_helps).collect();
     html! {
         @if !all.is_empty() {
             (level.heading("What to do"))

@@ -204,15 +204,15 @@ pub(super) fn remedies(audit: &BootImageAudit) -> Named<'_, (&str, &str)> {
 }
 
 /// The sets of unknown version, by what makes it known.
-pub(super) fn clues(audit: &BootImageAudit) -> Named<'_, &str> {
-    let mut clues = Named::new();
+pub(super) fn lookup_helps(audit: &BootImageAudit) -> Named<'_, &str> {
+    let mut lookup_helps = Named::new();
     for set in &audit.sets {
-        if let Some(clue) = &set.to_know {
-            let sets: &mut Vec<_> = clues.entry(clue.as_str()).or_default();
+        if let Some(help) = &set.to_know {
+            let sets: &mut Vec<_> = lookup_helps.entry(help.as_str()).or_default();
             sets.push(set);
         }
     }
-    clues
+    lookup_helps
 }
 
 /// `a, b and 3 more`.

@@ -3,7 +3,7 @@
 
 use super::conclusion::Conclusion;
 use super::page::{
-    BIRTHS, Terminal, Word, clues, head, names, namespace, remedies, shown, title, waiting,
+    BIRTHS, Terminal, Word, head, lookup_helps, names, namespace, remedies, shown, title, waiting,
 };
 use super::screen::{Block, Item, fit};
 use crate::audit::BirthAudit;
@@ -155,8 +155,8 @@ fn item(terminal: Terminal, set: &SetAudit) -> Vec<String> {
     for issue in &set.known_issues {
         add("issue", &issue.says());
     }
-    if let Some(clue) = &set.to_know {
-        add("to know", clue);
+    if let Some(help) = &set.to_know {
+        add("to know", help);
     }
     if let Some(remedy) = &set.remedy {
         add("fix", remedy);
@@ -297,9 +297,9 @@ fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Bloc
     let remedies = remedies(audit)
         .into_iter()
         .map(|((platform, remedy), sets)| format!("{} ({platform}): {remedy}", names(&sets)));
-    let clues = clues(audit)
+    let lookup_helps = lookup_helps(audit)
         .into_iter()
-        .map(|(clue, sets)| format!("{}: {clue}", names(&sets)));
+        .map(|(help, sets)| format!("{}: {help}", names(&sets)));
     let waiting = match detail {
         Detail::Row => waiting(audit),
         Detail::All => audit.provisioned.iter().map(Provisioned::says).collect(),
@@ -327,7 +327,11 @@ fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Bloc
     });
     vec![
         list("What to change:", "remedies", remedies.collect()),
-        list("What makes the unknown known:", "ways", clues.collect()),
+        list(
+            "What makes the unknown known:",
+            "ways",
+            lookup_helps.collect(),
+        ),
         list(&format!("{BIRTHS}:"), "rows", births(audit)),
         list("", "resources and files not read", unread.collect()),
         list("", "sets with such Machines", waiting.collect()),

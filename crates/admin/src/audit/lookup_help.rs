@@ -1,7 +1,7 @@
 //! What makes an unknown version known (pure).
 
 use super::groups::HYPERSHIFT;
-use super::known::Lookup;
+use super::lookup::Lookup;
 use super::sets::{self, Set};
 use super::upkeep::rules;
 
@@ -19,7 +19,7 @@ const JOIN: &str = "no joined node is made from it: let one join, and audit agai
 const HOSTED: &str = "its nodes join another cluster: audit that one, where they have labels";
 
 /// What makes the version of the set's image known; `None` where nothing does that is known.
-pub(super) fn clue(set: &Set, lookup: &Lookup<'_>) -> Option<&'static str> {
+pub(super) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<&'static str> {
     if (set.kind, set.group) == (sets::NODE_POOL, HYPERSHIFT) {
         return Some(HOSTED);
     }

@@ -3,13 +3,13 @@
 use super::groups::{HYPERSHIFT, MACHINE_API, MACHINE_CONFIG, METAL};
 use super::image::Image;
 use super::kinds::{HostSource, Machine, Node};
-use super::known::{Lookup, by_newest_node};
+use super::lookup::{Lookup, by_newest_node};
 use super::objects::Objects;
 use super::sets::{NODE_POOL, Set, some_of, versions};
 use super::upkeep::{self, Keeper, Rule, Upkeep};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn singles(lookup: &Lookup<'_>) -> Vec<Set> {
+pub(super) fn without_set(lookup: &Lookup<'_>) -> Vec<Set> {
     let objects = lookup.objects;
     let mut all = machines(objects, lookup);
     all.extend(hosts(objects, lookup));
