@@ -145,7 +145,7 @@ pub(crate) fn audit(
         api_version: API_VERSION,
         kind: "BootImageAudit",
         origin: None,
-        summary: Summary::of(&sets),
+        summary: Summary::of(sets.iter()),
         policy,
         release: release.map(str::to_owned),
         sets,

@@ -125,6 +125,16 @@ pub(crate) struct Origin {
     pub(crate) time: String,
 }
 
+impl Origin {
+    /// Whether this is the cluster's ID, or its name for what it makes.
+    pub(crate) fn is_of(&self, name: &str) -> bool {
+        [&self.cluster_id, &self.infrastructure]
+            .into_iter()
+            .flatten()
+            .any(|own| own == name)
+    }
+}
+
 /// A Machine whose phase is `Provisioned`: made, and not joined.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -173,15 +183,25 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl Summary {
-    pub(super) fn of(sets: &[SetAudit]) -> Self {
-        let count = |is: fn(&SetAudit) -> bool| sets.iter().filter(|set| is(set)).count();
+    pub(super) fn of<'a>(sets: impl Iterator<Item = &'a SetAudit> + Clone) -> Self {
+        let count = |is: fn(&SetAudit) -> bool| sets.clone().filter(|set| is(set)).count();
         Self {
-            sets: sets.len(),
+            sets: sets.clone().count(),
             would_be_refused: count(SetAudit::would_be_refused),
             would_be_allowed: count(SetAudit::would_be_allowed),
             undetermined: count(SetAudit::is_unknown),
             excepted: 0,
         }
+    }
+}
+
+impl std::ops::AddAssign for Summary {
+    fn add_assign(&mut self, other: Self) {
+        self.sets += other.sets;
+        self.would_be_refused += other.would_be_refused;
+        self.would_be_allowed += other.would_be_allowed;
+        self.undetermined += other.undetermined;
+        self.excepted += other.excepted;
     }
 }
 

@@ -91,7 +91,7 @@ fn next(fleet: &FleetAudit, exit: Exit, asked: impl Fn(&str) -> AuditRequest) ->
 /// The sets with this verdict; of those that are new or worse where an earlier audit was named.
 fn new_or_all(fleet: &FleetAudit, word: Word) -> usize {
     if fleet.since.is_none() {
-        let sets = fleet.summary.of_sets;
+        let sets = fleet.summary.counted;
         return match word {
             Word::Refused => sets.would_be_refused,
             Word::Unknown => sets.undetermined,
@@ -118,18 +118,23 @@ fn verdicts(fleet: &FleetAudit, target: Option<&str>, readiness: Readiness) -> S
     let with = target.map_or_else(String::new, |release| format!(" with {release}"));
     let clusters = count(summary.clusters, "cluster", "clusters");
     let sets = count(summary.of_sets.sets, "set", "sets");
-    let refused = match summary.of_sets.would_be_refused {
+    let with_refused = fleet.items.iter();
+    let with_refused = with_refused.filter(|cluster| cluster.counted.would_be_refused > 0);
+    let refused = match summary.counted.would_be_refused {
         0 => format!("none of {sets} in {clusters} would be refused"),
         some => format!(
             "{some} of {sets} would be refused, in {} of {clusters}",
-            summary.with_refused
+            with_refused.count()
         ),
     };
-    let unknown = match summary.of_sets.undetermined {
-        0 => String::new(),
-        some => format!(", {some} {} not known", are(some)),
-    };
-    format!("{begin}{with}: {refused}{unknown}")
+    let others = [
+        (summary.counted.undetermined, "not known"),
+        (summary.of_sets.excepted, "excepted"),
+    ];
+    let others = others.into_iter().filter(|(number, _)| *number > 0);
+    let others = others.map(|(number, what)| format!(", {number} {} {what}", are(number)));
+    let others: String = others.collect();
+    format!("{begin}{with}: {refused}{others}")
 }
 
 /// The sets that are new or worse.

@@ -1,7 +1,7 @@
 //! The audit of several clusters for a person: the conclusion, then a row for each cluster (pure).
 
 use super::fleet_conclusion::FleetConclusion;
-use super::page::{Terminal, Word};
+use super::page::{Terminal, Word, count};
 use super::screen::{Block, Item, fit};
 use super::text::{self, Detail, ROWS};
 use crate::audit::fleet::{ClusterAudit, FleetAudit};
@@ -54,8 +54,8 @@ pub(super) fn cells(cluster: &ClusterAudit) -> [String; 7] {
             .and_then(|audit| audit.release.clone())
             .unwrap_or_else(dash),
         number(summary.map(|summary| summary.sets)),
-        number(summary.map(|summary| summary.would_be_refused)),
-        number(summary.map(|summary| summary.undetermined)),
+        number(summary.map(|_| cluster.counted.would_be_refused)),
+        number(summary.map(|_| cluster.counted.undetermined)),
         number(summary.map(|summary| summary.would_be_allowed)),
         oldest.map_or_else(dash, |oldest| oldest.boot_image.version.clone()),
     ]
@@ -64,6 +64,10 @@ pub(super) fn cells(cluster: &ClusterAudit) -> [String; 7] {
 /// What is said below the row.
 pub(super) fn notes(cluster: &ClusterAudit) -> Vec<String> {
     let mut notes = doubts(cluster);
+    let excepted = cluster.summary.map_or(0, |summary| summary.excepted);
+    if excepted > 0 {
+        notes.push(format!("{} excepted", count(excepted, "set", "sets")));
+    }
     if !cluster.other_contexts.is_empty() {
         let others = cluster.other_contexts.join(", ");
         notes.push(format!("the same cluster: {others}"));
@@ -84,13 +88,13 @@ pub(super) fn doubts(cluster: &ClusterAudit) -> Vec<String> {
 
 /// The worst verdict.
 pub(super) fn word(cluster: &ClusterAudit) -> Word {
-    let summary = cluster.summary.unwrap_or_default();
-    if summary.would_be_refused > 0 {
+    let counted = cluster.counted;
+    if counted.would_be_refused > 0 {
         Word::Refused
     } else if cluster.error.is_some()
         || cluster.is_incomplete()
         || cluster.has_unknown_makers()
-        || summary.undetermined > 0
+        || counted.undetermined > 0
     {
         Word::Unknown
     } else {
