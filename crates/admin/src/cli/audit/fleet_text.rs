@@ -3,7 +3,7 @@
 use super::fleet_conclusion::FleetConclusion;
 use super::page::{Terminal, Word, count};
 use super::screen::{Block, Item, fit};
-use super::text::{self, Detail, ROWS};
+use super::text::{self, Detail};
 use crate::audit::fleet::{ClusterAudit, FleetAudit};
 
 pub(super) const COLUMNS: [&str; 7] = [
@@ -26,10 +26,8 @@ pub(super) fn render(
         Block::of(terminal.conclusion(&conclusion.all)),
         table(terminal, fleet),
     ];
-    // One line is the prompt's.
-    let rows = terminal.rows.map_or(ROWS, |rows| rows.saturating_sub(1));
     if !has_all {
-        return fit(blocks, Some(rows));
+        return fit(blocks, Some(terminal.screen()));
     }
     for (cluster, own) in fleet.items.iter().zip(&conclusion.each) {
         if let (Some(audit), Some(own)) = (&cluster.audit, own) {

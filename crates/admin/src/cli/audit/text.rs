@@ -19,9 +19,6 @@ pub(crate) enum Detail {
     All,
 }
 
-/// Lines where no terminal says how many it has.
-pub(super) const ROWS: usize = 40;
-
 pub(crate) fn render(
     audit: &BootImageAudit,
     conclusion: &Conclusion,
@@ -29,7 +26,7 @@ pub(crate) fn render(
     terminal: Terminal,
 ) -> String {
     let mut blocks = vec![Block::of(terminal.conclusion(conclusion))];
-    blocks.push(Block::of(facts(audit, detail)));
+    blocks.push(Block::of(facts(terminal, audit, detail)));
     match detail {
         Detail::Row => blocks.push(table(terminal, &audit.sets)),
         Detail::All => blocks.extend(audit.sets.iter().map(|set| Block::of(item(terminal, set)))),
@@ -39,15 +36,11 @@ pub(crate) fn render(
         head: oldest(terminal, audit, detail),
         ..Block::default()
     });
-    let rows = (detail == Detail::Row).then(|| {
-        // One line is the prompt's.
-        terminal.rows.map_or(ROWS, |rows| rows.saturating_sub(1))
-    });
-    fit(blocks, rows)
+    fit(blocks, (detail == Detail::Row).then(|| terminal.screen()))
 }
 
 /// What was audited.
-fn facts(audit: &BootImageAudit, detail: Detail) -> Vec<String> {
+fn facts(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<String> {
     let is_row = detail == Detail::Row;
     let shared = namespace(&audit.sets).filter(|_| is_row);
     let shared = shared.map(|namespace| ("namespace", namespace.to_owned()));
@@ -57,7 +50,7 @@ fn facts(audit: &BootImageAudit, detail: Detail) -> Vec<String> {
         .filter(|(name, _)| !is_row || *name != "read at")
         .chain(shared);
     facts
-        .map(|(name, value)| format!("{name:<11}{value}"))
+        .flat_map(|(name, value)| terminal.fact(name, &value))
         .collect()
 }
 
