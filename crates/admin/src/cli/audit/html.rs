@@ -200,21 +200,26 @@ fn birth_row(birth: &BirthAudit) -> Markup {
     };
     html! {
         tr {
-            td class={ "verdict " (word.lower()) } { (birth.release) ": " (says) }
+            td class={ "verdict " (word.lower()) } { (says) }
             td { (birth.pool.as_deref().unwrap_or("not known")) }
             td { @match &birth.boot_image {
                 Some(image) => { code.image { (image.version) } br; span.soft { (image.systems().join(", ")) } }
                 None => "not known",
             } }
-            td.nodes { (birth.count) span.unit { " nodes" } }
+            td.nodes { (birth.count) (unit(birth.count == 1)) }
             td {
-                p { "known issue " (birth.issue) ": " (birth.reason) }
+                p { "known issue " (birth.issue) " at the update to " (birth.release) ": " (birth.reason) }
                 @for text in [&birth.to_know, &birth.remedy].into_iter().flatten() { p { (text) } }
                 @if let Some(url) = &birth.url { p.soft { (url) } }
                 p.soft { (birth.names()) }
             }
         }
     }
+}
+
+/// What a narrow page says behind a number of nodes.
+fn unit(is_one: bool) -> Markup {
+    html! { span.unit { @if is_one { " node" } @else { " nodes" } } }
 }
 
 fn row(set: &SetAudit) -> Markup {
@@ -227,7 +232,7 @@ fn row(set: &SetAudit) -> Markup {
             td { (image(set)) }
             td.nodes {
                 (joined) @if let Some(wanted) = set.replicas { " of " (wanted) }
-                span.unit { " nodes" }
+                (unit(joined == 1 && set.replicas.is_none()))
             }
             td { (reasons(set)) }
         }
