@@ -4,6 +4,7 @@ use super::issues;
 use super::kinds::{Machine, Node};
 use super::lookup::Lookup;
 use super::results::BirthAudit;
+use super::target::meant_release;
 use crate::policy::KnownIssue;
 use crate::verdict::{Birth, BootImageStatus, PolicyInput, Target, UpdateIssues, update_issues};
 use crate::version::ImageVersion;
@@ -38,7 +39,7 @@ pub(super) fn births(
     };
     let objects = lookup.objects;
     let target = Target {
-        release: Some(release.to_owned()),
+        release: Some(meant_release(objects.release.as_deref(), release)),
         ..Target::default()
     };
     let issues = issues::all(policy);

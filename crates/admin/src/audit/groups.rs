@@ -5,7 +5,7 @@ pub(super) const CLUSTER_API: &str = "cluster.x-k8s.io";
 pub(super) const CONFIG: &str = "config.openshift.io";
 pub(super) const HYPERSHIFT: &str = "hypershift.openshift.io";
 /// What the Cluster API's machines are made from.
-pub(crate) const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 pub(super) const KARPENTER: &str = "karpenter.sh";
 pub(super) const KARPENTER_AWS: &str = "karpenter.k8s.aws";
 /// HyperShift's own of Karpenter.

@@ -11,7 +11,7 @@ pub(crate) mod fetch;
 mod fields;
 mod fix;
 pub(crate) mod fleet;
-pub(crate) mod groups;
+pub mod groups;
 mod image;
 pub(crate) mod image_fields;
 mod infrastructure;
@@ -87,10 +87,7 @@ pub(crate) fn audit(
             .into_iter()
             .take(MAX_NOT_UNDERSTOOD),
     );
-    let update = match asked {
-        Some(asked) => Some(target::meant_release(objects.release.as_deref(), asked)),
-        None => objects.next_update.clone(),
-    };
+    let update = asked.or(objects.next_update.as_deref());
     let mut policy = None;
     let mut sets: Vec<SetAudit> = Vec::new();
     let births: Vec<_> = lookup
@@ -157,8 +154,8 @@ pub(crate) fn audit(
             .as_ref()
             .map(settings::ManagedBootImages::modes)
             .unwrap_or_default(),
-        births: births::births(&lookup, policy_input, update.as_deref()),
-        update,
+        births: births::births(&lookup, policy_input, update),
+        update: update.map(str::to_owned),
         provisioned: provisioned(objects),
         unread,
         warnings,

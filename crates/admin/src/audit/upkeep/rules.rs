@@ -206,7 +206,7 @@ pub(in crate::audit) fn is_standard(
 
 /// Whether the image is known by what Red Hat publishes.
 fn is_published(image: &Image, architecture: Option<&str>, lookup: &Lookup<'_>) -> bool {
-    let known = lookup.of_image(image, architecture, None, &mut Vec::new());
+    let known = lookup.image_version(image, architecture, None, &mut Vec::new());
     known.is_some_and(|known| {
         matches!(
             known.by,

@@ -264,10 +264,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if let Some(exceptions) = exceptions {
         let origin = result.origin.as_ref();
         let context = origin.and_then(|origin| origin.context.clone());
-        exceptions.apply(
-            &mut result,
-            &context.iter().map(|context| &**context).collect::<Vec<_>>(),
-        );
+        exceptions.apply(&mut result, context.as_slice());
     }
     let mut exit = exit(&result);
     let mut conclusion = Conclusion::of(&result, &asked(args, args.context.first()));
