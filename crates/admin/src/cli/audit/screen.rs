@@ -255,9 +255,9 @@ mod tests {
             what: "items",
             least: 1,
         };
-        let text = fit(vec![lines()], Some(Screen { rows: 8, ..narrow }));
-        assert_eq!(text.lines().count(), 3, "{text}");
         let text = fit(vec![lines()], Some(Screen { rows: 7, ..narrow }));
+        assert_eq!(text.lines().count(), 3, "{text}");
+        let text = fit(vec![lines()], Some(Screen { rows: 6, ..narrow }));
         assert!(text.contains("... and 1 more items"), "{text}");
     }
 }
