@@ -1,10 +1,7 @@
 //! What `docs/policy.md` says is so: its examples are clean, and its tables are what the code does.
 
 use crate::inside::core::samples::{image_versions, node};
-use crate::lint::{
-    lint,
-    starter::{SCHEMA, STARTER},
-};
+use crate::lint::{lint, schema::SCHEMA, starter::STARTER};
 use crate::policy::{DeniedVersions, Limit, Policy, choose, parse};
 use crate::verdict::{Outcome, decide};
 use crate::version::ImageVersion;
