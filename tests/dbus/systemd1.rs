@@ -422,6 +422,18 @@ impl UnitObject {
     async fn active_state(&self) -> String {
         self.unit().await.active
     }
+    /// `start` while it is started, as of a service.
+    #[zbus(property)]
+    async fn sub_state(&self) -> String {
+        match self.unit().await.active.as_str() {
+            "activating" => "start".into(),
+            active => active.into(),
+        }
+    }
+    #[zbus(property)]
+    fn state_change_timestamp_monotonic(&self) -> u64 {
+        61_000_000
+    }
     #[zbus(property)]
     async fn requires(&self) -> Vec<String> {
         self.unit().await.requires
@@ -438,6 +450,16 @@ impl UnitObject {
         } else {
             Ok(before)
         }
+    }
+}
+
+struct ServiceObject;
+
+#[interface(name = "org.freedesktop.systemd1.Service")]
+impl ServiceObject {
+    #[zbus(property)]
+    fn n_restarts(&self) -> u32 {
+        7
     }
 }
 
@@ -570,13 +592,12 @@ fn objects<'a>(
         if wrong {
             builder.serve_at(path, WrongUnit)
         } else {
-            builder.serve_at(
-                path,
-                UnitObject {
-                    name,
-                    model: model.clone(),
-                },
-            )
+            let unit = UnitObject {
+                name,
+                model: model.clone(),
+            };
+            let builder = builder.serve_at(path.clone(), unit);
+            builder.serve_at(path, ServiceObject)
         }
     })
 }
