@@ -83,6 +83,8 @@ struct Verified {
     running: Vec<String>,
     /// What is in doubt.
     error: Option<String>,
+    /// Some of that, because the connection broke.
+    has_lost: bool,
 }
 
 async fn hold_live(
@@ -93,11 +95,19 @@ async fn hold_live(
     let end = Instant::now() + systemd.whole;
     let deadline = end - STOPPING.min(systemd.whole / 4);
     let work = async |manager: &Manager<'_>| verified(root, manager, reloaded).await;
+    let mut done = on_any_connection(systemd, deadline, work).await?;
+    // Another connection may settle what is in doubt. If none does, the hold stands all the same.
+    if done.has_lost
+        && let Ok(again) = on_any_connection(systemd, deadline, work).await
+    {
+        done = again;
+    }
     let Verified {
         held,
         running,
         mut error,
-    } = on_any_connection(systemd, deadline, work).await?;
+        ..
+    } = done;
     // From here on the node is held, unless the stamp cannot be written.
     if running.is_empty() {
         stamp(root)?;
@@ -214,6 +224,7 @@ async fn verified(
             held.push(unit);
         }
     }
+    let has_lost = !silent.is_empty() && manager.is_broken.get();
     for (unit, why) in silent {
         doubts.silent_about(unit, why);
     }
@@ -222,6 +233,7 @@ async fn verified(
         held,
         running,
         error: doubts.text(),
+        has_lost,
     })
 }
 

@@ -9,6 +9,7 @@ use super::private;
 use super::state::UnitState;
 use crate::text;
 use serde::{Serialize, Serializer};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -145,6 +146,8 @@ pub(super) struct Manager<'a> {
     route: Route,
     systemd: &'a Systemd,
     pub(super) deadline: Instant,
+    /// The connection broke.
+    pub(super) is_broken: Cell<bool>,
 }
 
 impl<'a> Manager<'a> {
@@ -171,6 +174,7 @@ impl<'a> Manager<'a> {
             route,
             systemd,
             deadline,
+            is_broken: Cell::new(false),
         })
     }
 
@@ -246,6 +250,9 @@ impl<'a> Manager<'a> {
                 until = self.deadline.min(Instant::now() + self.systemd.answer);
             } else if self.route == Route::Bus {
                 until = self.until(self.systemd.answer);
+            }
+            if matches!(answer, Err(SystemdError::Unreachable(_))) {
+                self.is_broken.set(true);
             }
             answers.push((unit, answer));
         }

@@ -69,6 +69,8 @@ pub(crate) struct Behaviour {
     /// When this is called first, all connections to it break, as when systemd executes itself
     /// anew.
     pub(crate) break_at: Option<&'static str>,
+    /// They break whenever this is called.
+    pub(crate) breaks_again: bool,
     /// A start of `skewguard.service` ends when the unit is looked at for the nth time.
     pub(crate) ends_at: usize,
     /// `StartUnit` is denied.
@@ -114,12 +116,10 @@ impl Model {
         {
             kill(self.bus.expect("there is a bus"), signal).expect("signalled");
         }
-        if self
-            .behaviour
-            .break_at
-            .take_if(|at| method.starts_with(*at))
-            .is_some()
-        {
+        let again = self.behaviour.breaks_again;
+        let breaks = |at: &&str| method.starts_with(*at);
+        if self.behaviour.break_at.is_some_and(|at| breaks(&at)) {
+            self.behaviour.break_at.take_if(|_| !again);
             self.broken.notify_waiters();
         }
         if method == "GetAll skewguard.service" && self.behaviour.ends_at > 0 {
