@@ -364,7 +364,7 @@ fn is_drop_in(path: &str) -> bool {
 fn is_ours(path: &str) -> bool {
     let console = [
         "etc/issue.d/zz-skewguard.issue",
-        "run/skewguard/prompt.issue",
+        "run/skewguard-prompt.issue",
         ASIDE,
         "etc/motd.d/skewguard",
     ];

@@ -1,4 +1,4 @@
-//! A policy that the Machine Config Server appends when it answers, as docs/machine-config-operator.md
+//! A policy that the Machine Config Server appends when it answers, as docs/dev/machine-config-server.md
 //! proposes: it is in the Ignition config, and in no MachineConfig.
 
 use crate::check::{check_json, copy_tree, skewguard, tree};

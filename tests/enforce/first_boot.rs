@@ -130,7 +130,7 @@ fn a_refused_node_has_the_message_on_top_of_etc_issue_and_one_that_goes_on_besid
         let output = node.run("enforce");
         let (after, at_prompt) = (
             node.read("etc/issue"),
-            node.read("run/skewguard/prompt.issue"),
+            node.read("run/skewguard-prompt.issue"),
         );
         match first_line {
             Some(line) if name == REFUSED => {
@@ -166,7 +166,7 @@ fn a_refused_node_has_the_message_on_top_of_etc_issue_and_one_that_goes_on_besid
 fn check_prints_the_message_that_stands() {
     for (name, at) in [
         (REFUSED, "etc/issue"),
-        (WARNED, "run/skewguard/prompt.issue"),
+        (WARNED, "run/skewguard-prompt.issue"),
     ] {
         let node = Node::new(name);
         std::fs::create_dir_all(node.path("usr/local/bin")).expect("made");

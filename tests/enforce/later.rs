@@ -253,13 +253,13 @@ fn the_message_goes_however_the_node_got_on() {
 #[test]
 fn the_message_of_a_node_that_goes_on_ends_with_its_boot() {
     let node = Node::new(WARNED);
-    let messages = ["run/skewguard/prompt.issue", "etc/motd.d/skewguard"];
+    let messages = ["run/skewguard-prompt.issue", "etc/motd.d/skewguard"];
     let link = node.path("etc/issue.d/zz-skewguard.issue");
     node.run("enforce");
     assert!(messages.iter().all(|path| node.path(path).exists()));
     assert_eq!(
         fs::read_link(&link).expect("a link"),
-        Path::new("/run/skewguard/prompt.issue")
+        Path::new("/run/skewguard-prompt.issue")
     );
     let output = node.run_with("enforce", &["--restore-console"]);
     assert_eq!(
@@ -314,7 +314,7 @@ fn the_message_of_an_older_agent_is_taken_off_etc_issue() {
             "{name}"
         );
         assert_eq!(
-            node.path("run/skewguard/prompt.issue").exists(),
+            node.path("run/skewguard-prompt.issue").exists(),
             name == WARNED
         );
     }

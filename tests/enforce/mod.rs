@@ -32,7 +32,7 @@ pub(crate) const OURS: [&str; 13] = [
     "etc/issue.skewguard-saved",
     "etc/motd.d/skewguard",
     "etc/skewguard/boot-image.json",
-    "run/skewguard/prompt.issue",
+    "run/skewguard-prompt.issue",
     "run/skewguard/boot-image.json",
     "run/skewguard/lock",
     "run/skewguard/override",

@@ -118,7 +118,7 @@ fn the_message_of_a_refused_node_is_shown_whatever_cannot_be_kept() {
                 let bytes = run.files.get(path).cloned().unwrap_or_default();
                 String::from_utf8(bytes).expect("text")
             };
-            let (issue, prompt) = (text("etc/issue"), text("run/skewguard/prompt.issue"));
+            let (issue, prompt) = (text("etc/issue"), text("run/skewguard-prompt.issue"));
             if dir == "etc" {
                 // All of it is where there is room; agetty reads it there without /etc/issue only.
                 assert!(
@@ -141,7 +141,7 @@ fn what_was_shown_while_var_was_full_is_taken_away_again() {
             continue;
         }
         let fault = format!(
-            "cat etc/issue >before; {fault}; \"$PROGRAM\" enforce --root \"$W\" || true; grep -q REFUSED etc/issue; \"$PROGRAM\" allow --root \"$W\"; cat etc/issue | cmp - before; test ! -e run/skewguard/prompt.issue; echo taken away >&2"
+            "cat etc/issue >before; {fault}; \"$PROGRAM\" enforce --root \"$W\" || true; grep -q REFUSED etc/issue; \"$PROGRAM\" allow --root \"$W\"; cat etc/issue | cmp - before; test ! -e run/skewguard-prompt.issue; echo taken away >&2"
         );
         let run = enforce(REFUSED, &fault, false);
         assert!(run.stderr.contains("taken away"), "{words}: {}", run.stderr);

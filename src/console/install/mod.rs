@@ -27,8 +27,10 @@ use serde::{Deserialize, Serialize};
 /// What agetty(8) prints above the login prompt.
 const ISSUE: &str = "/etc/issue";
 
-/// What agetty prints last, next to the prompt. It lasts as long as the boot.
-pub(crate) const PROMPT: &str = "/run/skewguard/prompt.issue";
+/// What agetty prints last, next to the prompt. It lasts as long as the boot. It is in no folder of
+/// ours: agetty's SELinux domain reads a service's files in /run on RHEL and on Debian, but searches
+/// a service's folders on RHEL alone.
+pub(crate) const PROMPT: &str = "/run/skewguard-prompt.issue";
 
 /// A link to [`PROMPT`]. agetty reads `/run/issue.d` only where there is no `/etc/issue`
 /// (util-linux, `eval_issue_file`), RHEL 8's has none, and 2.41.5 reads it beside `/etc/issue.d`, so

@@ -46,15 +46,15 @@ def _states(word):
     return f"echo units-{word}-begin; systemctl show -p Id,LoadState,ActiveState,Result {' '.join(FIRST_BOOT)}; echo units-{word}-end"
 
 
-# Put beside what the user's config has: one after the verdict, before whatever the verdict holds and before the login prompt; one when none of
-# that is waiting to start any more. That is not ordered after it: a refusal also holds what waits for the rebase.
+# Put beside what the user's config has: one after the verdict, before whatever the verdict holds and before the login prompt; one after that, when
+# none of what is held is waiting to start any more. It is not ordered after that: a refusal also holds what waits for the rebase.
 NO_JOBS = "for i in $$(seq 60); do systemctl list-jobs --no-legend | grep -q -e machine-config-daemon -e kubelet || break; sleep 1; done"
 SHOW = [
     _shows("skewguard-boot-test.service", "Show the verdict of skewguard to the boot test",
            f"After=skewguard.service\nBefore={' '.join(FIRST_BOOT)} systemd-user-sessions.service\n",
            "echo verdict-begins; cat /run/skewguard/verdict.json || echo {}; echo verdict-ends", _states("first")),
     _shows("skewguard-boot-test-units.service", "Show what became of the units of the first boot to the boot test",
-           "After=skewguard.service\n", NO_JOBS, _states("last")),
+           "After=skewguard.service skewguard-boot-test.service\n", NO_JOBS, _states("last")),
 ]
 # The first bytes of what people have instead of a qcow2 file, and what to do.
 PACKED = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open}
@@ -158,6 +158,8 @@ def check(options):
                 _picture(machine, folder / "screen.png")
                 machine.kill()
                 text = machine.console.text()
+            if (work / "verdict").exists():
+                shutil.copy(work / "verdict", folder / "second-port.txt")
             (folder / "console.txt").write_text(text, encoding="utf-8")
             (folder / "disk.qcow2").unlink(missing_ok=True)
     if failure:

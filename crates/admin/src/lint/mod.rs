@@ -42,7 +42,7 @@ pub(crate) enum Severity {
 pub(crate) struct LintFinding {
     /// How bad it is.
     pub severity: Severity,
-    /// What sort of mistake: one of the names in `docs/policy.md`, which are stable.
+    /// What sort of mistake: one of the names in `oc skewguard schema lint`, which are stable.
     pub mistake: &'static str,
     /// Where in the policy, such as `limits[1].release`; empty for the whole.
     pub path: String,

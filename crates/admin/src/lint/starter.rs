@@ -35,8 +35,8 @@ fn starter(limits: &str, cluster: Cluster) -> String {
     format!("{limits},\n  \"knownIssues\": [\n  {issues}\n  ]\n}}\n")
 }
 
-/// What is known to fail, as `knownIssues` of a policy: the one list of it. `docs/policy.md`
-/// says how an issue gets in.
+/// What is known to fail, as `knownIssues` of a policy: the one list of it.
+/// `CONTRIBUTING.md` says how an issue gets in.
 pub const KNOWN_ISSUES: &str = include_str!("known-issues.json");
 
 /// The issues of [`KNOWN_ISSUES`] as they stand there, each with its indentation.

@@ -38,16 +38,17 @@ fn each_example_is_answered_word_for_word() {
     }
 }
 
-/// The names of the mistakes in `docs/policy.md`.
+/// The names of the mistakes in `oc skewguard schema lint`.
 fn documented() -> BTreeSet<String> {
-    let docs = std::fs::read_to_string("../../docs/policy.md").unwrap();
-    let (_, table) = docs.split_once("| mistake |").unwrap();
-    let table = table.split_once("\n\n").map_or(table, |(table, _)| table);
-    let names = table
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
-        .map(|(name, _)| name.to_owned());
-    names.collect()
+    let (_, out, _) = run(&["schema", "lint"]);
+    let schema: Value = serde_json::from_str(&out).unwrap();
+    let mistake = schema
+        .pointer("/properties/findings/items/properties/mistake")
+        .unwrap();
+    let names = mistake["examples"].as_array().unwrap().iter();
+    names
+        .map(|name| name.as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
