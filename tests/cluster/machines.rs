@@ -3,44 +3,52 @@
 
 use crate::cluster::real::{Real, collection};
 use crate::cluster::target::VARIABLE;
+use crate::support::machines::{Asked, clusters, machines};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use skewguard_admin::cli::Io;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-const IMAGE: &str = "ami-skewguard-test";
+/// How long an API server may take to see kinds and policies that are new.
+const DELAY: Duration = Duration::from_secs(60);
 
-/// What `render admission` prints for one set that is refused.
-fn rendered(mode: &str) -> Vec<Value> {
+/// What `audit -o json` and `render admission` print for these objects: the audit, and the three
+/// documents.
+fn through_the_door(objects: &Value) -> (Value, Vec<Value>) {
     let dir = tempfile::tempdir().unwrap();
     let policy = json!({
-        "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": mode,
-        "limits": [{ "minimumOCPVersion": "4.13.0" }]
-    })
-    .to_string();
-    let digest = Sha256::digest(&policy)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect::<String>();
-    let audit = json!({
-        "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageAudit",
-        "policy": { "digest": format!("sha256:{digest}"), "mode": "Enforce" },
-        "sets": [{ "kind": "MachineSet", "name": "worker-a", "verdict": "Refused", "platform": "aws", "imageField": "spec.template.spec.providerSpec.value.ami.id",
-            "image": IMAGE, "bootImage": { "version": "412.86.202303211731-0" }, "message": "boot image is OCP 4.12; the minimum is 4.13.0",
-            "remedy": "set ami.id to ami-0new" }]
+        "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "limits": [{ "minimumOCPVersion": "4.19.0" }]
     });
     let file = |name: &str, text: &str| {
         let path = dir.path().join(name);
         std::fs::write(&path, text).unwrap();
         path.into_os_string()
     };
-    let args = ["oc skewguard", "render", "admission", "--policy"].map(Into::into);
-    let args = args.into_iter().chain([
-        file("policy.json", &policy),
-        "--audit".into(),
-        file("audit.json", &audit.to_string()),
-    ]);
+    let policy = file("policy.json", &policy.to_string());
+    let objects = file("objects.json", &objects.to_string());
+    let words = |words: &[&str]| words.iter().map(Into::into).collect::<Vec<OsString>>();
+    let audit = run([
+        words(&["audit", "-o", "json", "--policy"]),
+        vec![policy.clone(), "--from".into(), objects],
+    ]
+    .concat());
+    let audit_file = file("audit.json", &audit);
+    let documents = run([
+        words(&["render", "admission", "--policy"]),
+        vec![policy, "--audit".into(), audit_file],
+    ]
+    .concat());
+    (
+        serde_json::from_str(&audit).unwrap(),
+        serde_saphyr::from_multiple(&documents).unwrap(),
+    )
+}
+
+fn run(args: Vec<OsString>) -> String {
     let (mut out, mut err) = (Vec::new(), Vec::new());
+    let args = std::iter::once("oc skewguard".into()).chain(args);
     skewguard_admin::cli::run(
         args,
         &mut Io {
@@ -48,53 +56,74 @@ fn rendered(mode: &str) -> Vec<Value> {
             err: &mut err,
         },
     );
-    assert_eq!(String::from_utf8(err).unwrap(), "");
-    serde_saphyr::from_multiple(&String::from_utf8(out).unwrap()).unwrap()
+    assert!(!out.is_empty(), "{}", String::from_utf8_lossy(&err));
+    String::from_utf8(out).unwrap()
 }
 
 /// Under names of its own: a cluster's own policy stays as it is.
-fn objects(mode: &str) -> Vec<Value> {
-    let mut objects = rendered(mode);
-    for object in &mut objects {
-        object["metadata"]["name"] = json!("skewguard-test-machines");
+fn renamed(mut documents: Vec<Value>, cluster: &str) -> Vec<Value> {
+    let name = json!(format!("skewguard-test-{cluster}"));
+    for object in &mut documents {
+        object["metadata"]["name"] = name.clone();
     }
-    objects[2]["spec"]["policyName"] = json!("skewguard-test-machines");
-    objects[2]["spec"]["paramRef"]["name"] = json!("skewguard-test-machines");
-    objects
+    documents[2]["spec"]["policyName"] = name.clone();
+    documents[2]["spec"]["paramRef"]["name"] = name;
+    documents
 }
 
-/// Machines as OpenShift has them, for a cluster that is none.
-fn definition() -> Value {
-    let any = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+/// The kind of a machine as its provider has it, for a cluster that lacks it.
+fn definition(machine: &Value) -> Value {
+    let (group, version) = machine["apiVersion"]
+        .as_str()
+        .unwrap()
+        .split_once('/')
+        .unwrap();
+    let kind = machine["kind"].as_str().unwrap();
+    let plural = format!("{}s", kind.to_lowercase());
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": { "name": "machines.machine.openshift.io", "annotations": { "api-approved.kubernetes.io": "https://github.com/openshift/api" } },
+        "metadata": { "name": format!("{plural}.{group}") },
         "spec": {
-            "group": "machine.openshift.io", "scope": "Namespaced",
-            "names": { "kind": "Machine", "listKind": "MachineList", "plural": "machines", "singular": "machine" },
-            "versions": [{ "name": "v1beta1", "served": true, "storage": true, "schema": { "openAPIV3Schema":
-                { "type": "object", "properties": { "spec": { "type": "object", "properties": { "providerSpec":
-                    { "type": "object", "properties": { "value": any } } } } } } } }]
+            "group": group, "scope": "Namespaced",
+            "names": { "kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": kind.to_lowercase() },
+            "versions": [{ "name": version, "served": true, "storage": true, "schema": { "openAPIV3Schema":
+                { "type": "object", "x-kubernetes-preserve-unknown-fields": true } } }]
         }
     })
 }
 
-/// What the API server says to a Machine.
-fn asked(real: &Real, image: &str, annotations: &Value) -> String {
-    let machine = json!({
-        "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine",
-        "metadata": { "name": "skewguard-test", "namespace": "skewguard", "annotations": annotations },
-        "spec": { "providerSpec": { "value": { "ami": { "id": image } } } }
-    });
-    let (status, answer) = real.send(
-        "POST",
-        &format!("{}?dryRun=All", collection(&machine)),
-        &machine,
-    );
-    format!(
-        "{status}: {}",
-        answer["message"].as_str().unwrap_or_default()
+/// What the API server says to a machine: the status and the message.
+fn answer(real: &Real, machine: &Value) -> (u16, String) {
+    let mut machine = machine.clone();
+    machine["metadata"]["namespace"] = json!("skewguard");
+    let path = format!("{}?dryRun=All", collection(&machine));
+    let (status, answer) = real.send("POST", &path, &machine);
+    (
+        status,
+        answer["message"].as_str().unwrap_or_default().to_owned(),
     )
+}
+
+/// Asks until the policy is seen: it denies a machine with a status of its own.
+fn denial(real: &Real, asked: &Asked) -> String {
+    let began = Instant::now();
+    loop {
+        let (status, said) = answer(real, &asked.machine);
+        if status == 422 && said.contains("is refused by the skew policy") {
+            return said;
+        }
+        assert!(began.elapsed() < DELAY, "{}: {status}: {said}", asked.about);
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// What the policy says of each image, by the image.
+fn messages(documents: &[Value]) -> BTreeMap<String, String> {
+    let lines = documents[0]["data"]["images"].as_str().unwrap().lines();
+    let parts = lines.map(|line| line.split_once('\t').unwrap());
+    parts
+        .map(|(image, message)| (image.to_owned(), message.to_owned()))
+        .collect()
 }
 
 #[test]
@@ -102,28 +131,46 @@ fn asked(real: &Real, image: &str, annotations: &Value) -> String {
 fn a_real_api_server_denies_machines_of_refused_images_alone() {
     let real = Real::new(&std::env::var(VARIABLE).unwrap());
     assert!(real.has_admission_policies());
-    for object in std::iter::once(definition()).chain(objects("Enforce")) {
-        real.make(&collection(&object), &object);
-    }
-    let none = json!({});
-    let ours = "boot image ami-skewguard-test (412.86.202303211731-0) is refused by the skew policy: boot image is OCP 4.12; the minimum is \
-                4.13.0. set ami.id to ami-0new; annotation skewguard.dev/allow-boot-image lets one Machine through";
-    // An API server takes a while to see policies and kinds that are new.
-    let began = Instant::now();
-    while !asked(&real, IMAGE, &none).contains(ours) {
-        let last = asked(&real, IMAGE, &none);
-        assert!(began.elapsed() < Duration::from_secs(60), "{last}");
-        std::thread::sleep(Duration::from_secs(1));
-    }
-    for (image, annotations) in [
-        (IMAGE, json!({ "skewguard.dev/allow-boot-image": "" })),
-        ("ami-0new", none),
-    ] {
-        // A real cluster may have other objections.
-        let said = asked(&real, image, &annotations);
-        assert!(
-            !said.contains("skew policy") && !said.starts_with("404"),
-            "{said}"
+    let mut decided = Vec::new();
+    for (name, objects) in clusters() {
+        let (audit, documents) = through_the_door(&objects);
+        let (messages, of_cluster) = (messages(&documents), machines(&objects, &audit));
+        let definitions = of_cluster.iter().map(|asked| definition(&asked.machine));
+        for object in definitions.chain(renamed(documents, name)) {
+            real.make(&collection(&object), &object);
+        }
+        decided.extend(
+            of_cluster
+                .into_iter()
+                .map(|asked| (asked, messages.clone())),
         );
     }
+    let mut platforms = BTreeSet::new();
+    for (asked, messages) in &decided {
+        if asked.is_denied {
+            let said = denial(&real, asked);
+            assert!(
+                messages.values().any(|message| said.ends_with(message)),
+                "{said}"
+            );
+            platforms.insert(&asked.platform);
+            let mut exempt = asked.machine.clone();
+            exempt["metadata"]["annotations"] = json!({ "skewguard.dev/allow-boot-image": "" });
+            taken(&real, &asked.about, &exempt);
+        } else {
+            taken(&real, &asked.about, &asked.machine);
+        }
+        taken(&real, &asked.about, &asked.with_another_image);
+    }
+    eprintln!("cluster tests: denied on {platforms:?}");
+    assert_eq!(platforms.len(), 9);
+}
+
+/// A real cluster may have other objections.
+fn taken(real: &Real, about: &str, machine: &Value) {
+    let (status, said) = answer(real, machine);
+    assert!(
+        status != 404 && !said.contains("skew policy"),
+        "{about}: {status}: {said}"
+    );
 }

@@ -2,5 +2,6 @@
 
 pub(crate) mod apiserver;
 pub(crate) mod expected;
+pub(crate) mod machines;
 pub(crate) mod script;
 pub(crate) mod world;

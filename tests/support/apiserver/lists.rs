@@ -201,8 +201,15 @@ impl Lists {
             String::new()
         };
         let metadata = json!({ "resourceVersion": "1", "continue": next, "remainingItemCount": objects.len() - end });
+        let (kind, api_version) = if only_metadata {
+            ("PartialObjectMetadataList", "meta.k8s.io/v1")
+        } else {
+            ("List", "v1")
+        };
+        // A real one has null for an empty list of metadata alone.
+        let items = json!((!only_metadata || !items.is_empty()).then_some(items));
         Some(Ok(
-            json!({ "kind": "List", "apiVersion": "v1", "metadata": metadata, "items": items }),
+            json!({ "kind": kind, "apiVersion": api_version, "metadata": metadata, "items": items }),
         ))
     }
 }

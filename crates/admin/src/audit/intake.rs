@@ -73,7 +73,11 @@ impl Objects {
             items,
         } = serde_json::from_str(json).map_err(no_json)?;
         let Some(items) = items else {
-            self.add(of, ("", ""), &serde_json::from_str(json).map_err(no_json)?)?;
+            // An API server has null for an empty list of metadata alone.
+            let is_list = kind.as_str().is_some_and(|kind| kind.ends_with("List"));
+            if of.is_none() || !is_list {
+                self.add(of, ("", ""), &serde_json::from_str(json).map_err(no_json)?)?;
+            }
             return Ok(String::new());
         };
         let of_items = of_items(&api_version, &kind);

@@ -11,6 +11,7 @@ use crate::policy::Mode;
 use crate::text::{cut, printable_up_to};
 use serde::Deserialize;
 use serde_json::json;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most images that are refused.
@@ -19,9 +20,12 @@ const MAX_IMAGES: usize = 1000;
 /// Longest name of an image, in characters.
 const MAX_IMAGE: usize = 512;
 
-/// Longest reason and remedy, in characters: with them the message stays below the 1,024 of an
-/// Event.
-const MAX_MESSAGE: usize = 400;
+/// Longest reason and fix, in characters: with [`ALLOW`] and what the API server says before them
+/// (200 characters) the message stays below the 1,024 of an Event.
+const MAX_MESSAGE: usize = 720;
+
+/// In the place of a fix, where sets of one image have different ones.
+const SEVERAL: &str = "`oc skewguard audit` has one for each set of this image";
 
 /// Largest list of images, in bytes. A ConfigMap holds 1 MiB.
 const MAX_LIST: usize = 900 << 10;
@@ -84,7 +88,7 @@ struct BootImage {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Images {
     /// What is said of each.
-    messages: BTreeMap<String, String>,
+    refusals: BTreeMap<String, Refusal>,
     /// The platforms that they are of.
     platforms: BTreeSet<&'static str>,
     /// What of the audit is not used, and why.
@@ -94,9 +98,26 @@ pub(crate) struct Images {
     pub(crate) releases: Option<(String, Option<String>)>,
 }
 
+/// Why an image is refused, and what to do.
+#[derive(Debug, PartialEq, Eq)]
+struct Refusal {
+    why: String,
+    fix: Option<String>,
+}
+
+impl Refusal {
+    /// One printable line.
+    fn message(&self) -> String {
+        let fix = self.fix.as_ref().map(|fix| format!("; fix: {fix}"));
+        let message = format!("{}{}", self.why, fix.unwrap_or_default());
+        let message = cut(&printable_up_to(&message, MAX_MESSAGE), MAX_MESSAGE);
+        format!("{message}; annotation {ALLOW} lets one Machine through")
+    }
+}
+
 impl Images {
     pub(crate) fn len(&self) -> usize {
-        self.messages.len()
+        self.refusals.len()
     }
 
     /// Those that an audit of a policy with this digest found to be refused.
@@ -194,25 +215,31 @@ impl Images {
             .as_ref()
             .map(|boot_image| format!(" ({})", boot_image.version))
             .unwrap_or_default();
-        let remedy = set.remedy.as_ref().map(|remedy| format!(". {remedy}"));
-        let message = format!(
-            "boot image {}{version} is refused by the skew policy: {}{}",
+        let why = format!(
+            "boot image {}{version} is refused by the skew policy: {}",
             cut(image, 100),
-            set.message,
-            remedy.unwrap_or_default()
+            set.message
         );
-        let message = cut(&printable_up_to(&message, MAX_MESSAGE), MAX_MESSAGE);
-        let message = format!("{message}; annotation {ALLOW} lets one Machine through");
-        self.messages.entry(image.clone()).or_insert(message);
+        let fix = set.remedy.clone();
+        let refusal = Refusal { why, fix };
+        match self.refusals.entry(image.clone()) {
+            Entry::Vacant(entry) => {
+                entry.insert(refusal);
+            }
+            Entry::Occupied(mut entry) if entry.get().fix != refusal.fix => {
+                entry.get_mut().fix = Some(SEVERAL.to_owned());
+            }
+            Entry::Occupied(_) => {}
+        }
         Ok(())
     }
 
     /// One line for each image: its name, a tab, the message. Both are printable.
     fn list(&self) -> String {
         let lines: Vec<String> = self
-            .messages
+            .refusals
             .iter()
-            .map(|(image, message)| format!("{image}\t{message}"))
+            .map(|(image, refusal)| format!("{image}\t{}", refusal.message()))
             .collect();
         lines.join("\n")
     }

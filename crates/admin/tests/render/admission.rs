@@ -1,6 +1,7 @@
 //! `render admission`: refuses the Machines whose image an audit found to be refused, and no other.
 
 use super::{Desk, repository};
+use crate::support::machines::{clusters, machines};
 use cel::extractors::This;
 use cel::{Context, Program, Value as CelValue};
 use serde_json::{Value, json};
@@ -116,7 +117,7 @@ fn a_machine_of_a_refused_image_is_denied_and_told_why() {
         denied(&objects, &machine(json!({ "ami": { "id": AMI } }))).as_deref(),
         Some(
             "boot image ami-0a1b2c3d4e5f60718 (412.86.202303211731-0) is refused by the skew policy: boot image is OCP 4.12; the minimum is \
-              4.13.0. set ami.id to ami-0new; annotation skewguard.dev/allow-boot-image lets one Machine through"
+              4.13.0; fix: set ami.id to ami-0new; annotation skewguard.dev/allow-boot-image lets one Machine through"
         )
     );
     let mut exempt = machine(json!({ "ami": { "id": AMI } }));
@@ -140,6 +141,24 @@ fn a_machine_of_a_refused_image_is_denied_and_told_why() {
     assert!(denied(&objects, &infrastructure).is_some());
 }
 
+/// A template of a set and of a control plane's failure domain is changed in two places.
+#[test]
+fn sets_of_one_image_have_one_fix_or_the_audits() {
+    let of = |fixes: [&str; 2]| {
+        let sets = fixes.map(|fix| {
+            let mut set = set("Refused", "template", "rhcos-old");
+            set["remedy"] = json!(fix);
+            set
+        });
+        let (objects, _) = rendered("Enforce", &sets);
+        denied(&objects, &machine(json!({ "template": "rhcos-old" }))).unwrap()
+    };
+    assert!(of(["set template", "set template"]).contains("; fix: set template; annotation"));
+    let said = of(["set template", "set failureDomains"]);
+    let audit = "; fix: `oc skewguard audit` has one for each set of this image; annotation";
+    assert!(said.contains(audit), "{said}");
+}
+
 /// Anybody with the bootstrap identity can make a report.
 #[test]
 fn a_claim_denies_no_machine() {
@@ -157,12 +176,6 @@ fn a_claim_denies_no_machine() {
         )),
         "{err}"
     );
-}
-
-/// An object of a cluster as `oc get -o json` prints it.
-fn fixture(name: &str) -> Value {
-    let path = repository().join("tests/data/audit").join(name);
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// What `audit -o json` and then `render admission` print for these objects: the audit, and the three
@@ -188,76 +201,6 @@ fn through_the_door(list: &Value, policy: &str, more: &[&str]) -> (Value, Vec<Va
     (audit, serde_saphyr::from_multiple(&out).unwrap())
 }
 
-/// The machine that a set makes, as the API server stores it.
-fn machine_of(list: &Value, set: &Value) -> Option<Value> {
-    let items = list["items"].as_array().unwrap();
-    let of = |kind: &Value, name: &Value| {
-        let found = items.iter().find(|item| {
-            item["kind"] == *kind
-                && item["metadata"]["name"] == *name
-                && (item["kind"] != "MachineSet"
-                    || item["apiVersion"]
-                        .as_str()
-                        .unwrap()
-                        .starts_with(set["group"].as_str().unwrap()))
-        });
-        found.cloned()
-    };
-    if !["MachineSet", "ControlPlaneMachineSet"].contains(&set["kind"].as_str().unwrap()) {
-        return None;
-    }
-    let template = &of(&set["kind"], &set["name"])?["spec"]["template"];
-    let metadata = json!({ "generateName": "c1-", "name": "c1-x7k2p", "namespace": set["namespace"],
-        "labels": { "machine.openshift.io/cluster-api-cluster": "c1" } });
-    if set["group"] == "machine.openshift.io" {
-        let control_plane = &template["machines_v1beta1_machine_openshift_io"]["spec"];
-        let spec = if control_plane.is_object() {
-            control_plane
-        } else {
-            &template["spec"]
-        };
-        let mut spec = spec.clone();
-        // The operator takes the template of the failure domain.
-        if set["imageField"]
-            .as_str()
-            .is_some_and(|field| field.contains("failureDomains"))
-        {
-            spec["providerSpec"]["value"]["template"] = set["image"].clone();
-        }
-        return Some(
-            json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine", "metadata": metadata, "spec": spec }),
-        );
-    }
-    let reference = &template["spec"]["infrastructureRef"];
-    let infrastructure = of(&reference["kind"], &reference["name"])?;
-    let kind = reference["kind"]
-        .as_str()
-        .unwrap()
-        .trim_end_matches("Template");
-    Some(
-        json!({ "apiVersion": infrastructure["apiVersion"], "kind": kind, "metadata": metadata,
-        "spec": infrastructure["spec"]["template"]["spec"] }),
-    )
-}
-
-/// The same with another image.
-fn with_image(machine: &Value, image: &str, other: &str) -> Value {
-    fn replace(value: &mut Value, image: &str, other: &str) {
-        match value {
-            Value::Object(fields) => fields.values_mut().for_each(|v| replace(v, image, other)),
-            Value::Array(items) => items.iter_mut().for_each(|v| replace(v, image, other)),
-            Value::String(text) if text == image => other.clone_into(text),
-            _ => {}
-        }
-    }
-    let mut machine = machine.clone();
-    // A URN is in parts; its version is one of them.
-    for part in [image].into_iter().chain(image.rsplit(':').next()) {
-        replace(&mut machine, part, other);
-    }
-    machine
-}
-
 fn policy_of(minimum: &str) -> String {
     super::POLICY
         .replace("4.13.0", minimum)
@@ -268,79 +211,23 @@ fn policy_of(minimum: &str) -> String {
 /// and the same machine with another image are not.
 #[test]
 fn on_each_platform_the_machines_of_refused_sets_are_denied() {
-    let replaced = |name: &str, image: &str, by: &str| {
-        let text = fixture(name).to_string();
-        assert!(text.contains(image), "{name}");
-        serde_json::from_str::<Value>(&text.replace(image, by)).unwrap()
-    };
-    let list = |object: Value| json!({ "apiVersion": "v1", "kind": "List", "items": [object] });
-    let mut root_volume = fixture("openstack.json");
-    for item in root_volume["items"].as_array_mut().unwrap() {
-        for path in [
-            "/spec/template/spec/providerSpec/value",
-            "/spec/providerSpec/value",
-        ] {
-            if let Some(spec) = item.pointer_mut(path) {
-                spec["image"] = json!("");
-                spec["rootVolume"] = json!({ "diskSize": 50, "sourceType": "image", "sourceUUID": "8e1f4b0c-1b1e-4a3e-9f1e-0123456789ab", "volumeType": "fast" });
-            }
-        }
-    }
-    let old = "rhcos-412-86-202301311551-0";
     let mut platforms = BTreeSet::new();
-    for (name, objects) in [
-        ("aws", fixture("aws.json")),
-        ("azure", fixture("azure.json")),
-        ("gcp", fixture("gcp.json")),
-        ("vsphere", fixture("vsphere.json")),
-        ("openstack", fixture("openstack.json")),
-        ("openstack, root volume", root_volume),
-        ("nutanix", fixture("nutanix.json")),
-        ("ibm", replaced("ibm.json", "c1-x7k2p-rhcos", old)),
-        ("metal", fixture("metal.json")),
-        ("cluster-api", fixture("cluster-api.json")),
-        // Machine sets of real clusters.
-        (
-            "real gcp",
-            list(replaced(
-                "real/insights/machineset-gcp.json",
-                "ci-ln-fyvthbt-f76d1-nl2fh-rhcos-image",
-                &format!("projects/rhcos-cloud/global/images/{old}-gcp-x86-64"),
-            )),
-        ),
-        ("real aro", list(fixture("real/machineset-aro.json"))),
-    ] {
+    for (name, objects) in clusters() {
         for minimum in ["4.13.0", "4.19.0"] {
             let (audit, documents) = through_the_door(&objects, &policy_of(minimum), &[]);
             let mut refused = 0;
-            let sets = audit["sets"].as_array().unwrap();
-            let images = |verdict: bool| {
-                let of = sets
-                    .iter()
-                    .filter(move |set| (set["verdict"] == "Refused") == verdict);
-                of.filter_map(|set| set["image"].as_str())
-                    .collect::<BTreeSet<_>>()
-            };
-            for set in sets {
-                let (Some(machine), Some(image)) =
-                    (machine_of(&objects, set), set["image"].as_str())
-                else {
-                    continue;
-                };
-                let about = format!("{name}, {minimum}: {} {image}", set["name"]);
-                let said = denied(&documents, &machine);
-                if set["knownBy"] == "Report" {
-                    assert_eq!(said, None, "{about}: a claim");
-                } else if set["verdict"] == "Refused" && !images(false).contains(image) {
-                    assert!(
-                        said.unwrap_or_else(|| panic!("{about}"))
-                            .contains("is refused by the skew policy")
-                    );
-                    let other = with_image(&machine, image, "another-image");
-                    assert_eq!(denied(&documents, &other), None, "{about}");
-                    platforms.insert(set["platform"].as_str().unwrap().to_owned());
+            for asked in machines(&objects, &audit) {
+                let about = format!("{name}, {minimum}: {}", asked.about);
+                let said = denied(&documents, &asked.machine);
+                let other = denied(&documents, &asked.with_another_image);
+                assert_eq!(other, None, "{about}");
+                if asked.is_denied {
+                    let said = said.unwrap_or_else(|| panic!("{about}"));
+                    assert!(said.contains("is refused by the skew policy"), "{said}");
+                    assert!(!said.contains("...; annotation"), "cut: {said}");
+                    platforms.insert(asked.platform);
                     refused += 1;
-                } else if !images(true).contains(image) {
+                } else {
                     assert_eq!(said, None, "{about}");
                 }
             }
