@@ -56,7 +56,7 @@ const FILES: [(u8, &str); 18] = [
     (b'z', "ostree/deploy/rhcos/deploy/abc.0.origin"),
 ];
 
-/// Versions: decoding says nothing that it was not told, and the order of any three is one.
+/// Versions: decoding adds nothing to its input, and any three have one order.
 pub fn version(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let versions: Vec<ImageVersion> = text.split('\n').take(3).map(ImageVersion::parse).collect();

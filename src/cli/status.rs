@@ -58,7 +58,7 @@ enum State {
     GoesOn,
     /// It is not held, and its first boot does not finish.
     Stalled,
-    /// Nothing was decided on this boot, because the first boot is over. The verdict is that of an
+    /// Nothing was decided on this boot, because the first boot is over. The verdict is from an
     /// earlier boot.
     FirstBootOver,
     /// This boot should have a verdict, and has none that can be read.

@@ -122,7 +122,7 @@ pub(crate) fn held_units(root: &Root) -> Result<Vec<String>, FileError> {
     Ok(units)
 }
 
-/// Whether a drop-in of an admin has replaced the one of this unit.
+/// Whether an admin's drop-in has replaced this unit's.
 pub(crate) fn is_overruled(root: &Root, unit: &str) -> bool {
     let path = drop_in_of_an_admin(unit);
     root.exists(&path).unwrap_or(false)

@@ -275,10 +275,10 @@ async fn survey(root: &Root, manager: &Manager<'_>) -> Result<Survey, GateError>
     }
 }
 
-/// Takes down what systemd said of a unit. One that it says nothing of orders and requires nothing.
+/// Takes down systemd's answer about a unit. Without one, the unit orders and requires nothing.
 ///
 /// # Errors
-/// It says nothing of a unit that is always held.
+/// There is none about a unit that is always held.
 fn take(
     unit: String,
     answer: Result<UnitState, SystemdError>,

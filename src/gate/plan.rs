@@ -19,9 +19,9 @@ pub(crate) type Known = BTreeMap<String, UnitState>;
 pub(crate) struct Plan {
     /// The units to hold. Those of [`ALWAYS`] come first.
     pub units: Vec<String>,
-    /// Units that come after the rebase, too, but are more than are held.
+    /// Units that come after the rebase, too, beyond the most that are held.
     pub left_out: BTreeSet<String>,
-    /// Units whose state has to be known for more than this. The plan is whole when there is none.
+    /// Units whose state has to be known first. The plan is whole when this is empty.
     pub ask: Vec<String>,
 }
 

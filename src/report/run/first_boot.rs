@@ -109,8 +109,8 @@ impl<C: Client, W: Output> Run<'_, C, W> {
 
     /// Whether the node has still to join. The kubelet's certificate counts, not its kubeconfig,
     /// which it writes before it asks for one. A certificate that an earlier installation left on
-    /// /var counts once the Node is labelled with it. A node without a bootstrap kubeconfig is none
-    /// of OpenShift's.
+    /// /var counts once the Node is labelled with it. A node without a bootstrap kubeconfig is
+    /// not OpenShift's.
     pub(super) fn is_first_boot(&self) -> bool {
         let root = self.env.root;
         let is_past = situation::is_past_first_boot(root);
