@@ -301,7 +301,8 @@ fn be_nodes(dir: &Path, [first, count]: [usize; 2]) {
                 let (now, chance): (&dyn Fn() -> SystemTime, &dyn Fn() -> f64) =
                     (&SystemTime::now, &chance);
                 run(Env {
-                    program: &|_, _| None,
+                    systemd: &|| None,
+                    journal: &|_| None,
                     root,
                     identity,
                     refresh: &|_| {},

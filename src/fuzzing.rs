@@ -23,6 +23,7 @@ use crate::report::inventory::NodePatch;
 use crate::report::ledger::Ledger;
 use crate::report::objects::{BootImageReport, ReportInput};
 use crate::report::{situation, stall};
+use crate::text;
 use crate::transport::{Response, read_curl};
 use crate::verdict::{Action, ClusterKnows, Outcome, OverrideWord, PolicyInput, Verdict, decide};
 use crate::version::{ImageVersion, compare_images};
@@ -162,7 +163,7 @@ pub fn verdict(data: &[u8]) {
             &verdict.reason.to_string(),
             &verdict.action.to_string(),
         ]
-        .map(|text| crate::text::printable(text))
+        .map(|text| text::printable(text))
     };
     let [hostname, platform, address] = words();
     assert_reports(
@@ -240,12 +241,29 @@ pub fn answer(data: &[u8]) {
     }
 }
 
-/// A first boot that does not finish: what `systemctl show` and `list-jobs` and the journal say,
-/// apart by zero bytes. Whatever the journal says, only the words of our own table are told.
+/// A first boot that does not finish: what systemd and the journal say, apart by a zero byte. A
+/// line of systemd's is a unit, its two states, `job` where it has one, and what it comes after.
+/// Whatever the journal says, only the words of our own table are told.
 pub fn stall(data: &[u8]) {
     let mut parts = data.split(|byte| *byte == 0);
     let mut next = || parts.next().unwrap_or_default();
-    let [shown, jobs] = std::array::from_fn(|_| String::from_utf8_lossy(next()));
+    let shown = String::from_utf8_lossy(next());
+    let unit = |line: &str| {
+        let mut words = line.split(' ').map(str::to_owned);
+        let mut word = || words.next().unwrap_or_default();
+        let mut unit = stall::Unit {
+            id: word(),
+            active: text::printable_up_to(&word(), 64),
+            sub: text::printable_up_to(&word(), 64),
+            has_job: word() == "job",
+            ..stall::Unit::default()
+        };
+        unit.after = words.collect();
+        unit
+    };
+    let units = shown.lines().map(unit);
+    let units: stall::Units = units.map(|unit| (unit.id.clone(), unit)).collect();
+    assert!(stall::to_ask(&units).len() <= 1000);
     let cause = stall::Cause::of(next());
     assert!(!matches!(cause, stall::Cause::Other(_)), "{cause:?}");
     let rebase = match data.len() % 3 {
@@ -253,10 +271,7 @@ pub fn stall(data: &[u8]) {
         1 => stall::Rebase::NotFinalized,
         _ => stall::Rebase::Over,
     };
-    let waiting = stall::waits_for(&stall::units(&shown), rebase, || {
-        Some(stall::blocking_unit(&jobs))
-    });
-    let Some(waiting) = waiting else {
+    let Some(waiting) = stall::waits_for(&units, rebase) else {
         return;
     };
     let times = stall::Times {

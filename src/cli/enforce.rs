@@ -6,7 +6,7 @@ use crate::gate::{self, Systemd};
 use crate::journal;
 use crate::node::{
     self, ENCAPSULATED_PATH, FirstRun, KEPT_VERDICT_PATH, Lock, Options, RECORD_PATH,
-    RUN_VERDICT_PATH, Root, STAMP_PATH, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts, save_verdict,
+    RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts, is_refused, save_verdict,
 };
 use crate::report::ledger::{INSTALLATION_PATH, STATE_PATH};
 use crate::report::situation;
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         return decide_and_act(&root, io);
     }
     // The first boot is finished: the message is removed, unless the node is held.
-    if root.exists(STAMP_PATH)? {
+    if is_refused(&root)? {
         return Ok(still_refused(None, io));
     }
     live::show_change(&root, console::restore(&root))?;
@@ -92,7 +92,7 @@ fn die_with_the_clock() -> Result<(), Failure> {
 /// of a decision is left.
 fn clean_up(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let _lock = super::effects::lock(root, Lock::BOOT, io);
-    if root.exists(STAMP_PATH)? {
+    if is_refused(root)? {
         return Ok(Exit::Done);
     }
     let systemd = root.is_live().then(Systemd::system);

@@ -6,7 +6,7 @@ mod effects;
 mod enforce;
 mod inspect;
 mod line;
-mod report;
+pub(crate) mod report;
 mod status;
 mod version;
 

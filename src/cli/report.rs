@@ -3,7 +3,7 @@
 use super::{Exit, Failure, Io};
 use crate::child;
 use crate::console::{self, Context, live, message};
-use crate::gate::{self, Systemd};
+use crate::gate::{self, Systemd, UnitState};
 use crate::journal;
 use crate::kubeconfig::Allow;
 use crate::node::identity::Identity;
@@ -12,7 +12,8 @@ use crate::report::client::Network;
 use crate::report::output::{ClusterKnows, Level, Output};
 use crate::report::random::chance;
 use crate::report::run::{End, Env, run as deliver};
-use crate::report::stall::Progress;
+use crate::report::stall::{self, Progress, Unit, Units};
+use crate::text::printable_up_to;
 use crate::transport::Limits;
 use crate::verdict::Verdict;
 use std::io::Write;
@@ -107,7 +108,12 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
                 said_of_the_hold: Vec::new(),
             },
             now: &SystemTime::now,
-            program: &|program, args| host_program(&root, program, args),
+            systemd: &|| {
+                root.is_live()
+                    .then(|| first_boot_units(&Systemd::system()))
+                    .flatten()
+            },
+            journal: &|unit| root.is_live().then(|| journal_of(unit)).flatten(),
             chance: &chance,
             once: args.once,
         })
@@ -119,18 +125,38 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     })
 }
 
-/// How long systemctl or journalctl may take.
-const PROGRAM_MAX: Duration = Duration::from_secs(5);
+/// How long systemd or journalctl may take.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// Runs systemctl or journalctl of the running system, and returns the end of what it printed;
-/// `None` where that fails.
-fn host_program(root: &Root, program: &str, args: &[&str]) -> Option<Vec<u8>> {
-    let mut command = Command::new(Path::new("/usr/bin").join(program));
-    command.args(args).env("LC_ALL", "C");
-    let until = Instant::now() + PROGRAM_MAX;
-    root.is_live()
-        .then(|| child::run_for_tail(&mut command, until).ok())
-        .flatten()
+/// Longest word that systemd says of a unit's state, in bytes.
+const WORD_MAX: usize = 64;
+
+/// What systemd says of the units that a first boot waits for; `None` where it does not answer.
+pub(crate) fn first_boot_units(systemd: &Systemd) -> Option<Units> {
+    let unit = |(name, state): (&String, &UnitState)| {
+        let unit = Unit {
+            id: name.clone(),
+            active: printable_up_to(&state.active, WORD_MAX),
+            sub: printable_up_to(&state.sub, WORD_MAX),
+            restarts: state.restarts,
+            since: Duration::from_micros(state.since),
+            has_job: state.has_job,
+            after: state.after.clone(),
+        };
+        (name.clone(), unit)
+    };
+    let units = |known: &gate::Known| known.iter().map(unit).collect();
+    let to_ask = |known: &gate::Known| stall::to_ask(&units(known));
+    gate::ask(systemd, ANSWER_MAX, &to_ask).map(|known| units(&known))
+}
+
+/// The last lines of what a unit printed on this boot.
+fn journal_of(unit: &str) -> Option<Vec<u8>> {
+    let mut command = Command::new("/usr/bin/journalctl");
+    command.args(["-b", &format!("--unit={unit}"), "-n", "500"]);
+    command.args(["-o", "cat", "--no-pager"]);
+    command.env("LC_ALL", "C");
+    child::run_for_tail(&mut command, Instant::now() + ANSWER_MAX).ok()
 }
 
 /// What there is to say of a hold that is not as it was.

@@ -1,8 +1,14 @@
 //! The drop-ins of ours, and the unit files of others, under a root.
 
-use super::plan::{self, RUNTIME_UNITS};
-use crate::node::{FileError, Root};
+use super::fixed::is_always;
+use crate::node::units::{FIRSTBOOT, SKEWGUARD, is_unit_name};
+use crate::node::{FileError, Root, STAMP_PATH};
 use std::collections::BTreeMap;
+
+/// Unit files of the running boot (systemd.unit(5), "Unit File Load Path").
+const RUNTIME_UNITS: &str = "/run/systemd/system";
+
+const DROP_IN_NAME: &str = "50-skewguard.conf";
 
 /// Where unit files are (systemd.unit(5), "Unit File Load Path"), the first that has a unit wins.
 /// Ignition and the Machine Config Daemon write to /etc. Generators, Podman's for quadlets among
@@ -22,6 +28,36 @@ const UNIT_FILE_MAX: u64 = 64 * 1024;
 
 /// Most entries of a directory that are looked at.
 const ENTRIES_MAX: usize = 4096;
+
+fn path_of(unit: &str) -> String {
+    format!("{RUNTIME_UNITS}/{unit}.d/{DROP_IN_NAME}")
+}
+
+/// An admin's drop-in of the same name, which systemd reads instead of ours.
+pub(crate) fn drop_in_of_an_admin(unit: &str) -> String {
+    format!("/etc/systemd/system/{unit}.d/{DROP_IN_NAME}")
+}
+
+/// The drop-in that holds, the same for every unit. A mask would not work, because a unit file in
+/// /etc wins over one in /run; a drop-in applies to both. The assertion is for `systemctl
+/// --job-mode=ignore-requirements start`, which ignores dependencies.
+pub(super) fn that_holds() -> String {
+    format!(
+        "# Written by skewguard: this boot is refused, see /etc/issue.\n\
+         # \"skewguard allow\" lets the node through and replaces this file.\n\
+         [Unit]\nRequires={SKEWGUARD}\nAfter={SKEWGUARD}\nAssertPathExists=!{STAMP_PATH}\n"
+    )
+}
+
+/// The drop-in of a node that was let through, in the place of the one that holds. Whatever starts
+/// the unit starts the rebase, and waits for it: in the newer wiring nothing else would keep a
+/// kubelet that somebody starts alone from joining on the old OS.
+pub(super) fn that_lets_through() -> String {
+    format!(
+        "# Written by skewguard: \"skewguard allow\" let this boot through. The OS update comes first.\n\
+         [Unit]\nRequires={FIRSTBOOT}\nAfter={FIRSTBOOT}\n"
+    )
+}
 
 /// What writing drop-ins came to.
 #[derive(Debug, Default)]
@@ -43,9 +79,9 @@ pub(super) fn write<'a>(
 ) -> Result<Written, FileError> {
     let mut written = Written::default();
     for unit in units.into_iter().filter(|unit| !has(root, unit, text)) {
-        match root.write(&plan::drop_in_path(unit), text.as_bytes(), 0o644) {
+        match root.write(&path_of(unit), text.as_bytes(), 0o644) {
             Ok(()) => written.any = true,
-            Err(error) if plan::is_always(unit) => return Err(error),
+            Err(error) if is_always(unit) => return Err(error),
             Err(error) => {
                 // It may take the room that the stamp needs.
                 let _ = root.remove_dir(&format!("{RUNTIME_UNITS}/{unit}.d"));
@@ -58,7 +94,7 @@ pub(super) fn write<'a>(
 
 /// Whether the drop-in of a unit is this one.
 pub(super) fn has(root: &Root, unit: &str, text: &str) -> bool {
-    let there = root.read(&plan::drop_in_path(unit), text.len() as u64);
+    let there = root.read(&path_of(unit), text.len() as u64);
     there
         .ok()
         .flatten()
@@ -71,16 +107,16 @@ pub(super) fn list(root: &Root) -> Result<Vec<String>, FileError> {
     let units = names
         .iter()
         .filter_map(|name| name.to_str()?.strip_suffix(".d"))
-        .filter(|unit| plan::is_unit_name(unit));
+        .filter(|unit| is_unit_name(unit));
     Ok(units
-        .filter(|unit| root.exists(&plan::drop_in_path(unit)).unwrap_or(true))
+        .filter(|unit| root.exists(&path_of(unit)).unwrap_or(true))
         .map(str::to_owned)
         .collect())
 }
 
 /// The units that are held by a drop-in of ours.
 pub(crate) fn held_units(root: &Root) -> Result<Vec<String>, FileError> {
-    let let_through = plan::drop_in_let_through();
+    let let_through = that_lets_through();
     let mut units = list(root)?;
     units.retain(|unit| !has(root, unit, &let_through));
     Ok(units)
@@ -88,7 +124,7 @@ pub(crate) fn held_units(root: &Root) -> Result<Vec<String>, FileError> {
 
 /// Whether a drop-in of an admin has replaced the one of this unit.
 pub(crate) fn is_overruled(root: &Root, unit: &str) -> bool {
-    let path = plan::drop_in_of_an_admin(unit);
+    let path = drop_in_of_an_admin(unit);
     root.exists(&path).unwrap_or(false)
 }
 
@@ -99,7 +135,7 @@ pub(super) fn remove<'a>(
 ) -> Result<bool, FileError> {
     let mut done = Ok(false);
     for unit in units {
-        match root.remove(&plan::drop_in_path(unit)) {
+        match root.remove(&path_of(unit)) {
             // The directory stays if it has drop-ins of others.
             Ok(removed) => {
                 let _ = root.remove_dir(&format!("{RUNTIME_UNITS}/{unit}.d"));
@@ -118,7 +154,7 @@ pub(super) fn services(root: &Root) -> BTreeMap<String, String> {
     for dir in UNIT_FILES {
         for name in list_names(root, dir) {
             let unit = name.strip_suffix(".d").unwrap_or(&name);
-            if !plan::is_unit_name(unit) || !unit.ends_with(".service") {
+            if !is_unit_name(unit) || !unit.ends_with(".service") {
                 continue;
             }
             let path = format!("{dir}/{name}");
@@ -149,4 +185,27 @@ fn list_names(root: &Root, dir: &str) -> Vec<String> {
 fn read(root: &Root, path: &str) -> String {
     let text = root.read_text(path, UNIT_FILE_MAX);
     text.ok().flatten().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drop_in_in_full() {
+        assert_eq!(
+            path_of("crio.service"),
+            "/run/systemd/system/crio.service.d/50-skewguard.conf"
+        );
+        assert_eq!(
+            that_holds(),
+            "# Written by skewguard: this boot is refused, see /etc/issue.\n# \"skewguard allow\" lets the node through and replaces this file.\n\
+             [Unit]\nRequires=skewguard.service\nAfter=skewguard.service\nAssertPathExists=!/run/skewguard/refused\n"
+        );
+        assert_eq!(
+            that_lets_through(),
+            "# Written by skewguard: \"skewguard allow\" let this boot through. The OS update comes first.\n\
+             [Unit]\nRequires=machine-config-daemon-firstboot.service\nAfter=machine-config-daemon-firstboot.service\n"
+        );
+    }
 }

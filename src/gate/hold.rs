@@ -1,11 +1,15 @@
 //! Holds a refused node back.
 
+use super::ask::ask;
 use super::doubts::Doubts;
-use super::plan::{self, FIRSTBOOT, Known, Plan, UNIT, UnitState};
+use super::fixed::{always, is_always, is_template};
+use super::plan::{self, Known, Plan};
 use super::retry::{on_any_connection, run};
+use super::state::UnitState;
 use super::systemd::{Manager, PAUSE, Systemd, SystemdError};
-use super::{GateError, STAMP_PATH, drop_ins};
-use crate::node::{FileError, Root};
+use super::{GateError, drop_ins};
+use crate::node::units::{FIRSTBOOT, SKEWGUARD};
+use crate::node::{self, FileError, Root, STAMP_PATH};
 use crate::verdict::GateStatus;
 use std::cell::Cell;
 use std::time::Duration;
@@ -55,15 +59,14 @@ pub(crate) fn hold(root: &Root, systemd: Option<&Systemd>) -> GateStatus {
     }
 }
 
-/// Whether this boot is refused, because the stamp exists. If that cannot be found out it is not,
-/// as for `test -e`.
+/// Whether this boot is refused. If that cannot be found out it is not, as for `test -e`.
 pub(crate) fn is_refused(root: &Root) -> bool {
-    root.exists(STAMP_PATH).unwrap_or(false)
+    node::is_refused(root).unwrap_or(false)
 }
 
 fn hold_files(root: &Root) -> Result<GateStatus, GateError> {
-    let units = plan::always();
-    drop_ins::write(root, &units, &plan::drop_in())?;
+    let units = always();
+    drop_ins::write(root, &units, &drop_ins::that_holds())?;
     stamp(root)?;
     Ok(GateStatus {
         held: true,
@@ -80,6 +83,8 @@ struct Verified {
     running: Vec<String>,
     /// What is in doubt.
     error: Option<String>,
+    /// Some of that, because the connection broke.
+    has_lost: bool,
 }
 
 async fn hold_live(
@@ -90,11 +95,19 @@ async fn hold_live(
     let end = Instant::now() + systemd.whole;
     let deadline = end - STOPPING.min(systemd.whole / 4);
     let work = async |manager: &Manager<'_>| verified(root, manager, reloaded).await;
+    let mut done = on_any_connection(systemd, deadline, work).await?;
+    // Another connection may settle what is in doubt. If none does, the hold stands all the same.
+    if done.has_lost
+        && let Ok(again) = on_any_connection(systemd, deadline, work).await
+    {
+        done = again;
+    }
     let Verified {
         held,
         running,
         mut error,
-    } = on_any_connection(systemd, deadline, work).await?;
+        ..
+    } = done;
     // From here on the node is held, unless the stamp cannot be written.
     if running.is_empty() {
         stamp(root)?;
@@ -149,7 +162,7 @@ async fn verified(
     if is_running(&known, FIRSTBOOT) {
         return Err(GateError::HasBegun);
     }
-    let written = drop_ins::write(root, &plan.units, &plan::drop_in())?;
+    let written = drop_ins::write(root, &plan.units, &drop_ins::that_holds())?;
     let mut doubts = Doubts::default();
     for (_, error) in &written.failed {
         doubts.about(error);
@@ -171,7 +184,7 @@ async fn verified(
         known = Known::new();
         let loadable: Vec<String> = units
             .iter()
-            .filter(|unit| !plan::is_template(unit))
+            .filter(|unit| !is_template(unit))
             .cloned()
             .collect();
         for (unit, answer) in manager.states(&loadable, manager.deadline).await {
@@ -188,14 +201,14 @@ async fn verified(
             continue;
         };
         if let Some(missing) = state.missing() {
-            let is_always = plan::is_always(&unit);
+            let is_fixed = is_always(&unit);
             let error = if drop_ins::is_overruled(root, &unit) {
                 let is = "is not held";
                 GateError::Overruled { unit, is }
             } else {
                 GateError::NotHeld { unit, missing }
             };
-            if is_always {
+            if is_fixed {
                 return Err(error);
             }
             doubts.about(error);
@@ -211,6 +224,7 @@ async fn verified(
             held.push(unit);
         }
     }
+    let has_lost = !silent.is_empty() && manager.is_broken.get();
     for (unit, why) in silent {
         doubts.silent_about(unit, why);
     }
@@ -219,6 +233,7 @@ async fn verified(
         held,
         running,
         error: doubts.text(),
+        has_lost,
     })
 }
 
@@ -272,7 +287,7 @@ fn take(
 ) -> Result<(), GateError> {
     let state = match answer {
         Ok(state) => state,
-        Err(error) if plan::is_always(&unit) => return Err(error.into()),
+        Err(error) if is_always(&unit) => return Err(error.into()),
         Err(error) => {
             silent.push((unit.clone(), error));
             UnitState::default()
@@ -332,7 +347,7 @@ fn undo(root: &Root, systemd: Option<&Systemd>) {
 /// # Errors
 /// A file cannot be examined or removed, or systemd cannot be told.
 pub(crate) fn clear(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError> {
-    if root.exists(STAMP_PATH)? {
+    if node::is_refused(root)? {
         return Ok(false);
     }
     let units = drop_ins::held_units(root)?;
@@ -356,9 +371,9 @@ pub(crate) struct HoldChange {
 /// the place of ours is left alone. `held`: the units that the verdict names. Only files are looked
 /// at unless something differs.
 pub(crate) fn look_again(root: &Root, systemd: &Systemd, held: &[String]) -> HoldChange {
-    let mut units = plan::always();
-    units.extend(held.iter().filter(|unit| !plan::is_always(unit)).cloned());
-    let drop_in = plan::drop_in();
+    let mut units = always();
+    units.extend(held.iter().filter(|unit| !is_always(unit)).cloned());
+    let drop_in = drop_ins::that_holds();
     let is_whole = units.iter().all(|unit| drop_ins::has(root, unit, &drop_in));
     let is_overruled = |unit: &&String| drop_ins::is_overruled(root, unit);
     let overruled: Vec<String> = units.iter().filter(is_overruled).cloned().collect();
@@ -375,25 +390,24 @@ pub(crate) fn look_again(root: &Root, systemd: &Systemd, held: &[String]) -> Hol
 
 /// Those of these units that systemd does not hold any more; none if it cannot be asked.
 fn not_held(systemd: &Systemd, units: &[String]) -> Vec<String> {
-    let work = async |manager: &Manager<'_>| {
-        let mut free = Vec::new();
-        for (unit, state) in manager.states(units, manager.deadline).await {
-            if state?.missing().is_some() {
-                free.push(unit);
-            }
-        }
-        Ok(free)
-    };
     if units.is_empty() {
         return Vec::new();
     }
-    run(on_any_connection(systemd, Instant::now() + STOPPING, work)).unwrap_or_default()
+    let next = |known: &Known| match known.is_empty() {
+        true => units.to_vec(),
+        false => Vec::new(),
+    };
+    let known = ask(systemd, STOPPING, &next).unwrap_or_default();
+    let free = known
+        .into_iter()
+        .filter(|(_, state)| state.missing().is_some());
+    free.map(|(unit, _)| unit).collect()
 }
 
 /// Has systemd read the unit files again.
 fn reload(systemd: &Systemd, most: Duration) -> Result<(), GateError> {
     let work = async |manager: &Manager<'_>| {
-        manager.state(UNIT).await?;
+        manager.state(SKEWGUARD).await?;
         Ok(manager.reload().await?)
     };
     run(on_any_connection(systemd, Instant::now() + most, work))

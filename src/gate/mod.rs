@@ -11,21 +11,26 @@
 //! and only then takes the stamp away. So at no moment, and however it ends, can a kubelet start on
 //! the old OS.
 
+mod ask;
 mod doubts;
 mod drop_ins;
+pub(crate) mod fixed;
 mod hold;
 pub(crate) mod plan;
 mod private;
 mod release;
 mod retry;
+mod state;
 mod systemd;
 
 use crate::node::FileError;
-pub(crate) use drop_ins::{held_units, is_overruled};
+use crate::node::units::{FIRSTBOOT, SKEWGUARD};
+pub(crate) use ask::ask;
+pub(crate) use drop_ins::{drop_in_of_an_admin, held_units, is_overruled};
 pub(crate) use hold::{HoldChange, clear, hold, is_refused, look_again};
-pub(crate) use plan::STAMP_PATH;
-pub(crate) use plan::drop_in_of_an_admin;
+pub(crate) use plan::Known;
 pub(crate) use release::{Released, release, resume};
+pub(crate) use state::UnitState;
 pub(crate) use systemd::Systemd;
 use systemd::SystemdError;
 
@@ -37,16 +42,16 @@ pub(crate) enum GateError {
     #[error("systemd: {0}")]
     Systemd(#[from] SystemdError),
     /// The drop-in is written, but systemd does not apply it.
-    #[error("{unit} is not held: its {missing} does not name {}", plan::UNIT)]
+    #[error("{unit} is not held: its {missing} does not name {}", SKEWGUARD)]
     NotHeld { unit: String, missing: &'static str },
     /// The rebase has begun. Stopped in the middle, it may leave neither the old OS nor the new
     /// one.
-    #[error("{} has begun and is not interrupted", plan::FIRSTBOOT)]
+    #[error("{} has begun and is not interrupted", FIRSTBOOT)]
     HasBegun,
     /// The drop-in is replaced, but systemd does not apply that.
     #[error(
         "{unit} would start without the OS update: its {missing} does not name {}",
-        plan::FIRSTBOOT
+        FIRSTBOOT
     )]
     NotLetThrough { unit: String, missing: &'static str },
     /// The drop-in is removed, but systemd does not apply that.

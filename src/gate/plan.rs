@@ -1,105 +1,15 @@
-//! What is held, how, and when it counts as held (pure).
+//! Which units a refused node holds (pure).
 
+use super::fixed::{ALWAYS, always, is_always, is_never_held, is_template};
+use super::state::UnitState;
+use crate::node::units::{PULL, is_unit_name};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Our own unit, which the held units are made to require.
-pub(crate) const UNIT: &str = "skewguard.service";
-
-/// The stamp. It makes [`UNIT`] fail, and so every unit that requires it.
-pub(crate) use crate::node::STAMP_PATH;
-
-/// Unit files of the running boot (systemd.unit(5), "Unit File Load Path").
-pub(super) const RUNTIME_UNITS: &str = "/run/systemd/system";
-
-const DROP_IN_NAME: &str = "50-skewguard.conf";
-
-/// Rebases the node and reboots it. Units ordered after this one start only on the OS that the
-/// cluster runs.
-pub(super) const FIRSTBOOT: &str = "machine-config-daemon-firstboot.service";
-
-/// Fetches what the rebase needs. Units ordered after this one alone may start before the rebase.
-const PULL: &str = "machine-config-daemon-pull.service";
-
-/// Reached when the rebase is done (MCO templates, 4.12 and later).
-const OSUPDATE_TARGET: &str = "firstboot-osupdate.target";
-
-/// What the kubelet and CRI-O wait for (MCO templates, 4.12 and later).
-const DEPENDENCIES_TARGET: &str = "kubelet-dependencies.target";
-
-pub(super) const KUBELET: &str = "kubelet.service";
-
-/// Always held, as far as a node has them: the rebase, what waits for it, and what joins the
-/// cluster. `ovs-kubelet-recovery` starts the kubelet whenever `kubelet-dependencies.target` fails
-/// (MCO templates, 4.22).
-const ALWAYS: [&str; 7] = [
-    PULL,
-    FIRSTBOOT,
-    OSUPDATE_TARGET,
-    DEPENDENCIES_TARGET,
-    "crio.service",
-    KUBELET,
-    "ovs-kubelet-recovery.service",
-];
-
-/// Never held, whatever they are ordered after: the network, logins, logging, and ourselves. Each
-/// stands for `NAME.*` and `NAME@*`.
-const NEVER: [&str; 28] = [
-    "NetworkManager",
-    "NetworkManager-clean-initrd-state",
-    "NetworkManager-dispatcher",
-    "NetworkManager-wait-online",
-    "afterburn-sshkeys",
-    "auditd",
-    "autovt",
-    "chronyd",
-    "chronyd-restricted",
-    "console-getty",
-    "container-getty",
-    "dbus",
-    "dbus-broker",
-    "emergency",
-    "getty",
-    "polkit",
-    "rescue",
-    "rsyslog",
-    "serial-getty",
-    "ssh",
-    "sshd",
-    "sshd-keygen",
-    "sshd-unix-local",
-    "sshd-vsock",
-    "sssd",
-    "user",
-    "user-runtime-dir",
-    "skewguard",
-];
-
-/// Never held either: every unit whose name begins so. These names belong to one project each; an
-/// admin's own unit has no reason to take one, as it may to be called `ssh-tunnel`.
-const NEVER_FAMILIES: [&str; 4] = [
-    "console-login-helper-messages-",
-    "skewguard-",
-    "sssd-",
-    "systemd-",
-];
 
 /// Most units that are held besides [`ALWAYS`]; a real node has fewer than twenty.
 const ORDERED_MAX: usize = 256;
 
 /// Most units that systemd is asked about.
 const LOOK_MAX: usize = 1024;
-
-/// Longest name of a unit, in bytes (`UNIT_NAME_MAX` of systemd).
-const NAME_MAX: usize = 255;
-
-/// The units of [`ALWAYS`].
-pub(crate) fn always() -> Vec<String> {
-    ALWAYS.iter().map(|&name| name.to_owned()).collect()
-}
-
-pub(super) fn is_always(unit: &str) -> bool {
-    ALWAYS.contains(&unit)
-}
 
 /// The units whose state is known, by name.
 pub(crate) type Known = BTreeMap<String, UnitState>;
@@ -280,14 +190,6 @@ fn is_passed(name: &str) -> bool {
     is_unit_name(name) && kinds.iter().any(|kind| name.ends_with(kind))
 }
 
-fn is_never_held(name: &str) -> bool {
-    let is = |never: &&str| {
-        name.strip_prefix(*never)
-            .is_some_and(|rest| rest.starts_with(['.', '@']))
-    };
-    NEVER.iter().any(is) || NEVER_FAMILIES.iter().any(|family| name.starts_with(family))
-}
-
 /// Whether the text of a unit's files says that `unit` waits for something that comes after the
 /// rebase. systemd only names loaded units, but one that is not loaded yet can be started later, by
 /// a timer or by hand.
@@ -307,118 +209,11 @@ fn waits_for(unit: &str, text: &str, comes_after: impl Fn(&str) -> bool) -> bool
         })
 }
 
-/// Whether this can be the name of a unit (systemd.unit(5)). Such a name cannot lead to another
-/// directory.
-pub(super) fn is_unit_name(name: &str) -> bool {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || ":-_.\\@".contains(c);
-    name.len() <= NAME_MAX
-        && !name.starts_with('.')
-        && name.contains('.')
-        && name.chars().all(allowed)
-}
-
-pub(crate) fn drop_in_path(unit: &str) -> String {
-    format!("{RUNTIME_UNITS}/{unit}.d/{DROP_IN_NAME}")
-}
-
-/// An admin's drop-in of the same name, which systemd reads instead of ours.
-pub(crate) fn drop_in_of_an_admin(unit: &str) -> String {
-    format!("/etc/systemd/system/{unit}.d/{DROP_IN_NAME}")
-}
-
-/// The drop-in that holds, the same for every unit. A mask would not work, because a unit file in
-/// /etc wins over one in /run; a drop-in applies to both. The assertion is for `systemctl
-/// --job-mode=ignore-requirements start`, which ignores dependencies.
-pub(crate) fn drop_in() -> String {
-    format!(
-        "# Written by skewguard: this boot is refused, see /etc/issue.\n\
-         # \"skewguard allow\" lets the node through and replaces this file.\n\
-         [Unit]\nRequires={UNIT}\nAfter={UNIT}\nAssertPathExists=!{STAMP_PATH}\n"
-    )
-}
-
-/// The drop-in of a node that was let through, in the place of the one that holds. Whatever starts
-/// the unit starts the rebase, and waits for it: in the newer wiring nothing else would keep a
-/// kubelet that somebody starts alone from joining on the old OS.
-pub(crate) fn drop_in_let_through() -> String {
-    format!(
-        "# Written by skewguard: \"skewguard allow\" let this boot through. The OS update comes first.\n\
-         [Unit]\nRequires={FIRSTBOOT}\nAfter={FIRSTBOOT}\n"
-    )
-}
-
-/// Whether a unit is the rebase, or what the rebase needs: on a node that was let through it has no
-/// drop-in.
-pub(super) fn is_rebase(unit: &str) -> bool {
-    [PULL, FIRSTBOOT].contains(&unit)
-}
-
-/// Whether this is the name of a template, which systemd cannot load.
-pub(super) fn is_template(unit: &str) -> bool {
-    unit.contains("@.")
-}
-
-/// A unit as systemd shows it over D-Bus (org.freedesktop.systemd1(5), interface Unit).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct UnitState {
-    /// `LoadState`: `loaded`, `not-found`, `masked`, `error`, …
-    pub load: String,
-    /// `ActiveState`: `active`, `activating`, `inactive`, `failed`, …
-    pub active: String,
-    pub requires: Vec<String>,
-    pub after: Vec<String>,
-    pub before: Vec<String>,
-    /// `RequiredBy`, `RequisiteOf` and `BoundBy`: the units that cannot start without it.
-    pub required_by: Vec<String>,
-    /// A job is queued or running for it.
-    pub has_job: bool,
-    /// `Triggers`: what a timer, path or socket starts.
-    pub triggers: Vec<String>,
-    /// `OnFailure`: what its failure starts, also where that is the failure of what it requires.
-    pub on_failure: Vec<String>,
-    /// `Id`: the unit that an alias like `default.target` stands for.
-    pub id: String,
-}
-
-impl UnitState {
-    /// Whether it can be started. A unit that is missing, masked or broken cannot be; if that
-    /// changes, the drop-in applies.
-    pub(crate) fn is_loaded(&self) -> bool {
-        self.load == "loaded"
-    }
-
-    /// The dependency on us that it lacks to be held; `None` if it is held or cannot be started.
-    pub(crate) fn missing(&self) -> Option<&'static str> {
-        self.lacks(UNIT)
-    }
-
-    /// The dependency on the rebase that it lacks on a node that was let through; `None` if it
-    /// cannot start before the rebase.
-    pub(super) fn missing_rebase(&self) -> Option<&'static str> {
-        self.lacks(FIRSTBOOT)
-    }
-
-    fn lacks(&self, on: &str) -> Option<&'static str> {
-        let names_it = |list: &[String]| list.iter().any(|name| name == on);
-        match (names_it(&self.requires), names_it(&self.after)) {
-            _ if !self.is_loaded() => None,
-            // It would start although that fails.
-            (false, _) => Some("Requires"),
-            // It would not wait for that.
-            (true, false) => Some("After"),
-            (true, true) => None,
-        }
-    }
-
-    /// Whether it runs or may run: only `inactive` and `failed` units do not.
-    pub(crate) fn is_running(&self) -> bool {
-        !matches!(self.active.as_str(), "inactive" | "failed")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gate::fixed::OSUPDATE_TARGET;
+    use crate::node::units::{FIRSTBOOT, KUBELET};
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|&name| name.to_owned()).collect()
@@ -718,33 +513,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_no_unit_name_never_becomes_a_path() {
-        let long = format!("{}.service", "a".repeat(255));
-        for name in [
-            "../../etc/x.service",
-            "a/b.service",
-            "",
-            "..service",
-            ".service",
-            "a\nb.service",
-            "a b.service",
-            "noending",
-            &long,
-        ] {
-            assert!(!is_unit_name(name), "{name:?}");
-        }
-        assert_eq!(
-            more(&[(FIRSTBOOT, &["../x.service", "a/../../b.service"], &[])]),
-            names(&[])
-        );
-        for name in [
-            "kubelet.service",
-            "getty@tty1.service",
-            "dev-disk-by\\x2dlabel-root.device",
-            "a:b_c.mount",
-        ] {
-            assert!(is_unit_name(name), "{name:?}");
-        }
+    fn a_name_that_is_no_unit_name_is_not_held() {
+        let units = [(
+            FIRSTBOOT,
+            &["../x.service", "a/../../b.service"][..],
+            &[][..],
+        )];
+        assert_eq!(more(&units), names(&[]));
     }
 
     #[test]
@@ -784,76 +559,5 @@ mod tests {
             ]),
             (0, names(&["a.service"]))
         );
-    }
-
-    #[test]
-    fn the_drop_in_in_full() {
-        assert_eq!(
-            drop_in_path("crio.service"),
-            "/run/systemd/system/crio.service.d/50-skewguard.conf"
-        );
-        assert_eq!(
-            drop_in(),
-            "# Written by skewguard: this boot is refused, see /etc/issue.\n# \"skewguard allow\" lets the node through and replaces this file.\n\
-             [Unit]\nRequires=skewguard.service\nAfter=skewguard.service\nAssertPathExists=!/run/skewguard/refused\n"
-        );
-        assert_eq!(
-            drop_in_let_through(),
-            "# Written by skewguard: \"skewguard allow\" let this boot through. The OS update comes first.\n\
-             [Unit]\nRequires=machine-config-daemon-firstboot.service\nAfter=machine-config-daemon-firstboot.service\n"
-        );
-    }
-
-    #[test]
-    fn held_means_both_dependencies_for_what_can_be_started() {
-        let with = |requires: &[&str], after: &[&str]| UnitState {
-            load: "loaded".into(),
-            active: "inactive".into(),
-            requires: names(requires),
-            after: names(after),
-            ..UnitState::default()
-        };
-        let us = ["basic.target", "skewguard.service"];
-        assert_eq!(with(&us, &us).missing(), None);
-        assert_eq!(
-            with(&us, &["skewguard-report.service"]).missing(),
-            Some("After")
-        );
-        assert_eq!(
-            with(&["skewguard.service.d"], &us).missing(),
-            Some("Requires")
-        );
-        assert_eq!(with(&us, &us).missing_rebase(), Some("Requires"));
-        assert_eq!(with(&[FIRSTBOOT], &us).missing_rebase(), Some("After"));
-        assert_eq!(with(&[FIRSTBOOT], &[FIRSTBOOT]).missing_rebase(), None);
-        assert_eq!(
-            UnitState {
-                load: "masked".into(),
-                ..UnitState::default()
-            }
-            .missing(),
-            None
-        );
-    }
-
-    #[test]
-    fn anything_not_at_rest_runs() {
-        for (active, running) in [
-            ("inactive", false),
-            ("failed", false),
-            ("active", true),
-            ("activating", true),
-            ("maintenance", true),
-        ] {
-            assert_eq!(
-                UnitState {
-                    active: active.into(),
-                    ..UnitState::default()
-                }
-                .is_running(),
-                running,
-                "{active}"
-            );
-        }
     }
 }

@@ -6,6 +6,7 @@
 //! connection at any other. So the first letter of that name becomes a colon while it is read;
 //! nothing of ours reads the sender.
 
+use crate::text;
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use tokio::net::UnixStream;
@@ -36,7 +37,7 @@ pub(super) async fn connect(path: &str) -> zbus::Result<zbus::Connection> {
 /// Protocol").
 async fn authenticate(stream: &UnixStream) -> Result<String> {
     let user = nix::unistd::geteuid().to_string();
-    let digits: String = user.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let digits = text::hex(user.as_bytes());
     let words = format!("\0AUTH EXTERNAL {digits}\r\nBEGIN\r\n");
     let mut left = words.as_bytes();
     while !left.is_empty() {

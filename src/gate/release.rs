@@ -13,13 +13,14 @@
 //! is as in the first or in the second line, and a start of the kubelet waits for a rebase, or
 //! fails with one that is held.
 
+use super::GateError;
 use super::doubts::Doubts;
 use super::drop_ins;
-use super::plan::{self, FIRSTBOOT, KUBELET, UNIT};
+use super::fixed::{always, is_always, is_rebase, is_template};
 use super::retry::{on_any_connection, run};
 use super::systemd::{Manager, PAUSE, Systemd, SystemdError};
-use super::{GateError, STAMP_PATH};
-use crate::node::{ENCAPSULATED_PATH, FileError, OVERRIDE_PATH, Root};
+use crate::node::units::{FIRSTBOOT, KUBELET, SKEWGUARD};
+use crate::node::{ENCAPSULATED_PATH, FileError, OVERRIDE_PATH, Root, STAMP_PATH, is_refused};
 use crate::verdict::OverrideWord;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -60,7 +61,7 @@ pub(crate) fn release(root: &Root, systemd: Option<&Systemd>) -> Result<Released
         return Ok(Released::Done { doubt: None });
     };
     // Also those whose drop-in somebody has removed.
-    units.extend(plan::always());
+    units.extend(always());
     units.sort();
     units.dedup();
     let deadline = Instant::now() + systemd.whole;
@@ -70,9 +71,9 @@ pub(crate) fn release(root: &Root, systemd: Option<&Systemd>) -> Result<Released
         async |manager: &Manager<'_>| {
             let doubts = let_through(root, manager, &units).await?;
             root.remove(STAMP_PATH)?;
-            let failed = [&units[..], &[UNIT.to_owned()]].concat();
+            let failed = [&units[..], &[SKEWGUARD.to_owned()]].concat();
             for (unit, done) in manager.reset_failed(&failed).await {
-                if plan::is_always(&unit) || unit == UNIT {
+                if is_always(&unit) || unit == SKEWGUARD {
                     done?;
                 }
             }
@@ -96,7 +97,7 @@ pub(crate) enum Released {
 /// Whether the node is held, or was let through in this boot, perhaps by an `allow` that did not
 /// come to its end.
 fn is_held_or_begun(root: &Root) -> Result<bool, FileError> {
-    Ok(root.exists(STAMP_PATH)?
+    Ok(is_refused(root)?
         || !drop_ins::held_units(root)?.is_empty()
         || (root.exists(ENCAPSULATED_PATH)? && root.exists(OVERRIDE_PATH)?))
 }
@@ -109,16 +110,16 @@ async fn let_through(
     units: &[String],
 ) -> Result<Doubts, GateError> {
     let rebases = manager.state(FIRSTBOOT).await?.is_loaded();
-    let waits = |unit: &str| rebases && !plan::is_rebase(unit);
+    let waits = |unit: &str| rebases && !is_rebase(unit);
     let (after, free): (Vec<&String>, Vec<&String>) = units.iter().partition(|unit| waits(unit));
-    let written = drop_ins::write(root, after, &plan::drop_in_let_through())?;
+    let written = drop_ins::write(root, after, &drop_ins::that_lets_through())?;
     drop_ins::remove(root, free)?;
     let mut doubts = Doubts::default();
     for (_, error) in &written.failed {
         doubts.about(error);
     }
     let is_written = |unit: &&String| !written.failed.iter().any(|(failed, _)| failed == *unit);
-    let loadable = units.iter().filter(|unit| !plan::is_template(unit));
+    let loadable = units.iter().filter(|unit| !is_template(unit));
     let loadable: Vec<String> = loadable.filter(is_written).cloned().collect();
     if !not_let_through(manager, &loadable, waits).await?.is_empty() {
         manager.reload().await?;
@@ -142,7 +143,7 @@ async fn let_through(
             },
             NotLetThrough::StillHeld => GateError::StillHeld(unit.clone()),
         };
-        if plan::is_always(&unit) {
+        if is_always(&unit) {
             return Err(why);
         }
         doubts.about(why);
@@ -174,7 +175,7 @@ async fn not_let_through(
     let mut wrong = Vec::new();
     for (unit, state) in manager.states(units, Instant::now() + left / 4).await {
         let why = match state {
-            Err(error) if plan::is_always(&unit) => return Err(error.into()),
+            Err(error) if is_always(&unit) => return Err(error.into()),
             Err(error) => Some(NotLetThrough::Silent(error)),
             Ok(state) if waits(&unit) => state.missing_rebase().map(NotLetThrough::Lacks),
             Ok(state) => (state.is_loaded() && state.missing() != Some("Requires"))
@@ -204,7 +205,7 @@ pub(crate) fn resume(systemd: &Systemd) -> Result<(), GateError> {
             // A start of our unit that began while the stamp existed still fails, and so does every
             // job that waits for it.
             let until = Instant::now() + SETTLING;
-            while Instant::now() < until && manager.state(UNIT).await?.active == "activating" {
+            while Instant::now() < until && manager.state(SKEWGUARD).await?.active == "activating" {
                 sleep(PAUSE).await;
             }
             manager.start("default.target").await?;

@@ -4,10 +4,12 @@
 //! Every call is bounded in time. They are written out instead of generated, which makes the binary
 //! smaller.
 
-use super::plan::{self, UnitState};
+use super::fixed::is_always;
 use super::private;
+use super::state::UnitState;
 use crate::text;
 use serde::{Serialize, Serializer};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -26,7 +28,8 @@ const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 const SERVICE: &str = "org.freedesktop.systemd1";
 const MANAGER_PATH: &str = "/org/freedesktop/systemd1";
 const MANAGER: &str = "org.freedesktop.systemd1.Manager";
-const UNIT: &str = "org.freedesktop.systemd1.Unit";
+const UNIT_INTERFACE: &str = "org.freedesktop.systemd1.Unit";
+const SERVICE_INTERFACE: &str = "org.freedesktop.systemd1.Service";
 /// How often something is looked at that takes a moment.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
@@ -143,6 +146,8 @@ pub(super) struct Manager<'a> {
     route: Route,
     systemd: &'a Systemd,
     pub(super) deadline: Instant,
+    /// The connection broke.
+    pub(super) is_broken: Cell<bool>,
 }
 
 impl<'a> Manager<'a> {
@@ -169,6 +174,7 @@ impl<'a> Manager<'a> {
             route,
             systemd,
             deadline,
+            is_broken: Cell::new(false),
         })
     }
 
@@ -207,9 +213,8 @@ impl<'a> Manager<'a> {
             .iter()
             .map(|call| (call.unit.clone(), call.what()))
             .collect();
-        let (always, others): (Vec<Call>, Vec<Call>) = calls
-            .into_iter()
-            .partition(|call| plan::is_always(&call.unit));
+        let (always, others): (Vec<Call>, Vec<Call>) =
+            calls.into_iter().partition(|call| is_always(&call.unit));
         let mut left = always.len();
         let mut to_ask = always.into_iter().chain(others);
         let mut asking: Vec<Pin<Box<dyn Future<Output = _> + '_>>> = Vec::new();
@@ -240,11 +245,14 @@ impl<'a> Manager<'a> {
             let Ok((unit, answer)) = timeout_at(until_now, next).await else {
                 break;
             };
-            left -= usize::from(plan::is_always(&unit)).min(left);
+            left -= usize::from(is_always(&unit)).min(left);
             if left == 0 {
                 until = self.deadline.min(Instant::now() + self.systemd.answer);
             } else if self.route == Route::Bus {
                 until = self.until(self.systemd.answer);
+            }
+            if matches!(answer, Err(SystemdError::Unreachable(_))) {
+                self.is_broken.set(true);
             }
             answers.push((unit, answer));
         }
@@ -278,6 +286,16 @@ impl<'a> Manager<'a> {
         let answers = self.states(&[unit.to_owned()], until).await;
         let answer = answers.into_iter().next().map(|(_, answer)| answer);
         answer.unwrap_or_else(|| Err(SystemdError::timeout(unit)))
+    }
+
+    /// How often systemd restarted a service; zero where it does not say.
+    pub(super) async fn restarts(&self, service: &str) -> u64 {
+        let asked = Call::restarts(service).send(&self.connection);
+        let Ok((_, Ok(answer))) = timeout_at(self.until(self.systemd.answer), asked).await else {
+            return 0;
+        };
+        let value: Option<OwnedVariant> = answer.body().deserialize().ok();
+        value.and_then(|value| number(&value)).unwrap_or_default()
     }
 
     /// Makes systemd read the unit files again. It goes on with that even if it does not answer in
@@ -349,7 +367,16 @@ impl Call {
             path: object_path(unit),
             interface: PROPERTIES,
             method: "GetAll",
-            words: Words(vec![UNIT.to_owned()]),
+            words: Words(vec![UNIT_INTERFACE.to_owned()]),
+        }
+    }
+
+    /// How often a service was restarted.
+    fn restarts(service: &str) -> Self {
+        Self {
+            method: "Get",
+            words: Words(vec![SERVICE_INTERFACE.to_owned(), "NRestarts".to_owned()]),
+            ..Self::properties(service)
         }
     }
 
@@ -406,12 +433,15 @@ fn state_of(unit: &str, answer: &Message) -> Result<UnitState, SystemdError> {
     let all: Result<HashMap<String, OwnedVariant>, _> = answer.body().deserialize();
     let all =
         all.map_err(|error| SystemdError::refused(&format!("properties of {unit}"), error))?;
-    unit_state(|name| {
+    let mut state = unit_state(|name| {
         let words = all.get(name).map_or(Err("systemd does not say"), |value| {
             words(value).ok_or("of another type")
         });
         words.map_err(|why| SystemdError::refused(&format!("{name} of {unit}"), why))
-    })
+    })?;
+    let since = all.get("StateChangeTimestampMonotonic");
+    state.since = since.and_then(|value| number(value)).unwrap_or_default();
+    Ok(state)
 }
 
 /// The state of a unit. `words` gives each property: one word, or a list of names.
@@ -435,7 +465,18 @@ fn unit_state(
         on_failure: words("OnFailure")?,
         has_job: !matches!(word("Job")?.as_str(), "" | "0"),
         id: word("Id")?,
+        sub: word("SubState").unwrap_or_default(),
+        ..UnitState::default()
     })
+}
+
+/// A property that is a number.
+fn number(value: &Variant<'_>) -> Option<u64> {
+    match value {
+        Variant::U32(number) => Some(u64::from(*number)),
+        Variant::U64(number) => Some(*number),
+        _ => None,
+    }
 }
 
 /// A property: a word, a list of names, or a job with its number.

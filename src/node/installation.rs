@@ -7,7 +7,7 @@ use super::cmdline::{self, Cmdline};
 const MACHINE_ID: &str = "/etc/machine-id";
 
 /// This boot's id (proc_sys_kernel(5)).
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+pub(crate) const BOOT_ID_PATH: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Exists on every system that was booted from an OSTree deployment (ostree-prepare-root(1)). The
 /// Machine Config Operator's own units have it as a condition.
@@ -42,7 +42,7 @@ impl Installation {
         };
         Self {
             machine_id: id(MACHINE_ID),
-            boot_id: id(BOOT_ID),
+            boot_id: id(BOOT_ID_PATH),
             is_new: line.first_boot,
         }
     }

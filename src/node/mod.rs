@@ -15,6 +15,7 @@ pub mod policy;
 mod rebase;
 mod record;
 mod root;
+pub(crate) mod units;
 pub(crate) mod write;
 
 pub(crate) use crate::OVERRIDE_PATH;
@@ -22,7 +23,7 @@ pub(crate) use error::is_denied;
 pub use error::{FileError, Problem};
 pub(crate) use facts::OF_NODES;
 pub(crate) use facts::{Options, facts};
-pub(crate) use installation::is_image_based;
+pub(crate) use installation::{BOOT_ID_PATH, is_image_based};
 pub(crate) use lock::{LOCK_PATH, Lock};
 pub(crate) use machine_config::ENCAPSULATED_BAK_PATH;
 pub(crate) use machine_config::ENCAPSULATED_PATH;
@@ -40,3 +41,11 @@ pub(crate) const KUBELET_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
 
 /// Exists while this boot is refused and the node is held back.
 pub(crate) const STAMP_PATH: &str = "/run/skewguard/refused";
+
+/// Whether this boot is refused, because the stamp exists.
+///
+/// # Errors
+/// The stamp cannot be examined. What a caller takes that for is its own choice: it says it.
+pub(crate) fn is_refused(root: &Root) -> Result<bool, FileError> {
+    root.exists(STAMP_PATH)
+}

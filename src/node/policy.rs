@@ -54,6 +54,11 @@ pub fn input(path: &str, bytes: &[u8]) -> PolicyInput {
     PolicyInput::new(path, digest(bytes), bytes)
 }
 
+/// SHA-256, in hex.
+pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
 fn digest(bytes: &[u8]) -> String {
-    format!("sha256:{}", hex(&Sha256::digest(bytes)))
+    format!("sha256:{}", sha256_hex(bytes))
 }

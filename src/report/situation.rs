@@ -5,9 +5,9 @@ use super::objects::{TEXT_MAX, is_reportable};
 use super::stall::Hangs;
 use crate::node::identity::Identity;
 use crate::node::{
-    ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH, KUBELET_KUBECONFIG,
-    Options, RUN_VERDICT_PATH, Root, STAMP_PATH, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts,
-    has_certificate, is_image_based, is_not_finalized,
+    BOOT_ID_PATH, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH,
+    KUBELET_KUBECONFIG, Options, RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts,
+    has_certificate, is_image_based, is_not_finalized, is_refused,
 };
 use crate::text::bounded;
 use crate::verdict::{Outcome, Verdict, decide};
@@ -91,11 +91,11 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
     verdict(&serde_json::to_vec(&decided).ok()?).ok()
 }
 
-/// Whether the node is held back now. If the stamp cannot be examined, the node counts as held:
+/// Whether the node is held back now. If that cannot be found out, it is, unlike for the gate:
 /// otherwise one failed look would remove the message from the console of a held node, and tell the
 /// cluster that it goes on.
 pub(super) fn is_held(root: &Root) -> bool {
-    root.exists(STAMP_PATH).unwrap_or(true)
+    is_refused(root).unwrap_or(true)
 }
 
 /// A first boot that hangs: what the report told of it last, or a rebase that was not finalized.
@@ -196,7 +196,7 @@ pub(super) fn uptime(root: &Root) -> Option<Duration> {
 /// This boot's id (proc_sys_kernel(5)); `unknown` where it cannot be read.
 pub(super) fn boot_id(root: &Root) -> String {
     let id = root
-        .read_text("/proc/sys/kernel/random/boot_id", 256)
+        .read_text(BOOT_ID_PATH, 256)
         .ok()
         .flatten()
         .unwrap_or_default();

@@ -11,7 +11,7 @@ use skewguard::report::client::{Client, Network};
 use skewguard::report::event::{About, Event, Regarding};
 use skewguard::report::output::{ClusterKnows, Level, Output};
 use skewguard::report::run::{Env, run};
-use skewguard::report::stall::{Phase, Progress};
+use skewguard::report::stall::{Phase, Progress, Unit, Units};
 use skewguard::transport::Limits;
 use skewguard::verdict::Verdict;
 use std::time::{Duration, SystemTime};
@@ -30,8 +30,6 @@ impl Output for Nobody {
     }
 }
 
-const SHOWN: &str = "Id=machine-config-daemon-pull.service\nActiveState=activating\nSubState=start\nNRestarts=0\nStateChangeTimestampMonotonic=61000000\n\nId=machine-config-daemon-firstboot.service\nActiveState=inactive\nSubState=dead\nNRestarts=0\nStateChangeTimestampMonotonic=0\n";
-
 /// With a password where Go prints one.
 const JOURNAL: &str = "Trying to pull quay.io/a...\n\u{fffd}Error: initializing source docker://quay.io/a: pinging container registry quay.io: Get \"https://quay.io/v2/\": proxyconnect tcp: dial tcp: lookup http on 10.0.0.2:53: no such host, http://robot:hunter2#@proxy:3128\n";
 
@@ -42,10 +40,22 @@ fn the_cluster_takes_the_cause_by_name_and_nothing_of_the_journal() {
         let server = ApiServer::start(Options::default());
         let node = stalled(&server, over);
         let root = Root::open(&node.path("")).unwrap();
-        let program = |program: &str, _: &[&str]| match program {
-            "systemctl" => Some(SHOWN.into()),
-            _ => Some(JOURNAL.into()),
+        let unit = |id: &str, active: &str, sub: &str| Unit {
+            id: id.to_owned(),
+            active: active.to_owned(),
+            sub: sub.to_owned(),
+            since: Duration::from_secs(61),
+            ..Unit::default()
         };
+        let units = [
+            unit("machine-config-daemon-pull.service", "activating", "start"),
+            unit(
+                "machine-config-daemon-firstboot.service",
+                "inactive",
+                "dead",
+            ),
+        ];
+        let units: Units = units.map(|unit| (unit.id.clone(), unit)).into();
         let env = Env {
             root: &root,
             identity: Identity {
@@ -58,7 +68,8 @@ fn the_cluster_takes_the_cause_by_name_and_nothing_of_the_journal() {
             output: Nobody,
             now: &SystemTime::now,
             chance: &|| 0.0,
-            program: &program,
+            systemd: &|| Some(units.clone()),
+            journal: &|_| Some(JOURNAL.into()),
             once: false,
         };
         let told = async {

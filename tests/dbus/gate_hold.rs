@@ -323,7 +323,7 @@ fn what_is_held_already_is_verified_and_nothing_else() {
         .expect("a stamp")
         .modified()
         .expect("a time");
-    let asked = node.systemd1.as_ref().expect("a systemd").model().asked;
+    let asked = node.model().asked;
     assert!(asked <= 20, "{asked} questions for the first time");
     assert_eq!(hold(&node.root, Some(&node.systemd)), first);
     assert_eq!(node.calls(), ["Reload"], "not read again");
@@ -334,7 +334,7 @@ fn what_is_held_already_is_verified_and_nothing_else() {
             .expect("a time"),
         stamped
     );
-    let again = node.systemd1.as_ref().expect("a systemd").model().asked - asked;
+    let again = node.model().asked - asked;
     assert!(again < 10, "{again} questions for the second time");
     // A drop-in that was removed is written again.
     std::fs::remove_file(node.path("run/systemd/system/kubelet.service.d/50-skewguard.conf"))

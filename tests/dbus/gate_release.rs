@@ -1,10 +1,10 @@
 //! Letting a refused node through.
 
-use crate::gate::{self, GateError, Released, STAMP_PATH, Systemd, hold, is_refused, resume};
+use crate::gate::{self, GateError, Released, Systemd, hold, is_refused, resume};
 use crate::inside::dbus::bus::Bus;
 use crate::inside::dbus::node::{Node, unit, wiring_b};
 use crate::inside::dbus::systemd1::Behaviour;
-use crate::node::{ENCAPSULATED_PATH, OVERRIDE_PATH, Root};
+use crate::node::{ENCAPSULATED_PATH, OVERRIDE_PATH, Root, STAMP_PATH};
 
 const REBASE: &str = "machine-config-daemon-firstboot.service";
 
@@ -25,7 +25,7 @@ fn refused(behaviour: Behaviour) -> Node {
         .write(ENCAPSULATED_PATH, b"{}", 0o644)
         .expect("written");
     assert!(hold(&node.root, Some(&node.systemd)).held);
-    let mut model = node.systemd1.as_ref().expect("a systemd").model();
+    let mut model = node.model();
     model.calls.clear();
     model.unsafe_moments.clear();
     drop(model);
@@ -36,7 +36,7 @@ fn refused(behaviour: Behaviour) -> Node {
 /// on the old OS.
 fn assert_let_through(node: &Node) {
     assert!(!is_refused(&node.root));
-    let model = node.systemd1.as_ref().expect("a systemd").model();
+    let model = node.model();
     assert_eq!(model.unsafe_moments, [""; 0]);
     for name in [
         "kubelet.service",
@@ -102,7 +102,7 @@ fn the_rebase_is_free_what_comes_after_it_requires_it_then_one_transaction() {
 /// Asked again, it goes on from whatever was left, and never says that there is nothing to let
 /// through.
 fn assert_completed(node: &Node) {
-    node.systemd1.as_ref().expect("a systemd").model().behaviour = Behaviour::default();
+    node.model().behaviour = Behaviour::default();
     for _ in 0..2 {
         assert!(release(&node.root, Some(&node.systemd)).expect("released"));
         assert_let_through(node);
@@ -150,7 +150,7 @@ fn what_was_begun_is_completed_wherever_it_ended() {
         },
     ] {
         let node = refused(Behaviour::default());
-        node.systemd1.as_ref().expect("a systemd").model().behaviour = behaviour;
+        node.model().behaviour = behaviour;
         release(&node.root, Some(&node.systemd)).expect_err("not read");
         assert!(is_refused(&node.root), "nothing is lifted");
         assert_completed(&node);
@@ -267,9 +267,7 @@ fn leftover_drop_ins_without_a_stamp_are_released_too() {
     let node = refused(Behaviour::default());
     node.root.remove("/run/skewguard/refused").expect("removed");
     assert!(release(&node.root, Some(&node.systemd)).expect("released"));
-    let requires = node.systemd1.as_ref().expect("a systemd").model().units["kubelet.service"]
-        .requires
-        .clone();
+    let requires = node.model().units["kubelet.service"].requires.clone();
     assert_eq!(requires, ["sysinit.target", REBASE]);
 }
 

@@ -407,3 +407,52 @@ fn a_reload_slower_than_one_answer_is_not_asked_for_twice() {
     assert_held(&node);
     assert_eq!(node.calls(), ["Reload"]);
 }
+
+/// The connection breaks when the units that are always held are verified already, as when systemd
+/// executes itself anew just then: what is in doubt is asked once more.
+#[test]
+fn a_connection_that_breaks_after_the_hold_leaves_no_doubt() {
+    for private in [true, false] {
+        let node = Node::with(Behaviour {
+            private,
+            ..Behaviour::default()
+        });
+        let first = hold(&node.root, Some(&node.systemd));
+        assert_eq!((first.held, first.error), (true, None));
+        node.model().behaviour = Behaviour {
+            break_at: Some("GetAll ovs-configuration.service"),
+            delay: Duration::from_millis(50),
+            ..Behaviour::default()
+        };
+        let again = hold(&node.root, Some(&node.systemd));
+        assert_eq!((again.held, again.error), (true, None));
+        assert_eq!(again.units, first.units);
+        // It has broken, and nothing was done again.
+        assert_eq!(node.model().behaviour.break_at, None);
+        assert_eq!(node.calls(), ["Reload"]);
+    }
+}
+
+/// If it breaks whenever these are asked about, the hold stands with a doubt.
+#[test]
+fn a_connection_that_always_breaks_after_the_hold_is_a_doubt() {
+    let node = Node::with(Behaviour {
+        private: true,
+        ..Behaviour::default()
+    });
+    assert!(hold(&node.root, Some(&node.systemd)).held);
+    node.model().behaviour = Behaviour {
+        break_at: Some("GetAll ovs-configuration.service"),
+        breaks_again: true,
+        delay: Duration::from_millis(50),
+        ..Behaviour::default()
+    };
+    let again = hold(&node.root, Some(&node.systemd));
+    assert!(again.held && node.is_stamped());
+    let error = again.error.expect("a doubt");
+    assert!(
+        error.starts_with("systemd does not say whether these are held: ")
+            && error.contains("ovs-configuration.service"),
+        "{error}"
+    );
+}

@@ -2,10 +2,11 @@
 
 use crate::gate::Systemd;
 use crate::inside::dbus::bus::Bus;
-use crate::inside::dbus::systemd1::{Behaviour, Systemd1, Unit};
+use crate::inside::dbus::systemd1::{Behaviour, Model, Systemd1, Unit};
 use crate::node::Root;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::MutexGuard;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -169,6 +170,10 @@ impl Node {
             .collect();
         units.sort();
         units
+    }
+
+    pub(crate) fn model(&self) -> MutexGuard<'_, Model> {
+        self.systemd1.as_ref().expect("a systemd").model()
     }
 
     pub(crate) fn calls(&self) -> Vec<String> {

@@ -69,6 +69,8 @@ pub(crate) struct Behaviour {
     /// When this is called first, all connections to it break, as when systemd executes itself
     /// anew.
     pub(crate) break_at: Option<&'static str>,
+    /// They break whenever this is called.
+    pub(crate) breaks_again: bool,
     /// A start of `skewguard.service` ends when the unit is looked at for the nth time.
     pub(crate) ends_at: usize,
     /// `StartUnit` is denied.
@@ -114,12 +116,10 @@ impl Model {
         {
             kill(self.bus.expect("there is a bus"), signal).expect("signalled");
         }
-        if self
-            .behaviour
-            .break_at
-            .take_if(|at| method.starts_with(*at))
-            .is_some()
-        {
+        let again = self.behaviour.breaks_again;
+        let breaks = |at: &&str| method.starts_with(*at);
+        if self.behaviour.break_at.is_some_and(|at| breaks(&at)) {
+            self.behaviour.break_at.take_if(|_| !again);
             self.broken.notify_waiters();
         }
         if method == "GetAll skewguard.service" && self.behaviour.ends_at > 0 {
@@ -422,6 +422,18 @@ impl UnitObject {
     async fn active_state(&self) -> String {
         self.unit().await.active
     }
+    /// `start` while it is started, as of a service.
+    #[zbus(property)]
+    async fn sub_state(&self) -> String {
+        match self.unit().await.active.as_str() {
+            "activating" => "start".into(),
+            active => active.into(),
+        }
+    }
+    #[zbus(property)]
+    fn state_change_timestamp_monotonic(&self) -> u64 {
+        61_000_000
+    }
     #[zbus(property)]
     async fn requires(&self) -> Vec<String> {
         self.unit().await.requires
@@ -438,6 +450,16 @@ impl UnitObject {
         } else {
             Ok(before)
         }
+    }
+}
+
+struct ServiceObject;
+
+#[interface(name = "org.freedesktop.systemd1.Service")]
+impl ServiceObject {
+    #[zbus(property)]
+    fn n_restarts(&self) -> u32 {
+        7
     }
 }
 
@@ -570,13 +592,12 @@ fn objects<'a>(
         if wrong {
             builder.serve_at(path, WrongUnit)
         } else {
-            builder.serve_at(
-                path,
-                UnitObject {
-                    name,
-                    model: model.clone(),
-                },
-            )
+            let unit = UnitObject {
+                name,
+                model: model.clone(),
+            };
+            let builder = builder.serve_at(path.clone(), unit);
+            builder.serve_at(path, ServiceObject)
         }
     })
 }

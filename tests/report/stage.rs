@@ -230,7 +230,8 @@ impl Node {
             client: cluster.clone(),
             output: log.clone(),
             now,
-            program: &|_, _| None,
+            systemd: &|| None,
+            journal: &|_| None,
             chance: &|| 0.5,
             once: false,
         }

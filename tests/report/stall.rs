@@ -3,7 +3,7 @@
 use crate::inside::report::sample;
 use crate::inside::report::stage::{Cluster, Log, Node, status};
 use crate::report::run::{End, run};
-use crate::report::stall::{Cause, Phase, Rebase, Waiting, blocking_unit, units, waits_for};
+use crate::report::stall::{Cause, Phase, Rebase, Unit, Units, Waiting, to_ask, waits_for};
 use crate::verdict::{Action, GateStatus, Outcome, Verdict};
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
@@ -77,18 +77,19 @@ fn the_newest_line_that_is_known_has_the_cause() {
     assert_eq!(of(&long), Cause::NameNotResolved);
 }
 
-/// What `systemctl show` prints (systemd 252).
-fn shown(states: [(&str, &str); 4]) -> String {
-    let names = [
-        "machine-config-daemon-pull.service",
-        "machine-config-daemon-firstboot.service",
-        "kubelet.service",
-        "crio.service",
-    ];
-    let blocks = names.iter().zip(states).map(|(name, (active, sub))| {
-        format!("NRestarts=2\nId={name}\nActiveState={active}\nSubState={sub}\nStateChangeTimestampMonotonic=61000000\n")
-    });
-    blocks.collect::<Vec<_>>().join("\n")
+/// The four units that do the work of a first boot, in these states.
+fn units(states: [(&str, &str); 4]) -> Units {
+    let names = [PULL, FIRSTBOOT, "kubelet.service", "crio.service"];
+    let unit = |(name, (active, sub)): (&str, (&str, &str))| Unit {
+        id: name.to_owned(),
+        active: active.to_owned(),
+        sub: sub.to_owned(),
+        restarts: 2,
+        since: Duration::from_secs(61),
+        ..Unit::default()
+    };
+    let units = names.into_iter().zip(states).map(unit);
+    units.map(|unit| (unit.id.clone(), unit)).collect()
 }
 
 const IDLE: (&str, &str) = ("inactive", "dead");
@@ -181,10 +182,13 @@ fn a_phase_is_told_by_the_units() {
             "ostree-finalize-staged.service",
         ),
     ] {
-        let found = waits_for(&units(&shown(states)), rebase, || {
-            Some(Some("a.service".to_owned()))
-        });
-        let found = found.unwrap();
+        let mut units = units(states);
+        units.get_mut(PULL).unwrap().after = vec!["a.service".to_owned()];
+        for name in [PULL, "a.service"] {
+            let unit = units.entry(name.to_owned()).or_default();
+            (unit.id, unit.has_job) = (name.to_owned(), true);
+        }
+        let found = waits_for(&units, rebase).unwrap();
         assert_eq!(
             (found.phase, found.unit.unwrap().id.as_str()),
             (phase, unit),
@@ -195,58 +199,102 @@ fn a_phase_is_told_by_the_units() {
 
 #[test]
 fn no_answer_of_systemd_is_no_phase() {
-    let waiting = units(&shown([IDLE, IDLE, IDLE, IDLE]));
     for rebase in [Rebase::ToCome, Rebase::NotFinalized, Rebase::Over] {
-        assert_eq!(waits_for(&units(""), rebase, || None), None);
+        assert_eq!(waits_for(&Units::new(), rebase), None);
     }
-    assert_eq!(waits_for(&waiting, Rebase::ToCome, || None), None);
     let nothing = Some(Waiting {
         phase: Phase::Other,
         unit: None,
         cause: None,
     });
+    let idle = units([IDLE, IDLE, IDLE, IDLE]);
     assert_eq!(
-        waits_for(&waiting, Rebase::ToCome, || Some(None)),
+        waits_for(&idle, Rebase::ToCome),
         nothing,
         "no job is in the way"
     );
 }
 
-/// `systemctl list-jobs --before` of systemd 252, and of 239, which has another label.
+/// Unit, whether it has a job, and what it comes after.
+type Queued<'a> = (&'a str, bool, &'a [&'a str]);
+
+/// The four units idle, and these.
+fn queued(jobs: &[Queued<'_>]) -> Units {
+    let mut units = units([IDLE, IDLE, IDLE, IDLE]);
+    for (name, has_job, after) in jobs {
+        let unit = units.entry((*name).to_owned()).or_default();
+        unit.id = (*name).to_owned();
+        unit.has_job = *has_job;
+        unit.after = after.iter().map(|&name| name.to_owned()).collect();
+    }
+    units
+}
+
+fn blocking_unit(jobs: &[Queued<'_>]) -> Option<String> {
+    let waiting = waits_for(&queued(jobs), Rebase::ToCome).unwrap();
+    assert_eq!(waiting.phase, Phase::Other);
+    waiting.unit.map(|unit| unit.id)
+}
+
+const ONLINE: &str = "network-online.target";
+const WAIT_ONLINE: &str = "NetworkManager-wait-online.service";
+
 #[test]
 fn only_a_job_that_the_pull_waits_for_is_in_its_way() {
+    let wait_online = [
+        ("sssd.service", true, &[][..]),
+        (FIRSTBOOT, true, &[PULL, "sshd.service"]),
+        ("sshd.service", false, &["sssd.service"]),
+        (PULL, true, &[ONLINE, "basic.target"]),
+        ("basic.target", false, &[]),
+        (ONLINE, true, &[WAIT_ONLINE, "basic.target"]),
+        (WAIT_ONLINE, true, &["basic.target"]),
+    ];
+    assert_eq!(blocking_unit(&wait_online).as_deref(), Some(WAIT_ONLINE));
+    // A unit in a circle of jobs waits, too, and so does one whose other unit is not known.
     for jobs in [
-        "  81 sssd.service                           start running
- 122 machine-config-daemon-firstboot.service start waiting
- `-  \twaiting for job 130 (machine-config-daemon-pull.service/start) - -
- 130 machine-config-daemon-pull.service     start waiting
- `-  \twaiting for job 97 (network-online.target/start) - -
-  97 network-online.target                  start waiting
- `-  \twaiting for job 97 (network-online.target/start) - -
- `-  \twaiting for job 98 (NetworkManager-wait-online.service/start) - -
-  98 NetworkManager-wait-online.service     start running
-",
-        "81 sssd.service start running
-130 machine-config-daemon-pull.service start waiting
-\tblocking job 98 (NetworkManager-wait-online.service/start)
-98 NetworkManager-wait-online.service start running
-",
+        &[("sssd.service", true, &[][..])][..],
+        &[("sssd.service", true, &[]), (PULL, true, &[])],
+        &[(PULL, true, &["--x"]), ("--x", true, &[])],
+        &[(PULL, false, &["a.service"]), ("a.service", true, &[])],
+        &[(PULL, true, &["a.service"]), ("a.service", false, &[])],
+        &[
+            (PULL, true, &["a.service"]),
+            ("a.service", true, &["b.service"]),
+        ],
+        &[(PULL, true, &["a.service"]), ("a.service", true, &[PULL])],
     ] {
-        assert_eq!(
-            blocking_unit(jobs).as_deref(),
-            Some("NetworkManager-wait-online.service"),
-            "{jobs}"
-        );
+        assert_eq!(blocking_unit(jobs), None, "{jobs:?}");
     }
-    for jobs in [
-        "81 sssd.service start running\n",
-        "81 sssd.service start running\n130 machine-config-daemon-pull.service start running\n",
-        "130 machine-config-daemon-pull.service start waiting\n\twaiting for job 1 (--x/start)\n1 --x start running\n",
-        "\twaiting for job 1 (a.service/start)\nx\n\n",
-        "",
-    ] {
-        assert_eq!(blocking_unit(jobs), None, "{jobs}");
-    }
+}
+
+#[test]
+fn systemd_is_asked_about_the_jobs_that_the_pull_waits_for() {
+    let first = [PULL, FIRSTBOOT, "kubelet.service", "crio.service"];
+    assert_eq!(to_ask(&Units::new()), first);
+    // No job waits, or the pull has begun.
+    assert!(to_ask(&queued(&[])).is_empty());
+    let jobs = [
+        (PULL, true, &[ONLINE, "a.mount"][..]),
+        (FIRSTBOOT, true, &[PULL]),
+    ];
+    let mut begun = queued(&jobs);
+    begun.get_mut(PULL).unwrap().active = "activating".to_owned();
+    assert!(to_ask(&begun).is_empty());
+
+    assert_eq!(to_ask(&queued(&jobs)), [ONLINE, "a.mount"]);
+    let more = [
+        jobs[0],
+        jobs[1],
+        (ONLINE, true, &[WAIT_ONLINE]),
+        ("a.mount", false, &["b.mount"]),
+    ];
+    assert_eq!(to_ask(&queued(&more)), [WAIT_ONLINE]);
+    // However many there are, it is asked about a bounded number.
+    let names: Vec<String> = (0..2000).map(|n| format!("u{n}.service")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert_eq!(to_ask(&queued(&[(PULL, true, &names)])).len(), 998);
+    assert_eq!(blocking_unit(&[(PULL, true, &names)]), None);
 }
 
 fn allowed(policy: &str) -> Verdict {
@@ -274,7 +322,7 @@ struct Host<'a> {
     states: RefCell<[(&'static str, &'static str); 4]>,
     /// What the journal of every unit says.
     journal: RefCell<Vec<u8>>,
-    /// systemctl answers.
+    /// systemd answers.
     answers: Cell<bool>,
     asked: Cell<usize>,
 }
@@ -295,21 +343,17 @@ impl<'a> Host<'a> {
     async fn run(&self, cluster: &Cluster, log: &Log, time: Duration) -> Option<End> {
         let started = tokio::time::Instant::now();
         let now = || UNIX_EPOCH + Duration::from_secs(1_772_323_200) + started.elapsed();
-        let program = |program: &str, args: &[&str]| {
-            self.asked.set(self.asked.get() + 1);
-            match (program, args[0]) {
-                ("systemctl", _) if !self.answers.get() => None,
-                ("systemctl", "show") => Some(shown(*self.states.borrow()).into_bytes()),
-                ("systemctl", "list-jobs") => Some(Vec::new()),
-                ("journalctl", "-b") => {
-                    assert_eq!(args[1], "-u");
-                    Some(self.journal.borrow().clone())
-                }
-                other => panic!("{other:?}"),
-            }
+        let ask = || self.asked.set(self.asked.get() + 1);
+        let systemd = || {
+            ask();
+            self.answers.get().then(|| units(*self.states.borrow()))
+        };
+        let journal = |_: &str| {
+            ask();
+            Some(self.journal.borrow().clone())
         };
         let mut parts = self.node.parts(cluster, log, &now);
-        parts.program = &program;
+        (parts.systemd, parts.journal) = (&systemd, &journal);
         tokio::time::timeout(time, run(parts)).await.ok()
     }
 }

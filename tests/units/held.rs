@@ -2,7 +2,8 @@
 //! (tests/data/mco-units.tsv). That real systemd does as it says is for the boot tier to show
 //! (`tests/boot/run --scenario 'graph-*'`).
 
-use crate::gate::plan::{self, Known, UnitState};
+use crate::gate::plan::{self, Known};
+use crate::gate::{UnitState, fixed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -160,7 +161,7 @@ fn what_is_held_on_every_node_of_every_release() {
         .map(|node| node.split('/').next().unwrap())
         .filter(|name| !["all", "masters"].contains(name))
         .collect();
-    let fixed = plan::always();
+    let fixed = fixed::always();
     // Unit -> release -> nodes.
     let mut found: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
     for release in releases() {

@@ -4,9 +4,9 @@
 
 use super::{DIRECTIVES, folder};
 use crate::console::install::{FIRST_BOOT_ISSUE, FIRST_BOOT_MOTD, MOTD, PROMPT, STATE};
-use crate::gate::STAMP_PATH;
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
 use crate::node::KUBELET_KUBECONFIG;
+use crate::node::STAMP_PATH;
 use crate::node::{
     ENCAPSULATED_PATH, KEPT_VERDICT_PATH, OVERRIDE_PATH, RECORD_PATH, RUN_VERDICT_PATH,
     SERVED_PATH, UNTOLD_VERDICT_PATH,
@@ -424,7 +424,7 @@ fn needs_of_the_agent() -> Vec<Need> {
         "/sys/class/dmi/id/product_uuid",
     ];
     needs.extend(read.map(|path| need(AGENT, type_of(path), "file", "read open getattr", path)));
-    for program in ["/usr/sbin/agetty", "/usr/bin/systemctl", "/usr/bin/curl"] {
+    for program in ["/usr/sbin/agetty", "/usr/bin/curl"] {
         needs.push(need(
             AGENT,
             type_of(program),

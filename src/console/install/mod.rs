@@ -19,11 +19,10 @@
 
 use super::context::Context;
 use super::message;
-use crate::node::{FileError, Problem, Root, STAMP_PATH};
-use crate::text::hex;
+use crate::node::policy::sha256_hex;
+use crate::node::{FileError, Problem, Root, is_refused};
 use crate::verdict::{Fate, Verdict};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 /// What agetty(8) prints above the login prompt.
 const ISSUE: &str = "/etc/issue";
@@ -120,7 +119,7 @@ pub(crate) fn refresh(
     verdict: &Verdict,
     context: &Context,
 ) -> Result<bool, FileError> {
-    if verdict.gate.as_ref().is_some_and(|gate| gate.held) && !root.exists(STAMP_PATH)? {
+    if verdict.gate.as_ref().is_some_and(|gate| gate.held) && !is_refused(root)? {
         return restore(root);
     }
     if !pending_restore(root) {
@@ -194,7 +193,7 @@ impl Ours {
     fn of(message: &[u8]) -> Self {
         Self {
             length: message.len(),
-            digest: digest(message),
+            digest: sha256_hex(message),
         }
     }
 
@@ -204,7 +203,7 @@ impl Ours {
             && text.starts_with(b"*** ")
             && text
                 .get(..self.length)
-                .is_some_and(|text| digest(text) == self.digest)
+                .is_some_and(|text| sha256_hex(text) == self.digest)
     }
 }
 
@@ -216,7 +215,7 @@ impl State {
 
     fn new(message: &[u8], below: &[u8]) -> Self {
         Self {
-            below: digest(below),
+            below: sha256_hex(below),
             below_length: Some(below.len()),
             message: Some(Ours::of(message)),
         }
@@ -231,7 +230,7 @@ impl State {
     fn above<'a>(&self, now: &'a [u8]) -> Option<&'a [u8]> {
         let length = self.below_length.filter(|length| *length > 0)?;
         let (above, below) = now.split_at_checked(now.len().checked_sub(length)?)?;
-        (digest(below) == self.below).then_some(above)
+        (sha256_hex(below) == self.below).then_some(above)
     }
 }
 
@@ -335,7 +334,7 @@ fn restore_issue(root: &Root) -> Result<(), FileError> {
         let untouched = at == 0
             && ours.is_none()
             && match &state {
-                Some(state) if state.below == digest(&rest) => true,
+                Some(state) if state.below == sha256_hex(&rest) => true,
                 None if rest.is_empty() => true,
                 _ => original.as_ref() == Some(&rest),
             };
@@ -443,10 +442,6 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     #[cfg(test)]
     let lines = lines.inspect(|_| tests::count_line());
     lines
-}
-
-fn digest(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

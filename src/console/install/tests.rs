@@ -356,7 +356,7 @@ fn a_text_of_ours_is_never_kept_as_the_original() {
     fs::hard_link(&issue, dir.path().join("etc/issue.skewguard-saved")).unwrap();
     fs::remove_file(&issue).unwrap();
     fs::write(&issue, SECOND).unwrap();
-    let state = format!(r#"{{"messages":["x"],"below":"{}"}}"#, digest(b""));
+    let state = format!(r#"{{"messages":["x"],"below":"{}"}}"#, sha256_hex(b""));
     fs::write(dir.path().join("var/lib/skewguard/issue.saved"), state).unwrap();
     restore(&root).unwrap();
     assert_eq!(fs::read_to_string(&issue).unwrap(), "banner\n");

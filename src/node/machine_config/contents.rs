@@ -2,12 +2,13 @@
 //! specs 2.2 and 3.0 to 3.6).
 
 use crate::gzip::{self, Unpack};
+use crate::node::policy::sha256_hex;
 use crate::policy::MAX_BYTES;
 use crate::text::hex;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
-use sha2::{Digest, Sha256, Sha512};
+use sha2::{Digest, Sha512};
 use std::borrow::Cow;
 
 /// `contents` of a file.
@@ -101,7 +102,7 @@ fn verify(bytes: &[u8], hash: &str) -> Result<(), &'static str> {
     let (function, want) = hash.split_once('-').unwrap_or_default();
     let have = match function {
         "sha512" => hex(&Sha512::digest(bytes)),
-        "sha256" => hex(&Sha256::digest(bytes)),
+        "sha256" => sha256_hex(bytes),
         _ => return Err("carries the policy with a verification hash of unknown form"),
     };
     if want.eq_ignore_ascii_case(&have) {

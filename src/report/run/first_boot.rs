@@ -4,7 +4,7 @@ use super::{Channel, ChannelState, Client, Duration, Level, Output, Run, situati
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
 use crate::node::{has_certificate, is_not_finalized};
 use crate::report::stall::{
-    self, Cause, Change, FirstBoot, JOBS, Phase, Progress, Rebase, SHOW, Stall, Times, Waiting,
+    self, Cause, Change, FirstBoot, Phase, Progress, Rebase, Stall, Times, Waiting,
 };
 use crate::verdict::Verdict;
 
@@ -123,10 +123,6 @@ impl<C: Client, W: Output> Run<'_, C, W> {
 
     /// What the first boot waits for; `None` if systemd does not answer.
     fn look_at_systemd(&self) -> Option<Waiting> {
-        let show = |args: &[&str]| {
-            let shown = (self.env.program)("systemctl", args)?;
-            Some(String::from_utf8_lossy(&shown).into_owned())
-        };
         let root = self.env.root;
         let rebase = if !situation::is_past_first_boot(root) {
             Rebase::ToCome
@@ -135,16 +131,14 @@ impl<C: Client, W: Output> Run<'_, C, W> {
         } else {
             Rebase::Over
         };
-        stall::waits_for(&stall::units(&show(SHOW)?), rebase, || {
-            show(JOBS).map(|jobs| stall::blocking_unit(&jobs))
-        })
+        stall::waits_for(&(self.env.systemd)()?, rebase)
     }
 
     /// Why it waits: by itself, or by what the unit's journal says.
     fn cause(&self, waiting: &Waiting) -> Cause {
         let of_journal = || {
             let unit = waiting.unit.as_ref()?;
-            let journal = (self.env.program)("journalctl", &stall::journal_of(&unit.id))?;
+            let journal = (self.env.journal)(&unit.id)?;
             Some(Cause::of(&journal))
         };
         let cause = waiting.cause.or_else(of_journal);

@@ -12,6 +12,7 @@ use super::payload::Payload;
 use super::schedule::{ChannelState, Schedule};
 use super::situation;
 use super::situation::{Observed, Situation};
+use super::stall::Units;
 use crate::clock;
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
 use crate::node::KUBELET_KUBECONFIG;
@@ -36,10 +37,6 @@ const JOIN_PATIENCE: Duration = Duration::from_secs(2 * 60 * 60);
 /// at once.
 const SPLAY: Duration = Duration::from_secs(5);
 
-/// Runs a program, given its name and arguments, and returns the end of what it printed; `None` is
-/// no answer.
-pub type HostProgram<'a> = dyn Fn(&str, &[&str]) -> Option<Vec<u8>> + 'a;
-
 /// What [`run`] works with.
 pub struct Env<'a, C, W> {
     /// The node.
@@ -56,8 +53,11 @@ pub struct Env<'a, C, W> {
     pub now: &'a dyn Fn() -> SystemTime,
     /// A random number in 0.0..1.0.
     pub chance: &'a dyn Fn() -> f64,
-    /// Runs a program of the host. Only where a first boot takes long.
-    pub program: &'a HostProgram<'a>,
+    /// What systemd says of the units that a first boot waits for; `None` is no answer. Only asked
+    /// where a first boot takes long.
+    pub systemd: &'a dyn Fn() -> Option<Units>,
+    /// The end of what a unit printed on this boot; `None` is no answer.
+    pub journal: &'a dyn Fn(&str) -> Option<Vec<u8>>,
     /// Try everything once, and do not wait for more.
     pub once: bool,
 }

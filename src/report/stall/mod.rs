@@ -10,9 +10,11 @@ mod cause;
 mod waiting;
 
 pub(crate) use cause::Cause;
-pub(crate) use waiting::{JOBS, Rebase, SHOW, Waiting, blocking_unit, units, waits_for};
+pub(crate) use waiting::{Rebase, Waiting, to_ask, waits_for};
+pub use waiting::{Unit, Units};
 
 use crate::clock;
+use crate::node::units::{FIRSTBOOT, KUBELET, PULL};
 use crate::text::{self, bounded};
 use crate::verdict::{Outcome, Verdict};
 use serde::{Deserialize, Serialize};
@@ -20,13 +22,6 @@ use std::time::{Duration, SystemTime};
 
 /// How long a first boot may take before it is told, unless the policy says otherwise.
 pub(crate) const STALLED_AFTER: Duration = Duration::from_secs(30 * 60);
-
-const PULL: &str = "machine-config-daemon-pull.service";
-const FIRSTBOOT: &str = "machine-config-daemon-firstboot.service";
-const KUBELET: &str = "kubelet.service";
-
-/// How many lines of a journal are looked at.
-const LINES: &str = "500";
 
 /// The command that shows more on the node.
 fn command(unit: Option<&str>, cause: Cause) -> String {
@@ -37,11 +32,6 @@ fn command(unit: Option<&str>, cause: Cause) -> String {
         Some(unit) => format!("journalctl -b -u {unit}"),
         None => "systemctl list-jobs".to_owned(),
     }
-}
-
-/// The arguments for `journalctl` that show the last lines of a unit on this boot.
-pub(crate) fn journal_of(unit: &str) -> [&str; 8] {
-    ["-b", "-u", unit, "-n", LINES, "-o", "cat", "--no-pager"]
 }
 
 /// How far a first boot is.

@@ -1,39 +1,22 @@
 //! What a first boot waits for, by what systemd says (pure).
 
-use super::{Cause, FIRSTBOOT, KUBELET, PULL, Phase};
-use crate::text::printable_up_to;
+use super::{Cause, Phase};
+use crate::node::units::{CRIO, FIRSTBOOT, KUBELET, PULL, is_unit_name};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-const CRIO: &str = "crio.service";
-
-/// What is asked of systemd: its arguments for `systemctl`. systemd 239 has all these properties.
-pub(crate) const SHOW: &[&str] = &[
-    "show",
-    "--property=Id,ActiveState,SubState,NRestarts,StateChangeTimestampMonotonic",
-    PULL,
-    FIRSTBOOT,
-    KUBELET,
-    CRIO,
-];
-
-/// The jobs that are under way, and what each waits for: the arguments for `systemctl`.
-pub(crate) const JOBS: &[&str] = &[
-    "list-jobs",
-    "--before",
-    "--no-legend",
-    "--no-pager",
-    "--full",
-];
+/// The units that systemd is asked about first.
+const FIRST: [&str; 4] = [PULL, FIRSTBOOT, KUBELET, CRIO];
 
 /// What makes a staged rebase the next boot's deployment, at shutdown.
 const FINALIZE: &str = "ostree-finalize-staged.service";
 
-/// Most jobs that are looked at.
-const JOBS_MAX: usize = 1000;
+/// Most units that systemd is asked about.
+const UNITS_MAX: usize = 1000;
 
 /// A unit as systemd shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Unit {
+pub struct Unit {
     /// Its name.
     pub id: String,
     /// `activating`, `failed`, ...
@@ -44,97 +27,65 @@ pub(crate) struct Unit {
     pub restarts: u64,
     /// When it came into this state: time since the kernel started. Zero where it never changed.
     pub since: Duration,
+    /// A job is queued or running for it.
+    pub has_job: bool,
+    /// `After`: its job waits for the jobs of these.
+    pub after: Vec<String>,
 }
 
-/// Reads what [`SHOW`] printed.
-pub(crate) fn units(shown: &str) -> Vec<Unit> {
-    let word = |value: &str| printable_up_to(value, 64);
-    shown
-        .split("\n\n")
-        .take(16)
-        .map(|block| {
-            let mut unit = Unit::default();
-            for (key, value) in block.lines().filter_map(|line| line.split_once('=')) {
-                match key {
-                    "Id" => unit.id = word(value),
-                    "ActiveState" => unit.active = word(value),
-                    "SubState" => unit.sub = word(value),
-                    "NRestarts" => unit.restarts = value.parse().unwrap_or_default(),
-                    "StateChangeTimestampMonotonic" => {
-                        unit.since = Duration::from_micros(value.parse().unwrap_or_default());
-                    }
-                    _ => {}
-                }
-            }
-            unit
-        })
-        .filter(|unit| !unit.id.is_empty())
-        .collect()
-}
+/// Units by their names.
+pub type Units = BTreeMap<String, Unit>;
 
-/// A job that systemd has queued.
-struct Job<'a> {
-    id: &'a str,
-    unit: &'a str,
-    is_running: bool,
-    /// The jobs that it waits for.
-    waits_for: Vec<&'a str>,
-}
-
-/// Reads what [`JOBS`] printed: `JOB UNIT TYPE STATE`, and below it for each job that it waits for
-/// `waiting for job JOB (UNIT/TYPE)`. systemd 239 has its two labels the wrong way round, and says
-/// `blocking job JOB (UNIT/TYPE)` (`systemctl.c`, `GetJobBefore`).
-fn jobs(shown: &str) -> Vec<Job<'_>> {
-    let mut jobs: Vec<Job<'_>> = Vec::new();
-    for line in shown.lines() {
-        let labels = ["waiting for job ", "blocking job "];
-        let other = labels.iter().find_map(|label| line.split_once(label));
-        if let Some((_, other)) = other {
-            if let (Some(job), Some(id)) = (jobs.last_mut(), other.split(' ').next()) {
-                job.waits_for.push(id);
-            }
-        } else if jobs.len() < JOBS_MAX
-            && let [id, unit, _, state] = line.split_ascii_whitespace().collect::<Vec<_>>()[..]
-        {
-            jobs.push(Job {
-                id,
-                unit,
-                is_running: state == "running",
-                waits_for: Vec::new(),
-            });
-        }
+/// The units that systemd is still to be asked about: first those that do the work of a first boot;
+/// then, where neither the pull nor the rebase has begun, those that their jobs wait for.
+pub(crate) fn to_ask(known: &Units) -> Vec<String> {
+    if known.is_empty() {
+        return FIRST.map(str::to_owned).to_vec();
     }
-    jobs
+    let has_begun = |name| {
+        known
+            .get(name)
+            .is_none_or(|unit: &Unit| unit.active != "inactive")
+    };
+    if has_begun(PULL) || has_begun(FIRSTBOOT) {
+        return Vec::new();
+    }
+    queue(known).1
 }
 
-/// The unit whose job runs and keeps the pull or the rebase waiting, from what [`JOBS`] printed.
-/// Other jobs that run may have nothing to do with it.
-pub(crate) fn blocking_unit(shown: &str) -> Option<String> {
-    let jobs = jobs(shown);
-    let starts = |job: &&Job<'_>| job.unit == PULL || job.unit == FIRSTBOOT;
-    let mut ids: Vec<&str> = jobs.iter().filter(starts).map(|job| job.id).collect();
-    let mut at = 0;
-    while let Some(id) = ids.get(at) {
+/// Follows the jobs that the pull and the rebase wait for. Returns the units that have one and wait
+/// for no other, so that theirs run; and the units that are not known yet.
+fn queue(known: &Units) -> (Vec<&Unit>, Vec<String>) {
+    let (mut names, mut at) = (vec![PULL, FIRSTBOOT], 0);
+    let (mut run, mut unknown) = (Vec::new(), Vec::new());
+    while let Some(name) = names.get(at).copied() {
         at += 1;
-        let Some(job) = jobs.iter().find(|job| job.id == *id) else {
+        let Some(unit) = known.get(name) else {
+            unknown.push(name.to_owned());
             continue;
         };
-        if job.is_running && !starts(&job) && is_unit_name(job.unit) {
-            return Some(job.unit.to_owned());
+        if !unit.has_job {
+            continue;
         }
-        for next in &job.waits_for {
-            if !ids.contains(next) && ids.len() < JOBS_MAX {
-                ids.push(next);
+        let is_before = |other: &String| known.get(other).is_none_or(|other| other.has_job);
+        if !unit.after.iter().any(is_before) {
+            run.push(unit);
+        }
+        for next in &unit.after {
+            if names.len() < UNITS_MAX && !names.contains(&next.as_str()) {
+                names.push(next);
             }
         }
     }
-    None
+    (run, unknown)
 }
 
-/// Whether this can be the argument of `journalctl -u`.
-fn is_unit_name(name: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.@:\\".contains(c);
-    name.len() <= 255 && !name.starts_with('-') && name.chars().all(fits)
+/// The unit whose job runs and keeps the pull or the rebase waiting. Other jobs that run may have
+/// nothing to do with it.
+fn blocking_unit(known: &Units) -> Option<&str> {
+    let (run, _) = queue(known);
+    let mut ids = run.into_iter().map(|unit| unit.id.as_str());
+    ids.find(|id| ![PULL, FIRSTBOOT].contains(id) && is_unit_name(id))
 }
 
 /// How far the rebase is, by the node's files.
@@ -158,17 +109,11 @@ pub(crate) struct Waiting {
     pub(crate) cause: Option<Cause>,
 }
 
-/// What a first boot that is not finished waits for. `blocking_unit` says what keeps the pull
-/// waiting, and is only asked if neither the pull nor the rebase has begun; its outer `None` is no
-/// answer.
+/// What a first boot that is not finished waits for.
 ///
 /// `None`: systemd gave no answer, which says nothing about the first boot.
-pub(crate) fn waits_for(
-    units: &[Unit],
-    rebase: Rebase,
-    blocking_unit: impl FnOnce() -> Option<Option<String>>,
-) -> Option<Waiting> {
-    let unit = |name: &str| units.iter().find(|unit| unit.id == name).cloned();
+pub(crate) fn waits_for(units: &Units, rebase: Rebase) -> Option<Waiting> {
+    let unit = |name: &str| units.get(name).cloned();
     let at = |phase, unit| {
         Some(Waiting {
             phase,
@@ -203,8 +148,8 @@ pub(crate) fn waits_for(
         }
         Rebase::ToCome => Some(Waiting {
             phase: Phase::Other,
-            unit: blocking_unit()?.map(|id| Unit {
-                id,
+            unit: blocking_unit(units).map(|id| Unit {
+                id: id.to_owned(),
                 ..Unit::default()
             }),
             cause: None,

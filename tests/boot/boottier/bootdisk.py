@@ -29,6 +29,8 @@ linux /boot{linux} {options} $ignition_firstboot
 initrd /boot{initrd}
 boot
 """
+# On a user's image nothing but the check writes to the second serial port.
+NO_SHELL = "systemd.mask=harness-shell@ttyS1.service"
 
 
 def boot_image(cache):
@@ -44,7 +46,7 @@ def _build(disk, source, path):
     run(["cp", "--sparse=always", str(disk / "disk.ext4"), str(root)])
     image = IMAGES["rhel9-boot"]
     entry = image_entry(source, image)
-    options = f"{entry.options.replace('root=/dev/vda ', 'root=/dev/vda1 ')} {qemunode.KERNEL} {selinux.OFF}"
+    options = f"{entry.options.replace('root=/dev/vda ', 'root=/dev/vda1 ')} {qemunode.KERNEL} {selinux.OFF} {NO_SHELL}"
     write_file(root, "/boot/grub/grub.cfg", CONFIG.format(linux=entry.linux, initrd=entry.initrd, options=options))
     write_file(root, "/boot/ignition.firstboot", "")
     write_file(root, "/.coreos-aleph-version.json", json.dumps({"build": image.version, "imgid": "rhcos-qemu.x86_64.qcow2"}))

@@ -2,17 +2,16 @@
 //! against the others.
 
 use super::Lint;
-use super::families;
-use super::published::{self, Does};
+use super::families::family_field;
+use super::published::{self, Effect};
 use super::wording::not_a_version;
 use crate::policy::fields::{self, RHEL_MAJORS};
-use crate::policy::json::{Field, Located, Object};
+use crate::policy::json::{Located, Object};
 use crate::policy::{LimitRelease, RhcosBound};
 use crate::version::{
-    self, ImageVersion, OcpMinor, Release, RhelVersion, compare_images, compare_rhel,
+    self, ImageVersion, OcpMinor, OsFamily, Release, RhelVersion, compare_images, compare_rhel,
 };
 use std::cmp::Ordering;
-use std::collections::HashSet;
 
 /// An OCP release with this major or a later one is taken for a RHEL release.
 pub(super) const NO_OCP_MAJOR: u16 = 7;
@@ -29,35 +28,30 @@ const LAST_MINOR: u16 = 10;
 /// Checks the rules that compare versions. `release` is the one that the limit is for.
 pub(super) fn versions(
     lint: &mut Lint,
-    object: &Object<'_>,
+    limit: &Object<'_>,
     release: Option<LimitRelease>,
     several_pools: bool,
 ) {
-    if let Some(field) = object.word("minimumOCPVersion", fields::minimum_ocp) {
-        minimum_ocp(lint, &field, release);
+    if let Some(at) = limit.get("minimumOCPVersion") {
+        minimum_ocp(lint, &at, release);
     }
-    let minimum = object.word("minimumRHCOSVersion", fields::rhcos_bound);
-    let maximum = object.word("maximumRHCOSVersion", fields::rhcos_bound);
-    for (field, for_ocp, does) in [
-        (&minimum, "minimumOCPVersion", Does::Refuses),
-        (&maximum, "maximumReleasesBehind", Does::Allows),
-    ] {
-        if let Some(field) = field {
-            bound(lint, field, for_ocp, does);
-        }
+    let [minimum, maximum] = ["minimumRHCOSVersion", "maximumRHCOSVersion"].map(|name| {
+        let field = limit.word(name, fields::rhcos_bound)?;
+        Some((field.at, field.value?))
+    });
+    let [low, high] = [&minimum, &maximum].map(|bound| bound.as_ref().map(|(_, bound)| bound));
+    if let Some(at) = limit.get("rhelMajors") {
+        let majors = rhel_majors(lint, &at);
+        one_major(lint, &at, &majors, several_pools);
+        majors_in_bounds(lint, &at, &majors, low, high);
     }
-    let understood = |field: &Option<Field<'_, RhcosBound>>| {
-        field.as_ref().and_then(|field| field.value.clone())
-    };
-    let (low, high) = (understood(&minimum), understood(&maximum));
-    if let Some(at) = object.get("rhelMajors") {
-        let majors = rhel_majors(lint, &at, several_pools);
-        majors_in_bounds(lint, &at, &majors, low.as_ref(), high.as_ref());
+    if let (Some((at, low)), Some(release)) = (&minimum, release) {
+        above_release(lint, at, low, minor(release));
     }
-    if let (Some(minimum), Some(maximum), Some(low), Some(high)) = (&minimum, &maximum, &low, &high)
+    if let (Some((minimum, low)), Some((maximum, high))) = (&minimum, &maximum)
         && compare_bounds(low, high) == Some(Ordering::Greater)
     {
-        above(lint, &minimum.at, &maximum.at, "every image");
+        above(lint, minimum, maximum, "every image");
     }
 }
 
@@ -80,195 +74,198 @@ pub(super) fn minor(release: LimitRelease) -> OcpMinor {
     }
 }
 
-fn minimum_ocp(
-    lint: &mut Lint,
-    Field { at, value }: &Field<'_, Release>,
-    release: Option<LimitRelease>,
-) {
-    const HELP: &str = "write an OCP release, such as \"4.13.0\"";
-    let Some(minimum) = *value else {
-        return not_a_version(lint, at, HELP, |written| {
-            let is_rhcos = fields::rhcos_bound(written).is_some();
-            let help = if is_rhcos {
-                "this is an RHCOS version: write it as minimumRHCOSVersion"
-            } else {
-                HELP
-            };
-            (
-                "is not an OCP release: the rule is not evaluated".to_owned(),
-                help.to_owned(),
-            )
-        });
+/// Reports a minimum of a newer RHEL than the images of the release that the limit is for have.
+fn above_release(lint: &mut Lint, at: &Located<'_>, minimum: &RhcosBound, release: OcpMinor) {
+    let Some(own) = published::newest_of(release).and_then(|image| image.rhel) else {
+        return;
     };
+    if rhel(minimum).and_then(|minimum| compare_rhel(minimum, own)) == Some(Ordering::Greater) {
+        let message = format!(
+            "the minimum {} is newer than RHEL {own} of {release}, which the limit is for: its own images are refused",
+            at.shown()
+        );
+        lint.error(at, "MinimumAboveRelease", message, LOWER);
+    }
+}
+
+const LOWER: &str = "lower the minimum, or raise release";
+
+const OCP_HELP: &str = "write an OCP release, such as \"4.13.0\"";
+
+/// An OCP release that images are compared with; reports one that is not understood.
+pub(super) fn ocp_version(lint: &mut Lint, at: &Located<'_>) -> Option<Release> {
+    let written = at.string()?;
+    let release = fields::minimum_ocp(&written);
+    if release.is_none() {
+        let rhcos = fields::rhcos_bound(&written).and(family_field(OsFamily::Rhcos, at));
+        let help = rhcos.map(|field| format!("this is an RHCOS version: write it as {field}"));
+        let help = help.unwrap_or_else(|| OCP_HELP.to_owned());
+        not_a_version(lint, at, "is not an OCP release", help);
+    }
+    release
+}
+
+fn minimum_ocp(lint: &mut Lint, at: &Located<'_>, release: Option<LimitRelease>) {
+    let Some(minimum) = ocp_version(lint, at) else {
+        return;
+    };
+    let newer_than = release
+        .map(minor)
+        .filter(|target| target.counted() < minimum.minor.counted());
     if minimum.minor.major >= NO_OCP_MAJOR {
         let message = format!(
             "{} looks like a RHEL release: every image is below it",
             at.shown()
         );
-        lint.error(
-            at,
-            "ImplausibleVersion",
-            message,
-            "write it as minimumRHCOSVersion",
-        );
-    } else if let Some(target) = release
-        .map(minor)
-        .filter(|target| target.counted() < minimum.minor.counted())
-    {
+        let help = "write it as minimumRHCOSVersion";
+        lint.error(at, "ImplausibleVersion", message, help);
+    } else if let Some(target) = newer_than {
         let message = format!(
             "the minimum {minimum} is newer than {target}, which the limit is for: its own images are refused"
         );
-        lint.error(
-            at,
-            "MinimumAboveRelease",
-            message,
-            "lower the minimum, or raise release",
-        );
-    } else if minimum.minor.major < 4 {
-        lint.warning(
-            at,
-            "NoEffect",
-            format!("every boot image is newer than {minimum}"),
-            HELP,
-        );
-    } else if published::ocp(lint, at, minimum.minor, Does::Refuses) {
-        // It says what it does.
-    } else if minimum.minor > FIRST_UNNAMED {
-        let message = format!(
-            "images from OCP {FIRST_UNNAMED} on do not name their OCP release: {minimum} refuses what {FIRST_UNNAMED}.0 refuses"
-        );
-        lint.warning(
-            at,
-            "NoEffect",
-            message,
-            "tell newer images apart with minimumRHCOSVersion",
-        );
-    } else if minimum.patch > 0 {
-        let message = format!(
-            "images do not name their patch release: {minimum} refuses what {}.0 refuses",
-            minimum.minor
-        );
-        let help = format!(
-            "write \"{}.0\"; for one build, use minimumRHCOSVersion with a whole version",
-            minimum.minor
-        );
-        lint.warning(at, "NoEffect", message, help);
+        lint.error(at, "MinimumAboveRelease", message, LOWER);
+    } else if !published::ocp(lint, at, minimum.minor, Effect::Refuses) {
+        no_effect(lint, at, minimum);
     }
 }
 
-/// Checks `minimumRHCOSVersion` or `maximumRHCOSVersion`. `for_ocp` is the rule to use instead for
-/// an OCP release.
-fn bound(lint: &mut Lint, Field { at, value }: &Field<'_, RhcosBound>, for_ocp: &str, does: Does) {
-    const HELP: &str = "write RHEL major.minor, such as \"9.2\", or a whole version, such as \"418.94.202511191518-0\"";
-    const PLAUSIBLE: &str = "write RHEL major.minor, such as \"9.2\"";
-    match value {
-        None => not_a_version(lint, at, HELP, |written| {
-            let ocp =
-                fields::minimum_ocp(written).filter(|release| release.minor.major < NO_OCP_MAJOR);
-            let image = ImageVersion::parse(written);
-            let (what, help) = if let Some(field) = families::field_of(&image, at) {
-                (
-                    "names no RHEL release",
-                    format!("this is a version of Fedora CoreOS: write it as {field}"),
-                )
-            } else if image.is_known() {
-                ("names no RHEL release", HELP.to_owned())
-            } else if ocp.is_some() {
-                (
-                    "is an OCP release, not one of RHEL",
-                    format!("{PLAUSIBLE}, or use {for_ocp}"),
-                )
-            } else if !written.is_empty() && written.bytes().all(|b| b.is_ascii_digit()) {
-                ("has no minor", HELP.to_owned())
-            } else {
-                ("follows no known scheme", HELP.to_owned())
-            };
-            (format!("{what}: the rule is not evaluated"), help)
-        }),
-        Some(bound @ RhcosBound::Image(image)) => {
-            if let Some(RhelVersion { major, minor: None }) = image.rhel {
-                let message = format!(
-                    "{image} does not say its RHEL minor: images of RHEL {major} cannot be compared with it"
-                );
-                let rhel = format!("write RHEL major.minor, such as \"{major}.2\"");
-                let help = match families::field_of(image, at) {
-                    Some(field) => format!("{rhel}; for SCOS write it as {field}"),
-                    None => rhel,
-                };
-                lint.warning(at, "NoEffect", message, help);
-            } else {
-                published::rhcos(lint, at, bound, does);
-            }
+/// Reports a minimum that makes no difference, or the same as a shorter one.
+fn no_effect(lint: &mut Lint, at: &Located<'_>, minimum: Release) {
+    let Release { minor, patch } = minimum;
+    let (message, help) = if minor.major < 4 {
+        let message = format!("every boot image is newer than {minimum}");
+        (message, OCP_HELP.to_owned())
+    } else if minor > FIRST_UNNAMED {
+        let message = format!(
+            "images from OCP {FIRST_UNNAMED} on do not name their OCP release: {minimum} refuses what {FIRST_UNNAMED}.0 refuses"
+        );
+        let help = "tell newer images apart with minimumRHCOSVersion";
+        (message, help.to_owned())
+    } else if patch > 0 {
+        let message = format!(
+            "images do not name their patch release: {minimum} refuses what {minor}.0 refuses"
+        );
+        let help = format!(
+            "write \"{minor}.0\"; for one build, use minimumRHCOSVersion with a whole version"
+        );
+        (message, help)
+    } else {
+        return;
+    };
+    lint.warning(at, "NoEffect", message, help);
+}
+
+/// Checks a RHEL release or a version of RHCOS.
+pub(super) fn rhcos_version(lint: &mut Lint, at: &Located<'_>) {
+    const RHEL: &str = "write RHEL major.minor, such as \"9.2\"";
+    let written = at.string().unwrap_or_default();
+    match fields::rhcos_bound(&written) {
+        None => {
+            let (what, help) = not_rhcos(&written, at);
+            not_a_version(lint, at, what, help);
+        }
+        Some(RhcosBound::Image(image)) if image.rhel.is_some_and(|rhel| rhel.minor.is_none()) => {
+            without_minor(lint, at, &image);
         }
         // Somebody who writes 9.20 for 9.2 would refuse every image of RHEL 9.
         Some(RhcosBound::Rhel(rhel)) if rhel.minor.is_some_and(|minor| minor > LAST_MINOR) => {
             let message =
                 format!("there is no RHEL {rhel}: the last minor of a major is {LAST_MINOR}");
-            lint.error(at, "ImplausibleVersion", message, PLAUSIBLE);
+            lint.error(at, "ImplausibleVersion", message, RHEL);
         }
-        Some(RhcosBound::Rhel(rhel)) if rhel.major > LAST_MAJOR => {
-            let message = format!(
-                "there are no boot images of RHEL {} that this version of skewguard knows of",
-                rhel.major
-            );
-            lint.warning(at, "ImplausibleVersion", message, PLAUSIBLE);
-        }
-        Some(bound @ RhcosBound::Rhel(_)) => published::rhcos(lint, at, bound, does),
+        Some(bound) => match rhel(&bound) {
+            Some(RhelVersion { major, .. }) if major > LAST_MAJOR => {
+                published::no_images(lint, at, &format!("RHEL {major}"), RHEL);
+            }
+            _ => published::rhcos(lint, at, &bound),
+        },
     }
 }
 
-/// Checks `rhelMajors`; returns those that exist, each once.
-fn rhel_majors(lint: &mut Lint, at: &Located<'_>, several_pools: bool) -> Vec<u16> {
-    const HELP: &str = "write the RHEL majors that are allowed, such as [9, 10]";
-    let Some(items) = lint.typed(at, at.items(), "an array of whole numbers", HELP) else {
-        return Vec::new();
-    };
-    if items.len() == 0 {
-        lint.error(
-            at,
-            "NeverMatches",
-            "is empty: the rule is not evaluated",
-            "name the majors, or leave it out",
-        );
+/// Reports a version of RHCOS or SCOS that says its RHEL major alone.
+fn without_minor(lint: &mut Lint, at: &Located<'_>, image: &ImageVersion) {
+    let major = image.os_major().unwrap_or_default();
+    let message = format!(
+        "{image} does not say its RHEL minor: images of RHEL {major} cannot be compared with it"
+    );
+    let is_scos = image.os_family() == Some(OsFamily::Scos);
+    let scos = family_field(OsFamily::Scos, at).filter(|_| is_scos);
+    let scos = scos.map_or_else(String::new, |field| {
+        format!("; for SCOS write it as {field}")
+    });
+    let help = format!("write RHEL major.minor, such as \"{major}.2\"{scos}");
+    lint.warning(at, "NoEffect", message, help);
+}
+
+/// What a text is that names no RHEL release, and the remedy.
+fn not_rhcos(written: &str, at: &Located<'_>) -> (&'static str, String) {
+    const HELP: &str = "write RHEL major.minor, such as \"9.2\", or a whole version, such as \"418.94.202511191518-0\"";
+    let ocp = fields::minimum_ocp(written).filter(|release| release.minor.major < NO_OCP_MAJOR);
+    let image = ImageVersion::parse(written);
+    let is_fcos = image.os_family() == Some(OsFamily::Fcos);
+    if let Some(field) = family_field(OsFamily::Fcos, at).filter(|_| is_fcos) {
+        let help = format!("this is a version of Fedora CoreOS: write it as {field}");
+        ("names no RHEL release", help)
+    } else if image.is_known() {
+        ("names no RHEL release", HELP.to_owned())
+    } else if ocp.is_some() {
+        let instead = match Effect::of(at) {
+            Effect::Refuses => "minimumOCPVersion",
+            Effect::Allows => "maximumReleasesBehind",
+            Effect::Has | Effect::Spares => "belowOCPVersion",
+        };
+        let help = format!("write RHEL major.minor, such as \"9.2\", or use {instead}");
+        ("is an OCP release, not one of RHEL", help)
+    } else if !written.is_empty() && written.bytes().all(|b| b.is_ascii_digit()) {
+        ("has no minor", HELP.to_owned())
+    } else {
+        ("follows no known scheme", HELP.to_owned())
     }
+}
+
+/// Checks a list of RHEL majors; returns those that exist, each once, or none if it is not
+/// understood.
+pub(super) fn rhel_majors(lint: &mut Lint, at: &Located<'_>) -> Vec<u16> {
+    const HELP: &str = "write the RHEL majors that are meant, such as [9, 10]";
     let mut majors = Vec::new();
-    for item in items {
-        let Some(major) = lint.typed(&item, item.read::<u16>(), "a whole number", HELP) else {
+    for item in at.items().into_iter().flatten() {
+        let Some(major) = item.read::<u64>() else {
             return Vec::new();
         };
-        if majors.contains(&major) {
-            lint.warning(
-                &item,
-                "NoEffect",
-                format!("{major} is named twice"),
-                "remove it",
-            );
-        } else if !RHEL_MAJORS.contains(&major) {
-            lint.error(
-                &item,
-                "NeverMatches",
-                format!("there is no RHEL {major}"),
-                HELP,
-            );
+        let exists = u16::try_from(major)
+            .ok()
+            .filter(|major| RHEL_MAJORS.contains(major));
+        match exists {
+            None => {
+                let message = format!("there is no RHEL {major}");
+                lint.error(&item, "NeverMatches", message, HELP);
+            }
+            Some(major) if majors.contains(&major) => {
+                let message = format!("{major} is named twice");
+                lint.warning(&item, "NoEffect", message, "remove it");
+            }
+            Some(major) => majors.push(major),
         }
-        majors.push(major);
     }
-    if let [major] = majors.as_slice()
+    if let Some(oldest) = majors.iter().min().filter(|oldest| **oldest > LAST_MAJOR) {
+        published::no_images(lint, at, &format!("RHEL {oldest}"), HELP);
+    }
+    majors
+}
+
+/// Reports a single RHEL major where there are several pools.
+fn one_major(lint: &mut Lint, at: &Located<'_>, majors: &[u16], several_pools: bool) {
+    let is_only_one = at.items().is_some_and(|items| items.len() == 1);
+    if let [major] = majors
         && several_pools
+        && is_only_one
     {
         let message = format!(
             "every pool of this limit is held to RHEL {major}, but from OCP 4.22 on pools can run different majors"
         );
-        lint.warning(
-            at,
-            "OneRHELMajor",
-            message,
-            "write a limit for each pool, or name every major that is in use",
-        );
+        let help = "write a limit for each pool, or name every major that is in use";
+        lint.warning(at, "OneRHELMajor", message, help);
     }
-    let mut seen = HashSet::new();
-    majors.retain(|major| RHEL_MAJORS.contains(major) && seen.insert(*major));
-    majors
 }
 
 /// Checks which of `majors` lie between the minimum and the maximum.

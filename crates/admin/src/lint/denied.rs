@@ -1,7 +1,6 @@
 //! `deniedVersions`: entries that deny nothing, everything, or what another entry denies already.
 
 use super::Lint;
-use super::wording::plain_text;
 use crate::policy::fields::DENIED;
 use crate::policy::json::Located;
 use crate::version::ImageVersion;
@@ -12,49 +11,26 @@ const LONGEST: usize = 40;
 
 /// Checks the list. `alone`: it is the only rule of its limit.
 pub(super) fn list(lint: &mut Lint, at: &Located<'_>, alone: bool) {
-    const ENTRY: &str = "{ \"version\": \"...\", \"reason\": \"...\" }";
-    let Some(items) = lint.typed(
-        at,
-        at.items(),
-        "an array of objects",
-        format!("write [ {ENTRY} ]"),
-    ) else {
+    let Some(entries) = at.items() else {
         return;
     };
-    if items.len() == 0 && !alone {
+    if entries.len() == 0 && !alone {
         lint.warning(at, "NoEffect", "is empty: it denies nothing", "remove it");
     }
     let mut seen = HashSet::new();
-    for item in items {
-        let Some((entry, meant)) = lint.object(&item, DENIED, &format!("write {ENTRY}")) else {
-            continue;
-        };
-        if let Some(reason) = entry.get("reason") {
-            plain_text(lint, &reason);
-        }
-        let Some(version) = entry.get("version") else {
-            if !meant.contains(&"version") {
-                let message = "the required field version is missing: the entry denies nothing";
-                lint.error(&item, "MissingField", message, format!("write {ENTRY}"));
-            }
-            continue;
-        };
-        let Some(written) = lint.typed(
-            &version,
-            version.string(),
-            "a string",
-            "put it in double quotes",
-        ) else {
+    for entry in entries {
+        let version = entry
+            .object(DENIED)
+            .ok()
+            .and_then(|entry| entry.get("version"));
+        let Some((version, written)) = version.and_then(|at| Some((at.clone(), at.string()?)))
+        else {
             continue;
         };
         if denies_some(lint, &version, &written) {
             if is_denied(&seen, &written) {
-                lint.warning(
-                    &version,
-                    "NoEffect",
-                    format!("{} is denied by an entry above", version.shown()),
-                    "remove it",
-                );
+                let message = format!("{} is denied by an entry above", version.shown());
+                lint.warning(&version, "NoEffect", message, "remove it");
             }
             seen.insert(written);
         }

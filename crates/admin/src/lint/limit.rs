@@ -2,7 +2,7 @@
 
 use super::bounds::{self, FIRST_UNNAMED, NO_OCP_MAJOR, minor};
 use super::machine::machine;
-use super::wording::not_a_version;
+use super::wording::{has_typo, not_a_version};
 use super::{Lint, denied, families};
 use crate::policy::LimitRelease;
 use crate::policy::fields;
@@ -25,12 +25,12 @@ pub(super) struct Audience<'a> {
 
 /// Checks one limit; `None` where it is unclear which nodes it is for.
 pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<Audience<'a>> {
-    let (object, meant) = lint.object(&at, fields::LIMIT, "write { ... }")?;
-    let release = object.word("release", fields::limit_release);
+    let limit = at.object(fields::LIMIT).ok()?;
+    let release = limit.word("release", fields::limit_release);
     if let Some(field) = &release {
         self::release(lint, field);
     }
-    let pools = object.field("pools", Located::read::<Vec<String>>);
+    let pools = limit.field("pools", Located::read::<Vec<String>>);
     if let Some(field) = &pools {
         self::pools(lint, &field.at);
     }
@@ -40,8 +40,7 @@ pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<Audience<'a>
         .map(|pools| pools.value.as_ref().map_or(0, Vec::len));
     rules(
         lint,
-        &object,
-        !meant.is_empty(),
+        &limit,
         for_release,
         for_pools.is_none_or(|pools| pools > 1),
     );
@@ -57,28 +56,19 @@ pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<Audience<'a>
 fn release(lint: &mut Lint, Field { at, value }: &Field<'_, LimitRelease>) {
     const HELP: &str =
         "write x.y, such as \"4.21\", or x.y.z for that one release; leave it out for any";
-    let Some(release) = *value else {
-        return not_a_version(lint, at, HELP, |_| {
-            (
-                "is not an OCP release: the limit is not used".to_owned(),
-                HELP.to_owned(),
-            )
-        });
-    };
-    if minor(release).major >= NO_OCP_MAJOR {
-        let message = format!(
-            "{} looks like a RHEL release: no OCP target matches it",
-            at.shown()
-        );
-        return lint.error(
-            at,
-            "NeverMatches",
-            message,
-            "write the OCP release of the cluster, such as \"4.21\"",
-        );
-    }
-    let LimitRelease::Exact(exact) = release else {
-        return;
+    let exact = match *value {
+        None if at.string().is_none() => return,
+        None => return not_a_version(lint, at, "is not an OCP release", HELP),
+        Some(release) if minor(release).major >= NO_OCP_MAJOR => {
+            let message = format!(
+                "{} looks like a RHEL release: no OCP target matches it",
+                at.shown()
+            );
+            let help = "write the OCP release of the cluster, such as \"4.21\"";
+            return lint.error(at, "NeverMatches", message, help);
+        }
+        Some(LimitRelease::Minor(_)) => return,
+        Some(LimitRelease::Exact(exact)) => exact,
     };
     if exact.minor < FIRST_NAMED {
         let message = format!(
@@ -86,45 +76,23 @@ fn release(lint: &mut Lint, Field { at, value }: &Field<'_, LimitRelease>) {
         );
         lint.error(at, "NeverMatches", message, "leave release out");
     } else if exact.patch == 0 {
-        let message = format!(
-            "{exact} is that one release with its pre-releases, not all of {}",
-            exact.minor
-        );
-        lint.warning(
-            at,
-            "ExactRelease",
-            message,
-            format!("write \"{}\" if that is meant", exact.minor),
-        );
+        let minor = exact.minor;
+        let message =
+            format!("{exact} is that one release with its pre-releases, not all of {minor}");
+        let help = format!("write \"{minor}\" if that is meant");
+        lint.warning(at, "ExactRelease", message, help);
     }
 }
 
 fn pools(lint: &mut Lint, at: &Located<'_>) {
-    const HELP: &str =
-        "write the names of MachineConfigPools, such as [\"worker\"]; leave it out for any";
-    let Some(items) = lint.typed(at, at.items(), "an array of strings", HELP) else {
-        return;
-    };
-    if items.len() == 0 {
-        lint.error(
-            at,
-            "NeverMatches",
-            "is empty: the limit is for no node",
-            HELP,
-        );
-    }
     let mut seen = HashSet::new();
-    for item in items {
-        let Some(pool) = lint.typed(&item, item.string(), "a string", HELP) else {
-            return;
+    for item in at.items().into_iter().flatten() {
+        let Some(pool) = item.string() else {
+            continue;
         };
         if !seen.insert(pool.clone()) {
-            lint.warning(
-                &item,
-                "NoEffect",
-                format!("{} is named twice", item.shown()),
-                "remove it",
-            );
+            let message = format!("{} is named twice", item.shown());
+            lint.warning(&item, "NoEffect", message, "remove it");
         } else {
             pool_name(lint, &item, &pool);
         }
@@ -150,42 +118,24 @@ fn pool_name(lint: &mut Lint, at: &Located<'_>, pool: &str) {
     }
 }
 
-fn rules(
-    lint: &mut Lint,
-    object: &Object<'_>,
-    misspelt: bool,
-    release: Option<LimitRelease>,
-    several_pools: bool,
-) {
-    let present: Vec<&str> = fields::rules()
-        .iter()
-        .copied()
-        .filter(|rule| object.get(rule).is_some())
-        .collect();
+fn rules(lint: &mut Lint, limit: &Object<'_>, release: Option<LimitRelease>, several_pools: bool) {
+    let rules = fields::rules().iter().copied();
+    let present: Vec<&str> = rules.filter(|rule| limit.get(rule).is_some()).collect();
     if present.is_empty() {
-        if misspelt {
+        if has_typo(limit, fields::LIMIT) {
             return;
         }
         let message = "the limit sets no rule: its nodes stay undetermined";
         let help = "add a rule, or remove the limit; \"deniedVersions\": [] allows every version that is understood";
-        return lint.error(&object.at, "NoRules", message, help);
+        return lint.error(&limit.at, "NoRules", message, help);
     }
-    bounds::versions(lint, object, release, several_pools);
-    families::families(lint, object);
-    if let Some(at) = object.get("maximumReleasesBehind") {
-        const HELP: &str = "write how many OCP minors an image may be behind, such as 8";
-        lint.typed(
-            &at,
-            at.read::<u16>(),
-            "a whole number from 0 to 65535",
-            HELP,
-        );
-    }
-    machine(lint, object);
-    if let Some(at) = object.get("deniedVersions") {
+    bounds::versions(lint, limit, release, several_pools);
+    families::minima(lint, limit);
+    machine(lint, limit);
+    if let Some(at) = limit.get("deniedVersions") {
         denied::list(lint, &at, present.len() == 1);
     }
-    only_ocp_rules(lint, object, &present);
+    only_ocp_rules(lint, limit, &present);
 }
 
 fn is_about_machine(field: &str) -> bool {
@@ -195,17 +145,14 @@ fn is_about_machine(field: &str) -> bool {
 /// Checks that images which do not name their OCP release can be judged.
 fn only_ocp_rules(lint: &mut Lint, object: &Object<'_>, present: &[&str]) {
     const HELP: &str = "add minimumRHCOSVersion, such as \"9.2\"";
-    const OF_OCP: [&str; 2] = ["minimumOCPVersion", "maximumReleasesBehind"];
-    let of_image: Vec<&str> = present
-        .iter()
-        .copied()
-        .filter(|rule| !is_about_machine(rule))
-        .collect();
-    only_one_family(lint, object, &of_image);
-    if of_image.is_empty() || !of_image.iter().all(|rule| OF_OCP.contains(rule)) {
+    const OCP_RULES: [&str; 2] = ["minimumOCPVersion", "maximumReleasesBehind"];
+    let present = present.iter().copied();
+    let image_rules: Vec<&str> = present.filter(|rule| !is_about_machine(rule)).collect();
+    only_one_family(lint, object, &image_rules);
+    if image_rules.is_empty() || !image_rules.iter().all(|rule| OCP_RULES.contains(rule)) {
         return;
     }
-    let rules = of_image.join(" and ");
+    let rules = image_rules.join(" and ");
     let message = format!(
         "images from OCP {FIRST_UNNAMED} on do not name their OCP release: {rules} cannot judge them"
     );
@@ -218,12 +165,9 @@ fn only_ocp_rules(lint: &mut Lint, object: &Object<'_>, present: &[&str]) {
 }
 
 /// Checks that images of other families can be judged, where they are refused if they cannot.
-fn only_one_family(lint: &mut Lint, object: &Object<'_>, of_image: &[&str]) {
-    let family_of = |rule: &&str| families::rules().find(|(_, field)| field == rule);
-    let families: Option<HashSet<OsFamily>> = of_image
-        .iter()
-        .map(|rule| family_of(rule).map(|(family, _)| family))
-        .collect();
+fn only_one_family(lint: &mut Lint, object: &Object<'_>, image_rules: &[&str]) {
+    let families = image_rules.iter().map(|rule| families::family_of(rule));
+    let families: Option<HashSet<OsFamily>> = families.collect();
     let Some(families) = families.filter(|families| !families.is_empty()) else {
         return;
     };

@@ -9,17 +9,19 @@ mod families;
 mod issues;
 mod limit;
 mod machine;
+mod policy;
 mod published;
+pub mod schema;
 pub mod starter;
-mod whole;
+mod structure;
 mod wording;
 
 use crate::policy::MAX_BYTES;
-use crate::policy::json::{Located, Object, line_and_column};
+use crate::policy::json::{Located, line_and_column};
 use crate::text;
 use crate::yaml;
+use schema::Shape;
 use serde::Serialize;
-use std::collections::BTreeSet;
 
 /// The mistake of a policy that lacks known issues: advice from one release of this program, while
 /// all others are about the policy alone.
@@ -187,7 +189,8 @@ fn lint_json(text: &str) -> LintReport {
     match Located::whole(text.as_bytes()) {
         Ok(whole) => {
             let mut lint = Lint::default();
-            whole::policy(&mut lint, &whole);
+            structure::check(&mut lint, &whole, Shape::policy());
+            policy::policy(&mut lint, &whole);
             let mut report = lint.report;
             report
                 .findings
@@ -284,60 +287,6 @@ impl Lint {
     ) {
         self.report.warnings += 1;
         self.add(Severity::Warning, at, mistake, message.into(), help.into());
-    }
-
-    /// Passes on the value at `at`. If that is `None`, reports that it has another type than
-    /// `want`.
-    fn typed<T>(
-        &mut self,
-        at: &Located<'_>,
-        value: Option<T>,
-        want: &str,
-        help: impl Into<String>,
-    ) -> Option<T> {
-        if value.is_none() {
-            self.error(
-                at,
-                "WrongType",
-                format!("must be {want}, not {}", at.shown()),
-                help,
-            );
-        }
-        value
-    }
-
-    /// Splits an object into its fields, and checks their names: all known, none given twice. Also
-    /// returns the fields that misspelt names were meant to be, so that they are not reported as
-    /// missing, too.
-    fn object<'a>(
-        &mut self,
-        at: &Located<'a>,
-        names: &'static [&'static str],
-        help: &str,
-    ) -> Option<(Object<'a>, Vec<&'static str>)> {
-        let object = self.typed(at, at.object(names).ok(), "an object", help)?;
-        let mut seen = BTreeSet::new();
-        let unknown = object.unknown().filter(|key| seen.insert(key.string()));
-        let meant = unknown
-            .filter_map(|key| wording::unknown_field(self, &key, names))
-            .collect();
-        for key in object.twice() {
-            self.error(
-                &key,
-                "DuplicateField",
-                "is given twice",
-                "keep the one that is meant; a node uses neither",
-            );
-        }
-        for key in object.nulls() {
-            self.warning(
-                &key,
-                "NullField",
-                "is null, which counts as absent",
-                "leave it out",
-            );
-        }
-        Some((object, meant))
     }
 
     fn add(

@@ -12,22 +12,36 @@ use std::sync::LazyLock;
 const NEWEST_RELEASE: OcpMinor = OcpMinor { major: 5, minor: 0 };
 
 /// What a bound does with the images that it is newer than.
-#[derive(Clone, Copy)]
-pub(super) enum Does {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
     /// A minimum.
     Refuses,
     /// A maximum.
     Allows,
     /// `below...` of a known issue.
     Has,
+    /// `above...` of a known issue.
+    Spares,
 }
 
-impl Does {
+impl Effect {
+    /// The effect of the field at `at`.
+    pub(super) fn of(at: &Located<'_>) -> Self {
+        let field = at.path.rsplit('.').next().unwrap_or_default();
+        match field.get(..3) {
+            Some("min") => Self::Refuses,
+            Some("max") => Self::Allows,
+            Some("abo") => Self::Spares,
+            _ => Self::Has,
+        }
+    }
+
     fn words(self) -> &'static str {
         match self {
             Self::Refuses => "all of them are refused",
             Self::Allows => "none of them is refused",
             Self::Has => "all of them have the issue",
+            Self::Spares => "none of them has the issue",
         }
     }
 }
@@ -70,52 +84,86 @@ fn newest_below(bound: &RhcosBound) -> Option<(RhelVersion, &'static ImageVersio
 }
 
 /// Warns where no published image is as new as `bound`.
-pub(super) fn rhcos(lint: &mut Lint, at: &Located<'_>, bound: &RhcosBound, does: Does) {
+pub(super) fn rhcos(lint: &mut Lint, at: &Located<'_>, bound: &RhcosBound) {
+    let effect = Effect::of(at);
     // What somebody allows may come.
-    if matches!((does, bound), (Does::Allows, RhcosBound::Rhel(_))) {
+    if matches!((effect, bound), (Effect::Allows, RhcosBound::Rhel(_))) {
         return;
     }
     let Some((rhel, newest)) = newest_below(bound) else {
         return;
     };
     let than = format!("image of RHEL {rhel}");
-    warn(lint, at, &than, &newest.text, does.words());
+    warn(
+        lint,
+        at,
+        &than,
+        &format!("{newest}, by what was "),
+        effect.words(),
+    );
 }
 
 /// Warns where a version of Fedora CoreOS or SCOS is of a day after the newest change that is known.
 /// OKD has more of them than its installer names, so that no older one is doubted.
-pub(super) fn later(
-    lint: &mut Lint,
-    at: &Located<'_>,
-    bound: &ImageVersion,
-    family: &str,
-    does: Does,
-) {
+pub(super) fn later(lint: &mut Lint, at: &Located<'_>, bound: &ImageVersion, family: &str) {
     let day = bound.build_date.as_deref().unwrap_or_default();
     if day > PUBLISHED.until {
         let than = format!("image of {family}");
-        warn(lint, at, &than, PUBLISHED.until, does.words());
+        warn(lint, at, &than, "", Effect::of(at).words());
     }
 }
 
+/// The newest Fedora that Fedora CoreOS can have been built from by the day of the newest change
+/// that is known. There are two releases a year, 40 was that of April 2024, and its `next` stream
+/// has the one to come.
+pub(super) fn newest_fedora() -> u16 {
+    let mut date = PUBLISHED.until.splitn(3, '-').map(str::parse::<u16>);
+    let (Some(Ok(year)), Some(Ok(month))) = (date.next(), date.next()) else {
+        return u16::MAX;
+    };
+    let months = (12 * year + month).saturating_sub(12 * 2024 + 4);
+    40 + months / 6 + 1
+}
+
 /// Warns where no release is as new as `minimum`.
-pub(super) fn ocp(lint: &mut Lint, at: &Located<'_>, minimum: OcpMinor, does: Does) -> bool {
+pub(super) fn ocp(lint: &mut Lint, at: &Located<'_>, minimum: OcpMinor, effect: Effect) -> bool {
     let is_newer = minimum.counted() > NEWEST_RELEASE.counted();
     if is_newer {
-        let what = match does {
-            Does::Has => "every image that names its release has the issue",
+        let what = match effect {
+            Effect::Has => "every image that names its release has the issue",
             _ => "every image that names its release is refused",
         };
-        warn(lint, at, "release", &NEWEST_RELEASE.to_string(), what);
+        warn(
+            lint,
+            at,
+            "release",
+            &format!("{NEWEST_RELEASE}, by what was "),
+            what,
+        );
     }
     is_newer
 }
 
+/// Warns of a release that there are no images of.
+pub(super) fn no_images(lint: &mut Lint, at: &Located<'_>, release: &str, help: &str) {
+    let message =
+        format!("there are no boot images of {release} that this version of skewguard knows of");
+    lint.warning(at, "ImplausibleVersion", message, help);
+}
+
+/// The newest image of an OCP release, where versions name it.
+pub(super) fn newest_of(release: OcpMinor) -> Option<&'static ImageVersion> {
+    RHCOS
+        .iter()
+        .filter(|image| image.ocp == Some(release))
+        .max()
+}
+
 fn warn(lint: &mut Lint, at: &Located<'_>, than: &str, newest: &str, what: &str) {
+    let until = PUBLISHED.until;
     let message = format!(
-        "{} is newer than any {than} that this version of skewguard knows ({newest}, by what was published until {}): {what}",
-        at.shown(),
-        PUBLISHED.until
+        "{} is newer than any {than} that this version of skewguard knows ({newest}published until {until}): {what}",
+        at.shown()
     );
     let help = "write a version that exists; a newer skewguard knows newer ones";
     lint.warning(at, "NewerThanPublished", message, help);

@@ -1,41 +1,36 @@
 //! Unknown words and what they were meant to be, and text that people read.
 
 use super::Lint;
-use crate::policy::fields;
-use crate::policy::json::Located;
+use super::schema::Shape;
+use crate::policy::json::{Located, Object};
 use crate::text;
 
-/// All fields, by where they belong.
-const FIELDS: [(&[&str], &str); 7] = [
-    (fields::POLICY, "the policy itself"),
-    (fields::LIMIT, "an entry of limits"),
-    (fields::HELP, "help"),
-    (fields::DENIED, "an entry of deniedVersions"),
-    (fields::KNOWN_ISSUE, "an entry of knownIssues"),
-    (fields::IMAGES, "images of a known issue"),
-    (fields::WHEN, "when of a known issue"),
-];
+/// What a node does with the part of a policy that it does not understand.
+pub(super) fn consequence(path: &str) -> &'static str {
+    if is_in_issue(path) {
+        "the issue is not evaluated"
+    } else if path.contains(".deniedVersions[") {
+        "the entry denies nothing"
+    } else if path.ends_with(".release") {
+        "the limit is not used"
+    } else {
+        "the rule is not evaluated"
+    }
+}
 
-/// Reports a version that is not understood. `explain` returns what is wrong with a string, and the
-/// remedy; `form` is the remedy for a value of another type.
+pub(super) fn is_in_issue(path: &str) -> bool {
+    path.starts_with("knownIssues[")
+}
+
+/// Reports a version that is not understood.
 pub(super) fn not_a_version(
     lint: &mut Lint,
     at: &Located<'_>,
-    form: &str,
-    explain: impl FnOnce(&str) -> (String, String),
+    what: &str,
+    help: impl Into<String>,
 ) {
-    let shown = at.shown();
-    // Shown as written, because 4.20 is a number and equal to 4.2.
-    let is_number = shown.starts_with(|c: char| c.is_ascii_digit());
-    let help = if is_number {
-        format!("put it in quotes: \"{shown}\"")
-    } else {
-        form.to_owned()
-    };
-    if let Some(written) = lint.typed(at, at.string(), "a string", help) {
-        let (what, help) = explain(&written);
-        lint.error(at, "VersionNotUnderstood", format!("{shown} {what}"), help);
-    }
+    let message = format!("{} {what}: {}", at.shown(), consequence(&at.path));
+    lint.error(at, "VersionNotUnderstood", message, help);
 }
 
 /// Reports a field that is not read: a typo, one that belongs elsewhere, or one that another
@@ -45,62 +40,37 @@ pub(super) fn unknown_field(
     key: &Located<'_>,
     names: &[&'static str],
 ) -> Option<&'static str> {
+    const MISTAKE: &str = "UnknownField";
     let name = key.string().unwrap_or_default();
     let meant = nearest(&name, names);
+    let places = Shape::objects().filter(|place| place.properties.contains_key(&*name));
+    let places: Vec<String> = places.map(Shape::place).collect();
+    let help = format!("remove it; the fields here are {}", names.join(", "));
     if let Some(meant) = meant {
-        lint.error(
-            key,
-            "UnknownField",
-            "there is no such field",
-            format!("did you mean {meant}?"),
-        );
-    } else if let Some((_, place)) = FIELDS
-        .iter()
-        .find(|(fields, _)| fields.contains(&name.as_str()))
-    {
-        lint.error(
-            key,
-            "UnknownField",
-            "is not read here",
-            format!("it is a field of {place}"),
-        );
-    } else if [fields::KNOWN_ISSUE, fields::IMAGES, fields::WHEN].contains(&names) {
-        let help = format!("remove it; the fields here are {}", names.join(", "));
+        let help = format!("did you mean {meant}?");
+        lint.error(key, MISTAKE, "there is no such field", help);
+    } else if !places.is_empty() {
+        let help = format!("it is a field of {}", places.join(" and of "));
+        lint.error(key, MISTAKE, "is not read here", help);
+    } else if is_in_issue(&key.path) {
         let message = "there is no such field: no node evaluates the issue";
-        lint.error(key, "UnknownField", message, help);
+        lint.error(key, MISTAKE, message, help);
     } else {
-        let help = format!("remove it; the fields here are {}", names.join(", "));
-        lint.warning(
-            key,
-            "UnknownField",
-            "there is no such field; it is ignored",
-            help,
-        );
+        let message = "there is no such field; it is ignored";
+        lint.warning(key, MISTAKE, message, help);
     }
     meant
 }
 
-/// Checks a value that must be one of `words`. Any other word acts as `acts_as` does.
-pub(super) fn one_of(lint: &mut Lint, value: &Located<'_>, words: &[&'static str], acts_as: &str) {
-    let list = format!("write \"{}\"", words.join("\" or \""));
-    let word = lint.typed(value, value.string(), "a string", &list);
-    if let Some(word) = word.filter(|word| !words.contains(&word.as_str())) {
-        let help = nearest(&word, words).map_or(list, |meant| format!("did you mean \"{meant}\"?"));
-        lint.error(
-            value,
-            "UnknownValue",
-            format!("{} is unknown; it acts as \"{acts_as}\"", value.shown()),
-            help,
-        );
-    }
+/// Whether an unknown field of the object is a typo of one of `names`.
+pub(super) fn has_typo(object: &Object<'_>, names: &[&'static str]) -> bool {
+    let mut unknown = object.unknown().filter_map(|key| key.string());
+    unknown.any(|name| nearest(&name, names).is_some())
 }
 
 /// Checks text that is shown on a console.
 pub(super) fn plain_text(lint: &mut Lint, value: &Located<'_>) {
-    let Some(written) = lint.typed(value, value.string(), "a string", "put it in double quotes")
-    else {
-        return;
-    };
+    let written = value.string().unwrap_or_default();
     if written
         .chars()
         .any(|c| c == '\\' || !matches!(c, ' '..='~'))

@@ -1,10 +1,7 @@
 //! `policy init` and `policy schema`: what they print and write, and what they leave alone.
 
 use crate::inside::core::run;
-use crate::lint::{
-    lint,
-    starter::{REFERENCE, STARTER},
-};
+use crate::lint::{lint, schema::REFERENCE, starter::STARTER};
 use crate::policy::{LimitRelease, Mode, OnUndetermined, parse};
 
 const NOTE: &str = "\
@@ -39,7 +36,7 @@ fn init_writes_the_policy_and_its_description() {
         format!("wrote {} and {}\n", json.display(), md.display())
     );
     assert_eq!(std::fs::read_to_string(&json).unwrap(), *STARTER);
-    assert_eq!(std::fs::read_to_string(&md).unwrap(), REFERENCE);
+    assert_eq!(std::fs::read_to_string(&md).unwrap(), *REFERENCE);
 }
 
 #[test]

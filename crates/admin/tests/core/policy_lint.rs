@@ -199,7 +199,9 @@ fn many_mistakes_are_counted_and_the_first_of_them_named() {
     // One error for their number, one for each because it sets no rule, and one for each but the
     // first because it is never used. One warning because no limit is without release.
     assert!(
-        lines[0].contains("error: limits: there are 5000 limits: a node reads at most 1000"),
+        lines[0].contains(
+            "error: limits: there are 5000 limits: nodes reject a policy with more than 1000"
+        ),
         "{}",
         lines[0]
     );

@@ -3,7 +3,8 @@
 
 use crate::inside::core::policy_docs::examples;
 use crate::inside::core::samples::{base, with};
-use crate::lint::starter::{SCHEMA, STARTER};
+use crate::lint::schema::SCHEMA;
+use crate::lint::starter::STARTER;
 use crate::policy::parse;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -83,7 +83,7 @@ impl<'a> Located<'a> {
     }
 
     /// Splits an object into the fields called `names` and all others.
-    pub fn object(&self, names: &'static [&'static str]) -> Result<Object<'a>, serde_json::Error> {
+    pub fn object(&self, names: &[&'static str]) -> Result<Object<'a>, serde_json::Error> {
         let Members(members) = serde_json::from_str(self.raw)?;
         let mut object = Object {
             at: self.clone(),

@@ -44,9 +44,6 @@ pub enum Affects {
 }
 
 impl Affects {
-    /// The words for it in a policy.
-    pub const WORDS: [&str; 2] = ["FirstBoot", "Update"];
-
     fn parse(word: &str) -> Option<Self> {
         match word {
             "FirstBoot" => Some(Self::FirstBoot),

@@ -5,7 +5,8 @@ use super::super::{named, read_once};
 use super::{Exit, Failure, Io};
 use crate::audit::fetch::SETTINGS;
 use crate::audit::{Objects, login};
-use crate::lint::starter::{REFERENCE, STARTER, STARTER_OKD};
+use crate::lint::schema::REFERENCE;
+use crate::lint::starter::{STARTER, STARTER_OKD};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -95,7 +96,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         }
     }
     write(policy, &text, args.force)?;
-    write(&description, REFERENCE, args.force)?;
+    write(&description, &REFERENCE, args.force)?;
     writeln!(
         io.out,
         "wrote {} and {}",

@@ -4,7 +4,8 @@ mod init;
 mod lint;
 
 use super::{Exit, Failure, Io};
-use crate::lint::starter::{KNOWN_ISSUES, SCHEMA};
+use crate::lint::schema::SCHEMA;
+use crate::lint::starter::KNOWN_ISSUES;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

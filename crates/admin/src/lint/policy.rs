@@ -1,0 +1,168 @@
+//! The policy itself, `help`, and the limits against each other.
+
+use super::Lint;
+use super::issues;
+use super::limit::{Audience, limit};
+use crate::API_VERSION;
+use crate::policy::MAX_LIMITS;
+use crate::policy::fields::{HELP, KIND, POLICY};
+use crate::policy::json::Located;
+use crate::text;
+use std::collections::{BTreeMap, HashSet};
+
+/// What always fits into the two lines of 71 characters that a console has for `help`, wherever
+/// they break.
+const CONSOLE_HELP: usize = 120;
+
+pub(super) fn policy(lint: &mut Lint, whole: &Located<'_>) {
+    let Ok(policy) = whole.object(POLICY) else {
+        return;
+    };
+    let undetermined = policy.get("onUndetermined").and_then(|at| at.string());
+    lint.refuses_undetermined = undetermined.as_deref() == Some("Refuse");
+    if let Some(at) = policy.get("apiVersion") {
+        api_version(lint, &at);
+    }
+    if let Some(at) = policy.get("kind")
+        && at.string().is_some_and(|kind| kind != KIND)
+    {
+        let message = format!("the kind of a policy is \"{KIND}\"");
+        lint.error(&at, "NotAPolicy", message, format!("write \"{KIND}\""));
+    }
+    if let Some(at) = policy.get("help") {
+        help(lint, &at);
+    }
+    if let Some(at) = policy.get("limits") {
+        limits(lint, &at);
+    }
+    match policy.get("knownIssues") {
+        Some(at) => issues::list(lint, &at),
+        None => issues::missing_issues(lint, whole, &HashSet::new()),
+    }
+}
+
+fn limits(lint: &mut Lint, at: &Located<'_>) {
+    let Some(items) = at.items().filter(|items| items.len() > 0) else {
+        return;
+    };
+    if items.len() > MAX_LIMITS {
+        let message = format!(
+            "there are {} limits: nodes reject a policy with more than {MAX_LIMITS}",
+            items.len()
+        );
+        let help = "join limits for several pools, or leave out old releases";
+        lint.error(at, "TooLarge", message, help);
+    }
+    let audiences: Vec<_> = items.map(|item| limit(lint, item)).collect();
+    uncovered_nodes(lint, at, &audiences);
+    shadowed(lint, &audiences);
+}
+
+fn api_version(lint: &mut Lint, at: &Located<'_>) {
+    let help = format!("write \"{API_VERSION}\"");
+    let written = at.string().filter(|written| written != API_VERSION);
+    let Some(written) = written else {
+        return;
+    };
+    if !crate::policy::is_our_group(&written) {
+        let message = format!("{} is not an API version of skewguard", at.shown());
+        return lint.error(at, "NotAPolicy", message, help);
+    }
+    let message = format!(
+        "{} is not known to this version of skewguard: it reads what it understands and never blocks",
+        at.shown()
+    );
+    let help = format!("{help}, or check it with the skewguard that it is written for");
+    lint.warning(at, "OtherVersion", message, help);
+}
+
+fn help(lint: &mut Lint, at: &Located<'_>) {
+    let Ok(help) = at.object(HELP) else {
+        return;
+    };
+    let lines = HELP.iter().filter_map(|name| help.get(name)?.string());
+    let both: usize = lines.map(|line| line.chars().count()).sum();
+    if both > CONSOLE_HELP {
+        let message = format!(
+            "text and url have {both} characters; a console has room for about {CONSOLE_HELP} and cuts the end off"
+        );
+        let help = "say it shorter, and leave the rest to the page behind the URL";
+        lint.warning(at, "NotPlainText", message, help);
+    }
+}
+
+/// Reports nodes that may find no limit.
+fn uncovered_nodes(lint: &mut Lint, limits: &Located<'_>, audiences: &[Option<Audience<'_>>]) {
+    let any_release = || {
+        audiences
+            .iter()
+            .flatten()
+            .filter(|limit| limit.release.is_none())
+    };
+    if any_release().any(|limit| limit.pools.is_none()) || audiences.iter().any(Option::is_none) {
+        return;
+    }
+    let (what, whom) = if any_release().next().is_none() {
+        (
+            "release",
+            "nodes of older releases, and nodes that do not know their release",
+        )
+    } else {
+        ("release and pools", "nodes of other pools")
+    };
+    let message =
+        format!("there is no limit without {what}: {whom} may find none and are not checked");
+    lint.warning(
+        limits,
+        "NoLimitForTheRest",
+        message,
+        format!("add a limit without {what}"),
+    );
+}
+
+/// Finds limits that are never chosen because earlier ones have the same release and pools.
+fn shadowed(lint: &mut Lint, audiences: &[Option<Audience<'_>>]) {
+    let mut first = BTreeMap::new();
+    for Audience {
+        limit: at,
+        release,
+        pools,
+    } in audiences.iter().flatten()
+    {
+        let mut pools = pools
+            .as_ref()
+            .map_or(vec![None], |pools| pools.iter().map(Some).collect());
+        pools.sort_unstable();
+        pools.dedup();
+        let before: Vec<(_, &Located<'_>)> = pools
+            .iter()
+            .filter_map(|pool| Some((*pool, *first.get(&(release, *pool))?)))
+            .collect();
+        if before.len() == pools.len()
+            && let Some((_, other)) = before.first()
+        {
+            let message = format!(
+                "the limit is never used: {} comes before it and is for the same release and pools",
+                other.path
+            );
+            lint.error(at, "NeverMatches", message, "join the two, or remove one");
+        } else {
+            for (pool, other) in before {
+                let pool = text::printable(pool.map_or("", String::as_str));
+                let message = format!(
+                    "for pool \"{pool}\" the limit is not used: {} comes before it and names that pool too",
+                    other.path
+                );
+                lint.warning(
+                    at,
+                    "NeverMatches",
+                    message,
+                    format!("remove \"{pool}\" from one of the two"),
+                );
+            }
+        }
+        for pool in pools {
+            first.entry((release, pool)).or_insert(at);
+        }
+    }
+}

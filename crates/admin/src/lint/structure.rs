@@ -1,0 +1,184 @@
+//! What the schema says of a policy: its fields, which of them are required, and their types.
+
+use super::schema::{JsonType, Shape};
+use super::wording::{consequence, is_in_issue, link, nearest, plain_text, unknown_field};
+use super::{Lint, START, bounds, families, machine};
+use crate::policy::json::Located;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Checks a value, and all that is in it.
+pub(super) fn check(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
+    let kind = shape.resolved();
+    if !has_type(at, kind) {
+        let message = format!("must be {}, not {}", shape.type_words(), at.shown());
+        return lint.error(at, "WrongType", message, type_help(at, shape));
+    }
+    match kind.json {
+        JsonType::Object => fields(lint, at, kind),
+        JsonType::Array => entries(lint, at, kind),
+        JsonType::String => known_word(lint, at, shape),
+        JsonType::Integer | JsonType::Boolean => {}
+    }
+    match shape.definition() {
+        Some("line") => plain_text(lint, at),
+        Some("url") => link(lint, at),
+        Some("rhcosVersion") => bounds::rhcos_version(lint, at),
+        Some("fcosVersion") => families::version(lint, at, &families::FCOS),
+        Some("scosVersion") => families::version(lint, at, &families::SCOS),
+        Some("shimVersion") => machine::shim_version(lint, at),
+        _ => {}
+    }
+}
+
+fn has_type(at: &Located<'_>, kind: &'static Shape<'static>) -> bool {
+    match kind.json {
+        JsonType::String => at.string().is_some(),
+        JsonType::Integer => at.read::<u64>().is_some_and(|number| {
+            let range = kind.range();
+            range.is_none_or(|(low, high)| (low..=high).contains(&number))
+        }),
+        JsonType::Boolean => at.read::<bool>().is_some(),
+        JsonType::Array => at.items().is_some(),
+        JsonType::Object if kind.additional_properties.is_some() => {
+            at.read::<BTreeMap<String, String>>().is_some()
+        }
+        JsonType::Object => at.object(&[]).is_ok(),
+    }
+}
+
+fn type_help(at: &Located<'_>, shape: &'static Shape<'static>) -> String {
+    let kind = shape.resolved();
+    // Shown as written, because 4.20 is a number and equal to 4.2.
+    let shown = at.shown();
+    let is_number = shown.starts_with(|c: char| c.is_ascii_digit());
+    if at.path.is_empty() {
+        START.to_owned()
+    } else if !shape.known_words().is_empty() {
+        words_help(shape)
+    } else if let Some(constant) = shape.constant() {
+        format!("write {constant}")
+    } else if kind.json == JsonType::String && is_number {
+        format!("put it in quotes: \"{shown}\"")
+    } else if let Some(example) = shape.example() {
+        format!("write it like {example}")
+    } else {
+        match kind.json {
+            JsonType::Boolean => "write true or false",
+            JsonType::Array => "write [ { ... } ]",
+            JsonType::Object => "write { ... }",
+            JsonType::Integer => "write a number without quotes",
+            JsonType::String => "put it in double quotes",
+        }
+        .to_owned()
+    }
+}
+
+fn words_help(shape: &Shape<'static>) -> String {
+    format!("write \"{}\"", shape.known_words().join("\" or \""))
+}
+
+/// Checks the fields: all known, none given twice, those that are required there.
+fn fields(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
+    let names: Vec<&'static str> = shape.properties.keys().copied().collect();
+    let Some(object) = at.object(&names).ok().filter(|_| !names.is_empty()) else {
+        return;
+    };
+    let mut seen = BTreeSet::new();
+    let unknown = object.unknown().filter(|key| seen.insert(key.string()));
+    // Fields that misspelt names were meant to be are not reported as missing, too.
+    let meant: Vec<&str> = unknown
+        .filter_map(|key| unknown_field(lint, &key, &names))
+        .collect();
+    for key in object.twice() {
+        let help = "keep the one that is meant; a node uses neither";
+        lint.error(&key, "DuplicateField", "is given twice", help);
+    }
+    for key in object.nulls() {
+        let message = "is null, which counts as absent";
+        lint.warning(&key, "NullField", message, "leave it out");
+    }
+    for name in &shape.required {
+        if object.get(name).is_none() && !meant.contains(name) {
+            missing(lint, at, shape, name);
+        }
+    }
+    let is_empty = names.iter().all(|name| object.get(name).is_none());
+    if is_empty && meant.is_empty() && shape.min_properties > 0 {
+        let help = format!("its fields are {}", names.join(", "));
+        lint.error(at, "NeverMatches", "has no field that is understood", help);
+    }
+    for (name, field) in &shape.properties {
+        if let Some(at) = object.get(name) {
+            check(lint, &at, field);
+        }
+    }
+}
+
+/// Reports that a required field is missing.
+pub(super) fn missing(
+    lint: &mut Lint,
+    at: &Located<'_>,
+    shape: &'static Shape<'static>,
+    name: &str,
+) {
+    let then = match at.path.as_str() {
+        "" => String::new(),
+        path => format!(": {}", consequence(path)),
+    };
+    let example = shape.properties.get(name).and_then(Shape::example);
+    let message = format!("the required field {name} is missing{then}");
+    let help = format!("add \"{name}\": {}", example.unwrap_or_default());
+    lint.error(at, "MissingField", message, help);
+}
+
+fn entries(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
+    let mut is_empty = true;
+    for entry in at.items().into_iter().flatten() {
+        is_empty = false;
+        if let Some(shape) = &shape.items {
+            check(lint, &entry, shape);
+        }
+    }
+    if !is_empty || shape.min_items == 0 {
+        return;
+    }
+    let (mistake, then) = match at.path.as_str() {
+        "limits" => ("NoLimits", "no node is checked"),
+        path if path.ends_with(".pools") => ("NeverMatches", "the limit is for no node"),
+        path if path.contains(".when.") => ("NeverMatches", "the issue is for no node"),
+        path => ("NeverMatches", consequence(path)),
+    };
+    let else_help = if at.path == "limits" {
+        ""
+    } else {
+        ", or leave it out"
+    };
+    let example = shape.example().unwrap_or_default();
+    let help = format!("write it like {example}{else_help}");
+    lint.error(at, mistake, format!("is empty: {then}"), help);
+}
+
+/// Checks a string that this release knows all words for.
+fn known_word(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
+    let words = shape.known_words();
+    let Some(word) = at.string().filter(|word| {
+        let is_known = words.contains(&word.as_str());
+        !words.is_empty() && !is_known
+    }) else {
+        return;
+    };
+    let then = match shape.default {
+        Some(default) if !is_in_issue(&at.path) => format!("; it acts as {default}"),
+        _ => format!(": {}", consequence(&at.path)),
+    };
+    let help = match nearest(&word, words) {
+        Some(meant) => format!("did you mean \"{meant}\"?"),
+        None => words_help(shape),
+    };
+    lint.error(
+        at,
+        "UnknownValue",
+        format!("{} is unknown{then}", at.shown()),
+        help,
+    );
+}

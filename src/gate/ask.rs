@@ -1,0 +1,35 @@
+//! What systemd says of units, for others than the gate.
+
+use super::plan::Known;
+use super::retry::{on_any_connection, run};
+use super::systemd::{Manager, Systemd};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Asks systemd about units, round by round: `next` names those that are still to be asked about,
+/// by what is known. `None`: it did not answer in `most`.
+pub(crate) fn ask(
+    systemd: &Systemd,
+    most: Duration,
+    next: &(dyn Fn(&Known) -> Vec<String> + Sync),
+) -> Option<Known> {
+    let work = async |manager: &Manager<'_>| {
+        let mut known = Known::new();
+        loop {
+            let units = next(&known);
+            if units.is_empty() {
+                return Ok(known);
+            }
+            for (unit, state) in manager.states(&units, manager.deadline).await {
+                let mut state = state?;
+                if unit.ends_with(".service") {
+                    state.restarts = manager.restarts(&unit).await;
+                }
+                known.insert(unit, state);
+            }
+        }
+    };
+    let ask = || run(on_any_connection(systemd, Instant::now() + most, work)).ok();
+    // The caller may be in a runtime of its own.
+    std::thread::scope(|scope| scope.spawn(ask).join().ok().flatten())
+}
