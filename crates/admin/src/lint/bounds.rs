@@ -124,7 +124,7 @@ fn minimum_ocp(lint: &mut Lint, at: &Located<'_>, release: Option<LimitRelease>)
             "the minimum {minimum} is newer than {target}, which the limit is for: its own images are refused"
         );
         lint.error(at, "MinimumAboveRelease", message, LOWER);
-    } else if !published::ocp(lint, at, minimum.minor, Effect::Refuses) {
+    } else if !published::ocp(lint, at, minimum.minor) {
         no_effect(lint, at, minimum);
     }
 }

@@ -1,8 +1,8 @@
 //! `knownIssues`: each on its own, and what the list that this version ships has beside them.
 
 use super::bounds::{ocp_version, rhel_majors};
-use super::published::{self, Effect};
-use super::schema::Shape;
+use super::published;
+use super::shape::Shape;
 use super::starter;
 use super::structure::missing;
 use super::wording::{has_typo, not_a_version};
@@ -100,7 +100,7 @@ fn issue(lint: &mut Lint, at: &Located<'_>, ids: &mut HashSet<String>) {
         if let Some(at) = images.get("belowOCPVersion")
             && let Some(below) = ocp_version(lint, &at)
         {
-            published::ocp(lint, &at, below.minor, Effect::Has);
+            published::ocp(lint, &at, below.minor);
         }
         if let Some(at) = images.get("rhelMajors") {
             rhel_majors(lint, &at);

@@ -11,7 +11,7 @@ mod limit;
 mod machine;
 mod policy;
 mod published;
-pub mod schema;
+pub mod shape;
 pub mod starter;
 mod structure;
 mod wording;
@@ -20,8 +20,8 @@ use crate::policy::MAX_BYTES;
 use crate::policy::json::{Located, line_and_column};
 use crate::text;
 use crate::yaml;
-use schema::Shape;
 use serde::Serialize;
+use shape::Shape;
 
 /// The mistake of a policy that lacks known issues: advice from one release of this program, while
 /// all others are about the policy alone.

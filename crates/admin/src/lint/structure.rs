@@ -1,6 +1,6 @@
 //! What the schema says of a policy: its fields, which of them are required, and their types.
 
-use super::schema::{JsonType, Shape};
+use super::shape::{JsonType, Shape};
 use super::wording::{consequence, is_in_issue, link, nearest, plain_text, unknown_field};
 use super::{Lint, START, bounds, families, machine};
 use crate::policy::json::Located;
@@ -47,34 +47,18 @@ fn has_type(at: &Located<'_>, kind: &'static Shape<'static>) -> bool {
 }
 
 fn type_help(at: &Located<'_>, shape: &'static Shape<'static>) -> String {
-    let kind = shape.resolved();
     // Shown as written, because 4.20 is a number and equal to 4.2.
     let shown = at.shown();
     let is_number = shown.starts_with(|c: char| c.is_ascii_digit());
-    if at.path.is_empty() {
-        START.to_owned()
-    } else if !shape.known_words().is_empty() {
-        words_help(shape)
-    } else if let Some(constant) = shape.constant() {
-        format!("write {constant}")
-    } else if kind.json == JsonType::String && is_number {
-        format!("put it in quotes: \"{shown}\"")
-    } else if let Some(example) = shape.example() {
-        format!("write it like {example}")
-    } else {
-        match kind.json {
-            JsonType::Boolean => "write true or false",
-            JsonType::Array => "write [ { ... } ]",
-            JsonType::Object => "write { ... }",
-            JsonType::Integer => "write a number without quotes",
-            JsonType::String => "put it in double quotes",
+    let is_string = shape.resolved().json == JsonType::String;
+    match shape.example() {
+        _ if at.path.is_empty() => START.to_owned(),
+        _ if is_string && is_number && (shape.definition().is_some() || shown.contains('.')) => {
+            format!("put it in quotes: \"{shown}\"")
         }
-        .to_owned()
+        Some(example) => format!("write it like {example}"),
+        None => "put it in double quotes".to_owned(),
     }
-}
-
-fn words_help(shape: &Shape<'static>) -> String {
-    format!("write \"{}\"", shape.known_words().join("\" or \""))
 }
 
 /// Checks the fields: all known, none given twice, those that are required there.
@@ -173,7 +157,7 @@ fn known_word(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>)
     };
     let help = match nearest(&word, words) {
         Some(meant) => format!("did you mean \"{meant}\"?"),
-        None => words_help(shape),
+        None => format!("write \"{}\"", words.join("\" or \"")),
     };
     lint.error(
         at,

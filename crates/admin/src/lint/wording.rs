@@ -1,7 +1,7 @@
 //! Unknown words and what they were meant to be, and text that people read.
 
 use super::Lint;
-use super::schema::Shape;
+use super::shape::Shape;
 use crate::policy::json::{Located, Object};
 use crate::text;
 
