@@ -1,7 +1,7 @@
 //! Versions in the names of images: files of the mirror, images of clouds, URNs of marketplaces
 //! (pure).
 
-use super::decode::{bare_version, date, number};
+use super::decode::{date, number, scheme_only};
 use super::{ImageVersion, OcpMinor, Release, Scheme};
 
 /// As files on the mirror are named.
@@ -132,7 +132,7 @@ fn with_release(text: &str, major: u16, minor: &str, day: &str) -> Option<ImageV
     Some(ImageVersion {
         ocp: Some(OcpMinor { major, minor }),
         build_date: Some(date(day)?),
-        ..bare_version(Scheme::ImageName, text)
+        ..scheme_only(Scheme::ImageName, text)
     })
 }
 
@@ -149,7 +149,7 @@ fn mirror_file(name: &str) -> Option<ImageVersion> {
         .0;
     Some(ImageVersion {
         ocp: Some(release.parse::<Release>().ok()?.minor),
-        ..bare_version(Scheme::ImageName, release)
+        ..scheme_only(Scheme::ImageName, release)
     })
 }
 
