@@ -158,7 +158,9 @@ impl Shape<'static> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::platform::{PLATFORMS, platform_of};
     use crate::policy::fields;
+    use crate::version::OsFamily;
     use serde_json::Value;
     use std::collections::BTreeSet;
 
@@ -182,6 +184,22 @@ mod tests {
             let properties: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
             assert_eq!(properties, names.iter().copied().collect(), "{pointer}");
         }
+    }
+
+    #[test]
+    fn the_schema_has_the_names_of_all_platforms_and_architectures() {
+        let when = &Shape::defined("when").properties;
+        let words = |name: &str| when[name].items.as_ref().unwrap().known_words();
+        for platform in &PLATFORMS {
+            assert!(words("platforms").contains(&platform.id), "{}", platform.id);
+        }
+        for word in words("platforms") {
+            assert!(platform_of(word).is_some() || *word == "qemu", "{word}");
+        }
+        for word in words("osFamilies") {
+            assert!(OsFamily::parse(word).is_some(), "{word}");
+        }
+        assert_eq!(words("osFamilies").len(), OsFamily::ALL.len());
     }
 
     #[test]

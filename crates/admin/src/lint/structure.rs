@@ -2,7 +2,7 @@
 
 use super::shape::{JsonType, Shape};
 use super::wording::{consequence, is_in_issue, link, nearest, plain_text, unknown_field};
-use super::{Lint, START, bounds, families, machine};
+use super::{Lint, START, bounds, families, issues, machine};
 use crate::policy::json::Located;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +25,8 @@ pub(super) fn check(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'st
         Some("rhcosVersion") => bounds::rhcos_version(lint, at),
         Some("fcosVersion") => families::version(lint, at, &families::FCOS),
         Some("scosVersion") => families::version(lint, at, &families::SCOS),
+        Some("rhelMajors") => bounds::rhel_majors(lint, at),
+        Some("releaseRange") => issues::release_range(lint, at),
         Some("shimVersion") => machine::shim_version(lint, at),
         _ => {}
     }
@@ -132,25 +134,17 @@ fn entries(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
         path if path.contains(".when.") => ("NeverMatches", "the issue is for no node"),
         path => ("NeverMatches", consequence(path)),
     };
-    let else_help = if at.path == "limits" {
-        ""
-    } else {
-        ", or leave it out"
-    };
-    let example = shape.example().unwrap_or_default();
-    let help = format!("write it like {example}{else_help}");
+    let help = format!("write it like {}", shape.example().unwrap_or_default());
     lint.error(at, mistake, format!("is empty: {then}"), help);
 }
 
 /// Checks a string that this release knows all words for.
 fn known_word(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
     let words = shape.known_words();
-    let Some(word) = at.string().filter(|word| {
-        let is_known = words.contains(&word.as_str());
-        !words.is_empty() && !is_known
-    }) else {
+    let word = at.string().unwrap_or_default();
+    if words.is_empty() || words.contains(&word.as_str()) {
         return;
-    };
+    }
     let then = match shape.default {
         Some(default) if !is_in_issue(&at.path) => format!("; it acts as {default}"),
         _ => format!(": {}", consequence(&at.path)),
