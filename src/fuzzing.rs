@@ -18,7 +18,7 @@ use crate::kubeconfig::{self, Allow, BOOTSTRAP_KUBECONFIG};
 use crate::node::identity::Identity;
 use crate::node::{self, Record, Root};
 use crate::report::answer::{Answer, Channel};
-use crate::report::event::{About, Event, Regarding};
+use crate::report::event::{Event, EventSubject, Regarding};
 use crate::report::inventory::NodePatch;
 use crate::report::ledger::Ledger;
 use crate::report::objects::{BootImageReport, ReportInput};
@@ -56,7 +56,7 @@ const FILES: [(u8, &str); 18] = [
     (b'z', "ostree/deploy/rhcos/deploy/abc.0.origin"),
 ];
 
-/// Versions: decoding says nothing that it was not told, and the order of any three is one.
+/// Versions: decoding adds nothing to its input, and any three have one order.
 pub fn version(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let versions: Vec<ImageVersion> = text.split('\n').take(3).map(ImageVersion::parse).collect();
@@ -435,7 +435,7 @@ fn assert_reports(verdict: &Verdict, identity: &Identity) {
     assert_printable(&json);
     assert!(json.len() <= 40_960, "{}", json.len());
     let event = Event::new(
-        About::Verdict(verdict),
+        EventSubject::Verdict(verdict),
         &report.metadata.name,
         Regarding::namespace(),
         identity,

@@ -2,7 +2,7 @@
 
 use super::{Exit, Failure, Io, named};
 use crate::console::{Context, message};
-use crate::node::{self, OF_NODES, Options, Root, facts};
+use crate::node::{self, NODE_PATHS, Options, Root, facts};
 use crate::text::printable;
 use crate::verdict::{Facts, Stage, Target, TargetInput, decide, text};
 use std::path::PathBuf;
@@ -133,7 +133,7 @@ fn is_node(root: &Root, facts: &Facts) -> bool {
     facts.target != TargetInput::Absent
         || facts.deployment.ostree.is_some()
         || !facts.warnings.is_empty()
-        || OF_NODES.iter().any(exists)
+        || NODE_PATHS.iter().any(exists)
 }
 
 /// Asks about another target than the node's own.

@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if args.restore_console {
         return clean_up(&root, io);
     }
-    // If this cannot be found out, it counts as a first boot, and the decision deals with it.
+    // If this cannot be found out, it is taken for a first boot, and the decision deals with it.
     let first_boot = root.exists(ENCAPSULATED_PATH).unwrap_or(true) && node::is_image_based(&root);
     // The lock is taken before anything is read that `allow` may change: the override, the stamp.
     let _lock = (first_boot || console::pending_restore(&root))

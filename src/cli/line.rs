@@ -204,7 +204,7 @@ enum Word {
 }
 
 impl Word {
-    /// The option's name; empty if it is none.
+    /// The option's name; empty if it is no option.
     fn option(&self) -> &str {
         match self {
             Self::Option(name) => name,

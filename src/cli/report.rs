@@ -147,8 +147,8 @@ pub(crate) fn first_boot_units(systemd: &Systemd) -> Option<Units> {
         };
         (name.clone(), unit)
     };
-    let units = |known: &gate::Known| known.iter().map(unit).collect();
-    let to_ask = |known: &gate::Known| stall::to_ask(&units(known));
+    let units = |known: &gate::UnitStates| known.iter().map(unit).collect();
+    let to_ask = |known: &gate::UnitStates| stall::to_ask(&units(known));
     gate::ask(systemd, ANSWER_MAX, &to_ask).map(|known| units(&known))
 }
 

@@ -8,8 +8,8 @@ use crate::console::Context;
 use crate::console::message::is_shown;
 use crate::gate::{drop_in_of_an_admin, held_units, is_overruled};
 use crate::node::{OVERRIDE_PATH, RUN_VERDICT_PATH, Root, STAMP_PATH};
-use crate::report::situation::{self, Situation};
-use crate::report::stall::Hangs;
+use crate::report::situation::{self, LastRun};
+use crate::report::stall::HungBoot;
 use crate::text::printable;
 use crate::verdict::lines::Lines;
 use crate::verdict::{ClusterKnows, Outcome, OverrideSource, OverrideWord, Verdict};
@@ -58,7 +58,7 @@ enum State {
     GoesOn,
     /// It is not held, and its first boot does not finish.
     Stalled,
-    /// Nothing was decided on this boot, because the first boot is over. The verdict is that of an
+    /// Nothing was decided on this boot, because the first boot is over. The verdict is from an
     /// earlier boot.
     FirstBootOver,
     /// This boot should have a verdict, and has none that can be read.
@@ -88,7 +88,7 @@ struct Status {
     cluster: Option<Cluster>,
     /// What the first boot waits for, if it does not finish.
     #[serde(skip_serializing_if = "Option::is_none")]
-    first_boot: Option<Hangs>,
+    first_boot: Option<HungBoot>,
     /// When the verdict was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_at: Option<String>,
@@ -145,9 +145,9 @@ fn read(root: &Root) -> Result<Status, Failure> {
     let held_since = root.changed(STAMP_PATH)?;
     let this_boot = root.exists(RUN_VERDICT_PATH)?;
     let (observed, error, nothing) = match situation::read(root) {
-        Situation::Verdict(observed) => (Some(*observed), None, State::NeverRan),
-        Situation::NoVerdict(error) => (None, error, State::NoVerdict),
-        Situation::NeverRan(error) => (None, error, State::NeverRan),
+        LastRun::Verdict(observed) => (Some(*observed), None, State::NeverRan),
+        LastRun::NoVerdict(error) => (None, error, State::NoVerdict),
+        LastRun::NeverRan(error) => (None, error, State::NeverRan),
     };
     let (decided_at, verdict) = observed.map(|seen| (time(seen.at), seen.verdict)).unzip();
     let state = match (&verdict, held_since) {

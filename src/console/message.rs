@@ -17,7 +17,7 @@ use crate::verdict::{ClusterKnows, Fate, Judged, LetThrough, OverrideSource, Ver
 /// longer one only its name is shown.
 const PROGRAM_MAX: usize = 28;
 
-/// What the console says of this node; `None` where it says nothing.
+/// The console's message about this node, if there is one.
 pub(super) fn words(verdict: &Verdict) -> Option<ConsoleWords> {
     // Whoever let the node through with `skewguard allow` has read the message.
     let by_a_person = verdict.let_through == Some(LetThrough::Override)

@@ -1,6 +1,6 @@
 //! What systemd says of units, for others than the gate.
 
-use super::plan::Known;
+use super::plan::UnitStates;
 use super::retry::{on_any_connection, run};
 use super::systemd::{Manager, Systemd};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use tokio::time::Instant;
 pub(crate) fn ask(
     systemd: &Systemd,
     most: Duration,
-    next: &(dyn Fn(&Known) -> Vec<String> + Sync),
-) -> Option<Known> {
+    next: &(dyn Fn(&UnitStates) -> Vec<String> + Sync),
+) -> Option<UnitStates> {
     let work = async |manager: &Manager<'_>| {
-        let mut known = Known::new();
+        let mut known = UnitStates::new();
         loop {
             let units = next(&known);
             if units.is_empty() {

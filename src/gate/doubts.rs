@@ -9,7 +9,7 @@ const SAID_MAX: usize = 8;
 pub(super) struct Doubts {
     /// Sentences about one unit each.
     one: Vec<String>,
-    /// Units that systemd says nothing of.
+    /// Units without an answer of systemd.
     silent: Vec<String>,
     /// Why it does not, for the first of them.
     why: String,

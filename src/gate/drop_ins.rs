@@ -61,7 +61,7 @@ pub(super) fn that_lets_through() -> String {
 
 /// What writing drop-ins came to.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct WriteResult {
     /// There was one to write.
     pub any: bool,
     /// The units whose drop-in could not be written, and why.
@@ -76,8 +76,8 @@ pub(super) fn write<'a>(
     root: &Root,
     units: impl IntoIterator<Item = &'a String>,
     text: &str,
-) -> Result<Written, FileError> {
-    let mut written = Written::default();
+) -> Result<WriteResult, FileError> {
+    let mut written = WriteResult::default();
     for unit in units.into_iter().filter(|unit| !has(root, unit, text)) {
         match root.write(&path_of(unit), text.as_bytes(), 0o644) {
             Ok(()) => written.any = true,
@@ -122,7 +122,7 @@ pub(crate) fn held_units(root: &Root) -> Result<Vec<String>, FileError> {
     Ok(units)
 }
 
-/// Whether a drop-in of an admin has replaced the one of this unit.
+/// Whether an admin's drop-in has replaced this unit's.
 pub(crate) fn is_overruled(root: &Root, unit: &str) -> bool {
     let path = drop_in_of_an_admin(unit);
     root.exists(&path).unwrap_or(false)

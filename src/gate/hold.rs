@@ -3,7 +3,7 @@
 use super::ask::ask;
 use super::doubts::Doubts;
 use super::fixed::{always, is_always, is_template};
-use super::plan::{self, Known, Plan};
+use super::plan::{self, Plan, UnitStates};
 use super::retry::{on_any_connection, run};
 use super::state::UnitState;
 use super::systemd::{Manager, PAUSE, Systemd, SystemdError};
@@ -181,7 +181,7 @@ async fn verified(
     if written.any || units.iter().any(|unit| is_missing(&unit)) {
         manager.reload().await?;
         reloaded.set(true);
-        known = Known::new();
+        known = UnitStates::new();
         let loadable: Vec<String> = units
             .iter()
             .filter(|unit| !is_template(unit))
@@ -237,14 +237,14 @@ async fn verified(
     })
 }
 
-/// Units that systemd says nothing of, and why.
-type Silent = Vec<(String, SystemdError)>;
+/// Units without an answer of systemd, and why.
+type Unanswered = Vec<(String, SystemdError)>;
 
 /// What is to be held, and what systemd said of it.
 struct Survey {
     plan: Plan,
-    known: Known,
-    silent: Silent,
+    known: UnitStates,
+    silent: Unanswered,
 }
 
 /// Asks systemd what is to be held, one round after the other. The units that are always held are
@@ -255,7 +255,7 @@ struct Survey {
 /// systemd does not say what is with a unit that is always held.
 async fn survey(root: &Root, manager: &Manager<'_>) -> Result<Survey, GateError> {
     let files = drop_ins::services(root);
-    let (mut known, mut silent) = (Known::new(), Silent::new());
+    let (mut known, mut silent) = (UnitStates::new(), Unanswered::new());
     let mut rest = None;
     loop {
         let plan = plan::plan(&known, &files);
@@ -275,15 +275,15 @@ async fn survey(root: &Root, manager: &Manager<'_>) -> Result<Survey, GateError>
     }
 }
 
-/// Takes down what systemd said of a unit. One that it says nothing of orders and requires nothing.
+/// Takes down systemd's answer about a unit. Without one, the unit orders and requires nothing.
 ///
 /// # Errors
-/// It says nothing of a unit that is always held.
+/// There is none about a unit that is always held.
 fn take(
     unit: String,
     answer: Result<UnitState, SystemdError>,
-    known: &mut Known,
-    silent: &mut Silent,
+    known: &mut UnitStates,
+    silent: &mut Unanswered,
 ) -> Result<(), GateError> {
     let state = match answer {
         Ok(state) => state,
@@ -297,7 +297,7 @@ fn take(
     Ok(())
 }
 
-fn is_running(known: &Known, unit: &str) -> bool {
+fn is_running(known: &UnitStates, unit: &str) -> bool {
     known
         .get(unit)
         .is_some_and(|state| state.is_loaded() && state.is_running())
@@ -393,7 +393,7 @@ fn not_held(systemd: &Systemd, units: &[String]) -> Vec<String> {
     if units.is_empty() {
         return Vec::new();
     }
-    let next = |known: &Known| match known.is_empty() {
+    let next = |known: &UnitStates| match known.is_empty() {
         true => units.to_vec(),
         false => Vec::new(),
     };

@@ -28,7 +28,7 @@ use crate::node::units::{FIRSTBOOT, SKEWGUARD};
 pub(crate) use ask::ask;
 pub(crate) use drop_ins::{drop_in_of_an_admin, held_units, is_overruled};
 pub(crate) use hold::{HoldChange, clear, hold, is_refused, look_again};
-pub(crate) use plan::Known;
+pub(crate) use plan::UnitStates;
 pub(crate) use release::{Released, release, resume};
 pub(crate) use state::UnitState;
 pub(crate) use systemd::Systemd;

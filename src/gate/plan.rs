@@ -12,16 +12,16 @@ const ORDERED_MAX: usize = 256;
 const LOOK_MAX: usize = 1024;
 
 /// The units whose state is known, by name.
-pub(crate) type Known = BTreeMap<String, UnitState>;
+pub(crate) type UnitStates = BTreeMap<String, UnitState>;
 
 /// What is to be held.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// The units to hold. Those of [`ALWAYS`] come first.
     pub units: Vec<String>,
-    /// Units that come after the rebase, too, but are more than are held.
+    /// Units that come after the rebase, too, beyond the most that are held.
     pub left_out: BTreeSet<String>,
-    /// Units whose state has to be known for more than this. The plan is whole when there is none.
+    /// Units whose state has to be known first. The plan is whole when this is empty.
     pub ask: Vec<String>,
 }
 
@@ -34,8 +34,8 @@ pub(crate) struct Plan {
 ///
 /// systemd keeps both ends of an ordering, so `Before` of a unit names every loaded unit that waits
 /// for it. For units that are not loaded, `files` has the text of their files, by name.
-pub(crate) fn plan(known: &Known, files: &BTreeMap<String, String>) -> Plan {
-    let mut survey = Survey {
+pub(crate) fn plan(known: &UnitStates, files: &BTreeMap<String, String>) -> Plan {
+    let mut survey = Search {
         known,
         plan: Plan {
             units: always(),
@@ -65,8 +65,8 @@ pub(crate) fn plan(known: &Known, files: &BTreeMap<String, String>) -> Plan {
 }
 
 /// The search for what to hold, as far as it has come.
-struct Survey<'a> {
-    known: &'a Known,
+struct Search<'a> {
+    known: &'a UnitStates,
     plan: Plan,
     /// Units that come after the rebase and are not held themselves: sockets, mounts and the like.
     passed: BTreeSet<String>,
@@ -74,7 +74,7 @@ struct Survey<'a> {
     free: BTreeSet<String>,
 }
 
-impl<'a> Survey<'a> {
+impl<'a> Search<'a> {
     /// The state of a unit; `None` until systemd has said it, and once too many were asked for.
     fn state(&mut self, name: &str) -> Option<&'a UnitState> {
         let state = self.known.get(name);
@@ -245,7 +245,7 @@ mod tests {
 
     /// The whole plan, and how many rounds of questions it takes. Nothing is asked twice.
     fn whole(state: impl Fn(&str) -> UnitState, files: &BTreeMap<String, String>) -> (Plan, usize) {
-        let (mut known, mut rounds) = (Known::new(), 0);
+        let (mut known, mut rounds) = (UnitStates::new(), 0);
         loop {
             let plan = super::plan(&known, files);
             if plan.ask.is_empty() {
@@ -508,7 +508,7 @@ mod tests {
         let units: [Line<'_>; 1] = [(OSUPDATE_TARGET, &many, &[])];
         let (plan, rounds) = whole(|name| state(&units, name), &BTreeMap::new());
         assert_eq!((plan.units.len(), rounds), (ALWAYS.len() + 200, 2));
-        let first = super::plan(&Known::new(), &BTreeMap::new());
+        let first = super::plan(&UnitStates::new(), &BTreeMap::new());
         assert_eq!(first.ask, ALWAYS);
     }
 

@@ -57,12 +57,12 @@ pub fn parse(path: &str, text: &str, allow: Allow, read: Read<'_>) -> Result<Kub
 
 /// The content of a field or of the file that it names. `at` is its name in errors:
 /// `users[node].user.client-key`, and the file.
-struct Material {
+struct PemField {
     at: String,
     content: Secret,
 }
 
-impl Material {
+impl PemField {
     fn certificate(&self) -> Result<Secret, String> {
         self.pem("certificate", |kind| {
             matches!(kind, SectionKind::Certificate)
@@ -165,17 +165,17 @@ impl<'a> Section<'a> {
     }
 
     /// Reads the file that `field` names.
-    fn file(&self, field: &str, read: Read<'_>) -> Result<Option<Material>, String> {
+    fn file(&self, field: &str, read: Read<'_>) -> Result<Option<PemField>, String> {
         let Some(file) = self.text(field)? else {
             return Ok(None);
         };
         let at = format!("{}: {}", self.path(field), crate::text::printable(file));
         let content = read(file).map_err(|why| format!("{at}: {why}"))?;
-        Ok(Some(Material { at, content }))
+        Ok(Some(PemField { at, content }))
     }
 
     /// The content of `FIELD-data` (base64), else of the file that `FIELD` names.
-    fn material(&self, field: &str, read: Read<'_>) -> Result<Option<Material>, String> {
+    fn material(&self, field: &str, read: Read<'_>) -> Result<Option<PemField>, String> {
         let data = format!("{field}-data");
         // Base64 may be folded over lines.
         if let Some(Value::String(text)) = self.fields.get(&data)
@@ -186,7 +186,7 @@ impl<'a> Section<'a> {
             let bytes = STANDARD
                 .decode(&*unfolded)
                 .map_err(|_| self.wrong(&data, "is not base64"))?;
-            return Ok(Some(Material {
+            return Ok(Some(PemField {
                 at: self.path(&data),
                 content: Secret::new(bytes),
             }));
@@ -197,7 +197,7 @@ impl<'a> Section<'a> {
 
     /// The bearer token: the content of the file that `tokenFile` names, else `token`.
     fn token(&self, read: Read<'_>) -> Result<Option<Secret>, String> {
-        let here = |token: &str| Material {
+        let here = |token: &str| PemField {
             at: self.path("token"),
             content: Secret::new(token.into()),
         };
@@ -205,7 +205,7 @@ impl<'a> Section<'a> {
             None => self.text("token")?.map(here),
             file => file,
         };
-        let Some(Material { at, content }) = material else {
+        let Some(PemField { at, content }) = material else {
             return Ok(None);
         };
         let token = content.expose().trim_ascii();
@@ -225,7 +225,7 @@ impl<'a> Section<'a> {
         insecure: bool,
         allow: Allow,
         read: Read<'_>,
-    ) -> Result<Option<Material>, String> {
+    ) -> Result<Option<PemField>, String> {
         let ca = self.material("certificate-authority", read)?;
         let (field, what) = match (insecure, allow.insecure, &ca) {
             (true, false, _) => (

@@ -17,7 +17,7 @@ use std::path::Path;
 const CURRENT_CONFIG: &str = "/etc/machine-config-daemon/currentconfig";
 
 /// Files and folders that every node has one of, and no other machine.
-pub(crate) const OF_NODES: [&str; 8] = [
+pub(crate) const NODE_PATHS: [&str; 8] = [
     "/sysroot/.coreos-aleph-version.json",
     "/sysroot/.aleph-version.json",
     "/sysroot/.bootc-aleph.json",
@@ -40,7 +40,7 @@ pub(crate) struct Options<'a> {
 /// # Errors
 /// A file that `options` names is missing or unreadable. The node's own files never cause an error.
 pub(crate) fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileError> {
-    let mut reading = Reading {
+    let mut reading = FactsReader {
         root,
         warnings: Vec::new(),
         in_doubt: false,
@@ -130,14 +130,14 @@ fn is_on_target(target: &TargetInput, reference: Option<&str>) -> bool {
 }
 
 /// What reading the files of a node has shown so far.
-struct Reading<'a> {
+struct FactsReader<'a> {
     root: &'a Root,
     warnings: Vec<String>,
     /// A file that may show that the node has left its boot image cannot be read.
     in_doubt: bool,
 }
 
-impl Reading<'_> {
+impl FactsReader<'_> {
     /// Unwraps what was read. On an error it adds a warning, sets `in_doubt` and returns the
     /// default.
     fn or_in_doubt<T: Default>(&mut self, found: Result<T, FileError>) -> T {

@@ -50,7 +50,7 @@ impl OsRelease {
         let mut is_lost = false;
         for path in OS_RELEASES {
             match root.read(path, OS_RELEASE_MAX) {
-                // A byte that is not UTF-8 in one value says nothing of the others.
+                // One value that is not UTF-8 leaves the others as they are.
                 Ok(Some(bytes)) => return Self::parse(&String::from_utf8_lossy(&bytes), path),
                 Ok(None) => {}
                 Err(error) => {

@@ -21,7 +21,7 @@ pub(crate) mod write;
 pub(crate) use crate::OVERRIDE_PATH;
 pub(crate) use error::is_denied;
 pub use error::{FileError, Problem};
-pub(crate) use facts::OF_NODES;
+pub(crate) use facts::NODE_PATHS;
 pub(crate) use facts::{Options, facts};
 pub(crate) use installation::{BOOT_ID_PATH, is_image_based};
 pub(crate) use lock::{LOCK_PATH, Lock};

@@ -34,7 +34,7 @@ pub(crate) fn has_certificate(root: &Root) -> bool {
 }
 
 /// Whether the kubelet has a certificate of this installation. Without a record one that is older
-/// than the config, which every installation writes anew, is that of an earlier one.
+/// than the config, which every installation writes anew, is an earlier one's.
 ///
 /// # Errors
 /// That cannot be found out.
@@ -227,7 +227,7 @@ impl Record {
     }
 }
 
-/// The first run of an installation, of which there is no record yet.
+/// An installation's first run: there is no record yet.
 pub(crate) struct FirstRun {
     record: Record,
     /// This is the first boot of the installation: an earlier one may have left other files in our

@@ -70,7 +70,7 @@ impl Root {
         self.live
     }
 
-    /// Reads a regular file of at most `max` bytes; `None` where there is none.
+    /// Reads a regular file of at most `max` bytes; `None` if it is absent.
     ///
     /// # Errors
     /// It is not a regular file, is a dangling symlink, is too large, or cannot be read. A FIFO is
@@ -155,7 +155,7 @@ impl Root {
         text.map_err(|_| FileError::content(path, "is not UTF-8 text"))
     }
 
-    /// Whether the path exists, whatever its type. A dangling symlink counts as missing.
+    /// Whether the path exists, whatever its type. A dangling symlink does not exist.
     pub fn exists(&self, path: &str) -> Result<bool, FileError> {
         let found = self
             .find(path, LOOK)

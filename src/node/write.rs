@@ -194,7 +194,7 @@ impl Root {
     }
 }
 
-/// Whether the file or directory existed. ENOTDIR counts as absent: there is nothing below a file.
+/// Whether the file or directory existed. ENOTDIR is absent: there is nothing below a file.
 fn was_there(done: Result<(), Errno>) -> Result<bool, Problem> {
     match done {
         Ok(()) => Ok(true),

@@ -270,7 +270,7 @@ impl Answer {
         )
     }
 
-    /// A failure of which the console says what the journal says.
+    /// A failure with the same words for console and journal.
     fn same(retry: Retry, why: String) -> Self {
         Self::failure(retry, why.clone(), why)
     }

@@ -83,7 +83,7 @@ impl Regarding {
 
 /// What an Event is about.
 #[derive(Debug, Clone, Copy)]
-pub enum About<'a> {
+pub enum EventSubject<'a> {
     /// A verdict.
     Verdict(&'a Verdict),
     /// A run of `skewguard.service` that ended without one.
@@ -97,7 +97,7 @@ pub enum About<'a> {
     WentOn(Phase),
 }
 
-impl About<'_> {
+impl EventSubject<'_> {
     /// Reason, action and note of the Event about the node `who`.
     fn told(self, who: &str) -> (String, Action, String) {
         let (reason, action, note) = match self {
@@ -132,7 +132,7 @@ impl About<'_> {
 impl Event {
     /// Makes the Event, named after the report and the two-hour slot that `now` is in.
     pub fn new(
-        about: About<'_>,
+        about: EventSubject<'_>,
         report: &str,
         regarding: Regarding,
         identity: &Identity,
@@ -144,7 +144,7 @@ impl Event {
             .filter(|host| !host.is_empty())
             .unwrap_or("unknown");
         let (reason, action, note) = about.told(&who(identity, host));
-        let went_on = matches!(about, About::WentOn(_));
+        let went_on = matches!(about, EventSubject::WentOn(_));
         let mut name = event_name(report, clock::unix(now));
         if went_on {
             // The admission policy takes a number there; one digit more is no other Event's.

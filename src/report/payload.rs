@@ -1,12 +1,12 @@
 //! What there is to tell the cluster about this node, and the requests for it.
 
 use super::answer::Channel;
-use super::event::{About, Event, NO_VERDICT, Regarding};
+use super::event::{Event, EventSubject, NO_VERDICT, Regarding};
 use super::inventory::NodePatch;
 use super::ledger::Ledger;
 use super::names::{hex16, report_name, stall_name, subdomain};
 use super::objects::{BootImageReport, ReportInput, is_reportable};
-use super::situation::{self, Observed};
+use super::situation::{self, DatedVerdict};
 use super::stall::{Phase, Progress};
 use crate::node::identity::Identity;
 use crate::node::{Root, UNTOLD_VERDICT_PATH};
@@ -25,11 +25,11 @@ pub(super) struct Payload<'a> {
     /// The installation's random id.
     installation: String,
     /// The verdict that report and Event are about.
-    observed: Option<Observed>,
+    observed: Option<DatedVerdict>,
     /// What an earlier boot has still to tell, where there is nothing to tell of `observed`.
-    untold: Option<Observed>,
+    untold: Option<DatedVerdict>,
     /// What a check says on a first boot on which `skewguard.service` left no verdict.
-    unseen: Option<Observed>,
+    unseen: Option<DatedVerdict>,
     /// What the first boot waits for, if it does not finish.
     pub(super) progress: Option<Progress>,
     /// The phase after which the first boot went on; then the Event says so.
@@ -67,7 +67,7 @@ impl<'a> Payload<'a> {
 
     /// Makes this the verdict to tell; if it is none to report, what an earlier boot has still to
     /// tell comes in its place. Returns the verdict that a node that has not joined reports.
-    pub(super) fn adopt(&mut self, observed: Observed, ledger: &Ledger) -> Option<&Verdict> {
+    pub(super) fn adopt(&mut self, observed: DatedVerdict, ledger: &Ledger) -> Option<&Verdict> {
         self.inventory = Some(observed.verdict.clone());
         (self.node_name, self.no_verdict) = (None, false);
         (self.progress, self.went_on, self.unseen) = (None, None, None);
@@ -89,7 +89,7 @@ impl<'a> Payload<'a> {
     }
 
     /// What an earlier boot has still to tell. If it told that, only its file is left.
-    fn read_untold(&self, ledger: &Ledger) -> Option<Observed> {
+    fn read_untold(&self, ledger: &Ledger) -> Option<DatedVerdict> {
         let untold = situation::untold(self.root)?;
         let name = self.name_of(Some(&untold.verdict));
         if ledger.known_report(&name).is_some() || ledger.last_event(&name).is_some() {
@@ -121,7 +121,7 @@ impl<'a> Payload<'a> {
             verdict.action = Action::Proceed;
             verdict.warnings.push(UNSEEN.to_owned());
             let at = SystemTime::now();
-            Observed { verdict, at }
+            DatedVerdict { verdict, at }
         });
     }
 
@@ -157,7 +157,7 @@ impl<'a> Payload<'a> {
     }
 
     /// What report and Event are about.
-    fn told(&self) -> Option<&Observed> {
+    fn told(&self) -> Option<&DatedVerdict> {
         let hangs = self.progress.is_some();
         let untold = self.untold.as_ref().filter(|_| !hangs);
         let unseen = self.unseen.as_ref().filter(|_| hangs);
@@ -247,12 +247,12 @@ impl<'a> Payload<'a> {
             Channel::Event => {
                 let verdict = self.verdict();
                 let about = match (&verdict, &self.progress, self.went_on) {
-                    (_, _, Some(phase)) => About::WentOn(phase),
-                    (_, Some(progress), _) => About::Stalled(progress),
-                    _ if self.no_verdict => About::NoVerdict {
+                    (_, _, Some(phase)) => EventSubject::WentOn(phase),
+                    (_, Some(progress), _) => EventSubject::Stalled(progress),
+                    _ if self.no_verdict => EventSubject::NoVerdict {
                         held: situation::is_held(self.root),
                     },
-                    (verdict, None, None) => About::Verdict(verdict.as_ref()?),
+                    (verdict, None, None) => EventSubject::Verdict(verdict.as_ref()?),
                 };
                 let regarding = match ledger.known_report(&self.name) {
                     Some(report) => Regarding::report(&self.name, report.uid.as_deref()),

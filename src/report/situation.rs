@@ -2,7 +2,7 @@
 
 use super::ledger::Ledger;
 use super::objects::{TEXT_MAX, is_reportable};
-use super::stall::Hangs;
+use super::stall::HungBoot;
 use crate::node::identity::Identity;
 use crate::node::{
     BOOT_ID_PATH, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH,
@@ -19,7 +19,7 @@ const WORD_MAX: usize = 512;
 
 /// A verdict, and when it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Observed {
+pub(crate) struct DatedVerdict {
     /// The verdict.
     pub verdict: Verdict,
     /// When it was written, by the node's clock.
@@ -28,9 +28,9 @@ pub(crate) struct Observed {
 
 /// What there is to report.
 #[derive(Debug)]
-pub(crate) enum Situation {
+pub(crate) enum LastRun {
     /// A verdict: this boot's, or an earlier one where this boot needed none.
-    Verdict(Box<Observed>),
+    Verdict(Box<DatedVerdict>),
     /// `skewguard.service` should have left a verdict on this boot, but there is none, or one that
     /// cannot be read.
     NoVerdict(Option<FileError>),
@@ -40,18 +40,18 @@ pub(crate) enum Situation {
 }
 
 /// Finds out what there is to report.
-pub(crate) fn read(root: &Root) -> Situation {
+pub(crate) fn read(root: &Root) -> LastRun {
     match load(root, RUN_VERDICT_PATH) {
-        Ok(Some(observed)) => return Situation::Verdict(Box::new(observed)),
-        Ok(None) if !is_image_based(root) => return Situation::NeverRan(None),
-        Ok(None) if was_first_boot(root) => return Situation::NoVerdict(None),
+        Ok(Some(observed)) => return LastRun::Verdict(Box::new(observed)),
+        Ok(None) if !is_image_based(root) => return LastRun::NeverRan(None),
+        Ok(None) if was_first_boot(root) => return LastRun::NoVerdict(None),
         Ok(None) => {}
-        Err(error) => return Situation::NoVerdict(Some(error)),
+        Err(error) => return LastRun::NoVerdict(Some(error)),
     }
     match load(root, KEPT_VERDICT_PATH) {
-        Ok(Some(observed)) => Situation::Verdict(Box::new(observed)),
-        Ok(None) => Situation::NeverRan(None),
-        Err(error) => Situation::NeverRan(Some(error)),
+        Ok(Some(observed)) => LastRun::Verdict(Box::new(observed)),
+        Ok(None) => LastRun::NeverRan(None),
+        Err(error) => LastRun::NeverRan(Some(error)),
     }
 }
 
@@ -75,8 +75,8 @@ fn is_refusal(verdict: &Verdict) -> bool {
     is_reportable(verdict) && (verdict.blocks() || verdict.verdict != Outcome::Undetermined)
 }
 
-/// The verdict of an earlier boot that is still to be told. One that cannot be read is none.
-pub(super) fn untold(root: &Root) -> Option<Observed> {
+/// An earlier boot's verdict that is still to be told, if it can be read.
+pub(super) fn untold(root: &Root) -> Option<DatedVerdict> {
     load(root, UNTOLD_VERDICT_PATH).ok().flatten()
 }
 
@@ -99,15 +99,15 @@ pub(super) fn is_held(root: &Root) -> bool {
 }
 
 /// A first boot that hangs: what the report told of it last, or a rebase that was not finalized.
-pub(crate) fn hangs(root: &Root) -> Option<Hangs> {
+pub(crate) fn hangs(root: &Root) -> Option<HungBoot> {
     let machine_id = Identity::from_files(root).machine_id.unwrap_or_default();
     let told = Ledger::load(root).ok().and_then(|kept| kept.first_boot);
     let told = told.filter(|told| told.machine_id == machine_id);
-    Hangs::new(told.as_ref(), is_not_finalized(root)).filter(|_| !has_certificate(root))
+    HungBoot::new(told.as_ref(), is_not_finalized(root)).filter(|_| !has_certificate(root))
 }
 
 /// This boot's verdict, if it can be read.
-pub(super) fn this_boots(root: &Root) -> Option<Observed> {
+pub(super) fn this_boots(root: &Root) -> Option<DatedVerdict> {
     load(root, RUN_VERDICT_PATH).ok().flatten()
 }
 
@@ -118,7 +118,7 @@ pub(super) fn is_past_first_boot(root: &Root) -> bool {
     root.exists(ENCAPSULATED_PATH).is_ok_and(|there| !there)
 }
 
-fn load(root: &Root, path: &str) -> Result<Option<Observed>, FileError> {
+fn load(root: &Root, path: &str) -> Result<Option<DatedVerdict>, FileError> {
     let Some(bytes) = root.read(path, VERDICT_MAX)? else {
         return Ok(None);
     };
@@ -131,7 +131,7 @@ fn load(root: &Root, path: &str) -> Result<Option<Observed>, FileError> {
         ));
     }
     let at = root.changed(path)?.unwrap_or_else(SystemTime::now);
-    Ok(Some(Observed { verdict, at }))
+    Ok(Some(DatedVerdict { verdict, at }))
 }
 
 /// Reads a verdict. Somebody else may have written it, so every text in it is made printable and

@@ -88,7 +88,7 @@ pub enum Failure {
 
 impl Failure {
     /// Whether a later try can succeed although nobody changes anything. A certificate's time
-    /// counts as passing, because NTP sets the clock only some time into the first boot. Other
+    /// may pass, because NTP sets the clock only some time into the first boot. Other
     /// failures are retried slowly: the cluster may still be coming up behind that address.
     pub fn is_passing(&self) -> bool {
         use Failure::*;

@@ -7,7 +7,7 @@ use crate::cluster::way::{both, loaded, send};
 use crate::support::apiserver::{ApiServer, BOOTSTRAP_TOKEN, Options};
 use serde_json::{Value, json};
 use skewguard::node::identity::Identity;
-use skewguard::report::event::{About, Event, Regarding};
+use skewguard::report::event::{Event, EventSubject, Regarding};
 use skewguard::report::objects::{BootImageReport, ReportInput};
 use skewguard::transport::Request;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -51,7 +51,7 @@ fn event(host: &str) -> Value {
         .as_str()
         .unwrap()
         .to_owned();
-    let about = About::NoVerdict { held: false };
+    let about = EventSubject::NoVerdict { held: false };
     serde_json::to_value(Event::new(
         about,
         &name,

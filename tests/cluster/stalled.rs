@@ -8,7 +8,7 @@ use skewguard::node::Root;
 use skewguard::node::identity::Identity;
 use skewguard::report::answer::Channel;
 use skewguard::report::client::{Client, Network};
-use skewguard::report::event::{About, Event, Regarding};
+use skewguard::report::event::{Event, EventSubject, Regarding};
 use skewguard::report::output::{ClusterKnows, Level, Output};
 use skewguard::report::run::{Env, run};
 use skewguard::report::stall::{Phase, Progress, Unit, Units};
@@ -167,7 +167,7 @@ fn the_cluster_takes_the_event_that_a_first_boot_goes_on() {
         ..Identity::default()
     };
     let event = Event::new(
-        About::WentOn(Phase::Pull),
+        EventSubject::WentOn(Phase::Pull),
         report,
         Regarding::report(report, None),
         &identity,

@@ -6,7 +6,7 @@ use crate::inside::report::sample;
 use crate::inside::report::stage::{Cluster, Log, Node, refused, status};
 use crate::node::{KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record};
 use crate::report::ledger::{Ledger, STATE_PATH};
-use crate::report::situation::{Situation, read};
+use crate::report::situation::{LastRun, read};
 use crate::verdict::{Action, Reason, Stage, Verdict};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -36,7 +36,7 @@ fn left_by_the_oldest() -> Node {
 #[test]
 fn what_the_oldest_agent_kept_is_read() {
     let node = left_by_the_oldest();
-    let Situation::Verdict(observed) = read(&node.root) else {
+    let LastRun::Verdict(observed) = read(&node.root) else {
         panic!("no verdict")
     };
     let verdict = observed.verdict;

@@ -3,7 +3,7 @@
 
 use crate::inside::report::sample;
 use crate::node::identity::Identity;
-use crate::report::event::{About, Event, Regarding};
+use crate::report::event::{Event, EventSubject, Regarding};
 use crate::report::objects::{BootImageReport, ReportInput};
 use crate::support::apiserver::admission::{self, Admission};
 use crate::support::apiserver::schema::{Crd, Schema};
@@ -417,7 +417,7 @@ fn sample_report() -> Value {
     serde_json::to_value(BootImageReport::new(&source)).unwrap()
 }
 
-fn sample_event(about: About<'_>, regarding: Regarding, identity: &Identity) -> Value {
+fn sample_event(about: EventSubject<'_>, regarding: Regarding, identity: &Identity) -> Value {
     let name = sample_report()["metadata"]["name"]
         .as_str()
         .unwrap()
@@ -449,11 +449,14 @@ fn the_policies_let_through_what_nodes_send() {
     );
     for (about, regarding) in [
         (
-            About::Verdict(&verdict),
+            EventSubject::Verdict(&verdict),
             Regarding::report("a-0123456789abcdef", Some("uid")),
         ),
-        (About::Verdict(&verdict), Regarding::namespace()),
-        (About::NoVerdict { held: false }, Regarding::namespace()),
+        (EventSubject::Verdict(&verdict), Regarding::namespace()),
+        (
+            EventSubject::NoVerdict { held: false },
+            Regarding::namespace(),
+        ),
     ] {
         for identity in [sample::identity(), Identity::default()] {
             let event = sample_event(about, regarding.clone(), &identity);
@@ -542,7 +545,7 @@ fn the_policies_stop_what_nodes_do_not_send() {
     );
 
     let event = sample_event(
-        About::NoVerdict { held: false },
+        EventSubject::NoVerdict { held: false },
         Regarding::namespace(),
         &Identity::default(),
     );

@@ -1,6 +1,6 @@
 use crate::inside::report::sample;
 use crate::node::identity::Identity;
-use crate::report::event::{About, Event, Regarding};
+use crate::report::event::{Event, EventSubject, Regarding};
 use crate::report::inventory::NodePatch;
 use crate::report::objects::{BootImageReport, ReportInput, is_reportable};
 use crate::verdict::{Action, Outcome, Reason, Stage, Verdict};
@@ -25,7 +25,7 @@ fn report(verdict: &Verdict) -> Value {
     serde_json::to_value(BootImageReport::new(&input)).unwrap()
 }
 
-fn event(about: About<'_>, regarding: Regarding) -> Value {
+fn event(about: EventSubject<'_>, regarding: Regarding) -> Value {
     serde_json::to_value(Event::new(
         about,
         NAME,
@@ -139,7 +139,7 @@ fn an_event_says_it_in_one_note() {
     let verdict = sample::refused();
     assert_eq!(
         event(
-            About::Verdict(&verdict),
+            EventSubject::Verdict(&verdict),
             Regarding::report(NAME, Some("uid-1"))
         ),
         json!({
@@ -156,7 +156,10 @@ fn an_event_says_it_in_one_note() {
         })
     );
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "name": "skewguard", "namespace": "skewguard" });
-    let event = event(About::NoVerdict { held: false }, Regarding::namespace());
+    let event = event(
+        EventSubject::NoVerdict { held: false },
+        Regarding::namespace(),
+    );
     assert_eq!(
         (&event["regarding"], &event["reason"]),
         (&namespace, &json!("NoVerdict"))
@@ -166,7 +169,10 @@ fn an_event_says_it_in_one_note() {
         "Node ip-10-0-1-23.eu-west-1.compute.internal (10.0.1.23): skewguard.service ended without a verdict, so the boot image was not \
          checked and the node goes on to join. See `journalctl -b -u skewguard.service` on the node."
     );
-    let event = self::event(About::NoVerdict { held: true }, Regarding::namespace());
+    let event = self::event(
+        EventSubject::NoVerdict { held: true },
+        Regarding::namespace(),
+    );
     assert_eq!(event["action"], "Block");
     assert_eq!(
         event["note"],
@@ -186,7 +192,7 @@ fn an_event_of_a_node_that_knows_nothing_has_no_empty_brackets() {
         (None, None, crate::verdict::Target::default());
     verdict.message = "boot image unknown".to_owned();
     let event = Event::new(
-        About::Verdict(&verdict),
+        EventSubject::Verdict(&verdict),
         NAME,
         Regarding::namespace(),
         &Identity::default(),
@@ -258,7 +264,7 @@ fn requests_go_where_the_role_allows_them() {
         )
     );
     let event = Event::new(
-        About::NoVerdict { held: false },
+        EventSubject::NoVerdict { held: false },
         NAME,
         Regarding::namespace(),
         &Identity::default(),

@@ -3,7 +3,7 @@
 
 use crate::inside::report::sample;
 use crate::node::identity::Identity;
-use crate::report::event::{About, Event, Regarding};
+use crate::report::event::{Event, EventSubject, Regarding};
 use crate::report::inventory::NodePatch;
 use crate::report::objects::{BootImageReport, ReportInput};
 use crate::report::situation;
@@ -64,10 +64,13 @@ fn check(verdict: &Verdict, identity: &Identity, seconds: u64) {
     let now = UNIX_EPOCH + Duration::from_secs(seconds);
     for (about, regarding) in [
         (
-            About::Verdict(verdict),
+            EventSubject::Verdict(verdict),
             Regarding::report(name, Some(&verdict.message)),
         ),
-        (About::NoVerdict { held: false }, Regarding::namespace()),
+        (
+            EventSubject::NoVerdict { held: false },
+            Regarding::namespace(),
+        ),
     ] {
         let event =
             serde_json::to_value(Event::new(about, name, regarding, identity, now)).unwrap();

@@ -2,7 +2,7 @@
 //! (tests/data/mco-units.tsv). That real systemd does as it says is for the boot tier to show
 //! (`tests/boot/run --scenario 'graph-*'`).
 
-use crate::gate::plan::{self, Known};
+use crate::gate::plan::{self, UnitStates};
 use crate::gate::{UnitState, fixed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -88,8 +88,8 @@ impl Row {
 }
 
 /// What systemd would say of the units of a node, both ends of each dependency.
-fn load(rows: &[&Row]) -> Known {
-    let mut known = Known::new();
+fn load(rows: &[&Row]) -> UnitStates {
+    let mut known = UnitStates::new();
     let mut add = |of: &str, field: fn(&mut UnitState) -> &mut Vec<String>, name: &str| {
         let list = field(known.entry(of.to_owned()).or_default());
         if !list.iter().any(|there| there == name) {
@@ -113,8 +113,8 @@ fn load(rows: &[&Row]) -> Known {
     known
 }
 
-fn held(node: &Known) -> Vec<String> {
-    let mut known = Known::new();
+fn held(node: &UnitStates) -> Vec<String> {
+    let mut known = UnitStates::new();
     loop {
         let plan = plan::plan(&known, &BTreeMap::new());
         if plan.ask.is_empty() {

@@ -105,7 +105,7 @@ pub fn read_once<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<(), St
     }
 }
 
-/// A release on the command line; `4.22` counts as `4.22.0`.
+/// A release on the command line; `4.22` is `4.22.0`.
 ///
 /// # Errors
 /// It is no release.

@@ -104,18 +104,18 @@ pub fn cut(text: &str, width: usize) -> String {
     format!("{}...", kept.trim_end())
 }
 
-/// Longest [`Foreign`] value, in bytes.
-const FOREIGN_MAX: usize = 64;
+/// Longest [`UnknownWord`] value, in bytes.
+const UNKNOWN_MAX: usize = 64;
 
 /// A value that another release of skewguard wrote and this one does not know, with a question mark
 /// for each byte that is not printable ASCII: dropped, it could leave a word that is known. It is
 /// stored inline, padded with zeros, so that enums with it stay `Copy`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Foreign([u8; FOREIGN_MAX]);
+pub struct UnknownWord([u8; UNKNOWN_MAX]);
 
-impl Foreign {
+impl UnknownWord {
     pub fn new(word: &str) -> Self {
-        let mut bytes = [0; FOREIGN_MAX];
+        let mut bytes = [0; UNKNOWN_MAX];
         for (to, from) in bytes.iter_mut().zip(word.bytes()) {
             *to = if matches!(from, b' '..=b'~') {
                 from
@@ -133,7 +133,7 @@ impl Foreign {
     }
 }
 
-impl std::fmt::Debug for Foreign {
+impl std::fmt::Debug for UnknownWord {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}", self.as_str())
     }
@@ -149,7 +149,7 @@ macro_rules! string_enums {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         $vis enum $name {
             $($(#[$doc])* $variant,)+
-            Other($crate::text::Foreign),
+            Other($crate::text::UnknownWord),
         }
 
         impl $name {
@@ -178,7 +178,7 @@ macro_rules! string_enums {
                 let word = <String as serde::Deserialize>::deserialize(deserializer)?;
                 Ok(match word.as_str() {
                     $($word => Self::$variant,)+
-                    other => Self::Other($crate::text::Foreign::new(other)),
+                    other => Self::Other($crate::text::UnknownWord::new(other)),
                 })
             }
         }

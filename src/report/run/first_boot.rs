@@ -4,7 +4,7 @@ use super::{Channel, ChannelState, Client, Duration, Level, Output, Run, situati
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
 use crate::node::{has_certificate, is_not_finalized};
 use crate::report::stall::{
-    self, Cause, Change, FirstBoot, Phase, Progress, Rebase, Stall, Times, Waiting,
+    self, Cause, FirstBoot, Phase, Progress, Rebase, Stall, StallChange, Times, Waiting,
 };
 use crate::verdict::Verdict;
 
@@ -54,13 +54,13 @@ impl<C: Client, W: Output> Run<'_, C, W> {
         let phase = is_first_boot.then_some(phase);
         let is_known = self.payload.progress.is_some();
         match (first_boot.look(phase, elapsed, limit, is_known), waiting) {
-            (Change::Stalled, Some(waiting)) => {
+            (StallChange::Stalled, Some(waiting)) => {
                 let cause = self.cause(&waiting);
                 self.stalled(waiting, cause, &mut first_boot, &verdict)
                     .await;
             }
-            (Change::WentOn(stall), _) => self.went_on(stall),
-            (Change::None, Some(waiting)) if has_hung => {
+            (StallChange::WentOn(stall), _) => self.went_on(stall),
+            (StallChange::None, Some(waiting)) if has_hung => {
                 let cause = self.cause(&waiting);
                 if first_boot.is_told(cause) {
                     return self.keep_first_boot(first_boot, kept);
@@ -109,8 +109,8 @@ impl<C: Client, W: Output> Run<'_, C, W> {
 
     /// Whether the node has still to join. The kubelet's certificate counts, not its kubeconfig,
     /// which it writes before it asks for one. A certificate that an earlier installation left on
-    /// /var counts once the Node is labelled with it. A node without a bootstrap kubeconfig is none
-    /// of OpenShift's.
+    /// /var counts once the Node is labelled with it. A node without a bootstrap kubeconfig is
+    /// not OpenShift's.
     pub(super) fn is_first_boot(&self) -> bool {
         let root = self.env.root;
         let is_past = situation::is_past_first_boot(root);

@@ -11,7 +11,7 @@ use super::output::{ConsoleState, Level, Output};
 use super::payload::Payload;
 use super::schedule::{ChannelState, Schedule};
 use super::situation;
-use super::situation::{Observed, Situation};
+use super::situation::{DatedVerdict, LastRun};
 use super::stall::Units;
 use crate::clock;
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
@@ -135,9 +135,9 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
     /// Finds out what there is to tell, and what of that the cluster already knows.
     fn plan(&mut self) {
         match situation::read(self.env.root) {
-            Situation::Verdict(observed) => self.adopt(*observed),
-            Situation::NoVerdict(damaged) => self.plan_no_verdict(damaged),
-            Situation::NeverRan(damaged) => damaged
+            LastRun::Verdict(observed) => self.adopt(*observed),
+            LastRun::NoVerdict(damaged) => self.plan_no_verdict(damaged),
+            LastRun::NeverRan(damaged) => damaged
                 .into_iter()
                 .for_each(|error| self.warn(&error.to_string())),
         }
@@ -146,7 +146,7 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
     }
 
     /// Makes this the verdict to tell, and plans what to send.
-    fn adopt(&mut self, observed: Observed) {
+    fn adopt(&mut self, observed: DatedVerdict) {
         if let Some(verdict) = self.payload.adopt(observed, &self.ledger) {
             self.payload.remediation = self.env.output.remediation(verdict);
             self.plan_report();

@@ -292,7 +292,7 @@ impl Cause {
         self.row().remedy
     }
 
-    /// The cause that a journal names: that of the newest line which a row knows.
+    /// The cause that a journal names: its newest line that a row knows.
     pub(crate) fn of(journal: &[u8]) -> Self {
         journal
             .rsplit(|byte| *byte == b'\n')

@@ -76,14 +76,14 @@ fn advice(unit: Option<&str>, cause: Cause) -> String {
 
 /// A first boot that hangs, as this node knows without its report.
 #[derive(Debug, Serialize)]
-pub(crate) struct Hangs {
+pub(crate) struct HungBoot {
     phase: Phase,
     cause: Cause,
     /// How long the first boot took when that was kept last, over its reboots.
     minutes: u64,
 }
 
-impl Hangs {
+impl HungBoot {
     /// What was told last of this first boot. A rebase that was not finalized is known at once.
     pub(crate) fn new(told: Option<&FirstBoot>, is_not_finalized: bool) -> Option<Self> {
         let minutes = told.map_or(0, |told| told.total / 60);
@@ -306,7 +306,7 @@ pub(crate) struct Stall {
 
 /// What is to be told now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum StallChange {
     /// Nothing.
     None,
     /// It hangs.
@@ -340,17 +340,19 @@ impl FirstBoot {
         elapsed: Duration,
         limit: Duration,
         known: bool,
-    ) -> Change {
+    ) -> StallChange {
         *self = std::mem::take(self).after(elapsed);
         match (&self.stall, phase) {
             (Some(stall), phase) if phase.is_none_or(|phase| phase > stall.phase) => {
                 self.waited = 0;
-                self.stall.take().map_or(Change::None, Change::WentOn)
+                self.stall
+                    .take()
+                    .map_or(StallChange::None, StallChange::WentOn)
             }
-            (Some(stall), Some(phase)) if phase == stall.phase && known => Change::None,
-            (Some(_), _) => Change::Stalled,
-            (None, Some(_)) if self.waited >= limit.as_secs() => Change::Stalled,
-            (None, _) => Change::None,
+            (Some(stall), Some(phase)) if phase == stall.phase && known => StallChange::None,
+            (Some(_), _) => StallChange::Stalled,
+            (None, Some(_)) if self.waited >= limit.as_secs() => StallChange::Stalled,
+            (None, _) => StallChange::None,
         }
     }
 }

@@ -93,7 +93,7 @@ fn blocking_unit(known: &Units) -> Option<&str> {
 pub(crate) enum Rebase {
     /// The encapsulated config is still there.
     ToCome,
-    /// It was renamed, and the booted deployment is still that of the first run.
+    /// It was renamed, and the first run's deployment is still booted.
     NotFinalized,
     /// There is nothing to rebase any more.
     Over,
@@ -111,7 +111,7 @@ pub(crate) struct Waiting {
 
 /// What a first boot that is not finished waits for.
 ///
-/// `None`: systemd gave no answer, which says nothing about the first boot.
+/// `None`: systemd gave no answer, and the first boot's state is unknown.
 pub(crate) fn waits_for(units: &Units, rebase: Rebase) -> Option<Waiting> {
     let unit = |name: &str| units.get(name).cloned();
     let at = |phase, unit| {

@@ -23,7 +23,7 @@ pub(super) struct Run<'a> {
 }
 
 /// The line that our `write-out` adds after the answer, on success and on failure.
-struct Written {
+struct WriteOut {
     status: u16,
     /// OpenSSL's `X509_V_ERR_…` (openssl/x509_vfy.h); 0 if it accepts the chain.
     verify: u32,
@@ -42,7 +42,7 @@ pub(super) fn read(run: &Run<'_>) -> Result<Response, Failure> {
     }
 }
 
-fn split(stdout: &[u8]) -> (&[u8], Option<Written>) {
+fn split(stdout: &[u8]) -> (&[u8], Option<WriteOut>) {
     let Some(at) = stdout
         .windows(MARK.len())
         .rposition(|window| window == MARK.as_bytes())
@@ -54,7 +54,7 @@ fn split(stdout: &[u8]) -> (&[u8], Option<Written>) {
     let mut words = line.split_ascii_whitespace();
     let mut next = || words.next().unwrap_or_default();
     let (status, verify, time) = (next().parse(), next().parse(), next());
-    let written = status.ok().map(|status| Written {
+    let written = status.ok().map(|status| WriteOut {
         status,
         verify: verify.unwrap_or(0),
         connected: time.bytes().any(|b| matches!(b, b'1'..=b'9')),
@@ -104,7 +104,7 @@ fn response(mut answer: &[u8], status: u16, max_body: usize) -> Result<Response,
 
 /// The failure behind an exit code of curl(1). Where the code says too little, the message is
 /// searched, but only for words of OpenSSL and the kernel, and for curl's "subject name".
-fn failure(code: i32, written: &Written, run: &Run<'_>) -> Failure {
+fn failure(code: i32, written: &WriteOut, run: &Run<'_>) -> Failure {
     let message = message(run.stderr);
     let says = |words: &[&str]| {
         words

@@ -4,7 +4,8 @@
 use super::judge::verdict;
 use super::known::Knowledge;
 use super::objects::Objects;
-use super::sets;
+use super::sets::{self, Set};
+use crate::policy::Mode;
 use crate::verdict::{Action, PolicyInput};
 use std::collections::BTreeMap;
 
@@ -18,10 +19,11 @@ pub(crate) struct RefusedOwn {
 }
 
 /// The images of the cluster's own that could be the next ones of its sets, and that a policy
-/// refuses, each once for each pool.
+/// refuses, each once for each pool. A cluster without sets has its machines made by hand, of the
+/// same images.
 ///
 /// # Errors
-/// The cluster's own images, or its sets, were not read.
+/// The cluster's own images were not read, or its sets are those of other clusters' nodes.
 pub(crate) fn refused_own(
     objects: &Objects,
     policy: &PolicyInput,
@@ -31,25 +33,66 @@ pub(crate) fn refused_own(
             "the ConfigMap coreos-bootimages, which has the cluster's own images, was not read",
         );
     }
+    if matches!(policy, PolicyInput::Valid { policy, .. } if policy.mode == Mode::None) {
+        return Ok(Vec::new());
+    }
     let knowledge = Knowledge::new(objects);
-    let release = objects.release.as_deref();
     let mut sets = sets::sets(&knowledge);
+    let is_without_sets = sets.is_empty();
     // The nodes of a node pool are of another cluster.
     sets.retain(|set| set.kind != sets::NODE_POOL);
-    if sets.is_empty() {
-        return Err("no set of machines was read");
-    }
-    let mut found = BTreeMap::new();
-    for set in &sets {
+    let found = if is_without_sets {
+        by_hand(objects, policy)
+    } else if sets.is_empty() {
+        return Err("the nodes of its node pools are those of other clusters");
+    } else {
+        by_sets(&knowledge, &sets, objects, policy)
+    };
+    let to_refused = |((version, pool), why)| RefusedOwn { version, pool, why };
+    Ok(found.into_iter().map(to_refused).collect())
+}
+
+/// Why a version is refused in a pool.
+type Refusals = BTreeMap<(String, Option<String>), String>;
+
+fn by_sets(
+    knowledge: &Knowledge<'_>,
+    sets: &[Set],
+    objects: &Objects,
+    policy: &PolicyInput,
+) -> Refusals {
+    let mut found = Refusals::new();
+    for set in sets {
         let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
         for own in knowledge.images_for(&set.image, architecture, stream) {
             let version = own.version();
-            let verdict = verdict(set, Some(&version), policy, release);
+            let verdict = verdict(set, Some(&version), policy, objects.release.as_deref());
             if verdict.action == Action::Block {
                 found.insert((version.text, set.image.pool.clone()), verdict.message);
             }
         }
     }
-    let to_refused = |((version, pool), why)| RefusedOwn { version, pool, why };
-    Ok(found.into_iter().map(to_refused).collect())
+    found
+}
+
+/// For each pool whose nodes could be made from none of the images. Which of them is taken is
+/// unknown, and so are platform and architecture.
+fn by_hand(objects: &Objects, policy: &PolicyInput) -> Refusals {
+    let mut found = Refusals::new();
+    for pool in ["master", "worker"] {
+        let mut set = Set::default();
+        set.image.pool = Some(pool.to_owned());
+        let refused: Option<Refusals> = objects
+            .own_images
+            .iter()
+            .map(|own| {
+                let version = own.version();
+                let verdict = verdict(&set, Some(&version), policy, objects.release.as_deref());
+                let is_refused = verdict.action == Action::Block;
+                is_refused.then(|| ((version.text, set.image.pool.clone()), verdict.message))
+            })
+            .collect();
+        found.extend(refused.into_iter().flatten());
+    }
+    found
 }

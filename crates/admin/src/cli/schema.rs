@@ -1,7 +1,7 @@
 //! `oc skewguard schema`: the JSON Schemas of what skewguard reads and prints.
 
 use super::{Exit, Failure, Io};
-use crate::lint::schema::SCHEMA;
+use crate::lint::shape::SCHEMA;
 use serde_json::{Map, Value};
 
 const AUDIT: &str = include_str!("schema/audit.json");

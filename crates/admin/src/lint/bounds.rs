@@ -12,6 +12,7 @@ use crate::version::{
     self, ImageVersion, OcpMinor, OsFamily, Release, RhelVersion, compare_images, compare_rhel,
 };
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 /// An OCP release with this major or a later one is taken for a RHEL release.
 pub(super) const NO_OCP_MAJOR: u16 = 7;
@@ -41,7 +42,9 @@ pub(super) fn versions(
     });
     let [low, high] = [&minimum, &maximum].map(|bound| bound.as_ref().map(|(_, bound)| bound));
     if let Some(at) = limit.get("rhelMajors") {
-        let majors = rhel_majors(lint, &at);
+        let mut majors = fields::rhel_majors(&at).unwrap_or_default();
+        majors.sort_unstable();
+        majors.dedup();
         one_major(lint, &at, &majors, several_pools);
         majors_in_bounds(lint, &at, &majors, low, high);
     }
@@ -124,7 +127,7 @@ fn minimum_ocp(lint: &mut Lint, at: &Located<'_>, release: Option<LimitRelease>)
             "the minimum {minimum} is newer than {target}, which the limit is for: its own images are refused"
         );
         lint.error(at, "MinimumAboveRelease", message, LOWER);
-    } else if !published::ocp(lint, at, minimum.minor, Effect::Refuses) {
+    } else if !published::ocp(lint, at, minimum.minor) {
         no_effect(lint, at, minimum);
     }
 }
@@ -223,42 +226,31 @@ fn not_rhcos(written: &str, at: &Located<'_>) -> (&'static str, String) {
     }
 }
 
-/// Checks a list of RHEL majors; returns those that exist, each once, or none if it is not
-/// understood.
-pub(super) fn rhel_majors(lint: &mut Lint, at: &Located<'_>) -> Vec<u16> {
+/// Checks a list of RHEL majors.
+pub(super) fn rhel_majors(lint: &mut Lint, at: &Located<'_>) {
     const HELP: &str = "write the RHEL majors that are meant, such as [9, 10]";
-    let mut majors = Vec::new();
+    let mut majors = BTreeSet::new();
     for item in at.items().into_iter().flatten() {
         let Some(major) = item.read::<u64>() else {
-            return Vec::new();
+            continue;
         };
-        let exists = u16::try_from(major)
-            .ok()
-            .filter(|major| RHEL_MAJORS.contains(major));
-        match exists {
-            None => {
-                let message = format!("there is no RHEL {major}");
-                lint.error(&item, "NeverMatches", message, HELP);
-            }
-            Some(major) if majors.contains(&major) => {
-                let message = format!("{major} is named twice");
-                lint.warning(&item, "NoEffect", message, "remove it");
-            }
-            Some(major) => majors.push(major),
+        if !u16::try_from(major).is_ok_and(|major| RHEL_MAJORS.contains(&major)) {
+            let message = format!("there is no RHEL {major}");
+            lint.error(&item, "NeverMatches", message, HELP);
+        } else if !majors.insert(major) {
+            let message = format!("{major} is named twice");
+            lint.warning(&item, "NoEffect", message, "remove it");
         }
     }
-    if let Some(oldest) = majors.iter().min().filter(|oldest| **oldest > LAST_MAJOR) {
+    if let Some(oldest) = majors.first().filter(|oldest| **oldest > LAST_MAJOR.into()) {
         published::no_images(lint, at, &format!("RHEL {oldest}"), HELP);
     }
-    majors
 }
 
 /// Reports a single RHEL major where there are several pools.
 fn one_major(lint: &mut Lint, at: &Located<'_>, majors: &[u16], several_pools: bool) {
-    let is_only_one = at.items().is_some_and(|items| items.len() == 1);
     if let [major] = majors
         && several_pools
-        && is_only_one
     {
         let message = format!(
             "every pool of this limit is held to RHEL {major}, but from OCP 4.22 on pools can run different majors"

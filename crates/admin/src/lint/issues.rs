@@ -1,21 +1,17 @@
 //! `knownIssues`: each on its own, and what the list that this version ships has beside them.
 
-use super::bounds::{ocp_version, rhel_majors};
-use super::published::{self, Effect};
-use super::schema::Shape;
+use super::bounds::ocp_version;
+use super::published;
+use super::shape::Shape;
 use super::starter;
 use super::structure::missing;
 use super::wording::{has_typo, not_a_version};
 use super::{KNOWN_ISSUE_MISSING, Lint};
-use crate::platform::{PLATFORMS, platform_of};
 use crate::policy::fields::{IMAGES, KNOWN_ISSUE, WHEN};
 use crate::policy::json::Located;
 use crate::policy::{MAX_ISSUES, ReleaseRange};
-use crate::text;
 use crate::verdict::ISSUES_NAMED as NAMED;
 use std::collections::HashSet;
-
-const ARCHITECTURES: [&str; 4] = ["x86_64", "aarch64", "ppc64le", "s390x"];
 
 pub(super) fn list(lint: &mut Lint, at: &Located<'_>) {
     let Some(items) = at.items() else {
@@ -90,57 +86,23 @@ fn issue(lint: &mut Lint, at: &Located<'_>, ids: &mut HashSet<String>) {
         let message = format!("duplicate id {}", at.shown());
         lint.warning(&at, "NoEffect", message, "remove one, or rename it");
     }
-    if let Some(at) = issue.get("targets")
-        && let Some(written) = at.string()
-    {
-        targets(lint, &at, &written);
-    }
     let images = issue.get("images").and_then(|at| at.object(IMAGES).ok());
-    if let Some(images) = images {
-        if let Some(at) = images.get("belowOCPVersion")
-            && let Some(below) = ocp_version(lint, &at)
-        {
-            published::ocp(lint, &at, below.minor, Effect::Has);
-        }
-        if let Some(at) = images.get("rhelMajors") {
-            rhel_majors(lint, &at);
-        }
-    }
-    if let Some(when) = when {
-        let platforms: Vec<&str> = PLATFORMS.iter().map(|platform| platform.id).collect();
-        let is_platform = |name: &str| platform_of(name).is_some() || name == "qemu";
-        known_names(lint, when.get("platforms"), &platforms, is_platform);
-        let is_architecture = |name: &str| ARCHITECTURES.contains(&name);
-        let architectures = when.get("architectures");
-        known_names(lint, architectures, &ARCHITECTURES, is_architecture);
+    if let Some(at) = images.and_then(|images| images.get("belowOCPVersion"))
+        && let Some(below) = ocp_version(lint, &at)
+    {
+        published::ocp(lint, &at, below.minor);
     }
 }
 
-fn targets(lint: &mut Lint, at: &Located<'_>, written: &str) {
+/// Checks a range of releases.
+pub(super) fn release_range(lint: &mut Lint, at: &Located<'_>) {
     const HELP: &str = "write a range of releases, such as \">=4.16.0 <4.16.3\"";
-    match ReleaseRange::parse(written) {
+    match ReleaseRange::parse(&at.string().unwrap_or_default()) {
         None => not_a_version(lint, at, "is not a range of releases", HELP),
         Some(range) if range.is_empty() => {
             let message = format!("no release is in {}", at.shown());
             lint.error(at, "NeverMatches", message, HELP);
         }
         Some(_) => {}
-    }
-}
-
-fn known_names(
-    lint: &mut Lint,
-    at: Option<Located<'_>>,
-    known: &[&str],
-    is_known: impl Fn(&str) -> bool,
-) {
-    let Some(at) = at else {
-        return;
-    };
-    let names = at.read::<Vec<String>>().unwrap_or_default();
-    for name in names.iter().filter(|name| !is_known(name)) {
-        let name = text::printable_up_to(name, 60);
-        let help = format!("the names are {}", known.join(", "));
-        lint.error(&at, "UnknownValue", format!("\"{name}\" is unknown"), help);
     }
 }

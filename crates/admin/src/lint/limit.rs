@@ -35,15 +35,10 @@ pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<Audience<'a>
         self::pools(lint, &field.at);
     }
     let for_release = release.as_ref().and_then(|release| release.value);
-    let for_pools = pools
+    let several_pools = pools
         .as_ref()
-        .map(|pools| pools.value.as_ref().map_or(0, Vec::len));
-    rules(
-        lint,
-        &limit,
-        for_release,
-        for_pools.is_none_or(|pools| pools > 1),
-    );
+        .is_none_or(|pools| pools.value.as_ref().is_some_and(|pools| pools.len() > 1));
+    rules(lint, &limit, for_release, several_pools);
     let understood = release.is_none_or(|release| release.value.is_some())
         && pools.as_ref().is_none_or(|pools| pools.value.is_some());
     understood.then(|| Audience {

@@ -11,7 +11,7 @@ mod limit;
 mod machine;
 mod policy;
 mod published;
-pub mod schema;
+pub mod shape;
 pub mod starter;
 mod structure;
 mod wording;
@@ -20,8 +20,8 @@ use crate::policy::MAX_BYTES;
 use crate::policy::json::{Located, line_and_column};
 use crate::text;
 use crate::yaml;
-use schema::Shape;
 use serde::Serialize;
+use shape::Shape;
 
 /// The mistake of a policy that lacks known issues: advice from one release of this program, while
 /// all others are about the policy alone.
@@ -91,13 +91,17 @@ pub(crate) struct LintReport {
 }
 
 impl LintReport {
+    fn count(&mut self, severity: Severity) {
+        match severity {
+            Severity::Error => self.errors += 1,
+            Severity::Warning => self.warnings += 1,
+        }
+    }
+
     /// Adds what is wrong with the policy for a cluster.
     pub(crate) fn add(&mut self, findings: impl Iterator<Item = LintFinding>) {
         for finding in findings {
-            match finding.severity {
-                Severity::Error => self.errors += 1,
-                Severity::Warning => self.warnings += 1,
-            }
+            self.count(finding.severity);
             if self.findings.len() < MAX_MISTAKES {
                 self.findings.push(finding);
             }
@@ -274,7 +278,6 @@ impl Lint {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.report.errors += 1;
         self.add(Severity::Error, at, mistake, message.into(), help.into());
     }
 
@@ -285,7 +288,6 @@ impl Lint {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.report.warnings += 1;
         self.add(Severity::Warning, at, mistake, message.into(), help.into());
     }
 
@@ -297,6 +299,7 @@ impl Lint {
         message: String,
         help: String,
     ) {
+        self.report.count(severity);
         // Keeps more than are shown, because checks do not run in the order of the file and the
         // first in the file are shown.
         if self.report.findings.len() < 10 * MAX_MISTAKES {

@@ -126,10 +126,10 @@ pub(super) fn newest_fedora() -> u16 {
 }
 
 /// Warns where no release is as new as `minimum`.
-pub(super) fn ocp(lint: &mut Lint, at: &Located<'_>, minimum: OcpMinor, effect: Effect) -> bool {
+pub(super) fn ocp(lint: &mut Lint, at: &Located<'_>, minimum: OcpMinor) -> bool {
     let is_newer = minimum.counted() > NEWEST_RELEASE.counted();
     if is_newer {
-        let what = match effect {
+        let what = match Effect::of(at) {
             Effect::Has => "every image that names its release has the issue",
             _ => "every image that names its release is refused",
         };

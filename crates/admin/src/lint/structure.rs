@@ -1,13 +1,13 @@
 //! What the schema says of a policy: its fields, which of them are required, and their types.
 
-use super::schema::{JsonType, Shape};
+use super::shape::{JsonType, Shape};
 use super::wording::{consequence, is_in_issue, link, nearest, plain_text, unknown_field};
-use super::{Lint, START, bounds, families, machine};
+use super::{Lint, START, bounds, families, issues, machine};
 use crate::policy::json::Located;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks a value, and all that is in it.
-pub(super) fn check(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
+pub(super) fn check(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
     let kind = shape.resolved();
     if !has_type(at, kind) {
         let message = format!("must be {}, not {}", shape.type_words(), at.shown());
@@ -25,12 +25,14 @@ pub(super) fn check(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'st
         Some("rhcosVersion") => bounds::rhcos_version(lint, at),
         Some("fcosVersion") => families::version(lint, at, &families::FCOS),
         Some("scosVersion") => families::version(lint, at, &families::SCOS),
+        Some("rhelMajors") => bounds::rhel_majors(lint, at),
+        Some("releaseRange") => issues::release_range(lint, at),
         Some("shimVersion") => machine::shim_version(lint, at),
         _ => {}
     }
 }
 
-fn has_type(at: &Located<'_>, kind: &'static Shape<'static>) -> bool {
+fn has_type(at: &Located<'_>, kind: &'static Shape) -> bool {
     match kind.json {
         JsonType::String => at.string().is_some(),
         JsonType::Integer => at.read::<u64>().is_some_and(|number| {
@@ -46,39 +48,23 @@ fn has_type(at: &Located<'_>, kind: &'static Shape<'static>) -> bool {
     }
 }
 
-fn type_help(at: &Located<'_>, shape: &'static Shape<'static>) -> String {
-    let kind = shape.resolved();
+fn type_help(at: &Located<'_>, shape: &'static Shape) -> String {
     // Shown as written, because 4.20 is a number and equal to 4.2.
     let shown = at.shown();
     let is_number = shown.starts_with(|c: char| c.is_ascii_digit());
-    if at.path.is_empty() {
-        START.to_owned()
-    } else if !shape.known_words().is_empty() {
-        words_help(shape)
-    } else if let Some(constant) = shape.constant() {
-        format!("write {constant}")
-    } else if kind.json == JsonType::String && is_number {
-        format!("put it in quotes: \"{shown}\"")
-    } else if let Some(example) = shape.example() {
-        format!("write it like {example}")
-    } else {
-        match kind.json {
-            JsonType::Boolean => "write true or false",
-            JsonType::Array => "write [ { ... } ]",
-            JsonType::Object => "write { ... }",
-            JsonType::Integer => "write a number without quotes",
-            JsonType::String => "put it in double quotes",
+    let is_string = shape.resolved().json == JsonType::String;
+    match shape.example() {
+        _ if at.path.is_empty() => START.to_owned(),
+        _ if is_string && is_number && (shape.definition().is_some() || shown.contains('.')) => {
+            format!("put it in quotes: \"{shown}\"")
         }
-        .to_owned()
+        Some(example) => format!("write it like {example}"),
+        None => "put it in double quotes".to_owned(),
     }
 }
 
-fn words_help(shape: &Shape<'static>) -> String {
-    format!("write \"{}\"", shape.known_words().join("\" or \""))
-}
-
 /// Checks the fields: all known, none given twice, those that are required there.
-fn fields(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
+fn fields(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
     let names: Vec<&'static str> = shape.properties.keys().copied().collect();
     let Some(object) = at.object(&names).ok().filter(|_| !names.is_empty()) else {
         return;
@@ -115,12 +101,7 @@ fn fields(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
 }
 
 /// Reports that a required field is missing.
-pub(super) fn missing(
-    lint: &mut Lint,
-    at: &Located<'_>,
-    shape: &'static Shape<'static>,
-    name: &str,
-) {
+pub(super) fn missing(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape, name: &str) {
     let then = match at.path.as_str() {
         "" => String::new(),
         path => format!(": {}", consequence(path)),
@@ -131,7 +112,7 @@ pub(super) fn missing(
     lint.error(at, "MissingField", message, help);
 }
 
-fn entries(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
+fn entries(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
     let mut is_empty = true;
     for entry in at.items().into_iter().flatten() {
         is_empty = false;
@@ -148,32 +129,24 @@ fn entries(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
         path if path.contains(".when.") => ("NeverMatches", "the issue is for no node"),
         path => ("NeverMatches", consequence(path)),
     };
-    let else_help = if at.path == "limits" {
-        ""
-    } else {
-        ", or leave it out"
-    };
-    let example = shape.example().unwrap_or_default();
-    let help = format!("write it like {example}{else_help}");
+    let help = format!("write it like {}", shape.example().unwrap_or_default());
     lint.error(at, mistake, format!("is empty: {then}"), help);
 }
 
 /// Checks a string that this release knows all words for.
-fn known_word(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
+fn known_word(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
     let words = shape.known_words();
-    let Some(word) = at.string().filter(|word| {
-        let is_known = words.contains(&word.as_str());
-        !words.is_empty() && !is_known
-    }) else {
+    let word = at.string().unwrap_or_default();
+    if words.is_empty() || words.contains(&word.as_str()) {
         return;
-    };
+    }
     let then = match shape.default {
         Some(default) if !is_in_issue(&at.path) => format!("; it acts as {default}"),
         _ => format!(": {}", consequence(&at.path)),
     };
     let help = match nearest(&word, words) {
         Some(meant) => format!("did you mean \"{meant}\"?"),
-        None => words_help(shape),
+        None => format!("write \"{}\"", words.join("\" or \"")),
     };
     lint.error(
         at,

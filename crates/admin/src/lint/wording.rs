@@ -1,13 +1,15 @@
 //! Unknown words and what they were meant to be, and text that people read.
 
 use super::Lint;
-use super::schema::Shape;
+use super::shape::Shape;
 use crate::policy::json::{Located, Object};
 use crate::text;
 
 /// What a node does with the part of a policy that it does not understand.
 pub(super) fn consequence(path: &str) -> &'static str {
-    if is_in_issue(path) {
+    if path.contains(".platforms[") || path.contains(".architectures[") {
+        "no node has it"
+    } else if is_in_issue(path) {
         "the issue is not evaluated"
     } else if path.contains(".deniedVersions[") {
         "the entry denies nothing"

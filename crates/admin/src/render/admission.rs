@@ -1,7 +1,9 @@
 //! Refuses a Machine before it exists: a ValidatingAdmissionPolicy over the images that an audit
 //! found to be refused (pure).
 //!
-//! The images and what is said of them are data, in a ConfigMap; the policy only looks for them.
+//! The images and what is said of them are variables of the policy, not a ConfigMap as its parameter:
+//! once no binding of a cluster has parameters of a core kind, its API servers read such parameters
+//! no more until they start anew (kubernetes/kubernetes#130887), and nothing would be refused.
 //! Every field may be absent, and an expression that fails lets the Machine through
 //! (`failurePolicy: Ignore`): a mistake here must not keep a cluster from scaling up.
 
@@ -10,7 +12,7 @@ use crate::audit::image_fields::{ImageField, ImageFields, URN};
 use crate::policy::Mode;
 use crate::text::{cut, printable_up_to};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,8 +29,11 @@ const MAX_MESSAGE: usize = 720;
 /// In the place of a fix, where sets of one image have different ones.
 const SEVERAL: &str = "`oc skewguard audit` has one for each set of this image";
 
-/// Largest list of images, in bytes. A ConfigMap holds 1 MiB.
-const MAX_LIST: usize = 900 << 10;
+/// Largest lists of images, in bytes. An object in etcd holds 1.5 MiB.
+const MAX_LISTS: usize = 900 << 10;
+
+/// Largest expression with a list, in bytes: the API server's parser takes 100,000 characters.
+const MAX_EXPRESSION: usize = 64 << 10;
 
 /// The annotation that lets one Machine through.
 const ALLOW: &str = "skewguard.dev/allow-boot-image";
@@ -169,11 +174,12 @@ impl Images {
             }
         }
         images.left_out = left_out.into_iter().collect();
-        if images.len() > MAX_IMAGES || images.list().len() > MAX_LIST {
+        let lists: usize = images.lists().iter().map(String::len).sum();
+        if images.len() > MAX_IMAGES || lists > MAX_LISTS {
             return Err(format!(
                 "{} images are refused; at most {MAX_IMAGES}, and {} KiB, fit. Correct the machine sets first, the oldest images at the front",
                 images.len(),
-                MAX_LIST >> 10
+                MAX_LISTS >> 10
             ));
         }
         Ok(images)
@@ -234,14 +240,22 @@ impl Images {
         Ok(())
     }
 
-    /// One line for each image: its name, a tab, the message. Both are printable.
-    fn list(&self) -> String {
-        let lines: Vec<String> = self
-            .refusals
-            .iter()
-            .map(|(image, refusal)| format!("{image}\t{}", refusal.message()))
-            .collect();
-        lines.join("\n")
+    /// Expressions for maps from images to messages; at least one. All of it is printable.
+    fn lists(&self) -> Vec<String> {
+        let mut lists = vec![String::new()];
+        for (image, refusal) in &self.refusals {
+            // JSON's texts are texts of CEL.
+            let entry = format!("{}: {}", json!(image), json!(refusal.message()));
+            match lists.last_mut() {
+                Some(list) if list.is_empty() => *list = entry,
+                Some(list) if list.len() + entry.len() < MAX_EXPRESSION => {
+                    list.push_str(", ");
+                    list.push_str(&entry);
+                }
+                _ => lists.push(entry),
+            }
+        }
+        lists.iter().map(|list| format!("{{{list}}}")).collect()
     }
 }
 
@@ -299,30 +313,57 @@ fn has(path: &str) -> String {
     all.join(" && ")
 }
 
-/// ConfigMap, ValidatingAdmissionPolicy and binding, as YAML documents.
-pub(crate) fn documents(images: &Images, mode: Mode) -> String {
-    let actions = match mode {
-        Mode::Enforce => json!(["Deny"]),
-        Mode::Warn | Mode::None => json!(["Warn", "Audit"]),
-    };
+/// The variables: those of the machine, the lists, and what of them is about the machine.
+fn variables(images: &Images) -> Vec<Value> {
     let named: Vec<String> = images.platforms.iter().map(|of| named(of)).collect();
     let named = if named.is_empty() {
         "[]".to_owned()
     } else {
         named.join(" + ")
     };
-    let data = json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": { "name": "skewguard-refused-images", "namespace": "skewguard" },
-        "data": { "images": images.list() }
-    });
+    let variable = |name: &str, expression: &str| json!({ "name": name, "expression": expression });
+    let mut variables = vec![
+        variable(
+            "spec",
+            "object.kind != 'Machine' ? (has(object.spec) ? dyn(object.spec) : dyn({})) : has(object.spec) && \
+             has(object.spec.providerSpec) && has(object.spec.providerSpec.value) ? dyn(object.spec.providerSpec.value) : dyn({})",
+        ),
+        variable(
+            "kind",
+            &format!(
+                "object.kind != 'Machine' ? object.kind : has({SPEC}.kind) ? {SPEC}.kind : ''"
+            ),
+        ),
+        variable("images", &named),
+    ];
+    let mut refused = Vec::new();
+    for (n, list) in images.lists().iter().enumerate() {
+        variables.push(variable(&format!("list{n}"), list));
+        let list = format!("variables.list{n}");
+        refused.push(format!(
+            "variables.images.filter(image, image in {list}).map(image, string(image + '\\t' + {list}[image]))"
+        ));
+    }
+    variables.push(variable("refused", &refused.join(" + ")));
+    variables.push(variable(
+        "letThrough",
+        &format!("has(object.metadata.annotations) && '{ALLOW}' in object.metadata.annotations"),
+    ));
+    variables
+}
+
+/// ValidatingAdmissionPolicy and binding, as YAML documents.
+pub(crate) fn documents(images: &Images, mode: Mode) -> String {
+    let actions = match mode {
+        Mode::Enforce => json!(["Deny"]),
+        Mode::Warn | Mode::None => json!(["Warn", "Audit"]),
+    };
     // What the API server would default is written out, so that applying it again changes nothing.
     let policy = json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
         "metadata": { "name": NAME },
         "spec": {
             "failurePolicy": "Ignore",
-            "paramKind": { "apiVersion": "v1", "kind": "ConfigMap" },
             "matchConstraints": {
                 "matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {},
                 "resourceRules": [
@@ -332,15 +373,7 @@ pub(crate) fn documents(images: &Images, mode: Mode) -> String {
                             "nutanixmachines", "openstackmachines", "vspheremachines"] }
                 ]
             },
-            "variables": [
-                { "name": "spec", "expression": "object.kind != 'Machine' ? (has(object.spec) ? dyn(object.spec) : dyn({})) : \
-                    has(object.spec) && has(object.spec.providerSpec) && has(object.spec.providerSpec.value) ? dyn(object.spec.providerSpec.value) : dyn({})" },
-                { "name": "kind", "expression": format!("object.kind != 'Machine' ? object.kind : has({SPEC}.kind) ? {SPEC}.kind : ''") },
-                { "name": "images", "expression": named },
-                { "name": "refused", "expression": "has(params.data) && has(params.data.images) ? params.data.images.split('\\n').filter(line, \
-                    variables.images.exists(image, line.startsWith(image + '\\t'))) : []" },
-                { "name": "letThrough", "expression": format!("has(object.metadata.annotations) && '{ALLOW}' in object.metadata.annotations") }
-            ],
+            "variables": variables(images),
             "validations": [{
                 "expression": "size(variables.refused) == 0 || variables.letThrough",
                 "messageExpression": "variables.refused[0].split('\\t')[1]",
@@ -356,11 +389,8 @@ pub(crate) fn documents(images: &Images, mode: Mode) -> String {
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": { "name": NAME },
         "spec": {
-            "policyName": NAME, "validationActions": actions,
-            "paramRef": { "name": "skewguard-refused-images", "namespace": "skewguard", "parameterNotFoundAction": "Allow" }
+            "policyName": NAME, "validationActions": actions
         }
     });
-    [data, policy, binding]
-        .map(|object| yaml(&object))
-        .join("---\n")
+    [policy, binding].map(|object| yaml(&object)).join("---\n")
 }

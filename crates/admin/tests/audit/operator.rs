@@ -230,17 +230,80 @@ fn lint_says_that_the_clusters_own_image_is_refused() {
         err.contains("not read: ") && err.contains("broken.json"),
         "{err}"
     );
+    // The policy's own mistakes are shown, with what was not compared.
     write("bare.json", &[&set, &release]);
-    write("setless.json", &[&own, &release]);
+    let pool = json!({ "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool",
+        "metadata": { "name": "np", "namespace": "clusters" },
+        "spec": { "clusterName": "hosted", "platform": { "type": "AWS" }, "release": { "image": "x" } } });
+    write("hosting.json", &[&own, &release, &pool]);
     for (from, why) in [
         ("bare.json", "the ConfigMap coreos-bootimages"),
-        ("setless.json", "no set of machines was read"),
-        ("missing.json", "missing.json"),
+        (
+            "hosting.json",
+            "the nodes of its node pools are those of other clusters",
+        ),
     ] {
         let (out, err, exit) = lint(too_new.clone(), from, &[]);
-        assert_eq!((exit, out.as_str()), (Exit::Failed, ""), "{from}: {err}");
-        assert!(err.contains(why), "{from}: {err}");
+        assert_eq!(exit, Exit::Failed, "{from}: {err}");
+        assert!(out.ends_with("policy.json: no mistakes found\n"), "{out}");
+        let words = format!("policy.json: not compared with the cluster: {why}");
+        assert!(err.contains(&words), "{from}: {err}");
     }
+    let typo = json!({ "minimumRHCOSVersion": "9.2", "releas": "4.22" });
+    let (out, err, exit) = lint(typo, "objects.json", &[]);
+    assert!(
+        exit == Exit::Failed && out.contains("did you mean release?"),
+        "{out}"
+    );
+    assert!(
+        err.ends_with("policy.json: not compared with the cluster: it has errors\n"),
+        "{err}"
+    );
+    let (_, err, exit) = lint(too_new, "missing.json", &[]);
+    assert_eq!(exit, Exit::Failed);
+    assert!(
+        err.contains("not read: ") && err.contains("missing.json"),
+        "{err}"
+    );
+}
+
+/// A single node, or one that was made by hand, boots from the same images.
+#[test]
+fn lint_compares_with_the_images_of_a_cluster_without_sets() {
+    let desk = Desk(tempfile::tempdir().unwrap());
+    let release = json!({ "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": { "name": "version" },
+        "status": { "desired": { "version": "5.0.1" } } });
+    let own = super::real::real("coreos-bootimages-5.0.json");
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": [&release, &own] });
+    std::fs::write(desk.file("objects.json"), list.to_string()).unwrap();
+    let lint = |mode: &str, limits: Value| {
+        let mut policy = policy(mode, limits);
+        policy["knownIssues"] = json!([]);
+        std::fs::write(desk.file("policy.json"), policy.to_string()).unwrap();
+        let [file, from] = [desk.file("policy.json"), desk.file("objects.json")];
+        let (file, from) = (file.to_str().unwrap(), from.to_str().unwrap());
+        let (out, err, exit) = run(&["policy", "lint", file, "--from", from, "-o", "json"]);
+        assert_eq!((exit, err.as_str()), (Exit::Done, ""), "{out}");
+        let json: Value = serde_json::from_str(&out).unwrap();
+        let findings = json["findings"].as_array().unwrap().clone();
+        let of_own = |finding: &&Value| finding["mistake"] == "OwnImageRefused";
+        let messages = findings
+            .iter()
+            .filter(of_own)
+            .map(|own| own["message"].to_string());
+        messages.collect::<Vec<_>>()
+    };
+    let any = json!({ "minimumRHCOSVersion": "9.2" });
+    let master = json!({ "pools": ["master"], "minimumRHCOSVersion": "10.9" });
+    let refused = lint("Enforce", json!([any, master]));
+    assert!(!refused.is_empty());
+    for message in &refused {
+        assert!(message.contains("for pool master"), "{message}");
+    }
+    // The opt-out refuses nothing, and a pool may have either of the two RHEL majors.
+    assert_eq!(lint("None", json!([any, master])), [""; 0]);
+    assert_eq!(lint("Enforce", json!([{ "rhelMajors": [9] }])), [""; 0]);
+    assert_eq!(lint("Enforce", json!([any])), [""; 0]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `policy init` and `policy schema`: what they print and write, and what they leave alone.
 
 use crate::inside::core::run;
-use crate::lint::{lint, schema::REFERENCE, starter::STARTER};
+use crate::lint::{lint, shape::REFERENCE, starter::STARTER};
 use crate::policy::{LimitRelease, Mode, OnUndetermined, parse};
 
 const NOTE: &str = "\

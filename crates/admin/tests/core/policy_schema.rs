@@ -3,7 +3,7 @@
 
 use crate::inside::core::policy_docs::examples;
 use crate::inside::core::samples::{base, with};
-use crate::lint::schema::SCHEMA;
+use crate::lint::shape::SCHEMA;
 use crate::lint::starter::STARTER;
 use crate::policy::parse;
 use serde_json::{Value, json};

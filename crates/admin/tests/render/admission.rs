@@ -38,7 +38,7 @@ fn policy(mode: &str) -> String {
     super::POLICY.replace("Enforce", mode)
 }
 
-/// The three objects that are printed, and the warnings.
+/// The two objects that are printed, and the warnings.
 pub(crate) fn rendered(mode: &str, sets: &[Value]) -> (Vec<Value>, String) {
     let desk = Desk::new();
     let policy = policy(mode);
@@ -62,7 +62,7 @@ fn denied(objects: &[Value], object: &Value) -> Option<String> {
         let parts = text.split(at.as_str()).map(|part| part.to_owned().into());
         parts.collect::<Vec<CelValue>>().into()
     }
-    let spec = &objects[1]["spec"];
+    let spec = &objects[0]["spec"];
     let mut variables = std::collections::HashMap::new();
     let run = |expression: &str, variables: &std::collections::HashMap<String, CelValue>| {
         let expression = expression.replace("variables.", "variables_");
@@ -72,7 +72,6 @@ fn denied(objects: &[Value], object: &Value) -> Option<String> {
         context.add_function("split", split).unwrap();
         let _ = context.add_function("dyn", |value: CelValue| value);
         context.add_variable("object", object).unwrap();
-        context.add_variable("params", &objects[0]).unwrap();
         for (name, value) in variables {
             context.add_variable_from_value(name.clone(), value.clone());
         }
@@ -96,6 +95,14 @@ fn denied(objects: &[Value], object: &Value) -> Option<String> {
             other => panic!("{other:?}"),
         },
     }
+}
+
+/// The list of images of this number.
+fn list(objects: &[Value], n: usize) -> Option<&str> {
+    let variables = objects[0]["spec"]["variables"].as_array().unwrap();
+    let name = format!("list{n}");
+    let found = variables.iter().find(|variable| variable["name"] == name)?;
+    found["expression"].as_str()
 }
 
 fn machine(value: Value) -> Value {
@@ -178,7 +185,7 @@ fn a_claim_denies_no_machine() {
     );
 }
 
-/// What `audit -o json` and then `render admission` print for these objects: the audit, and the three
+/// What `audit -o json` and then `render admission` print for these objects: the audit, and the two
 /// documents.
 fn through_the_door(list: &Value, policy: &str, more: &[&str]) -> (Value, Vec<Value>) {
     let desk = Desk::new();
@@ -344,13 +351,12 @@ fn the_mode_decides_what_follows_and_none_prints_nothing() {
         ("Warn", json!(["Warn", "Audit"])),
     ] {
         let (objects, _) = rendered(mode, &[set("Refused", "ami.id", AMI)]);
-        assert_eq!(objects[2]["spec"]["validationActions"], actions);
-        assert_eq!(
-            objects[2]["spec"]["paramRef"]["parameterNotFoundAction"],
-            "Allow"
-        );
-        assert_eq!(objects[1]["spec"]["failurePolicy"], "Ignore");
-        for rule in objects[1]["spec"]["matchConstraints"]["resourceRules"]
+        assert_eq!(objects[1]["spec"]["validationActions"], actions);
+        assert_eq!(objects[0]["spec"]["failurePolicy"], "Ignore");
+        // An API server may have stopped to read parameters of a core kind.
+        assert_eq!(objects[0]["spec"]["paramKind"], Value::Null);
+        assert_eq!(objects[1]["spec"]["paramRef"], Value::Null);
+        for rule in objects[0]["spec"]["matchConstraints"]["resourceRules"]
             .as_array()
             .unwrap()
         {
@@ -387,7 +393,8 @@ fn what_may_not_be_refused_for_all_is_left_out_and_said() {
             set("Refused", "template", "a\nb"),
         ],
     );
-    assert_eq!(objects[0]["data"]["images"], "");
+    assert_eq!(list(&objects, 0), Some("{}"));
+    assert_eq!(list(&objects, 1), None);
     assert_eq!(err.lines().count(), 4, "{err}");
     assert_eq!(
         denied(&objects, &machine(json!({ "ami": { "id": AMI } }))),
@@ -404,7 +411,7 @@ fn hostile_names_and_messages_stay_in_their_place() {
     hostile["message"] = json!("x\n---\nkind: Secret\t\u{202e}\"'");
     hostile["remedy"] = json!("\u{1b}[31m".repeat(2000));
     let (objects, err) = rendered("Enforce", &[hostile, set("Refused", "template", "plain")]);
-    assert_eq!((err.as_str(), objects.len()), ("", 3));
+    assert_eq!((err.as_str(), objects.len()), ("", 2));
     let told = denied(&objects, &machine(json!({ "template": name }))).unwrap();
     assert!(
         told.len() <= 1024 && told.chars().all(|c| matches!(c, ' '..='~')),
@@ -425,13 +432,14 @@ fn a_thousand_images_fit_and_more_are_an_error_that_says_what_to_do() {
             .collect()
     };
     let (objects, _) = rendered("Enforce", &many(1000));
-    assert!(
-        denied(
-            &objects,
-            &machine(json!({ "ami": { "id": format!("ami-{:017x}", 999) } }))
-        )
-        .is_some()
-    );
+    for n in [0, 500, 999] {
+        let ami = format!("ami-{n:017x}");
+        let said = denied(&objects, &machine(json!({ "ami": { "id": ami } })));
+        assert!(said.unwrap().contains(&ami));
+    }
+    let lists: Vec<&str> = (0..).map_while(|n| list(&objects, n)).collect();
+    assert!(lists.len() > 1);
+    assert!(lists.iter().all(|list| list.len() < 100_000));
     assert!(objects[0].to_string().len() < 1 << 20);
     let desk = Desk::new();
     desk.file("audit.json", audit(super::POLICY, &many(1001)).to_string());

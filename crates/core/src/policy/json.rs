@@ -107,7 +107,7 @@ impl<'a> Located<'a> {
 
 /// An object, split into fields. Keys get their paths only when they are asked for, because a
 /// hostile object can have very many. Of a field that is given twice the first counts. A field that
-/// is null counts as absent.
+/// is null is absent.
 pub struct Object<'a> {
     pub at: Located<'a>,
     /// Name, key and value.

@@ -39,7 +39,7 @@ pub enum Affects {
     /// The first boot of a new node.
     #[default]
     FirstBoot,
-    /// The update of a joined node, by what it was born with. It says nothing on a first boot.
+    /// A joined node's update, by what it was born with. It has no part in a first boot.
     Update,
 }
 
@@ -77,7 +77,7 @@ pub struct Images {
     pub versions: Vec<DeniedVersion>,
 }
 
-/// Conditions, all of which have to hold; one that is absent holds.
+/// Conditions. All have to hold; an absent one holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct When {
     /// Names as Ignition has them.
@@ -269,7 +269,7 @@ fn when(when: &Object<'_>) -> Setting<When> {
     })
 }
 
-/// The families of a list, all of which have to be known.
+/// The families of a list. All have to be known.
 fn os_families(at: &Located<'_>) -> Option<Vec<OsFamily>> {
     let words: Vec<String> = at.read()?;
     words.iter().map(|word| OsFamily::parse(word)).collect()

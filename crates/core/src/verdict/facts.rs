@@ -95,7 +95,7 @@ pub struct Deployment {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StageFlags", into = "StageFlags")]
 pub enum Stage {
-    /// The booted deployment's digest is that of the target's `osImageURL`.
+    /// The booted deployment has the digest of the target's `osImageURL`.
     OnTarget,
     /// `ostree=` differs from the one recorded at the first run.
     Rebased,
@@ -180,7 +180,7 @@ impl Machine {
 /// The policy that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicyInput {
-    /// There is none, in the served config or on disk.
+    /// Neither the served config nor the disk has one.
     Absent,
     /// There is one, but it is unreadable or invalid.
     Invalid {

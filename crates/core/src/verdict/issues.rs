@@ -224,9 +224,9 @@ fn images(images: &Images, node: Node<'_>) -> Applies {
     let answers = [
         below_ocp.map(|bound| version.is_below_ocp(bound)),
         below_rhcos,
-        of_family(version, below_fcos, OsFamily::Fcos, Ordering::Less),
-        of_family(version, above_fcos, OsFamily::Fcos, Ordering::Greater),
-        of_family(version, below_scos, OsFamily::Scos, Ordering::Less),
+        bound_applies(version, below_fcos, OsFamily::Fcos, Ordering::Less),
+        bound_applies(version, above_fcos, OsFamily::Fcos, Ordering::Greater),
+        bound_applies(version, below_scos, OsFamily::Scos, Ordering::Less),
         // Unknown here: the versions tell, where the issue names any.
         (below_shim.is_some() && names_shim_alone(images)).then_some(None),
         of_major,
@@ -261,7 +261,7 @@ fn names_shim_alone(images: &Images) -> bool {
 
 /// Whether comparing the image with a bound of a family gives `order`. An image of another family
 /// is on neither side of it. `None` where there is no bound.
-fn of_family(
+fn bound_applies(
     image: &ImageVersion,
     bound: &Option<FamilyBound>,
     family: OsFamily,
@@ -367,7 +367,7 @@ fn wanted(images: &Images, version: &ImageVersion) -> (String, Wanted) {
             Wanted::Newer,
         ),
     ] {
-        if of_family(version, bound, family, order) == Some(Some(true)) {
+        if bound_applies(version, bound, family, order) == Some(Some(true)) {
             let bound = bound.as_ref().map(show_family_bound).unwrap_or_default();
             return (format!("{} {bound} or {word}", family.name()), wanted);
         }

@@ -36,7 +36,7 @@ pub enum Remedy {
 #[derive(Debug, Clone, Copy)]
 pub struct ReasonWords {
     pub about: About,
-    /// The field of a policy that sets the rule; empty where there is none.
+    /// The policy's field that sets the rule; empty without one.
     pub field: &'static str,
     /// What breaks the policy, as a part of the node; `None` is the judged image.
     part: Option<&'static str>,

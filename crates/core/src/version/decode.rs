@@ -22,11 +22,11 @@ pub(super) fn decode(raw: &str) -> ImageVersion {
     } else {
         None
     };
-    known.unwrap_or_else(|| of_scheme(Scheme::Unknown, &text::printable_up_to(raw, LONGEST)))
+    known.unwrap_or_else(|| scheme_only(Scheme::Unknown, &text::printable_up_to(raw, LONGEST)))
 }
 
-/// A version of which nothing but the scheme is known.
-pub(super) fn of_scheme(scheme: Scheme, text: &str) -> ImageVersion {
+/// A version without anything but its scheme.
+pub(super) fn scheme_only(scheme: Scheme, text: &str) -> ImageVersion {
     ImageVersion {
         text: text.to_owned(),
         scheme,
@@ -57,7 +57,7 @@ fn legacy(raw: &str) -> Option<ImageVersion> {
         build_date: Some(date),
         time,
         build_number: Some(number(build)?),
-        ..of_scheme(Scheme::Legacy, raw)
+        ..scheme_only(Scheme::Legacy, raw)
     })
 }
 
@@ -117,7 +117,7 @@ fn rhel_versioned(raw: &str) -> Option<ImageVersion> {
         build_date: Some(date(stamp)?),
         build_number: Some(number(build)?),
         zero_minor: minor == 0,
-        ..of_scheme(Scheme::RhelVersioned, raw)
+        ..scheme_only(Scheme::RhelVersioned, raw)
     })
 }
 
@@ -149,7 +149,7 @@ fn fcos(raw: &str) -> Option<ImageVersion> {
         stream,
         build_date: Some(date(stamp)?),
         build_number: build,
-        ..of_scheme(Scheme::Fcos, raw)
+        ..scheme_only(Scheme::Fcos, raw)
     })
 }
 

@@ -1,7 +1,7 @@
 //! Versions in the names of images: files of the mirror, images of clouds, URNs of marketplaces
 //! (pure).
 
-use super::decode::{date, number, of_scheme};
+use super::decode::{date, number, scheme_only};
 use super::{ImageVersion, OcpMinor, Release, Scheme};
 
 /// As files on the mirror are named.
@@ -132,7 +132,7 @@ fn of_release(text: &str, major: u16, minor: &str, day: &str) -> Option<ImageVer
     Some(ImageVersion {
         ocp: Some(OcpMinor { major, minor }),
         build_date: Some(date(day)?),
-        ..of_scheme(Scheme::ImageName, text)
+        ..scheme_only(Scheme::ImageName, text)
     })
 }
 
@@ -149,7 +149,7 @@ fn of_mirror(name: &str) -> Option<ImageVersion> {
         .0;
     Some(ImageVersion {
         ocp: Some(release.parse::<Release>().ok()?.minor),
-        ..of_scheme(Scheme::ImageName, release)
+        ..scheme_only(Scheme::ImageName, release)
     })
 }
 

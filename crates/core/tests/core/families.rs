@@ -1,8 +1,8 @@
 //! Fedora CoreOS and CentOS Stream CoreOS: the order within each, and the rules for each.
 
-use crate::inside::core::samples::{image_versions, node};
+use crate::inside::core::samples::{base, image_versions, node};
 use crate::policy::{fields, parse};
-use crate::verdict::{Verdict, decide};
+use crate::verdict::{Target, Verdict, decide};
 use crate::version::{ImageVersion, OsFamily, compare_fcos, compare_scos};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -467,5 +467,50 @@ proptest! {
                 prop_assert_eq!(verdict.verdict.as_str(), "Allowed");
             }
         }
+    }
+}
+
+#[test]
+fn the_repository_of_the_image_tells_okd_where_the_release_does_not() {
+    let is_okd = |image: &str| {
+        let target = Target {
+            os_image_url: Some(image.to_owned()),
+            ..Target::default()
+        };
+        target.is_okd()
+    };
+    assert_eq!(is_okd("quay.io/okd/scos-content@sha256:00"), Some(true));
+    assert_eq!(
+        is_okd("quay.io/openshift/okd-content@sha256:00"),
+        Some(true)
+    );
+    assert_eq!(
+        is_okd("quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:00"),
+        Some(false)
+    );
+    assert_eq!(is_okd("registry.example.com/okd@sha256:00"), None);
+}
+
+#[test]
+fn a_product_has_the_names_of_its_image_and_its_cluster() {
+    for (image, release, names) in [
+        ("414.92.202310210434-0", "4.16.3", ["OCP", "RHCOS"]),
+        ("what-is-it", "4.16.3", ["OCP", "RHCOS"]),
+        (
+            "39.20231101.3.0",
+            "4.15.0-0.okd-2024-03-10-010116",
+            ["OKD", "FCOS"],
+        ),
+        ("9.0.20250510-0", "4.20.0-okd-scos.3", ["OKD", "SCOS"]),
+        // OKD went from one to the other.
+        ("39.20231101.3.0", "4.20.0-okd-scos.3", ["OKD", "CoreOS"]),
+    ] {
+        let policy = parse(base().to_string().as_bytes()).unwrap();
+        let product = decide(&node(image, release, policy)).product();
+        assert_eq!(
+            [product.release(), product.image()],
+            names,
+            "{image} {release}"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Known issues: when a node has one, and that none is wider than it was meant.
 
-use crate::inside::core::samples::node;
-use crate::policy::parse;
+use crate::inside::core::samples::{base, node, with};
+use crate::policy::{MAX_ISSUES, Policy, ReleaseRange, parse};
 use crate::verdict::{
     Facts, Finding, Machine, Outcome, Reason, RuleResult, TargetInput, Verdict, decide,
 };
@@ -31,6 +31,11 @@ fn facts(issue: &Value, image: &str, release: &str) -> Facts {
 
 fn issue(images: Value, targets: &str, when: Value) -> Value {
     json!({ "id": "Hangs", "targets": targets, "images": images, "when": when, "reason": "it hangs", "url": "https://example.com/1" })
+}
+
+/// A policy with these issues.
+fn policy(issues: Value) -> Policy {
+    parse(with("/knownIssues", issues).to_string().as_bytes()).unwrap()
 }
 
 fn of_issues(verdict: &Verdict) -> Vec<&Finding> {
@@ -431,6 +436,72 @@ fn having_no_issue_allows_nothing() {
     );
     facts.boot_image = None;
     assert_eq!(decide(&facts).reason, Reason::BootImageUnknown);
+}
+
+#[test]
+fn an_empty_range_has_no_release() {
+    for (range, is_empty) in [
+        (">=4.16.0", false),
+        ("<4.16.3", false),
+        ("<=0.0.0", false),
+        ("<0.0.0", true),
+        (">=4.16.0 <4.16.3", false),
+        (">=4.16.3 <4.16.3", true),
+        (">4.16.2 <4.16.3", true),
+        (">4.16.2 <=4.16.3", false),
+        (">=4.17.0 <4.16.0", true),
+    ] {
+        let read = ReleaseRange::parse(range).unwrap();
+        assert_eq!(read.is_empty(), is_empty, "{range}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_issue_is_said_with_its_place() {
+    for (issue, warning) in [
+        (
+            json!({ "id": 7, "reason": "r", "images": { "rhelMajors": [8] } }),
+            "knownIssues[0].id is not understood (7); the known issue is not evaluated",
+        ),
+        (
+            json!({ "id": "X", "images": { "rhelMajors": [8] } }),
+            "knownIssues[0]: the required field reason is missing; the known issue is not evaluated",
+        ),
+        (
+            json!({ "id": "X", "reason": "r" }),
+            "knownIssues[0]: the required field images is missing; the known issue is not evaluated",
+        ),
+        (
+            json!({ "id": "X", "reason": "r", "images": [ "a" , 8 ] }),
+            "knownIssues[0].images is not understood ([\"a\",8]); the known issue is not evaluated",
+        ),
+    ] {
+        assert_eq!(policy(json!([issue])).warnings, [warning], "{issue}");
+    }
+    // A value that spans lines is shown in one.
+    let text = base()
+        .to_string()
+        .replace("\"knownIssues\":[]", "\"knownIssues\":{\n \"a\":\n 4.20 }");
+    assert_eq!(
+        parse(text.as_bytes()).unwrap().warnings,
+        ["knownIssues is not understood ({\"a\":4.2}); no known issue is evaluated"]
+    );
+}
+
+#[test]
+fn as_many_issues_as_are_read_are_no_warning() {
+    let issue = json!({ "id": "X", "reason": "r", "images": { "rhelMajors": [8] } });
+    let most = policy(json!(vec![issue.clone(); MAX_ISSUES]));
+    assert_eq!(
+        (most.known_issues.len(), most.warnings),
+        (MAX_ISSUES, vec![])
+    );
+    let more = policy(json!(vec![issue; MAX_ISSUES + 1]));
+    assert_eq!(more.known_issues.len(), MAX_ISSUES);
+    assert_eq!(
+        more.warnings,
+        ["there are 201 known issues; only the first 200 are evaluated"]
+    );
 }
 
 proptest! {

@@ -6,6 +6,7 @@ mod machine_rules;
 mod policy_choose;
 mod policy_parse;
 mod samples;
+mod update_issues;
 mod verdict_rules;
 mod verdict_table;
 mod version;

@@ -367,6 +367,22 @@ fn help_that_is_not_understood_costs_nothing_else() {
 }
 
 #[test]
+fn the_minutes_of_a_stall_are_read_within_their_bounds() {
+    for (minutes, read) in [
+        (json!(5), Some(5)),
+        (json!(1440), Some(1440)),
+        (json!(4), None),
+        (json!(1441), None),
+        (json!("30"), None),
+    ] {
+        let text = with("/stalledAfterMinutes", minutes.clone()).to_string();
+        let policy = parse(text.as_bytes()).unwrap();
+        assert_eq!(policy.stalled_after_minutes, read, "{minutes}");
+        assert_eq!(policy.warnings.is_empty(), read.is_some(), "{minutes}");
+    }
+}
+
+#[test]
 fn what_is_required_must_be_there() {
     for field in ["apiVersion", "kind", "mode", "limits"] {
         let missing = format!("the required field {field} is missing");

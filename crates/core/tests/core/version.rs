@@ -440,3 +440,40 @@ proptest! {
         prop_assert_eq!(compare_rhel(half, whole), want.map(Ordering::reverse));
     }
 }
+
+#[test]
+fn a_day_that_no_calendar_has_is_no_build_date() {
+    for (version, scheme) in [
+        ("416.94.202402291200-0", Scheme::Legacy),
+        ("412.86.202302281200-0", Scheme::Legacy),
+        ("412.86.202302291200-0", Scheme::Unknown),
+        ("416.94.202402301200-0", Scheme::Unknown),
+        ("412.86.202304311200-0", Scheme::Unknown),
+    ] {
+        assert_eq!(ImageVersion::parse(version).scheme, scheme, "{version}");
+    }
+}
+
+#[test]
+fn an_aleph_names_its_version_or_else_its_build() {
+    let version = |aleph: &str| crate::aleph::version(aleph.as_bytes()).map(|version| version.text);
+    let new = "416.94.202407030122-0";
+    assert_eq!(
+        version(r#"{"build":"b","version":" 416.94.202407030122-0\n"}"#).as_deref(),
+        Ok(new)
+    );
+    for aleph in [
+        r#"{"build":"416.94.202407030122-0"}"#,
+        r#"{"build":"416.94.202407030122-0","version":null}"#,
+        r#"{"build":"416.94.202407030122-0","version":" "}"#,
+    ] {
+        assert_eq!(version(aleph).as_deref(), Ok(new), "{aleph}");
+    }
+    for aleph in ["{}", r#"{"version":""}"#, r#"{"version":null}"#] {
+        assert_eq!(
+            version(aleph),
+            Err("names no version".to_owned()),
+            "{aleph}"
+        );
+    }
+}

@@ -5,7 +5,7 @@ use super::super::{named, read_once};
 use super::{Exit, Failure, Io};
 use crate::audit::fetch::SETTINGS;
 use crate::audit::{Objects, login};
-use crate::lint::schema::REFERENCE;
+use crate::lint::shape::REFERENCE;
 use crate::lint::starter::{STARTER, STARTER_OKD};
 use std::fs::OpenOptions;
 use std::io::Write;

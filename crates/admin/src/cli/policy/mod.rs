@@ -4,7 +4,7 @@ mod init;
 mod lint;
 
 use super::{Exit, Failure, Io};
-use crate::lint::schema::SCHEMA;
+use crate::lint::shape::SCHEMA;
 use crate::lint::starter::KNOWN_ISSUES;
 
 #[derive(Debug, clap::Args)]

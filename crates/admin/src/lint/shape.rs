@@ -4,7 +4,6 @@
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// The JSON Schema (2020-12) of a policy. It allows fields and words of other releases; `lint` is
@@ -15,11 +14,7 @@ pub const SCHEMA: &str = include_str!("schema.json");
 pub static REFERENCE: LazyLock<String> = LazyLock::new(|| {
     let mut text = include_str!("reference.md").to_owned();
     for object in Shape::objects() {
-        let title = match object.title {
-            Some(title) if !object.is_policy() => title,
-            _ => "The policy",
-        };
-        text += &format!("\n## {title}\n\n");
+        text += &format!("\n## {}\n\n", object.title);
         for (name, field) in &object.properties {
             let is_required = object.required.contains(name);
             let required = if is_required { " (required)" } else { "" };
@@ -29,38 +24,33 @@ pub static REFERENCE: LazyLock<String> = LazyLock::new(|| {
     text
 });
 
-static POLICY: LazyLock<Shape<'static>> =
-    LazyLock::new(|| serde_json::from_str(SCHEMA).unwrap_or_default());
+static POLICY: LazyLock<Shape> = LazyLock::new(|| serde_json::from_str(SCHEMA).unwrap_or_default());
 
 /// What the schema says of a value.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Shape<'a> {
-    #[serde(borrow)]
-    title: Option<&'a str>,
-    #[serde(borrow)]
-    description: Cow<'a, str>,
+pub(super) struct Shape {
+    title: &'static str,
+    description: String,
     #[serde(rename = "type")]
     pub(super) json: JsonType,
-    pub(super) required: Vec<&'a str>,
-    pub(super) properties: IndexMap<&'a str, Shape<'a>>,
-    pub(super) additional_properties: Option<Box<Shape<'a>>>,
-    pub(super) items: Option<Box<Shape<'a>>>,
+    pub(super) required: Vec<&'static str>,
+    pub(super) properties: IndexMap<&'static str, Shape>,
+    pub(super) additional_properties: Option<Box<Shape>>,
+    pub(super) items: Option<Box<Shape>>,
     pub(super) min_items: usize,
     pub(super) min_properties: usize,
     minimum: Option<u64>,
     maximum: Option<u64>,
-    #[serde(rename = "const")]
-    only: Option<&'a str>,
     #[serde(rename = "enum")]
-    words: Vec<&'a str>,
-    any_of: Vec<Shape<'a>>,
-    pub(super) default: Option<&'a RawValue>,
-    examples: Vec<&'a RawValue>,
+    words: Vec<&'static str>,
+    any_of: Vec<Shape>,
+    pub(super) default: Option<&'static RawValue>,
+    examples: Vec<&'static RawValue>,
     #[serde(rename = "$ref")]
-    reference: Option<&'a str>,
+    reference: Option<&'static str>,
     #[serde(rename = "$defs")]
-    definitions: IndexMap<&'a str, Shape<'a>>,
+    definitions: IndexMap<&'static str, Shape>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -74,7 +64,7 @@ pub(super) enum JsonType {
     Object,
 }
 
-impl Shape<'static> {
+impl Shape {
     pub(super) fn policy() -> &'static Self {
         &POLICY
     }
@@ -92,16 +82,13 @@ impl Shape<'static> {
         POLICY.definitions.get(name).unwrap_or(&POLICY)
     }
 
-    fn is_policy(&self) -> bool {
-        !self.definitions.is_empty()
-    }
-
     /// Its name within a sentence.
     pub(super) fn place(&self) -> String {
-        match self.title {
-            Some(title) if !self.is_policy() => title.replace('`', "").replacen("An ", "an ", 1),
-            _ => "the policy itself".to_owned(),
-        }
+        let title = self
+            .title
+            .replacen("An ", "an ", 1)
+            .replacen("The ", "the ", 1);
+        title.replace('`', "")
     }
 
     /// The definition that it refers to, by its name.
@@ -127,21 +114,14 @@ impl Shape<'static> {
         self.minimum.zip(self.maximum)
     }
 
-    /// The one word of this release, as JSON.
-    pub(super) fn constant(&self) -> Option<String> {
-        let mut choices = self.any_of.iter().filter_map(|choice| choice.only);
-        let only = self.only.or_else(|| choices.next())?;
-        Some(format!("\"{only}\""))
-    }
-
     /// A value that it may have, as JSON.
     pub(super) fn example(&'static self) -> Option<String> {
-        let own = self.examples.first().or(self.resolved().examples.first());
-        let own = own
-            .or(self.default.as_ref())
-            .map(|json| json.get().to_owned());
+        let mut examples = self.examples.iter().chain(&self.resolved().examples);
         let list = || Some(format!("[{}]", self.items.as_ref()?.example()?));
-        own.or_else(|| self.constant()).or_else(list)
+        examples
+            .next()
+            .map(|json| json.get().to_owned())
+            .or_else(list)
     }
 
     /// Its type, in words.
@@ -174,7 +154,9 @@ impl Shape<'static> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::platform::{PLATFORMS, platform_of};
     use crate::policy::fields;
+    use crate::version::OsFamily;
     use serde_json::Value;
     use std::collections::BTreeSet;
 
@@ -198,6 +180,22 @@ mod tests {
             let properties: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
             assert_eq!(properties, names.iter().copied().collect(), "{pointer}");
         }
+    }
+
+    #[test]
+    fn the_schema_has_the_names_of_all_platforms_and_architectures() {
+        let when = &Shape::defined("when").properties;
+        let words = |name: &str| when[name].items.as_ref().unwrap().known_words();
+        for platform in &PLATFORMS {
+            assert!(words("platforms").contains(&platform.id), "{}", platform.id);
+        }
+        for word in words("platforms") {
+            assert!(platform_of(word).is_some() || *word == "qemu", "{word}");
+        }
+        for word in words("osFamilies") {
+            assert!(OsFamily::parse(word).is_some(), "{word}");
+        }
+        assert_eq!(words("osFamilies").len(), OsFamily::ALL.len());
     }
 
     #[test]
