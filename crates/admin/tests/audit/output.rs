@@ -50,6 +50,21 @@ fn yaml_says_what_json_says() {
     assert_eq!(yaml, json);
 }
 
+/// The command turns a mode of the operator's off, and may block updates: no form prints it without a word of that.
+#[test]
+fn the_operators_command_has_its_warning() {
+    for form in ["wide", "html"] {
+        let (out, ..) = audit(&["--policy", POLICY, "-o", form, "--from", AWS]);
+        let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (before, _) = said
+            .split_once("oc patch machineconfiguration cluster")
+            .unwrap();
+        for word in ["turns mode Automatic off", "blocks updates of the cluster"] {
+            assert!(before.contains(word), "{form}: {word}");
+        }
+    }
+}
+
 /// Each way that a folder may come: as it is, from the printed commands, or with files of any name.
 #[test]
 fn a_folder_is_read_as_it_is() {

@@ -3,7 +3,7 @@
 use super::chart::chart;
 use super::conclusion::{Conclusion, Readiness};
 use super::page::{BIRTHS, Word, head, lookup_helps, names, remedies, waiting};
-use super::text::{in_use, operator_says};
+use super::text::{UNTIL_THEN, in_use, operator_says};
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit, full_name};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -121,7 +121,7 @@ fn oldest(audit: &BootImageAudit) -> Markup {
             p { (in_use(oldest, audit.oldest_birth.as_ref())) }
             @if let Some(words) = audit.cluster.as_ref().and_then(operator_says) { p { (words) } }
             @if let Some(command) = &oldest.command {
-                p.command { "Give these sets a newer image. To tell the Machine Config Operator until then:" }
+                p.command { (UNTIL_THEN) }
                 pre { code { (command) } }
                 @if let Some(back) = &oldest.way_back {
                     p.command { "The way back:" }

@@ -209,6 +209,10 @@ fn nodes(set: &SetAudit) -> Option<String> {
     Some(all.join("; "))
 }
 
+/// What stands above the command for the operator.
+pub(super) const UNTIL_THEN: &str = "Give these sets a newer image. To tell the Machine Config Operator until then, which turns mode Automatic off, \
+     and blocks updates of the cluster where the image is below the operator's own minimum:";
+
 /// The oldest image in use, and what the Machine Config Operator takes for it.
 fn oldest(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<String> {
     let Some(oldest) = &audit.oldest else {
@@ -219,11 +223,7 @@ fn oldest(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Str
         lines.extend(terminal.prose(0, &words));
     }
     if let (Some(command), Some(back), Detail::All) = (&oldest.command, &oldest.way_back, detail) {
-        lines.extend(terminal.prose(
-            0,
-            "Give these sets a newer image. To tell the Machine Config Operator until then, which turns mode Automatic off, and blocks updates of the \
-             cluster where the image is below the operator's own minimum:",
-        ));
+        lines.extend(terminal.prose(0, UNTIL_THEN));
         lines.push(format!("  {command}"));
         lines.extend(terminal.prose(0, "The way back:"));
         lines.push(format!("  {back}"));
