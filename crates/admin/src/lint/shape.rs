@@ -4,7 +4,6 @@
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// The JSON Schema (2020-12) of a policy. It allows fields and words of other releases; `lint` is
@@ -25,36 +24,33 @@ pub static REFERENCE: LazyLock<String> = LazyLock::new(|| {
     text
 });
 
-static POLICY: LazyLock<Shape<'static>> =
-    LazyLock::new(|| serde_json::from_str(SCHEMA).unwrap_or_default());
+static POLICY: LazyLock<Shape> = LazyLock::new(|| serde_json::from_str(SCHEMA).unwrap_or_default());
 
 /// What the schema says of a value.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Shape<'a> {
-    #[serde(borrow)]
-    title: &'a str,
-    #[serde(borrow)]
-    description: Cow<'a, str>,
+pub(super) struct Shape {
+    title: &'static str,
+    description: String,
     #[serde(rename = "type")]
     pub(super) json: JsonType,
-    pub(super) required: Vec<&'a str>,
-    pub(super) properties: IndexMap<&'a str, Shape<'a>>,
-    pub(super) additional_properties: Option<Box<Shape<'a>>>,
-    pub(super) items: Option<Box<Shape<'a>>>,
+    pub(super) required: Vec<&'static str>,
+    pub(super) properties: IndexMap<&'static str, Shape>,
+    pub(super) additional_properties: Option<Box<Shape>>,
+    pub(super) items: Option<Box<Shape>>,
     pub(super) min_items: usize,
     pub(super) min_properties: usize,
     minimum: Option<u64>,
     maximum: Option<u64>,
     #[serde(rename = "enum")]
-    words: Vec<&'a str>,
-    any_of: Vec<Shape<'a>>,
-    pub(super) default: Option<&'a RawValue>,
-    examples: Vec<&'a RawValue>,
+    words: Vec<&'static str>,
+    any_of: Vec<Shape>,
+    pub(super) default: Option<&'static RawValue>,
+    examples: Vec<&'static RawValue>,
     #[serde(rename = "$ref")]
-    reference: Option<&'a str>,
+    reference: Option<&'static str>,
     #[serde(rename = "$defs")]
-    definitions: IndexMap<&'a str, Shape<'a>>,
+    definitions: IndexMap<&'static str, Shape>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -68,7 +64,7 @@ pub(super) enum JsonType {
     Object,
 }
 
-impl Shape<'static> {
+impl Shape {
     pub(super) fn policy() -> &'static Self {
         &POLICY
     }

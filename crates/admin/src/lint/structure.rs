@@ -7,7 +7,7 @@ use crate::policy::json::Located;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks a value, and all that is in it.
-pub(super) fn check(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
+pub(super) fn check(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
     let kind = shape.resolved();
     if !has_type(at, kind) {
         let message = format!("must be {}, not {}", shape.type_words(), at.shown());
@@ -32,7 +32,7 @@ pub(super) fn check(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'st
     }
 }
 
-fn has_type(at: &Located<'_>, kind: &'static Shape<'static>) -> bool {
+fn has_type(at: &Located<'_>, kind: &'static Shape) -> bool {
     match kind.json {
         JsonType::String => at.string().is_some(),
         JsonType::Integer => at.read::<u64>().is_some_and(|number| {
@@ -48,7 +48,7 @@ fn has_type(at: &Located<'_>, kind: &'static Shape<'static>) -> bool {
     }
 }
 
-fn type_help(at: &Located<'_>, shape: &'static Shape<'static>) -> String {
+fn type_help(at: &Located<'_>, shape: &'static Shape) -> String {
     // Shown as written, because 4.20 is a number and equal to 4.2.
     let shown = at.shown();
     let is_number = shown.starts_with(|c: char| c.is_ascii_digit());
@@ -64,7 +64,7 @@ fn type_help(at: &Located<'_>, shape: &'static Shape<'static>) -> String {
 }
 
 /// Checks the fields: all known, none given twice, those that are required there.
-fn fields(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
+fn fields(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
     let names: Vec<&'static str> = shape.properties.keys().copied().collect();
     let Some(object) = at.object(&names).ok().filter(|_| !names.is_empty()) else {
         return;
@@ -101,12 +101,7 @@ fn fields(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
 }
 
 /// Reports that a required field is missing.
-pub(super) fn missing(
-    lint: &mut Lint,
-    at: &Located<'_>,
-    shape: &'static Shape<'static>,
-    name: &str,
-) {
+pub(super) fn missing(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape, name: &str) {
     let then = match at.path.as_str() {
         "" => String::new(),
         path => format!(": {}", consequence(path)),
@@ -117,7 +112,7 @@ pub(super) fn missing(
     lint.error(at, "MissingField", message, help);
 }
 
-fn entries(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
+fn entries(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
     let mut is_empty = true;
     for entry in at.items().into_iter().flatten() {
         is_empty = false;
@@ -139,7 +134,7 @@ fn entries(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
 }
 
 /// Checks a string that this release knows all words for.
-fn known_word(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape<'static>) {
+fn known_word(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
     let words = shape.known_words();
     let word = at.string().unwrap_or_default();
     if words.is_empty() || words.contains(&word.as_str()) {

@@ -249,6 +249,16 @@ fn lint_says_that_the_clusters_own_image_is_refused() {
         let words = format!("policy.json: not compared with the cluster: {why}");
         assert!(err.contains(&words), "{from}: {err}");
     }
+    let typo = json!({ "minimumRHCOSVersion": "9.2", "releas": "4.22" });
+    let (out, err, exit) = lint(typo, "objects.json", &[]);
+    assert!(
+        exit == Exit::Failed && out.contains("did you mean release?"),
+        "{out}"
+    );
+    assert!(
+        err.ends_with("policy.json: not compared with the cluster: it has errors\n"),
+        "{err}"
+    );
     let (_, err, exit) = lint(too_new, "missing.json", &[]);
     assert_eq!(exit, Exit::Failed);
     assert!(

@@ -64,9 +64,12 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         let report = match read_start(path, MAX_BYTES) {
             Ok(bytes) => {
                 let mut report = lint(&bytes);
-                if let Some(objects) = cluster.as_ref().filter(|_| report.errors == 0) {
-                    let policy = policy_input(&name, &for_nodes(bytes));
-                    match refused_own(objects, &policy) {
+                if let Some(objects) = &cluster {
+                    let refused = match report.errors {
+                        0 => refused_own(objects, &policy_input(&name, &for_nodes(bytes))),
+                        _ => Err("it has errors"),
+                    };
+                    match refused {
                         Ok(refused) => report.add(refused.iter().map(refuses_own)),
                         Err(why) => {
                             io.say(format_args!("{name}: not compared with the cluster: {why}"));
