@@ -21,6 +21,7 @@ mod journal;
 pub mod kubeconfig;
 pub mod node;
 pub mod report;
+mod runtime;
 #[cfg(test)]
 #[allow(
     dead_code,

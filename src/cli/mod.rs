@@ -65,14 +65,6 @@ fn open(root: &Path) -> Result<Root, String> {
     Root::open(root).map_err(|error| format!("--root {}: {error}", named(root)))
 }
 
-/// What requests run in.
-fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("no request can be made: {error}"))
-}
-
 /// A policy that a person named. There is no lint on nodes: it is judged by what is understood of
 /// it, and what is not is a warning.
 ///

@@ -18,6 +18,7 @@ use crate::transport::Limits;
 use crate::verdict::Verdict;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -89,9 +90,9 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     {
         super::effects::message(&root, console::restore(&root), io);
     }
-    let runtime = super::runtime()?;
-    let end = runtime.block_on(async {
-        deliver(Env {
+    let mut end = End::Undelivered;
+    let work = async {
+        end = deliver(Env {
             root: &root,
             identity: Identity::read(&root),
             refresh: &|identity| identity.complete(&root),
@@ -117,8 +118,9 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             chance: &chance,
             once: args.once,
         })
-        .await
-    });
+        .await;
+    };
+    crate::runtime::run(pin!(work)).map_err(|error| format!("no request can be made: {error}"))?;
     Ok(match end {
         End::Done => Exit::Done,
         End::Undelivered => Exit::Failed,

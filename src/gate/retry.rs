@@ -3,6 +3,7 @@
 use super::GateError;
 use super::systemd::{Manager, Route, Systemd, SystemdError};
 use std::future::Future;
+use std::pin::pin;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -152,10 +153,9 @@ fn is_systemd(error: &GateError) -> bool {
 
 /// Runs the calls on a runtime made for them. A node with nothing to hold never gets here.
 pub(super) fn run<T>(work: impl Future<Output = Result<T, GateError>>) -> Result<T, GateError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let runtime =
-        runtime.map_err(|error| SystemdError::Unreachable(format!("runtime: {error}")))?;
-    runtime.block_on(work)
+    let mut done = None;
+    let started = crate::runtime::run(pin!(async { done = Some(work.await) }));
+    let started = started.map_err(|error| SystemdError::Unreachable(format!("runtime: {error}")));
+    started?;
+    done.unwrap_or_else(|| Err(SystemdError::Unreachable("runtime: ended".to_owned()).into()))
 }

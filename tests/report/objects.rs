@@ -3,7 +3,8 @@ use crate::node::identity::Identity;
 use crate::report::event::{Event, EventSubject, Regarding};
 use crate::report::inventory::NodePatch;
 use crate::report::objects::{BootImageReport, ReportInput, is_reportable};
-use crate::verdict::{Action, Outcome, Reason, Stage, Verdict};
+use crate::support::expected::assert_file;
+use crate::verdict::{Action, Machine, Outcome, Reason, Stage, Verdict};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -203,6 +204,22 @@ fn an_event_of_a_node_that_knows_nothing_has_no_empty_brackets() {
         event["note"],
         "Node unknown could not be checked; it goes on to join: boot image unknown"
     );
+}
+
+/// The audit's tests read the same file.
+#[test]
+fn a_node_says_what_its_machine_was_born_with() {
+    let mut verdict = sample::refused();
+    (verdict.verdict, verdict.action) = (Outcome::Allowed, Action::Proceed);
+    verdict.machine = Machine {
+        architecture: Some("x86_64".to_owned()),
+        cpu: Some("x86-64-v2".to_owned()),
+        boot_free_mib: Some(96),
+        secure_boot: Some(true),
+        shim: Some("15.6-1.el9".to_owned()),
+    };
+    let patch = serde_json::to_string_pretty(&NodePatch::new(&verdict)).unwrap();
+    assert_file("data/node-patch.json", &(patch + "\n"));
 }
 
 #[test]

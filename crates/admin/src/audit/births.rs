@@ -1,10 +1,10 @@
 //! Joined nodes with a known issue that breaks their update, by what they were born with (pure).
 
-use super::asked::asked_of;
 use super::issues;
 use super::kinds::{Machine, Node};
-use super::known::Knowledge;
+use super::lookup::Lookup;
 use super::results::BirthAudit;
+use super::target::meant_release;
 use crate::policy::KnownIssue;
 use crate::verdict::{Birth, BootImageStatus, PolicyInput, Target, UpdateIssues, update_issues};
 use crate::version::ImageVersion;
@@ -28,23 +28,23 @@ struct Key<'a> {
 }
 
 /// The nodes whose update to `release` an issue breaks, and those of which it cannot be told: by
-/// pool, the oldest image first. Empty where no release was asked about.
+/// pool, the oldest image first. Empty where no update is known.
 pub(super) fn births(
-    knowledge: &Knowledge<'_>,
+    lookup: &Lookup<'_>,
     policy: &PolicyInput,
-    asked: Option<&str>,
+    release: Option<&str>,
 ) -> Vec<BirthAudit> {
-    let Some(asked) = asked else {
+    let Some(release) = release else {
         return Vec::new();
     };
-    let objects = knowledge.objects;
+    let objects = lookup.objects;
     let target = Target {
-        release: Some(asked_of(objects.release.as_deref(), asked)),
+        release: Some(meant_release(objects.release.as_deref(), release)),
         ..Target::default()
     };
     let issues = issues::all(policy);
     let mut rows: BTreeMap<Key<'_>, Vec<&Node>> = BTreeMap::new();
-    let sets = Sets::new(knowledge);
+    let sets = Sets::new(lookup);
     for node in &objects.nodes {
         let image = sets.birth_of(node);
         let machine = node.machine();
@@ -71,7 +71,7 @@ pub(super) fn births(
             rows.entry(key).or_default().push(node);
         }
     }
-    let row = |(key, nodes): (Key<'_>, Vec<&Node>)| row(key, nodes, issues.as_slice(), policy);
+    let row = |(key, nodes): (Key<'_>, Vec<&Node>)| row(key, nodes, &issues, policy, release);
     rows.into_iter().filter_map(row).collect()
 }
 
@@ -119,17 +119,17 @@ const OF_FIRST: &str = "the image is that of the first node of its set, and its 
 
 /// Which nodes Machines stand for, and the first ones of their sets.
 struct Sets<'a> {
-    knowledge: &'a Knowledge<'a>,
+    lookup: &'a Lookup<'a>,
     machines: BTreeMap<&'a str, &'a Machine>,
     first: BTreeMap<(&'a str, String), &'a Node>,
 }
 
 impl<'a> Sets<'a> {
-    fn new(knowledge: &'a Knowledge<'a>) -> Self {
+    fn new(lookup: &'a Lookup<'a>) -> Self {
         let mut machines = BTreeMap::new();
         let mut first: BTreeMap<_, &Node> = BTreeMap::new();
-        for machine in &knowledge.objects.machines {
-            let Some(node) = knowledge.node_of(machine) else {
+        for machine in &lookup.objects.machines {
+            let Some(node) = lookup.node_of(machine) else {
                 continue;
             };
             machines.insert(&*node.metadata.name, machine);
@@ -142,21 +142,21 @@ impl<'a> Sets<'a> {
             }
         }
         Self {
-            knowledge,
+            lookup,
             machines,
             first,
         }
     }
 
     fn birth_of(&self, node: &Node) -> Image {
-        let objects = self.knowledge.objects;
+        let objects = self.lookup.objects;
         if let Some((version, _)) = objects.version_of(node) {
             return Image::Own(version);
         }
         let Some(machine) = self.machines.get(&*node.metadata.name) else {
             return Image::Unknown;
         };
-        if let Some(version) = self.knowledge.named_by(machine, node) {
+        if let Some(version) = self.lookup.named_by(machine, node) {
             return Image::Own(version);
         }
         let first = set_of(machine).and_then(|set| self.first.get(&set));
@@ -182,10 +182,12 @@ fn row(
     mut nodes: Vec<&Node>,
     issues: &[KnownIssue],
     policy: &PolicyInput,
+    release: &str,
 ) -> Option<BirthAudit> {
     let issue = issues.get(key.issue)?;
     nodes.sort_by_key(|node| node.age());
     Some(BirthAudit {
+        release: release.to_owned(),
         pool: key.pool.map(str::to_owned),
         boot_image: key.version.as_ref().map(BootImageStatus::from),
         issue: issue.id.clone(),

@@ -1,7 +1,8 @@
 //! Reads lists of the cluster from its API server, page by page.
 
 use super::fields::{list_at, str_at, text_at};
-use super::resources::{INFRASTRUCTURE, RESOURCES, Resource};
+use super::groups::INFRASTRUCTURE;
+use super::resources::{RESOURCES, Resource};
 use super::server::{Response, Server};
 use super::{Objects, Unread};
 use crate::text::printable;
@@ -26,13 +27,13 @@ const ATTEMPTS: u32 = 5;
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Why a path could not be read.
-enum Trouble {
+enum FetchError {
     /// The kind is not installed, or the object is not there.
     Absent,
     /// The continue token is too old; with a new one, if the server gives one.
     Expired(Option<String>),
     /// Any other reason, for a person.
-    Said(String),
+    Failed(String),
     /// Nothing at all can be read: the server cannot be reached, or does not accept the
     /// credentials.
     Fatal(String),
@@ -66,7 +67,7 @@ pub(crate) async fn fetch(
     kinds: Option<&[&str]>,
     watch: &mut dyn FnMut(FetchProgress<'_>),
 ) -> Result<Vec<Unread>, String> {
-    let mut reading = Reading {
+    let mut reader = ListReader {
         deadline: Instant::now() + LONGEST,
         is_down: false,
         server,
@@ -76,17 +77,17 @@ pub(crate) async fn fetch(
     };
     let is_wanted = |resource: &Resource| kinds.is_none_or(|kinds| kinds.contains(&resource.kind));
     for resource in RESOURCES.into_iter().filter(is_wanted) {
-        let read = reading.resource(&resource).await;
-        reading.note(read, resource.name(), resource.hides_sets)?;
+        let read = reader.resource(&resource).await;
+        reader.note(read, resource.name(), resource.hides_sets)?;
     }
-    if reading.objects.has_cluster_api() {
-        let read = reading.infrastructure().await;
-        reading.note(read, INFRASTRUCTURE.to_owned(), false)?;
+    if reader.objects.has_cluster_api() {
+        let read = reader.infrastructure().await;
+        reader.note(read, INFRASTRUCTURE.to_owned(), false)?;
     }
-    Ok(reading.unread)
+    Ok(reader.unread)
 }
 
-struct Reading<'a> {
+struct ListReader<'a> {
     deadline: Instant,
     server: &'a Server,
     objects: &'a mut Objects,
@@ -96,19 +97,21 @@ struct Reading<'a> {
     unread: Vec<Unread>,
 }
 
-impl Reading<'_> {
+impl ListReader<'_> {
     /// Notes what could not be read; only what is fatal is an error.
     fn note(
         &mut self,
-        read: Result<(), Trouble>,
+        read: Result<(), FetchError>,
         what: String,
         hides_sets: bool,
     ) -> Result<(), String> {
         let why = match read {
-            Ok(()) | Err(Trouble::Absent) => return Ok(()),
-            Err(Trouble::Fatal(why)) => return Err(why),
-            Err(Trouble::Said(why)) => why,
-            Err(Trouble::Expired(_)) => "the list expired while it was read: try again".to_owned(),
+            Ok(()) | Err(FetchError::Absent) => return Ok(()),
+            Err(FetchError::Fatal(why)) => return Err(why),
+            Err(FetchError::Failed(why)) => why,
+            Err(FetchError::Expired(_)) => {
+                "the list expired while it was read: try again".to_owned()
+            }
         };
         self.unread.push(Unread {
             what,
@@ -119,7 +122,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    async fn resource(&mut self, resource: &Resource) -> Result<(), Trouble> {
+    async fn resource(&mut self, resource: &Resource) -> Result<(), FetchError> {
         let Resource {
             group,
             plural,
@@ -160,7 +163,7 @@ impl Reading<'_> {
     }
 
     /// The versions of an API group, the preferred one first.
-    async fn versions(&mut self, group: &str) -> Result<Vec<String>, Trouble> {
+    async fn versions(&mut self, group: &str) -> Result<Vec<String>, FetchError> {
         let group = self.discovered(&format!("/apis/{group}")).await?;
         let preferred = str_at(&group, "/preferredVersion/version");
         let others = list_at(&group, "/versions")
@@ -173,12 +176,12 @@ impl Reading<'_> {
             .collect()
     }
 
-    async fn discovered(&mut self, path: &str) -> Result<Value, Trouble> {
+    async fn discovered(&mut self, path: &str) -> Result<Value, FetchError> {
         serde_json::from_slice(&self.get(path).await?).map_err(said)
     }
 
     /// Machines and templates of whatever providers are installed.
-    async fn infrastructure(&mut self) -> Result<(), Trouble> {
+    async fn infrastructure(&mut self) -> Result<(), FetchError> {
         // Each provider has versions of its own in the one group.
         let mut seen = BTreeSet::new();
         for version in self.versions(INFRASTRUCTURE).await? {
@@ -206,13 +209,13 @@ impl Reading<'_> {
                     )
                     .await;
                 self.note(read, format!("{name}.{INFRASTRUCTURE}"), false)
-                    .map_err(Trouble::Fatal)?;
+                    .map_err(FetchError::Fatal)?;
             }
         }
         Ok(())
     }
 
-    async fn pages(&mut self, name: &str, path: &str, of: (&str, &str)) -> Result<(), Trouble> {
+    async fn pages(&mut self, name: &str, path: &str, of: (&str, &str)) -> Result<(), FetchError> {
         let (mut next, mut expired, before) = (String::new(), false, self.objects.count);
         for _ in 0..MAX_PAGES {
             let token =
@@ -227,7 +230,7 @@ impl Reading<'_> {
                     let count = self.objects.count;
                     let token = self.add(&body, of)?;
                     if !token.is_empty() && (token == next || self.objects.count == count) {
-                        return Err(Trouble::Said(
+                        return Err(FetchError::Failed(
                             "the server's list has no end: a page is empty or names itself as the next one"
                                 .to_owned(),
                         ));
@@ -236,7 +239,7 @@ impl Reading<'_> {
                 }
                 // Objects changed meanwhile may be missed or seen as they are now, which is as good
                 // here.
-                Err(Trouble::Expired(Some(token))) if !expired => {
+                Err(FetchError::Expired(Some(token))) if !expired => {
                     expired = true;
                     token
                 }
@@ -247,24 +250,24 @@ impl Reading<'_> {
                 return Ok(());
             }
         }
-        Err(Trouble::Said(format!(
+        Err(FetchError::Failed(format!(
             "the server's list has more than {MAX_PAGES} pages"
         )))
     }
 
-    fn add(&mut self, body: &[u8], of: (&str, &str)) -> Result<String, Trouble> {
+    fn add(&mut self, body: &[u8], of: (&str, &str)) -> Result<String, FetchError> {
         self.objects
             .add_page(std::str::from_utf8(body).map_err(said)?, Some(of))
             .map_err(said)
     }
 
     /// The answer to one path. A failure that may pass is tried again.
-    async fn get(&mut self, path: &str) -> Result<Vec<u8>, Trouble> {
+    async fn get(&mut self, path: &str) -> Result<Vec<u8>, FetchError> {
         let mut attempt = 0;
         loop {
             if Instant::now() >= self.deadline {
-                return Err(Trouble::Said(format!(
-                    "reading the cluster takes longer than {} minutes",
+                return Err(FetchError::Failed(format!(
+                    "reader the cluster takes longer than {} minutes",
                     LONGEST.as_secs() / 60
                 )));
             }
@@ -276,16 +279,16 @@ impl Reading<'_> {
                     self.is_down = false;
                     return Ok(body);
                 }
-                Ok(Response { status: 404, .. }) => return Err(Trouble::Absent),
+                Ok(Response { status: 404, .. }) => return Err(FetchError::Absent),
                 Ok(Response {
                     status: 410, body, ..
                 }) => {
-                    return Err(Trouble::Expired(
+                    return Err(FetchError::Expired(
                         str_at(&status(&body), "/metadata/continue").map(str::to_owned),
                     ));
                 }
                 Ok(Response { status: 401, .. }) => {
-                    return Err(Trouble::Fatal(
+                    return Err(FetchError::Fatal(
                         "401: the server does not accept the credentials of the kubeconfig"
                             .to_owned(),
                     ));
@@ -295,16 +298,16 @@ impl Reading<'_> {
                         status: 429 | 500..=599,
                         ..
                     },
-                ) => (Trouble::Said(refusal(&response)), response.retry_after),
-                Ok(response) => return Err(Trouble::Said(refusal(&response))),
-                Err(error) if error.is_passing => (Trouble::Fatal(error.to_string()), None),
-                Err(error) => return Err(Trouble::Fatal(error.to_string())),
+                ) => (FetchError::Failed(refusal(&response)), response.retry_after),
+                Ok(response) => return Err(FetchError::Failed(refusal(&response))),
+                Err(error) if error.is_passing => (FetchError::Fatal(error.to_string()), None),
+                Err(error) => return Err(FetchError::Fatal(error.to_string())),
             };
             if attempt == ATTEMPTS || self.is_down {
                 self.is_down = true;
                 return Err(trouble);
             }
-            if let Trouble::Said(why) | Trouble::Fatal(why) = &trouble {
+            if let FetchError::Failed(why) | FetchError::Fatal(why) = &trouble {
                 (self.watch)(FetchProgress::Again(why));
             }
             tokio::time::sleep(
@@ -316,16 +319,16 @@ impl Reading<'_> {
     }
 }
 
-fn said(error: impl Display) -> Trouble {
-    Trouble::Said(printable(&error.to_string()))
+fn said(error: impl Display) -> FetchError {
+    FetchError::Failed(printable(&error.to_string()))
 }
 
 /// A name that goes into a path.
-fn plain(name: Option<&str>) -> Result<String, Trouble> {
+fn plain(name: Option<&str>) -> Result<String, FetchError> {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     match name {
         Some(name) if name.len() <= 253 && name.bytes().all(is_plain) => Ok(name.to_owned()),
-        _ => Err(Trouble::Said(
+        _ => Err(FetchError::Failed(
             "the server names a resource that no server has".to_owned(),
         )),
     }

@@ -1,9 +1,9 @@
 //! The fixes that are more or other than putting the cluster's own image in the place of a set's
 //! image (pure).
 
+use super::groups::{HYPERSHIFT, MACHINE_API};
 use super::image::FREE_PUBLISHER;
-use super::known::Knowledge;
-use super::objects::MACHINE_API;
+use super::lookup::Lookup;
 use super::remedy::Remedy;
 use super::sets::{self, Set};
 use super::stream::OwnImage;
@@ -89,12 +89,12 @@ pub(super) fn fix(set: &Set, own: &Own) -> Option<Remedy> {
 
 /// The remedy of a set whose AMI may be a marketplace's: nobody can tell by its ID. Then the
 /// standard AMI is the wrong one, and no command is given.
-pub(super) fn ask_the_owner(set: &Set, knowledge: &Knowledge<'_>, remedy: Remedy) -> Remedy {
+pub(super) fn ask_the_owner(set: &Set, lookup: &Lookup<'_>, remedy: Remedy) -> Remedy {
     let Some(ami) = set.image.value.as_deref() else {
         return remedy;
     };
     let architecture = set.architecture.as_deref();
-    let is_standard = || rules::is_standard(ami, &set.image, architecture, knowledge);
+    let is_standard = || rules::is_standard(ami, &set.image, architecture, lookup);
     if set.image.platform != Some("aws") || set.kind == sets::NODE_POOL || is_standard() {
         return remedy;
     }
@@ -145,7 +145,7 @@ fn node_pool(set: &Set) -> Option<Remedy> {
         command: is_named(set).then(|| {
             format!(
                 "oc patch nodepools.{} {} -n {} --type json -p '[{{\"op\":\"remove\",\"path\":\"/{path}\"}}]'",
-                sets::HYPERSHIFT,
+                HYPERSHIFT,
                 set.name,
                 set.namespace
             )

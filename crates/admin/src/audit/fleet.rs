@@ -35,6 +35,9 @@ pub(crate) struct FleetSummary {
     /// The sets of all clusters.
     #[serde(flatten)]
     pub(crate) of_sets: Summary,
+    /// Those without an exception.
+    #[serde(skip)]
+    pub(crate) counted: Summary,
 }
 
 /// What changed since an earlier list; each cluster's audit has its own changes.
@@ -61,6 +64,9 @@ pub(crate) struct ClusterAudit {
     /// The sums of its sets; absent where it could not be audited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) summary: Option<Summary>,
+    /// The sums of those without an exception.
+    #[serde(skip)]
+    pub(crate) counted: Summary,
     /// Why it could not be audited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
@@ -78,6 +84,12 @@ impl ClusterAudit {
             context,
             other_contexts: Vec::new(),
             summary: audit.as_ref().map(|audit| audit.summary),
+            counted: Summary::of(
+                audit
+                    .iter()
+                    .flat_map(|audit| &audit.sets)
+                    .filter(|set| !set.is_excepted() || set.would_be_allowed()),
+            ),
             error,
             audit,
         }
@@ -87,6 +99,14 @@ impl ClusterAudit {
     pub(crate) fn id(&self) -> Option<&str> {
         let origin = self.audit.as_ref()?.origin.as_ref()?;
         origin.cluster_id.as_deref()
+    }
+
+    /// Whether this is its context, another one of it, or its ID or name.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        let contexts = std::iter::once(&self.context).chain(&self.other_contexts);
+        let origin = self.audit.as_ref().and_then(|audit| audit.origin.as_ref());
+        contexts.into_iter().any(|context| context == name)
+            || origin.is_some_and(|origin| origin.is_of(name))
     }
 
     fn unread(&self) -> usize {
@@ -106,12 +126,11 @@ impl ClusterAudit {
     }
 
     fn rank(&self) -> impl Ord + '_ {
-        let summary = self.summary.unwrap_or_default();
         (
             self.error.is_none(),
-            summary.would_be_refused == 0,
+            self.counted.would_be_refused == 0,
             !self.is_incomplete(),
-            summary.undetermined == 0 && !self.has_unknown_makers(),
+            self.counted.undetermined == 0 && !self.has_unknown_makers(),
             &self.context,
         )
     }
@@ -146,10 +165,8 @@ impl FleetAudit {
             summary.not_audited += usize::from(cluster.error.is_some());
             summary.incomplete += usize::from(cluster.is_incomplete());
             summary.with_refused += usize::from(of.would_be_refused > 0);
-            summary.of_sets.sets += of.sets;
-            summary.of_sets.would_be_refused += of.would_be_refused;
-            summary.of_sets.would_be_allowed += of.would_be_allowed;
-            summary.of_sets.undetermined += of.undetermined;
+            summary.of_sets += of;
+            summary.counted += cluster.counted;
         }
         Self {
             api_version: API_VERSION,

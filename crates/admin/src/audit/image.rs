@@ -45,7 +45,7 @@ impl Image {
 
 /// The image that a spec of this kind names: a `providerSpec.value` of the Machine API, or the spec
 /// of an infrastructure machine of the Cluster API.
-pub(super) fn of_spec(kind: &str, spec: &Value) -> Image {
+pub(super) fn read_spec(kind: &str, spec: &Value) -> Image {
     let Some(platform) = PLATFORMS
         .iter()
         .find(|platform| platform.kinds.iter().any(|begin| kind.starts_with(begin)))

@@ -67,7 +67,7 @@ impl VSphere {
             let Workspace {
                 server, datacenter, ..
             } = &domain.workspace;
-            Site::of_failure_domain(said(server), said(datacenter))
+            Site::in_failure_domain(said(server), said(datacenter))
         })
     }
 

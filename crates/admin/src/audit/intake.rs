@@ -1,6 +1,7 @@
 //! Lists and objects as files and API servers have them: JSON and YAML, whole and in pieces (pure).
 
 use super::Objects;
+use super::cut_short::cut_short;
 use super::fields::str_at;
 use super::objects::{MAX_OBJECTS, OBJECT};
 use super::yaml_list::{self, List, Piece};
@@ -80,7 +81,7 @@ impl Objects {
             }
             return Ok(String::new());
         };
-        let of_items = of_items(&api_version, &kind);
+        let of_items = item_kind(&api_version, &kind);
         for item in items {
             self.add(
                 of,
@@ -99,9 +100,12 @@ impl Objects {
         for document in yaml_list::documents(text) {
             match yaml_list::list(document) {
                 Some(list) => self.add_yaml_list(&list, document)?,
-                None => read_piece(document.text, document.line)?
-                    .iter()
-                    .try_for_each(|document| self.add_document(document))?,
+                None => {
+                    let ends_line = document.text.ends_with('\n');
+                    for object in read_piece(document.text, document.line)? {
+                        self.add_document(&object, ends_line)?;
+                    }
+                }
             }
         }
         if self.count == before {
@@ -116,7 +120,7 @@ impl Objects {
         let null = Value::Null;
         let head = around.as_ref().ok().and_then(|around| around.first());
         let field = |name: &str| head.and_then(|head| head.get(name)).unwrap_or(&null);
-        let of_items = of_items(field("apiVersion"), field("kind"));
+        let of_items = item_kind(field("apiVersion"), field("kind"));
         for item in &list.items {
             let read = read_piece(&item.without_dash(), item.line)?;
             let object = read.first().unwrap_or(&null);
@@ -132,19 +136,26 @@ impl Objects {
         is_last_page(str_at(field("metadata"), "/continue").unwrap_or_default())
     }
 
-    fn add_document(&mut self, document: &Value) -> Result<(), String> {
+    fn add_document(&mut self, document: &Value, ends_line: bool) -> Result<(), String> {
         let null = Value::Null;
         let field = |name: &str| document.get(name).unwrap_or(&null);
         match field("items").as_array() {
             Some(items) => {
-                let of_items = of_items(field("apiVersion"), field("kind"));
+                let of_items = item_kind(field("apiVersion"), field("kind"));
                 items
                     .iter()
                     .try_for_each(|item| self.add(None, of_items, item))?;
                 is_last_page(str_at(field("metadata"), "/continue").unwrap_or_default())
             }
             None if field("kind").is_null() => Err(no_yaml("has no kind")),
-            None => self.add(None, ("", ""), document),
+            None => {
+                let text = |name| field(name).as_str().unwrap_or_default();
+                let group = text("apiVersion").split_once('/');
+                let group = group.map_or("", |(group, _)| group);
+                self.not_understood
+                    .extend(cut_short(group, text("kind"), document, ends_line));
+                self.add(None, ("", ""), document)
+            }
         }
     }
 }
@@ -181,7 +192,7 @@ fn no_yaml(what: impl Display) -> String {
 
 /// The `apiVersion` and kind of a list's items, by its own: a `MachineSetList` as the API server
 /// sends it has items without either.
-fn of_items<'a>(api_version: &'a Value, kind: &'a Value) -> (&'a str, &'a str) {
+fn item_kind<'a>(api_version: &'a Value, kind: &'a Value) -> (&'a str, &'a str) {
     let kind = kind
         .as_str()
         .and_then(|kind| kind.strip_suffix("List"))

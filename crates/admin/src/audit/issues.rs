@@ -18,7 +18,7 @@ static SHIPPED: LazyLock<Option<Policy>> = LazyLock::new(|| {
 
 /// The issues that the policy names, then those of the shipped list that it does not. `judge` gives
 /// the verdict of a policy on the next node of the set.
-pub(super) fn of_set(
+pub(super) fn known_to_fail(
     policy: &PolicyInput,
     judge: impl Fn(&PolicyInput) -> Verdict,
 ) -> Vec<SetIssue> {

@@ -1,8 +1,9 @@
 //! The verdict on the next node of a set, by the rules that decide on the node itself (pure).
 
-use super::clue::clue;
+use super::groups::HYPERSHIFT;
 use super::issues;
-use super::known::{Knowledge, Known};
+use super::lookup::{KnownVersion, Lookup};
+use super::lookup_help::lookup_help;
 use super::remedy::{Remedy, patch, remedy};
 use super::results::{KnownBy, NodeCount, SetAudit};
 use super::sets::{self, Set};
@@ -11,8 +12,8 @@ use crate::data::{PUBLISHED, is_ami};
 use crate::policy::{Mode, OnUndetermined};
 use crate::verdict::words::About;
 use crate::verdict::{
-    BootImage, BootImageStatus, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput,
-    Reason, RuleResult, Target, TargetInput, Verdict, decide,
+    BootImage, BootImageStatus, Facts, ImageSource, Machine, Outcome, PolicyInput, Reason,
+    RuleResult, Target, TargetInput, Verdict, decide,
 };
 use crate::version::{ImageVersion, OsFamily};
 use std::collections::BTreeMap;
@@ -21,26 +22,30 @@ use std::collections::BTreeMap;
 /// boot, and as if the policy enforced.
 pub(super) fn judge(
     set: Set,
-    knowledge: &Knowledge<'_>,
+    lookup: &Lookup<'_>,
     policy: &PolicyInput,
     release: Option<&str>,
 ) -> (SetAudit, Verdict) {
     let mut set = set;
-    if (set.kind, set.group) == (sets::NODE_POOL, sets::HYPERSHIFT) {
+    if (set.kind, set.group) == (sets::NODE_POOL, HYPERSHIFT) {
         let (stream, note) =
-            upkeep::of_node_pool(set.pinned.as_deref(), set.stream.as_deref(), release);
+            upkeep::node_pool_stream(set.pinned.as_deref(), set.stream.as_deref(), release);
         set.stream = stream;
         set.notes.extend(note);
     }
-    let to_know = set.known.is_none().then(|| clue(&set, knowledge)).flatten();
+    let to_know = set
+        .known
+        .is_none()
+        .then(|| lookup_help(&set, lookup))
+        .flatten();
     let known = set.known.take();
     if known.is_none() {
-        let note = looked_for(&set, knowledge);
+        let note = looked_for(&set, lookup);
         set.notes.extend(note);
     }
     let verdict = by_what_is_known(&set, known.as_ref(), policy, release);
     let version = known.as_ref().map(|known| &known.version);
-    let known_issues = issues::of_set(policy, |policy| {
+    let known_issues = issues::known_to_fail(policy, |policy| {
         self::verdict(&set, version, policy, release)
     });
     let of_version = |version: &ImageVersion| self::verdict(&set, Some(version), policy, release);
@@ -48,9 +53,9 @@ pub(super) fn judge(
     let is_chosen = known.is_none() && set.image.site.chooser.is_some();
     // Nothing refuses it, and the cluster has a newer one.
     let is_behind = verdict.verdict == Outcome::Undetermined
-        && version.is_some_and(|version| knowledge.is_behind(&set, version));
+        && version.is_some_and(|version| lookup.is_behind(&set, version));
     let remedy = if verdict.verdict == Outcome::Refused || is_chosen || is_behind {
-        remedy(&set, release, of_version, knowledge)
+        remedy(&set, release, of_version, lookup)
     } else {
         Remedy::default()
     };
@@ -96,7 +101,7 @@ pub(super) fn judge(
 /// files. A rule that only the node can evaluate leaves it open.
 fn by_what_is_known(
     set: &Set,
-    known: Option<&Known>,
+    known: Option<&KnownVersion>,
     policy: &PolicyInput,
     release: Option<&str>,
 ) -> Verdict {
@@ -151,15 +156,15 @@ fn ami(set: &Set) -> Option<&str> {
 }
 
 /// Where an AMI was looked for.
-fn looked_for(set: &Set, knowledge: &Knowledge<'_>) -> Option<String> {
+fn looked_for(set: &Set, lookup: &Lookup<'_>) -> Option<String> {
     let ami = ami(set)?;
-    if let Some(own) = knowledge.elsewhere(&set.image) {
+    if let Some(own) = lookup.elsewhere(&set.image) {
         return Some(format!(
             "{ami} is the image of {} (ConfigMap coreos-bootimages), and the next machine is made elsewhere",
             own.place()
         ));
     }
-    let objects = knowledge.objects;
+    let objects = lookup.objects;
     let config_map = if objects.own_images.is_empty() {
         "the ConfigMap coreos-bootimages was not read"
     } else {
@@ -179,7 +184,7 @@ fn looked_for(set: &Set, knowledge: &Knowledge<'_>) -> Option<String> {
 
 /// Why a node may be refused although what is known of its image is allowed: a claim says it, or its
 /// aleph says more than the image's name does.
-fn open_question(known: &Known, verdict: &Verdict) -> Option<String> {
+fn open_question(known: &KnownVersion, verdict: &Verdict) -> Option<String> {
     if verdict.verdict == Outcome::Allowed && known.by == KnownBy::Report {
         return Some(format!(
             "its version is allowed, but nothing else says it than {}",
@@ -244,23 +249,20 @@ pub(super) fn verdict(
         source: ImageSource::Aleph,
         path: String::new(),
     });
+    let target = Target {
+        release: release.map(str::to_owned),
+        pool: set.image.pool.clone(),
+        ..Target::default()
+    };
+    let policy = enforced(policy, version.is_some());
     decide(&Facts {
         boot_image,
-        replaced_by: None,
-        target: TargetInput::Read(Target {
-            release: release.map(str::to_owned),
-            pool: set.image.pool.clone(),
-            ..Target::default()
-        }),
-        deployment: Deployment::default(),
-        policy: enforced(policy, version.is_some()),
-        r#override: None,
         platform: set.image.platform.map(str::to_owned),
         machine: Machine {
             architecture: set.architecture.clone(),
             ..Machine::default()
         },
-        warnings: Vec::new(),
+        ..Facts::new(policy, TargetInput::Read(target))
     })
 }
 

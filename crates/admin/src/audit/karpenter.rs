@@ -5,9 +5,10 @@
 //! same name with the AMI of its release).
 
 use super::fields::{list_at, str_at, text_at};
+use super::groups::{KARPENTER, KARPENTER_AWS, KARPENTER_HOSTED};
 use super::image::Image;
-use super::kinds::{Machine, Metadata, Node, Source, of_go};
-use super::known::{Knowledge, Known};
+use super::kinds::{Machine, Metadata, Node, Source, architecture_name};
+use super::lookup::{KnownVersion, Lookup};
 use super::sets::{NODE_POOL, Set, some_of, versions};
 use super::upkeep::{Keeper, Rule, Upkeep};
 use super::{KnownBy, upkeep};
@@ -15,9 +16,6 @@ use crate::version::ImageVersion;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-pub(super) const GROUP: &str = "karpenter.sh";
-pub(super) const AWS: &str = "karpenter.k8s.aws";
-pub(super) const HOSTED: &str = "karpenter.hypershift.openshift.io";
 const EC2: &str = "EC2NodeClass";
 const HOSTED_CLASS: &str = "OpenshiftEC2NodeClass";
 
@@ -65,7 +63,7 @@ impl Karpenter {
     pub(super) fn add(&mut self, group: &str, kind: &str, object: &Value) -> bool {
         let name = Metadata::of(object).name;
         match (group, kind) {
-            (GROUP, NODE_POOL) => {
+            (KARPENTER, NODE_POOL) => {
                 let class = |path: &str| {
                     text_at(object, &format!("/spec/template/spec/nodeClassRef/{path}"))
                 };
@@ -76,19 +74,19 @@ impl Karpenter {
                 });
             }
             // Before Karpenter 0.32.
-            (GROUP, "Provisioner") => self.pools.push(Pool {
+            (KARPENTER, "Provisioner") => self.pools.push(Pool {
                 name,
                 kind: "AWSNodeTemplate".to_owned(),
                 class: text_at(object, "/spec/providerRef/name").unwrap_or_default(),
             }),
-            (AWS, EC2) => self.classes.push(NodeClass {
+            (KARPENTER_AWS, EC2) => self.classes.push(NodeClass {
                 name,
                 is_owned: list_at(object, "/metadata/ownerReferences")
                     .iter()
                     .any(|owner| str_at(owner, "/kind") == Some(HOSTED_CLASS)),
                 amis: amis(object),
             }),
-            (HOSTED, HOSTED_CLASS) => self.hosted.push(HostedClass {
+            (KARPENTER_HOSTED, HOSTED_CLASS) => self.hosted.push(HostedClass {
                 name,
                 release: text_at(object, "/status/version")
                     .or_else(|| text_at(object, "/spec/version")),
@@ -128,7 +126,7 @@ fn amis(object: &Value) -> Vec<Ami> {
                 .first()
                 .filter(|_| is_one)
                 .and_then(Value::as_str)
-                .map(of_go),
+                .map(architecture_name),
         })
     };
     let resolved: Vec<Ami> = list_at(object, "/status/amis")
@@ -155,7 +153,7 @@ pub(super) fn machine(object: &Value) -> Machine {
     let image = text_at(object, "/status/imageID");
     let identities = text_at(object, "/status/nodeName").into_iter();
     Machine {
-        group: GROUP,
+        group: KARPENTER,
         role: None,
         source: Source {
             image: Image {
@@ -178,8 +176,8 @@ pub(super) fn machine(object: &Value) -> Machine {
 }
 
 /// A row for each AMI of each class, and one for each NodePool whose class names none.
-pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
-    let karpenter = &knowledge.objects.karpenter;
+pub(super) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
+    let karpenter = &lookup.objects.karpenter;
     let mut all = Vec::new();
     for class in &karpenter.classes {
         let users = karpenter.users(EC2, &class.name);
@@ -187,11 +185,11 @@ pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
         if users.is_empty() && !karpenter.pools.is_empty() {
             continue;
         }
-        all.extend(of_class(knowledge, class, &users));
+        all.extend(class_sets(lookup, class, &users));
     }
     let is_read = |class: &HostedClass| karpenter.classes.iter().any(|own| own.name == class.name);
     let hosted = karpenter.hosted.iter().filter(|class| !is_read(class));
-    all.extend(hosted.map(|class| of_hosted(knowledge, class)));
+    all.extend(hosted.map(|class| hosted_set(lookup, class)));
     let is_shown = |pool: &Pool| {
         pool.kind == EC2
             && (karpenter
@@ -204,29 +202,29 @@ pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
                     .any(|class| class.name == pool.class))
     };
     let others = karpenter.pools.iter().filter(|pool| !is_shown(pool));
-    all.extend(others.map(|pool| of_pool(knowledge, pool)));
+    all.extend(others.map(|pool| pool_set(lookup, pool)));
     all
 }
 
-fn of_class(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set> {
-    let hosted = knowledge.objects.karpenter.hosted.iter();
+fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set> {
+    let hosted = lookup.objects.karpenter.hosted.iter();
     // Hosted clusters alone have the controller, which in newer releases sets no owner
     // (hypershift `karpenter-operator/controllers/nodeclass`).
-    let objects = knowledge.objects;
+    let objects = lookup.objects;
     let is_hosted = class.is_owned || objects.is_hosted || !objects.has_infrastructure;
     let hosted = hosted.clone().find(|hosted| hosted.name == class.name);
     let hosted = hosted.filter(|_| is_hosted);
-    let nodes = nodes_of(knowledge, users);
+    let nodes = nodes_of(lookup, users);
     let to_set = |ami: Option<&Ami>| {
         let set = Set {
             kind: EC2,
-            group: AWS,
+            group: KARPENTER_AWS,
             name: class.name.clone(),
             path: "spec.",
             architecture: ami.and_then(|ami| ami.architecture.clone()),
             image: Image {
                 platform: Some("aws"),
-                region: knowledge.region_of(&nodes),
+                region: lookup.region_of(&nodes),
                 field: Some("amiSelectorTerms".to_owned()),
                 value: ami.map(|ami| ami.id.clone()),
                 why_not: ami.is_none().then_some(
@@ -234,7 +232,7 @@ fn of_class(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> Vec
                 ),
                 ..Image::default()
             },
-            stream: upkeep::stream(knowledge.objects, None, None),
+            stream: upkeep::stream(lookup.objects, None, None),
             release: hosted.and_then(|hosted| hosted.release.clone()),
             upkeep: Some(match hosted {
                 Some(_) => Upkeep::new(
@@ -252,17 +250,17 @@ fn of_class(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> Vec
             nodes: if class.amis.len() > 1 {
                 Vec::new()
             } else {
-                versions(knowledge.objects, nodes.iter().copied())
+                versions(lookup.objects, nodes.iter().copied())
             },
             notes: users_note(users).into_iter().collect(),
             ..Set::default()
         };
-        let mut set = set.known_by(knowledge);
+        let mut set = set.known_by(lookup);
         let name = ami.and_then(|ami| ami.name.as_deref());
         set.known = set.known.or_else(|| {
             let name = name?;
-            Some(Known {
-                version: ImageVersion::of_image_name(name)?,
+            Some(KnownVersion {
+                version: ImageVersion::from_image_name(name)?,
                 by: KnownBy::ImageName,
                 from: format!("the AMI's name, {name}"),
             })
@@ -275,13 +273,13 @@ fn of_class(knowledge: &Knowledge<'_>, class: &NodeClass, users: &[&str]) -> Vec
     class.amis.iter().map(|ami| to_set(Some(ami))).collect()
 }
 
-fn of_hosted(knowledge: &Knowledge<'_>, class: &HostedClass) -> Set {
-    let users = knowledge.objects.karpenter.users(EC2, &class.name);
+fn hosted_set(lookup: &Lookup<'_>, class: &HostedClass) -> Set {
+    let users = lookup.objects.karpenter.users(EC2, &class.name);
     let release = class.release.as_ref();
     let release_note = release.map(|release| format!("release {release}"));
     Set {
         kind: HOSTED_CLASS,
-        group: HOSTED,
+        group: KARPENTER_HOSTED,
         name: class.name.clone(),
         image: Image {
             platform: Some("aws"),
@@ -295,29 +293,29 @@ fn of_hosted(knowledge: &Knowledge<'_>, class: &HostedClass) -> Set {
             Rule::NodeClassRelease,
             "it takes the AMI of its release",
         )),
-        nodes: versions(knowledge.objects, nodes_of(knowledge, &users)),
+        nodes: versions(lookup.objects, nodes_of(lookup, &users)),
         notes: release_note.into_iter().chain(users_note(&users)).collect(),
         ..Set::default()
     }
 }
 
 /// A NodePool whose class is of another provider, or was not read.
-fn of_pool(knowledge: &Knowledge<'_>, pool: &Pool) -> Set {
+fn pool_set(lookup: &Lookup<'_>, pool: &Pool) -> Set {
     let why_not = if pool.kind == EC2 {
         "its EC2NodeClass was not read"
     } else {
         "what makes its nodes is not understood"
     };
-    let nodes = nodes_of(knowledge, &[&*pool.name]);
+    let nodes = nodes_of(lookup, &[&*pool.name]);
     Set {
         kind: NODE_POOL,
-        group: GROUP,
+        group: KARPENTER,
         name: pool.name.clone(),
         image: Image {
             why_not: Some(why_not),
             ..Image::default()
         },
-        nodes: versions(knowledge.objects, nodes),
+        nodes: versions(lookup.objects, nodes),
         notes: vec![format!(
             "made by Karpenter from {} {}",
             pool.kind, pool.class
@@ -335,11 +333,11 @@ fn users_note(users: &[&str]) -> Option<String> {
     })
 }
 
-fn nodes_of<'a>(knowledge: &Knowledge<'a>, pools: &[&str]) -> Vec<&'a Node> {
+fn nodes_of<'a>(lookup: &Lookup<'a>, pools: &[&str]) -> Vec<&'a Node> {
     let pools: BTreeSet<&str> = pools.iter().copied().collect();
     let is_of = |node: &&Node| {
         let pool = node.karpenter_pool.as_deref();
         pool.is_some_and(|pool| pools.contains(pool))
     };
-    knowledge.objects.nodes.iter().filter(is_of).collect()
+    lookup.objects.nodes.iter().filter(is_of).collect()
 }

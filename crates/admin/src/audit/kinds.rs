@@ -58,7 +58,7 @@ impl Source {
             .filter(|provider| !provider.is_null())
         {
             return Self {
-                image: image::of_spec(str_at(provider, "/kind").unwrap_or_default(), provider),
+                image: image::read_spec(str_at(provider, "/kind").unwrap_or_default(), provider),
                 infrastructure: None,
             };
         }
@@ -160,11 +160,11 @@ fn architecture(labels: &str) -> Option<String> {
     labels
         .split(',')
         .find_map(|label| label.trim().strip_prefix("kubernetes.io/arch="))
-        .map(of_go)
+        .map(architecture_name)
 }
 
 /// From Go's name of an architecture to that of the stream metadata.
-pub(super) fn of_go(arch: &str) -> String {
+pub(super) fn architecture_name(arch: &str) -> String {
     match arch {
         "amd64" => "x86_64".to_owned(),
         "arm64" => "aarch64".to_owned(),
@@ -268,7 +268,7 @@ impl NodePool {
         Self {
             metadata: Metadata::of(object),
             replicas: object.pointer("/spec/replicas").and_then(Value::as_i64),
-            architecture: str_at(object, "/spec/arch").map(of_go),
+            architecture: str_at(object, "/spec/arch").map(architecture_name),
             release_image: text_at(object, "/spec/release/image"),
             release: text_at(object, "/status/version"),
             platform: text_at(object, "/spec/platform/type"),
@@ -460,7 +460,8 @@ impl Node {
                 "/metadata/annotations/machine.openshift.io~1machine",
             )
             .or_else(|| text_at(object, "/metadata/annotations/cluster.x-k8s.io~1machine")),
-            architecture: str_at(object, "/metadata/labels/kubernetes.io~1arch").map(of_go),
+            architecture: str_at(object, "/metadata/labels/kubernetes.io~1arch")
+                .map(architecture_name),
             region: text_at(object, "/metadata/labels/topology.kubernetes.io~1region"),
             born_with: born_with(&verdict),
         }
@@ -479,6 +480,10 @@ fn born_with(verdict: &Value) -> Option<Box<BornWith>> {
         secure_boot: secure_boot.and_then(Value::as_bool),
         shim: text_at(verdict, "/machine/shim"),
         cpu: text_at(verdict, "/machine/cpu"),
+        boot_free_mib: verdict
+            .pointer("/machine/bootFreeMiB")
+            .and_then(Value::as_u64)
+            .and_then(|free| free.try_into().ok()),
         ..BornWith::default()
     };
     (!born_with.is_unknown()).then(|| Box::new(born_with))

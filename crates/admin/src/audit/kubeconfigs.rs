@@ -1,6 +1,6 @@
 //! Kubeconfigs: which files there are, and what they say together.
 
-use super::login::{Asked, Login, Surroundings, log_in};
+use super::login::{Environment, Login, LoginRequest, log_in};
 use crate::file::name as name_of;
 use crate::text::printable;
 use kube_client::config::{Kubeconfig, KubeconfigError, NamedContext};
@@ -44,7 +44,7 @@ impl Kubeconfigs {
     ///
     /// # Errors
     /// There is none, or one that cannot be read. The text names files and fields, never a value.
-    pub(crate) fn read(file: Option<&Path>, around: Surroundings<'_>) -> Result<Self, String> {
+    pub(crate) fn read(file: Option<&Path>, around: Environment<'_>) -> Result<Self, String> {
         let (files, may_miss) = files(file, around);
         let merged = read_all(&files, may_miss)?.ok_or_else(|| missing(&files))?;
         Ok(Self {
@@ -94,8 +94,8 @@ impl Kubeconfigs {
     /// As [`super::login::load`].
     pub(crate) async fn login(
         &self,
-        asked: Asked<'_>,
-        around: Surroundings<'_>,
+        asked: LoginRequest<'_>,
+        around: Environment<'_>,
     ) -> Result<Login, String> {
         let name = asked.context.unwrap_or_default();
         let (cluster, user) = self.place(name);
@@ -119,7 +119,7 @@ fn one<T: Clone>(all: &[T], is: impl Fn(&T) -> bool) -> Vec<T> {
 }
 
 /// The files to read, and whether some of them may be missing.
-pub(super) fn files(asked: Option<&Path>, around: Surroundings<'_>) -> (Vec<PathBuf>, bool) {
+pub(super) fn files(asked: Option<&Path>, around: Environment<'_>) -> (Vec<PathBuf>, bool) {
     let variable = |name| (around.variable)(name).filter(|value| !value.is_empty());
     match (asked, variable("KUBECONFIG"), variable("HOME")) {
         (Some(file), _, _) => (vec![file.to_owned()], false),

@@ -23,14 +23,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What of the process decides how `oc` logs in.
 #[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct Environment<'a> {
     /// A variable of the environment.
     pub variable: &'a dyn Fn(&str) -> Option<OsString>,
     /// The files of a pod's service account: `token` and `ca.crt`.
     pub service_account: &'a Path,
 }
 
-impl Surroundings<'_> {
+impl Environment<'_> {
     fn text(&self, names: &[&str]) -> Option<String> {
         names
             .iter()
@@ -41,7 +41,7 @@ impl Surroundings<'_> {
 
 /// What was asked for on the command line.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Asked<'a> {
+pub struct LoginRequest<'a> {
     pub file: Option<&'a Path>,
     pub context: Option<&'a str>,
     /// The server's certificate is not checked.
@@ -69,7 +69,7 @@ pub struct Login {
 ///
 /// # Errors
 /// One of these cannot be had or is not supported. The text names files and fields, never a value.
-pub async fn load(asked: Asked<'_>, around: Surroundings<'_>) -> Result<Login, String> {
+pub async fn load(asked: LoginRequest<'_>, around: Environment<'_>) -> Result<Login, String> {
     let (files, may_miss) = files(asked.file, around);
     let name = names(&files);
     let pod = || in_pod(around).filter(|_| asked.file.is_none() && asked.context.is_none());
@@ -88,8 +88,8 @@ pub(super) async fn log_in(
     mut merged: Kubeconfig,
     name: String,
     is_pod: bool,
-    asked: Asked<'_>,
-    around: Surroundings<'_>,
+    asked: LoginRequest<'_>,
+    around: Environment<'_>,
 ) -> Result<Login, String> {
     let of_all = |what: String| format!("{name}: {what}");
     let context = choose(&mut merged, asked.context).map_err(of_all)?;
@@ -193,7 +193,7 @@ impl Login {
 }
 
 /// What a pod has (client-go, `rest.InClusterConfig`).
-fn in_pod(around: Surroundings<'_>) -> Option<Kubeconfig> {
+fn in_pod(around: Environment<'_>) -> Option<Kubeconfig> {
     let host = around.text(&["KUBERNETES_SERVICE_HOST"])?;
     let port = around.text(&["KUBERNETES_SERVICE_PORT"])?;
     let host = if host.contains(':') {
@@ -265,7 +265,7 @@ fn names_in(merged: &Kubeconfig) -> (String, String) {
 fn trust(
     cluster: &mut Cluster,
     insecure: bool,
-    around: Surroundings<'_>,
+    around: Environment<'_>,
     by_way_of: &mut Vec<String>,
 ) -> Result<Option<(String, &'static str)>, String> {
     let is_set = |field: &Option<String>| field.as_deref().is_some_and(|value| !value.is_empty());
@@ -315,7 +315,7 @@ fn trust(
 }
 
 /// Whether `NO_PROXY` leaves this server to the proxy (kube compares it with the proxy's own name).
-fn goes_by_proxy(server: &str, around: Surroundings<'_>) -> bool {
+fn goes_by_proxy(server: &str, around: Environment<'_>) -> bool {
     // Go's programs never use one for this host (`golang.org/x/net/http/httpproxy`).
     let listed = around.text(&["NO_PROXY", "no_proxy"]).unwrap_or_default();
     let without = format!("localhost,127.0.0.0/8,::1,{listed}");

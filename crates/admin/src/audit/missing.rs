@@ -1,6 +1,7 @@
 //! What was read names objects that were not (pure).
 
-use super::objects::{MACHINE_API, Objects};
+use super::groups::MACHINE_API;
+use super::objects::Objects;
 use super::results::{Unread, full_name};
 use super::sets::some_of;
 use std::collections::{BTreeMap, BTreeSet};

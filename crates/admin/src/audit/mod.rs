@@ -5,13 +5,13 @@
 //! person: all of that is pure. What no object says stays unknown. [`fetch`] reads the objects from
 //! the API server that [`login`] finds.
 
-mod asked;
 mod births;
-mod clue;
+mod cut_short;
 pub(crate) mod fetch;
 mod fields;
 mod fix;
 pub(crate) mod fleet;
+pub mod groups;
 mod image;
 pub(crate) mod image_fields;
 mod infrastructure;
@@ -20,9 +20,10 @@ mod issues;
 mod judge;
 mod karpenter;
 mod kinds;
-mod known;
 pub(crate) mod kubeconfigs;
 pub mod login;
+mod lookup;
+mod lookup_help;
 mod missing;
 pub(crate) mod objects;
 mod operator;
@@ -34,29 +35,30 @@ mod results;
 pub(crate) mod server;
 mod sets;
 mod settings;
-mod singles;
 mod site;
 mod skew;
 mod staged;
 mod stream;
+mod target;
 mod upkeep;
+mod without_set;
 mod yaml_list;
 
-pub(crate) use asked::is_okd;
 pub(crate) use objects::Objects;
+pub(crate) use target::is_okd;
 
 pub(crate) use operator::OperatorDifference;
 pub(crate) use own::{RefusedOwn, refused_own};
 pub(crate) use results::{
-    BirthAudit, BootImageAudit, ClusterSkew, KnownBy, Oldest, OldestBirth, Origin, Provisioned,
-    SetAudit, SetChange, SetException, Since, Unread, full_name,
+    AuditChanges, BirthAudit, BootImageAudit, ClusterSkew, KnownBy, Oldest, OldestBirth, Origin,
+    Provisioned, SetAudit, SetChange, SetException, Unread, full_name,
 };
 
 use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::ImageVersion;
 use judge::judge;
-use known::Knowledge;
+use lookup::Lookup;
 use results::Summary;
 use std::collections::BTreeSet;
 
@@ -71,7 +73,7 @@ pub(crate) fn audit(
     asked: Option<&str>,
     mut unread: Vec<Unread>,
 ) -> BootImageAudit {
-    let knowledge = Knowledge::new(objects);
+    let lookup = Lookup::new(objects);
     let release = asked.or(objects.release.as_deref());
     unread.extend(
         objects
@@ -85,17 +87,18 @@ pub(crate) fn audit(
             .into_iter()
             .take(MAX_NOT_UNDERSTOOD),
     );
+    let update = asked.or(objects.next_update.as_deref());
     let mut policy = None;
     let mut sets: Vec<SetAudit> = Vec::new();
-    let births: Vec<_> = knowledge
+    let births: Vec<_> = lookup
         .versions()
         .map(|(name, version)| (format!("Node {name}"), version))
         .collect();
     let mut users = Vec::new();
-    let all = sets::sets(&knowledge)
+    let all = sets::sets(&lookup)
         .into_iter()
-        .chain(karpenter::sets(&knowledge))
-        .chain(singles::singles(&knowledge));
+        .chain(karpenter::sets(&lookup))
+        .chain(without_set::without_set(&lookup));
     for set in all {
         if set.makes_nodes() {
             // A report is a claim, on which nobody should turn the cluster's updates off.
@@ -109,10 +112,10 @@ pub(crate) fn audit(
         }
         let own = set.release.as_deref().or(objects.release.as_deref());
         let of_set = asked
-            .map(|asked| asked::asked_of(own, asked))
+            .map(|asked| target::meant_release(own, asked))
             .or_else(|| set.release.clone())
             .or_else(|| release.map(str::to_owned));
-        let (row, verdict) = judge(set, &knowledge, policy_input, of_set.as_deref());
+        let (row, verdict) = judge(set, &lookup, policy_input, of_set.as_deref());
         // The limit may be another one for each set.
         policy = verdict.policy.map(|policy| PolicyStatus {
             limit_release: None,
@@ -139,7 +142,7 @@ pub(crate) fn audit(
         api_version: API_VERSION,
         kind: "BootImageAudit",
         origin: None,
-        summary: Summary::of(&sets),
+        summary: Summary::of(sets.iter()),
         policy,
         release: release.map(str::to_owned),
         sets,
@@ -151,7 +154,8 @@ pub(crate) fn audit(
             .as_ref()
             .map(settings::ManagedBootImages::modes)
             .unwrap_or_default(),
-        births: births::births(&knowledge, policy_input, asked),
+        births: births::births(&lookup, policy_input, update),
+        update: update.map(str::to_owned),
         provisioned: provisioned(objects),
         unread,
         warnings,

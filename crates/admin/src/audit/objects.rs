@@ -2,6 +2,10 @@
 //! needs is kept of each.
 
 use super::fields::{str_at, text_at};
+use super::groups::{
+    CLUSTER_API, CONFIG, HYPERSHIFT, INFRASTRUCTURE, KARPENTER, MACHINE_API, MACHINE_CONFIG, METAL,
+    OPERATOR, SKEWGUARD,
+};
 use super::image::{self, Image};
 use super::infrastructure::VSphere;
 use super::intake::no_json;
@@ -11,7 +15,7 @@ use super::kinds::{
 };
 use super::others::{self, Others};
 use super::resources::{self, RESOURCES};
-use super::settings::{ManagedBootImages, Provisioning, skew};
+use super::settings::{ManagedBootImages, Provisioning, next_update, skew};
 use super::staged::{Staged, Staging};
 use super::stream::{OwnImage, images_of_streams, own_images};
 use super::{ClusterSkew, KnownBy, Unread};
@@ -20,10 +24,6 @@ use crate::text::printable;
 use crate::version::ImageVersion;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-
-pub(super) const MACHINE_API: &str = "machine.openshift.io";
-pub(super) const CLUSTER_API: &str = "cluster.x-k8s.io";
-const MACHINE_CONFIG: &str = "machineconfiguration.openshift.io";
 
 /// The most objects that are read.
 pub(super) const MAX_OBJECTS: usize = 200_000;
@@ -78,6 +78,8 @@ pub(crate) struct Objects {
     /// The release has more than one architecture.
     pub(super) is_multi_arch: bool,
     pub(crate) release: Option<String>,
+    /// That of its next update.
+    pub(super) next_update: Option<String>,
     /// `spec.clusterID` of the ClusterVersion.
     pub(crate) cluster_id: Option<String>,
     /// `status.infrastructureName` of Infrastructure `cluster`.
@@ -162,7 +164,7 @@ impl Objects {
 
     /// Whether the cluster is one of OKD, as its release says.
     pub(crate) fn is_okd(&self) -> bool {
-        self.release.as_deref().is_some_and(super::asked::is_okd)
+        self.release.as_deref().is_some_and(super::target::is_okd)
     }
 
     /// What a node was made from: what it says itself, else its aleph file.
@@ -200,7 +202,7 @@ impl Objects {
                 ..image.clone()
             },
             None => {
-                let of_kind = image::of_spec(kind, &Value::Null);
+                let of_kind = image::read_spec(kind, &Value::Null);
                 Image {
                     pool,
                     field: None,
@@ -229,7 +231,7 @@ impl Objects {
         let (api_version, kind) = of.or_else(own).unwrap_or(of_list);
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let (group, kind) = match kind {
-            "" => of_link(object).unwrap_or_default(),
+            "" => kind_in_link(object).unwrap_or_default(),
             kind => (group, kind),
         };
         let is_of_file = of.is_none();
@@ -336,10 +338,10 @@ impl Objects {
             (MACHINE_API, "Machine") => self.machines.push(Machine::of(MACHINE_API, object)),
             (CLUSTER_API, "MachineDeployment") => self.deployments.push(MachineSet::of(object)),
             (CLUSTER_API, "MachinePool") => self.machine_pools.push(MachineSet::of(object)),
-            (karpenter::GROUP, "NodeClaim") => self.machines.push(karpenter::machine(object)),
+            (KARPENTER, "NodeClaim") => self.machines.push(karpenter::machine(object)),
             (CLUSTER_API, "MachineSet") => self.cluster_api_sets.push(MachineSet::of(object)),
             (CLUSTER_API, "Machine") => self.machines.push(Machine::of(CLUSTER_API, object)),
-            ("infrastructure.cluster.x-k8s.io", _) => {
+            (INFRASTRUCTURE, _) => {
                 let spec = match kind {
                     _ if kind.ends_with("Template") => "/spec/template/spec",
                     "AWSMachinePool" => "/spec/awsLaunchTemplate",
@@ -349,14 +351,14 @@ impl Objects {
                 let Metadata {
                     namespace, name, ..
                 } = Metadata::of(object);
-                let image = image::of_spec(kind, object.pointer(spec).unwrap_or(&Value::Null));
+                let image = image::read_spec(kind, object.pointer(spec).unwrap_or(&Value::Null));
                 self.infrastructure
                     .insert((printable(kind), namespace, name), image);
             }
-            ("hypershift.openshift.io", "NodePool") => self.node_pools.push(NodePool::of(object)),
-            ("metal3.io", "BareMetalHost") => self.hosts.extend(Host::of(object)),
+            (HYPERSHIFT, "NodePool") => self.node_pools.push(NodePool::of(object)),
+            (METAL, "BareMetalHost") => self.hosts.extend(Host::of(object)),
             ("", "Node") => self.nodes.push(Node::of(object)),
-            ("skewguard.dev", "BootImageReport")
+            (SKEWGUARD, "BootImageReport")
                 if str_at(object, "/metadata/namespace") == Some("skewguard") =>
             {
                 self.reports.push(NodeReport::of(object));
@@ -370,7 +372,7 @@ impl Objects {
     fn add_settings(&mut self, group: &str, kind: &str, object: &Value) -> Result<bool, String> {
         let name = str_at(object, "/metadata/name");
         match (group, kind) {
-            ("metal3.io", "Provisioning") => self.provisioning = Some(Provisioning::of(object)),
+            (METAL, "Provisioning") => self.provisioning = Some(Provisioning::of(object)),
             (MACHINE_CONFIG, "MachineConfigPool") => {
                 let stream = text_at(object, "/spec/osImageStream/name");
                 self.pools.extend(text_at(object, "/metadata/name"));
@@ -381,14 +383,15 @@ impl Objects {
                 self.default_stream = text_at(object, "/status/defaultStream")
                     .or_else(|| text_at(object, "/spec/defaultStream"));
             }
-            ("config.openshift.io", "ClusterVersion") => {
+            (CONFIG, "ClusterVersion") => {
                 self.release = text_at(object, "/status/desired/version");
                 self.is_multi_arch =
                     str_at(object, "/status/desired/architecture") == Some("Multi");
                 self.cluster_id = text_at(object, "/spec/clusterID");
+                self.next_update = next_update(object);
             }
-            ("config.openshift.io", "Infrastructure") => self.add_infrastructure(object),
-            ("operator.openshift.io", "MachineConfiguration") if name == Some("cluster") => {
+            (CONFIG, "Infrastructure") => self.add_infrastructure(object),
+            (OPERATOR, "MachineConfiguration") if name == Some("cluster") => {
                 self.skew = skew(object);
                 self.managed = Some(ManagedBootImages::of(object));
             }
@@ -425,7 +428,7 @@ fn has_name(object: &Value) -> bool {
 /// Group and kind of an object without either, by the link to itself that API servers gave to
 /// objects until Kubernetes 1.20 (`/apis/config.openshift.io/v1/clusterversions/version`): the
 /// sample archive of openshift/insights-operator has such objects.
-fn of_link(object: &Value) -> Option<(&'static str, &'static str)> {
+fn kind_in_link(object: &Value) -> Option<(&'static str, &'static str)> {
     let link = str_at(object, "/metadata/selfLink")?;
     let parts: Vec<&str> = link.trim_start_matches('/').split('/').collect();
     let (group, rest) = match parts.as_slice() {

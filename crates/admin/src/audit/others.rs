@@ -1,6 +1,7 @@
 //! What was read and makes no nodes of the cluster's, or is not understood (pure).
 
 use super::fields::{list_at, str_at, text_at};
+use super::groups::{AGENT_INSTALL, METAL};
 use super::kinds::Metadata;
 use super::resources::is_maker;
 use super::sets::some_of;
@@ -27,9 +28,9 @@ impl Others {
     pub(super) fn add(&mut self, group: &str, kind: &str, object: &Value) -> bool {
         match (group, kind) {
             ("", "Node") if is_package_mode(object) => self.package_mode += 1,
-            ("metal3.io", "BareMetalHost") if is_live_iso(object) => self.live_isos += 1,
+            (METAL, "BareMetalHost") if is_live_iso(object) => self.live_isos += 1,
             ("hive.openshift.io", "MachinePool") => self.hive_pools += 1,
-            ("agent-install.openshift.io", "AgentServiceConfig") => {
+            (AGENT_INSTALL, "AgentServiceConfig") => {
                 let images = list_at(object, "/spec/osImages")
                     .iter()
                     .filter_map(os_image);

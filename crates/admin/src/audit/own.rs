@@ -2,7 +2,7 @@
 //! that is wrong, because no image of that release helps.
 
 use super::judge::verdict;
-use super::known::Knowledge;
+use super::lookup::Lookup;
 use super::objects::Objects;
 use super::sets::{self, Set};
 use crate::policy::Mode;
@@ -36,8 +36,8 @@ pub(crate) fn refused_own(
     if matches!(policy, PolicyInput::Valid { policy, .. } if policy.mode == Mode::None) {
         return Ok(Vec::new());
     }
-    let knowledge = Knowledge::new(objects);
-    let mut sets = sets::sets(&knowledge);
+    let lookup = Lookup::new(objects);
+    let mut sets = sets::sets(&lookup);
     let is_without_sets = sets.is_empty();
     // The nodes of a node pool are of another cluster.
     sets.retain(|set| set.kind != sets::NODE_POOL);
@@ -46,7 +46,7 @@ pub(crate) fn refused_own(
     } else if sets.is_empty() {
         return Err("the nodes of its node pools are those of other clusters");
     } else {
-        by_sets(&knowledge, &sets, objects, policy)
+        by_sets(&lookup, &sets, objects, policy)
     };
     let to_refused = |((version, pool), why)| RefusedOwn { version, pool, why };
     Ok(found.into_iter().map(to_refused).collect())
@@ -55,16 +55,11 @@ pub(crate) fn refused_own(
 /// Why a version is refused in a pool.
 type Refusals = BTreeMap<(String, Option<String>), String>;
 
-fn by_sets(
-    knowledge: &Knowledge<'_>,
-    sets: &[Set],
-    objects: &Objects,
-    policy: &PolicyInput,
-) -> Refusals {
+fn by_sets(lookup: &Lookup<'_>, sets: &[Set], objects: &Objects, policy: &PolicyInput) -> Refusals {
     let mut found = Refusals::new();
     for set in sets {
         let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
-        for own in knowledge.images_for(&set.image, architecture, stream) {
+        for own in lookup.images_for(&set.image, architecture, stream) {
             let version = own.version();
             let verdict = verdict(set, Some(&version), policy, objects.release.as_deref());
             if verdict.action == Action::Block {

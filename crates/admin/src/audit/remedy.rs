@@ -1,9 +1,9 @@
 //! What to change so that the next node of a set is let in (pure).
 
 use super::fix::{self, Own};
+use super::groups::MACHINE_API;
 use super::image;
-use super::known::Knowledge;
-use super::objects::MACHINE_API;
+use super::lookup::Lookup;
 use super::results::SetAudit;
 use super::sets::{self, Set};
 use super::stream::OwnImage;
@@ -43,9 +43,9 @@ pub(super) fn remedy(
     set: &Set,
     release: Option<&str>,
     judge: impl Fn(&ImageVersion) -> Verdict,
-    knowledge: &Knowledge<'_>,
+    lookup: &Lookup<'_>,
 ) -> Remedy {
-    let choice = choice(set, release, &judge, knowledge);
+    let choice = choice(set, release, &judge, lookup);
     let images = match &choice {
         Choice::Policy(text) => return Remedy::words(text),
         Choice::Own(images) | Choice::Published(images, _) => images,
@@ -94,14 +94,14 @@ pub(super) fn remedy(
     let remedy = Remedy {
         text: Some(format!(
             "{}{}{change}",
-            of_cluster(set, release, knowledge.objects.is_azure_stack),
+            by_the_cluster(set, release, lookup.objects.is_azure_stack),
             before.unwrap_or_default()
         )),
         image: name.map(str::to_owned),
         version: version.map(str::to_owned),
         command: None,
     };
-    fix::ask_the_owner(set, knowledge, remedy)
+    fix::ask_the_owner(set, lookup, remedy)
 }
 
 /// Where the next image comes from.
@@ -146,14 +146,14 @@ fn choice(
     set: &Set,
     release: Option<&str>,
     judge: impl Fn(&ImageVersion) -> Verdict,
-    knowledge: &Knowledge<'_>,
+    lookup: &Lookup<'_>,
 ) -> Choice {
     let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
     let is_let_in = |version: &ImageVersion| judge(version).action == Action::Proceed;
     // The nodes of a node pool are of another cluster.
     let own = match set.kind {
         sets::NODE_POOL => Vec::new(),
-        _ => knowledge.images_for(&set.image, architecture, stream),
+        _ => lookup.images_for(&set.image, architecture, stream),
     };
     let let_in: Vec<OwnImage> = own
         .iter()
@@ -166,7 +166,7 @@ fn choice(
     let minor = |release: &str| Some(release.parse::<Release>().ok()?.minor);
     let (asked, cluster) = (
         release.and_then(minor),
-        knowledge.objects.release.as_deref().and_then(minor),
+        lookup.objects.release.as_deref().and_then(minor),
     );
     // Another release has other images, and may need them.
     if let Some(own) = own
@@ -179,12 +179,12 @@ fn choice(
             judge(&version).message
         ));
     }
-    let of_openshift = asked.filter(|_| !release.is_some_and(super::asked::is_okd));
+    let of_openshift = asked.filter(|_| !release.is_some_and(super::target::is_okd));
     let Some(asked) = of_openshift else {
         return Choice::Own(Vec::new());
     };
     let published = |passes: &dyn Fn(&ImageVersion) -> bool| {
-        Knowledge::published_for(&set.image, architecture, stream, asked, passes)
+        Lookup::published_for(&set.image, architecture, stream, asked, passes)
     };
     let images = published(&is_let_in);
     match published(&|_| true).first() {
@@ -198,7 +198,7 @@ fn choice(
 }
 
 /// What the cluster can do about it, as the beginning of a sentence.
-fn of_cluster(set: &Set, release: Option<&str>, is_azure_stack: bool) -> &'static str {
+fn by_the_cluster(set: &Set, release: Option<&str>, is_azure_stack: bool) -> &'static str {
     let can = !is_azure_stack && upkeep::can_be_managed(set.kind, set.image.platform, release);
     match set.managed {
         Some(true) => {

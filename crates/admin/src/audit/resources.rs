@@ -2,6 +2,10 @@
 
 use super::Unread;
 use super::fields::text_at;
+use super::groups::{
+    AGENT_INSTALL, CLUSTER_API, CONFIG, HYPERSHIFT, INFRASTRUCTURE, KARPENTER, KARPENTER_AWS,
+    KARPENTER_HOSTED, MACHINE_API, MACHINE_CONFIG, METAL, OPERATOR, SKEWGUARD,
+};
 use serde_json::Value;
 
 /// A resource that the audit reads.
@@ -62,17 +66,6 @@ impl Resource {
     }
 }
 
-const CONFIG: &str = "config.openshift.io";
-const OPERATOR: &str = "operator.openshift.io";
-const MACHINE: &str = "machine.openshift.io";
-const MACHINE_CONFIG: &str = "machineconfiguration.openshift.io";
-const METAL: &str = "metal3.io";
-const CLUSTER_API: &str = "cluster.x-k8s.io";
-const HYPERSHIFT: &str = "hypershift.openshift.io";
-const KARPENTER: &str = "karpenter.sh";
-const KARPENTER_AWS: &str = "karpenter.k8s.aws";
-const KARPENTER_HOSTED: &str = "karpenter.hypershift.openshift.io";
-const SKEWGUARD: &str = "skewguard.dev";
 const MCO_NAMESPACE: &str = "openshift-machine-config-operator";
 
 /// The resources, but for the infrastructure of the Cluster API, which the server names.
@@ -88,15 +81,15 @@ pub const RESOURCES: [Resource; 23] = [
     .one(None, "cluster"),
     Resource::all("", "v1", "configmaps", "ConfigMap")
         .one(Some(MCO_NAMESPACE), "coreos-bootimages"),
-    Resource::all(MACHINE, "v1beta1", "machinesets", "MachineSet").hides_sets(),
+    Resource::all(MACHINE_API, "v1beta1", "machinesets", "MachineSet").hides_sets(),
     Resource::all(
-        MACHINE,
+        MACHINE_API,
         "v1",
         "controlplanemachinesets",
         "ControlPlaneMachineSet",
     )
     .hides_sets(),
-    Resource::all(MACHINE, "v1beta1", "machines", "Machine").hides_sets(),
+    Resource::all(MACHINE_API, "v1beta1", "machines", "Machine").hides_sets(),
     Resource::all(METAL, "v1alpha1", "provisionings", "Provisioning")
         .one(None, "provisioning-configuration"),
     Resource::all(MACHINE_CONFIG, "", "osimagestreams", "OSImageStream").one(None, "cluster"),
@@ -120,7 +113,7 @@ pub const RESOURCES: [Resource; 23] = [
         "OpenshiftEC2NodeClass",
     ),
     Resource::all(
-        "agent-install.openshift.io",
+        AGENT_INSTALL,
         "",
         "agentserviceconfigs",
         "AgentServiceConfig",
@@ -144,11 +137,8 @@ pub(super) fn is_of_sets(kind: &str) -> bool {
     kind.ends_with("Set") || matches!(kind, "" | "NodePool" | "MachineDeployment")
 }
 
-/// What the Cluster API's machines are made from.
-pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
-
 /// The API groups that make nodes. A kind of theirs that is not understood is named.
-pub(crate) const MAKERS: [&str; 4] = [MACHINE, CLUSTER_API, HYPERSHIFT, METAL];
+pub(crate) const MAKERS: [&str; 4] = [MACHINE_API, CLUSTER_API, HYPERSHIFT, METAL];
 
 /// Whether a group makes nodes: one of [`MAKERS`], or one of a provider of Karpenter's
 /// (`karpenter.azure.com`).

@@ -57,8 +57,12 @@ pub(crate) struct BootImageAudit {
     /// Which boot images the cluster keeps up to date itself, by resource: `All`, `Partial` or
     /// `None`; empty where it says nothing of it.
     pub(crate) managed_boot_images: BTreeMap<String, &'static str>,
-    /// Joined nodes whose update to the release that was asked about a known issue breaks, and those
-    /// of which it cannot be told; by pool, the oldest image first.
+    /// The release of the update that `births` is about: the one that was asked about, else that of
+    /// the cluster's update under way, else the newest that it is offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) update: Option<String>,
+    /// Joined nodes whose update a known issue breaks, and those of which it cannot be told; by
+    /// pool, the oldest image first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) births: Vec<BirthAudit>,
     /// Machines that were made and have not become nodes.
@@ -71,13 +75,13 @@ pub(crate) struct BootImageAudit {
     pub(crate) policy_differs_from_operator: Vec<OperatorDifference>,
     /// What is new or worse than in an earlier audit, where one was named.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) since: Option<Since>,
+    pub(crate) since: Option<AuditChanges>,
 }
 
 /// What is new or worse than in an earlier audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Since {
+pub(crate) struct AuditChanges {
     /// When that audit was made; empty where it does not say.
     pub(crate) time: String,
     pub(crate) changes: Vec<SetChange>,
@@ -119,6 +123,16 @@ pub(crate) struct Origin {
     pub(crate) context: Option<String>,
     /// When the audit was made, RFC 3339 in UTC.
     pub(crate) time: String,
+}
+
+impl Origin {
+    /// Whether this is the cluster's ID, or its name for what it makes.
+    pub(crate) fn is_of(&self, name: &str) -> bool {
+        [&self.cluster_id, &self.infrastructure]
+            .into_iter()
+            .flatten()
+            .any(|own| own == name)
+    }
 }
 
 /// A Machine whose phase is `Provisioned`: made, and not joined.
@@ -169,15 +183,25 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl Summary {
-    pub(super) fn of(sets: &[SetAudit]) -> Self {
-        let count = |is: fn(&SetAudit) -> bool| sets.iter().filter(|set| is(set)).count();
+    pub(super) fn of<'a>(sets: impl Iterator<Item = &'a SetAudit> + Clone) -> Self {
+        let count = |is: fn(&SetAudit) -> bool| sets.clone().filter(|set| is(set)).count();
         Self {
-            sets: sets.len(),
+            sets: sets.clone().count(),
             would_be_refused: count(SetAudit::would_be_refused),
             would_be_allowed: count(SetAudit::would_be_allowed),
             undetermined: count(SetAudit::is_unknown),
             excepted: 0,
         }
+    }
+}
+
+impl std::ops::AddAssign for Summary {
+    fn add_assign(&mut self, other: Self) {
+        self.sets += other.sets;
+        self.would_be_refused += other.would_be_refused;
+        self.would_be_allowed += other.would_be_allowed;
+        self.undetermined += other.undetermined;
+        self.excepted += other.excepted;
     }
 }
 
@@ -335,6 +359,8 @@ impl SetIssue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BirthAudit {
+    /// The release of the update.
+    pub(crate) release: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pool: Option<String>,
     /// The image that they were born from; absent where unknown.
@@ -382,9 +408,10 @@ impl BirthAudit {
     pub(crate) fn says(&self) -> String {
         let pool = self.pool.as_deref().unwrap_or("unknown");
         let (image, nodes) = (self.image(), self.names());
+        let (issue, release) = (&self.issue, &self.release);
         let what = match &self.to_know {
-            Some(why) => format!("may have {}: {why}", self.issue),
-            None => format!("have {}: {}", self.issue, self.reason),
+            Some(why) => format!("may have {issue} at the update to {release}: {why}"),
+            None => format!("have {issue} at the update to {release}: {}", self.reason),
         };
         let help = self.remedy.as_ref().map(|remedy| format!("; {remedy}"));
         let url = self.url.as_ref().map(|url| format!(" ({url})"));

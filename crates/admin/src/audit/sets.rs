@@ -1,9 +1,10 @@
 //! What makes nodes: sets of machines of both APIs, and node pools (pure).
 
+use super::groups::{CLUSTER_API, HYPERSHIFT, MACHINE_API};
 use super::image::Image;
 use super::kinds::{Machine, MachineSet, Metadata, Node, NodePool};
-use super::known::{Knowledge, Known};
-use super::objects::{CLUSTER_API, MACHINE_API, Objects};
+use super::lookup::{KnownVersion, Lookup};
+use super::objects::Objects;
 use super::site::Site;
 use super::upkeep::{self, Candidate, Keeper, Rule, Upkeep};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const NODE_POOL: &str = "NodePool";
 /// Where the cluster has the Cluster API's side of its own sets.
 const MIRRORS: &str = "openshift-cluster-api";
-pub(super) const HYPERSHIFT: &str = "hypershift.openshift.io";
 
 /// A node pool's image field.
 pub(super) const RELEASE_IMAGE: &str = "spec.release.image";
@@ -42,7 +42,7 @@ pub(super) struct Set {
     pub(super) upkeep: Option<Upkeep>,
     /// The cluster keeps its image up to date.
     pub(super) managed: Option<bool>,
-    pub(super) known: Option<Known>,
+    pub(super) known: Option<KnownVersion>,
     /// The release of its next node, where that is not the cluster's.
     pub(super) release: Option<String>,
     /// What each of its joined nodes was made from.
@@ -72,15 +72,15 @@ impl Set {
     }
 
     /// Adds what is known of its image.
-    pub(super) fn known_by(mut self, knowledge: &Knowledge<'_>) -> Self {
-        self.known = knowledge.of_image(
+    pub(super) fn known_by(mut self, lookup: &Lookup<'_>) -> Self {
+        self.known = lookup.image_version(
             &self.image,
             self.architecture.as_deref(),
             self.stream.as_deref(),
             &mut self.notes,
         );
         if self.image.is_of_release {
-            let provisioning = knowledge.objects.provisioning.as_ref();
+            let provisioning = lookup.objects.provisioning.as_ref();
             self.image.why_not = Some(match provisioning {
                 None => "install_coreos: the Provisioning object was not read",
                 Some(provisioning) if provisioning.has_own_images => {
@@ -93,8 +93,8 @@ impl Set {
     }
 }
 
-pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
-    let (objects, mut all) = (knowledge.objects, Vec::new());
+pub(super) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
+    let (objects, mut all) = (lookup.objects, Vec::new());
     // Where the two APIs mirror each other, only the authoritative one counts. The mirror of a set of
     // the Machine API is in the one namespace of the cluster's own (openshift/cluster-capi-operator).
     let mirrored: BTreeSet<_> = objects
@@ -111,7 +111,7 @@ pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
         .map(|set| &set.metadata.name)
         .collect();
     for set in objects.machine_sets.iter().filter(|set| !is_mirror(set)) {
-        all.push(machine_set(knowledge, set, MACHINE_API, "MachineSet"));
+        all.push(machine_set(lookup, set, MACHINE_API, "MachineSet"));
     }
     // The sets of a node pool are listed as that pool, those of a deployment as that deployment.
     let deployments: BTreeSet<_> = objects
@@ -131,33 +131,31 @@ pub(super) fn sets(knowledge: &Knowledge<'_>) -> Vec<Set> {
             && !(set.metadata.namespace == MIRRORS && by_machine_api.contains(&set.metadata.name))
     };
     let sets = objects.cluster_api_sets.iter().filter(is_single);
-    all.extend(sets.map(|set| machine_set(knowledge, set, CLUSTER_API, "MachineSet")));
+    all.extend(sets.map(|set| machine_set(lookup, set, CLUSTER_API, "MachineSet")));
     let deployments = objects
         .deployments
         .iter()
         .filter(|set| set.node_pool.is_none());
-    all.extend(
-        deployments.map(|set| machine_set(knowledge, set, CLUSTER_API, "MachineDeployment")),
-    );
+    all.extend(deployments.map(|set| machine_set(lookup, set, CLUSTER_API, "MachineDeployment")));
     let pools = objects.machine_pools.iter();
-    all.extend(pools.map(|set| machine_set(knowledge, set, CLUSTER_API, "MachinePool")));
+    all.extend(pools.map(|set| machine_set(lookup, set, CLUSTER_API, "MachinePool")));
     all.extend(
         objects
             .control_planes
             .iter()
-            .flat_map(|set| control_plane(knowledge, set)),
+            .flat_map(|set| control_plane(lookup, set)),
     );
     all.extend(
         objects
             .node_pools
             .iter()
-            .map(|pool| node_pool(objects, knowledge, pool)),
+            .map(|pool| node_pool(objects, lookup, pool)),
     );
     all
 }
 
 fn machine_set(
-    knowledge: &Knowledge<'_>,
+    lookup: &Lookup<'_>,
     set: &MachineSet,
     group: &'static str,
     kind: &'static str,
@@ -172,7 +170,7 @@ fn machine_set(
     let names: BTreeSet<&str> = if kind == "MachineSet" {
         BTreeSet::from([name.as_str()])
     } else {
-        let sets = knowledge.objects.cluster_api_sets.iter();
+        let sets = lookup.objects.cluster_api_sets.iter();
         sets.filter(of_deployment)
             .map(|set| &*set.metadata.name)
             .collect()
@@ -195,8 +193,8 @@ fn machine_set(
         (_, "MachinePool") => "infrastructureRef spec.template.",
         _ => "infrastructureRef spec.template.spec.",
     };
-    let image = knowledge.objects.image_of(&set.metadata, &set.source);
-    of_machines(
+    let image = lookup.objects.image_of(&set.metadata, &set.source);
+    with_machines(
         Set {
             kind,
             group,
@@ -206,13 +204,13 @@ fn machine_set(
         },
         set,
         is_member,
-        knowledge,
+        lookup,
     )
 }
 
 /// A control plane's set; where its failure domains name the template, one for each template.
-fn control_plane(knowledge: &Knowledge<'_>, set: &MachineSet) -> Vec<Set> {
-    let objects = knowledge.objects;
+fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
+    let objects = lookup.objects;
     let image = objects.image_of(&set.metadata, &set.source);
     let image = Image {
         pool: image.pool.or_else(|| Some("master".to_owned())),
@@ -275,31 +273,31 @@ fn control_plane(knowledge: &Knowledge<'_>, set: &MachineSet) -> Vec<Set> {
             notes,
             ..Set::default()
         };
-        of_machines(of_set, set, is_here, knowledge)
+        with_machines(of_set, set, is_here, lookup)
     };
     ways.into_iter().enumerate().map(to_set).collect()
 }
 
 /// Adds what the set and its machines say.
-fn of_machines(
+fn with_machines(
     of_set: Set,
     set: &MachineSet,
     is_member: impl Fn(&&Machine) -> bool,
-    knowledge: &Knowledge<'_>,
+    lookup: &Lookup<'_>,
 ) -> Set {
     let mut of_set = of_set.named(&set.metadata);
     of_set.replicas = set.replicas;
     of_set.is_inactive = set.is_inactive;
-    let nodes = knowledge.nodes_of(knowledge.objects.machines.iter().filter(is_member));
+    let nodes = lookup.nodes_of(lookup.objects.machines.iter().filter(is_member));
     of_set.architecture = set
         .architecture
         .clone()
-        .or_else(|| knowledge.architecture_of(&nodes));
+        .or_else(|| lookup.architecture_of(&nodes));
     if of_set.image.platform == Some("aws") && of_set.image.region.is_none() {
-        of_set.image.region = knowledge.region_of(&nodes);
+        of_set.image.region = lookup.region_of(&nodes);
     }
     of_set.stream = upkeep::stream(
-        knowledge.objects,
+        lookup.objects,
         set.stream.as_deref(),
         of_set.image.pool.as_deref(),
     );
@@ -307,8 +305,8 @@ fn of_machines(
     if of_set.kind != "MachinePool" {
         of_set.template.clone_from(&set.source.infrastructure);
     }
-    of_set.nodes = versions(knowledge.objects, nodes);
-    let judgement = upkeep::of_set(
+    of_set.nodes = versions(lookup.objects, nodes);
+    let judgement = upkeep::judge_set(
         Candidate {
             kind: of_set.kind,
             group: of_set.group,
@@ -316,7 +314,7 @@ fn of_machines(
             image: &of_set.image,
             architecture: of_set.architecture.as_deref(),
         },
-        knowledge,
+        lookup,
     );
     let of_set = Set {
         is_left_alone: judgement.is_left_alone,
@@ -325,12 +323,12 @@ fn of_machines(
         upkeep: Some(judgement.upkeep),
         ..of_set
     };
-    of_set.known_by(knowledge)
+    of_set.known_by(lookup)
 }
 
 /// A node pool's image is that of its release, which its machines' templates name where they are
 /// read; the release itself says no version.
-fn node_pool(objects: &Objects, knowledge: &Knowledge<'_>, pool: &NodePool) -> Set {
+fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
     let full_name = pool.metadata.full_name();
     let of_pool =
         |set: &&MachineSet| set.node_pool.as_ref() == Some(&full_name) && set.replicas != Some(0);
@@ -396,17 +394,17 @@ fn node_pool(objects: &Objects, knowledge: &Knowledge<'_>, pool: &NodePool) -> S
             .platform
             .iter()
             .filter(|_| is_unknown)
-            .map(|platform| of_platform(platform, pool.release.as_deref()))
+            .map(|platform| platform_note(platform, pool.release.as_deref()))
             .chain(pool.conditions.clone())
             .collect(),
         ..Set::default()
     };
-    set.named(&pool.metadata).known_by(knowledge)
+    set.named(&pool.metadata).known_by(lookup)
 }
 
 /// What the nodes of a NodePool that names no image are made from. Agents have booted from an ISO of
 /// their own (hypershift `NodePoolPlatform`).
-fn of_platform(platform: &str, release: Option<&str>) -> String {
+fn platform_note(platform: &str, release: Option<&str>) -> String {
     match (platform, release) {
         ("Agent" | "None", _) | (_, None) => format!("platform {platform}"),
         (_, Some(release)) => {

@@ -2,6 +2,7 @@
 
 use super::ClusterSkew;
 use super::fields::{fields_at, list_at, str_at, text_at};
+use crate::version::Release;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -20,6 +21,34 @@ pub(super) fn skew(object: &Value) -> Option<ClusterSkew> {
         ocp_version: text_at(versions, "/ocpVersion"),
         older_in_use: None,
     })
+}
+
+/// The release of the next update, by ClusterVersion `version`: of the one that is under way, else
+/// the newest that is offered, also under conditions (openshift/api `config/v1`, 4.22:
+/// `history`, the newest first, `availableUpdates`, which may be null, and `conditionalUpdates`).
+pub(super) fn next_update(object: &Value) -> Option<String> {
+    let history = list_at(object, "/status/history");
+    let is = |state| move |entry: &&Value| str_at(entry, "/state") == Some(state);
+    let is_installed = history.iter().any(|entry| is("Completed")(&entry));
+    if let Some(current) = history.first().filter(is("Partial"))
+        && is_installed
+    {
+        return text_at(current, "/version");
+    }
+    let available = list_at(object, "/status/availableUpdates").iter();
+    let conditional = list_at(object, "/status/conditionalUpdates").iter();
+    let offered = available
+        .filter_map(|release| text_at(release, "/version"))
+        .chain(conditional.filter_map(|update| text_at(update, "/release/version")));
+    let offered: Vec<(Release, String)> = offered
+        .filter_map(|version| Some((version.parse().ok()?, version)))
+        .collect();
+    // Of candidates for one release the operator lists the newest first.
+    let newest = offered
+        .into_iter()
+        .rev()
+        .max_by_key(|(release, _)| (release.minor.counted(), release.patch));
+    newest.map(|(_, version)| version)
 }
 
 /// `Provisioning` of metal3.io: from where bare metal hosts get their image.

@@ -49,7 +49,7 @@ impl Site {
     }
 
     /// Of a failure domain on vSphere.
-    pub(super) fn of_failure_domain(server: Option<String>, datacenter: Option<String>) -> Self {
+    pub(super) fn in_failure_domain(server: Option<String>, datacenter: Option<String>) -> Self {
         Self {
             scope: vec![server, datacenter],
             ..Self::default()

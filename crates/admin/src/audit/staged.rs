@@ -2,6 +2,7 @@
 //! different times, and a person may have named files of different clusters.
 
 use super::fields::{str_at, text_at};
+use super::groups::CONFIG;
 use super::kinds::Metadata;
 use super::resources::is_of_sets;
 use super::{MAX_NOT_UNDERSTOOD, Unread};
@@ -124,7 +125,7 @@ pub(super) struct Clusters {
 
 impl Clusters {
     fn add(&mut self, file: &str, group: &str, kind: &str, object: &Value) {
-        if group != "config.openshift.io" {
+        if group != CONFIG {
             return;
         }
         for ((of, path, _), found) in IDENTITIES.iter().zip(&mut self.found) {

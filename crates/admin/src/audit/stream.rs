@@ -68,7 +68,7 @@ impl OwnImage {
         self.offer
             .as_ref()
             .and(self.image.as_deref())
-            .and_then(ImageVersion::of_image_name)
+            .and_then(ImageVersion::from_image_name)
             .unwrap_or_else(|| ImageVersion::parse(&self.release))
     }
 }
@@ -84,10 +84,10 @@ pub(super) fn images_of_streams(text: &str) -> Result<Vec<OwnImage>, String> {
         let stream = document.map_err(|error| format!("is not JSON: {error}"))?;
         let before = images.len();
         if stream.pointer("/architectures").is_some() {
-            images.extend(of_stream(None, &stream));
+            images.extend(stream_images(None, &stream));
         } else {
             let streams = fields_at(&stream, "");
-            images.extend(streams.flat_map(|(name, stream)| of_stream(Some(&name), stream)));
+            images.extend(streams.flat_map(|(name, stream)| stream_images(Some(&name), stream)));
         }
         if images.len() == before {
             return Err("is not stream metadata".to_owned());
@@ -108,7 +108,7 @@ pub(super) fn own_images(config_map: &Value) -> serde_json::Result<Vec<OwnImage>
     let read = |path| str_at(config_map, path).map_or(Ok(Value::Null), serde_json::from_str);
     let (stream, streams): (Value, Value) = (read("/data/stream")?, read("/data/streams")?);
     let mut images: Vec<OwnImage> = fields_at(&streams, "")
-        .flat_map(|(name, stream)| of_stream(Some(&name), stream))
+        .flat_map(|(name, stream)| stream_images(Some(&name), stream))
         .collect();
     let unnamed = |own: &OwnImage| OwnImage {
         stream: None,
@@ -116,20 +116,20 @@ pub(super) fn own_images(config_map: &Value) -> serde_json::Result<Vec<OwnImage>
     };
     let named: BTreeSet<OwnImage> = images.iter().map(unnamed).collect();
     images.extend(
-        of_stream(None, &stream)
+        stream_images(None, &stream)
             .into_iter()
             .filter(|own| !named.contains(own)),
     );
     Ok(images)
 }
 
-fn of_stream(name: Option<&str>, stream: &Value) -> Vec<OwnImage> {
+fn stream_images(name: Option<&str>, stream: &Value) -> Vec<OwnImage> {
     fields_at(stream, "/architectures")
-        .flat_map(|(architecture, value)| of_architecture(name, &architecture, value))
+        .flat_map(|(architecture, value)| architecture_images(name, &architecture, value))
         .collect()
 }
 
-fn of_architecture(stream: Option<&str>, architecture: &str, value: &Value) -> Vec<OwnImage> {
+fn architecture_images(stream: Option<&str>, architecture: &str, value: &Value) -> Vec<OwnImage> {
     let mut images = Vec::new();
     let image_of = |platform, release| OwnImage {
         platform,
@@ -220,7 +220,7 @@ pub(super) fn published(
                 stream: name_of(version, release),
                 ..own
             };
-            let own = of_published(image, platform).map(of_stream);
+            let own = published_image(image, platform).map(of_stream);
             images.extend(own.map(|own| (version.clone(), own)));
         }
     }
@@ -233,7 +233,7 @@ pub(super) fn version_of(image: &PublishedImage) -> Option<ImageVersion> {
     if version.is_known() {
         return Some(version);
     }
-    ImageVersion::of_image_name(image.version)
+    ImageVersion::from_image_name(image.version)
 }
 
 fn is_of(version: &ImageVersion, release: OcpMinor, stream: Option<&str>) -> bool {
@@ -259,7 +259,7 @@ fn name_of(version: &ImageVersion, release: OcpMinor) -> Option<String> {
 }
 
 /// As the ConfigMap of its release would have it, of no stream.
-pub(super) fn of_published(image: &PublishedImage, platform: &str) -> Option<OwnImage> {
+pub(super) fn published_image(image: &PublishedImage, platform: &str) -> Option<OwnImage> {
     let known = PLATFORMS.iter().find(|known| known.id == platform)?;
     if known.stream != image.platform {
         return None;

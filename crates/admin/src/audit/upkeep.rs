@@ -9,10 +9,11 @@
 mod amis;
 pub(super) mod rules;
 
+use super::groups::MACHINE_API;
 use super::image::Image;
 use super::kinds::MachineSet;
-use super::known::Knowledge;
-use super::objects::{MACHINE_API, Objects};
+use super::lookup::Lookup;
+use super::objects::Objects;
 use crate::version::{OcpMinor, Release};
 use serde::Serialize;
 
@@ -145,8 +146,8 @@ impl Judgement {
 
 /// Who keeps the image of this set up to date: by the cluster's own release, whatever is asked
 /// about.
-pub(super) fn of_set(candidate: Candidate<'_>, knowledge: &Knowledge<'_>) -> Judgement {
-    let objects = knowledge.objects;
+pub(super) fn judge_set(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Judgement {
+    let objects = lookup.objects;
     if let Some(upkeep) = rules::elsewhere(candidate, objects) {
         return Judgement {
             is_left_alone: true,
@@ -162,7 +163,7 @@ pub(super) fn of_set(candidate: Candidate<'_>, knowledge: &Knowledge<'_>) -> Jud
         .managed
         .as_ref()
         .and_then(|managed| managed.selects(resource, &candidate.set.labels));
-    let obstacle = rules::obstacle(candidate, knowledge, selected == Some(true));
+    let obstacle = rules::obstacle(candidate, lookup, selected == Some(true));
     let note = obstacle
         .as_ref()
         .and_then(|obstacle| note(objects, candidate, obstacle, selected == Some(true)));
@@ -265,7 +266,7 @@ pub(super) fn stream(
 }
 
 /// The stream of a NodePool's next node at this release, and what to know of it.
-pub(super) fn of_node_pool(
+pub(super) fn node_pool_stream(
     pinned: Option<&str>,
     now: Option<&str>,
     release: Option<&str>,

@@ -6,8 +6,7 @@ use crate::file::read;
 use crate::policy::Mode;
 use crate::text::printable;
 use crate::verdict::{
-    BootImage, Deployment, Facts, ImageSource, Machine, PolicyInput, Target, TargetInput, decide,
-    text,
+    BootImage, Facts, ImageSource, PolicyInput, Target, TargetInput, decide, text,
 };
 use std::path::PathBuf;
 
@@ -72,28 +71,23 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let bytes = read(&args.aleph, aleph::MAX_BYTES).map_err(|error| format!("--aleph {error}"))?;
     let version = aleph::version(&bytes).map_err(|error| format!("--aleph {file}: {error}"))?;
     let asked = args.target.is_some() || args.pool.is_some();
+    let target = if asked {
+        TargetInput::Read(Target {
+            release: args.target.clone(),
+            pool: args.pool.as_deref().map(printable),
+            ..Target::default()
+        })
+    } else {
+        TargetInput::Absent
+    };
     let verdict = decide(&Facts {
         boot_image: Some(BootImage {
             version,
             source: ImageSource::Aleph,
             path: file,
         }),
-        replaced_by: None,
-        target: if asked {
-            TargetInput::Read(Target {
-                release: args.target.clone(),
-                pool: args.pool.as_deref().map(printable),
-                ..Target::default()
-            })
-        } else {
-            TargetInput::Absent
-        },
-        deployment: Deployment::default(),
-        policy,
-        r#override: None,
-        platform: None,
-        machine: Machine::default(),
         warnings,
+        ..Facts::new(policy, target)
     });
     match args.output {
         super::TextOrJson::Text => io.out.write_all(text::render(&verdict).as_bytes())?,

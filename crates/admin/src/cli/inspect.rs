@@ -112,5 +112,5 @@ fn decode(text: &str) -> (ImageVersion, Option<&'static PublishedImage>) {
     {
         return (version, Some(image));
     }
-    (ImageVersion::of_image_name(text).unwrap_or(version), None)
+    (ImageVersion::from_image_name(text).unwrap_or(version), None)
 }

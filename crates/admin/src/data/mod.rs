@@ -169,7 +169,7 @@ mod tests {
                     continue;
                 }
             };
-            let Some(of_name) = ImageVersion::of_image_name(name) else {
+            let Some(of_name) = ImageVersion::from_image_name(name) else {
                 // A developer's, which 4.12 named for a week.
                 assert_eq!(name, "tzivkovi-rhcos-arm-image");
                 continue;

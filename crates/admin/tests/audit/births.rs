@@ -18,15 +18,30 @@ fn cluster(release: &str) -> Value {
         "status": { "desired": { "version": release }, "history": [{ "state": "Completed", "version": release }] } })
 }
 
+/// The audit of these objects by this policy.
+fn found(policy: &Value, items: &[Value], target: &[&str]) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let [objects, rules] = ["objects.json", "policy.json"].map(|name| folder.path().join(name));
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
+    std::fs::write(&objects, list.to_string()).unwrap();
+    std::fs::write(&rules, policy.to_string()).unwrap();
+    let [objects, rules] = [&objects, &rules].map(|path| path.to_str().unwrap());
+    let from = ["--policy", rules, "--from", objects];
+    let (out, err, _) = audit(&[&from, target, &["-o", "json"]].concat());
+    serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"))
+}
+
+fn policy_file() -> Value {
+    serde_json::from_str(&std::fs::read_to_string(POLICY).unwrap()).unwrap()
+}
+
 /// The rows for a release, as `ISSUE why NODES`.
 fn births(items: &[Value], target: &[&str]) -> Vec<String> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("objects.json");
-    let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
-    std::fs::write(&file, list.to_string()).unwrap();
-    let from = ["--policy", POLICY, "--from", file.to_str().unwrap()];
-    let (out, err, _) = audit(&[&from, target, &["-o", "json"]].concat());
-    let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+    births_by(&policy_file(), items, target)
+}
+
+fn births_by(policy: &Value, items: &[Value], target: &[&str]) -> Vec<String> {
+    let found = found(policy, items, target);
     let rows = found["births"].as_array().cloned().unwrap_or_default();
     rows.iter()
         .map(|row| {
@@ -101,8 +116,123 @@ fn nodes_are_named_by_what_they_were_born_with() {
         ]
     );
     assert_eq!(births(&items, &["--target", "4.21.20"]), [""; 0]);
-    // Nobody asked about an update.
+    // The cluster does not say which update comes next.
     assert_eq!(births(&items, &[]), [""; 0]);
+}
+
+/// A Node as the agent patches it: the agent's own tests write the file.
+#[test]
+fn a_node_is_judged_by_what_the_agent_wrote() {
+    let patch = std::fs::read_to_string("tests/data/node-patch.json").unwrap();
+    let mut node: Value = serde_json::from_str(&patch).unwrap();
+    node["apiVersion"] = json!("v1");
+    node["kind"] = json!("Node");
+    node["metadata"]["name"] = json!("a");
+    node["metadata"]["labels"]["kubernetes.io/arch"] = json!("amd64");
+    let policy = |least: u32| {
+        json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Warn",
+            "limits": [{ "minimumRHCOSVersion": "8.6" }], "knownIssues": [
+            { "id": "BootTooSmall", "affects": "Update", "targets": ">=4.22.0", "images": { "belowBootFreeMiB": least },
+              "reason": "its /boot has no room for two", "remedy": "reinstall it", "url": "https://example.com/1" }] })
+    };
+    let items = [cluster("4.21.9"), node];
+    let target = ["--target", "4.22.1"];
+    let rows = |least| births_by(&policy(least), &items, &target);
+    let shim = "BornBeforeKernelSigningKey has a";
+    assert_eq!(rows(97), ["BootTooSmall has a", shim]);
+    assert_eq!(rows(96), [shim]);
+    let mut silent = items.clone();
+    silent[1]["metadata"]["annotations"] = json!({});
+    assert_eq!(
+        births_by(&policy(97), &silent, &target),
+        [
+            "BootTooSmall what was free in /boot before its first rebase is unknown a",
+            "BornBeforeKernelSigningKey it is unknown whether Secure Boot is on a",
+        ]
+    );
+}
+
+/// `status` as openshift/cluster-version-operator writes it.
+#[test]
+fn without_a_target_the_next_update_is_looked_at() {
+    let completed = |version| json!({ "state": "Completed", "version": version });
+    let partial = |version| json!({ "state": "Partial", "version": version });
+    let offer = |versions: &[&str]| -> Value {
+        versions
+            .iter()
+            .map(|version| json!({ "version": version, "image": "x" }))
+            .collect()
+    };
+    let conditional =
+        |version| json!([{ "release": { "version": version, "image": "x" }, "risks": [] }]);
+    for (status, update) in [
+        // Null where nothing was retrieved.
+        (
+            json!({ "availableUpdates": null, "history": [completed("4.21.9")] }),
+            None,
+        ),
+        (
+            json!({ "availableUpdates": [], "history": [completed("4.21.9")] }),
+            None,
+        ),
+        (
+            json!({ "availableUpdates": offer(&["4.21.20", "4.22.1", "4.22.0"]) }),
+            Some("4.22.1"),
+        ),
+        (
+            json!({ "availableUpdates": offer(&["4.9.59", "4.10.3"]) }),
+            Some("4.10.3"),
+        ),
+        (
+            json!({ "availableUpdates": offer(&["4.22.9", "5.0.0"]) }),
+            Some("5.0.0"),
+        ),
+        (
+            json!({ "availableUpdates": offer(&["4.22.0-rc.2", "4.22.0-rc.1", "latest"]) }),
+            Some("4.22.0-rc.2"),
+        ),
+        (
+            json!({ "availableUpdates": offer(&["4.21.20"]), "conditionalUpdates": conditional("4.22.3") }),
+            Some("4.22.3"),
+        ),
+        // It is under way.
+        (
+            json!({ "availableUpdates": offer(&["4.22.5"]), "history": [partial("4.22.1"), completed("4.21.9")] }),
+            Some("4.22.1"),
+        ),
+        // The installation is not done.
+        (
+            json!({ "availableUpdates": null, "history": [partial("4.22.1")] }),
+            None,
+        ),
+        (
+            json!({ "availableUpdates": "soon", "conditionalUpdates": [1, { "release": [] }] }),
+            None,
+        ),
+    ] {
+        let mut version = cluster("4.21.9");
+        for (field, value) in status.as_object().unwrap() {
+            version["status"][field] = value.clone();
+        }
+        let old = json!({ "secureBoot": true, "shim": "15.6-1.el9" });
+        let items = [
+            version,
+            node("a", "2024-02-01T00:00:00Z", "415.92.202402201450-0", &old),
+        ];
+        let found = found(&policy_file(), &items, &[]);
+        assert_eq!(found["update"].as_str(), update, "{status}");
+        assert_eq!(
+            found["release"], "4.21.9",
+            "the sets are judged by the cluster's own"
+        );
+        let hits =
+            update.is_some_and(|update| update.starts_with("4.22") || update.starts_with('5'));
+        let rows = found["births"].as_array().map_or(0, Vec::len);
+        assert_eq!(rows, usize::from(hits), "{status}");
+        if hits {
+            assert_eq!(found["births"][0]["release"].as_str(), update);
+        }
+    }
 }
 
 /// okd-project/okd#2339. A person who writes 4.22.1 means OKD's.
@@ -189,12 +319,16 @@ fn every_form_has_the_nodes_that_the_update_breaks() {
         assert!(!joined(&[], form).contains("c1-worker-02"), "{form}");
     }
     let text = joined(&target, "text");
-    assert!(text.contains("the update breaks joined nodes"), "{text}");
+    assert!(
+        text.contains("the update to 4.22.0-okd-scos.5 breaks joined nodes"),
+        "{text}"
+    );
     let page = joined(&target, "html");
     for part in [
         "<h2>Joined nodes that the update breaks</h2>",
         ">breaks</td>",
         ">may break</td>",
+        " at the update to 4.22.0-okd-scos.5: its grub.cfg",
         "before the update copy EFI/fedora/*.cfg",
         "https://github.com/okd-project/okd/issues/2339",
     ] {

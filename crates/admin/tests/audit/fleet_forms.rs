@@ -3,8 +3,9 @@
 use super::fleet::{cluster, cluster_with, kubeconfig, list, run, with_a_dead_end};
 use super::served::Served;
 use crate::support::apiserver::ADMIN_TOKEN;
-use serde_json::json;
+use serde_json::{Value, json};
 use skewguard_admin::cli::Exit;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 /// A name that is markup, a formula or a command, wherever it is not inert.
@@ -56,6 +57,122 @@ impl Desk {
         std::fs::write(&path, text.replace("TIME", "2026-01-02T03:04:05Z")).unwrap();
         path.to_str().unwrap().to_owned()
     }
+}
+
+/// An exception is of a cluster: control planes have the same name in all of them.
+#[test]
+fn an_exception_is_of_the_cluster_that_it_names() {
+    let desk = Desk::new();
+    let exceptions = |cluster: &str| {
+        let names = ["c1-old", "c1-reported", "c1-unknown", "c1-wrong-region"];
+        let entry = |name: &str| json!({ "cluster": cluster, "set": name, "reason": "OPS-1", "until": "2999-12-31" });
+        let list: Vec<_> = names.into_iter().map(entry).collect();
+        desk.write(&json!({ "exceptions": list }).to_string())
+    };
+    let all = |form: &str, file: &str| {
+        run(
+            &desk.config,
+            &["--all-contexts", "-o", form, "--exceptions", file],
+        )
+    };
+    for name in ["old", "id-old"] {
+        let (text, err, exit) = all("text", &exceptions(name));
+        assert_eq!((err.as_str(), exit), ("", Exit::Done), "{text}");
+        let first =
+            "Ready to enforce: none of 8 sets in 2 clusters would be refused, 4 are excepted.\n";
+        assert!(text.starts_with(first), "{text}");
+        assert!(text.contains("\n  4 sets excepted\n"), "{text}");
+    }
+    let (page, ..) = all("html", &exceptions("old"));
+    assert!(page.contains("<b>4</b>sets excepted"), "{page}");
+    let (found, ..) = all("json", &exceptions("old"));
+    let found: Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found["summary"]["excepted"], 4);
+    // One file is for the fleet and for each of its clusters.
+    let one = |context: &str, file: &str| {
+        run(&desk.config, &["--context", context, "--exceptions", file]).2
+    };
+    assert_eq!(one("old", &exceptions("old")), Exit::Done);
+    assert_eq!(one("old", &exceptions("id-good")), Exit::Refused);
+    let (_, err, exit) = all("text", &exceptions("elsewhere"));
+    assert_eq!(exit, Exit::Refused);
+    assert!(
+        err.contains("--exceptions: there is no cluster elsewhere among these"),
+        "{err}"
+    );
+    let nameless =
+        desk.write(r#"{"exceptions":[{"set":"c1-old","reason":"x","until":"2999-12-31"}]}"#);
+    let (out, err, exit) = all("text", &nameless);
+    assert_eq!((out.as_str(), exit), ("", Exit::Failed));
+    assert!(
+        err.contains("--exceptions: exception for c1-old: with several clusters"),
+        "{err}"
+    );
+}
+
+/// One cluster after another, each by its context; a refusal ends the script before the next.
+#[test]
+fn the_fixes_of_a_fleet_name_the_cluster_of_each() {
+    let [first, second] = ["id-a", "id-b"].map(|id| cluster("gcp.json", id));
+    let dir = tempfile::tempdir().unwrap();
+    let contexts = [
+        (HOSTILE, "a", &first, ADMIN_TOKEN),
+        ("b", "b", &second, ADMIN_TOKEN),
+    ];
+    let config = kubeconfig(dir.path(), &contexts);
+    with_a_dead_end(&config);
+    let (script, _, exit) = run(&config, &["--all-contexts", "--print-commands", "fix"]);
+    // One is missing.
+    assert_eq!(exit, Exit::Failed, "{script}");
+    assert!(script.contains("\n# == gone\n# not audited: "), "{script}");
+    let calls = |refused: &str| {
+        let oc = format!(
+            "#!/bin/sh\nprintf '%s\\n' \"$*\" >>calls\ncase \"$*\" in *{refused}*) exit 1 ;; esac\n"
+        );
+        for (name, text) in [("oc", &oc), ("fix.sh", &script)] {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let _ = std::fs::remove_file(dir.path().join("calls"));
+        let path = format!("{}:/usr/bin:/bin", dir.path().display());
+        let mut sh = std::process::Command::new("sh");
+        let sh = sh.arg("fix.sh").current_dir(dir.path()).env("PATH", path);
+        let status = sh.status().unwrap();
+        let calls = std::fs::read_to_string(dir.path().join("calls")).unwrap();
+        let of = |line: &str| {
+            let line = line.strip_prefix(&format!("--kubeconfig {} --context ", config.display()));
+            let line = line.unwrap();
+            let dry = if line.ends_with(" --dry-run=server") {
+                " tried"
+            } else {
+                ""
+            };
+            format!("{}{dry}", line.split(" patch ").next().unwrap())
+        };
+        (status.success(), calls.lines().map(of).collect::<Vec<_>>())
+    };
+    let tried = format!("{HOSTILE} tried");
+    assert_eq!(
+        calls("nothing-is"),
+        (
+            true,
+            vec![
+                tried.clone(),
+                HOSTILE.to_owned(),
+                "b tried".to_owned(),
+                "b".to_owned()
+            ]
+        )
+    );
+    assert_eq!(calls("dry-run"), (false, vec![tried]));
+    // One cluster alone, whatever context is the current one when the script runs.
+    let (script, ..) = run(&config, &["--context", "b", "--print-commands", "fix"]);
+    let oc = format!(
+        "\n    command oc --kubeconfig {} --context b \"$@\"\n",
+        config.display()
+    );
+    assert!(script.contains(&oc), "{script}");
 }
 
 #[test]

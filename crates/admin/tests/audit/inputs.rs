@@ -59,6 +59,20 @@ fn two_clusters_are_an_error_that_names_both() {
         folder.contains("1c1f9b7e-") && folder.contains("ffffffff-1111-"),
         "{folder}"
     );
+    let dir = tempfile::tempdir().unwrap();
+    let packed = dir.path().join("gathers.tgz");
+    std::fs::write(
+        &packed,
+        gzip(&tar_of(&Path::new(CASES).join("two-clusters"))),
+    )
+    .unwrap();
+    for from in [packed.to_str().unwrap(), dir.path().to_str().unwrap()] {
+        let err = error(&[from]);
+        assert!(
+            err.contains("1c1f9b7e-") && err.contains("b.json in ") && err.contains("gathers.tgz"),
+            "{err}"
+        );
+    }
     // Where the ClusterVersion was not gathered, the Infrastructure tells them apart.
     let dir = tempfile::tempdir().unwrap();
     let files: Vec<String> = [&a, &b]
@@ -89,7 +103,22 @@ fn of_two_gathers_the_newer_object_counts() {
         "Refused old rhcos-410.84.202205191234-0".to_owned(),
         "Refused old2 rhcos-410.84.202205191234-0".to_owned(),
     ];
-    for from in [[first, second], [second, first]] {
+    // In one folder, and within each other.
+    let dir = tempfile::tempdir().unwrap();
+    let both = Path::new(first).parent().unwrap();
+    std::fs::write(dir.path().join("both.tar.gz"), gzip(&tar_of(both))).unwrap();
+    std::fs::create_dir(dir.path().join("more")).unwrap();
+    std::fs::write(dir.path().join("more/again.tar"), tar_of(both)).unwrap();
+    let nested = dir.path().to_str().unwrap();
+    let within = format!("{nested}/both.tar.gz");
+    let froms = [
+        vec![first, second],
+        vec![second, first],
+        vec![both.to_str().unwrap()],
+        vec![nested],
+        vec![&within],
+    ];
+    for from in froms {
         let (sets, unread, exit) = found(&from);
         assert_eq!((sets.as_slice(), exit), (&wanted[..], Exit::Refused));
         assert_eq!(unread, [] as [&str; 0]);
@@ -186,6 +215,61 @@ fn a_yaml_list_that_ends_early_is_named() {
             "{cut}: {out}{err}"
         );
         assert!(format!("{out}{err}").contains("objects.json: "), "{cut}");
+    }
+}
+
+/// `oc get machineset x -o yaml` that was killed. Some cuts are YAML all the same.
+#[test]
+fn a_yaml_object_that_ends_early_is_named() {
+    let object: Value =
+        serde_json::from_str(&fixture("real/insights/machineset-gcp.json")).unwrap();
+    let whole = serde_saphyr::to_string(&object).unwrap();
+    let (out, err, exit) = audit_text(&whole, &[]);
+    assert_ne!(exit, Exit::Failed, "{out}{err}");
+    let status = whole.find("\nstatus:").unwrap() + 1;
+    let lines = whole.match_indices('\n').map(|(at, _)| at + 1);
+    let line_ends = lines.filter(|cut| *cut <= status);
+    let within_lines = (1..whole.len()).filter(|cut| !whole[..*cut].ends_with('\n'));
+    for cut in line_ends
+        .chain(within_lines.step_by(7))
+        .chain([whole.len() - 1])
+    {
+        let (out, err, exit) = audit_text(&whole[..cut], &[]);
+        assert_eq!(exit, Exit::Failed, "{cut}: {out}{err}");
+    }
+    for (text, why) in [
+        (
+            &whole[..whole.find("\nspec:").unwrap() + 1],
+            "it has no spec",
+        ),
+        (&whole[..status], "it has no status"),
+        (whole.trim_end(), "its last line has no end"),
+    ] {
+        let (out, err, _) = audit_text(text, &[]);
+        let said = format!("{out}{err}");
+        // Lines are broken at spaces.
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let wanted = format!("ends early: {why}; `oc get -o yaml` prints all of it");
+        assert!(said.contains(&wanted), "{why}: {said}");
+    }
+}
+
+/// A person leaves out what the server adds, and an editor the last end of a line.
+#[test]
+fn a_yaml_object_that_a_person_wrote_is_whole() {
+    let mut object: Value =
+        serde_json::from_str(&fixture("real/insights/machineset-gcp.json")).unwrap();
+    object.as_object_mut().unwrap().remove("status");
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    for field in ["uid", "resourceVersion", "generation"] {
+        metadata.remove(field);
+    }
+    // As controller-gen writes it.
+    metadata["creationTimestamp"] = Value::Null;
+    let text = serde_saphyr::to_string(&object).unwrap();
+    for text in [&*text, text.trim_end()] {
+        let (out, err, exit) = audit_text(text, &[]);
+        assert_ne!(exit, Exit::Failed, "{out}{err}");
     }
 }
 

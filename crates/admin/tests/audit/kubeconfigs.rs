@@ -3,7 +3,7 @@
 use crate::support::apiserver::{ADMIN_TOKEN, ADMIN_USER, ApiServer, Options};
 use kube_client::Config;
 use secrecy::ExposeSecret;
-use skewguard_admin::audit::login::{self, Asked, Login, Surroundings};
+use skewguard_admin::audit::login::{self, Environment, Login, LoginRequest};
 use skewguard_admin::cli::Exit;
 use std::ffi::OsString;
 use std::path::Path;
@@ -26,10 +26,10 @@ fn config(name: &str, current: bool, user: &str) -> String {
 }
 
 /// Logs in with these variables, on a host without a service account.
-pub(crate) fn log_in(asked: Asked<'_>, variables: &[(&str, &str)]) -> Result<Login, String> {
+pub(crate) fn log_in(asked: LoginRequest<'_>, variables: &[(&str, &str)]) -> Result<Login, String> {
     load_now(
         asked,
-        Surroundings {
+        Environment {
             variable: &|name| {
                 let found = variables.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| value.into())
@@ -39,7 +39,7 @@ pub(crate) fn log_in(asked: Asked<'_>, variables: &[(&str, &str)]) -> Result<Log
     )
 }
 
-pub(crate) fn load_now(asked: Asked<'_>, around: Surroundings<'_>) -> Result<Login, String> {
+pub(crate) fn load_now(asked: LoginRequest<'_>, around: Environment<'_>) -> Result<Login, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.unwrap().block_on(login::load(asked, around))
 }
@@ -50,10 +50,10 @@ fn load(
     home: Option<OsString>,
     context: Option<&str>,
 ) -> Result<Config, String> {
-    let asked = Asked {
+    let asked = LoginRequest {
         file,
         context,
-        ..Asked::default()
+        ..LoginRequest::default()
     };
     let text = |value: Option<OsString>| value.unwrap_or_default().into_string().unwrap();
     let (list, home) = (text(list), text(home));

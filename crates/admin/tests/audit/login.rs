@@ -6,7 +6,7 @@ use super::served::serve;
 use super::{POLICY, audit, fixture};
 use crate::support::apiserver::{ADMIN_TOKEN, ApiServer, Lists, Options, Validity};
 use serde_json::{Value, json};
-use skewguard_admin::audit::login::{Asked, Surroundings};
+use skewguard_admin::audit::login::{Environment, LoginRequest};
 use skewguard_admin::cli::Exit;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -175,9 +175,9 @@ fn the_proxy_of_the_environment_is_used_unless_it_says_otherwise() {
         .kubeconfig("token: t")
         .replace(&server.url(), "https://api.c1.example.com:6443");
     std::fs::write(&file, text).unwrap();
-    let asked = Asked {
+    let asked = LoginRequest {
         file: Some(&file),
-        ..Asked::default()
+        ..LoginRequest::default()
     };
     let way = |variables: &[(&str, &str)]| log_in(asked, variables).map(|login| login.by_way_of);
     let by_proxy = Ok(vec!["by the proxy that HTTPS_PROXY names".to_owned()]);
@@ -217,10 +217,10 @@ fn the_proxy_of_the_environment_is_used_unless_it_says_otherwise() {
 fn a_pod_uses_its_service_account() {
     let server = ApiServer::start(Options::default());
     let dir = tempfile::tempdir().unwrap();
-    let log_in = |asked: Asked<'_>, host: &'static str| {
+    let log_in = |asked: LoginRequest<'_>, host: &'static str| {
         load_now(
             asked,
-            Surroundings {
+            Environment {
                 variable: &|name| match name {
                     "KUBERNETES_SERVICE_HOST" => Some(host.into()),
                     "KUBERNETES_SERVICE_PORT" => Some("443".into()),
@@ -232,29 +232,32 @@ fn a_pod_uses_its_service_account() {
         )
     };
     let missing = "/nonexistent/.kube/config: there is no such file: name one with --kubeconfig, or objects that `oc get -o json` printed with --from";
-    assert_eq!(log_in(Asked::default(), "172.30.0.1").unwrap_err(), missing);
+    assert_eq!(
+        log_in(LoginRequest::default(), "172.30.0.1").unwrap_err(),
+        missing
+    );
     std::fs::write(dir.path().join("token"), "t-pod\n").unwrap();
     std::fs::write(dir.path().join("ca.crt"), server.ca_pem()).unwrap();
     for (host, url) in [
         ("172.30.0.1", "https://172.30.0.1:443"),
         ("fd02::1", "https://[fd02::1]:443"),
     ] {
-        let login = log_in(Asked::default(), host).unwrap();
+        let login = log_in(LoginRequest::default(), host).unwrap();
         assert_eq!(login.server(), url);
         let token = dir.path().join("token").to_string_lossy().into_owned();
         assert_eq!(login.config.auth_info.token_file, Some(token));
         assert_eq!(login.context, None);
     }
-    let asked = Asked {
+    let asked = LoginRequest {
         context: Some("admin"),
-        ..Asked::default()
+        ..LoginRequest::default()
     };
     assert_eq!(log_in(asked, "172.30.0.1").unwrap_err(), missing);
     assert!(
         log_in(
-            Asked {
+            LoginRequest {
                 file: Some(Path::new("/nonexistent")),
-                ..Asked::default()
+                ..LoginRequest::default()
             },
             "172.30.0.1"
         )

@@ -4,8 +4,7 @@ use crate::policy::{self, Policy};
 use crate::render::alerts::Refused;
 use crate::text::label_value;
 use crate::verdict::{
-    BootImage, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput, Target, TargetInput,
-    decide,
+    BootImage, Facts, ImageSource, Outcome, PolicyInput, Target, TargetInput, decide,
 };
 use crate::version::{ImageVersion, Release};
 use proptest::prelude::*;
@@ -20,27 +19,22 @@ fn policy(limit: &Value) -> Policy {
 
 /// What `check` says to a node whose label is this.
 fn refused(policy: &Policy, release: Option<&str>, label: &str) -> bool {
+    let target = Target {
+        release: release.map(str::to_owned),
+        ..Target::default()
+    };
+    let input = PolicyInput::Valid {
+        path: String::new(),
+        digest: String::new(),
+        policy: policy.clone(),
+    };
     let facts = Facts {
         boot_image: Some(BootImage {
             version: ImageVersion::parse(label),
             source: ImageSource::Aleph,
             path: String::new(),
         }),
-        replaced_by: None,
-        target: TargetInput::Read(Target {
-            release: release.map(str::to_owned),
-            ..Target::default()
-        }),
-        deployment: Deployment::default(),
-        policy: PolicyInput::Valid {
-            path: String::new(),
-            digest: String::new(),
-            policy: policy.clone(),
-        },
-        r#override: None,
-        platform: None,
-        machine: Machine::default(),
-        warnings: Vec::new(),
+        ..Facts::new(input, TargetInput::Read(target))
     };
     label != "unknown" && decide(&facts).verdict == Outcome::Refused
 }

@@ -79,6 +79,7 @@ pub const IMAGES: &[&str] = &[
     "aboveFCOSVersion",
     "belowSCOSVersion",
     "belowShim",
+    "belowBootFreeMiB",
     "rhelMajors",
     "versions",
 ];

@@ -73,6 +73,9 @@ pub struct Images {
     pub below_scos: Option<FamilyBound>,
     /// Where the node's own shim is known it decides, whatever the image is.
     pub below_shim: Option<RpmVersion>,
+    /// What was free in /boot before the first rebase, in MiB. As with the shim, what the node says
+    /// decides.
+    pub below_boot_free: Option<u32>,
     pub rhel_majors: Vec<u16>,
     pub versions: Vec<DeniedVersion>,
 }
@@ -243,6 +246,7 @@ fn images(images: &Object<'_>) -> Setting<Images> {
         above_fcos: fcos("aboveFCOSVersion")?,
         below_scos: field(images, "belowSCOSVersion", |at| scos_bound(&at.string()?))?,
         below_shim: field(images, "belowShim", |at| RpmVersion::parse(&at.string()?))?,
+        below_boot_free: field(images, "belowBootFreeMiB", Located::read)?,
         rhel_majors: field(images, "rhelMajors", rhel_majors)?.unwrap_or_default(),
         versions: field(images, "versions", versions)?.unwrap_or_default(),
     };

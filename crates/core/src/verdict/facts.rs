@@ -274,6 +274,23 @@ pub struct Facts {
     pub warnings: Vec<String>,
 }
 
+impl Facts {
+    /// A policy and a target, and nothing known of the node.
+    pub fn new(policy: PolicyInput, target: TargetInput) -> Self {
+        Self {
+            boot_image: None,
+            replaced_by: None,
+            target,
+            deployment: Deployment::default(),
+            policy,
+            r#override: None,
+            platform: None,
+            machine: Machine::default(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -77,17 +77,7 @@ mod tests {
     use crate::verdict::{Facts, GateStatus, PolicyInput, TargetInput, decide};
 
     fn verdict(outcome: Outcome, action: Action, held: Option<bool>) -> Verdict {
-        let facts = Facts {
-            boot_image: None,
-            replaced_by: None,
-            target: TargetInput::Absent,
-            deployment: crate::verdict::Deployment::default(),
-            policy: PolicyInput::Absent,
-            r#override: None,
-            platform: None,
-            machine: crate::verdict::Machine::default(),
-            warnings: Vec::new(),
-        };
+        let facts = Facts::new(PolicyInput::Absent, TargetInput::Absent);
         let gate = held.map(|held| GateStatus {
             held,
             ..GateStatus::default()

@@ -196,8 +196,20 @@ fn has(scope: &Scope, node: Node<'_>) -> Applies {
 
 /// Whether one of them is the image.
 fn images(images: &Images, node: Node<'_>) -> Applies {
-    if let Some(is_below) = below_shim(images, node.machine) {
+    let by_machine = [
+        below_shim(images, node.machine),
+        below_boot_free(images, node.machine),
+    ];
+    let names_machine = by_machine.iter().any(Option::is_some);
+    if names_machine && let Some(is_below) = is_any(&by_machine) {
         return if is_below { Applies::Yes } else { Applies::No };
+    }
+    // The versions tell, where the issue names any.
+    if names_machine && names_machine_alone(images) {
+        return Applies::Unknown(match by_machine {
+            [Some(None), _] => "the node's shim is unknown",
+            _ => "what was free in /boot before its first rebase is unknown",
+        });
     }
     let Some(version) = node.subject.version else {
         return Applies::Unknown("the boot image is unknown");
@@ -208,7 +220,8 @@ fn images(images: &Images, node: Node<'_>) -> Applies {
         below_fcos,
         above_fcos,
         below_scos,
-        below_shim,
+        below_shim: _,
+        below_boot_free: _,
         rhel_majors,
         versions,
     } = images;
@@ -227,33 +240,41 @@ fn images(images: &Images, node: Node<'_>) -> Applies {
         bound_applies(version, below_fcos, OsFamily::Fcos, Ordering::Less),
         bound_applies(version, above_fcos, OsFamily::Fcos, Ordering::Greater),
         bound_applies(version, below_scos, OsFamily::Scos, Ordering::Less),
-        // Unknown here: the versions tell, where the issue names any.
-        (below_shim.is_some() && names_shim_alone(images)).then_some(None),
         of_major,
         of_version,
     ];
-    let answers = || answers.iter().flatten();
-    // One that applies is enough, whatever the others say.
-    let known = if answers().any(|one| *one == Some(true)) {
+    Applies::from(is_any(&answers), "the boot image's version says too little")
+}
+
+/// One that applies is enough, whatever the others say. What the issue does not name is left out.
+fn is_any(answers: &[Option<Option<bool>>]) -> Option<bool> {
+    let named = || answers.iter().flatten();
+    if named().any(|one| *one == Some(true)) {
         Some(true)
-    } else if answers().any(Option::is_none) {
+    } else if named().any(Option::is_none) {
         None
     } else {
         Some(false)
-    };
-    Applies::from(known, "the boot image's version says too little")
+    }
 }
 
-/// By the node's own shim, where that is known and the issue names one.
-fn below_shim(images: &Images, machine: &Machine) -> Option<bool> {
+/// By the node's own shim, where the issue names one.
+fn below_shim(images: &Images, machine: &Machine) -> Option<Option<bool>> {
     let least = images.below_shim.as_ref()?;
-    let own = RpmVersion::parse(machine.shim.as_deref()?)?;
-    Some(own.compare(least) == Ordering::Less)
+    let own = machine.shim.as_deref().and_then(RpmVersion::parse);
+    Some(own.map(|own| own.compare(least) == Ordering::Less))
 }
 
-fn names_shim_alone(images: &Images) -> bool {
+/// By the space that the node recorded, where the issue names any.
+fn below_boot_free(images: &Images, machine: &Machine) -> Option<Option<bool>> {
+    let least = images.below_boot_free?;
+    Some(machine.boot_free_mib.map(|free| free < least))
+}
+
+fn names_machine_alone(images: &Images) -> bool {
     let others = Images {
         below_shim: None,
+        below_boot_free: None,
         ..images.clone()
     };
     others == Images::default()
@@ -374,6 +395,9 @@ fn wanted(images: &Images, version: &ImageVersion) -> (String, Wanted) {
     }
     if let Some(least) = &images.below_shim {
         return (format!("shim {} or newer", least.as_str()), Wanted::Newer);
+    }
+    if let Some(least) = images.below_boot_free {
+        return (format!("{least} MiB free in /boot"), Wanted::Another);
     }
     let want = if images.rhel_majors.is_empty() {
         let family = version.os_family().map_or("this", OsFamily::name);

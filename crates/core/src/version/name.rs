@@ -13,14 +13,14 @@ impl ImageVersion {
     /// without time and build as in an Azure URN or in the name of a marketplace's AMI. Else what
     /// the name says of the OCP release.
     /// `None` where there is none, or more than one.
-    pub fn of_image_name(name: &str) -> Option<Self> {
+    pub fn from_image_name(name: &str) -> Option<Self> {
         let last = name.rsplit([':', '/']).next().unwrap_or_default();
         match whole(name).as_slice() {
             [version] => Some(version.clone()),
-            [] => of_azure(last)
-                .or_else(|| of_gcp(last))
-                .or_else(|| of_ami(last))
-                .or_else(|| of_mirror(last)),
+            [] => azure_urn(last)
+                .or_else(|| marketplace_image(last))
+                .or_else(|| marketplace_ami(last))
+                .or_else(|| mirror_file(last)),
             _ => None,
         }
     }
@@ -70,22 +70,22 @@ fn whole(name: &str) -> Vec<ImageVersion> {
 /// digits of Azure's own after the date. `4.18.2025031114` is OCP 4.18, and so is what
 /// `419.6.20250523` says: OCP 4.19, its RHEL major left out (openshift/installer,
 /// `data/data/coreos/marketplace`).
-fn of_azure(text: &str) -> Option<ImageVersion> {
+fn azure_urn(text: &str) -> Option<ImageVersion> {
     let (front, stamp) = text.rsplit_once('.')?;
     let day = stamp.get(..8).filter(|_| matches!(stamp.len(), 8 | 10))?;
     if let Some(minor) = front.strip_prefix("4.") {
-        return of_release(text, 4, minor, day);
+        return with_release(text, 4, minor, day);
     }
-    of_day(text, front, day).or_else(|| {
+    with_day(text, front, day).or_else(|| {
         let (ocp, minor) = front.strip_prefix('4')?.split_once('.')?;
         // With its major it would have been read above.
         number::<u8>(minor).filter(|_| ocp.len() == 2 && minor.len() == 1)?;
-        of_release(text, 4, ocp, day)
+        with_release(text, 4, ocp, day)
     })
 }
 
 /// `front` is that of a whole version, and `day` is all that is left of the rest.
-fn of_day(text: &str, front: &str, day: &str) -> Option<ImageVersion> {
+fn with_day(text: &str, front: &str, day: &str) -> Option<ImageVersion> {
     // A legacy stamp is padded to 12 digits: with 8 digits 4.10 would be read as 4.1.
     let forms = [format!("{front}.{day}0000-0"), format!("{front}.{day}-0")];
     let version = forms
@@ -103,7 +103,7 @@ fn of_day(text: &str, front: &str, day: &str) -> Option<ImageVersion> {
 /// `RHEL-9.4-RHCOS-9.6_HVM_GA-20260210-x86_64-0-PRODUCT` of the AWS marketplace: RHCOS 9.6 of that
 /// day; with `RHCOS-4.18` OCP 4.18 (machine-config-operator #6015, `docs/design/aws-marketplace.md`).
 /// What stands before RHCOS is the product's name.
-fn of_ami(name: &str) -> Option<ImageVersion> {
+fn marketplace_ami(name: &str) -> Option<ImageVersion> {
     let (_, rest) = name.split_once("-RHCOS-")?;
     let (release, rest) = rest.split_once("_HVM")?;
     let day = rest
@@ -112,22 +112,22 @@ fn of_ami(name: &str) -> Option<ImageVersion> {
         .filter(|stamp| matches!(stamp.len(), 8 | 10))?
         .get(..8)?;
     match release.strip_prefix("4.") {
-        Some(minor) => of_release(name, 4, minor, day),
-        None => of_day(name, release, day),
+        Some(minor) => with_release(name, 4, minor, day),
+        None => with_day(name, release, day),
     }
 }
 
 /// `redhat-coreos-ocp-413-x86-64-202305021736`, of the marketplace (OpenShift documentation, "Using
 /// the Google Cloud Marketplace offering").
-fn of_gcp(name: &str) -> Option<ImageVersion> {
+fn marketplace_image(name: &str) -> Option<ImageVersion> {
     let rest = name.strip_prefix("redhat-coreos-")?;
     let (_, rest) = rest.split_once('-')?;
     let (release, _) = rest.split_once('-')?;
     let stamp = rest.rsplit('-').next().filter(|stamp| stamp.len() == 12)?;
-    of_release(name, 4, release.strip_prefix('4')?, stamp.get(..8)?)
+    with_release(name, 4, release.strip_prefix('4')?, stamp.get(..8)?)
 }
 
-fn of_release(text: &str, major: u16, minor: &str, day: &str) -> Option<ImageVersion> {
+fn with_release(text: &str, major: u16, minor: &str, day: &str) -> Option<ImageVersion> {
     let minor = number(minor)?;
     Some(ImageVersion {
         ocp: Some(OcpMinor { major, minor }),
@@ -138,7 +138,7 @@ fn of_release(text: &str, major: u16, minor: &str, day: &str) -> Option<ImageVer
 
 /// `rhcos-4.16.36-x86_64-vmware.x86_64.ova`: OCP 4.16, and no more. The mirror names files after
 /// the release that they came with.
-fn of_mirror(name: &str) -> Option<ImageVersion> {
+fn mirror_file(name: &str) -> Option<ImageVersion> {
     let (before, rest) = name.split_once("rhcos-")?;
     if before.ends_with(|c: char| c.is_ascii_alphanumeric()) {
         return None;
@@ -159,7 +159,7 @@ mod tests {
 
     /// Version, OCP and RHEL release, day.
     fn said(name: &str) -> Option<String> {
-        let version = ImageVersion::of_image_name(name)?;
+        let version = ImageVersion::from_image_name(name)?;
         let text = |part: Option<String>| part.unwrap_or_else(|| "-".to_owned());
         Some(format!(
             "{version} {} {} {}",
@@ -282,7 +282,7 @@ mod tests {
         ] {
             assert_eq!(said(name).as_deref(), want, "{name}");
         }
-        let azure = ImageVersion::of_image_name("a:b:c:410.84.20220112").unwrap();
+        let azure = ImageVersion::from_image_name("a:b:c:410.84.20220112").unwrap();
         assert_eq!((azure.time, azure.build_number), (None, None));
     }
 }

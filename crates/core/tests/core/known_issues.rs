@@ -314,6 +314,42 @@ fn what_is_not_known_makes_an_issue_one_that_is_not_evaluated() {
     assert!(of_issues(&verdict).is_empty() && verdict.reason == Reason::TargetUnknown);
 }
 
+/// What the node says of its shim and its /boot decides, whatever the image.
+#[test]
+fn what_the_machine_was_born_with_decides_before_the_image() {
+    let old = json!({ "belowOCPVersion": "4.15.0", "belowBootFreeMiB": 150 });
+    let both = json!({ "belowShim": "15.8-3", "belowBootFreeMiB": 150 });
+    let boot = json!({ "belowBootFreeMiB": 150 });
+    let none = "Pass want no known issue: boot image has none of the policy's 1 known issues";
+    let old_image = "Fail want OCP 4.15.0 or newer: boot image has known issue Hangs: it hangs";
+    let space = "Fail want 150 MiB free in /boot: boot image has known issue Hangs: it hangs";
+    let unknown = "NotEvaluated want no known issue: Hangs: what was free in /boot before its first rebase is unknown";
+    for (images, image, free, shim, want) in [
+        (&boot, "9.6.20250523-0", Some(149), None, space),
+        (&boot, "9.6.20250523-0", Some(150), None, none),
+        (&boot, "9.6.20250523-0", None, None, unknown),
+        (&old, "414.92.202402201450-0", Some(150), None, none),
+        (&old, "414.92.202402201450-0", None, None, old_image),
+        (&old, "9.6.20250523-0", None, None, none),
+        (&old, "9.6.20250523-0", Some(0), None, space),
+        (&both, "9.6.20250523-0", Some(150), Some("15.8-4"), none),
+        (&both, "9.6.20250523-0", None, Some("15.8-4"), unknown),
+    ] {
+        let mut facts = facts(
+            &issue(images.clone(), ">=4.22.0", json!({})),
+            image,
+            "4.22.0",
+        );
+        facts.machine.boot_free_mib = free;
+        facts.machine.shim = shim.map(str::to_owned);
+        assert_eq!(
+            shown(&decide(&facts)),
+            want,
+            "{images} {image} {free:?} {shim:?}"
+        );
+    }
+}
+
 /// At its own bounds, which every reader of a verdict can read.
 #[test]
 fn a_verdict_names_so_many_issues_and_counts_the_others() {

@@ -1,9 +1,7 @@
 //! Versions, nodes, policies and limits to try, for the tests of the core and of the lint.
 
 use crate::policy::{Limit, LimitRelease, Policy, choose};
-use crate::verdict::{
-    BootImage, Deployment, Facts, ImageSource, Machine, PolicyInput, Target, TargetInput,
-};
+use crate::verdict::{BootImage, Facts, ImageSource, PolicyInput, Target, TargetInput};
 use crate::version::{ImageVersion, OcpMinor, Release};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -20,28 +18,23 @@ pub(crate) fn image_versions() -> Vec<String> {
 /// A worker at its first boot, of this image and to run this release.
 pub(crate) fn node(image: &str, release: &str, policy: Policy) -> Facts {
     let version = ImageVersion::parse(image);
+    let target = Target {
+        release: Some(release.to_owned()),
+        pool: Some("worker".to_owned()),
+        ..Target::default()
+    };
+    let policy = PolicyInput::Valid {
+        path: "/etc/skewguard/policy.json".to_owned(),
+        digest: "sha256:00".to_owned(),
+        policy,
+    };
     Facts {
         boot_image: Some(BootImage {
             version,
             source: ImageSource::Aleph,
             path: "/sysroot/.coreos-aleph-version.json".to_owned(),
         }),
-        replaced_by: None,
-        target: TargetInput::Read(Target {
-            release: Some(release.to_owned()),
-            pool: Some("worker".to_owned()),
-            ..Target::default()
-        }),
-        deployment: Deployment::default(),
-        policy: PolicyInput::Valid {
-            path: "/etc/skewguard/policy.json".to_owned(),
-            digest: "sha256:00".to_owned(),
-            policy,
-        },
-        r#override: None,
-        platform: None,
-        machine: Machine::default(),
-        warnings: Vec::new(),
+        ..Facts::new(policy, TargetInput::Read(target))
     }
 }
 

@@ -4,9 +4,8 @@
 use crate::inside::core::samples::node;
 use crate::policy::{Mode, Policy, parse};
 use crate::verdict::{
-    Action, BootImage, BootImageStatus, Deployment, Facts, ImageSource, Judged, Machine, Outcome,
-    Override, OverrideSource, OverrideWord, PolicyInput, Reason, Stage, Target, TargetInput,
-    Verdict, decide,
+    Action, BootImage, BootImageStatus, Deployment, Facts, ImageSource, Judged, Outcome, Override,
+    OverrideSource, OverrideWord, PolicyInput, Reason, Stage, Target, TargetInput, Verdict, decide,
 };
 use crate::version::ImageVersion;
 use serde_json::json;
@@ -111,28 +110,25 @@ fn facts(case: &Case) -> Facts {
         Image::NewEnough => image("418.94.202501221327-0"),
         Image::NewEnoughAsFarAsKnown => image("9.6.20250523-0"),
     };
+    let target = match case.target {
+        TargetKind::Absent => TargetInput::Absent,
+        TargetKind::Unreadable => TargetInput::Unreadable,
+        TargetKind::WithLimit => release(Some("4.22.1")),
+        TargetKind::WithoutLimit => release(Some("4.20.9")),
+        TargetKind::ReleaseUnknown => release(None),
+    };
     Facts {
         boot_image: image(case.image),
         replaced_by: case.booted.and_then(image),
-        target: match case.target {
-            TargetKind::Absent => TargetInput::Absent,
-            TargetKind::Unreadable => TargetInput::Unreadable,
-            TargetKind::WithLimit => release(Some("4.22.1")),
-            TargetKind::WithoutLimit => release(Some("4.20.9")),
-            TargetKind::ReleaseUnknown => release(None),
-        },
         deployment: Deployment {
             stage: case.stage,
             ..Deployment::default()
         },
-        policy: input(case.policy),
         r#override: case.word.map(|value| Override {
             value,
             source: OverrideSource::File,
         }),
-        platform: None,
-        machine: Machine::default(),
-        warnings: Vec::new(),
+        ..Facts::new(input(case.policy), target)
     }
 }
 

@@ -4,7 +4,7 @@ use super::amis;
 use super::{Candidate, KEPT, Keeper, Rule, Upkeep, can_be_managed, is_of_machine_api, since};
 use crate::audit::KnownBy;
 use crate::audit::image::Image;
-use crate::audit::known::Knowledge;
+use crate::audit::lookup::Lookup;
 use crate::audit::objects::Objects;
 use crate::version::{OcpMinor, Release};
 
@@ -84,10 +84,10 @@ pub(in crate::audit) fn bare_metal(is_of_release: bool, objects: &Objects) -> Up
 /// Where it is not known whether something does, the keeper is [`Keeper::Unknown`].
 pub(super) fn obstacle(
     candidate: Candidate<'_>,
-    knowledge: &Knowledge<'_>,
+    lookup: &Lookup<'_>,
     is_selected: bool,
 ) -> Option<Upkeep> {
-    let objects = knowledge.objects;
+    let objects = lookup.objects;
     let Candidate {
         kind, set, image, ..
     } = candidate;
@@ -109,7 +109,7 @@ pub(super) fn obstacle(
         ));
     }
     architecture(candidate, objects).or_else(|| match image.platform {
-        Some("aws") => aws(candidate, knowledge),
+        Some("aws") => aws(candidate, lookup),
         Some("gcp") => gcp(candidate),
         Some("azure") => azure(candidate, objects),
         Some("vmware") => vsphere(candidate, objects),
@@ -154,8 +154,8 @@ fn is_since(objects: &Objects, major: u16, minor: u16) -> bool {
         .is_none_or(|release| release.minor.counted() >= OcpMinor { major, minor }.counted())
 }
 
-fn aws(candidate: Candidate<'_>, knowledge: &Knowledge<'_>) -> Option<Upkeep> {
-    let (image, objects) = (candidate.image, knowledge.objects);
+fn aws(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Option<Upkeep> {
+    let (image, objects) = (candidate.image, lookup.objects);
     let Some(ami) = image.value.as_deref() else {
         let chooser = image.site.chooser.unwrap_or("nothing");
         return Some(Upkeep::nobody(
@@ -173,9 +173,9 @@ fn aws(candidate: Candidate<'_>, knowledge: &Knowledge<'_>) -> Option<Upkeep> {
     }
     let is_new = is_since(objects, 5, 0);
     let is_kept = if is_new {
-        is_standard(ami, image, candidate.architecture, knowledge)
+        is_standard(ami, image, candidate.architecture, lookup)
     } else {
-        amis::is_listed(ami, is_published(image, candidate.architecture, knowledge))
+        amis::is_listed(ami, is_published(image, candidate.architecture, lookup))
     };
     if is_kept || own().any(|own| own.is_named_by(ami)) {
         return None;
@@ -199,14 +199,14 @@ pub(in crate::audit) fn is_standard(
     ami: &str,
     image: &Image,
     architecture: Option<&str>,
-    knowledge: &Knowledge<'_>,
+    lookup: &Lookup<'_>,
 ) -> bool {
-    amis::is_listed(ami, false) || is_published(image, architecture, knowledge)
+    amis::is_listed(ami, false) || is_published(image, architecture, lookup)
 }
 
 /// Whether the image is known by what Red Hat publishes.
-fn is_published(image: &Image, architecture: Option<&str>, knowledge: &Knowledge<'_>) -> bool {
-    let known = knowledge.of_image(image, architecture, None, &mut Vec::new());
+fn is_published(image: &Image, architecture: Option<&str>, lookup: &Lookup<'_>) -> bool {
+    let known = lookup.image_version(image, architecture, None, &mut Vec::new());
     known.is_some_and(|known| {
         matches!(
             known.by,

@@ -18,7 +18,7 @@ pub(super) fn from_server(
     objects: &mut Objects,
     io: &mut Io<'_>,
 ) -> Result<(Vec<Unread>, Origin), Failure> {
-    let asked = login::Asked {
+    let asked = login::LoginRequest {
         file: args.kubeconfig.as_deref(),
         context: args.context.first().map(String::as_str),
         insecure: args.insecure_skip_tls_verify,
@@ -29,14 +29,14 @@ pub(super) fn from_server(
 
 /// Reads objects of these kinds, or everything, with the kubeconfig that was asked for.
 pub(in crate::cli) fn read(
-    asked: login::Asked<'_>,
+    asked: login::LoginRequest<'_>,
     request_timeout: Duration,
     kinds: Option<&[&str]>,
     objects: &mut Objects,
     io: &mut Io<'_>,
 ) -> Result<(Vec<Unread>, Origin), Failure> {
     let is_insecure = asked.insecure;
-    let around = login::Surroundings {
+    let around = login::Environment {
         variable: &|name| std::env::var_os(name),
         service_account: Path::new(SERVICE_ACCOUNT),
     };

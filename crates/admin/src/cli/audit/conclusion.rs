@@ -23,7 +23,7 @@ pub(crate) struct Conclusion {
 
 /// How the audit was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct AuditRequest {
     /// The arguments that make the same audit again, each after a space.
     pub(crate) arguments: String,
     /// The policy that was named, as a word of a command.
@@ -34,7 +34,7 @@ pub(crate) struct Asked {
 
 impl Conclusion {
     /// Of all sets: before some are chosen to be shown.
-    pub(crate) fn of(audit: &BootImageAudit, asked: &Asked) -> Self {
+    pub(crate) fn of(audit: &BootImageAudit, asked: &AuditRequest) -> Self {
         let counts = Counts::of(audit);
         let (readiness, begin) = if counts.refused > 0 {
             (Readiness::NotReady, "Not ready to enforce")
@@ -68,8 +68,8 @@ struct Counts {
     excepted: usize,
     /// Allowed sets whose image is known to fail.
     known_to_fail: usize,
-    /// Joined nodes have a known issue that hits at the update.
-    born_too_old: bool,
+    /// The update that a known issue of joined nodes breaks.
+    broken_update: Option<String>,
     /// Sets may be missing.
     hidden: bool,
     /// Something makes nodes and is not understood.
@@ -88,7 +88,11 @@ impl Counts {
             undecided: number(|set| is_open(set) && set.boot_image.is_some()),
             excepted: audit.summary.excepted,
             known_to_fail: number(|set| set.would_be_allowed() && !set.known_issues.is_empty()),
-            born_too_old: audit.births.iter().any(|birth| birth.to_know.is_none()),
+            broken_update: audit
+                .births
+                .iter()
+                .find(|birth| birth.to_know.is_none())
+                .map(|birth| birth.release.clone()),
             hidden: audit.unread.iter().any(|unread| unread.hides_sets),
             makers: audit.unread.iter().any(|unread| unread.makes_nodes),
             unread: !audit.unread.is_empty(),
@@ -130,8 +134,8 @@ impl Counts {
                 self.known_to_fail
             ));
         }
-        if self.born_too_old {
-            parts.push("the update breaks joined nodes".to_owned());
+        if let Some(release) = &self.broken_update {
+            parts.push(format!("the update to {release} breaks joined nodes"));
         }
         if self.hidden {
             parts.push("not everything that makes nodes was read".to_owned());
@@ -145,7 +149,7 @@ impl Counts {
 }
 
 /// What is left where nothing stands against it.
-fn ready(audit: &BootImageAudit, asked: &Asked) -> String {
+fn ready(audit: &BootImageAudit, asked: &AuditRequest) -> String {
     let policy = audit.policy.as_ref();
     let mode = policy.and_then(|policy| policy.mode.as_deref());
     let lacks = |set: &SetAudit| set.known_issues.iter().any(|issue| !issue.in_policy);
@@ -164,7 +168,7 @@ fn ready(audit: &BootImageAudit, asked: &Asked) -> String {
     }
 }
 
-fn mend(audit: &BootImageAudit, asked: &Asked) -> String {
+fn mend(audit: &BootImageAudit, asked: &AuditRequest) -> String {
     let is_mended =
         |set: &SetAudit| set.would_be_refused() && !set.is_excepted() && set.patch.is_some();
     if audit.sets.iter().any(is_mended) {

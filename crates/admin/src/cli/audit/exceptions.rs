@@ -12,7 +12,8 @@ use std::path::Path;
 const MAX_BYTES: u64 = 1 << 20;
 
 /// What the file has to look like, for who has it wrong.
-const FORM: &str = "the file is a list `exceptions` of `set`, `reason` and `until` (YYYY-MM-DD)";
+const FORM: &str =
+    "the file is a list `exceptions` of `set`, `reason`, `until` (YYYY-MM-DD) and `cluster`";
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +24,8 @@ pub(super) struct Exceptions {
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Exception {
+    /// The context, the ID or the infrastructure name of its cluster.
+    cluster: Option<Words>,
     /// `NAME`, `NAMESPACE/NAME` or `KIND/NAME`.
     set: Words,
     reason: Words,
@@ -100,14 +103,43 @@ fn parse(bytes: &[u8]) -> Result<Exceptions, (yaml::Place, String)> {
 }
 
 impl Exceptions {
-    /// Gives each set its exception. Those without a set, and those that ran out, become warnings.
-    pub(super) fn apply(&self, audit: &mut BootImageAudit, today: &str) {
+    /// # Errors
+    /// One names no cluster. A set of that name may be in several.
+    pub(super) fn name_clusters(&self) -> Result<(), String> {
+        let mut all = self.exceptions.iter();
+        all.find(|exception| exception.cluster.is_none()).map_or(Ok(()), |exception| {
+            Err(format!(
+                "exception for {}: with several clusters each has to say its `cluster`: context, cluster ID or infrastructure name",
+                exception.set.0
+            ))
+        })
+    }
+
+    /// The clusters that they name.
+    pub(super) fn clusters(&self) -> impl Iterator<Item = &str> {
+        let named = self.exceptions.iter();
+        named.filter_map(|exception| Some(exception.cluster.as_ref()?.0.as_str()))
+    }
+
+    /// Gives each set its exception; those of other clusters than that of these contexts are passed
+    /// over. Those without a set, and those that ran out, become warnings.
+    pub(super) fn apply(&self, audit: &mut BootImageAudit, contexts: &[String]) {
+        let Some(origin) = audit.origin.clone() else {
+            return;
+        };
+        let today = origin.time.get(..10).unwrap_or_default();
+        let is_here =
+            |name: &str| contexts.iter().any(|context| context == name) || origin.is_of(name);
         for Exception {
+            cluster,
             set: name,
             reason,
             until,
         } in &self.exceptions
         {
+            if cluster.as_ref().is_some_and(|cluster| !is_here(&cluster.0)) {
+                continue;
+            }
             let (name, reason, until) = (&name.0, &reason.0, &until.0);
             let ran_out = until.as_str() < today;
             let mut is_of_one = false;

@@ -1,17 +1,19 @@
 //! `oc skewguard audit --context A,B` and `--all-contexts`: several clusters at a time.
 
 use super::cluster::SERVICE_ACCOUNT;
+use super::exceptions::Exceptions;
 use super::fleet_conclusion::FleetConclusion;
-use super::{Args, Exit, Failure, Form, Io, asked, choose, finish, starter, terminal, yaml};
-use super::{fleet_html, fleet_text, junit, markdown, sheet, since};
+use super::{Args, Exit, Failure, Form, Io, choose, finish, starter, terminal};
+use super::{fix, fleet_html, fleet_text, junit, markdown, sheet, since};
 use crate::audit::fetch::{FetchProgress, fetch};
 use crate::audit::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::kubeconfigs::Kubeconfigs;
-use crate::audit::login::{Asked, Surroundings};
+use crate::audit::login::{Environment, LoginRequest};
 use crate::audit::server::Server;
 use crate::audit::{BootImageAudit, Objects, Origin, audit};
 use crate::cli::runtime;
 use crate::clock;
+use crate::render::yaml;
 use crate::text::printable;
 use crate::verdict::PolicyInput;
 use std::io::{IsTerminal, Write};
@@ -34,7 +36,7 @@ pub(super) fn contexts(args: &Args) -> Result<Option<Fleet>, Failure> {
     let variable = |name: &str| std::env::var_os(name);
     let kubeconfigs = Kubeconfigs::read(
         args.kubeconfig.as_deref(),
-        Surroundings {
+        Environment {
             variable: &variable,
             service_account: Path::new(SERVICE_ACCOUNT),
         },
@@ -84,6 +86,16 @@ struct Member {
     place: (String, String),
 }
 
+/// What is asked about each of them.
+#[derive(Clone, Copy)]
+pub(super) struct FleetRequest<'a> {
+    pub(super) args: &'a Args,
+    pub(super) policy: Option<&'a PolicyInput>,
+    pub(super) exceptions: Option<&'a Exceptions>,
+    /// Images of other releases.
+    pub(super) streams: &'a Objects,
+}
+
 /// What a thread tells.
 enum News {
     /// A request failed, and is tried again.
@@ -93,12 +105,17 @@ enum News {
 
 /// Audits the clusters, and prints what is found.
 pub(super) fn run(
-    args: &Args,
+    asked: &FleetRequest<'_>,
     fleet: &Fleet,
-    policy: Option<&PolicyInput>,
-    streams: &Objects,
     io: &mut Io<'_>,
 ) -> Result<Exit, Failure> {
+    let FleetRequest {
+        args, exceptions, ..
+    } = *asked;
+    if let Some(exceptions) = exceptions {
+        let named = exceptions.name_clusters();
+        named.map_err(|why| format!("--exceptions: {why}"))?;
+    }
     if args.insecure_skip_tls_verify {
         io.say("warning: the servers' certificates are not checked: whoever answers gets your credentials");
     }
@@ -115,7 +132,7 @@ pub(super) fn run(
                     let Some(member) = fleet.members.get(n) else {
                         break;
                     };
-                    let read = one(args, fleet, member, policy, streams, (n, &news));
+                    let read = one(asked, fleet, member, (n, &news));
                     let mut cluster = ClusterAudit::of(printable(&member.context), read);
                     cluster.other_contexts =
                         member.others.iter().map(|other| printable(other)).collect();
@@ -152,8 +169,26 @@ pub(super) fn run(
         before.compare(&mut fleet);
     }
     let conclusion = FleetConclusion::of(&fleet, args.target.as_deref(), |context| {
-        asked(args, Some(&context.to_owned()))
+        super::asked(args, Some(&context.to_owned()))
     });
+    for name in exceptions
+        .iter()
+        .flat_map(|exceptions| exceptions.clusters())
+    {
+        if !fleet.items.iter().any(|cluster| cluster.is_named(name)) {
+            io.say(format_args!(
+                "warning: --exceptions: there is no cluster {name} among these"
+            ));
+        }
+    }
+    if args.print_commands.is_some() {
+        let script = fix::render_fleet(&fleet, &conclusion, args.kubeconfig.as_deref());
+        io.out.write_all(script.as_bytes())?;
+        return Ok(match fleet.summary.not_audited {
+            0 => Exit::Done,
+            _ => Exit::Failed,
+        });
+    }
     choose_sets(args, &mut fleet)?;
     print(args, &fleet, &conclusion, io)?;
     Ok(conclusion.exit)
@@ -161,19 +196,23 @@ pub(super) fn run(
 
 /// Audits one cluster.
 fn one(
-    args: &Args,
+    asked: &FleetRequest<'_>,
     fleet: &Fleet,
     member: &Member,
-    policy: Option<&PolicyInput>,
-    streams: &Objects,
     (n, news): (usize, &Sender<News>),
 ) -> Result<BootImageAudit, String> {
+    let FleetRequest {
+        args,
+        policy,
+        exceptions,
+        streams,
+    } = *asked;
     let variable = |name: &str| std::env::var_os(name);
-    let around = Surroundings {
+    let around = Environment {
         variable: &variable,
         service_account: Path::new(SERVICE_ACCOUNT),
     };
-    let asked = Asked {
+    let asked = LoginRequest {
         file: args.kubeconfig.as_deref(),
         context: Some(&member.context),
         insecure: args.insecure_skip_tls_verify,
@@ -227,6 +266,11 @@ fn one(
         });
     }
     finish(&mut result, &objects, origin);
+    if let Some(exceptions) = exceptions {
+        let contexts = std::iter::once(&member.context).chain(&member.others);
+        let contexts: Vec<String> = contexts.map(|context| printable(context)).collect();
+        exceptions.apply(&mut result, &contexts);
+    }
     Ok(result)
 }
 

@@ -1,6 +1,6 @@
 //! The conclusion of the audits of several clusters (pure).
 
-use super::conclusion::{Asked, Conclusion, Readiness};
+use super::conclusion::{AuditRequest, Conclusion, Readiness};
 use super::page::{Word, count};
 use crate::audit::fleet::FleetAudit;
 use crate::cli::Exit;
@@ -18,7 +18,7 @@ impl FleetConclusion {
     pub(super) fn of(
         fleet: &FleetAudit,
         target: Option<&str>,
-        asked: impl Fn(&str) -> Asked,
+        asked: impl Fn(&str) -> AuditRequest,
     ) -> Self {
         let each = fleet.items.iter().map(|cluster| {
             let audit = cluster.audit.as_ref()?;
@@ -79,7 +79,7 @@ fn conclusion(fleet: &FleetAudit, target: Option<&str>, exit: Exit) -> Conclusio
 }
 
 /// The same audit of the worst cluster alone.
-fn next(fleet: &FleetAudit, exit: Exit, asked: impl Fn(&str) -> Asked) -> String {
+fn next(fleet: &FleetAudit, exit: Exit, asked: impl Fn(&str) -> AuditRequest) -> String {
     let mut clusters = fleet.items.iter();
     let worst = clusters.find(|cluster| cluster.audit.is_some());
     match worst.filter(|_| exit != Exit::Done) {
@@ -91,7 +91,7 @@ fn next(fleet: &FleetAudit, exit: Exit, asked: impl Fn(&str) -> Asked) -> String
 /// The sets with this verdict; of those that are new or worse where an earlier audit was named.
 fn new_or_all(fleet: &FleetAudit, word: Word) -> usize {
     if fleet.since.is_none() {
-        let sets = fleet.summary.of_sets;
+        let sets = fleet.summary.counted;
         return match word {
             Word::Refused => sets.would_be_refused,
             Word::Unknown => sets.undetermined,
@@ -118,18 +118,23 @@ fn verdicts(fleet: &FleetAudit, target: Option<&str>, readiness: Readiness) -> S
     let with = target.map_or_else(String::new, |release| format!(" with {release}"));
     let clusters = count(summary.clusters, "cluster", "clusters");
     let sets = count(summary.of_sets.sets, "set", "sets");
-    let refused = match summary.of_sets.would_be_refused {
+    let with_refused = fleet.items.iter();
+    let with_refused = with_refused.filter(|cluster| cluster.counted.would_be_refused > 0);
+    let refused = match summary.counted.would_be_refused {
         0 => format!("none of {sets} in {clusters} would be refused"),
         some => format!(
             "{some} of {sets} would be refused, in {} of {clusters}",
-            summary.with_refused
+            with_refused.count()
         ),
     };
-    let unknown = match summary.of_sets.undetermined {
-        0 => String::new(),
-        some => format!(", {some} {} not known", are(some)),
-    };
-    format!("{begin}{with}: {refused}{unknown}")
+    let others = [
+        (summary.counted.undetermined, "not known"),
+        (summary.of_sets.excepted, "excepted"),
+    ];
+    let others = others.into_iter().filter(|(number, _)| *number > 0);
+    let others = others.map(|(number, what)| format!(", {number} {} {what}", are(number)));
+    let others: String = others.collect();
+    format!("{begin}{with}: {refused}{others}")
 }
 
 /// The sets that are new or worse.
@@ -231,7 +236,7 @@ mod tests {
         let mut clusters: Vec<ClusterAudit> = unread.iter().map(of).collect();
         clusters.extend(error.map(|error| ClusterAudit::of("b".to_owned(), Err(error.to_owned()))));
         let fleet = FleetAudit::of(clusters, String::new());
-        let conclusion = FleetConclusion::of(&fleet, None, |_| Asked::default());
+        let conclusion = FleetConclusion::of(&fleet, None, |_| AuditRequest::default());
         (conclusion.exit, conclusion.all.readiness)
     }
 

@@ -33,13 +33,14 @@ pub(super) fn render(fleet: &FleetAudit, conclusion: &FleetConclusion) -> String
 /// The sums of all clusters.
 fn tiles(fleet: &FleetAudit) -> Markup {
     let summary = fleet.summary;
-    let (sets, lacking) = (summary.of_sets, summary.not_audited + summary.incomplete);
+    let (sets, lacking) = (summary.counted, summary.not_audited + summary.incomplete);
     html! {
         div.tiles {
             @for (class, number, what) in [
                 ("refused", sets.would_be_refused, "sets would be refused"),
                 ("unknown", sets.undetermined, "sets not known"),
                 ("allowed", sets.would_be_allowed, "sets allowed"),
+                ("unknown", summary.of_sets.excepted, "sets excepted"),
                 ("unknown", lacking, "clusters not read, or not whole"),
                 ("", summary.clusters, "clusters in all"),
             ] {

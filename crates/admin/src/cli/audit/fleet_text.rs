@@ -1,9 +1,9 @@
 //! The audit of several clusters for a person: the conclusion, then a row for each cluster (pure).
 
 use super::fleet_conclusion::FleetConclusion;
-use super::page::{Terminal, Word};
+use super::page::{Terminal, Word, count};
 use super::screen::{Block, Item, fit};
-use super::text::{self, Detail, ROWS};
+use super::text::{self, Detail};
 use crate::audit::fleet::{ClusterAudit, FleetAudit};
 
 pub(super) const COLUMNS: [&str; 7] = [
@@ -26,10 +26,8 @@ pub(super) fn render(
         Block::of(terminal.conclusion(&conclusion.all)),
         table(terminal, fleet),
     ];
-    // One line is the prompt's.
-    let rows = terminal.rows.map_or(ROWS, |rows| rows.saturating_sub(1));
     if !has_all {
-        return fit(blocks, Some(rows));
+        return fit(blocks, Some(terminal.screen()));
     }
     for (cluster, own) in fleet.items.iter().zip(&conclusion.each) {
         if let (Some(audit), Some(own)) = (&cluster.audit, own) {
@@ -54,8 +52,8 @@ pub(super) fn cells(cluster: &ClusterAudit) -> [String; 7] {
             .and_then(|audit| audit.release.clone())
             .unwrap_or_else(dash),
         number(summary.map(|summary| summary.sets)),
-        number(summary.map(|summary| summary.would_be_refused)),
-        number(summary.map(|summary| summary.undetermined)),
+        number(summary.map(|_| cluster.counted.would_be_refused)),
+        number(summary.map(|_| cluster.counted.undetermined)),
         number(summary.map(|summary| summary.would_be_allowed)),
         oldest.map_or_else(dash, |oldest| oldest.boot_image.version.clone()),
     ]
@@ -64,6 +62,10 @@ pub(super) fn cells(cluster: &ClusterAudit) -> [String; 7] {
 /// What is said below the row.
 pub(super) fn notes(cluster: &ClusterAudit) -> Vec<String> {
     let mut notes = doubts(cluster);
+    let excepted = cluster.summary.map_or(0, |summary| summary.excepted);
+    if excepted > 0 {
+        notes.push(format!("{} excepted", count(excepted, "set", "sets")));
+    }
     if !cluster.other_contexts.is_empty() {
         let others = cluster.other_contexts.join(", ");
         notes.push(format!("the same cluster: {others}"));
@@ -84,13 +86,13 @@ pub(super) fn doubts(cluster: &ClusterAudit) -> Vec<String> {
 
 /// The worst verdict.
 pub(super) fn word(cluster: &ClusterAudit) -> Word {
-    let summary = cluster.summary.unwrap_or_default();
-    if summary.would_be_refused > 0 {
+    let counted = cluster.counted;
+    if counted.would_be_refused > 0 {
         Word::Refused
     } else if cluster.error.is_some()
         || cluster.is_incomplete()
         || cluster.has_unknown_makers()
-        || summary.undetermined > 0
+        || counted.undetermined > 0
     {
         Word::Unknown
     } else {

@@ -2,7 +2,8 @@
 //! or what the printed commands gathered.
 
 use super::archive::may_have_objects;
-use crate::audit::resources::{INFRASTRUCTURE, MAKERS, RESOURCES};
+use crate::audit::groups::INFRASTRUCTURE;
+use crate::audit::resources::{MAKERS, RESOURCES};
 use std::fs;
 use std::io::Error;
 use std::path::{Path, PathBuf};

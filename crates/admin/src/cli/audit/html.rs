@@ -2,8 +2,8 @@
 
 use super::chart::chart;
 use super::conclusion::{Conclusion, Readiness};
-use super::page::{BIRTHS, Word, clues, head, names, remedies, waiting};
-use super::text::{in_use, of_operator};
+use super::page::{BIRTHS, Word, head, lookup_helps, names, remedies, waiting};
+use super::text::{in_use, operator_says};
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit, full_name};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -119,7 +119,7 @@ fn oldest(audit: &BootImageAudit) -> Markup {
     html! {
         @if let Some(oldest) = &audit.oldest {
             p { (in_use(oldest, audit.oldest_birth.as_ref())) }
-            @if let Some(words) = audit.cluster.as_ref().and_then(of_operator) { p { (words) } }
+            @if let Some(words) = audit.cluster.as_ref().and_then(operator_says) { p { (words) } }
             @if let Some(command) = &oldest.command {
                 p.command { "Give these sets a newer image. To tell the Machine Config Operator until then:" }
                 pre { code { (command) } }
@@ -152,10 +152,10 @@ fn to_do(audit: &BootImageAudit, level: Level) -> Markup {
     let remedies = remedies(audit)
         .into_iter()
         .map(|((platform, remedy), sets)| (names(&sets), platform, remedy));
-    let clues = clues(audit)
+    let lookup_helps = lookup_helps(audit)
         .into_iter()
-        .map(|(clue, sets)| (names(&sets), "unknown", clue));
-    let all: Vec<_> = remedies.chain(clues).collect();
+        .map(|(help, sets)| (names(&sets), "unknown", help));
+    let all: Vec<_> = remedies.chain(lookup_helps).collect();
     html! {
         @if !all.is_empty() {
             (level.heading("What to do"))
@@ -206,15 +206,20 @@ fn birth_row(birth: &BirthAudit) -> Markup {
                 Some(image) => { code.image { (image.version) } br; span.soft { (image.systems().join(", ")) } }
                 None => "not known",
             } }
-            td.nodes { (birth.count) span.unit { " nodes" } }
+            td.nodes { (birth.count) (unit(birth.count == 1)) }
             td {
-                p { "known issue " (birth.issue) ": " (birth.reason) }
+                p { "known issue " (birth.issue) " at the update to " (birth.release) ": " (birth.reason) }
                 @for text in [&birth.to_know, &birth.remedy].into_iter().flatten() { p { (text) } }
                 @if let Some(url) = &birth.url { p.soft { (url) } }
                 p.soft { (birth.names()) }
             }
         }
     }
+}
+
+/// What a narrow page says behind a number of nodes.
+fn unit(is_one: bool) -> Markup {
+    html! { span.unit { @if is_one { " node" } @else { " nodes" } } }
 }
 
 fn row(set: &SetAudit) -> Markup {
@@ -227,7 +232,7 @@ fn row(set: &SetAudit) -> Markup {
             td { (image(set)) }
             td.nodes {
                 (joined) @if let Some(wanted) = set.replicas { " of " (wanted) }
-                span.unit { " nodes" }
+                (unit(joined == 1 && set.replicas.is_none()))
             }
             td { (reasons(set)) }
         }

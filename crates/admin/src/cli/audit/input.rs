@@ -54,7 +54,7 @@ pub(in crate::cli) fn read(
 }
 
 fn read_within(paths: &[PathBuf], objects: &mut Objects, limits: Limits) -> Vec<Unread> {
-    let mut reading = Reading {
+    let mut reader = InputReader {
         objects,
         limits,
         left: Rc::new(Cell::new(limits.unpacked)),
@@ -62,10 +62,10 @@ fn read_within(paths: &[PathBuf], objects: &mut Objects, limits: Limits) -> Vec<
         of_insights: 0,
     };
     for path in paths {
-        reading.path(path, paths.len() > 1);
+        reader.path(path, paths.len() > 1);
     }
-    let of_insights = reading.of_insights;
-    let mut unread = reading.unread;
+    let of_insights = reader.of_insights;
+    let mut unread = reader.unread;
     if of_insights > 0 {
         unread.push(Unread {
             what: format!("insights-data, files: {of_insights}"),
@@ -90,7 +90,7 @@ struct Source {
     is_named: bool,
 }
 
-struct Reading<'a> {
+struct InputReader<'a> {
     objects: &'a mut Objects,
     limits: Limits,
     /// Bytes that may still be unpacked.
@@ -100,7 +100,7 @@ struct Reading<'a> {
     of_insights: usize,
 }
 
-impl Reading<'_> {
+impl InputReader<'_> {
     /// Reads a file, or all files of a folder. One of several that is not there may have been meant
     /// as a set.
     fn path(&mut self, path: &Path, is_of_several: bool) {

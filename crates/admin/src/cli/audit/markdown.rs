@@ -2,7 +2,7 @@
 
 use super::conclusion::Conclusion;
 use super::fleet_text;
-use super::page::{BIRTHS, Word, clues, count, head, names, remedies, title, waiting};
+use super::page::{BIRTHS, Word, count, head, lookup_helps, names, remedies, title, waiting};
 use crate::audit::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
 
@@ -81,10 +81,10 @@ fn to_do(audit: &BootImageAudit) -> Vec<String> {
     let remedies = remedies(audit)
         .into_iter()
         .map(|((_, remedy), sets)| (names(&sets), remedy.to_owned()));
-    let clues = clues(audit)
+    let lookup_helps = lookup_helps(audit)
         .into_iter()
-        .map(|(clue, sets)| (names(&sets), clue.to_owned()));
-    let all = remedies.chain(clues);
+        .map(|(help, sets)| (names(&sets), help.to_owned()));
+    let all = remedies.chain(lookup_helps);
     all.map(|(sets, what)| format!("{}: {}", code(&sets), plain(&what)))
         .collect()
 }

@@ -29,10 +29,12 @@ use crate::audit::resources;
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, audit};
 use crate::clock;
 use crate::lint::starter::{STARTER, STARTER_OKD};
+use crate::render::yaml;
 use crate::text::printable;
 use crate::verdict::PolicyInput;
 use anstream::{AutoStream, ColorChoice};
-use conclusion::{Asked, Conclusion};
+use conclusion::{AuditRequest, Conclusion};
+use fleet::FleetRequest;
 use page::{STARTER_NAME, STARTER_NAME_OKD, Terminal};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -145,8 +147,9 @@ pub(super) struct Args {
     /// status.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     since: Option<PathBuf>,
-    /// Sets that do not count, JSON or YAML: a list `exceptions` of `set`, `reason` and `until`
-    /// (YYYY-MM-DD). After that day the set counts again.
+    /// Sets that do not count, JSON or YAML: a list `exceptions` of `set`, `reason`, `until`
+    /// (YYYY-MM-DD) and `cluster` (context, cluster ID or infrastructure name), which several
+    /// clusters need. After that day the set counts again.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     exceptions: Option<PathBuf>,
     /// Print a script, and do nothing else. objects: gathers what --from reads. labels: makes
@@ -232,11 +235,13 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             })?;
     }
     if let Some(fleet) = fleet::contexts(args)? {
-        if let Some(what) = for_one_cluster(args) {
-            io.say(format_args!("{what} is for one cluster at a time"));
-            return Ok(Exit::Usage);
-        }
-        return fleet::run(args, &fleet, policy.as_ref(), &objects, io);
+        let asked = FleetRequest {
+            args,
+            policy: policy.as_ref(),
+            exceptions: exceptions.as_ref(),
+            streams: &objects,
+        };
+        return fleet::run(&asked, &fleet, io);
     }
     let before = args.since.as_deref().map(since::load).transpose()?;
     let (unread, origin) = if args.from.is_empty() {
@@ -256,9 +261,10 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         );
     }
     finish(&mut result, &objects, origin);
-    if let (Some(exceptions), Some(origin)) = (exceptions, &result.origin) {
-        let today = origin.time.get(..10).unwrap_or_default().to_owned();
-        exceptions.apply(&mut result, &today);
+    if let Some(exceptions) = exceptions {
+        let origin = result.origin.as_ref();
+        let context = origin.and_then(|origin| origin.context.clone());
+        exceptions.apply(&mut result, context.as_slice());
     }
     let mut exit = exit(&result);
     let mut conclusion = Conclusion::of(&result, &asked(args, args.context.first()));
@@ -269,8 +275,13 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         result.since = Some(since);
     }
     if args.print_commands.is_some() {
-        io.out
-            .write_all(fix::render(&result, &conclusion).as_bytes())?;
+        let origin = result.origin.as_ref();
+        let oc = fix::Oc {
+            kubeconfig: args.kubeconfig.as_deref(),
+            context: origin.and_then(|origin| origin.context.as_deref()),
+        };
+        let script = fix::render(&result, &conclusion, oc);
+        io.out.write_all(script.as_bytes())?;
         return Ok(Exit::Done);
     }
     for name in &args.sets {
@@ -290,16 +301,6 @@ fn starter(objects: &Objects) -> PolicyInput {
     } else {
         policy_input(STARTER_NAME, STARTER.as_bytes())
     }
-}
-
-/// What was asked for that several clusters do not have.
-fn for_one_cluster(args: &Args) -> Option<&'static str> {
-    let asked = [
-        (args.exceptions.is_some(), "--exceptions"),
-        (args.print_commands.is_some(), "--print-commands fix"),
-    ];
-    let first = asked.into_iter().find(|(is_asked, _)| *is_asked);
-    first.map(|(_, what)| what)
 }
 
 /// Adds where and when the objects were read.
@@ -385,7 +386,7 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
 }
 
 /// How it was asked for, to ask once more about this context.
-fn asked(args: &Args, context: Option<&String>) -> Asked {
+fn asked(args: &Args, context: Option<&String>) -> AuditRequest {
     let word = |path: &PathBuf| shell::word(&path.to_string_lossy());
     let mut arguments = String::new();
     for (name, paths) in [
@@ -405,7 +406,7 @@ fn asked(args: &Args, context: Option<&String>) -> Asked {
             arguments += &format!(" --{name} {}", shell::word(value));
         }
     }
-    Asked {
+    AuditRequest {
         arguments,
         policy: args.policy.as_ref().map(word),
         target: args.target.clone(),
@@ -432,15 +433,6 @@ fn print(
         Form::Csv => sheet::render(result)?,
     };
     Ok(io.out.write_all(text.as_bytes())?)
-}
-
-fn yaml(result: &impl serde::Serialize) -> String {
-    let options =
-        serde_saphyr::ser_options! { compact_list_indent: false, folded_wrap_chars: usize::MAX };
-    let mut out = String::new();
-    // Writing into a string does not fail.
-    let _ = serde_saphyr::to_fmt_writer_with_options(&mut out, result, options);
-    out
 }
 
 /// How standard output shows text. Colour is used only on a terminal, and not if `NO_COLOR` is set

@@ -2,6 +2,7 @@
 //! are broken at spaces only (pure).
 
 use super::conclusion::{Conclusion, Readiness};
+use super::screen::Screen;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::verdict::BootImageStatus;
 use anstyle::{AnsiColor, Style};
@@ -66,6 +67,9 @@ pub(crate) struct Terminal {
 /// Columns of prose where no terminal says how many it has.
 const WIDTH: usize = 100;
 
+/// Lines where no terminal says how many it has.
+const ROWS: usize = 40;
+
 /// Columns before the text of an item.
 const INDENT: usize = 11;
 
@@ -89,6 +93,26 @@ impl Terminal {
             *first = format!("  {name:<9}{}", first.trim_start());
         }
         lines
+    }
+
+    /// A name and its value, broken on a terminal alone: elsewhere it is one line for a script.
+    pub(super) fn fact(self, name: &str, value: &str) -> Vec<String> {
+        if self.columns.is_none() {
+            return vec![format!("{name:<INDENT$}{value}")];
+        }
+        let mut lines = self.prose(INDENT, value);
+        if let Some(first) = lines.first_mut() {
+            *first = format!("{name:<INDENT$}{}", first.trim_start());
+        }
+        lines
+    }
+
+    /// What a page has to fit. One line is the prompt's.
+    pub(super) fn screen(self) -> Screen {
+        Screen {
+            rows: self.rows.map_or(ROWS, |rows| rows.saturating_sub(1)),
+            columns: self.columns,
+        }
     }
 
     /// The word of a verdict.
@@ -204,15 +228,15 @@ pub(super) fn remedies(audit: &BootImageAudit) -> Named<'_, (&str, &str)> {
 }
 
 /// The sets of unknown version, by what makes it known.
-pub(super) fn clues(audit: &BootImageAudit) -> Named<'_, &str> {
-    let mut clues = Named::new();
+pub(super) fn lookup_helps(audit: &BootImageAudit) -> Named<'_, &str> {
+    let mut lookup_helps = Named::new();
     for set in &audit.sets {
-        if let Some(clue) = &set.to_know {
-            let sets: &mut Vec<_> = clues.entry(clue.as_str()).or_default();
+        if let Some(help) = &set.to_know {
+            let sets: &mut Vec<_> = lookup_helps.entry(help.as_str()).or_default();
             sets.push(set);
         }
     }
-    clues
+    lookup_helps
 }
 
 /// `a, b and 3 more`.

@@ -143,7 +143,14 @@ fn cells_of_birth(birth: &BirthAudit) -> [String; 21] {
         ),
         ("nodes", birth.count.to_string()),
         ("reason", birth.issue.clone()),
-        ("message", why.unwrap_or(&birth.reason).clone()),
+        (
+            "message",
+            format!(
+                "at the update to {}: {}",
+                birth.release,
+                why.unwrap_or(&birth.reason)
+            ),
+        ),
         ("remedy", text(&birth.remedy)),
     ];
     COLUMNS.map(|column| {

@@ -4,7 +4,7 @@ use super::super::{Exit, Failure, named, read_file};
 use super::conclusion::{Conclusion, Readiness};
 use super::page::{Word, count};
 use crate::audit::fleet::{ClusterAudit, FleetAudit, FleetSince};
-use crate::audit::{BootImageAudit, SetAudit, SetChange, Since};
+use crate::audit::{AuditChanges, BootImageAudit, SetAudit, SetChange};
 use crate::text::printable;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -199,7 +199,7 @@ impl BeforeList {
             if let Some(audit) = &mut cluster.audit {
                 audit.since = Some(match then {
                     Some(before) => before.compare(audit),
-                    None => Since {
+                    None => AuditChanges {
                         time: time.clone(),
                         changes: changes(&[], audit),
                         gone: 0,
@@ -239,12 +239,12 @@ impl Before {
     }
 
     /// What is new or worse than then.
-    pub(super) fn compare(&self, audit: &BootImageAudit) -> Since {
+    pub(super) fn compare(&self, audit: &BootImageAudit) -> AuditChanges {
         let is_gone = |old: &&Set| !audit.sets.iter().any(|set| old.is(set));
         let digest = audit.policy.as_ref().map(|policy| Policy {
             digest: policy.digest.clone(),
         });
-        Since {
+        AuditChanges {
             time: printable(&self.origin.time),
             changes: changes(&self.sets, audit),
             gone: self.sets.iter().filter(is_gone).count(),
@@ -254,7 +254,7 @@ impl Before {
     }
 }
 
-impl Since {
+impl AuditChanges {
     /// Whether the set is new or worse.
     pub(super) fn has(&self, set: &SetAudit) -> bool {
         self.changes.iter().any(|change| {

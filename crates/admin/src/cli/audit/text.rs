@@ -3,7 +3,7 @@
 
 use super::conclusion::Conclusion;
 use super::page::{
-    BIRTHS, Terminal, Word, clues, head, names, namespace, remedies, shown, title, waiting,
+    BIRTHS, Terminal, Word, head, lookup_helps, names, namespace, remedies, shown, title, waiting,
 };
 use super::screen::{Block, Item, fit};
 use crate::audit::BirthAudit;
@@ -19,9 +19,6 @@ pub(crate) enum Detail {
     All,
 }
 
-/// Lines where no terminal says how many it has.
-pub(super) const ROWS: usize = 40;
-
 pub(crate) fn render(
     audit: &BootImageAudit,
     conclusion: &Conclusion,
@@ -29,7 +26,7 @@ pub(crate) fn render(
     terminal: Terminal,
 ) -> String {
     let mut blocks = vec![Block::of(terminal.conclusion(conclusion))];
-    blocks.push(Block::of(facts(audit, detail)));
+    blocks.push(Block::of(facts(terminal, audit, detail)));
     match detail {
         Detail::Row => blocks.push(table(terminal, &audit.sets)),
         Detail::All => blocks.extend(audit.sets.iter().map(|set| Block::of(item(terminal, set)))),
@@ -39,15 +36,11 @@ pub(crate) fn render(
         head: oldest(terminal, audit, detail),
         ..Block::default()
     });
-    let rows = (detail == Detail::Row).then(|| {
-        // One line is the prompt's.
-        terminal.rows.map_or(ROWS, |rows| rows.saturating_sub(1))
-    });
-    fit(blocks, rows)
+    fit(blocks, (detail == Detail::Row).then(|| terminal.screen()))
 }
 
 /// What was audited.
-fn facts(audit: &BootImageAudit, detail: Detail) -> Vec<String> {
+fn facts(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<String> {
     let is_row = detail == Detail::Row;
     let shared = namespace(&audit.sets).filter(|_| is_row);
     let shared = shared.map(|namespace| ("namespace", namespace.to_owned()));
@@ -57,7 +50,7 @@ fn facts(audit: &BootImageAudit, detail: Detail) -> Vec<String> {
         .filter(|(name, _)| !is_row || *name != "read at")
         .chain(shared);
     facts
-        .map(|(name, value)| format!("{name:<11}{value}"))
+        .flat_map(|(name, value)| terminal.fact(name, &value))
         .collect()
 }
 
@@ -155,8 +148,8 @@ fn item(terminal: Terminal, set: &SetAudit) -> Vec<String> {
     for issue in &set.known_issues {
         add("issue", &issue.says());
     }
-    if let Some(clue) = &set.to_know {
-        add("to know", clue);
+    if let Some(help) = &set.to_know {
+        add("to know", help);
     }
     if let Some(remedy) = &set.remedy {
         add("fix", remedy);
@@ -222,7 +215,7 @@ fn oldest(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Str
         return Vec::new();
     };
     let mut lines = terminal.prose(0, &in_use(oldest, audit.oldest_birth.as_ref()));
-    if let Some(words) = audit.cluster.as_ref().and_then(of_operator) {
+    if let Some(words) = audit.cluster.as_ref().and_then(operator_says) {
         lines.extend(terminal.prose(0, &words));
     }
     if let (Some(command), Some(back), Detail::All) = (&oldest.command, &oldest.way_back, detail) {
@@ -262,7 +255,7 @@ pub(super) fn in_use(oldest: &Oldest, birth: Option<&OldestBirth>) -> String {
 
 /// What the Machine Config Operator takes for the oldest boot image, in words; nothing where it
 /// cannot be compared with what was found.
-pub(super) fn of_operator(cluster: &ClusterSkew) -> Option<String> {
+pub(super) fn operator_says(cluster: &ClusterSkew) -> Option<String> {
     let ocp = cluster.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
     let says = [cluster.rhcos_version.clone(), ocp];
     let says: Vec<String> = says.into_iter().flatten().collect();
@@ -297,9 +290,9 @@ fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Bloc
     let remedies = remedies(audit)
         .into_iter()
         .map(|((platform, remedy), sets)| format!("{} ({platform}): {remedy}", names(&sets)));
-    let clues = clues(audit)
+    let lookup_helps = lookup_helps(audit)
         .into_iter()
-        .map(|(clue, sets)| format!("{}: {clue}", names(&sets)));
+        .map(|(help, sets)| format!("{}: {help}", names(&sets)));
     let waiting = match detail {
         Detail::Row => waiting(audit),
         Detail::All => audit.provisioned.iter().map(Provisioned::says).collect(),
@@ -327,7 +320,11 @@ fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Bloc
     });
     vec![
         list("What to change:", "remedies", remedies.collect()),
-        list("What makes the unknown known:", "ways", clues.collect()),
+        list(
+            "What makes the unknown known:",
+            "ways",
+            lookup_helps.collect(),
+        ),
         list(&format!("{BIRTHS}:"), "rows", births(audit)),
         list("", "resources and files not read", unread.collect()),
         list("", "sets with such Machines", waiting.collect()),

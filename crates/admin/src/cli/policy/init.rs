@@ -114,7 +114,7 @@ fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure
     let mut objects = Objects::default();
     let mut unread = Vec::new();
     if args.from_cluster {
-        let asked = login::Asked {
+        let asked = login::LoginRequest {
             file: args.kubeconfig.as_deref(),
             context: args.context.as_deref(),
             insecure: false,

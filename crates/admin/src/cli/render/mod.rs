@@ -1,7 +1,7 @@
 //! `oc skewguard render`: what to apply to a cluster or give to Ignition. Reads files, prints, changes
 //! nothing.
 
-mod surfaces;
+mod in_cluster;
 
 use super::{Exit, Failure, Io, named, read_file, read_once};
 use crate::lint::{KNOWN_ISSUE_MISSING, Severity, lint};
@@ -33,9 +33,9 @@ enum What {
     Ignition(IgnitionArgs),
     Pointer(PointerArgs),
     Manifests(ManifestsArgs),
-    Alerts(surfaces::AlertsArgs),
-    Admission(surfaces::AdmissionArgs),
-    Dashboard(surfaces::DashboardArgs),
+    Alerts(in_cluster::AlertsArgs),
+    Admission(in_cluster::AdmissionArgs),
+    Dashboard(in_cluster::DashboardArgs),
 }
 
 /// What is delivered.
@@ -193,9 +193,9 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         What::Ignition(args) => ignition(args, io),
         What::Pointer(args) => pointer(args, io),
         What::Manifests(args) => manifests(args, io),
-        What::Alerts(args) => surfaces::alerts(args, io),
-        What::Admission(args) => surfaces::admission(args, io),
-        What::Dashboard(surfaces::DashboardArgs {}) => surfaces::dashboard(io),
+        What::Alerts(args) => in_cluster::alerts(args, io),
+        What::Admission(args) => in_cluster::admission(args, io),
+        What::Dashboard(in_cluster::DashboardArgs {}) => in_cluster::dashboard(io),
     }
 }
 

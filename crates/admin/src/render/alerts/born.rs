@@ -35,11 +35,11 @@ impl Born {
         let (mut of_images, mut has_fcos) = (Vec::new(), false);
         let updates = policy.known_issues.iter();
         for issue in updates.filter(|issue| issue.affects == Affects::Update) {
-            match told(issue, release, of_okd) {
-                Told::No => {}
-                Told::ByImage(issue) => of_images.push(*issue),
-                Told::IfFcos => has_fcos = true,
-                Told::NotByLabel => born.left_out += 1,
+            match label_answer(issue, release, of_okd) {
+                LabelAnswer::No => {}
+                LabelAnswer::ByImage(issue) => of_images.push(*issue),
+                LabelAnswer::IfFcos => has_fcos = true,
+                LabelAnswer::NotByLabel => born.left_out += 1,
             }
         }
         let policy = Policy {
@@ -74,7 +74,7 @@ fn before(release: Release) -> String {
 }
 
 /// What a label tells of an issue.
-enum Told {
+enum LabelAnswer {
     /// The update is not affected.
     No,
     ByImage(Box<KnownIssue>),
@@ -83,14 +83,14 @@ enum Told {
     NotByLabel,
 }
 
-fn told(issue: &KnownIssue, release: Release, of_okd: bool) -> Told {
+fn label_answer(issue: &KnownIssue, release: Release, of_okd: bool) -> LabelAnswer {
     let Ok(scope) = &issue.scope else {
-        return Told::NotByLabel;
+        return LabelAnswer::NotByLabel;
     };
     let targets = scope.targets.as_ref();
     let is_other = scope.when.okd.is_some_and(|okd| okd != of_okd);
     if is_other || targets.is_some_and(|targets| !targets.contains(release)) {
-        return Told::No;
+        return LabelAnswer::No;
     }
     let when = When {
         okd: None,
@@ -101,12 +101,12 @@ fn told(issue: &KnownIssue, release: Release, of_okd: bool) -> Told {
         ..When::default()
     };
     if when == of_fcos && scope.images == Images::default() {
-        return Told::IfFcos;
+        return LabelAnswer::IfFcos;
     }
     if when != When::default() {
-        return Told::NotByLabel;
+        return LabelAnswer::NotByLabel;
     }
-    Told::ByImage(Box::new(KnownIssue {
+    LabelAnswer::ByImage(Box::new(KnownIssue {
         affects: Affects::FirstBoot,
         scope: Ok(Scope {
             when,

@@ -74,7 +74,7 @@ impl AlertingRule {
         let in_use = refused
             .nodes
             .as_ref()
-            .map(|nodes| old_image(of_sets(nodes), release));
+            .map(|nodes| old_image(newest_of_sets(nodes), release));
         let rules = [
             Some(reports()),
             in_use,
@@ -153,7 +153,7 @@ const MACHINES: &str = "label_replace(\n      max by (name, node) (mapi_machine_
 /// The newest node of each set, as far as it is among these nodes: the older ones are what they
 /// are, and say nothing of the next one. So are control planes. A node without a Machine stands for
 /// itself.
-fn of_sets(nodes: &str) -> String {
+fn newest_of_sets(nodes: &str) -> String {
     let label = refused::LABEL;
     format!(
         "count by ({label}) (\n{nodes}  unless on (node) kube_node_role{{role=~\"control-plane|master\"}}\n  and on (node) (\n    \

@@ -11,8 +11,7 @@ use crate::policy::{
     When, choose,
 };
 use crate::verdict::{
-    BootImage, Deployment, Facts, ImageSource, Machine, Outcome, PolicyInput, Target, TargetInput,
-    decide,
+    BootImage, Facts, ImageSource, Outcome, PolicyInput, Target, TargetInput, decide,
 };
 use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,7 +110,7 @@ fn texts(
     if limit.is_some_and(|limit| limit.minimum_fcos.is_some() || limit.maximum_fcos.is_some()) {
         left_out.push("minimumFCOSVersion and maximumFCOSVersion: `audit` has them".to_owned());
     }
-    let scopes = || of_first_boots(policy).map(|issue| &issue.scope);
+    let scopes = || first_boot_issues(policy).map(|issue| &issue.scope);
     let conditional = scopes()
         .filter(|scope| !scope.as_ref().is_ok_and(is_about_images_alone))
         .count();
@@ -160,15 +159,17 @@ fn is_about_images_alone(scope: &Scope) -> bool {
         above_fcos,
         below_scos,
         below_shim,
+        below_boot_free,
         ..
     } = &scope.images;
     let of_families = [below_fcos, above_fcos, below_scos];
-    let is_of_images = scope.when == When::default() && below_shim.is_none();
+    let is_of_images =
+        scope.when == When::default() && below_shim.is_none() && below_boot_free.is_none();
     is_of_images && of_families.iter().all(|bound| bound.is_none())
 }
 
 /// The known issues that a node is refused for.
-fn of_first_boots(policy: &Policy) -> impl Iterator<Item = &KnownIssue> {
+fn first_boot_issues(policy: &Policy) -> impl Iterator<Item = &KnownIssue> {
     let issues = policy.known_issues.iter();
     issues.filter(|issue| issue.affects == Affects::FirstBoot)
 }
@@ -219,7 +220,7 @@ impl Decider {
             denied_versions: None,
             ..limit.clone()
         });
-        let mut known_issues: Vec<KnownIssue> = of_first_boots(policy)
+        let mut known_issues: Vec<KnownIssue> = first_boot_issues(policy)
             .filter(|issue| issue.scope.as_ref().is_ok_and(is_about_images_alone))
             .cloned()
             .collect();
@@ -235,24 +236,16 @@ impl Decider {
             warnings: Vec::new(),
             ..policy.clone()
         };
-        let facts = Facts {
-            boot_image: None,
-            replaced_by: None,
-            target: TargetInput::Read(Target {
-                release: release.map(|release| release.to_string()),
-                ..Target::default()
-            }),
-            deployment: Deployment::default(),
-            policy: PolicyInput::Valid {
-                path: String::new(),
-                digest: String::new(),
-                policy,
-            },
-            r#override: None,
-            platform: None,
-            machine: Machine::default(),
-            warnings: Vec::new(),
+        let policy = PolicyInput::Valid {
+            path: String::new(),
+            digest: String::new(),
+            policy,
         };
+        let target = Target {
+            release: release.map(|release| release.to_string()),
+            ..Target::default()
+        };
+        let facts = Facts::new(policy, TargetInput::Read(target));
         Self { facts, image }
     }
 

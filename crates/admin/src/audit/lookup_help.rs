@@ -1,6 +1,7 @@
 //! What makes an unknown version known (pure).
 
-use super::known::Knowledge;
+use super::groups::HYPERSHIFT;
+use super::lookup::Lookup;
 use super::sets::{self, Set};
 use super::upkeep::rules;
 
@@ -18,18 +19,18 @@ const JOIN: &str = "no joined node is made from it: let one join, and audit agai
 const HOSTED: &str = "its nodes join another cluster: audit that one, where they have labels";
 
 /// What makes the version of the set's image known; `None` where nothing does that is known.
-pub(super) fn clue(set: &Set, knowledge: &Knowledge<'_>) -> Option<&'static str> {
-    if (set.kind, set.group) == (sets::NODE_POOL, sets::HYPERSHIFT) {
+pub(super) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<&'static str> {
+    if (set.kind, set.group) == (sets::NODE_POOL, HYPERSHIFT) {
         return Some(HOSTED);
     }
     let joined = match set.image.key() {
-        Some(_) => knowledge.joined_from(&set.image),
+        Some(_) => lookup.joined_from(&set.image),
         // Sets without machines have nodes alone.
         None if set.path.is_empty() => set.nodes.len(),
         None => 0,
     };
     // Where one node has a label, skewguard is there.
-    let mut nodes = knowledge.objects.nodes.iter();
+    let mut nodes = lookup.objects.nodes.iter();
     match (joined, nodes.any(|node| node.version.is_some())) {
         (0, _) => {
             let image = set.image.value.as_ref()?;

@@ -3,7 +3,7 @@
 use crate::verdict::Target;
 
 /// What was asked about. A person who writes 4.22.1 means OKD's, where the cluster is of OKD.
-pub(super) fn asked_of(cluster: Option<&str>, asked: &str) -> String {
+pub(super) fn meant_release(cluster: Option<&str>, asked: &str) -> String {
     if cluster.is_some_and(is_okd) && !is_okd(asked) {
         format!("{asked}-okd")
     } else {
@@ -33,7 +33,7 @@ mod tests {
             (Some("4.21.9"), "4.22.1", "4.22.1"),
             (None, "4.22.1", "4.22.1"),
         ] {
-            assert_eq!(asked_of(cluster, asked), meant, "{cluster:?} {asked}");
+            assert_eq!(meant_release(cluster, asked), meant, "{cluster:?} {asked}");
         }
         assert!(is_okd("4.12.0-0.okd-2023-04-01-051724") && !is_okd("4.12.0"));
         assert!(is_okd("4.22.1-okd"), "what is made here is understood");

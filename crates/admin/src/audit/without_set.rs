@@ -1,24 +1,25 @@
 //! What makes nodes without a set: machines, hosts, and nodes that no Machine stands for (pure).
 
+use super::groups::{HYPERSHIFT, MACHINE_API, MACHINE_CONFIG, METAL};
 use super::image::Image;
 use super::kinds::{HostSource, Machine, Node};
-use super::known::{Knowledge, of_newest};
-use super::objects::{MACHINE_API, Objects};
-use super::sets::{HYPERSHIFT, NODE_POOL, Set, some_of, versions};
+use super::lookup::{Lookup, by_newest_node};
+use super::objects::Objects;
+use super::sets::{NODE_POOL, Set, some_of, versions};
 use super::upkeep::{self, Keeper, Rule, Upkeep};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn singles(knowledge: &Knowledge<'_>) -> Vec<Set> {
-    let objects = knowledge.objects;
-    let mut all = machines(objects, knowledge);
-    all.extend(hosts(objects, knowledge));
+pub(super) fn without_set(lookup: &Lookup<'_>) -> Vec<Set> {
+    let objects = lookup.objects;
+    let mut all = machines(objects, lookup);
+    all.extend(hosts(objects, lookup));
     all.extend(nodes(objects));
     all
 }
 
 /// Machines that no set owns, such as a control plane's without a ControlPlaneMachineSet: by role
 /// and image.
-fn machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
+fn machines(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
     let mut groups: BTreeMap<_, Vec<&Machine>> = BTreeMap::new();
     let is_owned = |machine: &Machine| {
         machine.is_owned_by("MachineSet", None)
@@ -44,7 +45,7 @@ fn machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
             .iter()
             .map(|machine| machine.metadata.name.as_str())
             .collect();
-        let nodes = knowledge.nodes_of(machines.iter().copied());
+        let nodes = lookup.nodes_of(machines.iter().copied());
         let set = Set {
             kind: "Machine",
             group: MACHINE_API,
@@ -61,17 +62,17 @@ fn machines(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
                 Rule::WithoutSet,
                 "no set makes machines of it",
             )),
-            architecture: knowledge.architecture_of(&nodes),
+            architecture: lookup.architecture_of(&nodes),
             nodes: versions(objects, nodes),
             ..Set::default()
         };
-        set.known_by(knowledge)
+        set.known_by(lookup)
     };
     groups.into_iter().map(to_set).collect()
 }
 
 /// Hosts that are installed from an image of their own: by that image.
-fn hosts(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
+fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
     let mut groups: BTreeMap<_, Vec<&str>> = BTreeMap::new();
     for host in &objects.hosts {
         groups
@@ -91,7 +92,7 @@ fn hosts(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
         };
         let set = Set {
             kind: "BareMetalHost",
-            group: "metal3.io",
+            group: METAL,
             namespace: namespace.clone(),
             name: some_of(&names),
             stream: upkeep::stream(objects, stream.as_deref(), pool.as_deref()),
@@ -99,7 +100,7 @@ fn hosts(objects: &Objects, knowledge: &Knowledge<'_>) -> Vec<Set> {
             image,
             ..Set::default()
         };
-        set.known_by(knowledge)
+        set.known_by(lookup)
     };
     groups.into_iter().map(to_set).collect()
 }
@@ -137,7 +138,7 @@ fn nodes(objects: &Objects) -> Vec<Set> {
             (Some(pool), _) => (NODE_POOL, HYPERSHIFT, pool.as_str()),
             (None, pool) => (
                 "MachineConfigPool",
-                "machineconfiguration.openshift.io",
+                MACHINE_CONFIG,
                 pool.as_deref().unwrap_or("no pool"),
             ),
         };
@@ -153,7 +154,7 @@ fn nodes(objects: &Objects) -> Vec<Set> {
             image: Image { pool: Some(pool.to_owned()), why_not, ..Image::default() },
             known: newest
                 .filter(|newest| objects.version_of(newest).is_some())
-                .and_then(|_| of_newest(objects, nodes.iter().copied(), &mut Vec::new())),
+                .and_then(|_| by_newest_node(objects, nodes.iter().copied(), &mut Vec::new())),
             nodes: versions(objects, nodes),
             notes: vec!["made without the Machine API: judged as if the next node were made like the newest one".to_owned()],
             ..Set::default()

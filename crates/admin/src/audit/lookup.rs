@@ -10,7 +10,7 @@ use super::kinds::{Machine, Node, NodeReport};
 use super::objects::Objects;
 use super::sets::Set;
 use super::site::Site;
-use super::stream::{self, OwnImage, of_published, version_of};
+use super::stream::{self, OwnImage, published_image, version_of};
 use crate::data::PUBLISHED;
 use crate::version::{ImageVersion, OcpMinor, OsFamily, compare_rhel, compare_scos};
 use std::cmp::Ordering;
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A version, and how it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct KnownVersion {
     pub(super) version: ImageVersion,
     pub(super) by: KnownBy,
     pub(super) from: String,
@@ -26,7 +26,7 @@ pub(super) struct Known {
 
 /// The objects, with indexes to look them up by.
 #[derive(Debug)]
-pub(super) struct Knowledge<'a> {
+pub(super) struct Lookup<'a> {
     pub(super) objects: &'a Objects,
     nodes: BTreeMap<&'a str, &'a Node>,
     by_image: BTreeMap<(&'static str, String), Vec<(Site, &'a Machine)>>,
@@ -34,7 +34,7 @@ pub(super) struct Knowledge<'a> {
     by_identity: BTreeMap<&'a str, Vec<&'a NodeReport>>,
 }
 
-impl<'a> Knowledge<'a> {
+impl<'a> Lookup<'a> {
     pub(super) fn new(objects: &'a Objects) -> Self {
         let nodes = objects
             .nodes
@@ -97,13 +97,13 @@ impl<'a> Knowledge<'a> {
     }
 
     /// What is known of an image.
-    pub(super) fn of_image(
+    pub(super) fn image_version(
         &self,
         image: &Image,
         architecture: Option<&str>,
         stream: Option<&str>,
         notes: &mut Vec<String>,
-    ) -> Option<Known> {
+    ) -> Option<KnownVersion> {
         let listed = self
             .by_config_map(image, architecture)
             .or_else(|| self.by_release(image, architecture, stream))
@@ -126,7 +126,7 @@ impl<'a> Knowledge<'a> {
     }
 
     /// Joined nodes whose Machines name the image, and which say that they were made from another.
-    fn doubt(&self, image: &Image, known: &Known) -> Option<String> {
+    fn doubt(&self, image: &Image, known: &KnownVersion) -> Option<String> {
         let nodes = self.nodes_of(self.same_image(image));
         let other = |node: &&Node| {
             let (version, _) = self.objects.version_of(node)?;
@@ -162,8 +162,8 @@ impl<'a> Knowledge<'a> {
         self.nodes_of(self.same_image(image)).len()
     }
 
-    fn by_nodes(&self, image: &Image, notes: &mut Vec<String>) -> Option<Known> {
-        of_newest(
+    fn by_nodes(&self, image: &Image, notes: &mut Vec<String>) -> Option<KnownVersion> {
+        by_newest_node(
             self.objects,
             self.same_image(image)
                 .filter_map(|machine| self.node_of(machine)),
@@ -172,7 +172,7 @@ impl<'a> Knowledge<'a> {
     }
 
     /// A claim: anybody who has the bootstrap identity can make a report.
-    fn by_reports(&self, image: &Image) -> Option<Known> {
+    fn by_reports(&self, image: &Image) -> Option<KnownVersion> {
         let reports = self
             .same_image(image)
             .filter_map(|machine| self.report_of(machine));
@@ -182,7 +182,7 @@ impl<'a> Knowledge<'a> {
             "BootImageReport {}, a claim of the node's",
             newest.metadata.name
         );
-        Some(Known {
+        Some(KnownVersion {
             version,
             by: KnownBy::Report,
             from,
@@ -206,12 +206,12 @@ impl<'a> Knowledge<'a> {
             .then_some(first)
     }
 
-    fn by_config_map(&self, image: &Image, architecture: Option<&str>) -> Option<Known> {
+    fn by_config_map(&self, image: &Image, architecture: Option<&str>) -> Option<KnownVersion> {
         let value = image.value.as_deref()?;
         let own = self
             .own_images(image, architecture)
             .find(|own| own.is_named_by(value))?;
-        Some(Known {
+        Some(KnownVersion {
             version: own.version(),
             by: KnownBy::ConfigMap,
             from: format!("ConfigMap coreos-bootimages, {}", own.place()),
@@ -241,14 +241,14 @@ impl<'a> Knowledge<'a> {
     }
 
     /// The stream metadata of other releases, as a person named it.
-    fn by_streams(&self, image: &Image, architecture: Option<&str>) -> Option<Known> {
+    fn by_streams(&self, image: &Image, architecture: Option<&str>) -> Option<KnownVersion> {
         let value = image.value.as_deref()?;
         let (file, own) = self
             .objects
             .streams
             .iter()
             .find(|(_, own)| own.is_named_by(value) && own.fits(image, architecture))?;
-        Some(Known {
+        Some(KnownVersion {
             version: own.version(),
             by: KnownBy::StreamMetadata,
             from: format!("stream metadata in {file}, {}", own.place()),
@@ -262,7 +262,7 @@ impl<'a> Knowledge<'a> {
         image: &Image,
         architecture: Option<&str>,
         stream: Option<&str>,
-    ) -> Option<Known> {
+    ) -> Option<KnownVersion> {
         let has_own_images = self.objects.provisioning.as_ref()?.has_own_images;
         if !image.is_of_release || has_own_images {
             return None;
@@ -272,7 +272,7 @@ impl<'a> Knowledge<'a> {
             .into_iter()
             .map(|own| Some(own.release.clone()))
             .collect();
-        Some(Known {
+        Some(KnownVersion {
             version: ImageVersion::parse(&one_of(releases)?),
             by: KnownBy::ConfigMap,
             from: "ConfigMap coreos-bootimages: install_coreos takes the release's own image"
@@ -374,12 +374,12 @@ fn by_published(
     image: &Image,
     architecture: Option<&str>,
     notes: &mut Vec<String>,
-) -> Option<Known> {
+) -> Option<KnownVersion> {
     let found = PUBLISHED.find(image.value.as_deref()?)?;
     // An id may mean something else on another platform.
-    let own = of_published(found, image.platform?)?;
+    let own = published_image(found, image.platform?)?;
     notes.extend(misplaced(image, architecture, &own));
-    Some(Known {
+    Some(KnownVersion {
         version: version_of(found)?,
         by: KnownBy::Published,
         from: format!("{}, {}", PUBLISHED.source(), found.place()),
@@ -405,9 +405,9 @@ fn misplaced(image: &Image, architecture: Option<&str>, own: &OwnImage) -> Vec<S
     notes
 }
 
-fn by_name(image: &Image) -> Option<Known> {
-    let version = ImageVersion::of_image_name(image.value.as_deref()?)?;
-    Some(Known {
+fn by_name(image: &Image) -> Option<KnownVersion> {
+    let version = ImageVersion::from_image_name(image.value.as_deref()?)?;
+    Some(KnownVersion {
         version,
         by: KnownBy::ImageName,
         from: "the image's name".to_owned(),
@@ -416,7 +416,7 @@ fn by_name(image: &Image) -> Option<Known> {
 
 /// Whether a node's version is that of the name, and says more than the name does: names of files
 /// and of marketplaces may say the OCP release alone.
-fn says_more(node: &Known, named: &Known) -> bool {
+fn says_more(node: &KnownVersion, named: &KnownVersion) -> bool {
     named.by == KnownBy::ImageName
         && named.version.rhel.is_none()
         && node.version.is_known()
@@ -459,11 +459,11 @@ fn one_of<T: Ord>(all: BTreeSet<Option<T>>) -> Option<T> {
 
 /// What the newest of these nodes says. The older ones may have been made before the field was
 /// given another image.
-pub(super) fn of_newest<'a>(
+pub(super) fn by_newest_node<'a>(
     objects: &Objects,
     nodes: impl Iterator<Item = &'a Node>,
     notes: &mut Vec<String>,
-) -> Option<Known> {
+) -> Option<KnownVersion> {
     let mut labelled: Vec<_> = nodes
         .filter_map(|node| Some((node, objects.version_of(node)?)))
         .collect();
@@ -482,7 +482,7 @@ pub(super) fn of_newest<'a>(
     } else {
         String::new()
     };
-    Some(Known {
+    Some(KnownVersion {
         version,
         by,
         from: match by {
