@@ -1,15 +1,15 @@
 //! Applies the rules of a limit to an image.
 
+mod family;
+mod machine;
+
 use super::words::{denied as denied_by, usually_wanted};
 use super::{Finding, Judged, Machine, Reason, RuleResult, Wanted};
-use crate::policy::{DeniedVersion, DeniedVersions, FamilyBound, Limit, RhcosBound, Setting};
+use crate::policy::{DeniedVersion, DeniedVersions, Limit, RhcosBound, Setting};
 use crate::text;
-use crate::version::{
-    ImageVersion, OsFamily, Release, RpmVersion, compare_fcos, compare_images, compare_rhel,
-    compare_scos, cpu_rank,
-};
+use crate::version::{ImageVersion, Release, compare_images, compare_rhel};
+pub(super) use family::{compare_family, show_family_bound};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 /// Longest text of a finding, in characters.
 const TEXT_MAX: usize = 1024;
@@ -40,13 +40,10 @@ pub(super) fn apply(
     target: Option<Release>,
     machine: &Machine,
 ) -> Vec<Finding> {
-    let image_rules = image_rules(limit, subject, target);
-    let family_rules = family_rules(limit, subject);
-    let machine_rules = machine_rules(limit, machine);
-    image_rules
+    image_rules(limit, subject, target)
         .into_iter()
-        .chain(family_rules)
-        .chain(machine_rules)
+        .chain(family::rules(limit, subject))
+        .chain(machine::rules(limit, machine))
         .flatten()
         .collect()
 }
@@ -99,61 +96,6 @@ fn image_rules(
             &limit.maximum_releases_behind,
             behind,
             |most, image| releases_behind(*most, image, target),
-        ),
-    ]
-}
-
-/// What is for the images of one family alone.
-fn family_rules(limit: &Limit, subject: Subject<'_>) -> [Option<Finding>; 4] {
-    use Ordering::{Greater, Less};
-    use OsFamily::{Fcos, Scos};
-    use Reason as R;
-    [
-        (R::BelowMinimumFcosVersion, &limit.minimum_fcos, Fcos, Less),
-        (
-            R::AboveMaximumFcosVersion,
-            &limit.maximum_fcos,
-            Fcos,
-            Greater,
-        ),
-        (R::BelowMinimumScosVersion, &limit.minimum_scos, Scos, Less),
-        (
-            R::AboveMaximumScosVersion,
-            &limit.maximum_scos,
-            Scos,
-            Greater,
-        ),
-    ]
-    .map(|(rule, setting, family, wrong)| {
-        subject.rule(rule, setting, show_family_bound, |bound, image| {
-            within_family(bound, image, family, wrong)
-        })
-    })
-}
-
-/// What the boot image or the machine was born with and a rebase does not change.
-fn machine_rules(limit: &Limit, machine: &Machine) -> [Option<Finding>; 3] {
-    [
-        finding(
-            Reason::CpuBelowMinimum,
-            &limit.minimum_cpu,
-            "CPU",
-            |levels| show_cpu(levels, machine),
-            |levels| cpu(levels, machine),
-        ),
-        finding(
-            Reason::BootSpaceBelowMinimum,
-            &limit.minimum_boot_free,
-            "/boot",
-            |least| format!("{least} MiB free in /boot"),
-            |least| boot_space(*least, machine),
-        ),
-        finding(
-            Reason::ShimBelowMinimum,
-            &limit.minimum_shim,
-            "shim",
-            |least| least.as_str().to_owned(),
-            |least| shim(least, machine),
         ),
     ]
 }
@@ -405,78 +347,6 @@ fn rhcos(bound: &RhcosBound, image: &ImageVersion, wrong: Ordering, name: &str) 
     }
 }
 
-pub(super) fn show_family_bound(bound: &FamilyBound) -> String {
-    match bound {
-        FamilyBound::Major(major) => major.to_string(),
-        FamilyBound::Image(image) => image.text.clone(),
-    }
-}
-
-/// Compares an image with a bound of its family; `None` where it says too little.
-pub(super) fn compare_family(
-    image: &ImageVersion,
-    bound: &FamilyBound,
-    family: OsFamily,
-) -> Option<Ordering> {
-    match (bound, family) {
-        (FamilyBound::Major(bound), _) => Some(image.os_major()?.cmp(bound)),
-        (FamilyBound::Image(bound), OsFamily::Fcos) => compare_fcos(image, bound),
-        (FamilyBound::Image(bound), OsFamily::Scos) => compare_scos(image, bound),
-        (FamilyBound::Image(bound), OsFamily::Rhcos) => compare_images(image, bound),
-    }
-}
-
-/// Fails where comparing the image with the bound gives `wrong`. Images of other families are not
-/// judged.
-fn within_family(
-    bound: &FamilyBound,
-    image: &ImageVersion,
-    family: OsFamily,
-    wrong: Ordering,
-) -> Evaluation {
-    let name = family.name();
-    match image.os_family() {
-        Some(own) if own == family => {}
-        Some(own) => {
-            let message = format!("{image} is {}, and the rule is for {name}", own.name());
-            return Evaluation::open(Some(image.text.clone()), message);
-        }
-        None => {
-            let message = format!("the version is not understood; the rule is for {name}");
-            return Evaluation::open(Some(image.text.clone()), message);
-        }
-    }
-    let which = if wrong == Ordering::Less {
-        "minimum"
-    } else {
-        "maximum"
-    };
-    let (what, have) = match bound {
-        FamilyBound::Major(_) => (
-            if family == OsFamily::Fcos {
-                "Fedora "
-            } else {
-                "CentOS Stream "
-            },
-            image.os_major().unwrap_or_default().to_string(),
-        ),
-        FamilyBound::Image(_) => ("", image.text.clone()),
-    };
-    let order = compare_family(image, bound, family);
-    let bound = show_family_bound(bound);
-    match order {
-        None => Evaluation::open(
-            Some(have),
-            format!("a developer's build of that day cannot be compared; the {which} is {bound}"),
-        ),
-        Some(order) => Evaluation::decided(
-            order != wrong,
-            have.clone(),
-            format!("is {what}{have}; the {which} is {bound}"),
-        ),
-    }
-}
-
 fn releases_behind(most: u16, image: &ImageVersion, target: Option<Release>) -> Evaluation {
     let [_, name] = image.names();
     let Some(ocp) = image.ocp else {
@@ -499,77 +369,4 @@ fn releases_behind(most: u16, image: &ImageVersion, target: Option<Release>) -> 
         have,
         format!("is {name} {ocp}, {behind} minors behind {target}; at most {most} allowed"),
     )
-}
-
-/// The level for this machine's architecture; all of them where that is unknown.
-fn show_cpu(levels: &BTreeMap<String, String>, machine: &Machine) -> String {
-    let own = machine
-        .architecture
-        .as_ref()
-        .and_then(|own| levels.get(own));
-    let all = || {
-        let all = levels.values().map(|level| text::printable(level));
-        all.collect::<Vec<_>>().join(", ")
-    };
-    own.map_or_else(all, |level| text::printable(level))
-}
-
-fn cpu(levels: &BTreeMap<String, String>, machine: &Machine) -> Evaluation {
-    let have = machine.cpu.clone();
-    let Some(architecture) = &machine.architecture else {
-        return Evaluation::open(have, "the machine's architecture is unknown");
-    };
-    let Some(least) = levels.get(architecture) else {
-        return Evaluation::open(have, format!("the rule has no level for {architecture}"));
-    };
-    let Some(wanted) = cpu_rank(architecture, least) else {
-        let why =
-            format!("a level of {architecture} that is not known to this version of skewguard");
-        return Evaluation::open(have, why);
-    };
-    let known = have.and_then(|have| Some((cpu_rank(architecture, &have)?, have)));
-    let Some((rank, have)) = known else {
-        return Evaluation::open(None, "the level of the machine's CPU is unknown");
-    };
-    let message = format!("is {have}; the minimum is {least}");
-    Evaluation::decided(rank >= wanted, have, message)
-}
-
-fn boot_space(least: u32, machine: &Machine) -> Evaluation {
-    let Some(free) = machine.boot_free_mib else {
-        return Evaluation::open(
-            None,
-            "what is free in /boot is unknown: it is read before the rebase, and where /boot is mounted",
-        );
-    };
-    Evaluation::decided(
-        free >= least,
-        format!("{free} MiB"),
-        format!("has {free} MiB free; the minimum is {least}"),
-    )
-}
-
-fn shim(least: &RpmVersion, machine: &Machine) -> Evaluation {
-    let have = machine.shim.clone();
-    match machine.secure_boot {
-        None => return Evaluation::open(have, "it is unknown whether Secure Boot is on"),
-        Some(false) => {
-            let have = have.unwrap_or_else(|| "Secure Boot off".to_owned());
-            return Evaluation::decided(
-                true,
-                have,
-                "may be of any version: Secure Boot is off".to_owned(),
-            );
-        }
-        Some(true) => {}
-    }
-    let known = have.and_then(|have| Some((RpmVersion::parse(&have)?, have)));
-    let Some((version, have)) = known else {
-        return Evaluation::open(None, "no file on this node names its shim");
-    };
-    let message = format!(
-        "is {have}; with Secure Boot on the minimum is {}",
-        least.as_str()
-    );
-    Evaluation::decided(version.compare(least) != Ordering::Less, have, message)
 }
