@@ -402,6 +402,39 @@ fn what_may_not_be_refused_for_all_is_left_out_and_said() {
     );
 }
 
+/// As the audit writes the rows of HyperShift's NodePools, whose nodes no Machine of this cluster makes.
+#[test]
+fn an_image_of_a_node_pool_is_left_out_and_said() {
+    let row = |platform: &str, field: &str, image: &str| {
+        let mut row = set("Refused", "", image);
+        row["kind"] = json!("NodePool");
+        row["platform"] = json!(platform);
+        row["imageField"] = json!(field);
+        row
+    };
+    let rows = [
+        row(
+            "azure",
+            "spec.platform.azure.image.imageID",
+            "/subscriptions/0/old.vhd",
+        ),
+        row(
+            "openstack",
+            "spec.platform.openstack.imageName",
+            "rhcos-412",
+        ),
+        row("aws", "spec.platform.aws.ami", AMI),
+    ];
+    let (objects, err) = rendered("Enforce", &rows);
+    assert_eq!(list(&objects, 0), Some("{}"));
+    for image in ["/subscriptions/0/old.vhd", "rhcos-412", AMI] {
+        assert!(
+            err.contains(&format!("left out: {image}: no Machine has its field")),
+            "{err}"
+        );
+    }
+}
+
 /// Names and messages are data: they cannot leave their string in YAML or CEL, nor make a line of
 /// their own.
 #[test]
