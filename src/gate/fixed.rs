@@ -91,3 +91,21 @@ pub(super) fn is_rebase(unit: &str) -> bool {
 pub(super) fn is_template(unit: &str) -> bool {
     unit.contains("@.")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{is_rebase, is_template};
+
+    #[test]
+    fn the_rebase_and_templates_are_known_by_their_names() {
+        for (unit, rebase, template) in [
+            ("machine-config-daemon-pull.service", true, false),
+            ("machine-config-daemon-firstboot.service", true, false),
+            ("kubelet.service", false, false),
+            ("getty@.service", false, true),
+            ("getty@tty1.service", false, false),
+        ] {
+            assert_eq!((is_rebase(unit), is_template(unit)), (rebase, template));
+        }
+    }
+}

@@ -277,6 +277,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_in_flight_what_failed_and_what_was_delivered_is_known() {
+        let mut schedule = Schedule::default();
+        assert!(!schedule.in_flight() && !schedule.is_failing());
+        schedule.want(Channel::Report, S(0));
+        schedule.due(S(0));
+        assert!(schedule.in_flight() && !schedule.is_failing());
+        schedule.answered(Channel::Report, S(1), &failed(), 0.5, false);
+        assert!(!schedule.in_flight() && schedule.is_failing());
+        schedule.mark_delivered(Channel::Node);
+        assert_eq!(schedule.state(Channel::Node), ChannelState::Delivered);
+    }
+
+    #[test]
     fn only_an_event_waits_for_the_report_and_only_for_its_first_try() {
         let due = |schedule: &Schedule, channel| schedule.state(channel);
         let mut schedule = Schedule::default();

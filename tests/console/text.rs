@@ -452,6 +452,11 @@ fn the_last_line_follows_what_the_cluster_knows() {
         Some("Cluster told: oc get bootimagereport -n skewguard node-7-0123456789abcdef")
     );
     assert_eq!(
+        line(reported(Some("node-7890123-0123456789abcdef"))).as_deref(),
+        Some("Cluster told: oc get bootimagereport -n skewguard node-7890123-0123456789abcdef"),
+        "a line of 79 columns"
+    );
+    assert_eq!(
         line(reported(Some(
             "ip-10-0-141-23.eu-west-1.compute.internal-0123456789abcdef"
         )))
@@ -497,6 +502,13 @@ fn the_address_is_agettys_until_it_is_known() {
             "/a/very/long/path/that/would/not/fit/bin/skewguard"
         ),
         format!(r"Let in  ssh core@10.0.0.12\\S, then: sudo skewguard allow{boot}")
+    );
+    assert_eq!(
+        let_in(Some("2001:db8:a1a8:60ad:1::abc"), "/usr/bin/skewguard"),
+        format!(
+            "Let in  ssh core@2001:db8:a1a8:60ad:1::abc, then: sudo /usr/bin/skewguard allow{boot}"
+        ),
+        "a line of 79 columns"
     );
     assert_eq!(
         let_in(

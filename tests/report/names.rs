@@ -1,5 +1,5 @@
 use crate::inside::report::sample;
-use crate::report::names::{event_name, report_name, subdomain};
+use crate::report::names::{event_name, report_name, stall_name, subdomain};
 use crate::text::bounded;
 use crate::text::label_value;
 use proptest::prelude::*;
@@ -35,6 +35,23 @@ fn is_report_name(name: &str) -> bool {
         .bytes()
         .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     hash.len() == 16 && hex && (1..=63).contains(&host.len()) && is_subdomain(name)
+}
+
+#[test]
+fn the_report_of_a_first_boot_that_hangs_has_a_name_for_each_phase_and_cause() {
+    let report = "worker-0-0011223344556677";
+    let name = stall_name(report, "Pull Unreachable");
+    assert!(
+        is_report_name(&name) && name.starts_with("worker-0-"),
+        "{name}"
+    );
+    assert_eq!(name, stall_name(report, "Pull Unreachable"));
+    assert_ne!(name, report);
+    assert_ne!(name, stall_name(report, "Pull ProxyInvalid"));
+    assert_ne!(
+        name,
+        stall_name("worker-0-8899aabbccddeeff", "Pull Unreachable")
+    );
 }
 
 #[test]
