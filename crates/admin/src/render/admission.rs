@@ -73,6 +73,8 @@ struct AuditPolicy {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Set {
+    #[serde(default)]
+    kind: String,
     verdict: String,
     platform: Option<String>,
     image: Option<String>,
@@ -213,7 +215,8 @@ impl Images {
         }
         let platform = set.platform.as_deref().and_then(ImageFields::of);
         let fields = platform
-            .filter(|fields| fields.has(field))
+            // A NodePool's field may end like a Machine's (Power VS).
+            .filter(|fields| set.kind != "NodePool" && fields.has(field))
             .ok_or_else(|| format!("{}: no Machine has its field", cut(&shown, 100)))?;
         self.platforms.insert(fields.platform);
         let version = set

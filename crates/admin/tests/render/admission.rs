@@ -424,10 +424,11 @@ fn an_image_of_a_node_pool_is_left_out_and_said() {
             "rhcos-412",
         ),
         row("aws", "spec.platform.aws.ami", AMI),
+        row("powervs", "spec.platform.powervs.image.name", "rhcos-411"),
     ];
     let (objects, err) = rendered("Enforce", &rows);
     assert_eq!(list(&objects, 0), Some("{}"));
-    for image in ["/subscriptions/0/old.vhd", "rhcos-412", AMI] {
+    for image in ["/subscriptions/0/old.vhd", "rhcos-412", AMI, "rhcos-411"] {
         assert!(
             err.contains(&format!("left out: {image}: no Machine has its field")),
             "{err}"
