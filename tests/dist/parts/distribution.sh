@@ -24,7 +24,7 @@ in_tree() {
 }
 
 without_rustup() {
-    [[ ! -e $foreign_tree/root/.cargo && ! -e $foreign_tree/usr/bin/rustup ]]
+    [[ ! -e $foreign_tree/root/.cargo/bin && ! -e $foreign_tree/usr/bin/rustup ]]
     in_tree cargo --version
     ! in_tree cargo search serde 2>/dev/null || fail "there is a network"
 }
