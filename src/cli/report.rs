@@ -149,7 +149,7 @@ pub(crate) fn first_boot_units(systemd: &Systemd) -> Option<Units> {
     };
     let units = |known: &gate::UnitStates| known.iter().map(unit).collect();
     let to_ask = |known: &gate::UnitStates| stall::to_ask(&units(known));
-    gate::ask(systemd, ANSWER_MAX, &to_ask).map(|known| units(&known))
+    gate::ask(systemd, ANSWER_MAX, &stall::WORKING, &to_ask).map(|known| units(&known))
 }
 
 /// The last lines of what a unit printed on this boot.

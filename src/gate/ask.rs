@@ -7,10 +7,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Asks systemd about units, round by round: `next` names those that are still to be asked about,
-/// by what is known. `None`: it did not answer in `most`.
+/// by what is known. Only of the services in `restarting` it is asked how often they were restarted,
+/// with a call for each. `None`: it did not answer in `most`.
 pub(crate) fn ask(
     systemd: &Systemd,
     most: Duration,
+    restarting: &[&str],
     next: &(dyn Fn(&UnitStates) -> Vec<String> + Sync),
 ) -> Option<UnitStates> {
     let work = async |manager: &Manager<'_>| {
@@ -22,7 +24,7 @@ pub(crate) fn ask(
             }
             for (unit, state) in manager.states(&units, manager.deadline).await {
                 let mut state = state?;
-                if unit.ends_with(".service") {
+                if restarting.contains(&unit.as_str()) {
                     state.restarts = manager.restarts(&unit).await;
                 }
                 known.insert(unit, state);

@@ -397,7 +397,7 @@ fn not_held(systemd: &Systemd, units: &[String]) -> Vec<String> {
         true => units.to_vec(),
         false => Vec::new(),
     };
-    let known = ask(systemd, STOPPING, &next).unwrap_or_default();
+    let known = ask(systemd, STOPPING, &[], &next).unwrap_or_default();
     let free = known
         .into_iter()
         .filter(|(_, state)| state.missing().is_some());

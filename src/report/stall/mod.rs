@@ -10,7 +10,7 @@ mod cause;
 mod waiting;
 
 pub(crate) use cause::Cause;
-pub(crate) use waiting::{Rebase, Waiting, to_ask, waits_for};
+pub(crate) use waiting::{Rebase, WORKING, Waiting, to_ask, waits_for};
 pub use waiting::{Unit, Units};
 
 use crate::clock;

@@ -5,8 +5,8 @@ use crate::node::units::{CRIO, FIRSTBOOT, KUBELET, PULL, is_unit_name};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The units that systemd is asked about first.
-const FIRST: [&str; 4] = [PULL, FIRSTBOOT, KUBELET, CRIO];
+/// The units that do the work of a first boot. systemd is asked about them first.
+pub(crate) const WORKING: [&str; 4] = [PULL, FIRSTBOOT, KUBELET, CRIO];
 
 /// What makes a staged rebase the next boot's deployment, at shutdown.
 const FINALIZE: &str = "ostree-finalize-staged.service";
@@ -40,7 +40,7 @@ pub type Units = BTreeMap<String, Unit>;
 /// then, where neither the pull nor the rebase has begun, those that their jobs wait for.
 pub(crate) fn to_ask(known: &Units) -> Vec<String> {
     if known.is_empty() {
-        return FIRST.map(str::to_owned).to_vec();
+        return WORKING.map(str::to_owned).to_vec();
     }
     let has_begun = |name| {
         known
