@@ -240,6 +240,40 @@ fn without_a_node_there_is_nothing_to_check() {
     assert!(code == Some(0) && all.starts_with("Allowed: "), "{all}");
 }
 
+/// Two releases of one code base, with one limit each.
+#[test]
+fn a_limit_of_5_0_is_not_that_of_4_23() {
+    let [alone, both] = ["pol-50.json", "pol-51.json"].map(|name| {
+        format!(
+            "{}/tests/data/cases/releases-4.23-and-5.0/{name}",
+            env!("CARGO_MANIFEST_DIR")
+        )
+    });
+    let [rhel_9, rhel_10] = ["rhcos-9.6-allowed", "rhel-10.2-bootc-allowed"].map(tree);
+    for (node, policy, target, verdict, limit) in [
+        (&rhel_9, &alone, "4.23.4", "Allowed", None),
+        (&rhel_9, &alone, "5.0.0", "Refused", Some("5.0")),
+        (&rhel_9, &alone, "5.1.0", "Refused", Some("5.0")),
+        (&rhel_9, &both, "4.23.4", "Allowed", Some("4.23")),
+        (&rhel_9, &both, "5.0.2", "Refused", Some("5.0")),
+        (&rhel_9, &both, "5.1.0", "Refused", Some("5.0")),
+        (&rhel_10, &both, "4.23.4", "Refused", Some("4.23")),
+        (&rhel_10, &both, "5.0.2", "Allowed", Some("5.0")),
+        (&rhel_10, &both, "5.1.0", "Allowed", Some("5.0")),
+    ] {
+        let (_, json) = check_json(node, &["--policy", policy, "--target", target]);
+        assert_eq!(
+            (
+                json["verdict"].as_str(),
+                json["policy"]["limitRelease"].as_str()
+            ),
+            (Some(verdict), limit),
+            "{} {policy} {target}",
+            node.display()
+        );
+    }
+}
+
 /// Every limit can be tried at a desk, and on any node for another target than its own.
 #[test]
 fn a_target_and_a_pool_choose_the_limit() {

@@ -265,6 +265,29 @@ impl OperatorSettings {
 mod tests {
     use super::*;
 
+    /// Also not of 4.23, which is made from the code base of 5.0.
+    #[test]
+    fn a_limit_of_one_release_is_not_that_of_an_earlier_one() {
+        let follows = |limits: &str| {
+            let policy = format!(
+                r#"{{"apiVersion":"{API_VERSION}","kind":"BootImageSkewPolicy","mode":"Warn","limits":[{limits}]}}"#
+            );
+            let followed = followed(&crate::policy::parse(policy.as_bytes()).unwrap());
+            followed.iter().map(OcpMinor::to_string).collect::<Vec<_>>()
+        };
+        let own = |release: &str| {
+            format!(r#"{{{release}"minimumOCPVersion":"4.13.0","minimumRHCOSVersion":"9.2"}}"#)
+        };
+        let of_5 = r#"{"release":"5.0","rhelMajors":[10]}"#;
+        let any = own("");
+        for limits in [format!("{any},{of_5}"), format!("{of_5},{any}")] {
+            assert_eq!(follows(&limits), ["4.22", "4.23"]);
+        }
+        let of_4_23 = own(r#""release":"4.23","#);
+        assert_eq!(follows(&of_4_23), ["4.23", "5.0"]);
+        assert_eq!(follows(&format!("{of_5},{of_4_23}")), ["4.23"]);
+    }
+
     #[test]
     fn a_release_that_is_not_in_the_table_is_not_guessed() {
         let table = [

@@ -47,7 +47,7 @@ pub(super) fn next_update(object: &Value) -> Option<String> {
     let newest = offered
         .into_iter()
         .rev()
-        .max_by_key(|(release, _)| (release.minor.counted(), release.patch));
+        .max_by_key(|(release, _)| *release);
     newest.map(|(_, version)| version)
 }
 

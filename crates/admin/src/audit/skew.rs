@@ -40,7 +40,7 @@ fn oldest_of(users: Vec<User>) -> Option<(ImageVersion, String, usize)> {
 /// release and one day.
 fn is_older(a: &ImageVersion, b: &ImageVersion) -> bool {
     match (a.ocp, b.ocp) {
-        (Some(a), Some(b)) if a != b => a.counted() < b.counted(),
+        (Some(a), Some(b)) if a != b => a < b,
         _ => a < b,
     }
 }
@@ -121,11 +121,11 @@ pub(super) fn cluster(said: &ClusterSkew, found: Option<&ImageVersion>) -> Clust
         Some(rhcos) => {
             let rhcos = ImageVersion::parse(rhcos);
             match (found.ocp, rhcos.ocp) {
-                (Some(own), Some(said)) if own != said => Some(own.counted() < said.counted()),
+                (Some(own), Some(said)) if own != said => Some(own < said),
                 _ => Some(compare_images(found, &rhcos)? == Ordering::Less),
             }
         }
-        None => Some(found.ocp?.counted() < ocp()?.minor.counted()),
+        None => Some(found.ocp? < ocp()?.minor),
     });
     ClusterSkew {
         older_in_use,

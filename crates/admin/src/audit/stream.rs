@@ -243,17 +243,21 @@ fn is_of(version: &ImageVersion, release: OcpMinor, stream: Option<&str>) -> boo
         _ => return false,
     };
     let is_stream = |name| stream.is_none_or(|stream| stream == name);
-    match (release.counted().minor, rhel) {
-        (19..=21, rhel) => rhel == (9, Some(6)),
-        (22 | 23, (9, Some(8))) => is_stream("rhel-9"),
-        (22 | 23, (10, Some(2))) => is_stream("rhel-10"),
+    match ((release.major, release.minor), rhel) {
+        ((4, 19..=21), rhel) => rhel == (9, Some(6)),
+        ((4, 22 | 23) | (5, 0), (9, Some(8))) => is_stream("rhel-9"),
+        ((4, 22 | 23) | (5, 0), (10, Some(2))) => is_stream("rhel-10"),
         _ => false,
     }
 }
 
 /// The stream of an image of this release, where it has several.
 fn name_of(version: &ImageVersion, release: OcpMinor) -> Option<String> {
-    let is_one_of_several = release.counted().minor >= 22;
+    let first = OcpMinor {
+        major: 4,
+        minor: 22,
+    };
+    let is_one_of_several = release >= first;
     let rhel = version.rhel.filter(|_| is_one_of_several)?;
     Some(format!("rhel-{}", rhel.major))
 }

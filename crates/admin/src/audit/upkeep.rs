@@ -292,7 +292,7 @@ pub(super) fn can_be_managed(kind: &str, platform: Option<&str>, release: Option
     since(kind, platform).is_some_and(|since| {
         release
             .and_then(|release| release.parse::<Release>().ok())
-            .is_some_and(|release| release.minor.counted() >= since)
+            .is_some_and(|release| release.minor >= since)
     })
 }
 

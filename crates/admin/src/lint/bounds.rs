@@ -112,9 +112,7 @@ fn minimum_ocp(lint: &mut Lint, at: &Located<'_>, release: Option<LimitRelease>)
     let Some(minimum) = ocp_version(lint, at) else {
         return;
     };
-    let newer_than = release
-        .map(minor)
-        .filter(|target| target.counted() < minimum.minor.counted());
+    let newer_than = release.map(minor).filter(|target| *target < minimum.minor);
     if minimum.minor.major >= NO_OCP_MAJOR {
         let message = format!(
             "{} looks like a RHEL release: every image is below it",

@@ -8,8 +8,14 @@ use crate::version::{ImageVersion, OcpMinor, RhelVersion, compare_images, compar
 use std::cmp::Ordering;
 use std::sync::LazyLock;
 
-/// The newest release that this version of skewguard knows images of.
-const NEWEST_RELEASE: OcpMinor = OcpMinor { major: 5, minor: 0 };
+/// The newest release of each major that this version of skewguard knows images of.
+const NEWEST_RELEASES: [OcpMinor; 2] = [
+    OcpMinor {
+        major: 4,
+        minor: 23,
+    },
+    OcpMinor { major: 5, minor: 0 },
+];
 
 /// What a bound does with the images that it is newer than.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,21 +131,21 @@ pub(super) fn newest_fedora() -> u16 {
     40 + months / 6 + 1
 }
 
-/// Warns where no release is as new as `minimum`.
+/// Warns where no release is as new as `minimum`, or none of its major.
 pub(super) fn ocp(lint: &mut Lint, at: &Located<'_>, minimum: OcpMinor) -> bool {
-    let is_newer = minimum.counted() > NEWEST_RELEASE.counted();
+    let [before, last] = NEWEST_RELEASES;
+    let (newest, than) = if minimum.major > before.major {
+        (last, "release".to_owned())
+    } else {
+        (before, format!("{}.y release", before.major))
+    };
+    let is_newer = minimum > newest;
     if is_newer {
         let what = match Effect::of(at) {
             Effect::Has => "every image that names its release has the issue",
             _ => "every image that names its release is refused",
         };
-        warn(
-            lint,
-            at,
-            "release",
-            &format!("{NEWEST_RELEASE}, by what was "),
-            what,
-        );
+        warn(lint, at, &than, &format!("{newest}, by what was "), what);
     }
     is_newer
 }

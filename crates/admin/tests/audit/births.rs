@@ -184,7 +184,7 @@ fn without_a_target_the_next_update_is_looked_at() {
             Some("4.10.3"),
         ),
         (
-            json!({ "availableUpdates": offer(&["4.22.9", "5.0.0"]) }),
+            json!({ "availableUpdates": offer(&["4.22.9", "5.0.0", "4.23.5"]) }),
             Some("5.0.0"),
         ),
         (

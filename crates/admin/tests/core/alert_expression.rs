@@ -254,6 +254,25 @@ fn limits_are_chosen_by_release_and_other_modes_never_fire() {
             same(&whole(mode), release, &VERSIONS).unwrap();
         }
     }
+    // Two releases of one code base.
+    let limits = [
+        json!({ "release": "4.23", "rhelMajors": [9] }),
+        json!({ "release": "5.0", "rhelMajors": [10] }),
+    ];
+    for limits in [[&limits[0], &limits[1]], [&limits[1], &limits[0]]] {
+        let mut text = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce" });
+        text["limits"] = json!(limits);
+        let policy = policy::parse(text.to_string().as_bytes()).unwrap();
+        let on_9 = ["9.6.20250523-0".to_owned()];
+        for (release, refused) in [("4.23.4", false), ("5.0.0", true), ("5.1.0", true)] {
+            same(&policy, Some(release), &on_9).unwrap();
+            let expression = Refused::new(&policy, release.parse().ok())
+                .unwrap()
+                .expression;
+            let fires = Selectors::new(expression.as_deref()).fires(&on_9[0]);
+            assert_eq!(fires, refused, "{release}");
+        }
+    }
     let none = Refused::new(&whole("None"), Some("4.22.0".parse().unwrap())).unwrap();
     assert_eq!(none.expression, None);
     assert_eq!(none.left_out.len(), 1, "{:?}", none.left_out);

@@ -3,7 +3,7 @@
 
 use crate::inside::core::run;
 use crate::inside::core::samples::{
-    a_limit, any_json, base, chosen, image_versions, node, places, with,
+    RELEASES, a_limit, any_json, base, chosen, image_versions, node, places, with,
 };
 use crate::lint::{Severity, lint};
 use crate::policy::{Limit, parse};
@@ -264,6 +264,19 @@ fn no_beginning_of_a_real_version_is_called_impossible() {
                 json!({ "deniedVersions": [{ "version": format!("{}*", &version[..end]) }] });
             let report = lint(policy.to_string().as_bytes());
             assert_eq!(report.errors, 0, "{report:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_minimum_is_held_against_the_releases_before_it() {
+    for (a, release) in RELEASES.iter().enumerate() {
+        for (b, minimum) in RELEASES.iter().enumerate() {
+            let limit = json!({ "release": release, "minimumOCPVersion": minimum, "minimumRHCOSVersion": "9.2" });
+            let report = lint(with("/limits", json!([limit])).to_string().as_bytes());
+            let mut mistakes = report.findings.iter().map(|finding| finding.mistake);
+            let is_above = mistakes.any(|mistake| mistake == "MinimumAboveRelease");
+            assert_eq!(is_above, a < b, "{release} {minimum}: {report:?}");
         }
     }
 }

@@ -6,10 +6,10 @@ use crate::version::{OcpMinor, Release};
 /// Chooses the limit for a target of `release` (`None`: unknown) in `pool` (`None`: unknown).
 ///
 /// Among the limits whose pool matches: the exact `x.y.z`; else the exact `x.y`; else the nearest
-/// lower `x.y`, where 5.y counts as 4.(23+y); else one without release. Of those equally close, one
-/// that names the pool wins, then the first in the file. A newer release's limit is never applied
-/// to an older target. If the release is unknown only limits without release match; if the pool is
-/// unknown, only limits for any pool.
+/// lower `x.y`; else one without release. Of those equally close, one that names the pool wins, then
+/// the first in the file. A newer release's limit is never applied to an older target. If the
+/// release is unknown only limits without release match; if the pool is unknown, only limits for any
+/// pool.
 pub fn choose<'a>(
     limits: &'a [Limit],
     release: Option<Release>,
@@ -46,10 +46,8 @@ fn rank(limit: &Limit, target: Option<Release>, pool: Option<&str>) -> Option<(S
         (None, _) => Step::AnyRelease,
         (Some(LimitRelease::Exact(exact)), Some(target)) if exact == target => Step::Exact,
         (Some(LimitRelease::Minor(minor)), Some(target)) if minor == target.minor => Step::Minor,
-        (Some(LimitRelease::Minor(minor)), Some(target))
-            if minor.counted() <= target.minor.counted() =>
-        {
-            Step::NearestLower(minor.counted())
+        (Some(LimitRelease::Minor(minor)), Some(target)) if minor < target.minor => {
+            Step::NearestLower(minor)
         }
         (Some(_), _) => return None,
     };

@@ -127,17 +127,12 @@ impl ReleaseRange {
         (!bounds.is_empty()).then_some(Self(bounds))
     }
 
-    /// Releases of 5.y count as 4.(23+y).
     pub fn contains(&self, release: Release) -> bool {
-        let release = counted(release);
-        self.0.iter().all(|(comparison, bound)| {
-            let bound = counted(*bound);
-            match comparison {
-                Comparison::AtLeast => release >= bound,
-                Comparison::Above => release > bound,
-                Comparison::AtMost => release <= bound,
-                Comparison::Below => release < bound,
-            }
+        self.0.iter().all(|(comparison, bound)| match comparison {
+            Comparison::AtLeast => release >= *bound,
+            Comparison::Above => release > *bound,
+            Comparison::AtMost => release <= *bound,
+            Comparison::Below => release < *bound,
         })
     }
 
@@ -155,10 +150,6 @@ impl ReleaseRange {
         let bounds = self.0.iter().flat_map(|(_, bound)| [*bound, after(*bound)]);
         !bounds.chain([zero]).any(|release| self.contains(release))
     }
-}
-
-fn counted(release: Release) -> (OcpMinor, u32) {
-    (release.minor.counted(), release.patch)
 }
 
 /// Reads `knownIssues`. What is wrong with them becomes a warning.

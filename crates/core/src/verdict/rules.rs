@@ -356,14 +356,12 @@ fn releases_behind(most: u16, image: &ImageVersion, target: Option<Release>) -> 
     let Some(Release { minor: target, .. }) = target else {
         return Evaluation::open(Some(have), "the target release is unknown");
     };
-    let (old, new) = (ocp.counted(), target.counted());
-    if old.major != new.major {
+    let Some(behind) = ocp.minors_to(target) else {
         return Evaluation::open(
             Some(have),
             format!("OCP minors cannot be counted from {ocp} to {target}"),
         );
-    }
-    let behind = new.minor.saturating_sub(old.minor);
+    };
     Evaluation::decided(
         behind <= most,
         have,

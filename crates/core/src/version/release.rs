@@ -5,7 +5,7 @@ use super::decode::number;
 use std::fmt;
 use std::str::FromStr;
 
-/// An OCP (or OKD) release without its patch level, `4.13`.
+/// An OCP (or OKD) release without its patch level, `4.13`. In the order 4.22, 4.23, 5.0, 5.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OcpMinor {
     /// 4, or 5 from 2026 on.
@@ -14,17 +14,16 @@ pub struct OcpMinor {
 }
 
 impl OcpMinor {
-    /// The release on the scale of OCP 4, to count and compare minors across majors: 5.0 is what
-    /// 4.23 would have been, and 5.1 is 4.24.
-    #[must_use]
-    pub fn counted(self) -> Self {
-        match self {
-            Self { major: 5, minor } => Self {
-                major: 4,
-                minor: minor.saturating_add(23),
-            },
-            other => other,
-        }
+    /// The minors from this release to `newer`, 0 if there are none; `None` where they cannot be
+    /// counted. 4.23 and 5.0 are made from one code base and as far away: 5.y counts as 4.(23+y).
+    /// That is a distance, never an order.
+    pub fn minors_to(self, newer: Self) -> Option<u16> {
+        let counted = |release: Self| match release.major {
+            5 => (4, release.minor.saturating_add(23)),
+            major => (major, release.minor),
+        };
+        let ((old, from), (new, to)) = (counted(self), counted(newer));
+        (old == new).then(|| to.saturating_sub(from))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Known issues: when a node has one, and that none is wider than it was meant.
 
-use crate::inside::core::samples::{base, node, with};
+use crate::inside::core::samples::{RELEASES, base, node, with};
 use crate::policy::{MAX_ISSUES, Policy, ReleaseRange, parse};
 use crate::verdict::{
     Facts, Finding, Machine, Outcome, Reason, RuleResult, TargetInput, Verdict, decide,
@@ -127,7 +127,7 @@ fn an_issue_refuses_the_nodes_that_have_it() {
             "4.16.2",
             none,
         ),
-        // 5.0 is what 4.23 would have been.
+        // 5.0 comes after 4.23.
         (
             json!({ "rhelMajors": [8] }),
             ">=4.23.0",
@@ -489,6 +489,27 @@ fn an_empty_range_has_no_release() {
     ] {
         let read = ReleaseRange::parse(range).unwrap();
         assert_eq!(read.is_empty(), is_empty, "{range}");
+    }
+}
+
+/// Patches compare within one x.y only.
+#[test]
+fn a_range_holds_the_releases_between_its_ends() {
+    for (a, low) in RELEASES.iter().enumerate() {
+        for (b, high) in RELEASES.iter().enumerate() {
+            let range = ReleaseRange::parse(&format!(">={low}.5 <{high}.3")).unwrap();
+            assert_eq!(range.is_empty(), a >= b, "{range:?}");
+            for (t, target) in RELEASES.iter().enumerate() {
+                for patch in [0, 4, 9] {
+                    let release = format!("{target}.{patch}");
+                    assert_eq!(
+                        range.contains(release.parse().unwrap()),
+                        (t, patch) >= (a, 5) && (t, patch) < (b, 3),
+                        "{release} in {range:?}"
+                    );
+                }
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The choice of the limit: an example for each step, and every case against the rule written down
 //! a second time.
 
-use super::samples::{a_limit, a_pool, a_release, chosen};
+use super::samples::{RELEASES, a_limit, a_pool, a_release, chosen};
 use crate::policy::{Limit, LimitRelease, choose};
 use crate::version::{OcpMinor, Release};
 use proptest::prelude::*;
@@ -70,22 +70,32 @@ fn the_nearest_lower_minor_is_found_across_majors() {
     check(&limits, "5.0.0", "worker", Some(1));
     check(&limits, "5.1.3", "worker", Some(1));
     check(&limits, "5.3.3", "worker", Some(2));
-    // 5.0 is what 4.23 would have been.
-    let limits = [
-        limit("4.22", &[]),
-        limit("4.23", &["worker"]),
-        limit("4.25", &[]),
-    ];
+    let limits = [limit("4.22", &[]), limit("4.23", &["worker"])];
     check(&limits, "5.0.3", "worker", Some(1));
-    check(&limits, "5.1.0", "worker", Some(1));
     check(&limits, "5.1.0", "master", Some(0));
-    check(&limits, "5.2.0", "worker", Some(2));
     let limits = [limit("4.23", &["worker"]), limit("5.0", &[])];
-    check(&limits, "5.0.0", "worker", Some(1));
     check(&limits, "4.23.0", "worker", Some(0));
-    check(&limits[1..], "4.23.0", "worker", Some(0));
-    check(&limits[1..], "4.22.9", "worker", None);
-    check(&limits, "6.0.0", "worker", Some(0));
+    check(&limits, "4.23.0", "master", None);
+    check(&limits, "6.0.0", "worker", Some(1));
+}
+
+/// 4.23 and 5.0 are two releases of one code base, and yet one comes after the other.
+#[test]
+fn the_limit_of_the_last_release_up_to_the_target_is_used_in_either_order_of_the_file() {
+    for (a, low) in RELEASES.iter().enumerate() {
+        for (b, high) in RELEASES.iter().enumerate().skip(a + 1) {
+            for (t, target) in RELEASES.iter().enumerate() {
+                for patch in [0, 7] {
+                    let target = format!("{target}.{patch}");
+                    let [low, high] = [low, high].map(|release| limit(release, &[]));
+                    let want = [(b, 1), (a, 0)].into_iter().find(|(at, _)| *at <= t);
+                    let want = want.map(|(_, index)| index);
+                    check(&[low.clone(), high.clone()], &target, "worker", want);
+                    check(&[high, low], &target, "worker", want.map(|index| 1 - index));
+                }
+            }
+        }
+    }
 }
 
 #[test]
@@ -209,15 +219,8 @@ fn by_the_book(limits: &[Limit], release: Option<Release>, pool: Option<&str>) -
     };
     let exact = step(&|wanted| wanted == Some(LimitRelease::Exact(release)));
     let minor = || step(&|wanted| wanted == Some(LimitRelease::Minor(release.minor)));
-    // Goes down from the target, one minor at a time. 5.0 counts as 4.23. The generated minors end
-    // at 4.99 and 5.76.
-    let on_the_line = |OcpMinor { major, minor }: OcpMinor| {
-        if major == 5 {
-            423 + minor
-        } else {
-            major * 100 + minor
-        }
-    };
+    // Goes down from the target, one minor at a time.
+    let on_the_line = |OcpMinor { major, minor }: OcpMinor| major * 100 + minor;
     let lower = || {
         let minors = (0..=on_the_line(release.minor)).rev();
         minors.into_iter().find_map(|n| step(&|wanted| matches!(wanted, Some(LimitRelease::Minor(minor)) if on_the_line(minor) == n)))

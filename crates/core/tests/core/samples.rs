@@ -6,6 +6,9 @@ use crate::version::{ImageVersion, OcpMinor, Release};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+/// Releases in their order.
+pub(crate) const RELEASES: [&str; 6] = ["4.21", "4.22", "4.23", "5.0", "5.1", "5.2"];
+
 /// The first column of the list of real boot images.
 pub(crate) fn image_versions() -> Vec<String> {
     let list = std::fs::read_to_string("tests/data/boot-images.tsv").unwrap();

@@ -151,7 +151,7 @@ fn is_since(objects: &Objects, major: u16, minor: u16) -> bool {
     let release = objects.release.as_ref();
     release
         .and_then(|release| release.parse::<Release>().ok())
-        .is_none_or(|release| release.minor.counted() >= OcpMinor { major, minor }.counted())
+        .is_none_or(|release| release.minor >= OcpMinor { major, minor })
 }
 
 fn aws(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Option<Upkeep> {
