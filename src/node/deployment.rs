@@ -7,6 +7,16 @@ use crate::text;
 /// Largest origin file that is read, in bytes; real ones have a few lines.
 const MAX: u64 = 64 << 10;
 
+/// The keys of an origin that name the base of a deployment, which a local commit keeps; the first
+/// that is there counts. rpm-ostree writes `baserefspec` in place of `refspec` as soon as packages,
+/// overrides or an initramfs are added (`src/libpriv/rpmostree-origin.cxx`, `rust/src/origin.rs`).
+const BASES: [&str; 4] = [
+    "container-image-reference",
+    "custom-url",
+    "refspec",
+    "baserefspec",
+];
+
 /// Where an ostree system has its deployments and the links to them.
 const REPOSITORY: &str = "/sysroot/ostree";
 
@@ -15,6 +25,8 @@ pub(super) struct Booted {
     /// `CHECKSUM.SERIAL`, printable.
     pub(super) name: String,
     /// The path of its origin file.
+    path: String,
+    /// What that says; empty until it is read.
     origin: String,
 }
 
@@ -49,36 +61,61 @@ pub(super) fn find(root: &Root, ostree: &str) -> Result<Option<Booted>, FileErro
     let name = target.rsplit_once('/').map_or(target, |(_, name)| name);
     Ok(Some(Booted {
         name: text::printable(name),
-        origin: format!("{parent}/{target}.origin"),
+        path: format!("{parent}/{target}.origin"),
+        origin: String::new(),
     }))
 }
 
 impl Booted {
-    /// `container-image-reference` in its origin; printable.
+    /// Reads its origin.
     ///
     /// # Errors
     /// The origin is missing or cannot be read.
-    pub(super) fn image_reference(&self, root: &Root) -> Result<Option<String>, FileError> {
-        self.origin_value(root, "container-image-reference")
+    pub(super) fn read_origin(&mut self, root: &Root) -> Result<(), FileError> {
+        self.origin = root
+            .read_text(&self.path, MAX)?
+            .ok_or_else(|| FileError::content(&self.path, "the booted deployment has no origin"))?;
+        Ok(())
+    }
+
+    /// `container-image-reference` in its origin; printable.
+    pub(super) fn image_reference(&self) -> Option<String> {
+        self.origin_value("container-image-reference")
     }
 
     /// A value of its origin; printable. Up to 4.11 the Machine Config Daemon names the target in
     /// `custom-url`.
-    ///
-    /// # Errors
-    /// The origin is missing or cannot be read.
-    pub(super) fn origin_value(&self, root: &Root, key: &str) -> Result<Option<String>, FileError> {
-        let Some(text) = root.read_text(&self.origin, MAX)? else {
-            return Err(FileError::content(
-                &self.origin,
-                "the booted deployment has no origin",
-            ));
+    pub(super) fn origin_value(&self, key: &str) -> Option<String> {
+        value_of(&self.origin, key)
+    }
+
+    /// The image, URL or ref that it was made from, whatever was added to that; printable.
+    pub(super) fn base(&self) -> Option<String> {
+        BASES.iter().find_map(|key| self.origin_value(key))
+    }
+
+    /// The base of another deployment beside this one, if its origin can be read.
+    pub(super) fn base_beside(&self, root: &Root, name: &str) -> Option<String> {
+        let (folder, _) = self.path.rsplit_once('/')?;
+        let mut other = Self {
+            name: name.to_owned(),
+            path: format!("{folder}/{name}.origin"),
+            origin: String::new(),
         };
-        Ok(value_of(&text, key))
+        other.read_origin(root).ok()?;
+        other.base()
     }
 }
 
-/// Whether two deployments, each `CHECKSUM.SERIAL`, are of the same commit. The serial grows with
+/// Compares two bases. The second is also the same if it names the commit of `deployment`, which
+/// was made from the first.
+pub(super) fn is_same_base(a: &str, b: &str, deployment: Option<&str>) -> bool {
+    let [a, b] = [a, b].map(|base| base.strip_prefix("ostree://").unwrap_or(base));
+    let is_commit = |deployment: &str| b.len() >= 6 && deployment.starts_with(b);
+    a == b || same_digest(a, b) || deployment.is_some_and(is_commit)
+}
+
+/// Compares the commits of two deployments, each `CHECKSUM.SERIAL`. The serial grows with
 /// every deployment of the commit: new kernel arguments make one, and are no rebase.
 pub(super) fn is_same_commit(a: &str, b: &str) -> bool {
     let commit = |name| {

@@ -56,15 +56,19 @@ pub(crate) fn facts(root: &Root, options: Options<'_>) -> Result<Facts, FileErro
         .ostree
         .as_deref()
         .map(|ostree| deployment::find(root, ostree));
-    let booted = reading.or_in_doubt(booted.transpose()).flatten();
-    let rebased = record
-        .as_ref()
-        .map(|record| record.is_of_another_deployment(line.ostree.as_deref(), booted.as_ref()));
+    let mut booted = reading.or_in_doubt(booted.transpose()).flatten();
+    if let Some(booted) = &mut booted {
+        let origin = booted.read_origin(root);
+        reading.or_in_doubt(origin);
+    }
+    let rebased = record.as_ref().map(|record| {
+        let (ostree, now) = (line.ostree.as_deref(), os_release.version());
+        record.is_rebased(root, ostree, booted.as_ref(), now)
+    });
     let rebased = reading.or_in_doubt(rebased.transpose()).unwrap_or(false);
     let (target, renamed) = reading.target();
     let joined = reading.has_joined(&target, &installation, record.as_ref());
-    let reference = booted.map(|booted| booted.image_reference(root));
-    let reference = reading.or_in_doubt(reference.transpose()).flatten();
+    let reference = booted.and_then(|booted| booted.image_reference());
     let stage = if is_on_target(&target, reference.as_deref()) {
         Stage::OnTarget
     } else if rebased {

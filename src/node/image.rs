@@ -65,6 +65,11 @@ impl OsRelease {
         }
     }
 
+    /// The version of the booted deployment.
+    pub(super) fn version(&self) -> Option<&str> {
+        self.image.as_ref().map(|image| image.version.text.as_str())
+    }
+
     fn parse(text: &str, path: &str) -> Self {
         let value = |key: &str| {
             let raw = text

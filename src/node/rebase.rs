@@ -22,8 +22,9 @@ fn is_still_the_first(root: &Root) -> Option<bool> {
     let mut warnings = Vec::new();
     let target = load_target(root, ENCAPSULATED_BAK_PATH).ok()??;
     let line = cmdline::load(root, &mut warnings).ok()?;
-    let booted = deployment::find(root, line.ostree.as_deref()?).ok()??;
-    let reference = booted.image_reference(root).ok()?;
+    let mut booted = deployment::find(root, line.ostree.as_deref()?).ok()??;
+    booted.read_origin(root).ok()?;
+    let reference = booted.image_reference();
     let is_target =
         |reference: &String| same_digest(reference, target.os_image_url.as_deref().unwrap_or(""));
     if reference.as_ref().is_some_and(is_target) {
@@ -42,6 +43,6 @@ fn is_still_the_first(root: &Root) -> Option<bool> {
         }
     }
     // Without a record: nothing was rebased to, and the deployment is of the boot image's version.
-    let pivot = booted.origin_value(root, "custom-url").ok()?;
+    let pivot = booted.origin_value("custom-url");
     Some(reference.is_none() && pivot.is_none() && image::runs_the_boot_image(root)?)
 }

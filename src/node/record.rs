@@ -1,7 +1,8 @@
 //! What skewguard keeps on a node: the record of its first run, which has the boot image as it was
 //! before any rebase, and the verdicts.
 
-use super::deployment::{self, Booted};
+use super::deployment::{self, Booted, is_same_base};
+use super::image::OsRelease;
 use super::installation::Installation;
 use super::machine_config::ENCAPSULATED_PATH;
 use super::{FileError, Root, cmdline};
@@ -74,6 +75,12 @@ pub(crate) struct Record {
     /// records of older releases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) deployment: Option<String>,
+    /// Its base, as its origin names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base: Option<String>,
+    /// The version in its os-release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    os_version: Option<String>,
     /// machine-id(5) of the installation.
     #[serde(rename = "machineID", skip_serializing_if = "Option::is_none")]
     machine_id: Option<String>,
@@ -105,6 +112,8 @@ impl Record {
                 .and_then(|image| image.version.rhel)
                 .is_some_and(|rhel| rhel.minor == Some(0)),
             deployment: None,
+            base: None,
+            os_version: None,
             machine_id: installation.machine_id,
             boot_id: installation.boot_id,
             earlier_certificate: None,
@@ -145,14 +154,53 @@ impl Record {
         })
     }
 
-    /// Whether the first run was in another deployment than the booted one. `ostree=` alone says
-    /// little: its `boot.0` and `boot.1` take turns with every write of the boot loader's
-    /// configuration.
+    /// Compares what is booted with the deployment of the first run: after a rebase its base is
+    /// another, or the version in its os-release. Packages, overrides, kernel arguments and an
+    /// initramfs make another deployment of the same base.
     ///
     /// # Errors
-    /// Only one of the two is known, because the kernel command line or the link of the deployment
-    /// could not be read, then or now.
-    pub(super) fn is_of_another_deployment(
+    /// That is not known, because something could not be read, then or now.
+    pub(super) fn is_rebased(
+        &self,
+        root: &Root,
+        ostree: Option<&str>,
+        booted: Option<&Booted>,
+        os_version: Option<&str>,
+    ) -> Result<bool, FileError> {
+        if !self.is_of_another_deployment(ostree, booted)? {
+            return Ok(false);
+        }
+        // A record of an older release has the boot image's version and no base. The deployment
+        // that it names may still be there.
+        let versions = self.os_version.as_deref().or(self.version.as_deref());
+        let versions = versions.filter(|version| !version.is_empty());
+        let versions = versions.zip(os_version);
+        if versions.is_some_and(|(then, now)| then != now) {
+            return Ok(true);
+        }
+        let first = self.deployment.as_deref();
+        let base = self.base.clone();
+        let base = base.or_else(|| booted?.base_beside(root, first?));
+        match (base, booted.and_then(Booted::base)) {
+            (Some(base), Some(now)) => Ok(!is_same_base(&base, &now, first)),
+            (Some(_), None) => self.unknown("the base of this boot's deployment is not"),
+            (None, _) if versions.is_some() => Ok(false),
+            // Of the releases that recorded `ostree=` alone: what counted for them.
+            (None, _) if first.is_none() => Ok(true),
+            (None, _) => self.unknown("the base of the first run's deployment is not"),
+        }
+    }
+
+    fn unknown<T>(&self, why: &str) -> Result<T, FileError> {
+        Err(FileError::content(
+            self.file,
+            format_args!("whether the node was rebased since is not known: {why}"),
+        ))
+    }
+
+    /// Compares the booted deployment's commit with the first run's. `ostree=` alone says little:
+    /// its `boot.0` and `boot.1` take turns with every write of the boot loader's configuration.
+    fn is_of_another_deployment(
         &self,
         ostree: Option<&str>,
         booted: Option<&Booted>,
@@ -160,20 +208,14 @@ impl Record {
         if let (Some(recorded), Some(booted)) = (&self.deployment, booted) {
             return Ok(!deployment::is_same_commit(recorded, &booted.name));
         }
-        let unknown = |why: &str| {
-            Err(FileError::content(
-                self.file,
-                format_args!("whether the node was rebased since is not known: {why}"),
-            ))
-        };
         match (self.ostree.as_deref(), ostree) {
             (Some(recorded), Some(now)) if recorded == text::printable(now) => Ok(false),
             (Some(_), Some(_)) if self.deployment.is_some() => {
-                unknown("the deployment of this boot cannot be found")
+                self.unknown("the deployment of this boot cannot be found")
             }
             (Some(_), Some(_)) => Ok(true),
             (None, None) => Ok(false),
-            _ => unknown("only one of the two boots has ostree="),
+            _ => self.unknown("only one of the two boots has ostree="),
         }
     }
 
@@ -257,10 +299,16 @@ impl FirstRun {
             return None;
         }
         let mut record = Record::new(facts, installation);
+        let os_release = OsRelease::load(root, &mut lost);
+        record.os_version = os_release.version().map(str::to_owned);
         let mut keep = |error: FileError| lost.push(error.to_string());
         if let Some(ostree) = line.ostree.as_deref() {
             let booted = deployment::find(root, ostree).map_err(&mut keep);
-            record.deployment = booted.ok().flatten().map(|booted| booted.name);
+            if let Ok(Some(mut booted)) = booted {
+                booted.read_origin(root).unwrap_or_else(&mut keep);
+                record.base = booted.base();
+                record.deployment = Some(booted.name);
+            }
         }
         if is_new {
             // On a later boot it may be this installation's own.

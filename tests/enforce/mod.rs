@@ -8,6 +8,7 @@ mod later;
 mod live;
 mod order;
 mod race;
+mod rebased;
 mod reinstalled;
 mod status;
 mod unwritable;

@@ -97,7 +97,7 @@ pub struct Deployment {
 pub enum Stage {
     /// The booted deployment has the digest of the target's `osImageURL`.
     OnTarget,
-    /// `ostree=` differs from the one recorded at the first run.
+    /// Its base, or its OS version, is another than the one recorded at the first run.
     Rebased,
     /// The first boot is over: the encapsulated config was renamed to `.bak` or removed, or the
     /// node has joined.

@@ -82,7 +82,7 @@ string_enums! {
 
     /// Why a refusal does not block: the first of these that holds, in this order.
     pub enum LetThrough {
-        /// The node runs another deployment than at its first run.
+        /// The node runs a deployment of another base than at its first run.
         Rebased = "Rebased",
         FirstBootFinished = "FirstBootFinished",
         Override = "Override",
