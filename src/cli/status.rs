@@ -7,7 +7,7 @@ use crate::clock::time;
 use crate::console::Context;
 use crate::console::message::is_shown;
 use crate::gate::{drop_in_of_an_admin, held_units, is_overruled};
-use crate::node::{OVERRIDE_PATH, RUN_VERDICT_PATH, Root, STAMP_PATH};
+use crate::node::{OVERRIDE_PATH, RUN_VERDICT_PATH, Root, STAMP_PATH, has_certificate};
 use crate::report::situation::{self, LastRun};
 use crate::report::stall::HungBoot;
 use crate::text::printable;
@@ -58,8 +58,8 @@ enum State {
     GoesOn,
     /// It is not held, and its first boot does not finish.
     Stalled,
-    /// Nothing was decided on this boot, because the first boot is over. The verdict is from an
-    /// earlier boot.
+    /// The node has joined, or its first boot is over, so that nothing was decided on this boot and
+    /// the verdict is from an earlier one.
     FirstBootOver,
     /// This boot should have a verdict, and has none that can be read.
     NoVerdict,
@@ -145,7 +145,11 @@ fn read(root: &Root) -> Result<Status, Failure> {
     let held_since = root.changed(STAMP_PATH)?;
     let this_boot = root.exists(RUN_VERDICT_PATH)?;
     let (observed, error, nothing) = match situation::read(root) {
-        LastRun::Verdict(observed) => (Some(*observed), None, State::NeverRan),
+        LastRun::Verdict(observed) => (
+            Some(*observed),
+            situation::unreadable(root),
+            State::NeverRan,
+        ),
         LastRun::NoVerdict(error) => (None, error, State::NoVerdict),
         LastRun::NeverRan(error) => (None, error, State::NeverRan),
     };
@@ -162,6 +166,8 @@ fn read(root: &Root) -> Result<Status, Failure> {
         .flatten();
     let state = match (state, &first_boot) {
         (State::GoesOn | State::FirstBootOver, Some(_)) => State::Stalled,
+        // Its config survived: the check still runs on every boot.
+        (State::GoesOn, None) if has_certificate(root) => State::FirstBootOver,
         (state, _) => state,
     };
     let units = match held_since {

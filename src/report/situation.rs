@@ -6,8 +6,8 @@ use super::stall::HungBoot;
 use crate::node::identity::Identity;
 use crate::node::{
     BOOT_ID_PATH, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH,
-    KUBELET_KUBECONFIG, Options, RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts,
-    has_certificate, is_image_based, is_not_finalized, is_refused,
+    KUBELET_KUBECONFIG, LOCK_PATH, Options, RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH,
+    VERDICT_MAX, facts, has_certificate, is_image_based, is_not_finalized, is_refused,
 };
 use crate::text::bounded;
 use crate::verdict::{Outcome, Verdict, decide};
@@ -46,13 +46,31 @@ pub(crate) fn read(root: &Root) -> LastRun {
         Ok(None) if !is_image_based(root) => return LastRun::NeverRan(None),
         Ok(None) if was_first_boot(root) => return LastRun::NoVerdict(None),
         Ok(None) => {}
-        Err(error) => return LastRun::NoVerdict(Some(error)),
+        // The same was kept in /var, unless the run ended in between.
+        Err(error) => {
+            return match load(root, KEPT_VERDICT_PATH) {
+                Ok(Some(kept)) if is_since_the_lock(root, &kept) => {
+                    LastRun::Verdict(Box::new(kept))
+                }
+                _ => LastRun::NoVerdict(Some(error)),
+            };
+        }
     }
     match load(root, KEPT_VERDICT_PATH) {
         Ok(Some(observed)) => LastRun::Verdict(Box::new(observed)),
         Ok(None) => LastRun::NeverRan(None),
         Err(error) => LastRun::NeverRan(Some(error)),
     }
+}
+
+/// The error of this boot's verdict in /run, if it cannot be read.
+pub(crate) fn unreadable(root: &Root) -> Option<FileError> {
+    load(root, RUN_VERDICT_PATH).err()
+}
+
+/// Compares a verdict's time with that of the lock, which `enforce` takes first and a boot empties.
+fn is_since_the_lock(root: &Root, kept: &DatedVerdict) -> bool {
+    matches!(root.changed(LOCK_PATH), Ok(Some(locked)) if locked <= kept.at)
 }
 
 /// Puts a kept refusal aside before `now` replaces it, if the cluster would never know it

@@ -132,6 +132,59 @@ fn a_damaged_verdict_is_named() {
     );
 }
 
+/// /var has the same verdict, as long as it is of this boot.
+#[test]
+fn the_kept_verdict_stands_in_for_a_damaged_one() {
+    let node = Node::new(WARNED);
+    node.run("enforce");
+    for _ in 0..2 {
+        std::fs::write(node.path("run/skewguard/verdict.json"), "{\"a\":").unwrap();
+        let (code, said) = status(&node);
+        assert_eq!(code, Some(0));
+        assert!(
+            said.starts_with("Not held: this node goes on to join\n"),
+            "{said}"
+        );
+        assert!(
+            said.contains("\n  error       /run/skewguard/verdict.json: "),
+            "{said}"
+        );
+    }
+    // Of an earlier boot: `enforce` took the lock since, and kept nothing.
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(2);
+    while std::time::SystemTime::now() < later {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    std::fs::remove_file(node.path("run/skewguard/lock")).unwrap();
+    std::fs::write(node.path("run/skewguard/lock"), "").unwrap();
+    let (_, said) = status(&node);
+    assert!(
+        said.starts_with("Not held: skewguard.service left no verdict on this boot\n"),
+        "{said}"
+    );
+}
+
+/// Its config survived, so that the check runs on every boot.
+#[test]
+fn a_node_that_has_joined_does_not_go_on_to_join() {
+    for name in [REFUSED, WARNED, ALLOWED] {
+        let node = Node::new(name);
+        std::fs::create_dir_all(node.path("var/lib/kubelet/pki")).unwrap();
+        std::fs::write(
+            node.path("var/lib/kubelet/pki/kubelet-client-current.pem"),
+            "",
+        )
+        .unwrap();
+        assert_eq!(node.run("enforce").status.code(), Some(0));
+        let (code, said) = status(&node);
+        assert_eq!(code, Some(0));
+        assert!(
+            said.starts_with("Not held: the first boot is over\n"),
+            "{said}"
+        );
+    }
+}
+
 /// What the report has kept of a first boot of this machine that hangs.
 fn hangs(node: &Node, machine_id: &str, causes: &str) {
     std::fs::write(node.path("etc/machine-id"), format!("{MACHINE_ID}\n")).unwrap();
@@ -182,13 +235,20 @@ Not held: this node goes on, but its first boot does not finish
 
     // Another machine's, and that of a node that has joined.
     hangs(&node, &"f".repeat(32), "");
-    let goes_on = "Not held: this node goes on to join\n";
-    assert!(status(&node).1.starts_with(goes_on));
+    assert!(
+        status(&node)
+            .1
+            .starts_with("Not held: this node goes on to join\n")
+    );
     hangs(&node, MACHINE_ID, "");
     std::fs::create_dir_all(node.path("var/lib/kubelet/pki")).unwrap();
     let certificate = "var/lib/kubelet/pki/kubelet-client-current.pem";
     std::fs::write(node.path(certificate), "new").unwrap();
-    assert!(status(&node).1.starts_with(goes_on));
+    assert!(
+        status(&node)
+            .1
+            .starts_with("Not held: the first boot is over\n")
+    );
 }
 
 /// The daemon renamed its config and rebooted; the deployment is still the boot image's (okd #1885).
