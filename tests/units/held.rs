@@ -81,9 +81,14 @@ impl Row {
     fn is_for(&self, release: &str, platform: &str, role: &str) -> bool {
         let node = |node: &str| match node.split_once('/') {
             Some(one) => one == (platform, role),
-            None => node == "all" || node == platform || (node == "masters" && role == "master"),
+            None => node == "all" || node == platform,
         };
-        self.releases.contains(release) && self.nodes.iter().any(|name| node(name))
+        let meant = if self.nodes == ["all", "masters"] {
+            role == "master"
+        } else {
+            self.nodes.iter().any(|name| node(name))
+        };
+        self.releases.contains(release) && meant
     }
 }
 

@@ -13,7 +13,7 @@ RELEASES = [f"4.{minor}" for minor in range(6, 24)] + ["main"]
 UNIT = ("After", "Before", "Requires", "Wants")
 INSTALL = ("RequiredBy", "WantedBy")
 # systemd splits these at spaces nowhere: one line each.
-CONDITIONS = ("ConditionPathExists", "ConditionKernelCommandLine")
+CONDITIONS = ("ConditionPathExists", "ConditionPathIsDirectory", "ConditionKernelCommandLine")
 # Of the OS image, or with no effect here: the table has no more than a drop-in for them.
 NOT_HERE = {"chrony-wait.service", "corosync.service", "docker.socket", "gcp-routes.service", "ipsec.service", "openvswitch-ipsec.service",
             "ovs-vswitchd.service", "ovsdb-server.service", "pivot.service", "rpm-ostreed.service", "zincati.service"}
