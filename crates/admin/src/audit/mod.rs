@@ -2,53 +2,17 @@
 //! node.
 //!
 //! [`Objects`] and a policy go in, a [`BootImageAudit`] comes out, which [`text`] shows to a
-//! person: all of that is pure. What no object says stays unknown. [`fetch`] reads the objects from
-//! the API server that [`login`] finds.
+//! person: all of that is pure. What no object says stays unknown. [`input::fetch`] reads the objects
+//! from the API server that [`input::login`] finds.
 
-mod births;
-mod cut_short;
-pub(crate) mod fetch;
-mod fields;
-mod fix;
-pub(crate) mod fleet;
-pub mod groups;
-mod image;
-pub(crate) mod image_fields;
-mod infrastructure;
-mod intake;
-mod issues;
+pub mod cluster;
+pub mod input;
 mod judge;
-mod karpenter;
-mod kinds;
-pub(crate) mod kubeconfigs;
-pub mod login;
-mod lookup;
-mod lookup_help;
-mod missing;
-pub(crate) mod objects;
-mod operator;
-mod others;
-mod own;
-mod remedy;
-pub mod resources;
-mod results;
-pub(crate) mod server;
-mod sets;
-mod settings;
-mod site;
-mod skew;
-mod staged;
-mod stream;
-mod target;
-mod upkeep;
-mod without_set;
-mod yaml_list;
+pub(crate) mod results;
 
-pub(crate) use objects::Objects;
-pub(crate) use target::is_okd;
-
-pub(crate) use operator::OperatorDifference;
-pub(crate) use own::{RefusedOwn, refused_own};
+pub(crate) use cluster::objects::Objects;
+pub(crate) use cluster::target::is_okd;
+pub(crate) use judge::own::{RefusedOwn, refused_own};
 pub(crate) use results::{
     AuditChanges, BirthAudit, BootImageAudit, ClusterSkew, KnownBy, Oldest, OldestBirth, Origin,
     Provisioned, SetAudit, SetChange, SetException, Unread, full_name,
@@ -57,13 +21,12 @@ pub(crate) use results::{
 use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::ImageVersion;
-use judge::judge;
-use lookup::Lookup;
-use results::Summary;
+use cluster::{kinds, settings, target};
+use judge::image_versions::Lookup;
+use judge::verdicts::judge;
+use judge::{births, missing, node_classes, operator, sets, skew, without_set};
+use results::{MAX_NOT_UNDERSTOOD, Summary};
 use std::collections::BTreeSet;
-
-/// At most this many objects that could not be understood are named.
-const MAX_NOT_UNDERSTOOD: usize = 100;
 
 /// Makes the audit, for the release `asked` or else for the cluster's own. `unread` is what could
 /// not be read.
@@ -97,7 +60,7 @@ pub(crate) fn audit(
     let mut users = Vec::new();
     let all = sets::sets(&lookup)
         .into_iter()
-        .chain(karpenter::sets(&lookup))
+        .chain(node_classes::sets(&lookup))
         .chain(without_set::without_set(&lookup));
     for set in all {
         if set.makes_nodes() {

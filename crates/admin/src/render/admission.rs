@@ -8,7 +8,7 @@
 //! (`failurePolicy: Ignore`): a mistake here must not keep a cluster from scaling up.
 
 use super::yaml;
-use crate::audit::image_fields::{ImageField, ImageFields, URN};
+use crate::audit::cluster::platforms::{ImageField, ImageFields, URN};
 use crate::policy::Mode;
 use crate::text::{cut, printable_up_to};
 use serde::Deserialize;

@@ -4,8 +4,8 @@ use super::run;
 use super::served::requests_of_every_kind;
 use crate::support::apiserver::schema::Schema;
 use serde_json::{Value, json};
-use skewguard_admin::audit::groups::INFRASTRUCTURE;
-use skewguard_admin::audit::resources::RESOURCES;
+use skewguard_admin::audit::cluster::kind_table::INFRASTRUCTURE;
+use skewguard_admin::audit::cluster::kind_table::RESOURCES;
 use skewguard_admin::cli::Exit;
 use std::collections::BTreeSet;
 

@@ -6,7 +6,7 @@ use super::served::serve;
 use super::{POLICY, audit, fixture};
 use crate::support::apiserver::{ADMIN_TOKEN, ApiServer, Lists, Options, Validity};
 use serde_json::{Value, json};
-use skewguard_admin::audit::login::{Environment, LoginRequest};
+use skewguard_admin::audit::input::login::{Environment, LoginRequest};
 use skewguard_admin::cli::Exit;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,9 +1,8 @@
 //! The objects of a cluster, from its API server.
 
 use super::{Args, is_dumb};
-use crate::audit::fetch::{FetchProgress, fetch};
-use crate::audit::login;
-use crate::audit::server::Server;
+use crate::audit::input::fetch::{FetchProgress, fetch};
+use crate::audit::input::login;
 use crate::audit::{Objects, Origin, Unread};
 use crate::cli::{Failure, Io, runtime};
 use std::io::{IsTerminal, Write};
@@ -46,7 +45,7 @@ pub(in crate::cli) fn read(
         io.say("warning: the server's certificate is not checked: whoever answers gets your credentials");
     }
     let url = login.server();
-    let server = runtime.block_on(Server::log_in(&mut login, request_timeout))?;
+    let server = runtime.block_on(login.connect(request_timeout))?;
     let mut watcher = Watcher::new(io.err);
     let unread = runtime.block_on(fetch(&server, objects, kinds, &mut |now| watcher.see(&now)));
     watcher.end();

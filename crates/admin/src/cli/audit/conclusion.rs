@@ -1,7 +1,60 @@
 //! The conclusion of an audit: one sentence, and the next step (pure).
 
-use super::page::{STARTER_NAME, count};
 use crate::audit::{BootImageAudit, SetAudit};
+use anstyle::{AnsiColor, Style};
+
+/// What the policy is called where none is named.
+pub(crate) const STARTER_NAME: &str = "oc skewguard policy init";
+
+/// The one for a cluster of OKD.
+pub(crate) const STARTER_NAME_OKD: &str = "oc skewguard policy init --okd";
+
+/// The verdict on a set, worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Word {
+    Refused,
+    /// Its version is unknown, or no rule could be applied to it: `message` says which.
+    Unknown,
+    Allowed,
+}
+
+impl Word {
+    pub(super) fn of(set: &SetAudit) -> Self {
+        if set.would_be_refused() {
+            Self::Refused
+        } else if set.would_be_allowed() {
+            Self::Allowed
+        } else {
+            Self::Unknown
+        }
+    }
+
+    /// In a text, where what needs attention is in capitals.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Refused => "REFUSED",
+            Self::Unknown => "UNKNOWN",
+            Self::Allowed => "allowed",
+        }
+    }
+
+    /// In a sentence, and as the class of HTML elements.
+    pub(super) fn lower(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Unknown => "unknown",
+            Self::Allowed => "allowed",
+        }
+    }
+
+    pub(super) fn style(self) -> Style {
+        match self {
+            Self::Refused => AnsiColor::Red.on_default().bold(),
+            Self::Unknown => AnsiColor::Yellow.on_default(),
+            Self::Allowed => AnsiColor::Green.on_default(),
+        }
+    }
+}
 
 /// Whether the policy could enforce now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -210,4 +263,9 @@ fn below(audit: &BootImageAudit) -> &'static str {
     } else {
         "see below why they are not decided"
     }
+}
+
+/// `1 set`, `2 sets`.
+pub(super) fn count(number: usize, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
 }

@@ -3,13 +3,13 @@
 use super::cluster::SERVICE_ACCOUNT;
 use super::exceptions::Exceptions;
 use super::fleet_conclusion::FleetConclusion;
+use super::forms::{commands, csv, fleet_html, fleet_text, junit, markdown};
+use super::since;
 use super::{Args, Exit, Failure, Form, Io, choose, finish, starter, terminal};
-use super::{fix, fleet_html, fleet_text, junit, markdown, sheet, since};
-use crate::audit::fetch::{FetchProgress, fetch};
-use crate::audit::fleet::{ClusterAudit, FleetAudit};
-use crate::audit::kubeconfigs::Kubeconfigs;
-use crate::audit::login::{Environment, LoginRequest};
-use crate::audit::server::Server;
+use crate::audit::input::fetch::{FetchProgress, fetch};
+use crate::audit::input::kubeconfigs::Kubeconfigs;
+use crate::audit::input::login::{Environment, LoginRequest};
+use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, Objects, Origin, audit};
 use crate::cli::runtime;
 use crate::clock;
@@ -182,7 +182,7 @@ pub(super) fn run(
         }
     }
     if args.print_commands.is_some() {
-        let script = fix::render_fleet(&fleet, &conclusion, args.kubeconfig.as_deref());
+        let script = commands::render_fleet(&fleet, &conclusion, args.kubeconfig.as_deref());
         io.out.write_all(script.as_bytes())?;
         return Ok(match fleet.summary.not_audited {
             0 => Exit::Done,
@@ -223,7 +223,7 @@ fn one(
     let read = async {
         let mut login = fleet.kubeconfigs.login(asked, around).await?;
         let url = login.server();
-        let server = Server::log_in(&mut login, args.request_timeout).await?;
+        let server = login.connect(args.request_timeout).await?;
         let mut was_said = false;
         let mut watch = |now: FetchProgress<'_>| {
             if let FetchProgress::Again(why) = now
@@ -312,7 +312,7 @@ fn print(
         Form::Html => fleet_html::render(fleet, conclusion),
         Form::Markdown => markdown::render_fleet(fleet, &conclusion.all),
         Form::Junit => junit::render_fleet(fleet, conclusion)?,
-        Form::Csv => sheet::render_fleet(fleet)?,
+        Form::Csv => csv::render_fleet(fleet)?,
     };
     Ok(io.out.write_all(text.as_bytes())?)
 }

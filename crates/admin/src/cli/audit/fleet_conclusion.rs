@@ -1,8 +1,7 @@
 //! The conclusion of the audits of several clusters (pure).
 
-use super::conclusion::{AuditRequest, Conclusion, Readiness};
-use super::page::{Word, count};
-use crate::audit::fleet::FleetAudit;
+use super::conclusion::{AuditRequest, Conclusion, Readiness, Word, count};
+use crate::audit::results::fleet::FleetAudit;
 use crate::cli::Exit;
 
 /// What the audits come to. Made of all sets, before some are chosen to be shown.
@@ -216,7 +215,7 @@ fn remarks(fleet: &FleetAudit) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::fleet::ClusterAudit;
+    use crate::audit::results::fleet::ClusterAudit;
     use crate::audit::{Objects, Unread, audit};
     use crate::cli::policy_input;
     use crate::lint::starter::STARTER;

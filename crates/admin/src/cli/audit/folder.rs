@@ -2,8 +2,7 @@
 //! or what the printed commands gathered.
 
 use super::archive::may_have_objects;
-use crate::audit::groups::INFRASTRUCTURE;
-use crate::audit::resources::{MAKERS, RESOURCES};
+use crate::audit::cluster::kind_table::{INFRASTRUCTURE, MAKERS, RESOURCES};
 use std::fs;
 use std::io::Error;
 use std::path::{Path, PathBuf};

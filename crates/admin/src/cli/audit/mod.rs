@@ -2,30 +2,19 @@
 //! nothing.
 
 mod archive;
-mod chart;
 pub(super) mod cluster;
 mod conclusion;
 mod exceptions;
-mod fix;
 mod fleet;
 mod fleet_conclusion;
-mod fleet_html;
-mod fleet_text;
 mod folder;
-mod html;
+pub(super) mod forms;
 pub(super) mod input;
-pub(super) mod junit;
-mod markdown;
-mod page;
-mod screen;
-mod sheet;
-mod shell;
 mod since;
-mod text;
 
 use super::{Exit, Failure, Io, named, named_policy, parse_release, policy_input, read_once};
-use crate::audit::fetch;
-use crate::audit::resources;
+use crate::audit::cluster::kind_table;
+use crate::audit::input::fetch;
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, audit};
 use crate::clock;
 use crate::lint::starter::{STARTER, STARTER_OKD};
@@ -33,13 +22,14 @@ use crate::render::yaml;
 use crate::text::printable;
 use crate::verdict::PolicyInput;
 use anstream::{AutoStream, ColorChoice};
-use conclusion::{AuditRequest, Conclusion};
+use conclusion::{AuditRequest, Conclusion, STARTER_NAME, STARTER_NAME_OKD};
 use fleet::FleetRequest;
-use page::{STARTER_NAME, STARTER_NAME_OKD, Terminal};
+use forms::facts::Terminal;
+use forms::text::Detail;
+use forms::{commands, csv, html, junit, markdown, shell, text};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
-use text::Detail;
 
 /// What the audit is printed as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -276,11 +266,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     if args.print_commands.is_some() {
         let origin = result.origin.as_ref();
-        let oc = fix::Oc {
+        let oc = commands::Oc {
             kubeconfig: args.kubeconfig.as_deref(),
             context: origin.and_then(|origin| origin.context.as_deref()),
         };
-        let script = fix::render(&result, &conclusion, oc);
+        let script = commands::render(&result, &conclusion, oc);
         io.out.write_all(script.as_bytes())?;
         return Ok(Exit::Done);
     }
@@ -377,9 +367,9 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
         return Ok(Exit::Usage);
     }
     let script = match script {
-        Script::Labels => resources::LABELS.to_owned(),
-        Script::Alephs => resources::ALEPHS.to_owned(),
-        Script::Objects | Script::Fix => resources::commands(),
+        Script::Labels => kind_table::LABELS.to_owned(),
+        Script::Alephs => kind_table::ALEPHS.to_owned(),
+        Script::Objects | Script::Fix => kind_table::commands(),
     };
     io.out.write_all(script.as_bytes())?;
     Ok(Exit::Done)
@@ -430,7 +420,7 @@ fn print(
         Form::Html => html::render(result, conclusion),
         Form::Markdown => markdown::render(result, conclusion),
         Form::Junit => junit::render(result, conclusion)?,
-        Form::Csv => sheet::render(result)?,
+        Form::Csv => csv::render(result)?,
     };
     Ok(io.out.write_all(text.as_bytes())?)
 }

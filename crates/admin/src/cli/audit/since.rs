@@ -1,9 +1,8 @@
 //! `--since`: what is new or worse than in an earlier audit.
 
 use super::super::{Exit, Failure, named, read_file};
-use super::conclusion::{Conclusion, Readiness};
-use super::page::{Word, count};
-use crate::audit::fleet::{ClusterAudit, FleetAudit, FleetSince};
+use super::conclusion::{Conclusion, Readiness, Word, count};
+use crate::audit::results::fleet::{ClusterAudit, FleetAudit, FleetSince};
 use crate::audit::{AuditChanges, BootImageAudit, SetAudit, SetChange};
 use crate::text::printable;
 use serde::Deserialize;

@@ -3,8 +3,9 @@
 use super::super::audit::{cluster, input};
 use super::super::{named, read_once};
 use super::{Exit, Failure, Io};
-use crate::audit::fetch::SETTINGS;
-use crate::audit::{Objects, login};
+use crate::audit::Objects;
+use crate::audit::input::fetch::SETTINGS;
+use crate::audit::input::login;
 use crate::lint::shape::REFERENCE;
 use crate::lint::starter::{STARTER, STARTER_OKD};
 use std::fs::OpenOptions;

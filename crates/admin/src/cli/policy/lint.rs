@@ -1,7 +1,7 @@
 //! `oc skewguard policy lint`: every mistake of a policy, with its line and its remedy.
 
+use super::super::audit::forms::junit::{case, failed};
 use super::super::audit::input;
-use super::super::audit::junit::{case, failed};
 use super::super::{for_nodes, named, policy_input, read_once, read_start};
 use super::{Exit, Failure, Io};
 use crate::API_VERSION;

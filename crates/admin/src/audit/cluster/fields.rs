@@ -1,0 +1,42 @@
+//! The fields of an object, read by their path (pure).
+//!
+//! Paths are RFC 6901's: `~1` stands for a slash in a name. What is absent and what is of another
+//! type than in its API are the same: nothing is known of it. All text is made printable and
+//! bounded where it enters.
+
+use crate::text;
+use serde_json::Value;
+
+/// The text at a path, as it is; an empty one is none.
+pub(crate) fn str_at<'a>(object: &'a Value, path: &str) -> Option<&'a str> {
+    object
+        .pointer(path)?
+        .as_str()
+        .filter(|text| !text.is_empty())
+}
+
+/// The text at a path, printable and bounded.
+pub(crate) fn text_at(object: &Value, path: &str) -> Option<String> {
+    str_at(object, path).map(text::printable)
+}
+
+/// The list at a path; where there is none, an empty one.
+pub(crate) fn list_at<'a>(object: &'a Value, path: &str) -> &'a [Value] {
+    object
+        .pointer(path)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// The fields of the object at a path, and their names, printable and bounded.
+pub(crate) fn fields_at<'a>(
+    object: &'a Value,
+    path: &str,
+) -> impl Iterator<Item = (String, &'a Value)> {
+    object
+        .pointer(path)
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (text::printable(name), value))
+}

@@ -1,0 +1,203 @@
+//! What the audit reads of a cluster, and the scripts that gather it (pure).
+
+use super::fields::text_at;
+use crate::audit::results::Unread;
+use serde_json::Value;
+
+// The API groups.
+pub(crate) const AGENT_INSTALL: &str = "agent-install.openshift.io";
+pub(crate) const CLUSTER_API: &str = "cluster.x-k8s.io";
+pub(crate) const CONFIG: &str = "config.openshift.io";
+pub(crate) const HYPERSHIFT: &str = "hypershift.openshift.io";
+/// What the Cluster API's machines are made from.
+pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+pub(crate) const KARPENTER: &str = "karpenter.sh";
+pub(crate) const KARPENTER_AWS: &str = "karpenter.k8s.aws";
+/// HyperShift's own of Karpenter.
+pub(crate) const KARPENTER_HOSTED: &str = "karpenter.hypershift.openshift.io";
+pub(crate) const MACHINE_API: &str = "machine.openshift.io";
+pub(crate) const MACHINE_CONFIG: &str = "machineconfiguration.openshift.io";
+pub(crate) const METAL: &str = "metal3.io";
+pub(crate) const OPERATOR: &str = "operator.openshift.io";
+/// Of the reports.
+pub(crate) const SKEWGUARD: &str = "skewguard.dev";
+
+pub(crate) const NODE_POOL: &str = "NodePool";
+
+/// A resource that the audit reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Resource {
+    /// The API group; empty for the core.
+    pub group: &'static str,
+    /// `None` for the one that the server prefers.
+    pub(crate) version: Option<&'static str>,
+    /// The plural.
+    pub plural: &'static str,
+    pub kind: &'static str,
+    /// The namespace and the name, where only one object is read.
+    pub one: Option<(Option<&'static str>, &'static str)>,
+    /// Whether sets of machines are missing in the audit where it cannot be read.
+    pub(crate) hides_sets: bool,
+}
+
+impl Resource {
+    /// All objects of a group and version, which is empty for the one that the server prefers.
+    const fn all(
+        group: &'static str,
+        version: &'static str,
+        plural: &'static str,
+        kind: &'static str,
+    ) -> Self {
+        Self {
+            group,
+            version: match version.as_bytes() {
+                [] => None,
+                _ => Some(version),
+            },
+            plural,
+            kind,
+            one: None,
+            hides_sets: false,
+        }
+    }
+
+    /// Only the object of this name.
+    const fn one(mut self, namespace: Option<&'static str>, name: &'static str) -> Self {
+        self.one = Some((namespace, name));
+        self
+    }
+
+    const fn hides_sets(mut self) -> Self {
+        self.hides_sets = true;
+        self
+    }
+
+    /// As oc and RBAC name it: `machines.machine.openshift.io`.
+    pub(crate) fn name(&self) -> String {
+        if self.group.is_empty() {
+            self.plural.to_owned()
+        } else {
+            format!("{}.{}", self.plural, self.group)
+        }
+    }
+}
+
+const MCO_NAMESPACE: &str = "openshift-machine-config-operator";
+
+/// The resources, but for the infrastructure of the Cluster API, which the server names.
+pub const RESOURCES: [Resource; 23] = [
+    Resource::all(CONFIG, "v1", "clusterversions", "ClusterVersion").one(None, "version"),
+    Resource::all(CONFIG, "v1", "infrastructures", "Infrastructure").one(None, "cluster"),
+    Resource::all(
+        OPERATOR,
+        "v1",
+        "machineconfigurations",
+        "MachineConfiguration",
+    )
+    .one(None, "cluster"),
+    Resource::all("", "v1", "configmaps", "ConfigMap")
+        .one(Some(MCO_NAMESPACE), "coreos-bootimages"),
+    Resource::all(MACHINE_API, "v1beta1", "machinesets", "MachineSet").hides_sets(),
+    Resource::all(
+        MACHINE_API,
+        "v1",
+        "controlplanemachinesets",
+        "ControlPlaneMachineSet",
+    )
+    .hides_sets(),
+    Resource::all(MACHINE_API, "v1beta1", "machines", "Machine").hides_sets(),
+    Resource::all(METAL, "v1alpha1", "provisionings", "Provisioning")
+        .one(None, "provisioning-configuration"),
+    Resource::all(MACHINE_CONFIG, "", "osimagestreams", "OSImageStream").one(None, "cluster"),
+    Resource::all(
+        MACHINE_CONFIG,
+        "v1",
+        "machineconfigpools",
+        "MachineConfigPool",
+    ),
+    Resource::all(CLUSTER_API, "", "machinedeployments", "MachineDeployment").hides_sets(),
+    Resource::all(CLUSTER_API, "", "machinesets", "MachineSet").hides_sets(),
+    Resource::all(CLUSTER_API, "", "machinepools", "MachinePool").hides_sets(),
+    Resource::all(CLUSTER_API, "", "machines", "Machine"),
+    Resource::all(KARPENTER, "", "nodepools", "NodePool").hides_sets(),
+    Resource::all(KARPENTER, "", "nodeclaims", "NodeClaim"),
+    Resource::all(KARPENTER_AWS, "", "ec2nodeclasses", "EC2NodeClass").hides_sets(),
+    Resource::all(
+        KARPENTER_HOSTED,
+        "",
+        "openshiftec2nodeclasses",
+        "OpenshiftEC2NodeClass",
+    ),
+    Resource::all(
+        AGENT_INSTALL,
+        "",
+        "agentserviceconfigs",
+        "AgentServiceConfig",
+    ),
+    Resource::all(HYPERSHIFT, "", "nodepools", "NodePool").hides_sets(),
+    Resource::all(METAL, "v1alpha1", "baremetalhosts", "BareMetalHost").hides_sets(),
+    Resource::all(SKEWGUARD, "v1alpha1", "bootimagereports", "BootImageReport"),
+    Resource::all("", "v1", "nodes", "Node").hides_sets(),
+];
+
+/// Whether objects of this kind say something to the audit.
+pub(crate) fn is_read(group: &str, kind: &str) -> bool {
+    group == INFRASTRUCTURE
+        || RESOURCES
+            .iter()
+            .any(|resource| resource.group == group && resource.kind == kind)
+}
+
+/// Whether objects of this kind make nodes, as far as their name says.
+pub(crate) fn is_of_sets(kind: &str) -> bool {
+    kind.ends_with("Set") || matches!(kind, "" | "NodePool" | "MachineDeployment")
+}
+
+/// The API groups that make nodes. A kind of theirs that is not understood is named.
+pub(crate) const MAKERS: [&str; 4] = [MACHINE_API, CLUSTER_API, HYPERSHIFT, METAL];
+
+/// Whether a group makes nodes: one of [`MAKERS`], or one of a provider of Karpenter's
+/// (`karpenter.azure.com`).
+pub(crate) fn is_maker(group: &str) -> bool {
+    MAKERS.contains(&group) || group.starts_with("karpenter.")
+}
+
+/// What a `Status` says of a resource that could not be gathered.
+pub(crate) fn unread(status: &Value) -> Unread {
+    let what = text_at(status, "/details/kind").unwrap_or_else(|| "an object".to_owned());
+    let known = RESOURCES.iter().find(|resource| resource.name() == what);
+    Unread {
+        why: text_at(status, "/message").unwrap_or_else(|| "the server failed".to_owned()),
+        hides_sets: known.is_none_or(|resource| resource.hides_sets),
+        makes_nodes: false,
+        what,
+    }
+}
+
+/// A shell script that makes joined nodes label themselves, one after another.
+pub const LABELS: &str = include_str!("labels.sh");
+
+/// A shell script that collects the aleph files of joined nodes.
+pub const ALEPHS: &str = include_str!("alephs.sh");
+
+/// A shell script that gathers the objects. A resource that the cluster does not have leaves no
+/// file, one that cannot be read a `Status`.
+pub fn commands() -> String {
+    let mut script = include_str!("gather.sh").to_owned();
+    for resource in RESOURCES {
+        let which = match resource.one {
+            None => "-A".to_owned(),
+            Some((None, name)) => name.to_owned(),
+            Some((Some(namespace), name)) => format!("-n {namespace} {name}"),
+        };
+        let resource = resource.name();
+        script += &format!("gather {resource} {which}\n");
+    }
+    script += &format!(
+        "rm -f objects/*.{INFRASTRUCTURE}.json\n\
+         for kind in $(printf '%s\\n' \"$kinds\" | grep -E 'machines\\.{0}|machinepools\\.{0}|machinetemplates\\.{0}'); do\n  gather \"$kind\" -A\ndone\n\
+         if [ -n \"$failed\" ]; then\n  echo \"not read:$failed; the audit will say so\" >&2\n  exit 1\nfi\n",
+        INFRASTRUCTURE.replace('.', "\\.")
+    );
+    script
+}

@@ -1,0 +1,517 @@
+//! What the audit keeps of each kind of object (pure).
+
+use super::fields::{fields_at, list_at, str_at, text_at};
+use super::image::{self, Image};
+use crate::audit::results::full_name;
+use crate::text;
+use crate::verdict::Machine as BornWith;
+use crate::version::ImageVersion;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What every object has.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Metadata {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) created: String,
+}
+
+impl Metadata {
+    pub(crate) fn of(object: &Value) -> Self {
+        let text = |path| text_at(object, path).unwrap_or_default();
+        Self {
+            namespace: text("/metadata/namespace"),
+            name: text("/metadata/name"),
+            created: text("/metadata/creationTimestamp"),
+        }
+    }
+
+    pub(crate) fn full_name(&self) -> String {
+        full_name(&self.namespace, &self.name)
+    }
+}
+
+/// The kind and the name of each owner.
+fn owners(object: &Value) -> Vec<(String, String)> {
+    let owner = |owner: &Value| Some((text_at(owner, "/kind")?, text_at(owner, "/name")?));
+    list_at(object, "/metadata/ownerReferences")
+        .iter()
+        .filter_map(owner)
+        .collect()
+}
+
+/// What a Machine is made from, by its own spec or that in the template of a set.
+#[derive(Debug, Default)]
+pub(crate) struct Source {
+    /// The Machine API's provider spec has all of it; the Cluster API has only the pool here.
+    pub(crate) image: Image,
+    /// Kind and name of the Cluster API's infrastructure object, which has the rest.
+    pub(crate) infrastructure: Option<(String, String)>,
+}
+
+impl Source {
+    fn of(spec: Option<&Value>) -> Self {
+        let spec = spec.unwrap_or(&Value::Null);
+        if let Some(provider) = spec
+            .pointer("/providerSpec/value")
+            .filter(|provider| !provider.is_null())
+        {
+            return Self {
+                image: image::read_spec(str_at(provider, "/kind").unwrap_or_default(), provider),
+                infrastructure: None,
+            };
+        }
+        let pool = str_at(spec, "/bootstrap/dataSecretName").and_then(image::pool);
+        let reference = |path| text_at(spec, path);
+        Self {
+            image: Image {
+                pool,
+                why_not: Some("the template names no image"),
+                ..Image::default()
+            },
+            infrastructure: reference("/infrastructureRef/kind")
+                .zip(reference("/infrastructureRef/name")),
+        }
+    }
+}
+
+/// Windows, by the label that a template or a Machine has for its node's operating system.
+pub(crate) fn is_windows(object: &Value, metadata: &str) -> bool {
+    str_at(
+        object,
+        &format!("{metadata}/labels/machine.openshift.io~1os-id"),
+    ) == Some("Windows")
+}
+
+/// `MachineSet` of either API, `ControlPlaneMachineSet` and `MachineDeployment`.
+#[derive(Debug)]
+pub(crate) struct MachineSet {
+    pub(crate) metadata: Metadata,
+    pub(crate) replicas: Option<i64>,
+    pub(crate) architecture: Option<String>,
+    pub(crate) source: Source,
+    /// It has the annotation that may say its architecture.
+    pub(crate) has_capacity_labels: bool,
+    /// The Cluster API is authoritative for it, not the Machine API.
+    pub(crate) is_mirror: bool,
+    /// A ControlPlaneMachineSet that makes no Machine, because it is not activated.
+    pub(crate) is_inactive: bool,
+    /// The MachineDeployment that it belongs to.
+    pub(crate) deployment: Option<String>,
+    /// It belongs to another object, so that the Machine Config Operator leaves its image alone.
+    pub(crate) is_owned: bool,
+    /// The label for its stream: `rhel-9`, `rhel-10`.
+    pub(crate) stream: Option<String>,
+    pub(crate) labels: BTreeMap<String, String>,
+    /// Namespace and name of the node pool that it belongs to.
+    pub(crate) node_pool: Option<String>,
+    /// Names of a control plane's failure domains on vSphere.
+    pub(crate) failure_domains: Vec<String>,
+}
+
+impl MachineSet {
+    pub(crate) fn of(object: &Value) -> Self {
+        let template = "/spec/template/machines_v1beta1_machine_openshift_io";
+        let spec = object
+            .pointer(&format!("{template}/spec"))
+            .or_else(|| object.pointer("/spec/template/spec"));
+        let replicas = object.pointer("/spec/replicas").and_then(Value::as_i64);
+        let labels = str_at(
+            object,
+            "/metadata/annotations/capacity.cluster-autoscaler.kubernetes.io~1labels",
+        );
+        let domains = list_at(object, &format!("{template}/failureDomains/vsphere"));
+        let owners = owners(object);
+        Self {
+            metadata: Metadata::of(object),
+            replicas,
+            architecture: labels.and_then(architecture),
+            has_capacity_labels: labels.is_some(),
+            source: Source::of(spec),
+            is_mirror: str_at(object, "/status/authoritativeAPI") == Some("ClusterAPI"),
+            is_inactive: str_at(object, "/spec/state") == Some("Inactive"),
+            is_owned: !owners.is_empty(),
+            deployment: owners
+                .into_iter()
+                .find(|(kind, _)| kind == "MachineDeployment")
+                .map(|(_, name)| name),
+            stream: text_at(
+                object,
+                "/metadata/labels/machineconfiguration.openshift.io~1osstream",
+            ),
+            labels: fields_at(object, "/metadata/labels")
+                .filter_map(|(name, value)| Some((name, text_at(value, "")?)))
+                .collect(),
+            node_pool: text_at(
+                object,
+                "/metadata/annotations/hypershift.openshift.io~1nodePool",
+            ),
+            failure_domains: domains
+                .iter()
+                .filter_map(|domain| text_at(domain, "/name"))
+                .collect(),
+        }
+    }
+}
+
+/// `x86_64` from `kubernetes.io/arch=amd64,topology.ebs.csi.aws.com/zone=us-east-1a`.
+fn architecture(labels: &str) -> Option<String> {
+    labels
+        .split(',')
+        .find_map(|label| label.trim().strip_prefix("kubernetes.io/arch="))
+        .map(architecture_name)
+}
+
+/// From Go's name of an architecture to that of the stream metadata.
+pub(crate) fn architecture_name(arch: &str) -> String {
+    match arch {
+        "amd64" => "x86_64".to_owned(),
+        "arm64" => "aarch64".to_owned(),
+        other => text::printable(other),
+    }
+}
+
+/// `Machine` of either API.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    /// The API group.
+    pub(crate) group: &'static str,
+    pub(crate) metadata: Metadata,
+    pub(crate) role: Option<String>,
+    pub(crate) source: Source,
+    /// The name of its Node.
+    pub(crate) node: Option<String>,
+    /// What a report may name it by: addresses, product UUID and name, in lower case.
+    pub(crate) identities: Vec<String>,
+    /// Kind and name of each owner.
+    pub(crate) owners: Vec<(String, String)>,
+    /// It belongs to a node pool.
+    pub(crate) is_of_node_pool: bool,
+    /// Since when its phase is `Provisioned`: made, and not joined.
+    pub(crate) provisioned: Option<String>,
+}
+
+impl Machine {
+    pub(crate) fn of(group: &'static str, object: &Value) -> Self {
+        let metadata = Metadata::of(object);
+        let addresses = list_at(object, "/status/addresses")
+            .iter()
+            .filter_map(|address| text_at(address, "/address"));
+        // `vsphere://4237-...`, `openstack:///8e1f-...`: on these the last part is the product
+        // UUID.
+        let uuid = str_at(object, "/spec/providerID")
+            .and_then(|id| id.rsplit('/').next())
+            .map(text::printable);
+        Self {
+            group,
+            role: text_at(
+                object,
+                "/metadata/labels/machine.openshift.io~1cluster-api-machine-role",
+            ),
+            source: Source::of(object.pointer("/spec")),
+            node: text_at(object, "/status/nodeRef/name"),
+            identities: lower_case(addresses.chain(uuid).chain([metadata.name.clone()])),
+            // `lastUpdated` is set when the phase changes (machine-api-operator, `updateStatus` of
+            // pkg/controller/machine).
+            provisioned: (str_at(object, "/status/phase") == Some("Provisioned"))
+                .then(|| text_at(object, "/status/lastUpdated"))
+                .map(|since| since.unwrap_or_else(|| metadata.created.clone())),
+            owners: owners(object),
+            is_of_node_pool: object
+                .pointer("/metadata/annotations/hypershift.openshift.io~1nodePool")
+                .is_some(),
+            metadata,
+        }
+    }
+
+    /// The set that it says it belongs to.
+    pub(crate) fn owner(&self) -> Option<String> {
+        let (kind, name) = self.owners.first()?;
+        Some(format!("{kind} {name}"))
+    }
+
+    /// Whether an object of this kind, and this name if one is given, owns it.
+    pub(crate) fn is_owned_by(&self, kind: &str, name: Option<&str>) -> bool {
+        self.owners
+            .iter()
+            .any(|(owner, named)| owner == kind && name.is_none_or(|name| name == named))
+    }
+}
+
+fn lower_case(names: impl Iterator<Item = String>) -> Vec<String> {
+    names.map(|name| name.to_ascii_lowercase()).collect()
+}
+
+/// HyperShift's `NodePool`.
+#[derive(Debug)]
+pub(crate) struct NodePool {
+    pub(crate) metadata: Metadata,
+    pub(crate) replicas: Option<i64>,
+    pub(crate) architecture: Option<String>,
+    pub(crate) release_image: Option<String>,
+    /// The version of that.
+    pub(crate) release: Option<String>,
+    pub(crate) platform: Option<String>,
+    /// The image that it names in place of its release's.
+    pub(crate) image: Option<NodePoolImage>,
+    /// What its conditions say of its nodes, in words.
+    pub(crate) conditions: Option<String>,
+    /// The stream that it is pinned to.
+    pub(crate) pinned: Option<String>,
+    /// The stream of its nodes now.
+    pub(crate) stream: Option<String>,
+}
+
+impl NodePool {
+    pub(crate) fn of(object: &Value) -> Self {
+        Self {
+            metadata: Metadata::of(object),
+            replicas: object.pointer("/spec/replicas").and_then(Value::as_i64),
+            architecture: str_at(object, "/spec/arch").map(architecture_name),
+            release_image: text_at(object, "/spec/release/image"),
+            release: text_at(object, "/status/version"),
+            platform: text_at(object, "/spec/platform/type"),
+            image: NodePoolImage::of(object),
+            conditions: conditions(object),
+            pinned: text_at(object, "/spec/osImageStream/name"),
+            stream: text_at(object, "/status/osImageStream/name")
+                .or_else(|| text_at(object, "/status/osImageStream")),
+        }
+    }
+}
+
+/// An image that a NodePool names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NodePoolImage {
+    pub(crate) platform: &'static str,
+    pub(crate) field: &'static str,
+    pub(crate) value: String,
+}
+
+impl NodePoolImage {
+    /// Platform and field, without `spec.platform.` (openshift/hypershift `api/hypershift/v1beta1`; Azure also as it
+    /// was before 4.17).
+    const FIELDS: [(&'static str, &'static str); 8] = [
+        ("aws", "spec.platform.aws.ami"),
+        (
+            "kubevirt",
+            "spec.platform.kubevirt.rootVolume.diskImage.containerDiskImage",
+        ),
+        ("openstack", "spec.platform.openstack.imageName"),
+        ("azure", "spec.platform.azure.image.imageID"),
+        ("azure", "spec.platform.azure.imageID"),
+        ("powervs", "spec.platform.powervs.image.id"),
+        ("powervs", "spec.platform.powervs.image.name"),
+        ("gcp", "spec.platform.gcp.image"),
+    ];
+
+    fn of(object: &Value) -> Option<Self> {
+        let named = Self::FIELDS.into_iter().find_map(|(platform, field)| {
+            let value = text_at(object, &format!("/{}", field.replace('.', "/")))?;
+            Some(Self {
+                platform,
+                field,
+                value,
+            })
+        });
+        named.or_else(|| {
+            let field = "spec.platform.azure.image.azureMarketplace";
+            let path = format!("/{}", field.replace('.', "/"));
+            let parts = ["publisher", "offer", "sku", "version"];
+            let parts = parts.map(|part| text_at(object, &format!("{path}/{part}")));
+            let urn: Vec<String> = parts.into_iter().collect::<Option<_>>()?;
+            Some(Self {
+                platform: "azure",
+                field,
+                value: urn.join(":"),
+            })
+        })
+    }
+}
+
+/// Whether the nodes of a NodePool reached Ignition's server, and are machines and healthy
+/// (openshift/hypershift `nodepool_conditions.go`).
+fn conditions(object: &Value) -> Option<String> {
+    let shown = [
+        "ReachedIgnitionEndpoint",
+        "AllMachinesReady",
+        "AllNodesHealthy",
+        "ValidPlatformImage",
+    ];
+    let all = list_at(object, "/status/conditions");
+    let says = |name: &&str| {
+        let is = |condition: &&Value| str_at(condition, "/type") == Some(name);
+        let condition = all.iter().find(is)?;
+        let status = text_at(condition, "/status")?;
+        let message = text_at(condition, "/message").filter(|_| status != "True");
+        Some(match message {
+            Some(message) => format!("{name} {status} ({message})"),
+            None => format!("{name} {status}"),
+        })
+    };
+    let says: Vec<String> = shown.iter().filter_map(says).collect();
+    (!says.is_empty()).then(|| format!("conditions: {}", says.join(", ")))
+}
+
+/// A `BareMetalHost` that is installed, and not for a Machine.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) metadata: Metadata,
+    pub(crate) source: HostSource,
+}
+
+/// What makes hosts equal: they are installed from the same image, and ask for the same config.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct HostSource {
+    /// An image of its own; `None` where the cluster's release brings it (`install_coreos`).
+    pub(crate) url: Option<String>,
+    pub(crate) pool: Option<String>,
+    /// The label for its stream.
+    pub(crate) stream: Option<String>,
+}
+
+impl Host {
+    pub(crate) fn of(object: &Value) -> Option<Self> {
+        let url = text_at(object, "/spec/image/url");
+        let is_installed = url.is_some()
+            || str_at(object, "/spec/customDeploy/method") == Some(image::INSTALL_COREOS);
+        let is_elsewhere = str_at(object, "/spec/consumerRef/kind") == Some("Machine")
+            || object.pointer("/spec/externallyProvisioned") == Some(&Value::Bool(true));
+        (is_installed && !is_elsewhere).then(|| Self {
+            metadata: Metadata::of(object),
+            source: HostSource {
+                url,
+                pool: str_at(object, "/spec/userData/name").and_then(image::pool),
+                stream: text_at(object, "/metadata/labels/coreos.openshift.io~1stream"),
+            },
+        })
+    }
+}
+
+/// `Node`.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) metadata: Metadata,
+    /// What it says it was installed from.
+    pub(crate) version: Option<ImageVersion>,
+    pub(crate) node_pool: Option<String>,
+    /// The NodePool of Karpenter's that it is of.
+    pub(crate) karpenter_pool: Option<String>,
+    /// The MachineConfigPool, by its config, else by its role.
+    pub(crate) pool: Option<String>,
+    /// The Machine that stands for it.
+    pub(crate) machine: Option<String>,
+    /// That Machine is one of the Machine API.
+    pub(crate) is_of_machine_api: bool,
+    /// As in the stream metadata.
+    pub(crate) architecture: Option<String>,
+    pub(crate) region: Option<String>,
+    /// What it was born with, by its own annotation. Few have one, and there are many nodes.
+    born_with: Option<Box<BornWith>>,
+}
+
+impl Node {
+    /// What it was born with, as far as its objects say it.
+    pub(crate) fn machine(&self) -> BornWith {
+        BornWith {
+            architecture: self.architecture.clone(),
+            ..self.born_with.as_deref().cloned().unwrap_or_default()
+        }
+    }
+
+    pub(crate) fn of(object: &Value) -> Self {
+        let config = str_at(
+            object,
+            "/metadata/annotations/machineconfiguration.openshift.io~1currentConfig",
+        );
+        // `worker` from `rendered-worker-0123456789abcdef0123456789abcdef`
+        let rendered = config
+            .and_then(|config| config.strip_prefix("rendered-")?.rsplit_once('-'))
+            .map(|(pool, _)| text::printable(pool));
+        let has = |path: &str| object.pointer(path).is_some();
+        let is_of = |role: &&str| has(&format!("/metadata/labels/node-role.kubernetes.io~1{role}"));
+        // The label may have had to be cut; the verdict beside it has the whole version.
+        let verdict = str_at(
+            object,
+            "/metadata/annotations/skewguard.dev~1boot-image-verdict",
+        );
+        let verdict = verdict
+            .and_then(|verdict| serde_json::from_str::<Value>(verdict).ok())
+            .unwrap_or_default();
+        let label = text_at(object, "/metadata/labels/skewguard.dev~1boot-image")
+            .filter(|label| label != "unknown");
+        Self {
+            metadata: Metadata::of(object),
+            version: text_at(&verdict, "/bootImage/version")
+                .or(label)
+                .map(|version| ImageVersion::parse(&version)),
+            node_pool: text_at(object, "/metadata/labels/hypershift.openshift.io~1nodePool"),
+            karpenter_pool: text_at(object, "/metadata/labels/karpenter.sh~1nodepool"),
+            pool: rendered.or_else(|| {
+                ["master", "worker"]
+                    .into_iter()
+                    .find(is_of)
+                    .map(str::to_owned)
+            }),
+            is_of_machine_api: has("/metadata/annotations/machine.openshift.io~1machine"),
+            machine: text_at(
+                object,
+                "/metadata/annotations/machine.openshift.io~1machine",
+            )
+            .or_else(|| text_at(object, "/metadata/annotations/cluster.x-k8s.io~1machine")),
+            architecture: str_at(object, "/metadata/labels/kubernetes.io~1arch")
+                .map(architecture_name),
+            region: text_at(object, "/metadata/labels/topology.kubernetes.io~1region"),
+            born_with: born_with(&verdict),
+        }
+    }
+
+    /// Nodes in the order in which they joined.
+    pub(crate) fn age(&self) -> (&str, &str) {
+        (&self.metadata.created, &self.metadata.name)
+    }
+}
+
+/// What a Node's annotation says that the machine was born with.
+fn born_with(verdict: &Value) -> Option<Box<BornWith>> {
+    let secure_boot = verdict.pointer("/machine/secureBoot");
+    let born_with = BornWith {
+        secure_boot: secure_boot.and_then(Value::as_bool),
+        shim: text_at(verdict, "/machine/shim"),
+        cpu: text_at(verdict, "/machine/cpu"),
+        boot_free_mib: verdict
+            .pointer("/machine/bootFreeMiB")
+            .and_then(Value::as_u64)
+            .and_then(|free| free.try_into().ok()),
+        ..BornWith::default()
+    };
+    (!born_with.is_unknown()).then(|| Box::new(born_with))
+}
+
+/// A `BootImageReport`, as far as it says which machine had which image.
+#[derive(Debug)]
+pub(crate) struct NodeReport {
+    pub(crate) metadata: Metadata,
+    pub(crate) version: Option<String>,
+    /// As [`Machine::identities`].
+    pub(crate) identities: Vec<String>,
+}
+
+impl NodeReport {
+    pub(crate) fn of(object: &Value) -> Self {
+        let names = ["/report/node/hostname", "/report/node/productUUID"]
+            .into_iter()
+            .filter_map(|path| text_at(object, path));
+        let addresses = list_at(object, "/report/node/addresses")
+            .iter()
+            .filter_map(|address| text_at(address, ""));
+        Self {
+            metadata: Metadata::of(object),
+            // Agents before 0.1.0 had no verdict of its own there.
+            version: text_at(object, "/report/verdict/bootImage/version")
+                .or_else(|| text_at(object, "/report/bootImage/version")),
+            identities: lower_case(names.chain(addresses)),
+        }
+    }
+}

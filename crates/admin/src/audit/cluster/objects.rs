@@ -1,0 +1,451 @@
+//! The cluster's objects, by kind (pure). They are read one at a time, and only what the audit
+//! needs is kept of each.
+
+use super::fields::{str_at, text_at};
+use super::image::{self, Image};
+use super::infrastructure::VSphere;
+use super::karpenter::{self, Karpenter};
+use super::kind_table::{self, RESOURCES};
+use super::kind_table::{
+    CLUSTER_API, CONFIG, HYPERSHIFT, INFRASTRUCTURE, KARPENTER, MACHINE_API, MACHINE_CONFIG, METAL,
+    OPERATOR, SKEWGUARD,
+};
+use super::kinds::{
+    Host, Machine, MachineSet, Metadata, Node, NodePool, NodeReport, Source, is_windows,
+};
+use super::others::{self, Others};
+use super::settings::{ManagedBootImages, Provisioning, next_update, skew};
+use super::staged::{Staged, Staging};
+use super::stream::{OwnImage, images_of_streams, own_images};
+use super::target;
+use crate::aleph;
+use crate::audit::results::{ClusterSkew, KnownBy, Unread};
+use crate::text::printable;
+use crate::version::ImageVersion;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most objects that are read.
+pub(crate) const MAX_OBJECTS: usize = 200_000;
+
+/// Everything that was read.
+#[derive(Debug, Default)]
+pub(crate) struct Objects {
+    pub(crate) machine_sets: Vec<MachineSet>,
+    pub(crate) control_planes: Vec<MachineSet>,
+    pub(crate) cluster_api_sets: Vec<MachineSet>,
+    /// Of both APIs.
+    pub(crate) machines: Vec<Machine>,
+    /// What the Cluster API makes machines from, by kind, namespace and name.
+    pub(crate) infrastructure: BTreeMap<(String, String, String), Image>,
+    pub(crate) node_pools: Vec<NodePool>,
+    /// MachineDeployments of the Cluster API.
+    pub(crate) deployments: Vec<MachineSet>,
+    /// MachinePools of the Cluster API.
+    pub(crate) machine_pools: Vec<MachineSet>,
+    pub(crate) karpenter: Karpenter,
+    /// What is left out.
+    pub(crate) others: Others,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) provisioning: Option<Provisioning>,
+    /// The names of the MachineConfigPools.
+    pub(crate) pools: BTreeSet<String>,
+    /// The stream of each MachineConfigPool that names one.
+    pub(crate) pool_streams: BTreeMap<String, String>,
+    /// The stream of the pools that name none.
+    pub(crate) default_stream: Option<String>,
+    pub(crate) managed: Option<ManagedBootImages>,
+    /// Sets of Windows machines, by namespace and name: they have no boot image of ours.
+    pub(crate) windows_sets: BTreeSet<(String, String)>,
+    pub(crate) windows_nodes: usize,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) reports: Vec<NodeReport>,
+    pub(crate) own_images: Vec<OwnImage>,
+    /// Images of other releases, and the file that has them.
+    pub(crate) streams: Vec<(String, OwnImage)>,
+    /// What the aleph file of each node says, by the node's name.
+    pub(crate) alephs: BTreeMap<String, ImageVersion>,
+    /// What the Infrastructure says of vSphere.
+    pub(crate) vsphere: Option<VSphere>,
+    /// The Infrastructure `cluster` was read.
+    pub(crate) has_infrastructure: bool,
+    /// Azure Stack Hub, whose images the cluster never keeps up to date.
+    pub(crate) is_azure_stack: bool,
+    /// The control plane is one node: the cluster does not scale by machines.
+    pub(crate) is_single_node: bool,
+    /// The control plane is elsewhere: HyperShift.
+    pub(crate) is_hosted: bool,
+    /// The release has more than one architecture.
+    pub(crate) is_multi_arch: bool,
+    pub(crate) release: Option<String>,
+    /// That of its next update.
+    pub(crate) next_update: Option<String>,
+    /// `spec.clusterID` of the ClusterVersion.
+    pub(crate) cluster_id: Option<String>,
+    /// `status.infrastructureName` of Infrastructure `cluster`.
+    pub(crate) infrastructure_name: Option<String>,
+    /// The public URL of the API server, by the Infrastructure `cluster`.
+    pub(crate) server: Option<String>,
+    pub(crate) skew: Option<ClusterSkew>,
+    /// Objects that could not be understood.
+    pub(crate) not_understood: Vec<Unread>,
+    /// How many were read, of all kinds.
+    pub(crate) count: usize,
+    /// Kind, namespace, name and uid of each.
+    seen: BTreeSet<String>,
+    /// How many were read once more.
+    pub(crate) doubles: usize,
+    /// What files have, until all are read.
+    pub(crate) staged: Staged,
+}
+
+/// What has neither kind nor name.
+pub(crate) const OBJECT: &str = "object";
+
+impl Objects {
+    /// How many objects were read, of all kinds.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// None yet, with the same images of other releases.
+    pub(crate) fn with_the_same_streams(&self) -> Self {
+        Self {
+            streams: self.streams.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds what the files have, once all are read: of an object that several have, the newest.
+    ///
+    /// # Errors
+    /// The objects are of more than one cluster.
+    pub(crate) fn settle(&mut self) -> Result<(), String> {
+        let Staged {
+            objects,
+            conflicts,
+            clusters,
+            ..
+        } = std::mem::take(&mut self.staged);
+        clusters.one()?;
+        self.not_understood.extend(conflicts);
+        for Staging {
+            group, kind, json, ..
+        } in objects
+        {
+            let object = serde_json::from_str(&json).map_err(no_json)?;
+            self.add_named(&group, &kind, &object);
+        }
+        Ok(())
+    }
+
+    /// Adds the images of stream metadata, of any number of releases.
+    ///
+    /// # Errors
+    /// It is something else. The text does not name the file.
+    pub(crate) fn add_streams(&mut self, file: &str, text: &str) -> Result<(), String> {
+        let images = images_of_streams(text)?;
+        let published = images.into_iter().filter(|own| own.image.is_some());
+        self.streams
+            .extend(published.map(|own| (file.to_owned(), own)));
+        Ok(())
+    }
+
+    /// Adds the aleph file of a node.
+    ///
+    /// # Errors
+    /// It is none, or names no version. The text does not name the file.
+    pub(crate) fn add_aleph(&mut self, node: &str, bytes: &[u8]) -> Result<(), String> {
+        let version = aleph::version(bytes)?;
+        self.count += 1;
+        self.alephs.insert(printable(node), version);
+        Ok(())
+    }
+
+    /// Whether the cluster is one of OKD, as its release says.
+    pub(crate) fn is_okd(&self) -> bool {
+        self.release.as_deref().is_some_and(target::is_okd)
+    }
+
+    /// What a node was made from: what it says itself, else its aleph file.
+    pub(crate) fn version_of(&self, node: &Node) -> Option<(ImageVersion, KnownBy)> {
+        let own = node.version.clone().map(|version| (version, KnownBy::Node));
+        own.or_else(|| {
+            let aleph = self.alephs.get(&node.metadata.name)?;
+            Some((aleph.clone(), KnownBy::Aleph))
+        })
+    }
+
+    /// That version as text.
+    pub(crate) fn version_text(&self, node: &Node) -> Option<String> {
+        Some(self.version_of(node)?.0.text)
+    }
+
+    pub(crate) fn has_cluster_api(&self) -> bool {
+        !self.cluster_api_sets.is_empty()
+            || !self.deployments.is_empty()
+            || !self.machine_pools.is_empty()
+    }
+
+    /// What a Machine, or the template of one, is made from.
+    pub(crate) fn image_of(&self, metadata: &Metadata, source: &Source) -> Image {
+        let Some((kind, name)) = &source.infrastructure else {
+            return source.image.clone();
+        };
+        let pool = source.image.pool.clone();
+        match self
+            .infrastructure
+            .get(&(kind.clone(), metadata.namespace.clone(), name.clone()))
+        {
+            Some(image) => Image {
+                pool,
+                ..image.clone()
+            },
+            None => {
+                let of_kind = image::read_spec(kind, &Value::Null);
+                Image {
+                    pool,
+                    field: None,
+                    why_not: Some("the infrastructure template that it refers to was not read"),
+                    ..of_kind
+                }
+            }
+        }
+    }
+
+    /// Adds an object of this kind, else of its own, else of its list's.
+    pub(crate) fn add(
+        &mut self,
+        of: Option<(&str, &str)>,
+        of_list: (&str, &str),
+        object: &Value,
+    ) -> Result<(), String> {
+        self.count += 1;
+        if self.count > MAX_OBJECTS {
+            return Err(format!("there are more than {MAX_OBJECTS} objects"));
+        }
+        let own = || {
+            str_at(object, "/kind")
+                .map(|kind| (str_at(object, "/apiVersion").unwrap_or_default(), kind))
+        };
+        let (api_version, kind) = of.or_else(own).unwrap_or(of_list);
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        let (group, kind) = match kind {
+            "" => kind_in_link(object).unwrap_or_default(),
+            kind => (group, kind),
+        };
+        let is_of_file = of.is_none();
+        if is_of_file && kind_table::is_read(group, kind) && has_name(object) {
+            self.doubles += usize::from(!self.staged.add(group, kind, object));
+        } else if self.is_new(group, kind, object) {
+            self.add_named(group, kind, object);
+        } else {
+            self.doubles += 1;
+        }
+        Ok(())
+    }
+
+    /// Adds an object of a kind, or names it among those that could not be understood.
+    fn add_named(&mut self, group: &str, kind: &str, object: &Value) {
+        if let Err(why) = self.add_kind(group, kind, object) {
+            let hides_sets = kind_table::is_of_sets(kind);
+            let kind = if kind.is_empty() { OBJECT } else { kind };
+            let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
+            self.not_understood.push(Unread {
+                what: what.trim_end().to_owned(),
+                why,
+                hides_sets,
+                makes_nodes: false,
+            });
+        }
+    }
+
+    /// Whether it is the first of its kind, namespace, name and uid. The uid alone is not enough:
+    /// tools that make objects anonymous give all of them the same.
+    fn is_new(&mut self, group: &str, kind: &str, object: &Value) -> bool {
+        let Metadata {
+            namespace, name, ..
+        } = Metadata::of(object);
+        let uid = text_at(object, "/metadata/uid").unwrap_or_default();
+        // What has neither name nor uid is told apart by nothing.
+        if name.is_empty() && uid.is_empty() {
+            return true;
+        }
+        let kind = printable(kind);
+        self.seen
+            .insert(format!("{group} {kind} {namespace} {name} {uid}"))
+    }
+
+    /// Adds an object.
+    fn add_kind(&mut self, group: &str, kind: &str, object: &Value) -> Result<(), String> {
+        if kind.is_empty() {
+            return Err("has no kind: `oc get -o json` prints what is read".to_owned());
+        }
+        // What the commands that gather objects leave where one could not be read.
+        if (group, kind) == ("", "Status") && str_at(object, "/status") == Some("Failure") {
+            self.not_understood.push(kind_table::unread(object));
+            return Ok(());
+        }
+        let is_read = self.add_windows(group, kind, object)
+            || self.others.add(group, kind, object)
+            || self.karpenter.add(group, kind, object)
+            || self.add_machines(group, kind, object)
+            || self.add_settings(group, kind, object)?;
+        if is_read && str_at(object, "/metadata/name").is_none() {
+            return Err("has no name".to_owned());
+        }
+        if !is_read && let Some((what, why)) = others::not_understood(group, kind, object) {
+            self.not_understood.push(Unread {
+                what,
+                why,
+                hides_sets: false,
+                makes_nodes: true,
+            });
+        }
+        Ok(())
+    }
+
+    /// Windows machines and nodes, which are only counted; returns whether it is one of them.
+    fn add_windows(&mut self, group: &str, kind: &str, object: &Value) -> bool {
+        match (group, kind) {
+            (MACHINE_API | CLUSTER_API, "MachineSet" | "MachineDeployment")
+                if is_windows(object, "/spec/template/metadata") =>
+            {
+                let Metadata {
+                    namespace, name, ..
+                } = Metadata::of(object);
+                self.windows_sets.insert((namespace, name));
+            }
+            (MACHINE_API | CLUSTER_API, "Machine") if is_windows(object, "/metadata") => {}
+            ("", "Node")
+                if str_at(object, "/metadata/labels/kubernetes.io~1os") == Some("windows") =>
+            {
+                self.windows_nodes += 1;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// What makes nodes, nodes, and what tells of them; returns whether it is one of these. What
+    /// any user may create counts only in the namespaces of the cluster's own.
+    fn add_machines(&mut self, group: &str, kind: &str, object: &Value) -> bool {
+        match (group, kind) {
+            (MACHINE_API, "MachineSet") => self.machine_sets.push(MachineSet::of(object)),
+            (MACHINE_API, "ControlPlaneMachineSet") => {
+                self.control_planes.push(MachineSet::of(object));
+            }
+            (MACHINE_API, "Machine") => self.machines.push(Machine::of(MACHINE_API, object)),
+            (CLUSTER_API, "MachineDeployment") => self.deployments.push(MachineSet::of(object)),
+            (CLUSTER_API, "MachinePool") => self.machine_pools.push(MachineSet::of(object)),
+            (KARPENTER, "NodeClaim") => self.machines.push(karpenter::machine(object)),
+            (CLUSTER_API, "MachineSet") => self.cluster_api_sets.push(MachineSet::of(object)),
+            (CLUSTER_API, "Machine") => self.machines.push(Machine::of(CLUSTER_API, object)),
+            (INFRASTRUCTURE, _) => {
+                let spec = match kind {
+                    _ if kind.ends_with("Template") => "/spec/template/spec",
+                    "AWSMachinePool" => "/spec/awsLaunchTemplate",
+                    _ if kind.ends_with("MachinePool") => "/spec/template",
+                    _ => "/spec",
+                };
+                let Metadata {
+                    namespace, name, ..
+                } = Metadata::of(object);
+                let image = image::read_spec(kind, object.pointer(spec).unwrap_or(&Value::Null));
+                self.infrastructure
+                    .insert((printable(kind), namespace, name), image);
+            }
+            (HYPERSHIFT, "NodePool") => self.node_pools.push(NodePool::of(object)),
+            (METAL, "BareMetalHost") => self.hosts.extend(Host::of(object)),
+            ("", "Node") => self.nodes.push(Node::of(object)),
+            (SKEWGUARD, "BootImageReport")
+                if str_at(object, "/metadata/namespace") == Some("skewguard") =>
+            {
+                self.reports.push(NodeReport::of(object));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// What there is one of in a cluster, and pools; returns whether it is one of these.
+    fn add_settings(&mut self, group: &str, kind: &str, object: &Value) -> Result<bool, String> {
+        let name = str_at(object, "/metadata/name");
+        match (group, kind) {
+            (METAL, "Provisioning") => self.provisioning = Some(Provisioning::of(object)),
+            (MACHINE_CONFIG, "MachineConfigPool") => {
+                let stream = text_at(object, "/spec/osImageStream/name");
+                self.pools.extend(text_at(object, "/metadata/name"));
+                self.pool_streams
+                    .extend(text_at(object, "/metadata/name").zip(stream));
+            }
+            (MACHINE_CONFIG, "OSImageStream") if name == Some("cluster") => {
+                self.default_stream = text_at(object, "/status/defaultStream")
+                    .or_else(|| text_at(object, "/spec/defaultStream"));
+            }
+            (CONFIG, "ClusterVersion") => {
+                self.release = text_at(object, "/status/desired/version");
+                self.is_multi_arch =
+                    str_at(object, "/status/desired/architecture") == Some("Multi");
+                self.cluster_id = text_at(object, "/spec/clusterID");
+                self.next_update = next_update(object);
+            }
+            (CONFIG, "Infrastructure") => self.add_infrastructure(object),
+            (OPERATOR, "MachineConfiguration") if name == Some("cluster") => {
+                self.skew = skew(object);
+                self.managed = Some(ManagedBootImages::of(object));
+            }
+            ("", "ConfigMap")
+                if name == Some("coreos-bootimages")
+                    && str_at(object, "/metadata/namespace")
+                        == Some("openshift-machine-config-operator") =>
+            {
+                self.own_images =
+                    own_images(object).map_err(|error| printable(&error.to_string()))?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn add_infrastructure(&mut self, object: &Value) {
+        self.infrastructure_name = text_at(object, "/status/infrastructureName");
+        self.is_hosted = str_at(object, "/status/controlPlaneTopology") == Some("External");
+        self.is_single_node =
+            str_at(object, "/status/controlPlaneTopology") == Some("SingleReplica");
+        self.server = text_at(object, "/status/apiServerURL");
+        self.is_azure_stack =
+            str_at(object, "/status/platformStatus/azure/cloudName") == Some("AzureStackCloud");
+        self.vsphere = VSphere::of(object);
+        self.has_infrastructure = true;
+    }
+}
+
+pub(crate) fn no_json(error: serde_json::Error) -> String {
+    format!("is not a JSON object of the cluster: {error}")
+}
+
+fn has_name(object: &Value) -> bool {
+    str_at(object, "/metadata/name").is_some()
+}
+
+/// Group and kind of an object without either, by the link to itself that API servers gave to
+/// objects until Kubernetes 1.20 (`/apis/config.openshift.io/v1/clusterversions/version`): the
+/// sample archive of openshift/insights-operator has such objects.
+fn kind_in_link(object: &Value) -> Option<(&'static str, &'static str)> {
+    let link = str_at(object, "/metadata/selfLink")?;
+    let parts: Vec<&str> = link.trim_start_matches('/').split('/').collect();
+    let (group, rest) = match parts.as_slice() {
+        ["api", _, rest @ ..] => ("", rest),
+        ["apis", group, _, rest @ ..] => (*group, rest),
+        _ => return None,
+    };
+    let plural = match rest {
+        ["namespaces", _, plural, ..] | [plural, _] => *plural,
+        _ => return None,
+    };
+    RESOURCES
+        .iter()
+        .find(|resource| resource.group == group && resource.plural == plural)
+        .map(|resource| (resource.group, resource.kind))
+}

@@ -1,0 +1,159 @@
+//! Objects of files, until all files are read (pure): several gathers may have the same object, at
+//! different times, and a person may have named files of different clusters.
+
+use super::fields::{str_at, text_at};
+use super::kind_table::CONFIG;
+use super::kind_table::is_of_sets;
+use super::kinds::Metadata;
+use crate::audit::results::{MAX_NOT_UNDERSTOOD, Unread};
+use crate::text::printable;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// An object of a file.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    pub(crate) group: String,
+    pub(crate) kind: String,
+    /// The object, without what the audit does not read.
+    pub(crate) json: String,
+    /// `metadata.resourceVersion`: a number that only grows within a cluster (Kubernetes, "Resource
+    /// versions", since 1.35 by contract; before by what etcd does).
+    version: Option<u128>,
+    uid: String,
+}
+
+/// What the files have.
+#[derive(Debug, Default)]
+pub(crate) struct Staged {
+    /// The file that is read now.
+    pub(crate) file: String,
+    /// In the order in which they were read first.
+    pub(crate) objects: Vec<Staging>,
+    /// What cannot be decided between two of the same name.
+    pub(crate) conflicts: Vec<Unread>,
+    pub(crate) clusters: Clusters,
+    /// Where each of a group, kind, namespace and name is.
+    places: BTreeMap<(String, String, String, String), usize>,
+}
+
+impl Staged {
+    /// Takes an object, unless a newer one of its name was read; returns whether it is the first.
+    pub(crate) fn add(&mut self, group: &str, kind: &str, object: &Value) -> bool {
+        self.clusters.add(&self.file, group, kind, object);
+        let Metadata {
+            namespace, name, ..
+        } = Metadata::of(object);
+        let new = Staging {
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            json: without_ballast(object).to_string(),
+            version: str_at(object, "/metadata/resourceVersion")
+                .and_then(|version| version.parse().ok()),
+            uid: text_at(object, "/metadata/uid").unwrap_or_default(),
+        };
+        let key = (group.to_owned(), kind.to_owned(), namespace, name);
+        let place = *self.places.entry(key).or_insert(self.objects.len());
+        let Some(old) = self.objects.get_mut(place) else {
+            self.objects.push(new);
+            return true;
+        };
+        if let Some(why) = conflict(old, &new) {
+            let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
+            let unread = Unread {
+                what,
+                why: why.to_owned(),
+                hides_sets: is_of_sets(kind),
+                makes_nodes: false,
+            };
+            if self.conflicts.len() < MAX_NOT_UNDERSTOOD && !self.conflicts.contains(&unread) {
+                self.conflicts.push(unread);
+            }
+        }
+        if new.version > old.version {
+            *old = new;
+        }
+        false
+    }
+}
+
+/// What cannot be decided between two objects of one name.
+fn conflict(old: &Staging, new: &Staging) -> Option<&'static str> {
+    let is_other = !old.uid.is_empty() && !new.uid.is_empty() && old.uid != new.uid;
+    if is_other && is_of_sets(&old.kind) {
+        Some(
+            "was read twice, with different uids: it was made anew, or is another cluster's; audit each gather by itself",
+        )
+    } else if old.version.is_none() && new.version.is_none() && old.json != new.json {
+        Some(
+            "was read twice, and differs; without metadata.resourceVersion it is not known which is newer: audit each gather by itself",
+        )
+    } else {
+        None
+    }
+}
+
+/// The object without what is large and says nothing to the audit.
+fn without_ballast(object: &Value) -> Value {
+    let mut object = object.clone();
+    for (place, field) in [("/metadata", "managedFields"), ("/status", "images")] {
+        let fields = object.pointer_mut(place).and_then(Value::as_object_mut);
+        if let Some(fields) = fields {
+            fields.remove(field);
+        }
+    }
+    object
+}
+
+/// What tells clusters apart, the surest first.
+const IDENTITIES: [(&str, &str, &str); 3] = [
+    ("ClusterVersion", "/spec/clusterID", "clusterID"),
+    (
+        "Infrastructure",
+        "/status/infrastructureName",
+        "infrastructureName",
+    ),
+    ("Infrastructure", "/status/apiServerURL", "apiServerURL"),
+];
+
+/// Which clusters the objects are of.
+#[derive(Debug, Default)]
+pub(crate) struct Clusters {
+    /// For each of [`IDENTITIES`] its values, in order, each with the file that has it.
+    found: [Vec<(String, String)>; 3],
+}
+
+impl Clusters {
+    fn add(&mut self, file: &str, group: &str, kind: &str, object: &Value) {
+        if group != CONFIG {
+            return;
+        }
+        for ((of, path, _), found) in IDENTITIES.iter().zip(&mut self.found) {
+            let value = text_at(object, path).filter(|_| *of == kind);
+            if let Some(value) = value.filter(|value| found.iter().all(|(known, _)| known != value))
+            {
+                found.push((value, file.to_owned()));
+            }
+        }
+    }
+
+    /// # Errors
+    /// They are of more than one.
+    pub(crate) fn one(&self) -> Result<(), String> {
+        for ((.., name), found) in IDENTITIES.iter().zip(&self.found) {
+            if found.len() > 1 {
+                let all: Vec<String> = found
+                    .iter()
+                    .take(10)
+                    .map(|(value, file)| format!("{value} ({file})"))
+                    .collect();
+                return Err(format!(
+                    "--from has objects of {} clusters, by their {name}: {}; audit each cluster by itself",
+                    found.len(),
+                    all.join(", ")
+                ));
+            }
+        }
+        Ok(())
+    }
+}

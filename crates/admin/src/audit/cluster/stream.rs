@@ -1,0 +1,307 @@
+//! The images of the cluster's own release: CoreOS stream metadata, as the ConfigMap
+//! `coreos-bootimages` holds it (pure).
+
+use super::fields::{fields_at, str_at, text_at};
+use super::image::Image;
+use crate::data::{PUBLISHED, PublishedImage};
+use crate::platform::PLATFORMS;
+use crate::version::{ImageVersion, OcpMinor, Scheme};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// An image of the cluster's own release.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct OwnImage {
+    /// As [`super::image::Image::platform`].
+    pub(crate) platform: &'static str,
+    pub(crate) architecture: String,
+    pub(crate) region: Option<String>,
+    /// What the image field says; absent where the image has to be uploaded first.
+    pub(crate) image: Option<String>,
+    pub(crate) release: String,
+    /// Plan and generation of an image of Azure's marketplace, such as `ocp/hyperVGen2`.
+    pub(crate) offer: Option<String>,
+    /// `rhel-9`, `rhel-10`; absent where the ConfigMap has one stream without a name.
+    pub(crate) stream: Option<String>,
+}
+
+impl OwnImage {
+    /// Whether a field that says this names it: on GCP the name may have the API's URL before it.
+    pub(crate) fn is_named_by(&self, value: &str) -> bool {
+        let is_whole = |before: &str| before.is_empty() || before.ends_with('/');
+        self.image
+            .as_deref()
+            .and_then(|image| value.strip_suffix(image))
+            .is_some_and(is_whole)
+    }
+
+    /// Whether it could take this one's place. What is not known of either does not stand against
+    /// it.
+    pub(crate) fn fits(&self, image: &Image, architecture: Option<&str>) -> bool {
+        let region = self.region.as_ref().zip(image.region.as_ref());
+        Some(self.platform) == image.platform
+            && architecture.is_none_or(|architecture| architecture == self.architecture)
+            && region.is_none_or(|(own, wanted)| own == wanted)
+            && self
+                .offer
+                .as_ref()
+                .is_none_or(|offer| image.offer.as_ref() == Some(offer))
+    }
+
+    /// Stream, architecture and region, in words.
+    pub(crate) fn place(&self) -> String {
+        let stream = self
+            .stream
+            .as_ref()
+            .map(|stream| format!("{stream}, "))
+            .unwrap_or_default();
+        let region = self
+            .region
+            .as_ref()
+            .map(|region| format!(" {region}"))
+            .unwrap_or_default();
+        format!("{stream}{}{region}", self.architecture)
+    }
+
+    /// The version of its release; of a marketplace's image, what the URN says.
+    pub(crate) fn version(&self) -> ImageVersion {
+        self.offer
+            .as_ref()
+            .and(self.image.as_deref())
+            .and_then(ImageVersion::from_image_name)
+            .unwrap_or_else(|| ImageVersion::parse(&self.release))
+    }
+}
+
+/// The images in stream metadata as `openshift-install coreos print-stream-json` prints it, of any
+/// number of releases one after another.
+///
+/// # Errors
+/// It is not JSON, or one document has no architectures. The text does not name the file.
+pub(crate) fn images_of_streams(text: &str) -> Result<Vec<OwnImage>, String> {
+    let mut images = Vec::new();
+    for document in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
+        let stream = document.map_err(|error| format!("is not JSON: {error}"))?;
+        let before = images.len();
+        if stream.pointer("/architectures").is_some() {
+            images.extend(stream_images(None, &stream));
+        } else {
+            let streams = fields_at(&stream, "");
+            images.extend(streams.flat_map(|(name, stream)| stream_images(Some(&name), stream)));
+        }
+        if images.len() == before {
+            return Err("is not stream metadata".to_owned());
+        }
+        if images.len() > MAX_IMAGES {
+            return Err(format!("has more than {MAX_IMAGES} images"));
+        }
+    }
+    if images.is_empty() {
+        return Err("is empty".to_owned());
+    }
+    Ok(images)
+}
+
+/// The images in the ConfigMap's `streams`, which OpenShift has from 5.0 on, and what its `stream`
+/// has beside them: before 5.0 all, later one of the named streams once more.
+pub(crate) fn own_images(config_map: &Value) -> serde_json::Result<Vec<OwnImage>> {
+    let read = |path| str_at(config_map, path).map_or(Ok(Value::Null), serde_json::from_str);
+    let (stream, streams): (Value, Value) = (read("/data/stream")?, read("/data/streams")?);
+    let mut images: Vec<OwnImage> = fields_at(&streams, "")
+        .flat_map(|(name, stream)| stream_images(Some(&name), stream))
+        .collect();
+    let unnamed = |own: &OwnImage| OwnImage {
+        stream: None,
+        ..own.clone()
+    };
+    let named: BTreeSet<OwnImage> = images.iter().map(unnamed).collect();
+    images.extend(
+        stream_images(None, &stream)
+            .into_iter()
+            .filter(|own| !named.contains(own)),
+    );
+    Ok(images)
+}
+
+fn stream_images(name: Option<&str>, stream: &Value) -> Vec<OwnImage> {
+    fields_at(stream, "/architectures")
+        .flat_map(|(architecture, value)| architecture_images(name, &architecture, value))
+        .collect()
+}
+
+fn architecture_images(stream: Option<&str>, architecture: &str, value: &Value) -> Vec<OwnImage> {
+    let mut images = Vec::new();
+    let image_of = |platform, release| OwnImage {
+        platform,
+        architecture: architecture.to_owned(),
+        region: None,
+        image: None,
+        release,
+        offer: None,
+        stream: stream.map(str::to_owned),
+    };
+    for (plan, generations) in fields_at(value, MARKETPLACE) {
+        for (generation, fields) in fields_at(generations, "") {
+            let parts = ["/publisher", "/offer", "/sku", "/version"];
+            let urn: Option<Vec<String>> = parts
+                .map(|part| text_at(fields, part))
+                .into_iter()
+                .collect();
+            images.extend(
+                urn.zip(text_at(fields, "/version"))
+                    .map(|(urn, release)| OwnImage {
+                        image: Some(urn.join(":")),
+                        offer: Some(format!("{plan}/{generation}")),
+                        ..image_of("azure", release)
+                    }),
+            );
+        }
+    }
+    let has_marketplace = !images.is_empty();
+    let mut own = |platform, region, image, from: &Value| {
+        let release = text_at(from, "/release");
+        images.extend(release.map(|release| OwnImage {
+            region,
+            image,
+            ..image_of(platform, release)
+        }));
+    };
+    for (region, ami) in fields_at(value, "/images/aws/regions") {
+        if let Some(image) = text_at(ami, "/image") {
+            own("aws", Some(region), Some(image), ami);
+        }
+    }
+    if let Some(gcp) = value.pointer("/images/gcp")
+        && let (Some(project), Some(name)) = (text_at(gcp, "/project"), text_at(gcp, "/name"))
+    {
+        own(
+            "gcp",
+            None,
+            Some(format!("projects/{project}/global/images/{name}")),
+            gcp,
+        );
+    }
+    for (name, artifact) in fields_at(value, "/artifacts") {
+        for platform in PLATFORMS.iter().filter(|platform| platform.stream == name) {
+            // Where the cloud has the image, the file that it was made from is the same once more.
+            let is_there = value
+                .pointer(&format!("/images/{name}"))
+                .is_some_and(|images| {
+                    PUBLISHED_BY_NAME.contains(&platform.id) && images.is_object()
+                });
+            let is_offered = platform.id == "azure" && has_marketplace;
+            if !is_there && !is_offered {
+                own(platform.id, None, None, artifact);
+            }
+        }
+    }
+    images
+}
+
+/// The images that were published for this release, of any build: of its stream where it has
+/// several. Images before 4.19 name their release; since then they name RHEL's, and a release has
+/// one of each stream (openshift/installer `data/data/coreos`, by release branch).
+pub(crate) fn published(
+    release: OcpMinor,
+    stream: Option<&str>,
+    platform: &str,
+) -> Vec<(ImageVersion, OwnImage)> {
+    let default = (release.major < 5).then_some("rhel-9");
+    let (mut last, mut images) = ("", Vec::new());
+    let mut of_release = None;
+    for image in &PUBLISHED.images {
+        if image.version != last {
+            last = image.version;
+            of_release =
+                version_of(image).filter(|version| is_of(version, release, stream.or(default)));
+        }
+        if let Some(version) = &of_release {
+            let of_stream = |own| OwnImage {
+                stream: name_of(version, release),
+                ..own
+            };
+            let own = published_image(image, platform).map(of_stream);
+            images.extend(own.map(|own| (version.clone(), own)));
+        }
+    }
+    images
+}
+
+/// What it says; of a marketplace's image, what the URN says.
+pub(crate) fn version_of(image: &PublishedImage) -> Option<ImageVersion> {
+    let version = ImageVersion::parse(image.version);
+    if version.is_known() {
+        return Some(version);
+    }
+    ImageVersion::from_image_name(image.version)
+}
+
+fn is_of(version: &ImageVersion, release: OcpMinor, stream: Option<&str>) -> bool {
+    let rhel = match (version.ocp, version.rhel) {
+        (Some(ocp), _) => return ocp == release,
+        (None, Some(rhel)) if version.scheme == Scheme::RhelVersioned => (rhel.major, rhel.minor),
+        _ => return false,
+    };
+    let is_stream = |name| stream.is_none_or(|stream| stream == name);
+    match ((release.major, release.minor), rhel) {
+        ((4, 19..=21), rhel) => rhel == (9, Some(6)),
+        ((4, 22 | 23) | (5, 0), (9, Some(8))) => is_stream("rhel-9"),
+        ((4, 22 | 23) | (5, 0), (10, Some(2))) => is_stream("rhel-10"),
+        _ => false,
+    }
+}
+
+/// The stream of an image of this release, where it has several.
+fn name_of(version: &ImageVersion, release: OcpMinor) -> Option<String> {
+    let first = OcpMinor {
+        major: 4,
+        minor: 22,
+    };
+    let is_one_of_several = release >= first;
+    let rhel = version.rhel.filter(|_| is_one_of_several)?;
+    Some(format!("rhel-{}", rhel.major))
+}
+
+/// As the ConfigMap of its release would have it, of no stream.
+pub(crate) fn published_image(image: &PublishedImage, platform: &str) -> Option<OwnImage> {
+    let known = PLATFORMS.iter().find(|known| known.id == platform)?;
+    if known.stream != image.platform {
+        return None;
+    }
+    let (mut region, mut offer) = (None, None);
+    let name = match (platform, image.name) {
+        ("aws", Some(ami)) => {
+            region = image.place.map(str::to_owned);
+            Some(ami.to_owned())
+        }
+        ("gcp", Some(name)) => Some(format!("projects/{}/global/images/{name}", image.place?)),
+        ("azure", Some(urn)) => {
+            offer = image.place.map(str::to_owned);
+            Some(urn.to_owned())
+        }
+        ("kubevirt", Some(digest)) => Some(digest.to_owned()),
+        // Where the cloud has the image, nobody uploads the file.
+        (platform, None) if !PUBLISHED_BY_NAME.contains(&platform) => None,
+        _ => return None,
+    };
+    Some(OwnImage {
+        platform: known.id,
+        architecture: image.architecture.to_owned(),
+        region,
+        image: name,
+        release: image.version.to_owned(),
+        offer,
+        stream: None,
+    })
+}
+
+/// Images of Azure's marketplace, by plan and generation (openshift/installer,
+/// `data/data/coreos/marketplace`).
+const MARKETPLACE: &str = "/rhel-coreos-extensions/marketplace/azure";
+
+/// The most images of stream metadata that are kept: 30 regions, two architectures and hundreds of
+/// releases.
+const MAX_IMAGES: usize = 50_000;
+
+/// Platforms whose images a MachineSet can name as the stream metadata does.
+const PUBLISHED_BY_NAME: [&str; 2] = ["aws", "gcp"];

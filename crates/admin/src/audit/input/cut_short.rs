@@ -1,0 +1,57 @@
+//! Objects in YAML that end early (pure). A text that is cut between two lines is YAML all the same.
+
+use crate::audit::cluster::fields::str_at;
+use crate::audit::cluster::kind_table::is_read;
+use crate::audit::cluster::kinds::Metadata;
+use crate::audit::results::Unread;
+use crate::text::printable;
+use serde_json::Value;
+
+/// Kinds whose objects on a server have `spec` and `status`: their controllers write it at once.
+const COMPLETE: [&str; 10] = [
+    "BareMetalHost",
+    "ClusterVersion",
+    "ControlPlaneMachineSet",
+    "Infrastructure",
+    "Machine",
+    "MachineConfigPool",
+    "MachineDeployment",
+    "MachineSet",
+    "Node",
+    "NodePool",
+];
+
+/// Whether a document with one object was cut short, and what says so. `oc` and must-gather write
+/// the fields in the order of the alphabet, `status` last, and end the last line. What a person
+/// wrote, without what a server adds, may lack both.
+pub(crate) fn cut_short(
+    group: &str,
+    kind: &str,
+    object: &Value,
+    ends_line: bool,
+) -> Option<Unread> {
+    let from_server = |fields: &[&str]| fields.iter().all(|field| str_at(object, field).is_some());
+    let is_named = from_server(&["/metadata/creationTimestamp"]);
+    let is_whole = from_server(&[
+        "/metadata/creationTimestamp",
+        "/metadata/resourceVersion",
+        "/metadata/uid",
+    ]);
+    let lacks = |field: &str| object.get(field).is_none();
+    let is_complete = is_read(group, kind) && COMPLETE.contains(&kind);
+    let why = if is_complete && is_named && lacks("spec") {
+        "ends early: it has no spec"
+    } else if is_complete && is_whole && lacks("status") {
+        "ends early: it has no status"
+    } else if is_read(group, kind) && is_whole && !ends_line {
+        "ends early: its last line has no end"
+    } else {
+        return None;
+    };
+    Some(Unread {
+        what: format!("{} {}", printable(kind), Metadata::of(object).full_name()),
+        why: format!("{why}; `oc get -o yaml` prints all of it"),
+        hides_sets: true,
+        makes_nodes: false,
+    })
+}

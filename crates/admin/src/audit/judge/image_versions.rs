@@ -1,0 +1,497 @@
+//! What is known of an image's version, and from which object (pure).
+//!
+//! The first of these that names a version counts: the images of the cluster's own release, those
+//! that were published for any release, the image's name, joined nodes that were made from it, and
+//! last the reports of refused ones, which are claims. What joined nodes say otherwise is noted.
+
+use crate::audit::cluster::image::Image;
+use crate::audit::cluster::kinds::{Machine, Node, NodeReport};
+use crate::audit::cluster::objects::Objects;
+use crate::audit::cluster::site::Site;
+use crate::audit::cluster::stream::{self, OwnImage, published_image, version_of};
+use crate::audit::results::KnownBy;
+use crate::data::PUBLISHED;
+use crate::version::{ImageVersion, OcpMinor, OsFamily, compare_rhel, compare_scos};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A version, and how it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KnownVersion {
+    pub(crate) version: ImageVersion,
+    pub(crate) by: KnownBy,
+    pub(crate) from: String,
+}
+
+/// The objects, with indexes to look them up by.
+#[derive(Debug)]
+pub(crate) struct Lookup<'a> {
+    pub(crate) objects: &'a Objects,
+    nodes: BTreeMap<&'a str, &'a Node>,
+    by_image: BTreeMap<(&'static str, String), Vec<(Site, &'a Machine)>>,
+    /// By host name, address and product UUID.
+    by_identity: BTreeMap<&'a str, Vec<&'a NodeReport>>,
+}
+
+impl<'a> Lookup<'a> {
+    pub(crate) fn new(objects: &'a Objects) -> Self {
+        let nodes = objects
+            .nodes
+            .iter()
+            .map(|node| (&*node.metadata.name, node))
+            .collect();
+        let mut by_image: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for machine in &objects.machines {
+            let image = objects.image_of(&machine.metadata, &machine.source);
+            if let Some(key) = image.key() {
+                by_image.entry(key).or_default().push((image.site, machine));
+            }
+        }
+        let mut by_identity: BTreeMap<&str, Vec<&NodeReport>> = BTreeMap::new();
+        for report in &objects.reports {
+            for name in &report.identities {
+                by_identity.entry(name).or_default().push(report);
+            }
+        }
+        Self {
+            objects,
+            nodes,
+            by_image,
+            by_identity,
+        }
+    }
+
+    /// The node of a Machine.
+    pub(crate) fn node_of(&self, machine: &Machine) -> Option<&'a Node> {
+        self.nodes.get(machine.node.as_deref()?).copied()
+    }
+
+    /// The joined nodes of these Machines.
+    pub(crate) fn nodes_of<'m>(
+        &self,
+        machines: impl Iterator<Item = &'m Machine>,
+    ) -> Vec<&'a Node> {
+        machines
+            .filter_map(|machine| self.node_of(machine))
+            .collect()
+    }
+
+    /// The architecture of these nodes, else of all of the cluster.
+    pub(crate) fn architecture_of(&self, nodes: &[&Node]) -> Option<String> {
+        common(nodes.iter().copied(), |node| node.architecture.as_ref()).or_else(|| {
+            // Where the release has several, the next node may be of any.
+            let nodes = self
+                .objects
+                .nodes
+                .iter()
+                .filter(|_| !self.objects.is_multi_arch);
+            common(nodes, |node| node.architecture.as_ref())
+        })
+    }
+
+    /// The region of these nodes, else of all of the cluster.
+    pub(crate) fn region_of(&self, nodes: &[&Node]) -> Option<String> {
+        common(nodes.iter().copied(), |node| node.region.as_ref())
+            .or_else(|| common(self.objects.nodes.iter(), |node| node.region.as_ref()))
+    }
+
+    /// What is known of an image.
+    pub(crate) fn image_version(
+        &self,
+        image: &Image,
+        architecture: Option<&str>,
+        stream: Option<&str>,
+        notes: &mut Vec<String>,
+    ) -> Option<KnownVersion> {
+        let listed = self
+            .by_config_map(image, architecture)
+            .or_else(|| self.by_release(image, architecture, stream))
+            .or_else(|| by_published(image, architecture, notes))
+            .or_else(|| self.by_streams(image, architecture))
+            .or_else(|| by_name(image));
+        match listed {
+            Some(known) => {
+                let nodes = self.by_nodes(image, &mut Vec::new());
+                if let Some(nodes) = nodes.filter(|nodes| says_more(nodes, &known)) {
+                    return Some(nodes);
+                }
+                notes.extend(self.doubt(image, &known));
+                Some(known)
+            }
+            None => self
+                .by_nodes(image, notes)
+                .or_else(|| self.by_reports(image)),
+        }
+    }
+
+    /// Joined nodes whose Machines name the image, and which say that they were made from another.
+    fn doubt(&self, image: &Image, known: &KnownVersion) -> Option<String> {
+        let nodes = self.nodes_of(self.same_image(image));
+        let other = |node: &&Node| {
+            let (version, _) = self.objects.version_of(node)?;
+            is_other(&version, &known.version).then(|| (node.metadata.name.clone(), version))
+        };
+        let others: Vec<_> = nodes.iter().filter_map(other).collect();
+        let (name, version) = others.last()?;
+        Some(match others.len() {
+            1 => format!(
+                "Node {name}, whose Machine names it, says {version}: it was made from something else than this image"
+            ),
+            more => format!(
+                "{more} nodes whose Machines name it say another version, such as Node {name} {version}: they were made from something else than this image"
+            ),
+        })
+    }
+
+    /// The Machines that are made from this image. Where the set does not say its site, and Machines
+    /// of two sites have an image of that name, it may be either: none.
+    fn same_image<'s>(&'s self, image: &'s Image) -> impl Iterator<Item = &'a Machine> + 's {
+        let named = image.key().and_then(|key| self.by_image.get(&key));
+        let of_site = named.into_iter().flatten();
+        let mut of_site = of_site
+            .filter(|(site, _)| image.site.agrees(site))
+            .peekable();
+        let first = of_site.peek().map(|(site, _)| site);
+        let is_one = first.is_none_or(|first| of_site.clone().all(|(site, _)| site.agrees(first)));
+        of_site.filter(move |_| is_one).map(|(_, machine)| *machine)
+    }
+
+    /// How many joined nodes are made from this image.
+    pub(crate) fn joined_from(&self, image: &Image) -> usize {
+        self.nodes_of(self.same_image(image)).len()
+    }
+
+    fn by_nodes(&self, image: &Image, notes: &mut Vec<String>) -> Option<KnownVersion> {
+        by_newest_node(
+            self.objects,
+            self.same_image(image)
+                .filter_map(|machine| self.node_of(machine)),
+            notes,
+        )
+    }
+
+    /// A claim: anybody who has the bootstrap identity can make a report.
+    fn by_reports(&self, image: &Image) -> Option<KnownVersion> {
+        let reports = self
+            .same_image(image)
+            .filter_map(|machine| self.report_of(machine));
+        let newest = reports.max_by(|a, b| a.metadata.created.cmp(&b.metadata.created))?;
+        let version = ImageVersion::parse(newest.version.as_deref()?);
+        let from = format!(
+            "BootImageReport {}, a claim of the node's",
+            newest.metadata.name
+        );
+        Some(KnownVersion {
+            version,
+            by: KnownBy::Report,
+            from,
+        })
+    }
+
+    /// The report that this Machine's node made before it could join. If several reports fit, they
+    /// must agree on the version. One that is older than the Machine is another machine's, which had
+    /// the same address or name before.
+    fn report_of(&self, machine: &Machine) -> Option<&'a NodeReport> {
+        let mut reports = machine
+            .identities
+            .iter()
+            .filter_map(|name| self.by_identity.get(name.as_str()))
+            .flatten()
+            .filter(|report| !is_older(report, machine))
+            .copied();
+        let first = reports.next()?;
+        reports
+            .all(|other| other.version == first.version)
+            .then_some(first)
+    }
+
+    fn by_config_map(&self, image: &Image, architecture: Option<&str>) -> Option<KnownVersion> {
+        let value = image.value.as_deref()?;
+        let own = self
+            .own_images(image, architecture)
+            .find(|own| own.is_named_by(value))?;
+        Some(KnownVersion {
+            version: own.version(),
+            by: KnownBy::ConfigMap,
+            from: format!("ConfigMap coreos-bootimages, {}", own.place()),
+        })
+    }
+
+    /// The version of the image that the Machine of a joined node names, where a list or its name
+    /// says it: what a Machine names does not change, while templates and nodes may.
+    pub(crate) fn named_by(&self, machine: &Machine, node: &Node) -> Option<ImageVersion> {
+        let image = self.objects.image_of(&machine.metadata, &machine.source);
+        let architecture = node.architecture.as_deref();
+        let known = self
+            .by_config_map(&image, architecture)
+            .or_else(|| by_published(&image, architecture, &mut Vec::new()))
+            .or_else(|| self.by_streams(&image, architecture))
+            .or_else(|| by_name(&image))?;
+        Some(known.version)
+    }
+
+    /// The image of the cluster's release that the field names, of another region or architecture
+    /// than the next machine's.
+    pub(crate) fn elsewhere(&self, image: &Image) -> Option<&'a OwnImage> {
+        let value = image.value.as_deref()?;
+        let is_named =
+            |own: &&OwnImage| Some(own.platform) == image.platform && own.is_named_by(value);
+        self.objects.own_images.iter().find(is_named)
+    }
+
+    /// The stream metadata of other releases, as a person named it.
+    fn by_streams(&self, image: &Image, architecture: Option<&str>) -> Option<KnownVersion> {
+        let value = image.value.as_deref()?;
+        let (file, own) = self
+            .objects
+            .streams
+            .iter()
+            .find(|(_, own)| own.is_named_by(value) && own.fits(image, architecture))?;
+        Some(KnownVersion {
+            version: own.version(),
+            by: KnownBy::StreamMetadata,
+            from: format!("stream metadata in {file}, {}", own.place()),
+        })
+    }
+
+    /// The image that the cluster's release brings (bare metal, `install_coreos`), where the
+    /// Provisioning object names no other.
+    fn by_release(
+        &self,
+        image: &Image,
+        architecture: Option<&str>,
+        stream: Option<&str>,
+    ) -> Option<KnownVersion> {
+        let has_own_images = self.objects.provisioning.as_ref()?.has_own_images;
+        if !image.is_of_release || has_own_images {
+            return None;
+        }
+        let releases: BTreeSet<Option<String>> = self
+            .images_for(image, architecture, stream)
+            .into_iter()
+            .map(|own| Some(own.release.clone()))
+            .collect();
+        Some(KnownVersion {
+            version: ImageVersion::parse(&one_of(releases)?),
+            by: KnownBy::ConfigMap,
+            from: "ConfigMap coreos-bootimages: install_coreos takes the release's own image"
+                .to_owned(),
+        })
+    }
+
+    /// Those of the set's stream; where no image is said to be of that stream, those of all.
+    pub(crate) fn images_for(
+        &self,
+        image: &Image,
+        architecture: Option<&str>,
+        stream: Option<&str>,
+    ) -> Vec<&'a OwnImage> {
+        let all: Vec<&OwnImage> = self.own_images(image, architecture).collect();
+        let of_stream: Vec<&OwnImage> = all
+            .iter()
+            .copied()
+            .filter(|own| own.stream.as_deref() == stream)
+            .collect();
+        if of_stream.is_empty() { all } else { of_stream }
+    }
+
+    /// Whether an image of OKD is older than the cluster's own, or of another family: OKD went from
+    /// Fedora CoreOS to SCOS.
+    pub(crate) fn is_behind(
+        &self,
+        image: &Image,
+        architecture: Option<&str>,
+        stream: Option<&str>,
+        version: &ImageVersion,
+    ) -> bool {
+        let family = version.os_family();
+        let is_older = |own: &OwnImage| {
+            let own = own.version();
+            own.os_family() != family || compare_scos(version, &own) == Some(Ordering::Less)
+        };
+        matches!(family, Some(OsFamily::Fcos | OsFamily::Scos))
+            && self
+                .images_for(image, architecture, stream)
+                .into_iter()
+                .any(is_older)
+    }
+
+    /// The newest images that were published for a release and pass, where they could replace this
+    /// one: one for each architecture and stream.
+    pub(crate) fn published_for(
+        image: &Image,
+        architecture: Option<&str>,
+        stream: Option<&str>,
+        release: OcpMinor,
+        passes: impl Fn(&ImageVersion) -> bool,
+    ) -> Vec<OwnImage> {
+        let Some(platform) = image.platform else {
+            return Vec::new();
+        };
+        let mut newest: BTreeMap<_, (ImageVersion, OwnImage)> = BTreeMap::new();
+        for (version, own) in stream::published(release, stream, platform) {
+            if !own.fits(image, architecture) || !passes(&version) {
+                continue;
+            }
+            let key = (
+                own.architecture.clone(),
+                own.stream.clone(),
+                own.offer.is_some(),
+            );
+            let is_newer = newest.get(&key).is_none_or(|(other, _)| *other < version);
+            if is_newer {
+                newest.insert(key, (version, own));
+            }
+        }
+        // What a marketplace has need not be uploaded.
+        let is_offered = newest.keys().any(|(.., is_offered)| *is_offered);
+        newest
+            .into_iter()
+            .filter(|((.., of_offer), _)| *of_offer == is_offered)
+            .map(|(_, (_, own))| own)
+            .collect()
+    }
+
+    /// The images of the cluster's own release that could replace this one.
+    fn own_images(
+        &self,
+        image: &Image,
+        architecture: Option<&str>,
+    ) -> impl Iterator<Item = &'a OwnImage> {
+        self.objects
+            .own_images
+            .iter()
+            .filter(move |own| own.fits(image, architecture))
+    }
+
+    /// The version of every node, and its name.
+    pub(crate) fn versions(&self) -> impl Iterator<Item = (&'a str, Option<ImageVersion>)> {
+        self.objects.nodes.iter().map(|node| {
+            let version = self.objects.version_of(node);
+            (&*node.metadata.name, version.map(|(version, _)| version))
+        })
+    }
+}
+
+/// What was published, of any release.
+fn by_published(
+    image: &Image,
+    architecture: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Option<KnownVersion> {
+    let found = PUBLISHED.find(image.value.as_deref()?)?;
+    // An id may mean something else on another platform.
+    let own = published_image(found, image.platform?)?;
+    notes.extend(misplaced(image, architecture, &own));
+    Some(KnownVersion {
+        version: version_of(found)?,
+        by: KnownBy::Published,
+        from: format!("{}, {}", PUBLISHED.source(), found.place()),
+    })
+}
+
+/// What is wrong with the place of an image: AMIs are of one region, and each is of one
+/// architecture.
+fn misplaced(image: &Image, architecture: Option<&str>, own: &OwnImage) -> Vec<String> {
+    let mut notes = Vec::new();
+    let regions = own.region.as_ref().zip(image.region.as_ref());
+    if let Some((own, wanted)) = regions.filter(|(own, wanted)| own != wanted) {
+        notes.push(format!(
+            "the image is of region {own}, and the next machine is made in {wanted}, where it is not there"
+        ));
+    }
+    if let Some(wanted) = architecture.filter(|wanted| *wanted != own.architecture) {
+        notes.push(format!(
+            "the image is of {}, and the next machine is one of {wanted}",
+            own.architecture
+        ));
+    }
+    notes
+}
+
+fn by_name(image: &Image) -> Option<KnownVersion> {
+    let version = ImageVersion::from_image_name(image.value.as_deref()?)?;
+    Some(KnownVersion {
+        version,
+        by: KnownBy::ImageName,
+        from: "the image's name".to_owned(),
+    })
+}
+
+/// Whether a node's version is that of the name, and says more than the name does: names of files
+/// and of marketplaces may say the OCP release alone.
+fn says_more(node: &KnownVersion, named: &KnownVersion) -> bool {
+    named.by == KnownBy::ImageName
+        && named.version.rhel.is_none()
+        && node.version.is_known()
+        && !is_other(&node.version, &named.version)
+}
+
+/// Whether one image cannot have both versions. What one of them does not say, it may have.
+fn is_other(a: &ImageVersion, b: &ImageVersion) -> bool {
+    let differ = a.ocp.zip(b.ocp).is_some_and(|(a, b)| a != b)
+        || (a.build_date.as_ref().zip(b.build_date.as_ref())).is_some_and(|(a, b)| a != b);
+    differ
+        || a.rhel
+            .zip(b.rhel)
+            .and_then(|(a, b)| compare_rhel(a, b))
+            .is_some_and(|order| order != Ordering::Equal)
+}
+
+/// RFC 3339 in UTC, as API servers write it, is in the order of time. What has no time is not older.
+fn is_older(report: &NodeReport, machine: &Machine) -> bool {
+    let (report, machine) = (&report.metadata.created, &machine.metadata.created);
+    !report.is_empty() && !machine.is_empty() && report < machine
+}
+
+/// What all of these nodes say of one thing, where they say the same.
+fn common<'n, T: Ord + Clone + 'n>(
+    nodes: impl Iterator<Item = &'n Node>,
+    what: impl Fn(&'n Node) -> Option<&'n T>,
+) -> Option<T> {
+    one_of(nodes.map(|node| what(node).cloned()).collect())
+}
+
+/// The one element, where there is one.
+fn one_of<T: Ord>(all: BTreeSet<Option<T>>) -> Option<T> {
+    if all.len() == 1 {
+        all.into_iter().next().flatten()
+    } else {
+        None
+    }
+}
+
+/// What the newest of these nodes says. The older ones may have been made before the field was
+/// given another image.
+pub(crate) fn by_newest_node<'a>(
+    objects: &Objects,
+    nodes: impl Iterator<Item = &'a Node>,
+    notes: &mut Vec<String>,
+) -> Option<KnownVersion> {
+    let mut labelled: Vec<_> = nodes
+        .filter_map(|node| Some((node, objects.version_of(node)?)))
+        .collect();
+    labelled.sort_by(|(a, _), (b, _)| a.age().cmp(&b.age()));
+    let (newest, (version, by)) = labelled.pop()?;
+    let is_same = |(_, (other, _)): &&(&Node, (ImageVersion, KnownBy))| *other == version;
+    let same = labelled.iter().filter(is_same).count();
+    if same < labelled.len() {
+        notes.push(format!(
+            "of the nodes made from it, {} have another version: what the field names was replaced",
+            labelled.len() - same
+        ));
+    }
+    let more = if same > 0 {
+        format!(" and {same} more")
+    } else {
+        String::new()
+    };
+    Some(KnownVersion {
+        version,
+        by,
+        from: match by {
+            KnownBy::Aleph => format!("the aleph of Node {}{more}", newest.metadata.name),
+            _ => format!("Node {}{more}", newest.metadata.name),
+        },
+    })
+}

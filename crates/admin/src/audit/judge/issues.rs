@@ -1,0 +1,72 @@
+//! Which known issues the image of a set has, whether or not the policy names them (pure).
+
+use crate::API_VERSION;
+use crate::audit::results::SetIssue;
+use crate::lint::starter::KNOWN_ISSUES;
+use crate::policy::fields::KIND;
+use crate::policy::{KnownIssue, Policy, parse};
+use crate::verdict::{PolicyInput, Reason, RuleResult, Verdict};
+use std::sync::LazyLock;
+
+/// A policy without limits that has the list of known issues.
+static SHIPPED: LazyLock<Option<Policy>> = LazyLock::new(|| {
+    let policy = format!(
+        r#"{{"apiVersion":"{API_VERSION}","kind":"{KIND}","mode":"Warn","limits":[],"knownIssues":{KNOWN_ISSUES}}}"#
+    );
+    parse(policy.as_bytes()).ok()
+});
+
+/// The issues that the policy names, then those of the shipped list that it does not. `judge` gives
+/// the verdict of a policy on the next node of the set.
+pub(crate) fn known_to_fail(
+    policy: &PolicyInput,
+    judge: impl Fn(&PolicyInput) -> Verdict,
+) -> Vec<SetIssue> {
+    let Some(shipped) = SHIPPED.clone() else {
+        return Vec::new();
+    };
+    let issues = all(policy);
+    let all = Policy {
+        known_issues: issues.clone(),
+        ..shipped
+    };
+    let verdict = judge(&PolicyInput::Valid {
+        path: String::new(),
+        digest: String::new(),
+        policy: all,
+    });
+    let has = verdict
+        .findings
+        .iter()
+        .filter(|finding| (finding.rule, finding.result) == (Reason::KnownIssue, RuleResult::Fail));
+    let ids: Vec<_> = has.filter_map(|finding| finding.issue.as_ref()).collect();
+    let issues = issues.into_iter().filter(|issue| ids.contains(&&issue.id));
+    issues
+        .map(|issue| SetIssue {
+            in_policy: is_named(policy, &issue.id),
+            id: issue.id,
+            reason: issue.reason,
+            url: issue.url,
+        })
+        .collect()
+}
+
+/// The issues that the policy names, then those of the shipped list that it does not.
+pub(crate) fn all(policy: &PolicyInput) -> Vec<KnownIssue> {
+    let shipped = SHIPPED.as_ref().map(|shipped| &*shipped.known_issues);
+    let others = shipped.unwrap_or_default().iter();
+    let others = others.filter(|issue| !is_named(policy, &issue.id));
+    named(policy).iter().chain(others).cloned().collect()
+}
+
+/// Whether the policy names the issue.
+pub(crate) fn is_named(policy: &PolicyInput, id: &str) -> bool {
+    named(policy).iter().any(|issue| issue.id == id)
+}
+
+fn named(policy: &PolicyInput) -> &[KnownIssue] {
+    match policy {
+        PolicyInput::Valid { policy, .. } => &policy.known_issues,
+        PolicyInput::Absent | PolicyInput::Invalid { .. } => &[],
+    }
+}

@@ -1,0 +1,48 @@
+//! What makes an unknown version known (pure).
+
+use super::image_versions::Lookup;
+use super::sets::Set;
+use super::upkeep_rules as rules;
+use crate::audit::cluster::kind_table::{HYPERSHIFT, NODE_POOL};
+
+/// What helps where joined nodes are made from the image, and know it.
+const LABELS: &str = "its joined nodes have no label: the script of `oc skewguard audit --print-commands labels` makes them label themselves";
+const ALEPHS: &str = "its joined nodes have no label: the script of `oc skewguard audit --print-commands alephs` collects their aleph files for --from";
+
+/// What helps where none is.
+const STREAMS: &str = "no joined node is made from it: name the stream metadata of the release that it is from (--streams), or let one node join and audit again";
+const AMI: &str = "no joined node is made from it: its name in AWS may say the version (`oc skewguard inspect NAME`), --streams knows newer ones, or let one join";
+const UPLOADED: &str = "no joined node is made from it, and no public list has what was uploaded: ask who did, or let one node join and audit again";
+const JOIN: &str = "no joined node is made from it: let one join, and audit again";
+
+/// The nodes of a NodePool.
+const HOSTED: &str = "its nodes join another cluster: audit that one, where they have labels";
+
+/// What makes the version of the set's image known; `None` where nothing does that is known.
+pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<&'static str> {
+    if (set.kind, set.group) == (NODE_POOL, HYPERSHIFT) {
+        return Some(HOSTED);
+    }
+    let joined = match set.image.key() {
+        Some(_) => lookup.joined_from(&set.image),
+        // Sets without machines have nodes alone.
+        None if set.path.is_empty() => set.nodes.len(),
+        None => 0,
+    };
+    // Where one node has a label, skewguard is there.
+    let mut nodes = lookup.objects.nodes.iter();
+    match (joined, nodes.any(|node| node.version.is_some())) {
+        (0, _) => {
+            let image = set.image.value.as_ref()?;
+            Some(match set.image.platform {
+                Some("aws") => AMI,
+                Some("gcp") if rules::is_of_rhcos_cloud(&set.image) => STREAMS,
+                Some("azure") if image.starts_with('/') => UPLOADED,
+                Some("gcp") => UPLOADED,
+                _ => JOIN,
+            })
+        }
+        (_, true) => Some(LABELS),
+        (_, false) => Some(ALEPHS),
+    }
+}

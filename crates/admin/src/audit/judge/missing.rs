@@ -1,0 +1,82 @@
+//! What was read names objects that were not (pure).
+
+use crate::audit::cluster::kind_table::MACHINE_API;
+use crate::audit::cluster::objects::Objects;
+use crate::audit::results::{Unread, full_name, some_of};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Sets that Machines name as their owner, and Machines that Nodes name, where these were not read:
+/// their next node is not judged.
+pub(crate) fn missing(objects: &Objects) -> Vec<Unread> {
+    let mut all = sets(objects);
+    all.extend(machines(objects));
+    all
+}
+
+fn sets(objects: &Objects) -> Vec<Unread> {
+    let mut read: BTreeSet<(&str, &str, &str)> = BTreeSet::new();
+    let groups = [
+        ("MachineSet", &objects.machine_sets),
+        ("MachineSet", &objects.cluster_api_sets),
+        ("ControlPlaneMachineSet", &objects.control_planes),
+    ];
+    for (kind, sets) in groups {
+        let names = sets.iter().map(|set| &set.metadata);
+        read.extend(names.map(|metadata| (kind, &*metadata.namespace, &*metadata.name)));
+    }
+    let windows = objects.windows_sets.iter();
+    read.extend(windows.map(|(namespace, name)| ("MachineSet", &**namespace, &**name)));
+    let mut unread: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
+    // The sets of a node pool are listed as that pool.
+    for machine in objects
+        .machines
+        .iter()
+        .filter(|machine| !machine.is_of_node_pool)
+    {
+        for (kind, name) in &machine.owners {
+            let set = (&**kind, &*machine.metadata.namespace, &**name);
+            if matches!(set.0, "MachineSet" | "ControlPlaneMachineSet") && !read.contains(&set) {
+                *unread.entry(set).or_default() += 1;
+            }
+        }
+    }
+    let to_unread = |((kind, namespace, name), count): ((&str, &str, &str), usize)| {
+        let machines = if count == 1 {
+            "Machine is"
+        } else {
+            "Machines are"
+        };
+        Unread {
+            what: format!("{kind} {}", full_name(namespace, name)),
+            why: format!("it was not read, and {count} {machines} of it"),
+            hides_sets: true,
+            makes_nodes: false,
+        }
+    };
+    unread.into_iter().map(to_unread).collect()
+}
+
+fn machines(objects: &Objects) -> Option<Unread> {
+    let read: BTreeSet<&str> = objects
+        .machines
+        .iter()
+        .filter(|machine| machine.group == MACHINE_API)
+        .map(|machine| &*machine.metadata.name)
+        .collect();
+    let missing: Vec<&str> = objects
+        .nodes
+        .iter()
+        .filter(|node| node.is_of_machine_api)
+        .filter_map(|node| node.machine.as_deref())
+        .filter(|machine| !read.contains(machine.rsplit('/').next().unwrap_or(machine)))
+        .collect();
+    (!missing.is_empty()).then(|| Unread {
+        what: format!("Machine {}", some_of(&missing)),
+        why: match missing.len() {
+            1 => "it was not read, though a Node names it".to_owned(),
+            _ => "they were not read, though Nodes name them".to_owned(),
+        },
+        hides_sets: true,
+        makes_nodes: false,
+    })
+}

@@ -1,0 +1,19 @@
+//! What the objects come to (pure): what makes nodes, from which image, and the verdict on it.
+
+pub(crate) mod amis;
+pub(crate) mod births;
+pub(crate) mod image_versions;
+pub(crate) mod issues;
+pub(crate) mod lookup_help;
+pub(crate) mod missing;
+pub(crate) mod node_classes;
+pub(crate) mod operator;
+pub(crate) mod own;
+pub(crate) mod platform_fixes;
+pub(crate) mod remedy;
+pub(crate) mod sets;
+pub(crate) mod skew;
+pub(crate) mod upkeep;
+pub(crate) mod upkeep_rules;
+pub(crate) mod verdicts;
+pub(crate) mod without_set;

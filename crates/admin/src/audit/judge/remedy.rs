@@ -1,0 +1,272 @@
+//! What to change so that the next node of a set is let in (pure).
+
+use super::image_versions::Lookup;
+use super::platform_fixes::{Own, ask_the_owner, fix};
+use super::sets::{self, Set};
+use super::upkeep;
+use crate::audit::cluster::image;
+use crate::audit::cluster::kind_table::{MACHINE_API, NODE_POOL};
+use crate::audit::cluster::stream::OwnImage;
+use crate::audit::cluster::target;
+use crate::audit::results::SetAudit;
+use crate::text::is_dns_name;
+use crate::verdict::{Action, Verdict};
+use crate::version::{ImageVersion, OcpMinor, Release};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// What to change.
+#[derive(Debug, Default)]
+pub(crate) struct Remedy {
+    /// For a person; absent where nothing has to be changed.
+    pub(crate) text: Option<String>,
+    /// What the image field should say, where one image fits.
+    pub(crate) image: Option<String>,
+    pub(crate) version: Option<String>,
+    /// The command that does it, where it is not that which sets the image field to `image`.
+    pub(crate) command: Option<String>,
+}
+
+impl Remedy {
+    pub(crate) fn words(text: impl Into<String>) -> Self {
+        Self {
+            text: Some(text.into()),
+            ..Self::default()
+        }
+    }
+}
+
+/// What to set the image field to: the cluster's own image for this platform, else the newest that
+/// was published for the release, where the policy lets it in. Where the cluster can keep the image
+/// up to date itself, that comes first, because it lasts. Where the policy refuses the cluster's own
+/// image, it is the policy that has to change.
+pub(crate) fn remedy(
+    set: &Set,
+    release: Option<&str>,
+    judge: impl Fn(&ImageVersion) -> Verdict,
+    lookup: &Lookup<'_>,
+) -> Remedy {
+    let choice = choice(set, release, &judge, lookup);
+    let images = match &choice {
+        Choice::Policy(text) => return Remedy::words(text),
+        Choice::Own(images) | Choice::Published(images, _) => images,
+    };
+    let own = Own::of(images, choice.whose(), choice.origin());
+    if let Some(fix) = fix(set, &own) {
+        return fix;
+    }
+    let Some(field) = &set.image.field else {
+        return Remedy::words("make the next node from an image that the policy allows");
+    };
+    if field == sets::RELEASE_IMAGE {
+        return Remedy::words(format!(
+            "set {field} to a release whose boot image the policy allows"
+        ));
+    }
+    let version = one(images.iter().map(|own| &*own.release).collect());
+    let name = one(images
+        .iter()
+        .filter_map(|own| own.image.as_deref())
+        .collect());
+    let whose = choice.whose();
+    let (before, value) = match (images.as_slice(), name, version) {
+        ([], _, _) => (None, "an image that the policy allows".to_owned()),
+        (_, Some(name), Some(version)) => (None, format!("{name}: {version}, {whose}")),
+        ([own, ..], None, Some(version)) if own.image.is_none() => (
+            Some(format!(
+                "upload {version}, {whose}{}, and ",
+                choice.origin()
+            )),
+            "it".to_owned(),
+        ),
+        (images, _, _) => (None, choice.several(images.len())),
+    };
+    let change = match &set.template {
+        Some((kind, name)) => format!(
+            "make a copy of {kind} {name}, which cannot be changed, with spec.template.spec.{field} set to {value}; then name the copy in \
+             spec.template.spec.infrastructureRef of the {}",
+            set.kind
+        ),
+        None if name.is_some_and(is_urn) => {
+            format!("set {}image to the marketplace's {value}", set.path)
+        }
+        None => format!("set {}{field} to {value}", set.path),
+    };
+    let remedy = Remedy {
+        text: Some(format!(
+            "{}{}{change}",
+            by_the_cluster(set, release, lookup.objects.is_azure_stack),
+            before.unwrap_or_default()
+        )),
+        image: name.map(str::to_owned),
+        version: version.map(str::to_owned),
+        command: None,
+    };
+    ask_the_owner(set, lookup, remedy)
+}
+
+/// Where the next image comes from.
+enum Choice {
+    /// The cluster's release has it.
+    Own(Vec<OwnImage>),
+    /// It was published for this release.
+    Published(Vec<OwnImage>, OcpMinor),
+    /// No image helps, because the policy refuses those of the cluster.
+    Policy(String),
+}
+
+impl Choice {
+    fn whose(&self) -> String {
+        match self {
+            Self::Published(_, release) => format!("the newest published for {release}"),
+            _ => "this cluster's own".to_owned(),
+        }
+    }
+
+    /// Of a file to upload.
+    fn origin(&self) -> &'static str {
+        match self {
+            Self::Published(..) => " (`openshift-install coreos print-stream-json` has its URL)",
+            _ => " image (ConfigMap coreos-bootimages)",
+        }
+    }
+
+    fn several(&self, count: usize) -> String {
+        match self {
+            Self::Published(_, release) => format!(
+                "the one of the newest {count} images published for {release} that fits its architecture and stream"
+            ),
+            _ => format!(
+                "the one of this cluster's own {count} images (ConfigMap coreos-bootimages) that fits its architecture, region and stream"
+            ),
+        }
+    }
+}
+
+fn choice(
+    set: &Set,
+    release: Option<&str>,
+    judge: impl Fn(&ImageVersion) -> Verdict,
+    lookup: &Lookup<'_>,
+) -> Choice {
+    let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
+    let is_let_in = |version: &ImageVersion| judge(version).action == Action::Proceed;
+    // The nodes of a node pool are of another cluster.
+    let own = match set.kind {
+        NODE_POOL => Vec::new(),
+        _ => lookup.images_for(&set.image, architecture, stream),
+    };
+    let let_in: Vec<OwnImage> = own
+        .iter()
+        .filter(|own| is_let_in(&own.version()))
+        .map(|own| (*own).clone())
+        .collect();
+    if !let_in.is_empty() {
+        return Choice::Own(let_in);
+    }
+    let minor = |release: &str| Some(release.parse::<Release>().ok()?.minor);
+    let (asked, cluster) = (
+        release.and_then(minor),
+        lookup.objects.release.as_deref().and_then(minor),
+    );
+    // Another release has other images, and may need them.
+    if let Some(own) = own
+        .first()
+        .filter(|_| cluster.is_none() || asked == cluster)
+    {
+        let version = own.version();
+        return Choice::Policy(format!(
+            "correct the policy: it refuses {version}, this cluster's own image (ConfigMap coreos-bootimages), too: {}",
+            judge(&version).message
+        ));
+    }
+    let of_openshift = asked.filter(|_| !release.is_some_and(target::is_okd));
+    let Some(asked) = of_openshift else {
+        return Choice::Own(Vec::new());
+    };
+    let published = |passes: &dyn Fn(&ImageVersion) -> bool| {
+        Lookup::published_for(&set.image, architecture, stream, asked, passes)
+    };
+    let images = published(&is_let_in);
+    match published(&|_| true).first() {
+        Some(newest) if images.is_empty() => Choice::Policy(format!(
+            "correct the policy: it refuses {version}, the newest image published for {asked}, too: {}",
+            judge(&newest.version()).message,
+            version = newest.release
+        )),
+        _ => Choice::Published(images, asked),
+    }
+}
+
+/// What the cluster can do about it, as the beginning of a sentence.
+fn by_the_cluster(set: &Set, release: Option<&str>, is_azure_stack: bool) -> &'static str {
+    let can = !is_azure_stack && upkeep::can_be_managed(set.kind, set.image.platform, release);
+    match set.managed {
+        Some(true) => {
+            "the cluster keeps this image up to date, and has not: see the conditions of MachineConfiguration cluster; or "
+        }
+        Some(false) if can && !set.is_left_alone => {
+            "let the cluster keep the image up to date (managedBootImages of MachineConfiguration cluster), or "
+        }
+        _ => "",
+    }
+}
+
+/// The one that there is.
+fn one(all: BTreeSet<&str>) -> Option<&str> {
+    if all.len() == 1 {
+        all.into_iter().next()
+    } else {
+        None
+    }
+}
+
+fn is_urn(image: &str) -> bool {
+    urn(image).is_some()
+}
+
+/// The fields of `image` for a URN of Azure's marketplace (openshift/api `machine/v1beta1`,
+/// `Image`). What the publisher `azureopenshift` offers has no plan to buy.
+fn urn(image: &str) -> Option<Value> {
+    let parts: Vec<&str> = image.split(':').collect();
+    let [publisher, offer, sku, version] = parts[..] else {
+        return None;
+    };
+    let plan = if publisher == image::FREE_PUBLISHER {
+        "MarketplaceNoPlan"
+    } else {
+        "MarketplaceWithPlan"
+    };
+    Some(
+        json!({ "publisher": publisher, "offer": offer, "sku": sku, "version": version, "resourceID": "", "type": plan }),
+    )
+}
+
+/// The command that sets the image field of an object to `image`. There is none for what cannot be
+/// changed (templates of the Cluster API), nor for a field that is in a list.
+pub(crate) fn patch(set: &SetAudit) -> Option<String> {
+    let (field, image) = (set.image_field.as_deref()?, set.want_image.as_deref()?);
+    let is_name = is_dns_name(&set.name, 253) && is_dns_name(&set.namespace, 63);
+    if set.group != MACHINE_API || !set.kind.ends_with("Set") || !is_name {
+        return None;
+    }
+    if field.contains("[]") || image.contains('\'') {
+        return None;
+    }
+    let (field, value) = match urn(image) {
+        Some(fields) => (field.strip_suffix(".resourceID").unwrap_or(field), fields),
+        None => (field, json!(image)),
+    };
+    // `disks[0].image` is `/disks/0/image` in a JSON Patch.
+    let path = format!(
+        "/{}",
+        field.replace('[', ".").replace(']', "").replace('.', "/")
+    );
+    let patch = json!([{ "op": "replace", "path": path, "value": value }]);
+    Some(format!(
+        "oc patch {}s.{MACHINE_API} {} -n {} --type json -p '{patch}'",
+        set.kind.to_ascii_lowercase(),
+        set.name,
+        set.namespace
+    ))
+}

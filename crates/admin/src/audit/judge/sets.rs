@@ -1,0 +1,424 @@
+//! What makes nodes: sets of machines of both APIs, and node pools (pure).
+
+use super::image_versions::{KnownVersion, Lookup};
+use super::upkeep::{self, Candidate};
+use crate::audit::cluster::image::Image;
+use crate::audit::cluster::kind_table::{CLUSTER_API, HYPERSHIFT, MACHINE_API, NODE_POOL};
+use crate::audit::cluster::kinds::{Machine, MachineSet, Metadata, Node, NodePool};
+use crate::audit::cluster::objects::Objects;
+use crate::audit::cluster::site::Site;
+use crate::audit::results::some_of;
+use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where the cluster has the Cluster API's side of its own sets.
+const MIRRORS: &str = "openshift-cluster-api";
+
+/// A node pool's image field.
+pub(crate) const RELEASE_IMAGE: &str = "spec.release.image";
+
+/// A set of machines, and what is known of its next node's image.
+#[derive(Debug, Default)]
+pub(crate) struct Set {
+    pub(crate) kind: &'static str,
+    pub(crate) group: &'static str,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) replicas: Option<i64>,
+    pub(crate) architecture: Option<String>,
+    pub(crate) image: Image,
+    /// The path to the spec that has the image field.
+    pub(crate) path: &'static str,
+    /// Kind and name of the Cluster API's template, which has that field and cannot be changed.
+    pub(crate) template: Option<(String, String)>,
+    /// The stream of images that is its own.
+    pub(crate) stream: Option<String>,
+    /// The stream that a node pool is pinned to.
+    pub(crate) pinned: Option<String>,
+    /// Something about the set keeps the Machine Config Operator from it.
+    pub(crate) is_left_alone: bool,
+    /// It makes no Machine until it is activated.
+    pub(crate) is_inactive: bool,
+    /// Who keeps its image up to date.
+    pub(crate) upkeep: Option<Upkeep>,
+    /// The cluster keeps its image up to date.
+    pub(crate) managed: Option<bool>,
+    pub(crate) known: Option<KnownVersion>,
+    /// The release of its next node, where that is not the cluster's.
+    pub(crate) release: Option<String>,
+    /// What each of its joined nodes was made from.
+    pub(crate) nodes: Vec<Option<String>>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Set {
+    /// Whether the cluster's next nodes are made by it. A node pool's nodes are of another cluster;
+    /// Machines without a set, and a control plane that nothing makes, are what they are; and a set
+    /// that has neither nodes nor replicas makes none.
+    pub(crate) fn makes_nodes(&self) -> bool {
+        let is_empty = self.replicas == Some(0) && self.nodes.is_empty();
+        match (self.kind, self.group) {
+            (NODE_POOL, HYPERSHIFT) | ("Machine", _) => false,
+            ("MachineConfigPool", _) => self.image.pool.as_deref() != Some("master"),
+            _ => !self.is_inactive && !is_empty,
+        }
+    }
+
+    fn named(self, metadata: &Metadata) -> Self {
+        Self {
+            namespace: metadata.namespace.clone(),
+            name: metadata.name.clone(),
+            ..self
+        }
+    }
+
+    /// Adds what is known of its image.
+    pub(crate) fn known_by(mut self, lookup: &Lookup<'_>) -> Self {
+        self.known = lookup.image_version(
+            &self.image,
+            self.architecture.as_deref(),
+            self.stream.as_deref(),
+            &mut self.notes,
+        );
+        if self.image.is_of_release {
+            let provisioning = lookup.objects.provisioning.as_ref();
+            self.image.why_not = Some(match provisioning {
+                None => "install_coreos: the Provisioning object was not read",
+                Some(provisioning) if provisioning.has_own_images => {
+                    "install_coreos: the Provisioning object names images of its own"
+                }
+                Some(_) => "install_coreos: the ConfigMap coreos-bootimages has no image for it",
+            });
+        }
+        self
+    }
+}
+
+pub(crate) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
+    let (objects, mut all) = (lookup.objects, Vec::new());
+    // Where the two APIs mirror each other, only the authoritative one counts. The mirror of a set of
+    // the Machine API is in the one namespace of the cluster's own (openshift/cluster-capi-operator).
+    let mirrored: BTreeSet<_> = objects
+        .cluster_api_sets
+        .iter()
+        .filter(|set| set.metadata.namespace == MIRRORS)
+        .map(|set| &set.metadata.name)
+        .collect();
+    let is_mirror = |set: &MachineSet| set.is_mirror && mirrored.contains(&set.metadata.name);
+    let by_machine_api: BTreeSet<_> = objects
+        .machine_sets
+        .iter()
+        .filter(|set| !is_mirror(set))
+        .map(|set| &set.metadata.name)
+        .collect();
+    for set in objects.machine_sets.iter().filter(|set| !is_mirror(set)) {
+        all.push(machine_set(lookup, set, MACHINE_API, "MachineSet"));
+    }
+    // The sets of a node pool are listed as that pool, those of a deployment as that deployment.
+    let deployments: BTreeSet<_> = objects
+        .deployments
+        .iter()
+        .map(|set| (&set.metadata.namespace, &set.metadata.name))
+        .collect();
+    let is_of_deployment = |set: &MachineSet| {
+        let name = set.deployment.as_ref();
+        name.is_some_and(|name| {
+            deployments.contains(&(&set.metadata.namespace, name)) || set.replicas == Some(0)
+        })
+    };
+    let is_single = |set: &&MachineSet| {
+        set.node_pool.is_none()
+            && !is_of_deployment(set)
+            && !(set.metadata.namespace == MIRRORS && by_machine_api.contains(&set.metadata.name))
+    };
+    let sets = objects.cluster_api_sets.iter().filter(is_single);
+    all.extend(sets.map(|set| machine_set(lookup, set, CLUSTER_API, "MachineSet")));
+    let deployments = objects
+        .deployments
+        .iter()
+        .filter(|set| set.node_pool.is_none());
+    all.extend(deployments.map(|set| machine_set(lookup, set, CLUSTER_API, "MachineDeployment")));
+    let pools = objects.machine_pools.iter();
+    all.extend(pools.map(|set| machine_set(lookup, set, CLUSTER_API, "MachinePool")));
+    all.extend(
+        objects
+            .control_planes
+            .iter()
+            .flat_map(|set| control_plane(lookup, set)),
+    );
+    all.extend(
+        objects
+            .node_pools
+            .iter()
+            .map(|pool| node_pool(objects, lookup, pool)),
+    );
+    all
+}
+
+fn machine_set(
+    lookup: &Lookup<'_>,
+    set: &MachineSet,
+    group: &'static str,
+    kind: &'static str,
+) -> Set {
+    let Metadata {
+        namespace, name, ..
+    } = &set.metadata;
+    // A deployment's Machines belong to its sets.
+    let of_deployment = |other: &&MachineSet| {
+        other.metadata.namespace == *namespace && other.deployment.as_ref() == Some(name)
+    };
+    let names: BTreeSet<&str> = if kind == "MachineSet" {
+        BTreeSet::from([name.as_str()])
+    } else {
+        let sets = lookup.objects.cluster_api_sets.iter();
+        sets.filter(of_deployment)
+            .map(|set| &*set.metadata.name)
+            .collect()
+    };
+    let is_member = |machine: &&Machine| {
+        let is_of = |(owner, of): &(String, String)| match kind {
+            "MachinePool" => owner == kind && of == name,
+            _ => owner == "MachineSet" && names.contains(&**of),
+        };
+        machine.group == group
+            && machine.metadata.namespace == *namespace
+            && machine.owners.iter().any(is_of)
+    };
+    let infrastructure = set.source.infrastructure.as_ref();
+    let path = match (group, kind) {
+        (MACHINE_API, _) => "spec.template.spec.providerSpec.value.",
+        (_, "MachinePool") if infrastructure.is_some_and(|(kind, _)| kind == "AWSMachinePool") => {
+            "infrastructureRef spec.awsLaunchTemplate."
+        }
+        (_, "MachinePool") => "infrastructureRef spec.template.",
+        _ => "infrastructureRef spec.template.spec.",
+    };
+    let image = lookup.objects.image_of(&set.metadata, &set.source);
+    with_machines(
+        Set {
+            kind,
+            group,
+            path,
+            image,
+            ..Set::default()
+        },
+        set,
+        is_member,
+        lookup,
+    )
+}
+
+/// A control plane's set; where its failure domains name the template, one for each template.
+fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
+    let objects = lookup.objects;
+    let image = objects.image_of(&set.metadata, &set.source);
+    let image = Image {
+        pool: image.pool.or_else(|| Some("master".to_owned())),
+        ..image
+    };
+    let mut domains: BTreeMap<(Option<String>, Site), Vec<&str>> = BTreeMap::new();
+    for name in &set.failure_domains {
+        let vsphere = objects.vsphere.as_ref();
+        let template = vsphere.and_then(|vsphere| vsphere.template(name));
+        let site = vsphere.map(|vsphere| vsphere.site(name));
+        let domain = domains.entry((template, site.unwrap_or_default()));
+        domain.or_default().push(name);
+    }
+    let why_not = if objects.vsphere.is_some() {
+        "the Infrastructure does not name the template of its failure domain"
+    } else {
+        "the template of its failure domain was not read"
+    };
+    let of_domains = |((template, site), names): ((Option<String>, Site), Vec<&str>)| {
+        let image = Image {
+            field: Some("failureDomains[].topology.template".to_owned()),
+            why_not: template.is_none().then_some(why_not),
+            value: template,
+            site,
+            ..image.clone()
+        };
+        (
+            "Infrastructure cluster, spec.platformSpec.vsphere.",
+            image,
+            Some(format!("failure domain {}", some_of(&names))),
+        )
+    };
+    let mut ways: Vec<_> = domains.into_iter().map(of_domains).collect();
+    if ways.is_empty() {
+        ways.push((
+            "spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.",
+            image,
+            None,
+        ));
+    }
+    let images: Vec<Image> = ways.iter().map(|(_, image, _)| image.clone()).collect();
+    let to_set = |(n, (path, image, note)): (usize, (&'static str, Image, Option<String>))| {
+        let wanted = image.clone();
+        let is_here = |machine: &&Machine| {
+            let own = objects.image_of(&machine.metadata, &machine.source);
+            let is_of = |image: &Image| own.value == image.value && own.site.agrees(&image.site);
+            // A machine that is of none of the templates counts with the first.
+            machine.is_owned_by("ControlPlaneMachineSet", Some(&set.metadata.name))
+                && (is_of(&wanted) || n == 0 && !images.iter().any(is_of))
+        };
+        let inactive = set
+            .is_inactive
+            .then(|| "Inactive: it makes no Machine until it is activated".to_owned());
+        let notes = inactive.into_iter().chain(note).collect();
+        let of_set = Set {
+            kind: "ControlPlaneMachineSet",
+            group: MACHINE_API,
+            path,
+            image,
+            notes,
+            ..Set::default()
+        };
+        with_machines(of_set, set, is_here, lookup)
+    };
+    ways.into_iter().enumerate().map(to_set).collect()
+}
+
+/// Adds what the set and its machines say.
+fn with_machines(
+    of_set: Set,
+    set: &MachineSet,
+    is_member: impl Fn(&&Machine) -> bool,
+    lookup: &Lookup<'_>,
+) -> Set {
+    let mut of_set = of_set.named(&set.metadata);
+    of_set.replicas = set.replicas;
+    of_set.is_inactive = set.is_inactive;
+    let nodes = lookup.nodes_of(lookup.objects.machines.iter().filter(is_member));
+    of_set.architecture = set
+        .architecture
+        .clone()
+        .or_else(|| lookup.architecture_of(&nodes));
+    if of_set.image.platform == Some("aws") && of_set.image.region.is_none() {
+        of_set.image.region = lookup.region_of(&nodes);
+    }
+    of_set.stream = upkeep::stream(
+        lookup.objects,
+        set.stream.as_deref(),
+        of_set.image.pool.as_deref(),
+    );
+    // Pools can be changed, templates cannot.
+    if of_set.kind != "MachinePool" {
+        of_set.template.clone_from(&set.source.infrastructure);
+    }
+    of_set.nodes = versions(lookup.objects, nodes);
+    let judgement = upkeep::judge_set(
+        Candidate {
+            kind: of_set.kind,
+            group: of_set.group,
+            set,
+            image: &of_set.image,
+            architecture: of_set.architecture.as_deref(),
+        },
+        lookup,
+    );
+    let of_set = Set {
+        is_left_alone: judgement.is_left_alone,
+        managed: judgement.managed(),
+        notes: of_set.notes.into_iter().chain(judgement.note).collect(),
+        upkeep: Some(judgement.upkeep),
+        ..of_set
+    };
+    of_set.known_by(lookup)
+}
+
+/// A node pool's image is that of its release, which its machines' templates name where they are
+/// read; the release itself says no version.
+fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
+    let full_name = pool.metadata.full_name();
+    let of_pool =
+        |set: &&MachineSet| set.node_pool.as_ref() == Some(&full_name) && set.replicas != Some(0);
+    let sets = objects
+        .cluster_api_sets
+        .iter()
+        .chain(&objects.deployments)
+        .filter(of_pool);
+    let mut images: Vec<Image> = sets
+        .map(|set| objects.image_of(&set.metadata, &set.source))
+        .collect();
+    images.dedup();
+    let mut image = match (&pool.image, images.as_slice()) {
+        (Some(named), _) => Image {
+            platform: Some(named.platform),
+            field: Some(named.field.to_owned()),
+            value: Some(named.value.clone()),
+            ..Image::default()
+        },
+        // What to change is the release, whatever the template then says.
+        (None, [image]) if image.value.is_some() => Image {
+            field: Some(RELEASE_IMAGE.to_owned()),
+            ..image.clone()
+        },
+        (None, _) => Image {
+            field: Some(RELEASE_IMAGE.to_owned()),
+            value: pool.release_image.clone(),
+            why_not: Some("a release image does not say which boot image is in it"),
+            ..Image::default()
+        },
+    };
+    image.pool = Some(pool.metadata.name.clone());
+    let upkeep = if image.field.as_deref() == Some(RELEASE_IMAGE) {
+        Upkeep::new(
+            Keeper::Release,
+            Rule::NodePoolRelease,
+            "the image is that of its release",
+        )
+    } else {
+        Upkeep::new(
+            Keeper::Nobody,
+            Rule::NodePoolImage,
+            "the NodePool names an image, which stays whatever its release is",
+        )
+    };
+    let is_unknown = image.platform.is_none();
+    let nodes = objects
+        .nodes
+        .iter()
+        .filter(|node| node.node_pool.as_ref() == Some(&pool.metadata.name));
+    let set = Set {
+        kind: NODE_POOL,
+        group: HYPERSHIFT,
+        replicas: pool.replicas,
+        architecture: pool.architecture.clone(),
+        image,
+        upkeep: Some(upkeep),
+        release: pool.release.clone(),
+        stream: pool.stream.clone(),
+        pinned: pool.pinned.clone(),
+        nodes: versions(objects, nodes),
+        notes: pool
+            .platform
+            .iter()
+            .filter(|_| is_unknown)
+            .map(|platform| platform_note(platform, pool.release.as_deref()))
+            .chain(pool.conditions.clone())
+            .collect(),
+        ..Set::default()
+    };
+    set.named(&pool.metadata).known_by(lookup)
+}
+
+/// What the nodes of a NodePool that names no image are made from. Agents have booted from an ISO of
+/// their own (hypershift `NodePoolPlatform`).
+fn platform_note(platform: &str, release: Option<&str>) -> String {
+    match (platform, release) {
+        ("Agent" | "None", _) | (_, None) => format!("platform {platform}"),
+        (_, Some(release)) => {
+            format!("platform {platform}: the image is the one that release {release} brings")
+        }
+    }
+}
+
+/// What each of these nodes was made from.
+pub(crate) fn versions<'n>(
+    objects: &Objects,
+    nodes: impl IntoIterator<Item = &'n Node>,
+) -> Vec<Option<String>> {
+    let version = |node: &Node| objects.version_text(node);
+    nodes.into_iter().map(version).collect()
+}

@@ -1,0 +1,222 @@
+//! Who keeps a set's boot image up to date, and which stream of images is its own (pure).
+//!
+//! Facts: machine-config-operator `pkg/controller/bootimage` (`ms_helpers.go`, `cpms_helpers.go`, `platform_helpers.go`,
+//! `aws_helpers.go`, `vsphere_helpers.go`) and `pkg/controller/common/featuregates.go`
+//! (`CheckBootImagePlatform`) of the release branches 4.17 to 5.1; `pkg/osimagestream/streams.go`;
+//! openshift/api `features/features.go` of each release branch, `machineconfiguration/v1`, `operator/v1`;
+//! openshift/hypershift `NodePoolSpec.osImageStream`.
+
+use super::image_versions::Lookup;
+use super::upkeep_rules as rules;
+use crate::audit::cluster::image::Image;
+use crate::audit::cluster::kind_table::MACHINE_API;
+use crate::audit::cluster::kinds::MachineSet;
+use crate::audit::cluster::objects::Objects;
+use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
+use crate::version::{OcpMinor, Release};
+
+/// The one stream that the Machine Config Operator keeps up to date (4.22 to 5.1).
+pub(crate) const KEPT: &str = "rhel-9";
+
+/// The stream of NodePools that are pinned to none, from OpenShift 5.0 on.
+const OF_NODE_POOLS: &str = "rhel-10";
+
+/// A set as the Machine Config Operator looks at it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Candidate<'a> {
+    pub(crate) kind: &'static str,
+    pub(crate) group: &'static str,
+    pub(crate) set: &'a MachineSet,
+    pub(crate) image: &'a Image,
+    pub(crate) architecture: Option<&'a str>,
+}
+
+/// Who keeps a set up to date, and what to know of it.
+#[derive(Debug)]
+pub(crate) struct Judgement {
+    pub(crate) upkeep: Upkeep,
+    /// Something about the set stands against the operator, whether or not it is selected.
+    pub(crate) is_left_alone: bool,
+    pub(crate) note: Option<String>,
+}
+
+impl Judgement {
+    /// As the set's field `managed` has it: only where the cluster says what it manages.
+    pub(crate) fn managed(&self) -> Option<bool> {
+        match (self.upkeep.by, self.upkeep.rule) {
+            (Keeper::MachineConfigOperator, _) => Some(true),
+            (_, Rule::ClusterAPI) => None,
+            (Keeper::Nobody, _) => Some(false),
+            (Keeper::Release | Keeper::Unknown, _) => None,
+        }
+    }
+}
+
+/// Who keeps the image of this set up to date: by the cluster's own release, whatever is asked
+/// about.
+pub(crate) fn judge_set(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Judgement {
+    let objects = lookup.objects;
+    if let Some(upkeep) = rules::elsewhere(candidate, objects) {
+        return Judgement {
+            is_left_alone: true,
+            note: None,
+            upkeep,
+        };
+    }
+    let resource = match candidate.kind {
+        "ControlPlaneMachineSet" => "controlplanemachinesets",
+        _ => "machinesets",
+    };
+    let selected = objects
+        .managed
+        .as_ref()
+        .and_then(|managed| managed.selects(resource, &candidate.set.labels));
+    let obstacle = rules::obstacle(candidate, lookup, selected == Some(true));
+    let note = obstacle
+        .as_ref()
+        .and_then(|obstacle| note(objects, candidate, obstacle, selected == Some(true)));
+    let upkeep = match (selected, &obstacle) {
+        (Some(true), None) => Upkeep::new(
+            Keeper::MachineConfigOperator,
+            Rule::Selected,
+            "managedBootImages selects it",
+        ),
+        (Some(true), Some(obstacle)) => obstacle.clone(),
+        (_, Some(obstacle)) if obstacle.by == Keeper::Nobody => obstacle.clone(),
+        (Some(false), _) => Upkeep::nobody(
+            Rule::NotSelected,
+            "managedBootImages of MachineConfiguration cluster does not select it",
+        ),
+        (None, _) => Upkeep::new(
+            Keeper::Unknown,
+            Rule::SelectionUnknown,
+            if objects.managed.is_some() {
+                "managedBootImages of MachineConfiguration cluster selects by more than labels"
+            } else {
+                "MachineConfiguration cluster was not read"
+            },
+        ),
+    };
+    let is_kept = upkeep.by == Keeper::MachineConfigOperator;
+    let kept = || "the cluster keeps this image up to date (managedBootImages)".to_owned();
+    Judgement {
+        is_left_alone: obstacle.is_some_and(|obstacle| obstacle.by == Keeper::Nobody),
+        note: if is_kept { Some(kept()) } else { note },
+        upkeep,
+    }
+}
+
+/// What to know of a set that the operator leaves alone: where it is expected to keep its image, or
+/// has a value for the oldest boot image.
+fn note(
+    objects: &Objects,
+    candidate: Candidate<'_>,
+    obstacle: &Upkeep,
+    is_selected: bool,
+) -> Option<String> {
+    let reason = &obstacle.reason;
+    if obstacle.by == Keeper::Unknown {
+        return is_selected.then(|| {
+            format!("whether the cluster keeps this image up to date (managedBootImages) is unknown: {reason}")
+        });
+    }
+    let skew = objects.skew.as_ref().filter(|skew| skew.mode != "None");
+    let of_object = matches!(obstacle.rule, Rule::Owned | Rule::Stream);
+    if !is_selected && (skew.is_none() || !of_object) {
+        return None;
+    }
+    let alone = format!("the Machine Config Operator leaves its image alone, because {reason}");
+    let is_reset = is_selected
+        && skew.is_some_and(|skew| skew.mode == "Automatic")
+        && counts(candidate, obstacle.rule);
+    Some(match skew {
+        None => alone,
+        // Since 4.22 what is skipped counts, but for some.
+        Some(_) if is_reset => format!(
+            "{alone}; then it takes the release that the cluster was installed as for the oldest boot image"
+        ),
+        Some(_) => format!("{alone}: its value for the oldest boot image does not cover this set"),
+    })
+}
+
+/// Whether a set that is skipped by this rule resets the operator's value to the installed release
+/// (`reconcileSkipped`; PR 6162, in 4.22).
+fn counts(candidate: Candidate<'_>, rule: Rule) -> bool {
+    candidate.kind == "MachineSet"
+        && matches!(
+            rule,
+            Rule::Owned
+                | Rule::Architecture
+                | Rule::AMIWithoutID
+                | Rule::AMIRegion
+                | Rule::AMIList
+                | Rule::GCPProject
+                | Rule::AzureWithoutMarketplace
+        )
+}
+
+/// The stream that a set names, else its pool, else the cluster's own. A custom pool that names
+/// none has that of the workers.
+pub(crate) fn stream(
+    objects: &Objects,
+    of_set: Option<&str>,
+    pool: Option<&str>,
+) -> Option<String> {
+    let of_pool = |pool: &str| objects.pool_streams.get(pool).map(String::as_str);
+    of_set
+        .or_else(|| pool.and_then(of_pool))
+        .or_else(|| {
+            let is_custom = pool.is_some_and(|pool| pool != "master");
+            is_custom.then(|| of_pool("worker")).flatten()
+        })
+        .or(objects.default_stream.as_deref())
+        .map(str::to_owned)
+}
+
+/// The stream of a NodePool's next node at this release, and what to know of it.
+pub(crate) fn node_pool_stream(
+    pinned: Option<&str>,
+    now: Option<&str>,
+    release: Option<&str>,
+) -> (Option<String>, Option<String>) {
+    let is_five = release
+        .and_then(|release| release.parse::<Release>().ok())
+        .is_some_and(|release| release.minor.major >= 5);
+    match (pinned, is_five) {
+        (Some(pinned), _) => (Some(pinned.to_owned()), None),
+        (None, true) => {
+            let note = format!(
+                "no stream is pinned (spec.osImageStream): from OpenShift 5.0 on its nodes are of {OF_NODE_POOLS}"
+            );
+            (Some(OF_NODE_POOLS.to_owned()), Some(note))
+        }
+        (None, false) => (now.map(str::to_owned), None),
+    }
+}
+
+/// Whether the cluster could keep the images of sets of this kind and platform up to date:
+/// generally available from this release on.
+pub(crate) fn can_be_managed(kind: &str, platform: Option<&str>, release: Option<&str>) -> bool {
+    since(kind, platform).is_some_and(|since| {
+        release
+            .and_then(|release| release.parse::<Release>().ok())
+            .is_some_and(|release| release.minor >= since)
+    })
+}
+
+/// The release from which on that is so; `None` where it is in none.
+pub(crate) fn since(kind: &str, platform: Option<&str>) -> Option<OcpMinor> {
+    let minor = match (kind, platform) {
+        ("MachineSet", Some("gcp")) => 17,
+        ("MachineSet", Some("aws")) => 18,
+        ("MachineSet", Some("vmware" | "azure")) => 21,
+        ("ControlPlaneMachineSet", Some("aws" | "azure" | "gcp")) => 22,
+        _ => return None,
+    };
+    Some(OcpMinor { major: 4, minor })
+}
+
+/// Whether sets of this group are the Machine API's.
+pub(crate) fn is_of_machine_api(group: &str) -> bool {
+    group == MACHINE_API
+}

@@ -1,0 +1,297 @@
+//! What keeps the Machine Config Operator from a set, by platform and release (pure).
+
+use super::amis;
+use super::image_versions::Lookup;
+use super::upkeep::{Candidate, KEPT, can_be_managed, is_of_machine_api, since};
+use crate::audit::cluster::image::Image;
+use crate::audit::cluster::objects::Objects;
+use crate::audit::results::KnownBy;
+use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
+use crate::version::{OcpMinor, Release};
+
+/// The project that has the images of RHCOS, as the operator compares it: with the beginning of the
+/// field.
+const RHCOS_CLOUD: &str = "projects/rhcos-cloud/global/images";
+
+/// Who keeps up to date what the operator never looks at, because it is of another kind.
+pub(crate) fn elsewhere(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
+    let Candidate {
+        kind,
+        group,
+        image,
+        set,
+        ..
+    } = candidate;
+    if image.platform == Some("metal") {
+        return Some(bare_metal(image.is_of_release, objects));
+    }
+    if !is_of_machine_api(group) || set.is_mirror {
+        return Some(Upkeep::nobody(
+            Rule::ClusterAPI,
+            "the Machine Config Operator looks at sets of the Machine API alone",
+        ));
+    }
+    let platform = image.platform?;
+    if platform == "azure" && objects.is_azure_stack {
+        return Some(Upkeep::nobody(
+            Rule::AzureStackHub,
+            "OpenShift does not do that on Azure Stack Hub",
+        ));
+    }
+    if (kind, platform) == ("ControlPlaneMachineSet", "vmware") {
+        return Some(Upkeep::nobody(
+            Rule::ControlPlaneOnVSphere,
+            "OpenShift does not do that for a control plane on vSphere",
+        ));
+    }
+    since(kind, Some(platform)).is_none().then(|| {
+        Upkeep::nobody(
+            Rule::Platform,
+            format!("OpenShift does not do that on the platform {platform}"),
+        )
+    })
+}
+
+/// Hosts that are installed with `install_coreos` get the image of the release
+/// (cluster-baremetal-operator, machine-os-images), if the Provisioning names no other.
+pub(crate) fn bare_metal(is_of_release: bool, objects: &Objects) -> Upkeep {
+    let own = objects
+        .provisioning
+        .as_ref()
+        .map(|provisioning| provisioning.has_own_images);
+    match (is_of_release, own) {
+        (true, Some(false)) => Upkeep::new(
+            Keeper::Release,
+            Rule::InstallCoreOS,
+            "install_coreos takes the image that comes with the cluster's release",
+        ),
+        (true, Some(true)) => Upkeep::nobody(
+            Rule::BareMetalImage,
+            "the Provisioning object names images of its own",
+        ),
+        (true, None) => Upkeep::new(
+            Keeper::Unknown,
+            Rule::InstallCoreOS,
+            "the Provisioning object was not read",
+        ),
+        (false, _) => Upkeep::nobody(
+            Rule::BareMetalImage,
+            "the host is installed from the image that is named here",
+        ),
+    }
+}
+
+/// What stands against the operator's keeping the image of this set; `None` where nothing does.
+/// Where it is not known whether something does, the keeper is [`Keeper::Unknown`].
+pub(crate) fn obstacle(
+    candidate: Candidate<'_>,
+    lookup: &Lookup<'_>,
+    is_selected: bool,
+) -> Option<Upkeep> {
+    let objects = lookup.objects;
+    let Candidate {
+        kind, set, image, ..
+    } = candidate;
+    let release = objects.release.as_deref();
+    // What is selected is possible: in earlier releases as a technology preview.
+    if !is_selected && release.is_some() && !can_be_managed(kind, image.platform, release) {
+        return Some(Upkeep::nobody(
+            Rule::ReleaseTooOld,
+            "the cluster's release cannot do that on this platform",
+        ));
+    }
+    if set.is_owned {
+        return Some(Upkeep::nobody(Rule::Owned, "it belongs to another object"));
+    }
+    if let Some(stream) = set.stream.as_deref().filter(|stream| *stream != KEPT) {
+        return Some(Upkeep::nobody(
+            Rule::Stream,
+            format!("its stream is {stream}"),
+        ));
+    }
+    architecture(candidate, objects).or_else(|| match image.platform {
+        Some("aws") => aws(candidate, lookup),
+        Some("gcp") => gcp(candidate),
+        Some("azure") => azure(candidate, objects),
+        Some("vmware") => vsphere(candidate, objects),
+        _ => Some(Upkeep::new(
+            Keeper::Unknown,
+            Rule::Platform,
+            "its platform is not known",
+        )),
+    })
+}
+
+/// `getArchFromMachineSet`: from 4.20 on a payload of several architectures needs the annotation.
+/// An annotation without an architecture degrades the operator in all releases.
+fn architecture(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
+    const ANNOTATION: &str = "capacity.cluster-autoscaler.kubernetes.io/labels";
+    let set = candidate.set;
+    if candidate.kind != "MachineSet" || set.architecture.is_some() {
+        return None;
+    }
+    if set.has_capacity_labels {
+        return Some(Upkeep::nobody(
+            Rule::Architecture,
+            format!("its annotation {ANNOTATION} has no kubernetes.io/arch"),
+        ));
+    }
+    let is_needed = objects.is_multi_arch && is_since(objects, 4, 20);
+    is_needed.then(|| {
+        Upkeep::nobody(
+            Rule::Architecture,
+            format!(
+                "the cluster's release has several architectures, and the set no annotation {ANNOTATION} with kubernetes.io/arch"
+            ),
+        )
+    })
+}
+
+/// Whether the cluster's release is this one or a later one; so where it is unknown.
+fn is_since(objects: &Objects, major: u16, minor: u16) -> bool {
+    let release = objects.release.as_ref();
+    release
+        .and_then(|release| release.parse::<Release>().ok())
+        .is_none_or(|release| release.minor >= OcpMinor { major, minor })
+}
+
+fn aws(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Option<Upkeep> {
+    let (image, objects) = (candidate.image, lookup.objects);
+    let Some(ami) = image.value.as_deref() else {
+        let chooser = image.site.chooser.unwrap_or("nothing");
+        return Some(Upkeep::nobody(
+            Rule::AMIWithoutID,
+            format!("{chooser} chooses its AMI, not ami.id"),
+        ));
+    };
+    let own = || objects.own_images.iter();
+    let is_of_platform = own().any(|own| own.platform == "aws");
+    if is_of_platform && !own().any(|own| own.fits(image, candidate.architecture)) {
+        return Some(Upkeep::nobody(
+            Rule::AMIRegion,
+            "the cluster's images have no AMI for its region and architecture",
+        ));
+    }
+    let is_new = is_since(objects, 5, 0);
+    let is_kept = if is_new {
+        is_standard(ami, image, candidate.architecture, lookup)
+    } else {
+        amis::is_listed(ami, is_published(image, candidate.architecture, lookup))
+    };
+    if is_kept || own().any(|own| own.is_named_by(ami)) {
+        return None;
+    }
+    Some(if is_new {
+        Upkeep::new(
+            Keeper::Unknown,
+            Rule::AMIOwner,
+            "the operator updates from AMIs of Red Hat and of AWS Marketplace, and no object says whose this one is",
+        )
+    } else {
+        Upkeep::nobody(
+            Rule::AMIList,
+            "the AMI is not on the list from which it updates before 5.0: a copy, a custom or a marketplace image",
+        )
+    })
+}
+
+/// Whether an AMI is one of Red Hat's standard ones: published, or on the operator's list.
+pub(crate) fn is_standard(
+    ami: &str,
+    image: &Image,
+    architecture: Option<&str>,
+    lookup: &Lookup<'_>,
+) -> bool {
+    amis::is_listed(ami, false) || is_published(image, architecture, lookup)
+}
+
+/// Whether the image is known by what Red Hat publishes.
+fn is_published(image: &Image, architecture: Option<&str>, lookup: &Lookup<'_>) -> bool {
+    let known = lookup.image_version(image, architecture, None, &mut Vec::new());
+    known.is_some_and(|known| {
+        matches!(
+            known.by,
+            KnownBy::ConfigMap | KnownBy::Published | KnownBy::StreamMetadata
+        )
+    })
+}
+
+/// Whether an image on GCP is one of the project that has the images of RHCOS.
+pub(crate) fn is_of_rhcos_cloud(image: &Image) -> bool {
+    let image = image.value.as_deref();
+    image.is_some_and(|image| image.starts_with(RHCOS_CLOUD))
+}
+
+fn gcp(candidate: Candidate<'_>) -> Option<Upkeep> {
+    (!is_of_rhcos_cloud(candidate.image)).then(|| {
+        Upkeep::nobody(
+            Rule::GCPProject,
+            "its image is not one of the project rhcos-cloud",
+        )
+    })
+}
+
+fn azure(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
+    let image = candidate.image;
+    if let Some(security_type) = &image.site.security_type {
+        return Some(Upkeep::nobody(
+            Rule::AzureSecurityType,
+            format!("its securityType is {security_type}"),
+        ));
+    }
+    let of_azure = || {
+        objects
+            .own_images
+            .iter()
+            .filter(|own| own.platform == "azure")
+    };
+    let offers = || of_azure().filter_map(|own| own.offer.as_deref());
+    if !objects.own_images.is_empty() && offers().next().is_none() {
+        return Some(Upkeep::nobody(
+            Rule::AzureWithoutMarketplace,
+            "the cluster's release has no images in Azure's marketplace",
+        ));
+    }
+    let is_offered =
+        |offer: &str| objects.own_images.is_empty() || offers().any(|own| own == offer);
+    (!image.offer.as_deref().is_some_and(is_offered)).then(|| {
+        Upkeep::nobody(
+            Rule::AzureOffer,
+            "the cluster's release has no image of its publisher, offer and generation",
+        )
+    })
+}
+
+fn vsphere(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
+    let Some(vsphere) = &objects.vsphere else {
+        return Some(if objects.has_infrastructure {
+            Upkeep::nobody(
+                Rule::VSphereFailureDomain,
+                "Infrastructure cluster has no failure domains",
+            )
+        } else {
+            Upkeep::new(
+                Keeper::Unknown,
+                Rule::VSphereFailureDomain,
+                "Infrastructure cluster was not read",
+            )
+        });
+    };
+    let workspace = candidate.image.site.workspace.clone().unwrap_or_default();
+    (!vsphere.has(&workspace)).then(|| {
+        Upkeep::nobody(
+            Rule::VSphereFailureDomain,
+            format!(
+                "its workspace (server {}, datacenter {}, datastore {}, resource pool {}) is in no failure domain of Infrastructure cluster",
+                said(&workspace.server),
+                said(&workspace.datacenter),
+                said(&workspace.datastore),
+                said(&workspace.resource_pool)
+            ),
+        )
+    })
+}
+
+fn said(text: &str) -> &str {
+    if text.is_empty() { "not named" } else { text }
+}

@@ -1,0 +1,293 @@
+//! The verdict on the next node of a set, by the rules that decide on the node itself (pure).
+
+use super::image_versions::{KnownVersion, Lookup};
+use super::issues;
+use super::lookup_help::lookup_help;
+use super::remedy::{Remedy, patch, remedy};
+use super::sets::Set;
+use super::upkeep;
+use crate::audit::cluster::kind_table::{HYPERSHIFT, NODE_POOL};
+use crate::audit::results::{KnownBy, NodeCount, SetAudit};
+use crate::data::{PUBLISHED, is_ami};
+use crate::policy::{Mode, OnUndetermined};
+use crate::verdict::words::About;
+use crate::verdict::{
+    BootImage, BootImageStatus, Facts, ImageSource, Machine, Outcome, PolicyInput, Reason,
+    RuleResult, Target, TargetInput, Verdict, decide,
+};
+use crate::version::{ImageVersion, OsFamily};
+use std::collections::BTreeMap;
+
+/// The verdict on the next node of a set, by the same rules as on the node itself: at its first
+/// boot, and as if the policy enforced.
+pub(crate) fn judge(
+    set: Set,
+    lookup: &Lookup<'_>,
+    policy: &PolicyInput,
+    release: Option<&str>,
+) -> (SetAudit, Verdict) {
+    let mut set = set;
+    if (set.kind, set.group) == (NODE_POOL, HYPERSHIFT) {
+        let (stream, note) =
+            upkeep::node_pool_stream(set.pinned.as_deref(), set.stream.as_deref(), release);
+        set.stream = stream;
+        set.notes.extend(note);
+    }
+    let to_know = set
+        .known
+        .is_none()
+        .then(|| lookup_help(&set, lookup))
+        .flatten();
+    let known = set.known.take();
+    if known.is_none() {
+        let note = looked_for(&set, lookup);
+        set.notes.extend(note);
+    }
+    let verdict = by_what_is_known(&set, known.as_ref(), policy, release);
+    let version = known.as_ref().map(|known| &known.version);
+    let known_issues = issues::known_to_fail(policy, |policy| {
+        self::verdict(&set, version, policy, release)
+    });
+    let of_version = |version: &ImageVersion| self::verdict(&set, Some(version), policy, release);
+    // What a filter chooses nobody can know beforehand.
+    let is_chosen = known.is_none() && set.image.site.chooser.is_some();
+    // Nothing refuses it, and the cluster has a newer one.
+    let is_behind = verdict.verdict == Outcome::Undetermined
+        && version.is_some_and(|version| {
+            lookup.is_behind(
+                &set.image,
+                set.architecture.as_deref(),
+                set.stream.as_deref(),
+                version,
+            )
+        });
+    let remedy = if verdict.verdict == Outcome::Refused || is_chosen || is_behind {
+        remedy(&set, release, of_version, lookup)
+    } else {
+        Remedy::default()
+    };
+    let mut row = SetAudit {
+        kind: set.kind,
+        group: set.group,
+        namespace: set.namespace,
+        name: set.name,
+        replicas: set.replicas,
+        remedy: remedy.text,
+        want_image: remedy.image,
+        want_version: remedy.version,
+        patch: None,
+        pool: set.image.pool,
+        platform: set.image.platform.map(str::to_owned),
+        architecture: set.architecture,
+        region: set.image.region,
+        image_field: set.image.field.map(|field| format!("{}{field}", set.path)),
+        stream: set.stream,
+        managed: set.managed,
+        upkeep: set.upkeep,
+        image: set.image.value,
+        boot_image: known
+            .as_ref()
+            .map(|known| BootImageStatus::from(&known.version)),
+        known_by: known.as_ref().map_or(KnownBy::Unknown, |known| known.by),
+        known_from: known.map(|known| known.from),
+        verdict: verdict.verdict,
+        action: verdict.action,
+        reason: verdict.reason,
+        message: verdict.message.clone(),
+        to_know: to_know.map(str::to_owned),
+        known_issues,
+        nodes: count(&set.nodes),
+        notes: set.notes,
+        exception: None,
+    };
+    row.patch = remedy.command.or_else(|| patch(&row));
+    (row, verdict)
+}
+
+/// The verdict, worded for who reads the cluster's objects: the node's words are about its own
+/// files. A rule that only the node can evaluate leaves it open.
+fn by_what_is_known(
+    set: &Set,
+    known: Option<&KnownVersion>,
+    policy: &PolicyInput,
+    release: Option<&str>,
+) -> Verdict {
+    let mut verdict = verdict(set, known.map(|known| &known.version), policy, release);
+    if let Some(why) = known.and_then(|known| open_question(known, &verdict)) {
+        verdict.verdict = Outcome::Undetermined;
+        verdict.reason = Reason::NoRuleEvaluated;
+        verdict.message = why;
+    }
+    if verdict.reason == Reason::BootImageUnknown {
+        let why = set.image.why_not.unwrap_or_else(|| in_no_list(set));
+        verdict.message = format!("the version is unknown: {why}");
+    }
+    if verdict.reason == Reason::NoRuleEvaluated
+        && let Some(family) = known.and_then(|known| unjudged(&known.version, &verdict))
+    {
+        verdict.message = format!("the policy has no rule for images of {family}");
+    }
+    verdict
+}
+
+/// The family of an image of OKD that none of the policy's rules is about.
+fn unjudged(version: &ImageVersion, verdict: &Verdict) -> Option<&'static str> {
+    let family = version.os_family()?;
+    let own = match family {
+        OsFamily::Fcos => [
+            Reason::BelowMinimumFcosVersion,
+            Reason::AboveMaximumFcosVersion,
+        ],
+        OsFamily::Scos => [
+            Reason::BelowMinimumScosVersion,
+            Reason::AboveMaximumScosVersion,
+        ],
+        OsFamily::Rhcos => return None,
+    };
+    let mut findings = verdict.findings.iter();
+    (!findings.any(|finding| own.contains(&finding.rule))).then(|| family.name())
+}
+
+/// Why an image that is named is unknown.
+fn in_no_list(set: &Set) -> &'static str {
+    if ami(set).is_some() {
+        "its AMI is in no list of its region, and no node of it has a label"
+    } else {
+        "no node made from this image has a label, and its name says no version"
+    }
+}
+
+fn ami(set: &Set) -> Option<&str> {
+    let value = set.image.value.as_deref()?;
+    value.rsplit('/').next().filter(|id| is_ami(id))
+}
+
+/// Where an AMI was looked for.
+fn looked_for(set: &Set, lookup: &Lookup<'_>) -> Option<String> {
+    let ami = ami(set)?;
+    if let Some(own) = lookup.elsewhere(&set.image) {
+        return Some(format!(
+            "{ami} is the image of {} (ConfigMap coreos-bootimages), and the next machine is made elsewhere",
+            own.place()
+        ));
+    }
+    let objects = lookup.objects;
+    let config_map = if objects.own_images.is_empty() {
+        "the ConfigMap coreos-bootimages was not read"
+    } else {
+        "it is not in the ConfigMap coreos-bootimages"
+    };
+    let streams = if objects.streams.is_empty() {
+        ""
+    } else {
+        ", nor in the stream metadata that was named"
+    };
+    Some(format!(
+        "{ami} is not among the {} AMIs of openshift/installer until {}{streams}; {config_map}",
+        PUBLISHED.amis(),
+        PUBLISHED.until,
+    ))
+}
+
+/// Why a node may be refused although what is known of its image is allowed: a claim says it, or its
+/// aleph says more than the image's name does.
+fn open_question(known: &KnownVersion, verdict: &Verdict) -> Option<String> {
+    if verdict.verdict == Outcome::Allowed && known.by == KnownBy::Report {
+        return Some(format!(
+            "its version is allowed, but nothing else says it than {}",
+            known.from
+        ));
+    }
+    if verdict.verdict == Outcome::Allowed
+        && let Some(finding) = verdict.findings.iter().find(|finding| {
+            // What the version alone leaves open here, the node leaves open, too.
+            finding.result == RuleResult::NotEvaluated && finding.rule.about() != About::Image
+        })
+    {
+        return Some(format!(
+            "its version is allowed, but only the node can tell: {}",
+            finding.message
+        ));
+    }
+    let ocp_alone = [
+        Reason::BelowMinimumOcpVersion,
+        Reason::TooManyReleasesBehind,
+    ];
+    let is_open = known.by == KnownBy::ImageName
+        && known.version.rhel.is_none()
+        && verdict.verdict == Outcome::Allowed
+        && verdict
+            .findings
+            .iter()
+            .any(|finding| !ocp_alone.contains(&finding.rule));
+    is_open.then(|| {
+        format!(
+            "the image's name says no more than OCP {}, and the policy asks for more",
+            known
+                .version
+                .ocp
+                .map_or_else(|| "unknown".to_owned(), |ocp| ocp.to_string())
+        )
+    })
+}
+
+/// The policy as if its mode were `Enforce`. A node reads its own aleph, so that an image that is
+/// unknown here is not refused as unknown there.
+fn enforced(policy: &PolicyInput, is_known: bool) -> PolicyInput {
+    let mut policy = policy.clone();
+    if let PolicyInput::Valid { policy, .. } = &mut policy {
+        policy.mode = Mode::Enforce;
+        if !is_known {
+            policy.on_undetermined = OnUndetermined::Proceed;
+        }
+    }
+    policy
+}
+
+pub(crate) fn verdict(
+    set: &Set,
+    version: Option<&ImageVersion>,
+    policy: &PolicyInput,
+    release: Option<&str>,
+) -> Verdict {
+    // Where a node would find it does not matter for the decision.
+    let boot_image = version.map(|version| BootImage {
+        version: version.clone(),
+        source: ImageSource::Aleph,
+        path: String::new(),
+    });
+    let target = Target {
+        release: release.map(str::to_owned),
+        pool: set.image.pool.clone(),
+        ..Target::default()
+    };
+    let policy = enforced(policy, version.is_some());
+    decide(&Facts {
+        boot_image,
+        platform: set.image.platform.map(str::to_owned),
+        machine: Machine {
+            architecture: set.architecture.clone(),
+            ..Machine::default()
+        },
+        ..Facts::new(policy, TargetInput::Read(target))
+    })
+}
+
+fn count(nodes: &[Option<String>]) -> Vec<NodeCount> {
+    let mut counts: BTreeMap<&Option<String>, usize> = BTreeMap::new();
+    for version in nodes {
+        *counts.entry(version).or_default() += 1;
+    }
+    // Those without a label last.
+    let (mut known, unknown): (Vec<_>, Vec<_>) = counts
+        .into_iter()
+        .partition(|(version, _)| version.is_some());
+    known.extend(unknown);
+    known
+        .into_iter()
+        .map(|(version, count)| NodeCount {
+            version: version.clone(),
+            count,
+        })
+        .collect()
+}

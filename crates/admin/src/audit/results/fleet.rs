@@ -1,0 +1,180 @@
+//! The audits of several clusters, serialised as `BootImageAuditList`: fields are only ever added
+//! (pure).
+
+use super::{BootImageAudit, Summary};
+use crate::API_VERSION;
+use serde::Serialize;
+
+/// The audits of several clusters, serialised as `BootImageAuditList`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FleetAudit {
+    pub(crate) api_version: &'static str,
+    pub(crate) kind: &'static str,
+    /// When the audits were made, RFC 3339 in UTC.
+    pub(crate) time: String,
+    pub(crate) summary: FleetSummary,
+    /// What changed since an earlier list, where one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<FleetSince>,
+    /// Clusters that were not audited first, then those with refused sets, by context within.
+    pub(crate) items: Vec<ClusterAudit>,
+}
+
+/// The sums of all clusters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FleetSummary {
+    pub(crate) clusters: usize,
+    /// Clusters that could not be audited.
+    pub(crate) not_audited: usize,
+    /// Clusters of which sets of machines may not have been read.
+    pub(crate) incomplete: usize,
+    /// Clusters with a set whose next node would be refused.
+    pub(crate) with_refused: usize,
+    /// The sets of all clusters.
+    #[serde(flatten)]
+    pub(crate) of_sets: Summary,
+    /// Those without an exception.
+    #[serde(skip)]
+    pub(crate) counted: Summary,
+}
+
+/// What changed since an earlier list; each cluster's audit has its own changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FleetSince {
+    /// When that list was made; empty where it does not say.
+    pub(crate) time: String,
+    /// Sets that are new or worse.
+    pub(crate) changes: usize,
+    /// The contexts of clusters that were audited then, and are not in this list.
+    pub(crate) gone: Vec<String>,
+}
+
+/// A cluster of several.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClusterAudit {
+    /// The context of the kubeconfig.
+    pub(crate) context: String,
+    /// Other contexts of the same cluster.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) other_contexts: Vec<String>,
+    /// The sums of its sets; absent where it could not be audited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) summary: Option<Summary>,
+    /// The sums of those without an exception.
+    #[serde(skip)]
+    pub(crate) counted: Summary,
+    /// Why it could not be audited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) audit: Option<BootImageAudit>,
+}
+
+impl ClusterAudit {
+    pub(crate) fn of(context: String, result: Result<BootImageAudit, String>) -> Self {
+        let (audit, error) = match result {
+            Ok(audit) => (Some(audit), None),
+            Err(error) => (None, Some(error)),
+        };
+        Self {
+            context,
+            other_contexts: Vec::new(),
+            summary: audit.as_ref().map(|audit| audit.summary),
+            counted: Summary::of(
+                audit
+                    .iter()
+                    .flat_map(|audit| &audit.sets)
+                    .filter(|set| !set.is_excepted() || set.would_be_allowed()),
+            ),
+            error,
+            audit,
+        }
+    }
+
+    /// `spec.clusterID` of its ClusterVersion.
+    pub(crate) fn id(&self) -> Option<&str> {
+        let origin = self.audit.as_ref()?.origin.as_ref()?;
+        origin.cluster_id.as_deref()
+    }
+
+    /// Whether this is its context, another one of it, or its ID or name.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        let contexts = std::iter::once(&self.context).chain(&self.other_contexts);
+        let origin = self.audit.as_ref().and_then(|audit| audit.origin.as_ref());
+        contexts.into_iter().any(|context| context == name)
+            || origin.is_some_and(|origin| origin.is_of(name))
+    }
+
+    fn unread(&self) -> usize {
+        self.audit.as_ref().map_or(0, |audit| audit.unread.len())
+    }
+
+    /// Whether sets of machines may not have been read.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        let audit = self.audit.as_ref();
+        audit.is_some_and(|audit| audit.unread.iter().any(|unread| unread.hides_sets))
+    }
+
+    /// Whether something makes nodes and is not understood.
+    pub(crate) fn has_unknown_makers(&self) -> bool {
+        let audit = self.audit.as_ref();
+        audit.is_some_and(|audit| audit.unread.iter().any(|unread| unread.makes_nodes))
+    }
+
+    fn rank(&self) -> impl Ord + '_ {
+        (
+            self.error.is_none(),
+            self.counted.would_be_refused == 0,
+            !self.is_incomplete(),
+            self.counted.undetermined == 0 && !self.has_unknown_makers(),
+            &self.context,
+        )
+    }
+}
+
+impl FleetAudit {
+    /// Of clusters in the order in which they were named. Contexts of the same cluster are one: the
+    /// one that could read most.
+    pub(crate) fn of(clusters: Vec<ClusterAudit>, time: String) -> Self {
+        let mut items: Vec<ClusterAudit> = Vec::new();
+        for mut cluster in clusters {
+            let known = items
+                .iter_mut()
+                .find(|other| other.id().is_some() && other.id() == cluster.id());
+            let Some(other) = known else {
+                items.push(cluster);
+                continue;
+            };
+            if cluster.unread() < other.unread() {
+                std::mem::swap(other, &mut cluster);
+            }
+            other.other_contexts.push(cluster.context);
+            other.other_contexts.append(&mut cluster.other_contexts);
+        }
+        items.sort_by(|a, b| a.rank().cmp(&b.rank()));
+        let mut summary = FleetSummary {
+            clusters: items.len(),
+            ..FleetSummary::default()
+        };
+        for cluster in &items {
+            let of = cluster.summary.unwrap_or_default();
+            summary.not_audited += usize::from(cluster.error.is_some());
+            summary.incomplete += usize::from(cluster.is_incomplete());
+            summary.with_refused += usize::from(of.would_be_refused > 0);
+            summary.of_sets += of;
+            summary.counted += cluster.counted;
+        }
+        Self {
+            api_version: API_VERSION,
+            kind: "BootImageAuditList",
+            time,
+            summary,
+            since: None,
+            items,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The fleet by boot image, as bars in an HTML page (pure).
+
+use super::html::Level;
+use crate::audit::BootImageAudit;
+use crate::cli::audit::conclusion::{Word, count};
+use crate::text::cut;
+use crate::version::ImageVersion;
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+
+/// The most bars; the rest of the images share the last one.
+const MAX_BARS: usize = 24;
+
+/// Characters of a label that fit beside the bars.
+const LABEL: usize = 30;
+
+/// A boot image, and who uses it.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Bar {
+    label: String,
+    /// Joined nodes that were made from it.
+    nodes: usize,
+    /// Sets whose next node is made from it.
+    sets: usize,
+    /// The worst verdict of those sets.
+    word: Option<Word>,
+}
+
+impl Bar {
+    fn add(&mut self, other: &Self) {
+        self.nodes += other.nodes;
+        self.sets += other.sets;
+        self.word = self.word.min(other.word).or(self.word).or(other.word);
+    }
+
+    fn says(&self) -> String {
+        let nodes = count(self.nodes, "node", "nodes");
+        match (self.sets, self.word) {
+            (0, _) | (_, None) => nodes,
+            (sets, Some(word)) => {
+                let sets = count(sets, "set", "sets");
+                format!("{nodes}; next of {sets}: {}", word.lower())
+            }
+        }
+    }
+}
+
+/// The images in use, oldest first, and the unknown ones last.
+fn bars(audit: &BootImageAudit) -> Vec<Bar> {
+    let mut known: BTreeMap<ImageVersion, Bar> = BTreeMap::new();
+    let mut unknown = Bar {
+        label: "image not known".to_owned(),
+        ..Bar::default()
+    };
+    for set in &audit.sets {
+        let next = Bar {
+            sets: 1,
+            word: Some(Word::of(set)),
+            ..Bar::default()
+        };
+        match &set.boot_image {
+            Some(image) => known
+                .entry(ImageVersion::parse(&image.version))
+                .or_default()
+                .add(&next),
+            None => unknown.add(&next),
+        }
+        for nodes in &set.nodes {
+            let joined = Bar {
+                nodes: nodes.count,
+                ..Bar::default()
+            };
+            match &nodes.version {
+                Some(version) => known
+                    .entry(ImageVersion::parse(version))
+                    .or_default()
+                    .add(&joined),
+                None => unknown.add(&joined),
+            }
+        }
+    }
+    let mut bars: Vec<Bar> = known
+        .into_iter()
+        .map(|(version, bar)| Bar {
+            label: cut(&version.text, LABEL),
+            ..bar
+        })
+        .collect();
+    if bars.len() > MAX_BARS {
+        let newer = bars.split_off(MAX_BARS - 1);
+        let mut rest = Bar {
+            label: count(newer.len(), "newer image", "newer images"),
+            ..Bar::default()
+        };
+        newer.iter().for_each(|bar| rest.add(bar));
+        bars.push(rest);
+    }
+    if unknown.nodes + unknown.sets > 0 {
+        bars.push(unknown);
+    }
+    bars
+}
+
+/// The chart; empty where no image is in use.
+pub(in crate::cli::audit) fn chart(audit: &BootImageAudit, level: Level) -> Markup {
+    let bars = bars(audit);
+    let most = bars.iter().map(|bar| bar.nodes).max().unwrap_or_default();
+    // A bar of one node is still seen beside one of 5,000.
+    let width = |bar: &Bar| match bar.nodes {
+        0 => "width:0".to_owned(),
+        nodes => format!("width:max({}%, 3px)", nodes * 100 / most.max(1)),
+    };
+    html! {
+        @if !bars.is_empty() {
+            (level.heading("The fleet by boot image"))
+            p.soft {
+                "Joined nodes by the image that they were made from, oldest first. "
+                "The colour is the verdict on the sets whose next node is made from it."
+            }
+            ul.chart {
+                @for bar in &bars {
+                    li {
+                        code { (bar.label) }
+                        span.track { span class={ "bar " (bar.word.map_or("other", Word::lower)) } style=(width(bar)) {} }
+                        span.soft { (bar.says()) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_that_share_a_line_keep_the_worst_verdict() {
+        let bar = |word| Bar {
+            nodes: 2,
+            sets: 1,
+            word,
+            ..Bar::default()
+        };
+        let mut both = bar(Some(Word::Allowed));
+        both.add(&bar(None));
+        assert_eq!(both.word, Some(Word::Allowed));
+        both.add(&bar(Some(Word::Refused)));
+        both.add(&bar(Some(Word::Unknown)));
+        assert_eq!(both.says(), "8 nodes; next of 4 sets: refused");
+    }
+}

@@ -1,0 +1,298 @@
+//! The audit as one HTML file without scripts and without links to anywhere else (pure).
+
+use super::chart::chart;
+use super::facts::{BIRTHS, head, lookup_helps, names, remedies, waiting};
+use super::text::{UNTIL_THEN, in_use, operator_says};
+use crate::audit::{BirthAudit, BootImageAudit, SetAudit, full_name};
+use crate::cli::audit::conclusion::Word;
+use crate::cli::audit::conclusion::{Conclusion, Readiness};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+const STYLE: &str = include_str!("html.css");
+
+/// Nothing is loaded, nothing runs.
+const CONTENT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+pub(crate) fn render(audit: &BootImageAudit, conclusion: &Conclusion) -> String {
+    let origin = audit.origin.as_ref();
+    let cluster = origin.and_then(|origin| {
+        let name = origin.infrastructure.as_ref();
+        name.or(origin.cluster_id.as_ref())
+    });
+    let title = match cluster {
+        Some(name) => format!("Boot images of cluster {name}"),
+        None => "Boot images".to_owned(),
+    };
+    page(
+        &title,
+        &html! {
+            (part(audit, conclusion, Level::Page))
+            (footer("audit"))
+        },
+    )
+}
+
+/// Whether a cluster is the whole page, or a part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli::audit) enum Level {
+    Page,
+    Part,
+}
+
+impl Level {
+    pub(in crate::cli::audit) fn heading(self, text: &str) -> Markup {
+        html! {
+            @match self {
+                Self::Page => h2 { (text) },
+                Self::Part => h3 { (text) },
+            }
+        }
+    }
+}
+
+/// All that is said of a cluster.
+pub(in crate::cli::audit) fn part(
+    audit: &BootImageAudit,
+    conclusion: &Conclusion,
+    level: Level,
+) -> Markup {
+    html! {
+        (self::conclusion(conclusion))
+        (oldest(audit))
+        (tiles(audit))
+        (to_do(audit, level))
+        (chart(audit, level))
+        (sets(&audit.sets, level))
+        (births(&audit.births, level))
+        (list("Machines that have not become nodes", waiting(audit), level))
+        (list("Warnings, and what was not read", doubts(audit), level))
+        (level.heading("What was audited"))
+        dl { @for (name, value) in head(audit) { dt { (name) } dd { (value) } } }
+    }
+}
+
+pub(in crate::cli::audit) fn footer(what: &str) -> Markup {
+    html! {
+        footer {
+            "skewguard " (env!("CARGO_PKG_VERSION")) " " (what) ". "
+            "A verdict is on the next node of a set, as if the policy enforced."
+        }
+    }
+}
+
+/// A whole file.
+pub(in crate::cli::audit) fn page(title: &str, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(CONTENT_POLICY);
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                h1 { (title) }
+                (body)
+            }
+        }
+    };
+    page.into_string() + "\n"
+}
+
+pub(in crate::cli::audit) fn conclusion(conclusion: &Conclusion) -> Markup {
+    let class = match conclusion.readiness {
+        Readiness::Ready => Word::Allowed,
+        Readiness::NotReady => Word::Refused,
+        Readiness::NotKnown => Word::Unknown,
+    };
+    html! {
+        div class={ "conclusion " (class.lower()) } {
+            p { b { (conclusion.sentence) } }
+            @if conclusion.next.starts_with("oc ") {
+                p { "Next: " code { (conclusion.next) } }
+            } @else if !conclusion.next.is_empty() {
+                p { "Next: " (conclusion.next) }
+            }
+        }
+    }
+}
+
+/// The oldest image in use, and the operator's value for it.
+fn oldest(audit: &BootImageAudit) -> Markup {
+    html! {
+        @if let Some(oldest) = &audit.oldest {
+            p { (in_use(oldest, audit.oldest_birth.as_ref())) }
+            @if let Some(words) = audit.cluster.as_ref().and_then(operator_says) { p { (words) } }
+            @if let Some(command) = &oldest.command {
+                p.command { (UNTIL_THEN) }
+                pre { code { (command) } }
+                @if let Some(back) = &oldest.way_back {
+                    p.command { "The way back:" }
+                    pre { code { (back) } }
+                }
+            }
+        }
+    }
+}
+
+fn tiles(audit: &BootImageAudit) -> Markup {
+    let summary = audit.summary;
+    html! {
+        div.tiles {
+            @for (class, number, what) in [
+                ("refused", summary.would_be_refused, "would be refused"),
+                ("unknown", summary.undetermined, "not known"),
+                ("allowed", summary.would_be_allowed, "allowed"),
+                ("", summary.sets, "sets in all"),
+            ] {
+                div class={ "tile " (class) } { b { (number) } (what) }
+            }
+        }
+    }
+}
+
+fn to_do(audit: &BootImageAudit, level: Level) -> Markup {
+    let remedies = remedies(audit)
+        .into_iter()
+        .map(|((platform, remedy), sets)| (names(&sets), platform, remedy));
+    let lookup_helps = lookup_helps(audit)
+        .into_iter()
+        .map(|(help, sets)| (names(&sets), "unknown", help));
+    let all: Vec<_> = remedies.chain(lookup_helps).collect();
+    html! {
+        @if !all.is_empty() {
+            (level.heading("What to do"))
+            ul { @for (sets, why, what) in all { li { b { (sets) } " (" (why) "): " (what) } } }
+        }
+    }
+}
+
+fn sets(sets: &[SetAudit], level: Level) -> Markup {
+    html! {
+        (level.heading("Sets"))
+        table {
+            thead { tr {
+                th { "Verdict" } th { "Set" } th { "Boot image" } th { "Nodes" }
+                th.what { "Why, and what to do" }
+            } }
+            tbody { @for set in sets { (row(set)) } }
+        }
+    }
+}
+
+/// Joined nodes that the update breaks.
+fn births(births: &[BirthAudit], level: Level) -> Markup {
+    html! {
+        @if !births.is_empty() {
+            (level.heading(BIRTHS))
+            table {
+                thead { tr {
+                    th { "Update" } th { "Pool" } th { "Born from" } th { "Nodes" }
+                    th.what { "Why, and what to do" }
+                } }
+                tbody { @for birth in births { (birth_row(birth)) } }
+            }
+        }
+    }
+}
+
+fn birth_row(birth: &BirthAudit) -> Markup {
+    let (word, says) = match birth.to_know {
+        None => (Word::Refused, "breaks"),
+        Some(_) => (Word::Unknown, "may break"),
+    };
+    html! {
+        tr {
+            td class={ "verdict " (word.lower()) } { (says) }
+            td { (birth.pool.as_deref().unwrap_or("not known")) }
+            td { @match &birth.boot_image {
+                Some(image) => { code.image { (image.version) } br; span.soft { (image.systems().join(", ")) } }
+                None => "not known",
+            } }
+            td.nodes { (birth.count) (unit(birth.count == 1)) }
+            td {
+                p { "known issue " (birth.issue) " at the update to " (birth.release) ": " (birth.reason) }
+                @for text in [&birth.to_know, &birth.remedy].into_iter().flatten() { p { (text) } }
+                @if let Some(url) = &birth.url { p.soft { (url) } }
+                p.soft { (birth.names()) }
+            }
+        }
+    }
+}
+
+/// What a narrow page says behind a number of nodes.
+fn unit(is_one: bool) -> Markup {
+    html! { span.unit { @if is_one { " node" } @else { " nodes" } } }
+}
+
+fn row(set: &SetAudit) -> Markup {
+    let word = Word::of(set).lower();
+    let joined: usize = set.nodes.iter().map(|nodes| nodes.count).sum();
+    html! {
+        tr {
+            td class={ "verdict " (word) } { (word) }
+            td { (name(set)) }
+            td { (image(set)) }
+            td.nodes {
+                (joined) @if let Some(wanted) = set.replicas { " of " (wanted) }
+                (unit(joined == 1 && set.replicas.is_none()))
+            }
+            td { (reasons(set)) }
+        }
+    }
+}
+
+fn name(set: &SetAudit) -> Markup {
+    let pool = set.pool.as_ref().map(|pool| format!("pool {pool}"));
+    let place: Vec<&str> = [&set.platform, &set.region, &set.architecture, &pool]
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+        .collect();
+    html! {
+        (set.kind) " " code.name { (full_name(&set.namespace, &set.name)) }
+        @if !place.is_empty() { br; span.soft { (place.join(", ")) } }
+    }
+}
+
+fn image(set: &SetAudit) -> Markup {
+    html! {
+        @match &set.boot_image {
+            Some(image) => { code.image { (image.version) } br; span.soft { (image.systems().join(", ")) } }
+            None => "not known",
+        }
+        @if let Some(from) = &set.known_from { br; span.soft { "by " (from) } }
+    }
+}
+
+/// Why, and what to do.
+fn reasons(set: &SetAudit) -> Markup {
+    html! {
+        @if !set.would_be_allowed() { p { (set.message) } }
+        @if let Some(exception) = &set.exception { p { b { (exception.says()) } } }
+        @for issue in &set.known_issues { p { "known issue " (issue.says()) } }
+        @for text in [&set.to_know, &set.remedy].into_iter().flatten() { p { (text) } }
+        @for note in &set.notes { p.soft { (note) } }
+        @if let Some(patch) = &set.patch { pre { code { (patch) } } }
+    }
+}
+
+/// What limits what this page can say.
+fn doubts(audit: &BootImageAudit) -> Vec<String> {
+    let unread = audit
+        .unread
+        .iter()
+        .map(|unread| format!("not read: {}: {}", unread.what, unread.why));
+    audit.warnings.iter().cloned().chain(unread).collect()
+}
+
+fn list(title: &str, items: Vec<String>, level: Level) -> Markup {
+    html! {
+        @if !items.is_empty() {
+            (level.heading(title))
+            ul { @for item in items { li { (item) } } }
+        }
+    }
+}

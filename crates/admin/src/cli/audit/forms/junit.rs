@@ -1,0 +1,114 @@
+//! The audit as JUnit XML: a test for each set, and for joined nodes that an update breaks (pure).
+
+use super::facts::title;
+use crate::audit::results::fleet::FleetAudit;
+use crate::audit::{BirthAudit, BootImageAudit, SetAudit};
+use crate::cli::audit::conclusion::Conclusion;
+use crate::cli::audit::fleet_conclusion::FleetConclusion;
+use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
+
+/// What could not be read is a test of its own. A set that does not count was skipped.
+pub(crate) fn render(
+    audit: &BootImageAudit,
+    conclusion: &Conclusion,
+) -> Result<String, SerializeError> {
+    let mut suite = TestSuite::new("oc skewguard audit");
+    fill(&mut suite, audit, conclusion, "");
+    let mut report = Report::new("skewguard");
+    report.add_test_suite(suite);
+    report.to_string()
+}
+
+/// A suite for each cluster, whose name is in the class of its tests: not every reader shows suites.
+pub(in crate::cli::audit) fn render_fleet(
+    fleet: &FleetAudit,
+    conclusion: &FleetConclusion,
+) -> Result<String, SerializeError> {
+    let mut report = Report::new("skewguard");
+    for (cluster, own) in fleet.items.iter().zip(&conclusion.each) {
+        let mut suite = TestSuite::new(&*cluster.context);
+        let class = format!("{} ", cluster.context);
+        if let Some(error) = &cluster.error {
+            let status = failed(NonSuccessKind::Error, "NotAudited", error, error);
+            suite.add_test_case(case(&format!("{class}read"), "the cluster", status));
+        }
+        if let (Some(audit), Some(own)) = (&cluster.audit, own) {
+            fill(&mut suite, audit, own, &class);
+        }
+        report.add_test_suite(suite);
+    }
+    report.to_string()
+}
+
+/// `class` comes before the class of each test.
+fn fill(suite: &mut TestSuite, audit: &BootImageAudit, conclusion: &Conclusion, class: &str) {
+    suite.set_system_out(format!("{}\n{}", conclusion.sentence, conclusion.next));
+    for unread in audit.unread.iter().filter(|unread| unread.hides_sets) {
+        let status = failed(NonSuccessKind::Error, "Unread", &unread.why, &unread.why);
+        suite.add_test_case(case(&format!("{class}read"), &unread.what, status));
+    }
+    for set in &audit.sets {
+        let class = format!("{class}{}", set.kind);
+        suite.add_test_case(case(&class, &title(set, None), status(set)));
+    }
+    for birth in &audit.births {
+        let class = format!("{class}update");
+        suite.add_test_case(case(&class, &birth.title(), updated(birth)));
+    }
+}
+
+/// What may break is no failure: nodes without a label are of unknown birth.
+fn updated(birth: &BirthAudit) -> TestCaseStatus {
+    let says = birth.says();
+    if birth.to_know.is_none() {
+        let message = format!("{}: {}", birth.issue, birth.reason);
+        return failed(NonSuccessKind::Failure, &birth.issue, &message, &says);
+    }
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(says);
+    status
+}
+
+fn status(set: &SetAudit) -> TestCaseStatus {
+    if set.would_be_allowed() {
+        return TestCaseStatus::success();
+    }
+    if let Some(exception) = set.exception.as_ref().filter(|_| set.is_excepted()) {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(exception.says());
+        return status;
+    }
+    let kind = if set.would_be_refused() {
+        NonSuccessKind::Failure
+    } else {
+        NonSuccessKind::Error
+    };
+    let says = [
+        Some(&set.message),
+        set.to_know.as_ref(),
+        set.remedy.as_ref(),
+        set.patch.as_ref(),
+    ];
+    let says: Vec<&str> = says.into_iter().flatten().map(String::as_str).collect();
+    failed(kind, set.reason.as_str(), &set.message, &says.join("\n"))
+}
+
+pub(in crate::cli) fn failed(
+    kind: NonSuccessKind,
+    sort: &str,
+    message: &str,
+    text: &str,
+) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(kind);
+    status
+        .set_type(sort)
+        .set_message(message)
+        .set_description(text);
+    status
+}
+
+pub(in crate::cli) fn case(class: &str, name: &str, status: TestCaseStatus) -> TestCase {
+    let mut case = TestCase::new(name, status);
+    case.set_classname(class);
+    case
+}

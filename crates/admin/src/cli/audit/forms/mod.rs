@@ -1,0 +1,14 @@
+//! What an audit is printed as (pure).
+
+pub(super) mod chart;
+pub(super) mod commands;
+pub(super) mod csv;
+pub(super) mod facts;
+pub(super) mod fleet_html;
+pub(super) mod fleet_text;
+pub(super) mod html;
+pub(in crate::cli) mod junit;
+pub(super) mod markdown;
+pub(super) mod screen;
+pub(super) mod shell;
+pub(super) mod text;

@@ -1,0 +1,263 @@
+//! A page that fits a screen: of its longest lists, the last items are counted instead of shown
+//! (pure).
+
+/// A part of a page: what stands above, and a list.
+#[derive(Debug, Default)]
+pub(in crate::cli::audit) struct Block {
+    pub(in crate::cli::audit) head: Vec<String>,
+    pub(in crate::cli::audit) items: Vec<Item>,
+    /// What the items are, for the line that counts those that are not shown.
+    pub(in crate::cli::audit) what: &'static str,
+    /// At least this many items are shown.
+    pub(in crate::cli::audit) least: usize,
+}
+
+#[derive(Debug, Default)]
+pub(in crate::cli::audit) struct Item {
+    pub(in crate::cli::audit) lines: Vec<String>,
+    /// What is said once, below the last of the neighbours of which it is true.
+    pub(in crate::cli::audit) note: Vec<String>,
+}
+
+/// What a page has to fit.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli::audit) struct Screen {
+    pub(in crate::cli::audit) rows: usize,
+    /// Longer lines take several rows; `None` where they do not.
+    pub(in crate::cli::audit) columns: Option<usize>,
+}
+
+impl Screen {
+    /// The rows that these lines take.
+    fn height(self, lines: &[String]) -> usize {
+        let rows = |line: &String| match self.columns {
+            Some(columns) => width(line).div_ceil(columns.max(1)).max(1),
+            None => 1,
+        };
+        lines.iter().map(rows).sum()
+    }
+}
+
+/// Columns of a line: those of its colours, between ESC and `m`, are none.
+fn width(line: &str) -> usize {
+    let mut parts = line.split('\x1b');
+    let first = parts.next().map_or(0, |first| first.chars().count());
+    let rest = parts.map(|part| {
+        part.split_once('m')
+            .map_or(0, |(_, text)| text.chars().count())
+    });
+    first + rest.sum::<usize>()
+}
+
+impl Block {
+    /// Lines without a list, which are always shown.
+    pub(in crate::cli::audit) fn of(head: Vec<String>) -> Self {
+        Self {
+            head,
+            least: 1,
+            ..Self::default()
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.head.is_empty() && self.items.is_empty()
+    }
+
+    /// The lines, with the first `shown` items.
+    fn lines(&self, shown: usize) -> Vec<String> {
+        let mut lines = self.head.clone();
+        let mut items = self.items.iter().take(shown).peekable();
+        while let Some(item) = items.next() {
+            lines.extend_from_slice(&item.lines);
+            if items.peek().is_none_or(|next| next.note != item.note) {
+                lines.extend_from_slice(&item.note);
+            }
+        }
+        let hidden = self.items.len().saturating_sub(shown);
+        if hidden > 0 {
+            lines.push(format!("... and {hidden} more {}: -o wide", self.what));
+        }
+        lines
+    }
+}
+
+/// The blocks with a line between them, as far as they fit the screen: of the longest lists the last
+/// items are counted; then blocks of which nothing has to be shown give way, the last one first;
+/// then what has to be shown of a list is its first item; last, lines without a list give way, but
+/// for the first block.
+pub(in crate::cli::audit) fn fit(blocks: Vec<Block>, screen: Option<Screen>) -> String {
+    let blocks = blocks.into_iter().filter(|block| !block.is_empty());
+    // An item has a line, at least.
+    let most = screen.map_or(usize::MAX, |screen| screen.rows);
+    let size = |block: &Block, shown: usize| {
+        let lines = block.lines(shown);
+        screen.map_or(lines.len(), |screen| screen.height(&lines))
+    };
+    let mut parts: Vec<Part> = blocks
+        .map(|block| Part {
+            shown: block.items.len().min(most),
+            size: size(&block, block.items.len().min(most)),
+            block,
+        })
+        .collect();
+    let mut is_cut = false;
+    while screen.is_some_and(|screen| height(&parts, is_cut) > screen.rows) {
+        let longest = parts
+            .iter_mut()
+            .filter(|part| part.shown > part.block.least.max(1))
+            .max_by_key(|part| part.size);
+        if let Some(part) = longest {
+            part.shown -= 1;
+            part.size = size(&part.block, part.shown);
+        } else if let Some(last) = parts.iter().rposition(|part| part.block.least == 0) {
+            parts.remove(last);
+            is_cut = true;
+        } else if let Some(part) = parts.iter_mut().find(|part| part.block.least > 1) {
+            part.block.least = 1;
+        } else if let Some(facts) = parts
+            .iter()
+            .skip(1)
+            .position(|part| part.block.items.is_empty())
+        {
+            parts.remove(facts + 1);
+            is_cut = true;
+        } else {
+            break;
+        }
+    }
+    let texts = parts
+        .iter()
+        .map(|part| part.block.lines(part.shown).join("\n") + "\n");
+    let more = is_cut.then(|| CUT.to_owned() + "\n");
+    texts.chain(more).collect::<Vec<_>>().join("\n")
+}
+
+/// What is said where blocks gave way.
+const CUT: &str = "There is more: -o wide";
+
+/// A block, and how many of its items are shown in how many lines.
+struct Part {
+    block: Block,
+    shown: usize,
+    size: usize,
+}
+
+fn height(parts: &[Part], is_cut: bool) -> usize {
+    let sizes: usize = parts.iter().map(|part| part.size).sum();
+    let between = parts.len().saturating_sub(1);
+    // A line between, and the one that says so.
+    sizes + between + if is_cut { 2 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(items: usize) -> Block {
+        let item = |n: usize| Item {
+            lines: vec![format!("item {n}")],
+            note: vec![format!("  note {}", n / 3)],
+        };
+        Block {
+            head: vec!["HEAD".to_owned()],
+            items: (0..items).map(item).collect(),
+            what: "items",
+            least: 0,
+        }
+    }
+
+    fn screen(rows: usize) -> Screen {
+        Screen {
+            rows,
+            columns: None,
+        }
+    }
+
+    fn end() -> Block {
+        Block::of(vec!["end".to_owned()])
+    }
+
+    #[test]
+    fn a_note_is_said_once_below_its_items() {
+        assert_eq!(
+            fit(vec![block(4)], None),
+            "HEAD\nitem 0\nitem 1\nitem 2\n  note 0\nitem 3\n  note 1\n"
+        );
+    }
+
+    #[test]
+    fn the_longest_list_gives_way_first() {
+        let text = fit(vec![block(200), block(2), end()], Some(screen(14)));
+        assert_eq!(
+            text,
+            "HEAD\nitem 0\nitem 1\nitem 2\n  note 0\n... and 197 more items: -o wide\n\n\
+             HEAD\nitem 0\nitem 1\n  note 0\n\nend\n"
+        );
+        assert!(text.lines().count() <= 14);
+    }
+
+    #[test]
+    fn then_the_last_block_that_may() {
+        let text = fit(vec![block(1), end(), block(1)], Some(screen(8)));
+        assert_eq!(
+            text,
+            "HEAD\nitem 0\n  note 0\n\nend\n\nThere is more: -o wide\n"
+        );
+        assert_eq!(fit(vec![end()], Some(screen(0))), "end\n");
+    }
+
+    #[test]
+    fn nothing_is_hidden_for_a_line_that_says_so() {
+        let whole = fit(vec![block(2)], None);
+        assert_eq!(
+            fit(vec![block(2)], Some(screen(whole.lines().count()))),
+            whole
+        );
+    }
+
+    #[test]
+    fn what_has_to_be_shown_is_less_on_a_small_screen() {
+        let sets = Block {
+            least: 6,
+            ..block(9)
+        };
+        let text = fit(vec![sets, end()], Some(screen(7)));
+        assert_eq!(
+            text,
+            "HEAD\nitem 0\nitem 1\n  note 0\n... and 7 more items: -o wide\n\nend\n"
+        );
+    }
+
+    #[test]
+    fn the_first_block_stays_longest() {
+        let facts = Block::of(vec!["a".to_owned(), "b".to_owned()]);
+        let text = fit(vec![end(), facts, block(1)], Some(screen(4)));
+        assert_eq!(text, "end\n\nThere is more: -o wide\n");
+    }
+
+    /// A line of 24 columns on a screen of 10, in colour, is three rows.
+    #[test]
+    fn long_lines_take_several_rows() {
+        let line = format!("\x1b[1m\x1b[31m{}\x1b[0m", "x".repeat(24));
+        let narrow = Screen {
+            rows: 5,
+            columns: Some(10),
+        };
+        assert_eq!(narrow.height(&[line.clone(), String::new()]), 4);
+        let lines = || Block {
+            head: vec!["HEAD".to_owned()],
+            items: (0..2)
+                .map(|_| Item {
+                    lines: vec![line.clone()],
+                    note: Vec::new(),
+                })
+                .collect(),
+            what: "items",
+            least: 1,
+        };
+        let text = fit(vec![lines()], Some(Screen { rows: 7, ..narrow }));
+        assert_eq!(text.lines().count(), 3, "{text}");
+        let text = fit(vec![lines()], Some(Screen { rows: 6, ..narrow }));
+        assert!(text.contains("... and 1 more items"), "{text}");
+    }
+}
