@@ -12,14 +12,6 @@ PROGRAM = TARGET / "debug/examples/test-apiserver"
 PORT = 6443
 
 
-def build():
-    """Builds the test API server, an example of this project."""
-    done = subprocess.run(["cargo", "build", "--locked", "--quiet", "--example", "test-apiserver"], cwd=PROJECT,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode != 0:
-        raise BuildError(f"cargo build --example test-apiserver ended with {done.returncode}:\n{done.stdout[-3000:]}")
-
-
 class ApiServer:
     """Serves on port 6443 under the address that the node knows this machine by, until closed."""
 

@@ -53,8 +53,12 @@ class Cache:
             if not final.exists():
                 partial = self.folder / f"{name}-{key}.partial"
                 remove(partial)
-                with Step(f"building {name}"):
-                    build(partial)
+                try:
+                    with Step(f"building {name}"):
+                        build(partial)
+                except BaseException:
+                    remove(partial)
+                    raise
                 partial.rename(final)
                 self._forget_older(name, final)
         return final

@@ -12,7 +12,7 @@ from .boot import Boot
 from .mcs import AGENT_PATH, PATH, MachineConfigServer
 from .nspawn import Container
 from .patience import BOOT
-from .sysroot import IMAGES, STATEROOT, boot_entries, choose_image, deployment, image_entry
+from .sysroot import IMAGES, STATEROOT, boot_entries, choose_image, deployment
 
 UNKNOWN_KUBECONFIG = """apiVersion: v1
 kind: Config
@@ -136,10 +136,6 @@ class Node:
     def var(self):
         """The node's /var."""
         return self.disk / STATEROOT / "var"
-
-    def target_root(self):
-        """The root folder of the deployment that the cluster's OS image is."""
-        return deployment(self.disk, image_entry(self.disk, IMAGES[self.setup.target]))
 
     def provision(self):
         """Ignition: fetches the served config over HTTP through the pointer, and applies it."""

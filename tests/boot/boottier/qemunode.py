@@ -20,10 +20,6 @@ KERNEL = ("console=tty0 console=ttyS0,115200n8 ignition.platform.id=qemu net.ifn
           "init_on_alloc=0 apparmor=0 systemd.show_status=yes loglevel=4")
 
 
-# RHEL 8's own hierarchy, which the initramfs, Debian's, mounts first.
-CGROUPS_V1 = "systemd.unified_cgroup_hierarchy=0 systemd.legacy_systemd_cgroup_controller=1"
-
-
 class QemuNode:
     """Built like nspawn's Node, and used like it."""
 
@@ -34,10 +30,8 @@ class QemuNode:
         self.log = log
         self.work = work
         self.boots = []
-        self._built = qemu_disk(cache, setup.image)
-        self._base = sysroot(cache, setup.image)
-        # Whether SELinux enforces on it.
-        self.enforcing = selinux.has_policy(deployment(self._base, self._entry()))
+        self._built = qemu_disk(cache)
+        self._base = sysroot(cache)
         self.disk = work / "disk.ext4"
         if setup.delivery == "baked":
             self._bake()
@@ -79,9 +73,7 @@ class QemuNode:
         """Powers the machine on, with its clock at now or at `clock`. Only the first boot has ignition.firstboot, as GRUB's stamp file does it."""
         entry = disk_boot_entry(self.disk)
         first = "" if self.boots else "ignition.firstboot"
-        hierarchy = CGROUPS_V1 if IMAGES[self.setup.image].suite == "el8" else ""
-        enforcing = selinux.KERNEL if self.enforcing else selinux.OFF
-        arguments = " ".join(f"{entry.options} {KERNEL} {enforcing} {hierarchy} {first} {kernel_arguments}".split())
+        arguments = " ".join(f"{entry.options} {KERNEL} {selinux.KERNEL} {first} {kernel_arguments}".split())
         machine = Machine([
             "-kernel", str(self._built / "vmlinuz"), "-initrd", str(self._built / "initramfs.img"),
             "-append", arguments,

@@ -1,7 +1,7 @@
 """The disk of a node: a real ostree sysroot with the deployments a first boot knows.
 
 Two boot images, one with the systemd of RHEL 9 and one with that of RHEL 10, and for each the
-image the cluster runs, so that a rebase has somewhere to go. el8 is on a disk of its own.
+image the cluster runs, so that a rebase has somewhere to go. The tree of root_tree.py is on a disk of its own.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import el8, selinux
+from . import root_tree, selinux
 from .cache import fingerprint, remove
 from .paths import HARNESS
 from .trees import SUITES, run, suite_tree
@@ -69,8 +69,8 @@ OSTREE_VERSION='{version}'
 IMAGES = {
     image.name: image
     for image in (
-        Image("rhel8-boot", "el8", "411.86.202308081056-0", "8.6", OS_RELEASE_OLD),
-        Image("rhel8-target", "el8", "412.86.202402272018-0", "8.6", OS_RELEASE_OLD),
+        Image("rhel8-boot", "tree", "411.86.202308081056-0", "8.6", OS_RELEASE_OLD),
+        Image("rhel8-target", "tree", "412.86.202402272018-0", "8.6", OS_RELEASE_OLD),
         Image("rhel9-boot", "bookworm", "413.92.202305021736-0", "9.2", OS_RELEASE_OLD),
         Image("rhel9-target", "bookworm", "9.6.20260504-0", "9.6", OS_RELEASE_NEW),
         Image("rhel10-boot", "trixie", "10.2.20260423-0", "10.2", OS_RELEASE_NEW),
@@ -86,20 +86,15 @@ LINKS = {"home": "var/home", "root": "var/roothome", "opt": "var/opt", "srv": "v
 
 def sysroot(cache, boot="rhel9-boot"):
     """The folder that is the root of the disk of a node with the boot image `boot`, with a deployment of every image that it may need."""
-    if IMAGES[boot].suite == "el8":
-        bookworm = suite_tree(cache, SUITES["bookworm"])
-        trees = {"el8": el8.tree(cache, bookworm), "bookworm": bookworm}
+    if IMAGES[boot].suite == "tree":
+        trees, name = {"tree": root_tree.tree(cache)}, "disk-tree"
     else:
+        name = "disk"
         with ThreadPoolExecutor() as pool:
             trees = dict(zip(SUITES, pool.map(lambda suite: suite_tree(cache, suite), SUITES.values())))
     key = fingerprint(*[tree.name for tree in trees.values()], repr(sorted(IMAGES)),
                       HARNESS / "image", HARNESS / "no-selinux", Path(__file__), Path(selinux.__file__))
-    return cache.product(_of("sysroot", boot), key, lambda path: _build(trees, path))
-
-
-def _of(product, boot):
-    """The name of a product for nodes with this boot image: el8's are beside the others, so that either can be built alone."""
-    return f"{product}-el8" if IMAGES[boot].suite == "el8" else product
+    return cache.product(name, key, lambda path: _build(trees, path))
 
 
 def _build(trees, path):
@@ -239,19 +234,19 @@ def choose_image(path, image):
     (path / "boot/loader/entries/chosen.conf").write_text(text, encoding="ascii")
 
 
-def qemu_disk(cache, boot="rhel9-boot"):
+def qemu_disk(cache):
     """A folder: the sysroot as an ext4 disk, beside it the kernel and initramfs of the boot image."""
-    source = sysroot(cache, boot)
+    source = sysroot(cache)
     key = fingerprint(source.name, "ext4")
 
     def build(path):
         path.mkdir()
-        entry = image_entry(source, IMAGES[boot])
+        entry = image_entry(source, IMAGES["rhel9-boot"])
         shutil.copy(source / "boot" / entry.linux.lstrip("/"), path / "vmlinuz")
         shutil.copy(source / "boot" / entry.initrd.lstrip("/"), path / "initramfs.img")
         make_disk(source, path / "disk.ext4")
 
-    return cache.product(_of("qemu-disk", boot), key, build)
+    return cache.product("qemu-disk", key, build)
 
 
 def make_disk(source, disk):

@@ -67,10 +67,11 @@ def bootstrap(path, release, packages, *options):
     for place in ("var/cache/apt", "var/lib/apt", "usr/share/doc", "usr/share/man", "usr/share/locale"):
         remove(path / place)
     (path / "var/cache/apt").mkdir(parents=True)
-    run(["chroot", str(path), "usermod", "--password", _crypt(ROOT_PASSWORD), "root"])
+    run(["chroot", str(path), "usermod", "--password", crypt(ROOT_PASSWORD), "root"])
 
 
-def _crypt(password):
+def crypt(password):
+    """The password as /etc/shadow has it."""
     done = subprocess.run(["openssl", "passwd", "-6", "-stdin"], input=password, text=True,
                           check=True, capture_output=True)
     return done.stdout.strip()

@@ -47,8 +47,8 @@ class World:
     def _setup(setup):
         own = {"image": stand_in.BOOT.name, "target": stand_in.TARGET.name}
         setup = {**own, **setup}
-        # A scenario that goes through several boot images plays el8 in the place of each.
-        if stand_in.BOOT.suite == "el8" and IMAGES[setup["image"]].suite != "el8":
+        # A scenario that goes through several boot images plays the tree in the place of each.
+        if stand_in.BOOT.suite == "tree" and IMAGES[setup["image"]].suite != "tree":
             setup.update(own)
         return Setup(**setup)
 

@@ -1,11 +1,14 @@
 """The harness and the stand-in node themselves: without skewguard a node does what it does today."""
 
 import os
+import platform
 import subprocess
+import sys
 import time
 from pathlib import Path
 
-from .. import accelerator, qemu
+from .. import accelerator, qemu, root_tree
+from ..paths import HARNESS, PROJECT
 from ..scenario import scenario
 from ..stand_in import NEXT, TARGET
 
@@ -17,9 +20,6 @@ def without_agent(world, wiring, target):
     first = node.boot()
     first.wait_reboot()
     second = node.boot().settle()
-    if target.suite == "el8":
-        said = second.shell("systemctl --version; agetty --version; login -V; curl --version")
-        expect.contains(said, ["systemd 239", "agetty from util-linux 2.32.1", "login from util-linux 2.32.1", "curl 7.61.1"], "what el8 is")
     notes = [line.split() for line in second.read("/var/log/stand-ins").splitlines()]
     first_ran = [note[2] for note in notes if note[0] == notes[0][0]]
     expect.contains(" ".join(first_ran), ["machine-config-daemon-pull.service", "rebase"], "the first boot")
@@ -36,7 +36,7 @@ def wiring_a(world):
     without_agent(world, "a", TARGET)
 
 
-@scenario("node-wiring-b", "the stand-in node, wiring B, without skewguard, into the next RHEL: systemd 239 to 252, 252 to 257")
+@scenario("node-wiring-b", "the stand-in node, wiring B, without skewguard, into the next RHEL: systemd 252 to 257")
 def wiring_b(world):
     without_agent(world, "b", NEXT)
 
@@ -101,7 +101,7 @@ exec sleep infinity
     return lambda: calls.read_text(encoding="ascii").split()
 
 
-@scenario("kvm-or-not", "KVM that hangs, aborts or only seems to work: the small guest finds out, or the first machine does, which is repeated without", el8=False)
+@scenario("kvm-or-not", "KVM that hangs, aborts or only seems to work: the small guest finds out, or the first machine does, which is repeated without")
 def kvm_or_not(world):
     expect = world.expect
     os.environ["PATH"] = f"{world.folder}/bin:{os.environ['PATH']}"
@@ -127,3 +127,41 @@ def kvm_or_not(world):
     calls = stand_in_qemu(world, works, works)
     os.environ.pop(accelerator.VARIABLE)
     expect.equal(accelerator.accelerator(), "tcg", "without KVM")
+
+
+def tree_for(folder, machine):
+    """A root tree with nothing but a systemd for this machine (ELF's number)."""
+    program = folder / "usr/lib/systemd/systemd"
+    program.parent.mkdir(parents=True)
+    program.write_bytes(b"\x7fELF\x02\x01" + bytes(12) + machine.to_bytes(2, "little"))
+    return folder
+
+
+@scenario("wrong-input", "a tree without systemd, for another machine, without programs, or none at all; unknown names: one sentence, and nothing stays")
+def wrong_input(world):
+    folder = world.folder
+    empty, page = folder / "empty", PROJECT / "README.md"
+    empty.mkdir()
+    foreign, hollow = tree_for(folder / "foreign", 22), tree_for(folder / "hollow", root_tree.number())
+    packed = folder / "foreign.tar"
+    subprocess.run(["tar", "--create", f"--file={packed}", f"--directory={foreign}", "."], check=True)
+    before = Path("/proc/mounts").read_text(encoding="ascii")
+    for words, status, said in (
+            (["--tree", str(folder / "none")], 2, f"{folder}/none is not there"),
+            (["--tree", str(empty)], 2, f"{empty} has no systemd: usr/lib/systemd/systemd is not in it"),
+            (["--tree", str(page)], 2, f"{page} is neither a folder nor a tar archive that can be read"),
+            (["--tree", str(foreign)], 2, f"{foreign} is a tree for s390x; this machine is {platform.machine()}"),
+            (["--tree", str(packed)], 2, f"{packed} is a tree for s390x; this machine is {platform.machine()}"),
+            (["--tree", str(hollow)], 1, f"{hollow} lacks agetty, bash, busctl, "),
+            (["--tree", str(empty), "--scenario", "nothing"], 2, "no scenario called tree-nothing; --list shows all"),
+            (["--tier", "full", "--scenario", "warn"], 2, "none of these scenarios is in the tier full")):
+        done = subprocess.run([sys.executable, str(HARNESS / "run"), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                              env=dict(os.environ, SKEWGUARD_BOOT_CACHE=str(folder / "cache")))
+        world.expect.equal(done.returncode, status, f"exit status of {words}")
+        world.expect.that(done.stderr.startswith(said) and done.stderr.count("\n") == 1, f"{said!r}, and no more", done.stderr)
+    world.expect.equal(Path("/proc/mounts").read_text(encoding="ascii"), before, "what is mounted")
+    world.expect.equal(processes_of_nodes(), [], "what runs")
+    world.expect.equal(list((folder / "cache").glob("[!.]*")), [], "what is kept of a tree that was refused")
+    for tier in ("nonsense", "full"):
+        done = subprocess.run([str(PROJECT / "tests/run"), tier], capture_output=True, text=True, check=False)
+        world.expect.equal((done.returncode, done.stderr), (2, f"tests/run: no such tier: {tier}; tests/run --help lists them\n"), f"tests/run {tier}")

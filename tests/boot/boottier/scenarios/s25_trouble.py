@@ -311,7 +311,7 @@ def refused_whole(world, boot, when):
     world.expect.that(issue.endswith("\\S \\S{VERSION_ID}\n"), f"what was on /etc/issue before below the message {when}", issue)
 
 
-@scenario("trouble-power-cuts", "the power fails in the decision, and in `allow`: the next boot is refused, or goes on whole", el8="graphs")
+@scenario("trouble-power-cuts", "the power fails in the decision, and in `allow`: the next boot is refused, or goes on whole")
 def power_cuts(world):
     for pause in (0, 0.02, 0.06):
         node = world.node(policy=policy())
@@ -349,7 +349,7 @@ def power_cuts(world):
     return goes_on(world, node, boot)
 
 
-@scenario("trouble-soft-reboot", "systemctl soft-reboot of a refused node (systemd 257), where /run stays: still refused, and still a failed unit", el8=False)
+@scenario("trouble-soft-reboot", "systemctl soft-reboot of a refused node (systemd 257), where /run stays: still refused, and still a failed unit")
 def soft_reboot(world):
     node = world.node(image="rhel10-boot", target="rhel10-target", policy=policy(rhelMajors=[11]))
     boot = node.boot().settle()

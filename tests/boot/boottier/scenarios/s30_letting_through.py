@@ -22,12 +22,6 @@ def kernel_argument_off(world):
     journal_entry(world.expect, second, "Disabled", "Proceed", "OverrideOff", before=True, SKEWGUARD_OVERRIDE="off")
 
 
-@scenario("kernel-argument-enforce", "skewguard=enforce makes a warning policy refuse")
-def kernel_argument_enforce(world):
-    node = world.node(policy=policy(mode="Warn"), kernel_arguments="ignition.platform.id=metal skewguard=enforce")
-    refused(world, node, node.boot().settle(), message=TOO_OLD, SKEWGUARD_OVERRIDE="enforce", **FACTS)
-
-
 @scenario("reboot-of-a-refused-node", "a refused node stays refused after a reboot; skewguard=off then lets it in")
 def reboot_refused(world):
     node = world.node(policy=policy())

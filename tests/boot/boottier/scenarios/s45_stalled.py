@@ -188,12 +188,6 @@ def stalled_pull(world):
     pull_refused(world)
 
 
-@scenario("stalled-pull-unreachable", "a mirror that is not reached: told as Pull, with nothing of its URL", el8=False)
-def stalled_pull_unreachable(world):
-    server, node = stalling(world, PULL, UNREACHABLE)
-    before_the_rebase(world, server, node, "Pull", PULL[0], "Unreachable", ["hunter2", "mirror.example.com"])
-
-
 @scenario("stalled-rebase", "the rebase fails again and again, wiring A: told as Rebase, then that it goes on")
 def stalled_rebase(world):
     rebase_fails(world)
@@ -204,16 +198,6 @@ def stalled_join(world):
     no_certificate(world)
 
 
-@scenario("stalled-pull-systemd-257", "the same as stalled-pull, on a RHEL 10 boot image", el8=False)
+@scenario("stalled-pull-systemd-257", "the same as stalled-pull, on a RHEL 10 boot image")
 def stalled_pull_257(world):
     pull_refused(world, "rhel10-boot")
-
-
-@scenario("stalled-rebase-systemd-257", "the same as stalled-rebase, on a RHEL 10 boot image", el8=False)
-def stalled_rebase_257(world):
-    rebase_fails(world, "rhel10-boot")
-
-
-@scenario("stalled-join-systemd-257", "the same as stalled-join, on a RHEL 10 boot image", el8=False)
-def stalled_join_257(world):
-    no_certificate(world, "rhel10-boot")

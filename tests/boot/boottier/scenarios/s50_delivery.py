@@ -23,11 +23,6 @@ def both_ways(world, delivery, wiring):
     journal_entry(world.expect, second, "Allowed", "Proceed", "WithinLimits", before=True, **FACTS)
 
 
-@scenario("delivered-machineconfig-a", "delivered by `render machineconfig`, wiring A: refused, and allowed")
-def machineconfig_a(world):
-    both_ways(world, "machineconfig", "a")
-
-
 @scenario("delivered-machineconfig-b", "delivered by `render machineconfig`, wiring B: refused, and allowed")
 def machineconfig_b(world):
     both_ways(world, "machineconfig", "b")

@@ -1,4 +1,4 @@
-"""Whole machines: own kernel, Ignition in the initramfs, serial console and screen; with SELinux, which enforces, but on el8."""
+"""Whole machines: own kernel, Ignition in the initramfs, serial console and screen; with SELinux, which enforces."""
 
 import time
 
@@ -34,8 +34,8 @@ def nothing_denied(world, boot, number=0):
     world.expect.equal(concern_us(denials(boot, number)), [], f"denials in boot {boot.number + number}")
 
 
-@scenario("full-refused", "QEMU (SELinux enforcing, but on el8): refused and reported, with a picture of its screen; `allow` on its console, and it updates in two steps",
-          tier="full", el8=True, alone=True)
+@scenario("full-refused", "QEMU (SELinux enforcing): refused and reported, with a picture of its screen; `allow` on its console, and it updates in two steps",
+          tier="full", alone=True)
 def full_refused(world):
     expect = world.expect
     server = api_server(world, host=HOST)
@@ -51,24 +51,22 @@ def full_refused(world):
     expect.equal([request["path"] for request in asked], ["/config/worker"], "what Ignition fetched")
     (world.folder / "critical-chain.txt").write_text(
         boot.shell("systemd-analyze; systemd-analyze critical-chain; systemd-analyze blame"), encoding="utf-8")
-    if node.enforcing:
-        labelled(world, boot)
+    labelled(world, boot)
     allow_on_console(expect, boot, UNPACKED)
     last = goes_on(world, node, boot)
     # It has the served config still, and is not blocked.
     expect.contains(" ".join(last.ran()), ["rebase-not-needed", "crio.service", "kubelet.service"], "what ran in the last boot")
     expect.equal(last.journal("_SYSTEMD_UNIT=skewguard.service", "SKEWGUARD_ACTION=Block"), [], "blocks in the last boot")
-    if node.enforcing:
-        nothing_denied(world, last, -1)
-        nothing_denied(world, last)
-        # And a denial is found where there is one: agetty may not read a message that is labelled wrongly.
-        last.shell(f"mkdir -p /etc/issue.d; touch {MESSAGE}; chcon -t default_t {MESSAGE}; systemctl restart getty@tty1.service")
-        last.shell("until journalctl -b | grep -q 'avc: *denied.*skewguard'; do sleep 1; done")
-        expect.equal(concern_us(denials(last)), ["getty_t read default_t file, comm=agetty, name=skewguard.issue"], "denials of what is labelled wrongly")
+    nothing_denied(world, last, -1)
+    nothing_denied(world, last)
+    # And a denial is found where there is one: agetty may not read a message that is labelled wrongly.
+    last.shell(f"mkdir -p /etc/issue.d; touch {MESSAGE}; chcon -t default_t {MESSAGE}; systemctl restart getty@tty1.service")
+    last.shell("until journalctl -b | grep -q 'avc: *denied.*skewguard'; do sleep 1; done")
+    expect.equal(concern_us(denials(last)), ["getty_t read default_t file, comm=agetty, name=skewguard.issue"], "denials of what is labelled wrongly")
 
 
-@scenario("full-allowed", "QEMU (SELinux enforcing, but on el8): allowed, baked into the image, with a clock that begins in 1970; rebase, reboot, kubelet",
-          tier="full", el8=True)
+@scenario("full-allowed", "QEMU (SELinux enforcing): allowed, baked into the image, with a clock that begins in 1970; rebase, reboot, kubelet",
+          tier="full")
 def full_allowed(world):
     node = machine(world, delivery="baked", wiring="a", policy=ALLOWING)
     # An argument that changes nothing here, but is read from a real kernel command line.
@@ -79,9 +77,8 @@ def full_allowed(world):
     journal_entry(world.expect, second, "Allowed", "Proceed", "WithinLimits", before=True, SKEWGUARD_OVERRIDE="enforce", **FACTS)
     (world.folder / "critical-chain.txt").write_text(
         second.shell("systemd-analyze; systemd-analyze critical-chain; systemd-analyze blame"), encoding="utf-8")
-    if node.enforcing:
-        nothing_denied(world, second, -1)
-        nothing_denied(world, second)
+    nothing_denied(world, second, -1)
+    nothing_denied(world, second)
     second.power_off()
 
 

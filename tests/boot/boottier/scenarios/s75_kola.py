@@ -9,7 +9,7 @@ import yaml
 
 from .. import agent
 from ..paths import PROJECT
-from ..scenario import scenario
+from ..scenario import MORE, scenario
 
 KOLA = PROJECT / "tests/kola"
 # externalTestMeta of coreos-assembler's mantle/kola/harness.go, 2026-08: an unknown key, or another type, is an error there.
@@ -75,16 +75,16 @@ def kola_refused(world):
     external(world, "refused")
 
 
-@scenario("kola-allowed", "tests/kola/allowed, as kola runs it")
+@scenario("kola-allowed", "tests/kola/allowed, as kola runs it", tier=MORE)
 def kola_allowed(world):
     external(world, "allowed")
 
 
-@scenario("kola-warn", "tests/kola/warn, as kola runs it")
+@scenario("kola-warn", "tests/kola/warn, as kola runs it", tier=MORE)
 def kola_warn(world):
     external(world, "warn")
 
 
-@scenario("kola-broken-binary", "tests/kola/broken-binary, as kola runs it")
+@scenario("kola-broken-binary", "tests/kola/broken-binary, as kola runs it", tier=MORE)
 def kola_broken(world):
     external(world, "broken-binary")
