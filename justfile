@@ -11,7 +11,7 @@ try:
 quick:
     tests/run quick
 
-# all tests, or the tiers that are named: lint cargo dist boot fuzz
+# the tests of a pull request, or the tiers that are named: lint cargo old embed few dist boot ports deny; all: those of CI
 test *tiers:
     tests/run {{tiers}}
 

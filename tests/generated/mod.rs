@@ -3,7 +3,6 @@
 
 mod docs;
 mod schemas;
-mod setup;
 mod supply;
 
 use skewguard_admin::cli::{Exit, Io};

@@ -1,5 +1,5 @@
 //! The lists of what is linked, and what cargo-deny does not see of Cargo.lock. The rest of
-//! deny.toml is its own to check (`tests/run lint`).
+//! deny.toml is its own to check (`tests/run deny`).
 
 use serde_json::Value;
 use std::collections::BTreeSet;

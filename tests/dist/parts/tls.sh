@@ -1,7 +1,7 @@
 # The cluster tier's whole-program tests of TLS, with the binary that ships.
 
 tls_of() {
-    SKEWGUARD_TEST_PROGRAM=$1 cargo test --locked --test it -- cluster::program::
+    SKEWGUARD_TEST_PROGRAM=$1 cargo test --locked --workspace --test it -- cluster::program::
 }
 
 build_once
