@@ -247,6 +247,37 @@ def units_of_an_admin(world):
         node.close()
 
 
+# As Fedora CoreOS documents it ("Adding OS extensions to the host system"): at the first boot, and then a reboot. What stands in for rpm-ostree makes
+# another commit on the booted one, with the same base; the files are the same.
+INSTALLING = {
+    f"{ETC}/install-tools.service":
+        "[Unit]\nConditionPathExists=!/var/lib/%N.stamp\n[Service]\nType=oneshot\nExecStart=/bin/sh /etc/stand-in/rpm-ostree install strace\n"
+        "ExecStart=/bin/touch /var/lib/%N.stamp\nExecStart=/bin/systemctl --no-block reboot\n",
+    f"{ETC}/multi-user.target.d/install-tools.conf": "[Unit]\nWants=install-tools.service\n",
+    "/etc/stand-in/rpm-ostree": """set -eu
+booted=/sysroot$(sed -n 's/.*\\bostree=\\([^ ]*\\).*/\\1/p' /proc/cmdline)
+old=$(readlink "$booted") commit=$(printf '1ace%.0s' $(seq 16))
+cd "$(dirname "$(readlink -f "$booted")")"
+ln -s "${old##*/}" "$commit.0"
+{ sed 's/^refspec=/base&/' "${old##*/}.origin"; printf '\\n[packages]\\nrequested=strace;\\n'; } >"$commit.0.origin"
+ln -sfn "${old%/*}/$commit.0" "$booted"
+""",
+}
+
+
+@scenario("trouble-package-of-an-admin", "a unit that installs a package at the first boot and reboots: refused before and after, and allow lets the node through")
+def package_of_an_admin(world):
+    for image, target in EACH:
+        node = world.node(image=image.name, target=target.name, policy=policy(rhelMajors=[11]), files=INSTALLING)
+        node.boot().wait_reboot()
+        boot = node.boot().settle()
+        world.expect.contains(boot.shell("readlink /sysroot/ostree/boot.?/rhcos/*/0"), ["/1ace1ace"], "the deployment of this boot")
+        look(world, node, boot)
+        boot.machine.run("/usr/bin/skewguard allow")
+        goes_on(world, node, boot)
+        node.close()
+
+
 @scenario("trouble-starting-units", "path units and Upholds= start what is held, again and again: login, ssh and the report come up, and enforce runs once")
 def starting_units(world):
     expect = world.expect
