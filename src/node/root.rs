@@ -11,6 +11,7 @@ use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat, openat2, readlinkat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, stat};
 use nix::sys::statvfs::fstatvfs;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -275,11 +276,12 @@ impl Root {
 
     /// [`Root::find`] without openat2(2).
     fn walk(&self, path: &str, flags: OFlag) -> Result<Option<OwnedFd>, Errno> {
-        let mut todo: VecDeque<OsString> = components(OsStr::new(path)).collect();
+        let mut todo: VecDeque<Cow<'_, OsStr>> =
+            components(OsStr::new(path)).map(Cow::Borrowed).collect();
         let mut dirs: Vec<OwnedFd> = Vec::new();
         let mut links = 0;
         while let Some(name) = todo.pop_front() {
-            if name == ".." {
+            if *name == *".." {
                 dirs.pop();
                 continue;
             }
@@ -287,13 +289,13 @@ impl Root {
             let is_last = todo.is_empty();
             match openat(
                 here,
-                name.as_os_str(),
+                &*name,
                 LOOK | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC,
                 Mode::empty(),
             ) {
                 Ok(dir) => dirs.push(dir),
                 Err(Errno::ENOENT) => return Ok(None),
-                Err(Errno::ENOTDIR) => match readlinkat(here, name.as_os_str()) {
+                Err(Errno::ENOTDIR) => match readlinkat(here, &*name) {
                     Ok(_) if is_last && flags.contains(OFlag::O_NOFOLLOW) => {
                         return enter(here, &name, flags);
                     }
@@ -305,8 +307,9 @@ impl Root {
                         if target.as_bytes().starts_with(b"/") {
                             dirs.clear();
                         }
-                        for part in components(&target).collect::<Vec<_>>().into_iter().rev() {
-                            todo.push_front(part);
+                        let parts: Vec<&OsStr> = components(&target).collect();
+                        for part in parts.into_iter().rev() {
+                            todo.push_front(Cow::Owned(part.to_owned()));
                         }
                     }
                     Err(Errno::EINVAL) if is_last => return enter(here, &name, flags),
@@ -343,11 +346,11 @@ pub(super) fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-fn components(path: &OsStr) -> impl Iterator<Item = OsString> + '_ {
+fn components(path: &OsStr) -> impl Iterator<Item = &OsStr> {
     let parts = path.as_bytes().split(|byte| *byte == b'/');
     parts
         .filter(|part| !part.is_empty() && *part != b".")
-        .map(|part| OsStr::from_bytes(part).to_owned())
+        .map(OsStr::from_bytes)
 }
 
 pub(super) fn assert_regular(stat: &FileStat) -> Result<(), Problem> {

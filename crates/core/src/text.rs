@@ -13,6 +13,10 @@ pub const KEPT_MAX: usize = 512;
 /// (`\n`, `\\`, `\u{202e}`), so that two different inputs never look the same and none of them
 /// moves a cursor. A cut is marked with `...`.
 pub fn printable_up_to(text: &str, max: usize) -> String {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'\\';
+    if text.len() <= max && text.bytes().all(is_plain) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len().min(max));
     for (n, c) in text.chars().enumerate() {
         if n == max {

@@ -83,7 +83,7 @@ fn decode(url: &str) -> Result<Vec<u8>, String> {
     let (kind, data) = rest
         .split_once(',')
         .ok_or_else(|| undecodable("there is no comma"))?;
-    let bytes: Vec<u8> = percent_encoding::percent_decode_str(data).collect();
+    let bytes: Cow<'_, [u8]> = percent_encoding::percent_decode_str(data).into();
     if kind
         .rsplit(';')
         .next()
@@ -93,7 +93,7 @@ fn decode(url: &str) -> Result<Vec<u8>, String> {
             .decode(bytes)
             .map_err(|_| undecodable("it is not base64"))
     } else {
-        Ok(bytes)
+        Ok(bytes.into_owned())
     }
 }
 

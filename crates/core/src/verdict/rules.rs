@@ -40,12 +40,12 @@ pub(super) fn apply(
     target: Option<Release>,
     machine: &Machine,
 ) -> Vec<Finding> {
-    image_rules(limit, subject, target)
-        .into_iter()
-        .chain(family::rules(limit, subject))
-        .chain(machine::rules(limit, machine))
-        .flatten()
-        .collect()
+    let mut findings = Vec::new();
+    // Not chained and flattened: that copies every finding several times.
+    findings.extend(image_rules(limit, subject, target).into_iter().flatten());
+    findings.extend(family::rules(limit, subject).into_iter().flatten());
+    findings.extend(machine::rules(limit, machine).into_iter().flatten());
+    findings
 }
 
 fn image_rules(
