@@ -18,6 +18,7 @@ pub mod gzip;
 #[path = "../tests/inside.rs"]
 mod inside;
 mod journal;
+mod json;
 pub mod kubeconfig;
 pub mod node;
 pub mod report;

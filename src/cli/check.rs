@@ -2,6 +2,7 @@
 
 use super::{Exit, Failure, Io, named};
 use crate::console::{Context, message};
+use crate::json;
 use crate::node::{self, NODE_PATHS, Options, Root, facts};
 use crate::text::printable;
 use crate::verdict::{Facts, Stage, Target, TargetInput, decide, text};
@@ -107,7 +108,9 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let verdict = decide(&facts);
     match args.output {
         Output::Text => io.out.write_all(text::render(&verdict).as_bytes())?,
-        Output::Json => writeln!(io.out, "{}", serde_json::to_string_pretty(&verdict)?)?,
+        Output::Json => io
+            .out
+            .write_all(&[json::pretty(&verdict)?, vec![b'\n']].concat())?,
         Output::Issue => {
             io.out
                 .write_all(message::issue(&verdict, &Context::load(&root, &verdict)).as_bytes())?;

@@ -7,6 +7,7 @@ use crate::clock::time;
 use crate::console::Context;
 use crate::console::message::is_shown;
 use crate::gate::{drop_in_of_an_admin, held_units, is_overruled};
+use crate::json;
 use crate::node::{OVERRIDE_PATH, RUN_VERDICT_PATH, Root, STAMP_PATH, has_certificate};
 use crate::report::situation::{self, LastRun};
 use crate::report::stall::HungBoot;
@@ -133,7 +134,9 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let status = read(&super::open(&args.root)?)?;
     match args.output {
         TextOrJson::Text => io.out.write_all(text(&status).as_bytes())?,
-        TextOrJson::Json => writeln!(io.out, "{}", serde_json::to_string_pretty(&status)?)?,
+        TextOrJson::Json => io
+            .out
+            .write_all(&[json::pretty(&status)?, vec![b'\n']].concat())?,
     }
     Ok(match status.state {
         State::Held => Exit::Refused,

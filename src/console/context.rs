@@ -3,6 +3,7 @@
 //! The report learns this and keeps it in a file, so that a message that is written or printed
 //! later on this boot says the same.
 
+use crate::json;
 use crate::node::{FileError, Root};
 use crate::verdict::{ClusterKnows, Verdict};
 use crate::{FETCHED_PATH, IMAGE_PATH, PACKED_PATHS, UNPACKED_PATH};
@@ -45,7 +46,7 @@ impl Context {
             .ok()
             .flatten()
             .unwrap_or_default();
-        let known = serde_json::from_slice::<(String, Self)>(&bytes)
+        let known = json::read::<(String, Self)>(&bytes)
             .ok()
             .filter(|(about, _)| *about == verdict.message);
         Self {

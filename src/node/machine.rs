@@ -1,6 +1,7 @@
 //! What the machine was born with: its CPU, its /boot, its shim.
 
 use super::{FileError, Record, Root};
+use crate::json;
 use crate::text;
 use crate::verdict::Machine;
 use crate::version::{RpmVersion, cpu_levels};
@@ -226,7 +227,7 @@ fn shim(root: &Root) -> Result<Option<String>, FileError> {
     let Some(bytes) = root.read(BOOTUPD_STATE, BOOTUPD_STATE_MAX)? else {
         return Ok(None);
     };
-    let state: BootupdState = serde_json::from_slice(&bytes)
+    let state: BootupdState = json::read(&bytes)
         .map_err(|_| FileError::content(BOOTUPD_STATE, "is not a state of bootupd"))?;
     let efi = state.installed.efi.map(|efi| efi.meta.version);
     Ok(efi.and_then(|packages| packages.split(',').find_map(shim_version)))

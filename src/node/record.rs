@@ -8,7 +8,7 @@ use super::machine_config::ENCAPSULATED_PATH;
 use super::{FileError, Root, cmdline};
 use crate::verdict::{Facts, Verdict};
 use crate::version::ImageVersion;
-use crate::{API_VERSION, text};
+use crate::{API_VERSION, json, text};
 use serde::{Deserialize, Serialize};
 
 /// The record of the first run.
@@ -229,7 +229,7 @@ impl Record {
             let Some(bytes) = root.read(file, MAX)? else {
                 continue;
             };
-            let record: Self = serde_json::from_slice(&bytes).map_err(|error| {
+            let record: Self = json::read(&bytes).map_err(|error| {
                 FileError::content(
                     file,
                     format_args!("is not a record of a first run: {error}"),
@@ -362,8 +362,7 @@ pub(crate) fn save_verdict(root: &Root, path: &str, verdict: &Verdict) -> Result
 }
 
 fn json(path: &str, value: &impl Serialize) -> Result<Vec<u8>, FileError> {
-    let mut json =
-        serde_json::to_vec_pretty(value).map_err(|error| FileError::content(path, error))?;
+    let mut json = json::pretty(value).map_err(|error| FileError::content(path, error))?;
     json.push(b'\n');
     Ok(json)
 }

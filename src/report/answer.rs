@@ -1,6 +1,7 @@
 //! What an API server's answer means for a delivery: it arrived, it is to be tried again, or a
 //! person has to mend something (pure).
 
+use crate::json;
 use crate::text::{bounded, printable_up_to};
 use crate::transport::{Response, TransportError};
 use serde::Deserialize;
@@ -131,7 +132,7 @@ impl Answer {
             retry_after,
             body: bytes,
         } = response;
-        let body: Body = serde_json::from_slice(&bytes).unwrap_or_default();
+        let body: Body = json::read(&bytes).unwrap_or_default();
         match status {
             // An API server returns the object that it has made or changed. A 2xx without one came
             // from something else, which stored nothing.

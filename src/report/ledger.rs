@@ -4,6 +4,7 @@ use super::names::hex16;
 use super::random;
 use super::stall::FirstBoot;
 use crate::API_VERSION;
+use crate::json;
 use crate::node::{FileError, RECORD_PATH, Record, Root};
 use crate::text::bounded;
 use crate::text::hex;
@@ -102,7 +103,7 @@ impl Ledger {
             return Ok(Self::default());
         };
         let mut state: Self =
-            serde_json::from_str(&text).map_err(|error| FileError::content(STATE_PATH, error))?;
+            json::read(text.as_bytes()).map_err(|error| FileError::content(STATE_PATH, error))?;
         if state.is_of_an_earlier_installation(root) {
             return Ok(Self::default());
         }
@@ -119,7 +120,7 @@ impl Ledger {
             ..self.clone()
         };
         // A struct of strings always serialises.
-        let mut json = serde_json::to_vec_pretty(&state).unwrap_or_default();
+        let mut json = json::pretty(&state).unwrap_or_default();
         json.push(b'\n');
         root.write(STATE_PATH, &json, 0o644)
     }

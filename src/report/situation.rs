@@ -3,6 +3,7 @@
 use super::ledger::Ledger;
 use super::objects::{TEXT_MAX, is_reportable};
 use super::stall::HungBoot;
+use crate::json;
 use crate::node::identity::Identity;
 use crate::node::{
     BOOT_ID_PATH, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH,
@@ -11,7 +12,6 @@ use crate::node::{
 };
 use crate::text::bounded;
 use crate::verdict::{Outcome, Verdict, decide};
-use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
 /// Longest short text in a verdict, in bytes: a version, a name, an image reference.
@@ -104,9 +104,10 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
     if !is_image_based(root) {
         return None;
     }
-    let decided = decide(&facts(root, Options::default()).ok()?);
-    // Bounded like a verdict that was read from a file.
-    verdict(&serde_json::to_vec(&decided).ok()?).ok()
+    let mut decided = decide(&facts(root, Options::default()).ok()?);
+    // Like a verdict that was read from a file.
+    decided.bound(WORD_MAX, TEXT_MAX);
+    Some(decided)
 }
 
 /// Whether the node is held back now. If that cannot be found out, it is, unlike for the gate:
@@ -158,24 +159,9 @@ fn load(root: &Root, path: &str) -> Result<Option<DatedVerdict>, FileError> {
 /// # Errors
 /// It is not a verdict.
 pub(crate) fn verdict(json: &[u8]) -> Result<Verdict, serde_json::Error> {
-    let mut json: Value = serde_json::from_slice(json)?;
-    bound(&mut json, WORD_MAX);
-    // Not `from_value`: that would add a second deserialiser of every type to the binary.
-    serde_json::from_slice(&serde_json::to_vec(&json)?)
-}
-
-fn bound(value: &mut Value, max: usize) {
-    match value {
-        Value::String(text) => *text = bounded(text, max),
-        Value::Array(items) => items.iter_mut().for_each(|item| bound(item, max)),
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                let is_sentence = matches!(name.as_str(), "message" | "warnings" | "error" | "why");
-                bound(value, if is_sentence { TEXT_MAX } else { WORD_MAX });
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
+    let mut verdict: Verdict = json::read(json)?;
+    verdict.bound(WORD_MAX, TEXT_MAX);
+    Ok(verdict)
 }
 
 /// Whether this boot is or began as a first boot, so that `skewguard.service` had to run: the

@@ -19,6 +19,7 @@
 
 use super::context::Context;
 use super::message;
+use crate::json;
 use crate::node::policy::sha256_hex;
 use crate::node::{FileError, Problem, Root, is_refused};
 use crate::verdict::{Fate, Verdict};
@@ -210,7 +211,7 @@ impl Ours {
 impl State {
     fn load(root: &Root) -> Option<Self> {
         let bytes = root.read(STATE, STATE_MAX).ok().flatten()?;
-        serde_json::from_slice(&bytes).ok()
+        json::read(&bytes).ok()
     }
 
     fn new(message: &[u8], below: &[u8]) -> Self {

@@ -2,6 +2,7 @@
 //! served, which holds the files.
 
 use super::{FileError, Root};
+use crate::json;
 use crate::text;
 use crate::verdict::Target;
 use contents::Contents;
@@ -184,6 +185,5 @@ pub(super) fn load_policy_file(root: &Root) -> Result<Option<Vec<u8>>, FileError
 }
 
 fn parse<'a>(path: &str, bytes: &'a [u8]) -> Result<MachineConfig<'a>, FileError> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| FileError::json(path, "is not a MachineConfig", &error))
+    json::read(bytes).map_err(|error| FileError::json(path, "is not a MachineConfig", &error))
 }

@@ -4,6 +4,7 @@
 //! stable interface: `check --output json` prints it, `/run/skewguard/verdict.json` and
 //! `/var/lib/skewguard/verdict.json` hold it, and it is reported.
 
+mod bound;
 mod decide;
 mod facts;
 mod fate;
