@@ -188,8 +188,8 @@ fn local(error: std::io::Error) -> Failure {
 }
 
 /// A file in memory. It is curl's stdin or stderr, or curl opens it as /proc/self/fd/N. For this it
-/// is not close-on-exec, so `agetty --reload`, the only other program that the report runs, may
-/// inherit it too. That runs as root and ends at once.
+/// is not close-on-exec, so the other programs that the report runs, `agetty --reload` and
+/// journalctl(1), may inherit it too. Those run as root and end at once.
 struct MemoryFile(File);
 
 impl MemoryFile {
