@@ -264,8 +264,7 @@ pub fn stall(data: &[u8]) {
     let units = shown.lines().map(unit);
     let units: stall::Units = units.map(|unit| (unit.id.clone(), unit)).collect();
     assert!(stall::to_ask(&units).len() <= 1000);
-    let cause = stall::Cause::of(next());
-    assert!(!matches!(cause, stall::Cause::Other(_)), "{cause:?}");
+    let finding = stall::Finding::read(next());
     let rebase = match data.len() % 3 {
         0 => stall::Rebase::ToCome,
         1 => stall::Rebase::NotFinalized,
@@ -281,7 +280,7 @@ pub fn stall(data: &[u8]) {
     let facts = node::facts(&Scratch::new().root, node::Options::default())
         .expect("only files of the caller's fail it");
     let first_boot = stall::FirstBoot::default();
-    let progress = stall::Progress::new(waiting, cause, &first_boot, times, &decide(&facts));
+    let progress = stall::Progress::new(waiting, finding, &first_boot, times, &decide(&facts));
     assert_printable(&progress.sentence());
     assert_printable(&progress.remediation());
     assert_printable(&progress.note().replace('\n', ""));

@@ -144,6 +144,7 @@ pub(crate) fn first_boot_units(systemd: &Systemd) -> Option<Units> {
             since: Duration::from_micros(state.since),
             has_job: state.has_job,
             after: state.after.clone(),
+            requires: state.requires.clone(),
         };
         (name.clone(), unit)
     };
@@ -152,11 +153,13 @@ pub(crate) fn first_boot_units(systemd: &Systemd) -> Option<Units> {
     gate::ask(systemd, ANSWER_MAX, &stall::WORKING, &to_ask).map(|known| units(&known))
 }
 
-/// The last lines of what a unit printed on this boot.
+/// The last lines of what a unit printed on this boot, and the units that do its work.
 fn journal_of(unit: &str) -> Option<Vec<u8>> {
     let mut command = Command::new("/usr/bin/journalctl");
-    command.args(["-b", &format!("--unit={unit}"), "-n", "500"]);
-    command.args(["-o", "cat", "--no-pager"]);
+    command.args(["-b", "-n", "500", "-o", "with-unit", "--all", "--no-pager"]);
+    for unit in [unit].iter().chain(stall::beside(unit)) {
+        command.arg(format!("--unit={unit}"));
+    }
     command.env("LC_ALL", "C");
     child::run_for_tail(&mut command, Instant::now() + ANSWER_MAX).ok()
 }

@@ -4,7 +4,7 @@ use super::{Channel, ChannelState, Client, Duration, Level, Output, Run, situati
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
 use crate::node::{has_certificate, is_not_finalized};
 use crate::report::stall::{
-    self, Cause, FirstBoot, Phase, Progress, Rebase, Stall, StallChange, Times, Waiting,
+    self, Finding, FirstBoot, Phase, Progress, Rebase, Stall, StallChange, Times, Waiting,
 };
 use crate::verdict::Verdict;
 
@@ -55,17 +55,17 @@ impl<C: Client, W: Output> Run<'_, C, W> {
         let is_known = self.payload.progress.is_some();
         match (first_boot.look(phase, elapsed, limit, is_known), waiting) {
             (StallChange::Stalled, Some(waiting)) => {
-                let cause = self.cause(&waiting);
-                self.stalled(waiting, cause, &mut first_boot, &verdict)
+                let finding = self.finding(&waiting);
+                self.stalled(waiting, finding, &mut first_boot, &verdict)
                     .await;
             }
             (StallChange::WentOn(stall), _) => self.went_on(stall),
             (StallChange::None, Some(waiting)) if has_hung => {
-                let cause = self.cause(&waiting);
-                if first_boot.is_told(cause) {
+                let finding = self.finding(&waiting);
+                if first_boot.is_told(finding.cause) {
                     return self.keep_first_boot(first_boot, kept);
                 }
-                self.stalled(waiting, cause, &mut first_boot, &verdict)
+                self.stalled(waiting, finding, &mut first_boot, &verdict)
                     .await;
             }
             _ => return self.keep_first_boot(first_boot, kept),
@@ -134,21 +134,21 @@ impl<C: Client, W: Output> Run<'_, C, W> {
         stall::waits_for(&(self.env.systemd)()?, rebase)
     }
 
-    /// Why it waits: by itself, or by what the unit's journal says.
-    fn cause(&self, waiting: &Waiting) -> Cause {
+    /// Why it waits: by itself, or by what journals say.
+    fn finding(&self, waiting: &Waiting) -> Finding {
+        let known = waiting.cause.map(|cause| Finding { cause, unit: None });
         let of_journal = || {
             let unit = waiting.unit.as_ref()?;
             let journal = (self.env.journal)(&unit.id)?;
-            Some(Cause::of(&journal))
+            Some(Finding::read(&journal))
         };
-        let cause = waiting.cause.or_else(of_journal);
-        cause.unwrap_or(Cause::Unknown)
+        known.or_else(of_journal).unwrap_or(Finding::NOTHING)
     }
 
     async fn stalled(
         &mut self,
         waiting: Waiting,
-        cause: Cause,
+        finding: Finding,
         first_boot: &mut FirstBoot,
         verdict: &Verdict,
     ) {
@@ -156,9 +156,10 @@ impl<C: Client, W: Output> Run<'_, C, W> {
             now: (self.env.now)(),
             uptime: situation::uptime(self.env.root),
         };
-        let progress = Progress::new(waiting, cause, first_boot, times, verdict);
+        let progress = Progress::new(waiting, finding, first_boot, times, verdict);
         self.env.output.first_boot(Some(&progress));
-        let phase = progress.phase;
+        let (phase, cause) = (progress.phase, progress.cause);
+        let unit = progress.shown_by().map(str::to_owned);
         (self.payload.progress, self.payload.went_on) = (Some(progress), None);
         self.payload.rename();
         self.plan_report();
@@ -170,6 +171,7 @@ impl<C: Client, W: Output> Run<'_, C, W> {
             phase,
             report: self.payload.name.clone(),
             causes,
+            unit,
         });
     }
 

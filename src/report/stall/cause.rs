@@ -1,316 +1,185 @@
 //! Why a first boot does not finish, by name: what the programs of a first boot print, in the
 //! versions of RHEL 8 to 10 (pure).
 //!
-//! No line of a journal leaves the node, because it may hold a credential: only the row's own words
-//! do. `tests/data/stall-lines.tsv` has the real lines, and where each was published.
+//! No line of a journal leaves the node, because it may hold a credential: only the table's own
+//! words do. `tests/data/stall-lines.tsv` has the real lines, and where each was published.
 
-use crate::text::string_enums;
+use crate::node::units::FIRSTBOOT;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
 
-string_enums! {
-    /// Why a first boot does not finish.
-    pub(crate) enum Cause {
-        /// The rebase was staged, and the next boot is the old deployment.
-        NotFinalized = "NotFinalized",
-        SignatureMissing = "SignatureMissing",
-        /// The signature policy refuses the image.
-        PolicyRejects = "PolicyRejects",
-        /// The node's podman does not understand the signature policy.
-        PolicyUnreadable = "PolicyUnreadable",
-        UnknownAuthority = "UnknownAuthority",
-        CertificateExpired = "CertificateExpired",
-        /// Most often the clock.
-        NotYetValid = "NotYetValid",
-        CertificateNameMismatch = "CertificateNameMismatch",
-        /// The image exists, but not for this node's architecture.
-        ArchitectureMissing = "ArchitectureMissing",
-        ImageNotFound = "ImageNotFound",
-        /// The API server refuses the bootstrap identity.
-        BootstrapRefused = "BootstrapRefused",
-        /// The kubelet's certificate request waits.
-        CertificateNotSigned = "CertificateNotSigned",
-        /// The registry refuses the pull secret.
-        Unauthorized = "Unauthorized",
-        TooManyRequests = "TooManyRequests",
-        RegistryError = "RegistryError",
-        NoSpace = "NoSpace",
-        PackageConflict = "PackageConflict",
-        KernelArgumentsFailed = "KernelArgumentsFailed",
-        CPUUnsupported = "CPUUnsupported",
-        ProgramMissing = "ProgramMissing",
-        RuntimeConfigInvalid = "RuntimeConfigInvalid",
-        OrderingCycle = "OrderingCycle",
-        ProxyInvalid = "ProxyInvalid",
-        NameNotResolved = "NameNotResolved",
-        Unreachable = "Unreachable",
-        RPMOSTreeUnavailable = "RPMOSTreeUnavailable",
-        /// No row knows the line.
-        Unknown = "Unknown",
+/// The causes, in paragraphs: the name, the cause in one clause, and what to do in whole sentences;
+/// after a tab each what a line has to contain, in lower case, where `*` stands for anything.
+///
+/// The first paragraph that knows a line counts. A pull names every mirror and then the source,
+/// which disconnected nodes never reach: so what says more comes before names and connections. A
+/// cause that has two places has its words in the first one.
+const TABLE: &str = include_str!("causes.txt");
+
+/// What a line says that has nothing to do with the first boot: the kubelet's probes of its pods,
+/// and the start of rpm-ostree's daemon, which every command causes.
+const ASIDE: [&str; 2] = [" prober.go:", "rpm-ostree system management daemon"];
+
+/// What a pull or a rebase says that has passed the registry and the network.
+const ADVANCES: [&str; 4] = [
+    "getting image source signatures",
+    "copying blob",
+    "layers needed",
+    "staging deployment",
+];
+
+/// Units whose journals belong to the rebase. The daemon pulls and rebases old images, and updates
+/// the boot loader, in transient units, and the OS in rpm-ostree's daemon. As journalctl(1) takes
+/// them.
+const BESIDE_REBASE: [&str; 3] = [
+    "machine-config-daemon-update-rpmostree-via-container",
+    "machine-config-daemon-bootupd*",
+    "rpm-ostreed",
+];
+
+/// Units that do the work of this one: their journals are to be read with its own.
+pub(crate) fn beside(unit: &str) -> &'static [&'static str] {
+    if unit == FIRSTBOOT {
+        &BESIDE_REBASE
+    } else {
+        &[]
     }
 }
 
-/// One cause.
-struct Row {
-    cause: Cause,
-    /// What a line has to contain, in any case of its letters; `*` stands for anything.
-    prints: &'static [&'static str],
-    /// The cause, in one clause.
-    sentence: &'static str,
-    /// What to do, in whole sentences.
-    remedy: &'static str,
+/// Why a first boot does not finish: a name of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cause(&'static str);
+
+/// Why the last attempt failed, by a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub(crate) cause: Cause,
+    /// The unit of [`beside`] that said it; `None` for the one that the first boot waits for.
+    pub(crate) unit: Option<&'static str>,
 }
 
-/// If several rows know a line, the first one counts. A pull names every mirror and then the
-/// source, which disconnected nodes never reach: so what says more comes before names and
-/// connections.
-const ROWS: &[Row] = &[
-    Row {
-        cause: Cause::NotFinalized,
-        // What the next boot says of it (ostree-boot-complete.service).
-        prints: &["ostree-finalize-staged.service failed on previous boot"],
-        sentence: "the rebase was staged, but not finalized at the last shutdown, so the node still runs its old OS",
-        remedy: "A full /boot and SELinux modules are known to do this. Make the machine anew, from a newer boot image if it happens again.",
-    },
-    Row {
-        cause: Cause::SignatureMissing,
-        prints: &["a signature was required, but no signature exists"],
-        sentence: "the image has no signature where it is pulled from, and the policy wants one",
-        remedy: "Mirror the signatures, too: oc-mirror v2 copies them. With a multi-arch release, a skopeo older than 1.22.2 in the boot image does not find them: use a newer boot image.",
-    },
-    Row {
-        cause: Cause::PolicyRejects,
-        prints: &["is rejected by policy"],
-        sentence: "the node's signature policy refuses the image",
-        remedy: "Look at /etc/containers/policy.json and at the cluster's ClusterImagePolicy objects.",
-    },
-    Row {
-        cause: Cause::PolicyUnreadable,
-        prints: &["invalid policy in "],
-        sentence: "podman does not understand the signature policy in /etc/containers/policy.json",
-        remedy: "Use a newer boot image: a podman older than 4.4.1 does not know sigstore's signatures.",
-    },
-    Row {
-        cause: Cause::UnknownAuthority,
-        prints: &["certificate signed by unknown authority"],
-        sentence: "a server's certificate is signed by an authority that this node does not trust",
-        remedy: "For a registry or a proxy, add its CA to the cluster (additionalTrustBundle, additionalTrustedCA). For the API server, the node's config is older than the CA: make the machine anew.",
-    },
-    Row {
-        cause: Cause::CertificateExpired,
-        prints: &["certificate has expired or is not yet valid*is after "],
-        sentence: "a server's certificate has expired by this node's clock",
-        remedy: "Compare the clock of the node with the real time; if it is right, renew the certificate of the registry or of the API server.",
-    },
-    Row {
-        cause: Cause::NotYetValid,
-        prints: &["certificate has expired or is not yet valid"],
-        sentence: "a server's certificate is not valid by this node's clock",
-        remedy: "Compare the clock of the node with the real time (timedatectl, chronyc sources), and correct it in the firmware or the hypervisor.",
-    },
-    Row {
-        cause: Cause::CertificateNameMismatch,
-        prints: &[
-            "x509: certificate is valid for ",
-            "x509: certificate relies on legacy common name field",
-        ],
-        sentence: "a server's certificate does not have the name by which the node reaches it",
-        remedy: "Give the server a certificate with this name as its subject alternative name.",
-    },
-    Row {
-        cause: Cause::ArchitectureMissing,
-        prints: &[
-            "no image found in manifest list for architecture",
-            "no image found in image index for architecture",
-        ],
-        sentence: "the image does not exist for the architecture of this node",
-        remedy: "Use a release for this architecture, or a multi-arch one, and mirror all of it.",
-    },
-    Row {
-        cause: Cause::ImageNotFound,
-        prints: &["manifest unknown", "name unknown"],
-        sentence: "the registry or the mirror does not have the image",
-        remedy: "Mirror the release that the cluster runs, and look at the ImageDigestMirrorSet objects.",
-    },
-    Row {
-        cause: Cause::BootstrapRefused,
-        prints: &[
-            "cannot create certificate signing request: unauthorized",
-            "certificatesigningrequests.certificates.k8s.io is forbidden",
-        ],
-        sentence: "the API server refuses the bootstrap credentials of this node",
-        remedy: "The node's config is older than the credentials: make the machine anew, with the cluster's current user data.",
-    },
-    Row {
-        cause: Cause::CertificateNotSigned,
-        prints: &[
-            "forbidden: user \"system:anonymous\" cannot",
-            "certificate request was not signed",
-        ],
-        sentence: "the kubelet's certificate request is not approved and signed yet",
-        remedy: "See whether it waits: oc get csr. Then: oc adm certificate approve NAME.",
-    },
-    Row {
-        cause: Cause::Unauthorized,
-        prints: &[
-            "unauthorized: ",
-            "authentication required",
-            "invalid username/password",
-            "access to the resource is denied",
-        ],
-        sentence: "the registry refuses the node's pull secret",
-        remedy: "Check the cluster's pull secret (openshift-config/pull-secret) for this registry or mirror.",
-    },
-    Row {
-        cause: Cause::TooManyRequests,
-        prints: &["toomanyrequests: "],
-        sentence: "the registry limits how often it is asked",
-        remedy: "Use a mirror, or a pull secret with a higher limit.",
-    },
-    Row {
-        cause: Cause::RegistryError,
-        prints: &[
-            "received unexpected http status: 5",
-            "invalid status code from registry 5",
-            "can't talk to a v1 container registry",
-        ],
-        sentence: "the registry, or a proxy before it, answers with an error of its own",
-        remedy: "Look at the log of the registry or the proxy.",
-    },
-    Row {
-        cause: Cause::NoSpace,
-        prints: &["no space left on device"],
-        sentence: "a file system of the node is full",
-        remedy: "Give the machine a larger disk. /boot has the size that the boot image gave it: use a newer one.",
-    },
-    Row {
-        cause: Cause::PackageConflict,
-        prints: &[
-            "could not depsolve transaction",
-            "packages not found: ",
-            "forbidden base package replacements",
-        ],
-        sentence: "rpm-ostree cannot install the packages that the config asks for",
-        remedy: "Look at the extensions and the kernelType of the pool's MachineConfigs, and at packages that the boot image was given.",
-    },
-    Row {
-        cause: Cause::KernelArgumentsFailed,
-        prints: &[
-            "error: no karg '",
-            "error: no key '",
-            "error: multiple values for key '",
-            "cannot specify both --delete and --append",
-        ],
-        sentence: "rpm-ostree cannot set the kernel arguments that the config asks for",
-        remedy: "Look at the kernelArguments of the pool's MachineConfigs.",
-    },
-    Row {
-        cause: Cause::CPUUnsupported,
-        prints: &["cpu does not support x86-64-v"],
-        sentence: "the CPU of this machine is too old for the OS of the target release",
-        remedy: "RHEL 9 needs x86-64-v2, RHEL 10 x86-64-v3: change the machine type, or the CPU model of the virtual machine.",
-    },
-    Row {
-        cause: Cause::ProgramMissing,
-        prints: &["failed at step exec spawning"],
-        sentence: "a program that the unit starts is not in the OS that runs",
-        remedy: "The OS is not the target release's. Look at the rebase: rpm-ostree status.",
-    },
-    Row {
-        cause: Cause::RuntimeConfigInvalid,
-        prints: &[
-            "level=fatal*validating runtime config",
-            "validating network config: ",
-        ],
-        sentence: "CRI-O does not start with its configuration",
-        remedy: "Look at /etc/crio and at the ContainerRuntimeConfig objects.",
-    },
-    Row {
-        cause: Cause::OrderingCycle,
-        prints: &["deleted to break ordering cycle"],
-        sentence: "systemd has left out a unit, because units wait for each other in a circle",
-        remedy: "Use a newer boot image: 4.3 and 4.5 are known for this on vSphere.",
-    },
-    Row {
-        cause: Cause::ProxyInvalid,
-        prints: &["proxyconnect", "net/url: invalid userinfo"],
-        sentence: "the proxy cannot be used: its URL is wrong, or it does not answer or refuses the node",
-        remedy: "Look at the cluster's Proxy object (oc get proxy cluster -o yaml). In a password, special characters have to be percent-encoded.",
-    },
-    Row {
-        cause: Cause::NameNotResolved,
-        prints: &["no such host", "server misbehaving", "lookup *:53: "],
-        sentence: "a host name cannot be resolved",
-        remedy: "Check the DNS servers of the node, and that they know the registry, the mirror and api-int.",
-    },
-    Row {
-        cause: Cause::Unreachable,
-        prints: &[
-            "connect: connection refused",
-            "connect: no route to host",
-            "connect: network is unreachable",
-            "i/o timeout",
-            "tls handshake timeout",
-        ],
-        sentence: "a server cannot be reached",
-        remedy: "Check network, firewall and proxy between the node and the registry, the mirror or the API server.",
-    },
-    Row {
-        cause: Cause::RPMOSTreeUnavailable,
-        prints: &[
-            "error: timeout was reached",
-            "bus owner changed, aborting",
-            "could not activate remote peer*startup job failed",
-        ],
-        sentence: "rpm-ostree's daemon does not start, does not answer in time, or has crashed",
-        remedy: "Read its own journal: journalctl -b -u rpm-ostreed.",
-    },
-];
-
-/// What the kubelet prints of its pods' probes, which say nothing about its own connections.
-const PROBE: &str = " prober.go:";
-
-/// What is said where no row knows a line.
-const UNKNOWN: Row = Row {
-    cause: Cause::Unknown,
-    prints: &[],
-    sentence: "skewguard does not recognize it",
-    remedy: "Read what the unit says.",
-};
-
 impl Cause {
-    fn row(self) -> &'static Row {
-        let mut rows = ROWS.iter();
-        rows.find(|row| row.cause == self).unwrap_or(&UNKNOWN)
+    /// The rebase was staged, and the next boot is the old deployment.
+    pub(crate) const NOT_FINALIZED: Self = Self("NotFinalized");
+
+    /// Most often the clock.
+    pub(crate) const NOT_YET_VALID: Self = Self("NotYetValid");
+
+    /// The table does not know the line.
+    pub(crate) const UNKNOWN: Self = Self("Unknown");
+
+    /// The name in objects and logs.
+    pub(crate) fn as_str(self) -> &'static str {
+        self.0
+    }
+
+    /// Paragraphs of the table, each with its cause.
+    fn paragraphs() -> impl Iterator<Item = (Self, &'static str)> {
+        TABLE.split("\n\n").filter_map(|paragraph| {
+            let (name, words) = paragraph.split_once('\n')?;
+            Some((Self(name), words))
+        })
+    }
+
+    /// A line of the cause's own words.
+    fn words(self, line: usize) -> &'static str {
+        let words = Self::paragraphs().find(|(cause, _)| *cause == self);
+        let line = words.and_then(|(_, words)| words.lines().nth(line));
+        line.unwrap_or_default()
     }
 
     /// The cause, in one clause.
     pub(super) fn sentence(self) -> &'static str {
-        self.row().sentence
+        self.words(0)
     }
 
     /// What to do, in whole sentences.
     pub(super) fn remedy(self) -> &'static str {
-        self.row().remedy
+        self.words(1)
     }
 
-    /// The cause that a journal names: its newest line that a row knows.
-    pub(crate) fn of(journal: &[u8]) -> Self {
-        journal
-            .rsplit(|byte| *byte == b'\n')
-            .find_map(Self::read_line)
-            .unwrap_or(Self::Unknown)
-    }
-
-    fn read_line(line: &[u8]) -> Option<Self> {
-        let line = String::from_utf8_lossy(line).to_ascii_lowercase();
-        if line.contains(PROBE) {
-            return None;
-        }
-        let knows = |row: &&Row| row.prints.iter().any(|pattern| contains(&line, pattern));
-        ROWS.iter().find(knows).map(|row| row.cause)
+    /// Reads a line in lower case.
+    fn of_line(line: &str) -> Option<Self> {
+        let knows = |words: &str| {
+            let mut patterns = words.lines().filter_map(|line| line.strip_prefix('\t'));
+            patterns.any(|pattern| contains(line, pattern))
+        };
+        Self::paragraphs()
+            .find(|(_, words)| knows(words))
+            .map(|(cause, _)| cause)
     }
 }
 
-/// Whether the parts of the pattern are in the line, one after the other.
+impl Finding {
+    /// Nothing was read.
+    pub(crate) const NOTHING: Self = Self {
+        cause: Cause::UNKNOWN,
+        unit: None,
+    };
+
+    /// Reads a journal: the newest line that the table knows, of the last attempt that says
+    /// something. An older attempt does not count, nor a command before one that failed for a
+    /// reason that the table does not know.
+    pub(crate) fn read(journal: &[u8]) -> Self {
+        let (mut found, mut has_failed, mut has_slept) = (Self::NOTHING, false, false);
+        for line in journal.rsplit(|byte| *byte == b'\n') {
+            let line = String::from_utf8_lossy(line).to_ascii_lowercase();
+            let (unit, line) = split_prefix(line.trim());
+            if ASIDE.iter().any(|aside| line.contains(aside)) {
+                continue;
+            }
+            let sleeps = line.contains("sleeping 1 minute for retry");
+            // What a program says last. After it comes another one.
+            let is_last_word = line.starts_with("error: ") && !passes_on(line);
+            if has_failed && (sleeps || is_last_word || begins(line)) || has_slept && sleeps {
+                break;
+            }
+            has_slept |= sleeps;
+            if let Some(cause) = Cause::of_line(line) {
+                return Self { cause, unit };
+            }
+            let fails = (line.contains("error") || line.contains("fatal")) && !passes_on(line);
+            if fails && !has_failed {
+                found.unit = unit;
+            }
+            has_failed |= fails || ADVANCES.iter().any(|words| line.contains(words));
+        }
+        found
+    }
+}
+
+/// A line of `journalctl -o with-unit`: the unit of [`BESIDE_REBASE`] that printed it, and what it
+/// printed. Other lines, such as the second one of an entry, as they are.
+fn split_prefix(line: &str) -> (Option<&'static str>, &str) {
+    let split = line.split_once("]: ").and_then(|(prefix, text)| {
+        let (unit, _) = prefix.rsplit_once(' ')?.1.split_once('[')?;
+        let is_unit = unit.ends_with(".service") || unit.ends_with(".scope");
+        is_unit.then_some((unit, text))
+    });
+    let Some((unit, text)) = split else {
+        return (None, line);
+    };
+    let mut beside = BESIDE_REBASE.into_iter();
+    let beside = beside.find(|name| unit.starts_with(name.trim_end_matches('*')));
+    (beside, text)
+}
+
+/// The line only passes on that a program failed: `… : exit status 125`, or what systemd-run says.
+fn passes_on(line: &str) -> bool {
+    let end = line.trim_end_matches(|c: char| c.is_ascii_digit());
+    end.len() < line.len() && end.ends_with("exit status ") || line.contains("running systemd-run ")
+}
+
+/// A unit or a command starts.
+fn begins(line: &str) -> bool {
+    ["starting ", "started ", "trying to pull "]
+        .iter()
+        .any(|words| line.starts_with(words))
+        || line.contains("scheduled restart job")
+        || line.contains("] running")
+}
+
+/// The line has the parts of the pattern, one after the other.
 fn contains(line: &str, pattern: &str) -> bool {
     let mut rest = Some(line);
     for part in pattern.split('*') {
@@ -319,4 +188,26 @@ fn contains(line: &str, pattern: &str) -> bool {
             .map(|(_, after)| after);
     }
     rest.is_some()
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Cause {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Cause {
+    /// The name of another release's cause is [`Cause::UNKNOWN`].
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = Self::paragraphs().map(|(cause, _)| cause);
+        let mut named = known.filter(|cause| cause.0 == name);
+        Ok(named.next().unwrap_or(Self::UNKNOWN))
+    }
 }

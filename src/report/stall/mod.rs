@@ -9,7 +9,7 @@
 mod cause;
 mod waiting;
 
-pub(crate) use cause::Cause;
+pub(crate) use cause::{Cause, Finding, beside};
 pub(crate) use waiting::{Rebase, WORKING, Waiting, to_ask, waits_for};
 pub use waiting::{Unit, Units};
 
@@ -23,12 +23,17 @@ use std::time::{Duration, SystemTime};
 /// How long a first boot may take before it is told, unless the policy says otherwise.
 pub(crate) const STALLED_AFTER: Duration = Duration::from_secs(30 * 60);
 
+/// Longest name of a unit that is read back, in bytes.
+const NAME_MAX: usize = 255;
+
 /// The command that shows more on the node.
 fn command(unit: Option<&str>, cause: Cause) -> String {
     match unit {
-        _ if cause == Cause::NotFinalized => {
+        _ if cause == Cause::NOT_FINALIZED => {
             "journalctl -b -1 -u ostree-finalize-staged".to_owned()
         }
+        // The shell has a meaning for a star of its own.
+        Some(unit) if unit.contains('*') => format!("journalctl -b -u '{unit}'"),
         Some(unit) => format!("journalctl -b -u {unit}"),
         None => "systemctl list-jobs".to_owned(),
     }
@@ -45,6 +50,9 @@ pub enum Phase {
     Rebase,
     /// There is nothing to rebase any more, and the kubelet has no certificate yet.
     Join,
+    /// A phase that another release knows.
+    #[serde(other)]
+    Unknown,
 }
 
 impl Phase {
@@ -55,13 +63,14 @@ impl Phase {
             Self::Pull => "Pull",
             Self::Rebase => "Rebase",
             Self::Join => "Join",
+            Self::Unknown => "Unknown",
         }
     }
 
     /// The unit that does the phase's work.
     fn unit(self) -> Option<&'static str> {
         match self {
-            Self::Other => None,
+            Self::Other | Self::Unknown => None,
             Self::Pull => Some(PULL),
             Self::Rebase => Some(FIRSTBOOT),
             Self::Join => Some(KUBELET),
@@ -81,23 +90,28 @@ pub(crate) struct HungBoot {
     cause: Cause,
     /// How long the first boot took when that was kept last, over its reboots.
     minutes: u64,
+    /// The unit whose journal says why.
+    #[serde(skip)]
+    shown_by: Option<String>,
 }
 
 impl HungBoot {
     /// What was told last of this first boot. A rebase that was not finalized is known at once.
     pub(crate) fn new(told: Option<&FirstBoot>, is_not_finalized: bool) -> Option<Self> {
         let minutes = told.map_or(0, |told| told.total / 60);
-        let (phase, cause) = if is_not_finalized {
-            (Phase::Rebase, Cause::NotFinalized)
+        let (phase, cause, shown_by) = if is_not_finalized {
+            (Phase::Rebase, Cause::NOT_FINALIZED, None)
         } else {
             let stall = told?.stall.as_ref()?;
             let cause = stall.causes.last().copied();
-            (stall.phase, cause.unwrap_or(Cause::Unknown))
+            let unit = stall.unit.as_ref().map(|unit| bounded(unit, NAME_MAX));
+            (stall.phase, cause.unwrap_or(Cause::UNKNOWN), unit)
         };
         Some(Self {
             phase,
             cause,
             minutes,
+            shown_by,
         })
     }
 
@@ -106,7 +120,7 @@ impl HungBoot {
         let (phase, cause) = (self.phase.as_str(), self.cause);
         [
             format!("phase {phase}, cause {cause}: {}", cause.sentence()),
-            advice(self.phase.unit(), cause),
+            advice(self.shown_by.as_deref().or(self.phase.unit()), cause),
         ]
     }
 }
@@ -132,6 +146,9 @@ pub struct Progress {
     pub(crate) cause: Cause,
     /// The cause, in one clause.
     pub(crate) message: String,
+    /// The unit whose journal says why, if it is another one.
+    #[serde(skip)]
+    shown_by: Option<&'static str>,
 }
 
 /// The clock of a node, and how long its kernel runs.
@@ -144,10 +161,10 @@ pub(crate) struct Times {
 }
 
 impl Progress {
-    /// Makes it of what systemd says, and of the cause that the unit's journal names.
+    /// Makes it of what systemd says, and of the cause that a journal names.
     pub(crate) fn new(
         waiting: Waiting,
-        cause: Cause,
+        Finding { cause, unit: by }: Finding,
         first_boot: &FirstBoot,
         times: Times,
         verdict: &Verdict,
@@ -159,7 +176,7 @@ impl Progress {
             .and_then(|uptime| times.now.checked_sub(uptime.checked_sub(unit.since)?));
         let image = verdict.boot_image.as_ref();
         let image = image.and_then(|image| image.build_date.as_deref());
-        let clock = (cause == Cause::NotYetValid)
+        let clock = (cause == Cause::NOT_YET_VALID)
             .then(|| clock_is_off(times.now, image, crate::COMMIT_DATE))
             .flatten();
         let clock = clock.map_or(String::new(), |clock| format!(": {clock}"));
@@ -173,6 +190,7 @@ impl Progress {
             minutes: first_boot.total / 60,
             cause,
             message: cause.sentence().to_owned() + &clock,
+            shown_by: by,
         }
     }
 
@@ -181,14 +199,14 @@ impl Progress {
         format!("{} {}", self.phase.as_str(), self.cause)
     }
 
-    /// The command that shows more on the node.
-    fn command(&self) -> String {
-        command(self.unit.as_deref(), self.cause)
+    /// The unit whose journal says why.
+    pub(crate) fn shown_by(&self) -> Option<&str> {
+        self.shown_by.or(self.unit.as_deref())
     }
 
     /// What to do, and where to read more on the node.
     pub(crate) fn remediation(&self) -> String {
-        advice(self.unit.as_deref(), self.cause)
+        advice(self.shown_by(), self.cause)
     }
 
     /// How far it is, in one clause.
@@ -222,7 +240,7 @@ impl Progress {
             format!("{state}."),
             format!("Cause: {}: {}.", self.cause, self.message),
             self.cause.remedy().to_owned(),
-            format!("Read more with: {}", self.command()),
+            format!("Read more with: {}", command(self.shown_by(), self.cause)),
         ];
         let mut note = "*** FIRST BOOT NOT FINISHED ***\n".to_owned();
         for line in texts
@@ -302,6 +320,9 @@ pub(crate) struct Stall {
     /// The causes that were told in this phase. Absent from files of older releases.
     #[serde(default)]
     pub causes: Vec<Cause>,
+    /// The unit whose journal says why. Absent from files of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
 }
 
 /// What is to be told now.
@@ -323,12 +344,12 @@ impl FirstBoot {
         self
     }
 
-    /// Whether this cause is no news: it was told in this phase, or it is [`Cause::Unknown`] and
+    /// Whether this cause is no news: it was told in this phase, or it is [`Cause::UNKNOWN`] and
     /// another one was.
     pub(crate) fn is_told(&self, cause: Cause) -> bool {
         let causes = self.stall.as_ref().map(|stall| &stall.causes);
         causes.is_some_and(|told| {
-            told.contains(&cause) || cause == Cause::Unknown && !told.is_empty()
+            told.contains(&cause) || cause == Cause::UNKNOWN && !told.is_empty()
         })
     }
 

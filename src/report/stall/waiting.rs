@@ -31,61 +31,75 @@ pub struct Unit {
     pub has_job: bool,
     /// `After`: its job waits for the jobs of these.
     pub after: Vec<String>,
+    /// `Requires`: it does not start where one of these fails.
+    pub requires: Vec<String>,
 }
 
 /// Units by their names.
 pub type Units = BTreeMap<String, Unit>;
 
 /// The units that systemd is still to be asked about: first those that do the work of a first boot;
-/// then, where neither the pull nor the rebase has begun, those that their jobs wait for.
+/// then those that keep one of them waiting.
 pub(crate) fn to_ask(known: &Units) -> Vec<String> {
     if known.is_empty() {
         return WORKING.map(str::to_owned).to_vec();
     }
-    let has_begun = |name| {
-        known
-            .get(name)
-            .is_none_or(|unit: &Unit| unit.active != "inactive")
-    };
-    if has_begun(PULL) || has_begun(FIRSTBOOT) {
-        return Vec::new();
+    let rests = |name| known.get(name).filter(|unit| unit.active == "inactive");
+    let is_before_rebase = rests(PULL).is_some() && rests(FIRSTBOOT).is_some();
+    let works = [PULL, FIRSTBOOT].map(|name| known.get(name));
+    let is_rebasing = works
+        .iter()
+        .flatten()
+        .any(|unit| unit.active == "activating");
+    let waits = |unit: &Unit| unit.has_job || !unit.requires.is_empty();
+    let kubelet = rests(KUBELET).filter(|unit| !is_rebasing && waits(unit));
+    let mut roots = Vec::new();
+    if is_before_rebase {
+        roots.extend([PULL, FIRSTBOOT]);
     }
-    queue(known).1
+    roots.extend(kubelet.map(|_| KUBELET));
+    blockers(known, &roots).1
 }
 
-/// Follows the jobs that the pull and the rebase wait for. Returns the units that have one and wait
-/// for no other, so that theirs run; and the units that are not known yet.
-fn queue(known: &Units) -> (Vec<&Unit>, Vec<String>) {
-    let (mut names, mut at) = (vec![PULL, FIRSTBOOT], 0);
-    let (mut run, mut unknown) = (Vec::new(), Vec::new());
+/// Follows what keeps `roots` from starting: the jobs that a job waits for; without one, what it
+/// requires. Returns the units in the way, whose jobs run or which have failed; and the units that
+/// are not known yet.
+fn blockers<'a>(known: &'a Units, roots: &[&'a str]) -> (Vec<&'a Unit>, Vec<String>) {
+    let (mut names, mut at) = (roots.to_vec(), 0);
+    let (mut found, mut unknown) = (Vec::new(), Vec::new());
     while let Some(name) = names.get(at).copied() {
         at += 1;
         let Some(unit) = known.get(name) else {
             unknown.push(name.to_owned());
             continue;
         };
-        if !unit.has_job {
-            continue;
-        }
         let is_before = |other: &String| known.get(other).is_none_or(|other| other.has_job);
-        if !unit.after.iter().any(is_before) {
-            run.push(unit);
+        let next = match (unit.has_job, unit.active.as_str()) {
+            (true, _) => &unit.after,
+            (false, "inactive") => &unit.requires,
+            _ => continue,
+        };
+        if unit.has_job {
+            found.extend((!next.iter().any(is_before)).then_some(unit));
+        } else {
+            let required = next.iter().filter_map(|name| known.get(name));
+            found.extend(required.filter(|unit| unit.active == "failed"));
         }
-        for next in &unit.after {
-            if names.len() < UNITS_MAX && !names.contains(&next.as_str()) {
-                names.push(next);
+        for name in next {
+            if names.len() < UNITS_MAX && !names.contains(&name.as_str()) {
+                names.push(name);
             }
         }
     }
-    (run, unknown)
+    (found, unknown)
 }
 
-/// The unit whose job runs and keeps the pull or the rebase waiting. Other jobs that run may have
-/// nothing to do with it.
-fn blocking_unit(known: &Units) -> Option<&str> {
-    let (run, _) = queue(known);
-    let mut ids = run.into_iter().map(|unit| unit.id.as_str());
-    ids.find(|id| ![PULL, FIRSTBOOT].contains(id) && is_unit_name(id))
+/// The unit that keeps one of `roots` from starting. Other jobs that run may have nothing to do
+/// with it.
+fn blocking_unit(known: &Units, roots: &[&str]) -> Option<Unit> {
+    let mut found = blockers(known, roots).0.into_iter();
+    let unit = found.find(|unit| !roots.contains(&unit.id.as_str()) && is_unit_name(&unit.id));
+    unit.cloned()
 }
 
 /// How far the rebase is, by the node's files.
@@ -130,15 +144,18 @@ pub(crate) fn waits_for(units: &Units, rebase: Rebase) -> Option<Waiting> {
                 id: FINALIZE.to_owned(),
                 ..Unit::default()
             }),
-            cause: Some(Cause::NotFinalized),
+            cause: Some(Cause::NOT_FINALIZED),
         }),
         // The reboot is under way.
         Rebase::NotFinalized => at(Phase::Rebase, firstboot),
         Rebase::Over if firstboot.active == "activating" => at(Phase::Rebase, firstboot),
         Rebase::Over => {
             let (kubelet, crio) = (unit(KUBELET)?, unit(CRIO)?);
-            let is_running = crio.active == "active";
-            at(Phase::Join, if is_running { kubelet } else { crio })
+            let waits = kubelet.active == "inactive";
+            let blocking = || blocking_unit(units, &[KUBELET]);
+            let crio = || works(&crio).then_some(crio);
+            let before = waits.then(|| blocking().or_else(crio)).flatten();
+            at(Phase::Join, before.unwrap_or(kubelet))
         }
         Rebase::ToCome if works(&firstboot) => at(Phase::Rebase, firstboot),
         Rebase::ToCome if works(&pull) => at(Phase::Pull, pull),
@@ -148,8 +165,8 @@ pub(crate) fn waits_for(units: &Units, rebase: Rebase) -> Option<Waiting> {
         }
         Rebase::ToCome => Some(Waiting {
             phase: Phase::Other,
-            unit: blocking_unit(units).map(|id| Unit {
-                id: id.to_owned(),
+            unit: blocking_unit(units, &[PULL, FIRSTBOOT]).map(|unit| Unit {
+                id: unit.id,
                 ..Unit::default()
             }),
             cause: None,
