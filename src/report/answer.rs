@@ -70,8 +70,8 @@ pub enum Retry {
     /// After the quick backoff a few times, then after the slow one: an API server that is just
     /// starting forbids everything.
     SlowlyIfRepeated,
-    /// Not on this boot.
-    NextBoot,
+    /// After an hour or two, if the run goes on as long: the cluster serves no such object.
+    Unserved,
 }
 
 /// The outcome of one request.
@@ -255,8 +255,8 @@ impl Answer {
         let (_, resource, _) = channel.rbac();
         let (retry, remedy) = match channel {
             Channel::Report => (
-                Retry::NextBoot,
-                "not tried again on this boot. To have reports: oc skewguard render manifests | oc apply -f -",
+                Retry::Unserved,
+                "to have reports: oc skewguard render manifests | oc apply -f -",
             ),
             Channel::Event => (Retry::Slowly, "Kubernetes has it from 1.19 on"),
             Channel::Node => (

@@ -139,13 +139,12 @@ impl<'a> Payload<'a> {
         self.no_verdict && self.progress.is_none() && self.went_on.is_none()
     }
 
-    /// The verdict of a node that is not held, as the node is now.
+    /// The verdict of a node that is not held, as the node is now: it was let in, or could not be
+    /// held.
     pub(super) fn let_in(&self) -> Option<Verdict> {
-        self.observed
-            .as_ref()
-            .or(self.unseen.as_ref())
-            .map(|observed| self.as_of_now(&observed.verdict))
-            .filter(|verdict| !verdict.blocks())
+        let seen = self.observed.as_ref().or(self.unseen.as_ref());
+        seen.filter(|_| !situation::is_held(self.root))
+            .map(|seen| self.as_of_now(&seen.verdict))
     }
 
     /// The verdict to tell, as the node is now.

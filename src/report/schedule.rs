@@ -16,6 +16,9 @@ const SLOW: (Duration, Duration) = (Duration::from_secs(10 * 60), Duration::from
 /// Least wait of the slow backoff.
 const SLOW_FLOOR: Duration = Duration::from_secs(5 * 60);
 
+/// Least wait where the cluster serves no such object: somebody may install what it lacks.
+const UNSERVED_FLOOR: Duration = Duration::from_secs(60 * 60);
+
 /// Least wait of the quick backoff.
 const QUICK_FLOOR: Duration = Duration::from_secs(1);
 
@@ -46,8 +49,6 @@ pub(crate) enum ChannelState {
     InFlight,
     /// The cluster has it.
     Delivered,
-    /// It is not tried again before the next boot.
-    Skipped,
 }
 
 /// The state of one channel.
@@ -58,6 +59,8 @@ struct Track {
     failures: u32,
     /// 403s in a row.
     forbidden: u32,
+    /// The cluster serves no such object: it is tried again, and nothing waits for it.
+    is_unserved: bool,
     /// When the last requests were sent, the latest last.
     sent: [Option<Duration>; BURST],
 }
@@ -153,9 +156,16 @@ impl Schedule {
         due
     }
 
-    /// When the next channel is due; `None` if none is going to be.
+    /// When the next channel is due; `None` if none is going to be that is worth waiting for.
     pub(crate) fn next(&self) -> Option<Duration> {
-        self.tracks().into_iter().filter_map(Track::due).min()
+        let served = self.tracks().into_iter().filter(|it| !it.is_unserved);
+        served.filter_map(Track::due).min()
+    }
+
+    /// The report is still to be delivered, to a cluster that takes it.
+    pub(super) fn is_report_pending(&self) -> bool {
+        let state = self.report.state;
+        !self.report.is_unserved && matches!(state, ChannelState::Due(_) | ChannelState::InFlight)
     }
 
     /// Whether a channel on which nothing was sent yet is due by `by`.
@@ -199,6 +209,7 @@ impl Schedule {
         if track.state != ChannelState::InFlight {
             return false;
         }
+        track.is_unserved = false;
         let Answer::Failed { retry, .. } = answer else {
             (track.failures, track.forbidden) = (0, 0);
             if channel == Channel::Event && repeat {
@@ -227,9 +238,9 @@ impl Schedule {
                     (slowly(forbidden - FORBIDDEN_AT_START), true)
                 }
             }
-            Retry::NextBoot => {
-                track.state = ChannelState::Skipped;
-                return true;
+            Retry::Unserved => {
+                track.is_unserved = true;
+                (UNSERVED_FLOOR + jitter(SLOW, failures, chance), true)
             }
         };
         track.schedule(now + wait);

@@ -43,7 +43,7 @@ fn without_the_crd_the_event_still_arrives() {
                 .map(|line| without_dice(line))
                 .collect::<Vec<_>>(),
             [
-                "skewguard: report not delivered: 404: the cluster has no bootimagereports.skewguard.dev (the server gives no reason); not tried again on this boot. To have reports: oc skewguard render manifests | oc apply -f -",
+                "skewguard: report not delivered: 404: the cluster has no bootimagereports.skewguard.dev (the server gives no reason); to have reports: oc skewguard render manifests | oc apply -f -",
                 "skewguard: event delivered: worker-7-…"
             ],
             "{over:?}"

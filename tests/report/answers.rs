@@ -138,11 +138,11 @@ fn a_yes_that_no_api_server_gives_is_no_delivery() {
 fn a_404_is_another_thing_on_every_channel() {
     let body = "404 page not found\n";
     let report = why(answer(Channel::Report, 404, body));
-    assert_eq!(report.0, Retry::NextBoot);
+    assert_eq!(report.0, Retry::Unserved);
     assert_eq!(
         report.1,
-        "404: the cluster has no bootimagereports.skewguard.dev (the server gives no reason); not tried again on this boot. \
-         To have reports: oc skewguard render manifests | oc apply -f -"
+        "404: the cluster has no bootimagereports.skewguard.dev (the server gives no reason); \
+         to have reports: oc skewguard render manifests | oc apply -f -"
     );
     assert_eq!(why(answer(Channel::Event, 404, body)).0, Retry::Slowly);
     let namespace = r#"{"kind":"Status","message":"namespaces \"skewguard\" not found","reason":"NotFound","code":404}"#;

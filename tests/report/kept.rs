@@ -172,6 +172,26 @@ async fn one_unknown_word_does_not_lose_a_refusal() {
 }
 
 #[test]
+fn a_phase_and_a_cause_of_a_later_release_do_not_lose_what_was_told() {
+    let node = Node::new();
+    node.write(
+        STATE_PATH,
+        r#"{ "apiVersion": "skewguard.dev/v1alpha1", "kind": "ReportState", "reports": [{ "name": "worker-0-1" }],
+             "firstBoot": { "machineId": "1", "total": 90, "waited": 9, "stall":
+                { "phase": "Firmware", "report": "worker-0-1", "causes": ["NoSpace", "MoonTooFull"] } } }"#,
+    );
+    let state = Ledger::load(&node.root).unwrap();
+    assert!(state.known_report("worker-0-1").is_some());
+    let first_boot = state.first_boot.clone().unwrap();
+    let stall = first_boot.stall.unwrap();
+    let causes: Vec<_> = stall.causes.iter().map(|cause| cause.as_str()).collect();
+    assert_eq!((first_boot.total, stall.phase.as_str()), (90, "Unknown"));
+    assert_eq!(causes, ["NoSpace", "Unknown"]);
+    state.save(&node.root).unwrap();
+    assert!(Ledger::load(&node.root).is_ok());
+}
+
+#[test]
 fn an_unknown_action_never_blocks_and_unknown_words_come_back_as_they_were() {
     let later = of_a_later_release();
     let verdict: Verdict = serde_json::from_value(later.clone()).unwrap();

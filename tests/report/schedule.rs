@@ -56,7 +56,7 @@ fn one_channels_failure_never_stops_another() {
     schedule.want(Channel::Event, S(0));
     schedule.want(Channel::Node, S(0));
     assert_eq!(schedule.due(S(0)), [Channel::Report, Channel::Node]);
-    schedule.answered(Channel::Report, S(1), &failed(Retry::NextBoot), 0.5, false);
+    schedule.answered(Channel::Report, S(1), &failed(Retry::Unserved), 0.5, false);
     schedule.answered(Channel::Node, S(1), &failed(Retry::Slowly), 0.0, false);
     assert_eq!(
         schedule.due(S(1)),
@@ -64,13 +64,14 @@ fn one_channels_failure_never_stops_another() {
         "the report's first answer sets the Event free"
     );
     schedule.answered(Channel::Event, S(2), &DELIVERED, 0.5, false);
-    assert_eq!(schedule.state(Channel::Report), ChannelState::Skipped);
+    assert_eq!(due(&schedule, Channel::Report), S(3901), "an hour or two");
     assert_eq!(schedule.state(Channel::Event), ChannelState::Delivered);
     assert_eq!(
         schedule.next(),
         Some(S(301)),
         "the Node is tried again after the slow floor"
     );
+    assert_eq!(schedule.due(S(3901)), [Channel::Report, Channel::Node]);
 }
 
 #[test]

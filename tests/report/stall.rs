@@ -3,7 +3,9 @@
 use crate::inside::report::sample;
 use crate::inside::report::stage::{Cluster, Log, Node, status};
 use crate::report::run::{End, run};
-use crate::report::stall::{Cause, Phase, Rebase, Unit, Units, Waiting, to_ask, waits_for};
+use crate::report::stall::{
+    Finding, Phase, Rebase, Unit, Units, Waiting, beside, to_ask, waits_for,
+};
 use crate::verdict::{Action, GateStatus, Outcome, Verdict};
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
@@ -25,33 +27,58 @@ fn messages() -> Vec<[String; 3]> {
     lines.map(|line| fields(line).try_into().unwrap()).collect()
 }
 
+/// The cause that a journal names.
+fn cause(journal: &[u8]) -> &'static str {
+    Finding::read(journal).cause.as_str()
+}
+
 #[test]
 fn a_line_of_a_real_program_has_its_cause() {
-    for [cause, source, message] in messages() {
+    for [wanted, source, message] in messages() {
         assert!(source.starts_with("https://github.com/"), "{source}");
-        assert_eq!(Cause::of(message.as_bytes()).as_str(), cause, "{message}");
+        assert_eq!(cause(message.as_bytes()), wanted, "{message}");
+    }
+}
+
+/// `tests/data/cases/journal`: a question mark follows a name that was proposed.
+#[test]
+fn a_line_of_the_field_has_the_cause_that_was_asked_for() {
+    let lines = include_str!("../data/cases/journal/lines.tsv");
+    for line in lines.lines().filter(|line| !line.starts_with('#')) {
+        let [wanted, _, line] = line.splitn(3, '\t').collect::<Vec<_>>().try_into().unwrap();
+        assert_eq!(
+            cause(line.as_bytes()),
+            wanted.trim_end_matches('?'),
+            "{line}"
+        );
     }
 }
 
 /// No cause and no pattern without a real line, and none without a word in the documentation.
 #[test]
 fn every_row_of_the_table_is_shown_by_a_real_line() {
-    let table = include_str!("../../src/report/stall/cause.rs");
+    let table = include_str!("../../src/report/stall/causes.txt");
     let docs = include_str!("../../docs/did-not-join.md");
     let messages = messages();
     let causes: BTreeSet<&str> = messages.iter().map(|[cause, ..]| cause.as_str()).collect();
-    let rows = table.split("    Row {\n        cause: Cause::").skip(1);
-    let mut found = BTreeSet::from(["Unknown"]);
-    for row in rows {
-        let (cause, rest) = row.split_once(',').unwrap();
-        assert!(causes.contains(cause), "no line has the cause {cause}");
+    let mut found = BTreeSet::new();
+    for paragraph in table.trim_end().split("\n\n") {
+        let mut lines = paragraph.lines();
+        let cause = lines.next().unwrap();
         assert!(docs.contains(&format!("`{cause}`")), "{cause}");
-        found.insert(cause);
-        let (_, prints) = rest.split_once("prints: &[").unwrap();
-        let (prints, _) = prints.split_once("],").unwrap();
-        for pattern in prints.replace("\\\"", "'").split('"').skip(1).step_by(2) {
+        if found.insert(cause) {
+            let words = [lines.next().unwrap(), lines.next().unwrap()];
+            assert!(
+                words[0].starts_with(|c: char| !c.is_whitespace()),
+                "{cause}"
+            );
+            assert!(words[1].ends_with('.'), "{cause}");
+        }
+        for pattern in lines {
+            let pattern = pattern.strip_prefix('\t').unwrap();
+            assert_eq!(pattern, pattern.to_lowercase());
             let is_shown = messages.iter().any(|[of, _, line]| {
-                let line = line.to_lowercase().replace('"', "'");
+                let line = line.to_lowercase();
                 let mut parts = pattern.split('*');
                 of == cause && parts.all(|part| line.contains(part))
             });
@@ -63,18 +90,186 @@ fn every_row_of_the_table_is_shown_by_a_real_line() {
 
 #[test]
 fn the_newest_line_that_is_known_has_the_cause() {
-    let of = |journal: &[u8]| Cause::of(journal);
     let journal = b"x: no such host\nunauthorized: authentication required\nTrying to pull\n\n";
-    assert_eq!(of(journal), Cause::Unauthorized);
-    assert_eq!(of(b""), Cause::Unknown);
-    assert_eq!(of(b"\n\xff\xfe\x00\n"), Cause::Unknown);
+    assert_eq!(cause(journal), "Unauthorized");
+    assert_eq!(cause(b""), "Unknown");
+    assert_eq!(cause(b"\n\xff\xfe\x00\n"), "Unknown");
     // A byte that is not UTF-8, in the line and elsewhere.
     assert_eq!(
-        of(b"\xff\nError: \xff No space left on device\n\xc3"),
-        Cause::NoSpace
+        cause(b"\xff\nError: \xff No space left on device\n\xc3"),
+        "NoSpace"
     );
     let long = [b"lookup a: no such host".to_vec(), vec![b'x'; 1 << 20]].concat();
-    assert_eq!(of(&long), Cause::NameNotResolved);
+    assert_eq!(cause(&long), "NameNotResolved");
+}
+
+const WRAPPED: &str = "W0711 05:41:03.1 1712 firstboot_complete_machineconfig.go:65] error: failed to update OS to quay.io/a : exit status 1";
+const SLEEPS: &str =
+    "I0711 05:41:03.2 1712 firstboot_complete_machineconfig.go:66] Sleeping 1 minute for retry";
+const RUNS_REBASE: &str = "I0711 05:41:02.1 1712 update.go:2371] Running: rpm-ostree rebase a";
+const NO_HOST: &str =
+    "error: Preparing import: dial tcp: lookup quay.io on 10.0.0.2:53: no such host";
+const NEW: &str = "error: Preparing import: the moon is full";
+
+#[test]
+fn only_the_last_attempt_counts() {
+    let stale = include_bytes!("../data/cases/journal/stale.txt");
+    assert_eq!(cause(stale), "SysrootReadOnly");
+    // The same with words that nobody knows.
+    let stale = String::from_utf8_lossy(stale).replace("Remounting /sysroot", "Renaming /sysroot");
+    assert_eq!(cause(stale.as_bytes()), "Unknown");
+
+    let known = [RUNS_REBASE, NO_HOST, WRAPPED, SLEEPS];
+    let unknown = [RUNS_REBASE, NEW, WRAPPED, SLEEPS];
+    let silent = [RUNS_REBASE, WRAPPED, SLEEPS];
+    for (lines, wanted, what) in [
+        (
+            vec![&known[..]],
+            "NameNotResolved",
+            "the wrapper says nothing",
+        ),
+        (
+            vec![&unknown[..], &known],
+            "NameNotResolved",
+            "the newer is known",
+        ),
+        (
+            vec![&known[..], &unknown],
+            "Unknown",
+            "the newer is not known",
+        ),
+        (
+            vec![&known[..], &silent],
+            "Unknown",
+            "the newer says nothing",
+        ),
+        (
+            vec![&known[..], &[RUNS_REBASE, "Pulling manifest: a"]],
+            "NameNotResolved",
+            "the next attempt has not failed",
+        ),
+        (
+            vec![
+                &known[..],
+                &[RUNS_REBASE, "ostree chunk layers needed: 51 (600 MB)"],
+            ],
+            "Unknown",
+            "the next attempt has come further",
+        ),
+        (
+            vec![&known[..], &[RUNS_REBASE, NEW]],
+            "Unknown",
+            "it has failed before it sleeps",
+        ),
+        (
+            vec![
+                &[
+                    RUNS_REBASE,
+                    NO_HOST,
+                    "] Running: rpm-ostree cleanup -p",
+                    WRAPPED,
+                    SLEEPS,
+                ][..],
+            ],
+            "NameNotResolved",
+            "cleaning up goes well",
+        ),
+        (
+            vec![&["Error: x: no such host", "Error: the moon is full"][..]],
+            "Unknown",
+            "podman, again and again",
+        ),
+        (
+            vec![
+                &[
+                    "Error: x: no such host",
+                    "ERRO[0000] a: layer not known",
+                    "Error: new",
+                ][..],
+            ],
+            "StorageCorrupted",
+            "two lines of one podman",
+        ),
+        (
+            vec![
+                &[
+                    "Trying to pull a...",
+                    "Error: x: no such host",
+                    "Trying to pull a...",
+                    "Copying blob 1",
+                ][..],
+            ],
+            "Unknown",
+            "a slow pull",
+        ),
+        (
+            vec![
+                &[
+                    "E1 x: no such host",
+                    "kubelet.service: Scheduled restart job, restart counter is at 2.",
+                    "E1 error: new",
+                ][..],
+            ],
+            "Unknown",
+            "a kubelet that was started again",
+        ),
+    ] {
+        assert_eq!(
+            cause(lines.concat().join("\n").as_bytes()),
+            wanted,
+            "{what}"
+        );
+    }
+}
+
+/// The lines of `journalctl -o with-unit` over firstboot's unit and those beside it.
+#[test]
+fn the_unit_that_says_why_is_found_in_a_transient_one() {
+    let line =
+        |unit: &str, text: &str| format!("Thu 2026-11-26 13:00:00 UTC node {unit}[17]: {text}\n");
+    let pull = "machine-config-daemon-update-rpmostree-via-container";
+    let running = "error running systemd-run --unit a --collect --wait -- podman pull b: Running as unit: a.service\n   : exit status 125";
+    let journal = |text: &str| {
+        [
+            line(FIRSTBOOT, NO_HOST),
+            line(FIRSTBOOT, SLEEPS),
+            line("init.scope", "Started /usr/bin/podman pull b."),
+            line(&format!("{pull}.service"), text),
+            line(
+                "init.scope",
+                "a.service: Main process exited, code=exited, status=125/n/a",
+            ),
+            line(
+                "init.scope",
+                "Starting rpm-ostreed.service - rpm-ostree System Management Daemon...",
+            ),
+            line(FIRSTBOOT, running),
+            line(FIRSTBOOT, SLEEPS),
+        ]
+        .concat()
+    };
+    let read = |journal: &str| Finding::read(journal.as_bytes());
+    let found = read(&journal(
+        "Error: initializing source docker://a: reading manifest: unauthorized: access",
+    ));
+    assert_eq!(
+        (found.cause.as_str(), found.unit),
+        ("Unauthorized", Some(pull))
+    );
+    let found = read(&journal("Error: the moon is full"));
+    assert_eq!((found.cause.as_str(), found.unit), ("Unknown", Some(pull)));
+    let found = read(&line(
+        "machine-config-daemon-bootupd-update.service",
+        "error: x: No space left on device",
+    ));
+    assert_eq!(found.unit, Some("machine-config-daemon-bootupd*"));
+    let found = read(&line(FIRSTBOOT, NO_HOST));
+    assert_eq!(
+        (found.cause.as_str(), found.unit),
+        ("NameNotResolved", None)
+    );
+    assert_eq!(beside(PULL), [""; 0]);
+    assert_eq!(beside(FIRSTBOOT)[0], pull);
 }
 
 /// The four units that do the work of a first boot, in these states.
@@ -295,6 +490,82 @@ fn systemd_is_asked_about_the_jobs_that_the_pull_waits_for() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     assert_eq!(to_ask(&queued(&[(PULL, true, &names)])).len(), 998);
     assert_eq!(blocking_unit(&[(PULL, true, &names)]), None);
+}
+
+/// The four units at rest on a later boot, and these.
+fn joining(more: &[(&str, &str, bool, &[&str])], kubelet: (bool, &[&str], &[&str])) -> Units {
+    let mut units = units([IDLE, IDLE, IDLE, IDLE]);
+    let names = |names: &[&str]| {
+        names
+            .iter()
+            .map(|&name| name.to_owned())
+            .collect::<Vec<_>>()
+    };
+    for (name, active, has_job, after) in more {
+        let unit = units.entry((*name).to_owned()).or_default();
+        (unit.id, unit.active) = ((*name).to_owned(), (*active).to_owned());
+        (unit.has_job, unit.after) = (*has_job, names(after));
+    }
+    let unit = units.get_mut("kubelet.service").unwrap();
+    (unit.has_job, unit.after, unit.requires) = (kubelet.0, names(kubelet.1), names(kubelet.2));
+    units
+}
+
+#[test]
+fn a_kubelet_that_waits_names_the_unit_that_it_waits_for() {
+    const NODE_IP: &str = "nodeip-configuration.service";
+    const DEPENDENCIES: &str = "kubelet-dependencies.target";
+    let waits = (true, &[DEPENDENCIES, "crio.service"][..], &[][..]);
+    let requires = (false, &[][..], &[DEPENDENCIES][..]);
+    let target = (DEPENDENCIES, "inactive", true, &[NODE_IP][..]);
+    let crio = ("crio.service", "inactive", true, &[DEPENDENCIES][..]);
+    let node_ip = (NODE_IP, "activating", true, &[][..]);
+    for (more, kubelet, unit) in [
+        (vec![target, crio, node_ip], waits, NODE_IP),
+        (
+            vec![target, crio, (NODE_IP, "active", false, &[])],
+            waits,
+            DEPENDENCIES,
+        ),
+        // What its dependency requires has failed, and there is no job any more.
+        (
+            vec![(DEPENDENCIES, "failed", false, &[])],
+            requires,
+            DEPENDENCIES,
+        ),
+        // A unit that it only comes after has failed.
+        (
+            vec![
+                (NODE_IP, "failed", false, &[]),
+                ("crio.service", "active", false, &[]),
+            ],
+            (false, &[NODE_IP][..], &[][..]),
+            "kubelet.service",
+        ),
+        (
+            vec![("crio.service", "activating", false, &[])],
+            (false, &[][..], &[][..]),
+            "crio.service",
+        ),
+        // CRI-O rests as the kubelet does, and nothing is in the way.
+        (vec![], (false, &[][..], &[][..]), "kubelet.service"),
+    ] {
+        let found = waits_for(&joining(&more, kubelet), Rebase::Over).unwrap();
+        assert_eq!(found.phase, Phase::Join);
+        let found = found.unit.unwrap();
+        assert_eq!(found.id, unit, "{more:?}");
+    }
+    // systemd is asked about them, in two rounds.
+    assert_eq!(
+        to_ask(&joining(&[], waits)),
+        [DEPENDENCIES],
+        "CRI-O is known"
+    );
+    assert_eq!(to_ask(&joining(&[target, crio], waits)), [NODE_IP]);
+    assert_eq!(to_ask(&joining(&[], requires)), [DEPENDENCIES]);
+    let mut rebasing = joining(&[], waits);
+    rebasing.get_mut(FIRSTBOOT).unwrap().active = "activating".to_owned();
+    assert!(to_ask(&rebasing).is_empty(), "the rebase comes first");
 }
 
 fn allowed(policy: &str) -> Verdict {
@@ -521,6 +792,30 @@ async fn nothing_is_told_where_nothing_hangs_or_it_is_switched_off() {
             assert_eq!(report["report"]["progress"], Value::Null, "{what}");
         }
     }
+}
+
+/// A drop-in of an admin's was in the way of the hold.
+#[tokio::test(start_paused = true)]
+async fn a_refused_node_that_could_not_be_held_is_watched() {
+    let mut verdict = sample::refused();
+    verdict.gate.as_mut().unwrap().held = false;
+    verdict.policy = serde_json::from_str(FIVE).unwrap();
+    let (node, log) = (first_boot(&verdict), Log::default());
+    let cluster = Cluster::new(|_, _| status(201));
+    let host = Host::new(&node, [WORKS, IDLE, IDLE, IDLE]);
+    host.run(&cluster, &log, 20 * MINUTE).await;
+    assert_eq!(log.phases(), [Some("Pull")]);
+    let reports = bodies(&cluster, "/bootimagereports");
+    let told: Vec<_> = reports
+        .iter()
+        .map(|report| {
+            let report = &report["report"];
+            (&report["verdict"]["action"], &report["progress"]["phase"])
+        })
+        .collect();
+    let block = json!("Block");
+    let wanted = [(&block, &Value::Null), (&block, &json!("Pull"))];
+    assert_eq!(told, wanted);
 }
 
 /// PID 1 is slow, or there is no memory for a program.

@@ -38,15 +38,16 @@ fn it_is_no_part_of_the_boot_path() {
     }
 }
 
-/// systemd restarts it on failure only, a minute later, at most five times an hour.
+/// systemd restarts it a minute later, however often, on a failure and on a signal that is not
+/// systemd's own.
 #[test]
-fn a_crash_is_tried_again_a_few_times() {
+fn a_crash_and_a_signal_leave_no_node_without_a_watcher() {
     let text = text();
     for line in [
         "Restart=on-failure",
+        "RestartForceExitStatus=SIGHUP SIGINT SIGPIPE SIGTERM",
         "RestartSec=60",
-        "StartLimitIntervalSec=3600",
-        "StartLimitBurst=5",
+        "StartLimitIntervalSec=0",
     ] {
         assert_eq!(
             text.lines().filter(|found| *found == line).count(),

@@ -15,9 +15,8 @@ use super::situation::{DatedVerdict, LastRun};
 use super::stall::Units;
 use crate::clock;
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
-use crate::node::KUBELET_KUBECONFIG;
 use crate::node::identity::Identity;
-use crate::node::{FileError, Root, UNTOLD_VERDICT_PATH};
+use crate::node::{FileError, KUBELET_KUBECONFIG, Root, UNTOLD_VERDICT_PATH, is_image_based};
 use crate::transport::{Response, TransportError};
 use std::time::{Duration, SystemTime};
 use tokio::task::JoinSet;
@@ -184,12 +183,8 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
     /// where there are no reports, or the Node of a node that has joined.
     fn forget_what_is_told(&mut self) {
         let name = &self.payload.name;
-        let waits = |channel| {
-            let state = self.schedule.state(channel);
-            matches!(state, ChannelState::Due(_) | ChannelState::InFlight)
-        };
         let is_told = self.ledger.known_report(name).is_some()
-            || self.ledger.last_event(name).is_some() && !waits(Channel::Report);
+            || self.ledger.last_event(name).is_some() && !self.schedule.is_report_pending();
         let is_labelled = self.payload.has_joined()
             && self.schedule.state(Channel::Node) == ChannelState::Delivered;
         if self.payload.is_about_earlier_boot()
@@ -330,7 +325,11 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
         let next = self.schedule.next().map(|at| at.saturating_sub(now));
         let poll = if self.is_held() || self.owes_went_on() {
             Some(POLL)
-        } else if self.env.once || self.payload.node_name.is_some() && !self.is_first_boot() {
+        } else if self.env.once
+            || self.payload.node_name.is_some() && !self.is_first_boot()
+            // A system that is made of packages is never rebased, nor labelled.
+            || !is_image_based(self.env.root)
+        {
             None
         } else if now < JOIN_PATIENCE {
             Some(POLL)
