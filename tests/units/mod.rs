@@ -53,13 +53,13 @@ const DIRECTIVES: [(&str, u16); 53] = [
     ("RemainAfterExit", 183),
     ("RemoveIPC", 232),
     ("Restart", 183),
+    ("RestartForceExitStatus", 215),
     ("RestartSec", 183),
     ("RestrictAddressFamilies", 211),
     ("RestrictNamespaces", 233),
     ("RestrictRealtime", 231),
     ("RestrictSUIDSGID", 242),
-    // In [Unit], under these names, since 230.
-    ("StartLimitBurst", 230),
+    // In [Unit], under this name, since 230.
     ("StartLimitIntervalSec", 230),
     ("SystemCallArchitectures", 209),
     ("SystemCallErrorNumber", 209),

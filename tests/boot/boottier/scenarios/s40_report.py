@@ -9,6 +9,7 @@ from ..scenario import scenario
 from .s10_verdicts import FACTS, OLD, TOO_OLD
 
 HOST = "192.0.2.10"
+REPORT = "skewguard-report.service"
 REPORTS = "/apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports"
 
 
@@ -89,3 +90,23 @@ def report_joined(world):
         expect.equal(patch["user"], "system:node:worker-0", "who patched")
     checked(expect, server)
     expect.equal(boot.failed(), [], "systemctl --failed")
+    since = boot.shell("date +%s").strip()
+    boot.shell("systemctl restart kubelet.service")
+    ours = boot.shell(f"journalctl --sync; journalctl -b -q -o cat --since @{since} -u skewguard.service -u skewguard-report.service")
+    expect.equal(ours, "", "lines of ours when the kubelet of a joined node starts again")
+
+
+@scenario("report-killed", "the report of a refused node is killed six times, and sent a SIGTERM: it is started again, and the hold is watched")
+def report_killed(world):
+    quick = {"/etc/systemd/system/skewguard-report.service.d/50-quick.conf": "[Service]\nRestartSec=1\n"}
+    node = world.node(policy=policy(), files=quick)
+    boot = node.boot().settle()
+    for signal in [*["KILL"] * 6, "TERM"]:
+        before = boot.property(REPORT, "MainPID")
+        boot.shell(f"kill -s {signal} {before}")
+        until = time.monotonic() + ANSWER
+        while boot.property(REPORT, "MainPID") in ("0", before) and time.monotonic() < until:
+            time.sleep(0.5)
+        world.expect.equal(boot.property(REPORT, "ActiveState"), "active", f"{REPORT} after SIG{signal}")
+    boot.shell(f"systemctl stop {REPORT}; sleep 2")
+    world.expect.equal(boot.property(REPORT, "ActiveState"), "inactive", f"{REPORT} when an admin stops it")

@@ -31,13 +31,29 @@ REBASE = "error: failed to update OS: error running rpm-ostree rebase: error: Ti
 KUBELET = "certificate_manager.go:378] Certificate request was not signed: timed out waiting for the condition, token=abcdefghijklmnop\n"
 
 
-def looping(unit, script):
-    """Files that make `unit` run `script` until the file with what it prints is gone."""
+LOOP = "while [ -e /etc/stand-in/broken ]; do cat /etc/stand-in/broken >&2; sleep 2; done\n"
+
+
+def looping(unit, script, loop=LOOP):
+    """Files that make `unit` run `loop` until the file with what is printed is gone, and then `script`."""
     name = unit.removesuffix(".service")
     return {f"/etc/systemd/system/{unit}.d/50-loop.conf": f"[Service]\nExecStart=\nExecStart=/bin/sh /etc/stand-in/{name}\n",
-            f"/etc/stand-in/{name}": f"while [ -e /etc/stand-in/broken ]; do cat /etc/stand-in/broken >&2; sleep 2; done\n{script}\n"}
+            f"/etc/stand-in/{name}": f"{loop}{script}\n"}
 
 
+# As InplaceUpdateViaNewContainer does it: podman runs in a transient unit, and its words are in that unit's journal.
+TRANSIENT = "machine-config-daemon-update-rpmostree-via-container"
+SYSTEMD_RUN = f"systemd-run --unit {TRANSIENT} --collect --wait -- /bin/sh -c 'cat /etc/stand-in/broken >&2; exit 125'"
+VIA_CONTAINER = f"""while [ -e /etc/stand-in/broken ]; do
+    echo "I0711 05:41:02.100000    1712 update.go:2371] Running: systemd-run --unit {TRANSIENT} --collect --wait -- podman pull quay.io/a" >&2
+    if ! said=$({SYSTEMD_RUN} 2>&1); then
+        echo "W0711 05:41:03.100000    1712 firstboot_complete_machineconfig.go:65] error: failed to update OS to quay.io/a : error running systemd-run --unit {TRANSIENT} --collect --wait -- podman pull quay.io/a: $said" >&2
+        echo ": exit status 125" >&2
+    fi
+    echo "I0711 05:41:03.200000    1712 firstboot_complete_machineconfig.go:66] Sleeping 1 minute for retry" >&2
+    sleep 2
+done
+"""
 PULL = ("machine-config-daemon-pull.service", "exec /usr/libexec/stand-in machine-config-daemon-pull.service")
 FIRSTBOOT = ("machine-config-daemon-firstboot.service", "exec /usr/libexec/stand-in-rebase")
 JOIN = ("kubelet.service", "exec /usr/libexec/stand-in-kubelet")
@@ -133,12 +149,14 @@ def went_on(world, server, boot, name):
     checked(expect, server)
 
 
-def before_the_rebase(world, server, node, phase, unit, cause, secrets, **more):
+def before_the_rebase(world, server, node, phase, unit, cause, secrets, also=None, **more):
     """Two boots in which it hangs, the second past its time; then it goes on, rebases and joins in a third."""
     begun(world, node.boot()).power_off()
     after_an_earlier_boot(node)
     boot = begun(world, node.boot(timeout=3 * TOLD))
     name = told(world, server, boot, phase, unit, cause, secrets, **more)
+    if also is not None:
+        also(boot)
     boot.shell("rm /etc/stand-in/broken")
     boot.wait_reboot()
     went_on(world, server, begun(world, node.boot()), name)
@@ -191,6 +209,26 @@ def stalled_pull(world):
 @scenario("stalled-rebase", "the rebase fails again and again, wiring A: told as Rebase, then that it goes on")
 def stalled_rebase(world):
     rebase_fails(world)
+
+
+def rebase_via_container(world, image=None):
+    server, node = stalling(world, (*FIRSTBOOT, VIA_CONTAINER), REFUSED, image)
+
+    def shown(boot):
+        lines = boot.shell(f"journalctl -b -u {TRANSIENT} -o cat")
+        world.expect.contains(lines, ["reading manifest: unauthorized: "], "what the command in the remedy shows")
+
+    before_the_rebase(world, server, node, "Rebase", FIRSTBOOT[0], "Unauthorized", ["cm9ib3Q6", DIGEST], command=TRANSIENT, also=shown)
+
+
+@scenario("stalled-rebase-via-container", "a pull in a real transient unit (systemd-run --collect --wait): the cause is in that unit's journal alone, and so is the remedy's command")
+def stalled_rebase_via_container(world):
+    rebase_via_container(world)
+
+
+@scenario("stalled-rebase-via-container-systemd-257", "the same as stalled-rebase-via-container, on a RHEL 10 boot image", el8=False)
+def stalled_rebase_via_container_257(world):
+    rebase_via_container(world, "rhel10-boot")
 
 
 @scenario("stalled-join", "rebased, then the kubelet never gets its certificate: told as Join, with the time since before the reboot")
