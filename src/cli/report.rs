@@ -106,7 +106,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
                 root: &root,
                 err: io.err,
                 journal: std::env::var_os("JOURNAL_STREAM").is_some(),
-                said_of_the_hold: Vec::new(),
+                hold_lines: Vec::new(),
             },
             now: &SystemTime::now,
             systemd: &|| {
@@ -127,13 +127,13 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     })
 }
 
-/// How long systemd or journalctl may take.
+/// Longest wait for systemd or journalctl.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
 /// Longest word that systemd says of a unit's state, in bytes.
 const WORD_MAX: usize = 64;
 
-/// What systemd says of the units that a first boot waits for; `None` where it does not answer.
+/// The units that a first boot waits for, by systemd; `None` where it does not answer.
 pub(crate) fn first_boot_units(systemd: &Systemd) -> Option<Units> {
     let unit = |(name, state): (&String, &UnitState)| {
         let unit = Unit {
@@ -164,8 +164,8 @@ fn journal_of(unit: &str) -> Option<Vec<u8>> {
     child::run_for_tail(&mut command, Instant::now() + ANSWER_MAX).ok()
 }
 
-/// What there is to say of a hold that is not as it was.
-fn since_the_hold(since: gate::HoldChange) -> Vec<String> {
+/// Lines about a hold that is not as it was.
+fn hold_change_lines(since: gate::HoldChange) -> Vec<String> {
     let again = since.again.map(|status| {
         let result = status.error.unwrap_or_else(|| "held again".to_owned());
         format!("drop-ins that hold this node were removed, as systemctl revert does: {result}")
@@ -185,8 +185,8 @@ struct Console<'a> {
     /// stderr is the journal (systemd.exec(5), `$JOURNAL_STREAM`), so lines begin with their
     /// priority (sd-daemon(3)).
     journal: bool,
-    /// What was said last of the hold, so that it is said once.
-    said_of_the_hold: Vec<String>,
+    /// Lines that were said last of the hold, so that each is said once.
+    hold_lines: Vec<String>,
 }
 
 impl Output for Console<'_> {
@@ -238,13 +238,13 @@ impl Output for Console<'_> {
         let Ok(_lock) = Lock::take(self.root, Lock::BOOT) else {
             return;
         };
-        let lines = since_the_hold(gate::look_again(self.root, &Systemd::system(), units));
+        let lines = hold_change_lines(gate::look_again(self.root, &Systemd::system(), units));
         for line in &lines {
-            if !self.said_of_the_hold.contains(line) {
+            if !self.hold_lines.contains(line) {
                 self.line(Level::Warning, line);
             }
         }
-        self.said_of_the_hold = lines;
+        self.hold_lines = lines;
     }
 
     fn first_boot(&mut self, progress: Option<&Progress>) {

@@ -1,4 +1,4 @@
-//! What an API server's answer means for a delivery: it arrived, it is to be tried again, or a
+//! Reads an API server's answer to a delivery: it arrived, it is to be tried again, or a
 //! person has to mend something (pure).
 
 use crate::json;
@@ -58,7 +58,7 @@ impl Channel {
     }
 }
 
-/// When a failed request is tried again.
+/// The time at which a failed request is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
     /// After the quick backoff.
@@ -86,11 +86,11 @@ pub enum Answer {
     },
     /// It is not in the cluster.
     Failed {
-        /// When to try again.
+        /// The time of the next try.
         retry: Retry,
-        /// Why, and the remedy: one line for the journal.
+        /// The reason and the remedy: one line for the journal.
         why: String,
-        /// Why: one clause for the console.
+        /// The reason: one clause for the console.
         brief: String,
     },
 }
@@ -211,7 +211,7 @@ impl Answer {
             _ => Self::failure(
                 Retry::Slowly,
                 format!(
-                    "{status}, but not as an API server answers: is it a load balancer, a proxy or another server that stands there?"
+                    "{status}, not a Kubernetes API response; check for a load balancer or proxy at this address"
                 ),
                 format!("{status}, from something that is not an API server"),
             ),

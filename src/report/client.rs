@@ -33,7 +33,7 @@ pub struct Network<'a> {
     pub root: &'a Root,
     /// A kubeconfig to use instead of the node's own two: the root that it is in, and its path.
     pub kubeconfig: Option<(&'a Root, &'a str)>,
-    /// What a kubeconfig may ask for.
+    /// Permissions for a kubeconfig's settings.
     pub allow: Allow,
     /// Bounds of a request.
     pub limits: Limits,

@@ -81,7 +81,7 @@ impl Regarding {
     }
 }
 
-/// What an Event is about.
+/// The subject of an Event.
 #[derive(Debug, Clone, Copy)]
 pub enum EventSubject<'a> {
     /// A verdict.
@@ -210,7 +210,7 @@ fn note(verdict: &Verdict, who: &str) -> String {
     )
 }
 
-/// What is known about a node on which a run of the service left no verdict.
+/// Describes a node on which a run of the service left no verdict.
 pub(super) fn no_verdict(held: bool) -> &'static str {
     if held {
         "skewguard.service ended without a verdict that can be read, but it holds the node back, which does not join the cluster"

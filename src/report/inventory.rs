@@ -1,4 +1,4 @@
-//! What a joined node says about itself on its own Node object (pure).
+//! The label and the annotation of a joined node's own Node object (pure).
 
 use super::names::hex16;
 use crate::text;
@@ -43,7 +43,7 @@ struct Annotation<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     boot_image: Option<&'a BootImageStatus>,
     target: &'a Target,
-    /// What it was born with, which decides over its updates.
+    /// Properties of the origin image, which decide over its updates.
     #[serde(skip_serializing_if = "Machine::is_unknown")]
     machine: &'a Machine,
     #[serde(skip_serializing_if = "Option::is_none")]

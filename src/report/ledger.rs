@@ -1,4 +1,4 @@
-//! What was delivered: kept in `/var/lib/skewguard`, so that later boots do not repeat it.
+//! The record of deliveries: kept in `/var/lib/skewguard`, so that later boots do not repeat them.
 
 use super::names::hex16;
 use super::random;
@@ -10,7 +10,7 @@ use crate::text::bounded;
 use crate::text::hex;
 use serde::{Deserialize, Serialize};
 
-/// What was delivered.
+/// The record of deliveries.
 pub(crate) const STATE_PATH: &str = "/var/lib/skewguard/report-state.json";
 
 /// The installation's random id. In a file of its own, so that it survives a damaged state.
@@ -19,10 +19,10 @@ pub(crate) const INSTALLATION_PATH: &str = "/var/lib/skewguard/installation-id";
 /// Largest state file that is read, in bytes; a full one has about 4 KiB.
 const STATE_MAX: u64 = 64 * 1024;
 
-/// Most reports that are remembered; a node makes a new one only when its verdict changes.
+/// Limit of remembered reports; a node makes a new one only when its verdict changes.
 const REPORTS_MAX: usize = 16;
 
-/// What was delivered.
+/// The record of deliveries.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Ledger {
@@ -44,7 +44,7 @@ pub(crate) struct Ledger {
     /// older release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     installation: Option<String>,
-    /// How the first boot goes; absent before the first look at it.
+    /// The progress of the first boot; absent before the first look at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) first_boot: Option<FirstBoot>,
 }
@@ -85,7 +85,7 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// Whether an earlier installation left it on a /var that could not be written to since.
+    /// An earlier installation left it on a /var that could not be written to since.
     fn is_of_an_earlier_installation(&self, root: &Root) -> bool {
         let record = Record::load(root).ok().flatten();
         let first = record.as_ref().and_then(Record::first_boot_id);
@@ -153,7 +153,7 @@ impl Ledger {
         });
     }
 
-    /// When the last Event about the report of that name was delivered, in seconds since 1970.
+    /// The time of the last Event about the report of that name, in seconds since 1970.
     pub(crate) fn last_event(&self, report: &str) -> Option<u64> {
         self.event
             .as_ref()

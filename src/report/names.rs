@@ -11,8 +11,8 @@ const HOST_MAX: usize = 63;
 /// Time after which a new Event is due, in seconds. OpenShift keeps Events for three hours.
 pub(crate) const EVENT_INTERVAL: u64 = 2 * 60 * 60;
 
-/// What two verdicts must have in common to be the same report. Warnings and messages are not part
-/// of it: they may differ from boot to boot without being news.
+/// Fields that two verdicts must have in common to be the same report. Warnings and messages are
+/// not part of it: they may differ from boot to boot without being news.
 #[derive(Serialize)]
 struct Key<'a> {
     verdict: &'a str,

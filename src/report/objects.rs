@@ -23,7 +23,7 @@ pub(crate) const NAMESPACE: &str = "skewguard";
 /// Longest sentence, in bytes.
 pub(super) const TEXT_MAX: usize = 1024;
 
-/// Most entries of a list; for the held units twice as many.
+/// Limit of a list's entries; for the held units twice as many.
 const LIST_MAX: usize = 16;
 
 /// Longest list of findings, in bytes of JSON.
@@ -32,20 +32,20 @@ const FINDINGS_BYTES_MAX: usize = 4096;
 /// Longest other list, in bytes of JSON. Ordinary text comes nowhere near it.
 const LIST_BYTES_MAX: usize = 2048;
 
-/// What a report is made from. All text is printable and bounded already.
+/// The parts of a report. All text is printable and bounded already.
 #[derive(Debug, Clone, Copy)]
 pub struct ReportInput<'a> {
     /// The verdict that `enforce` left, read with [`super::situation::verdict`].
     pub verdict: &'a Verdict,
-    /// Who this node is.
+    /// The node's identity.
     pub identity: &'a Identity,
-    /// What an admin can do about it.
+    /// The remedy for an admin.
     pub remediation: &'a str,
     /// The installation's random id.
     pub installation: &'a str,
-    /// When the verdict was made, by the node's clock.
+    /// The time of the verdict, by the node's clock.
     pub observed: SystemTime,
-    /// What the first boot waits for, if it does not finish.
+    /// The state of a first boot that does not finish.
     pub progress: Option<&'a Progress>,
 }
 
@@ -108,8 +108,8 @@ struct Remediation<'a> {
     reference: Option<&'a str>,
 }
 
-/// Whether a node that has not joined reports this verdict: it was refused (also where the policy
-/// only warns) or is undetermined. A verdict that only another release of skewguard knows is
+/// A node that has not joined reports this verdict: it was refused (also where the policy only
+/// warns) or is undetermined. A verdict that only another release of skewguard knows is
 /// reported where the gate had something to do.
 pub(crate) fn is_reportable(verdict: &Verdict) -> bool {
     match verdict.verdict {

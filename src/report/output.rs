@@ -1,4 +1,4 @@
-//! What a run of the report tells the journal and the console.
+//! Lines for the journal and updates of the console.
 
 use super::ledger::Ledger;
 use super::payload::Payload;
@@ -23,7 +23,7 @@ pub trait Output {
     fn look_at_the_hold(&mut self, _units: &[String]) {}
     /// Called when a first boot does not finish, and with `None` when it goes on.
     fn first_boot(&mut self, progress: Option<&Progress>);
-    /// What an admin can do about this verdict.
+    /// Returns the remedy for this verdict.
     fn remediation(&self, verdict: &Verdict) -> String;
 }
 
@@ -38,11 +38,11 @@ pub enum Level {
     Error,
 }
 
-/// What the console should be told, and what it was told last.
+/// State of the console: what is due, and what it was told last.
 pub(super) struct ConsoleState {
-    /// Why the cluster cannot be told until a person mends something.
+    /// The reason why the cluster cannot be told until a person mends something.
     pub(super) obstacle: Option<String>,
-    /// What the console was told last: the cluster's knowledge, and the node's address.
+    /// The last update: the cluster's knowledge, and the node's address.
     shown: (ClusterKnows, Option<String>),
 }
 

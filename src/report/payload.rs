@@ -1,4 +1,4 @@
-//! What there is to tell the cluster about this node, and the requests for it.
+//! Content of the three channels, and the requests for it.
 
 use super::answer::Channel;
 use super::event::{Event, EventSubject, NO_VERDICT, Regarding};
@@ -18,7 +18,7 @@ use std::time::SystemTime;
 const UNSEEN: &str =
     "skewguard.service left no verdict on this boot: this one was made by skewguard-report.service";
 
-/// What there is to tell.
+/// Content of the three channels.
 pub(super) struct Payload<'a> {
     root: &'a Root,
     pub(super) identity: Identity,
@@ -26,11 +26,11 @@ pub(super) struct Payload<'a> {
     installation: String,
     /// The verdict that report and Event are about.
     observed: Option<DatedVerdict>,
-    /// What an earlier boot has still to tell, where there is nothing to tell of `observed`.
-    untold: Option<DatedVerdict>,
-    /// What a check says on a first boot on which `skewguard.service` left no verdict.
-    unseen: Option<DatedVerdict>,
-    /// What the first boot waits for, if it does not finish.
+    /// An earlier boot's undelivered verdict, where there is nothing to tell of `observed`.
+    earlier_verdict: Option<DatedVerdict>,
+    /// The result of a check on a first boot on which `skewguard.service` left no verdict.
+    verdict_made_here: Option<DatedVerdict>,
+    /// The state of a first boot that does not finish.
     pub(super) progress: Option<Progress>,
     /// The phase after which the first boot went on; then the Event says so.
     pub(super) went_on: Option<Phase>,
@@ -42,7 +42,7 @@ pub(super) struct Payload<'a> {
     pub(super) name: String,
     /// The Node's name, once the node has joined.
     pub(super) node_name: Option<String>,
-    /// What an admin can do about it.
+    /// The remedy for an admin.
     pub(super) remediation: String,
 }
 
@@ -53,8 +53,8 @@ impl<'a> Payload<'a> {
             identity,
             installation,
             observed: None,
-            untold: None,
-            unseen: None,
+            earlier_verdict: None,
+            verdict_made_here: None,
             progress: None,
             went_on: None,
             inventory: None,
@@ -70,9 +70,9 @@ impl<'a> Payload<'a> {
     pub(super) fn adopt(&mut self, observed: DatedVerdict, ledger: &Ledger) -> Option<&Verdict> {
         self.inventory = Some(observed.verdict.clone());
         (self.node_name, self.no_verdict) = (None, false);
-        (self.progress, self.went_on, self.unseen) = (None, None, None);
+        (self.progress, self.went_on, self.verdict_made_here) = (None, None, None);
         let is_reported = is_reportable(&observed.verdict);
-        self.untold = if is_reported {
+        self.earlier_verdict = if is_reported {
             None
         } else {
             self.read_untold(ledger)
@@ -82,13 +82,13 @@ impl<'a> Payload<'a> {
         self.reported()
     }
 
-    /// What a node reports that has not joined and whose first boot does not hang.
+    /// The report of a node that has not joined and whose first boot does not hang.
     fn reported(&self) -> Option<&Verdict> {
-        let told = self.told().map(|told| &told.verdict);
+        let told = self.subject().map(|told| &told.verdict);
         told.filter(|verdict| is_reportable(verdict))
     }
 
-    /// What an earlier boot has still to tell. If it told that, only its file is left.
+    /// Reads an earlier boot's undelivered verdict. If it was delivered, only its file is left.
     fn read_untold(&self, ledger: &Ledger) -> Option<DatedVerdict> {
         let untold = situation::untold(self.root)?;
         let name = self.name_of(Some(&untold.verdict));
@@ -100,9 +100,9 @@ impl<'a> Payload<'a> {
         Some(untold)
     }
 
-    /// Whether what there is to tell is an earlier boot's.
+    /// The verdict to tell is an earlier boot's.
     pub(super) fn is_about_earlier_boot(&self) -> bool {
-        self.untold.is_some() && self.progress.is_none() && self.went_on.is_none()
+        self.earlier_verdict.is_some() && self.progress.is_none() && self.went_on.is_none()
     }
 
     /// Turns the Event into one about a run without a verdict.
@@ -114,10 +114,10 @@ impl<'a> Payload<'a> {
     /// Makes a verdict for a first boot without one. It goes on, whatever the verdict is: nothing
     /// held it.
     pub(super) fn look_without_verdict(&mut self) {
-        if self.observed.is_some() || self.unseen.is_some() {
+        if self.observed.is_some() || self.verdict_made_here.is_some() {
             return;
         }
-        self.unseen = situation::decide_now(self.root).map(|mut verdict| {
+        self.verdict_made_here = situation::decide_now(self.root).map(|mut verdict| {
             verdict.action = Action::Proceed;
             verdict.warnings.push(UNSEEN.to_owned());
             let at = SystemTime::now();
@@ -134,7 +134,7 @@ impl<'a> Payload<'a> {
         gate.map_or(&[], |gate| &gate.units)
     }
 
-    /// Whether the Event is about a run without a verdict.
+    /// The Event is about a run without a verdict.
     pub(super) fn is_about_no_verdict(&self) -> bool {
         self.no_verdict && self.progress.is_none() && self.went_on.is_none()
     }
@@ -142,25 +142,25 @@ impl<'a> Payload<'a> {
     /// The verdict of a node that is not held, as the node is now: it was let in, or could not be
     /// held.
     pub(super) fn let_in(&self) -> Option<Verdict> {
-        let seen = self.observed.as_ref().or(self.unseen.as_ref());
+        let seen = self.observed.as_ref().or(self.verdict_made_here.as_ref());
         seen.filter(|_| !situation::is_held(self.root))
             .map(|seen| self.as_of_now(&seen.verdict))
     }
 
     /// The verdict to tell, as the node is now.
     pub(super) fn verdict(&self) -> Option<Verdict> {
-        self.told()
+        self.subject()
             .map(|observed| &observed.verdict)
             .filter(|verdict| self.progress.is_some() || is_reportable(verdict))
             .map(|verdict| self.as_of_now(verdict))
     }
 
-    /// What report and Event are about.
-    fn told(&self) -> Option<&DatedVerdict> {
+    /// The subject of report and Event.
+    fn subject(&self) -> Option<&DatedVerdict> {
         let hangs = self.progress.is_some();
-        let untold = self.untold.as_ref().filter(|_| !hangs);
-        let unseen = self.unseen.as_ref().filter(|_| hangs);
-        untold.or(self.observed.as_ref()).or(unseen)
+        let earlier = self.earlier_verdict.as_ref().filter(|_| !hangs);
+        let verdict_made_here = self.verdict_made_here.as_ref().filter(|_| hangs);
+        earlier.or(self.observed.as_ref()).or(verdict_made_here)
     }
 
     fn as_of_now(&self, verdict: &Verdict) -> Verdict {
@@ -169,7 +169,7 @@ impl<'a> Payload<'a> {
             .updated(situation::is_held(self.root), self.has_joined())
     }
 
-    /// Whether the node has joined, so that its Node object says all there is to say.
+    /// The node has joined, so that its Node object says all there is to say.
     pub(super) fn has_joined(&self) -> bool {
         self.node_name.is_some() && situation::is_past_first_boot(self.root)
     }
@@ -235,7 +235,7 @@ impl<'a> Payload<'a> {
                 let verdict = self.verdict()?;
                 let report = ReportInput {
                     verdict: &verdict,
-                    observed: self.told()?.at,
+                    observed: self.subject()?.at,
                     progress: self.progress.as_ref(),
                     identity: &self.identity,
                     remediation: &self.remediation,

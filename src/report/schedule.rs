@@ -1,4 +1,4 @@
-//! When to send what (pure): a state machine that is given the time, the answers and random
+//! Schedule of the channels (pure): a state machine that is given the time, the answers and random
 //! numbers, and says what is due.
 //!
 //! Times are durations on one monotonic clock. No channel waits for another to succeed.
@@ -26,7 +26,7 @@ const QUICK_FLOOR: Duration = Duration::from_secs(1);
 /// Roles, which takes up to two seconds, it forbids everything.
 const FORBIDDEN_AT_START: u32 = 3;
 
-/// How long the Event waits for the report that it is about. After that it is about the namespace
+/// Time for which the Event waits for its report. After that it is about the namespace
 /// instead.
 const EVENT_GRACE: Duration = Duration::from_secs(30);
 
@@ -37,7 +37,7 @@ pub(crate) const BURST: usize = 3;
 /// The window of [`BURST`].
 pub(crate) const BURST_WINDOW: Duration = Duration::from_secs(60);
 
-/// Where a channel stands.
+/// The state of a channel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum ChannelState {
     /// There is nothing to send.
@@ -61,7 +61,7 @@ struct Track {
     forbidden: u32,
     /// The cluster serves no such object: it is tried again, and nothing waits for it.
     is_unserved: bool,
-    /// When the last requests were sent, the latest last.
+    /// Times of the last requests, the latest last.
     sent: [Option<Duration>; BURST],
 }
 
@@ -156,7 +156,7 @@ impl Schedule {
         due
     }
 
-    /// When the next channel is due; `None` if none is going to be that is worth waiting for.
+    /// Time at which the next channel is due; `None` if none is that is worth waiting for.
     pub(crate) fn next(&self) -> Option<Duration> {
         let served = self.tracks().into_iter().filter(|it| !it.is_unserved);
         served.filter_map(Track::due).min()
@@ -168,19 +168,19 @@ impl Schedule {
         !self.report.is_unserved && matches!(state, ChannelState::Due(_) | ChannelState::InFlight)
     }
 
-    /// Whether a channel on which nothing was sent yet is due by `by`.
+    /// A channel on which nothing was sent yet is due by `by`.
     pub(super) fn is_first_try_due(&self, by: Duration) -> bool {
         self.tracks().iter().any(|track| {
             track.due().is_some_and(|at| at <= by) && track.sent.iter().all(Option::is_none)
         })
     }
 
-    /// Whether the last request on some channel failed.
+    /// The last request on some channel failed.
     pub(super) fn is_failing(&self) -> bool {
         self.tracks().iter().any(|track| track.failures > 0)
     }
 
-    /// Whether an answer is still to come.
+    /// An answer is still to come.
     pub(super) fn in_flight(&self) -> bool {
         self.tracks()
             .iter()

@@ -1,4 +1,4 @@
-//! What there is to report on this boot, from the files that `skewguard.service` left.
+//! The verdict to report on this boot, from the files that `skewguard.service` left.
 
 use super::ledger::Ledger;
 use super::objects::{TEXT_MAX, is_reportable};
@@ -22,11 +22,11 @@ const WORD_MAX: usize = 512;
 pub(crate) struct DatedVerdict {
     /// The verdict.
     pub verdict: Verdict,
-    /// When it was written, by the node's clock.
+    /// The time at which it was written, by the node's clock.
     pub(crate) at: SystemTime,
 }
 
-/// What there is to report.
+/// The verdict to report.
 #[derive(Debug)]
 pub(crate) enum LastRun {
     /// A verdict: this boot's, or an earlier one where this boot needed none.
@@ -87,7 +87,7 @@ pub(crate) fn set_aside(root: &Root, now: &Verdict) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Whether a node was refused. What could not be determined and was let through is no news once it
+/// The node was refused. What could not be determined and was let through is no news once it
 /// is determined.
 fn is_refusal(verdict: &Verdict) -> bool {
     is_reportable(verdict) && (verdict.blocks() || verdict.verdict != Outcome::Undetermined)
@@ -98,7 +98,7 @@ pub(super) fn untold(root: &Root) -> Option<DatedVerdict> {
     load(root, UNTOLD_VERDICT_PATH).ok().flatten()
 }
 
-/// What `check` would say now, for the label of a Node that has no verdict.
+/// Decides as `check` would now, for the label of a Node that has no verdict.
 pub fn decide_now(root: &Root) -> Option<Verdict> {
     // A system that is made of packages has no boot image to name.
     if !is_image_based(root) {
@@ -110,7 +110,7 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
     Some(decided)
 }
 
-/// Whether the node is held back now. If that cannot be found out, it is, unlike for the gate:
+/// The node is held back now. If that cannot be found out, it is, unlike for the gate:
 /// otherwise one failed look would remove the message from the console of a held node, and tell the
 /// cluster that it goes on.
 pub(super) fn is_held(root: &Root) -> bool {
@@ -130,7 +130,7 @@ pub(super) fn this_boots(root: &Root) -> Option<DatedVerdict> {
     load(root, RUN_VERDICT_PATH).ok().flatten()
 }
 
-/// Whether a node with the kubelet's own identity has joined for good. While the encapsulated
+/// A node with the kubelet's own identity has joined for good. While the encapsulated
 /// config is there, the rebase is still to come, and the identity may be older than this
 /// installation.
 pub(super) fn is_past_first_boot(root: &Root) -> bool {
@@ -164,7 +164,7 @@ pub(crate) fn verdict(json: &[u8]) -> Result<Verdict, serde_json::Error> {
     Ok(verdict)
 }
 
-/// Whether this boot is or began as a first boot, so that `skewguard.service` had to run: the
+/// This boot is or began as a first boot, so that `skewguard.service` had to run: the
 /// encapsulated config exists, or was renamed since the kernel started. (If it was removed instead,
 /// nothing shows that this was a first boot.)
 ///
@@ -185,12 +185,12 @@ fn was_first_boot(root: &Root) -> bool {
     changed >= booted && !had_verdict && !had_joined
 }
 
-/// When the kernel started, by the current clock, to the second.
+/// Start of the kernel, by the current clock, to the second.
 fn boot_time(root: &Root) -> Option<SystemTime> {
     SystemTime::now().checked_sub(uptime(root)?)
 }
 
-/// How long the kernel runs, to the second (proc_uptime(5)).
+/// Time since the kernel started, to the second (proc_uptime(5)).
 pub(super) fn uptime(root: &Root) -> Option<Duration> {
     let uptime = root.read_text("/proc/uptime", 256).ok().flatten()?;
     let seconds = uptime.split(['.', ' ']).next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! Why a request got no answer, in the same words for both transports.
+//! Errors of a request, in the same words for both transports.
 
 use crate::clock;
 use crate::text::printable;
@@ -6,14 +6,14 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::time::SystemTime;
 
-/// Why a request got no usable answer, and from which server.
+/// The error of a request that got no usable answer, and from which server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{failure}", server.as_ref().map(|server| format!("{server}: ")).unwrap_or_default())]
 pub struct TransportError {
     /// The API server as the kubeconfig names it, such as `https://api-int.c1.example.com:6443`;
     /// `None` if that is unknown.
     pub server: Option<String>,
-    /// What went wrong.
+    /// The failure.
     #[source]
     pub failure: Failure,
 }
@@ -28,7 +28,7 @@ impl TransportError {
     }
 }
 
-/// What went wrong between us and the API server. Every text is printable and holds no secret.
+/// The failure between us and the API server. Every text is printable and holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The name, and what the resolver said.
@@ -75,7 +75,7 @@ pub enum Failure {
     /// The answer is longer than this many bytes.
     #[error("the answer is longer than {0} bytes; the rest was not read")]
     TooLarge(usize),
-    /// What came is not HTTP.
+    /// The answer is not HTTP.
     #[error("the answer is not valid HTTP: {0}")]
     Malformed(String),
     /// The kubeconfig cannot be used, or there is no transport: only a change on this node helps.
@@ -87,7 +87,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether a later try can succeed although nobody changes anything. A certificate's time
+    /// A later try can succeed although nobody changes anything. A certificate's time
     /// may pass, because NTP sets the clock only some time into the first boot. Other
     /// failures are retried slowly: the cluster may still be coming up behind that address.
     pub fn is_passing(&self) -> bool {

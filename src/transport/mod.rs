@@ -22,7 +22,7 @@ pub const CURL: &str = "/usr/bin/curl";
 /// The HTTP header `User-Agent`.
 const USER_AGENT: &str = concat!("skewguard/", env!("CARGO_PKG_VERSION"));
 
-/// One request.
+/// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// `POST` to create, `PATCH` to change, `GET` to read.
@@ -95,7 +95,7 @@ pub struct Limits {
     pub connect: Duration,
     /// For the whole request, until the last byte of the answer.
     pub total: Duration,
-    /// Most bytes of an answer's body.
+    /// Limit of an answer's body, in bytes.
     pub body: usize,
 }
 
@@ -111,7 +111,7 @@ impl Default for Limits {
     }
 }
 
-/// Which transport to use.
+/// The transport to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// reqwest and rustls, in this process.

@@ -110,7 +110,7 @@ fn a_403_names_the_role_and_the_manifest_that_grants_it() {
 
 #[test]
 fn a_yes_that_no_api_server_gives_is_no_delivery() {
-    let said = "but not as an API server answers: is it a load balancer, a proxy or another server that stands there?";
+    let said = "not a Kubernetes API response; check for a load balancer or proxy at this address";
     for status in [200, 201, 202, 204] {
         for body in [
             "",
@@ -345,7 +345,7 @@ fn each_status_says_what_helps_and_when_to_try_again() {
 }
 
 fn foreign(status: u16) -> (Retry, String) {
-    let why = "but not as an API server answers: is it a load balancer, a proxy or another server that stands there?";
+    let why = "not a Kubernetes API response; check for a load balancer or proxy at this address";
     (Retry::Slowly, format!("{status}, {why}"))
 }
 

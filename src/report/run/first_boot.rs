@@ -8,10 +8,10 @@ use crate::report::stall::{
 };
 use crate::verdict::Verdict;
 
-/// How often to look at most.
+/// Least time between two looks.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// How often the time that passed is kept for a later boot, in seconds.
+/// Interval in which the time that passed is kept for a later boot, in seconds.
 const KEEP: u64 = 5 * 60;
 
 impl<C: Client, W: Output> Run<'_, C, W> {
@@ -84,8 +84,8 @@ impl<C: Client, W: Output> Run<'_, C, W> {
         }
     }
 
-    /// Whether a stall was told and it is still to be told that the first boot goes on.
-    pub(super) fn owes_went_on(&self) -> bool {
+    /// A stall was told, and it is still to be told that the first boot goes on.
+    pub(super) fn is_recovery_due(&self) -> bool {
         let is_on = || {
             self.payload
                 .let_in()
@@ -96,7 +96,7 @@ impl<C: Client, W: Output> Run<'_, C, W> {
         !self.env.once && self.first_boot().stall.is_some() && is_on()
     }
 
-    /// What is kept of this installation's first boot.
+    /// The kept progress of this installation's first boot.
     fn first_boot(&self) -> FirstBoot {
         let machine_id = self.payload.identity.machine_id.clone().unwrap_or_default();
         let kept = self.ledger.first_boot.clone();
@@ -107,7 +107,7 @@ impl<C: Client, W: Output> Run<'_, C, W> {
             })
     }
 
-    /// Whether the node has still to join. The kubelet's certificate counts, not its kubeconfig,
+    /// The node has still to join. The kubelet's certificate counts, not its kubeconfig,
     /// which it writes before it asks for one. A certificate that an earlier installation left on
     /// /var counts once the Node is labelled with it. A node without a bootstrap kubeconfig is
     /// not OpenShift's.
@@ -121,7 +121,7 @@ impl<C: Client, W: Output> Run<'_, C, W> {
         !is_past || root.exists(BOOTSTRAP_KUBECONFIG).unwrap_or(false)
     }
 
-    /// What the first boot waits for; `None` if systemd does not answer.
+    /// Finds what the first boot waits for; `None` if systemd does not answer.
     fn look_at_systemd(&self) -> Option<Waiting> {
         let root = self.env.root;
         let rebase = if !situation::is_past_first_boot(root) {
@@ -134,7 +134,7 @@ impl<C: Client, W: Output> Run<'_, C, W> {
         stall::waits_for(&(self.env.systemd)()?, rebase)
     }
 
-    /// Why it waits: by itself, or by what journals say.
+    /// Finds why it waits: by itself, or by what journals say.
     fn finding(&self, waiting: &Waiting) -> Finding {
         let known = waiting.cause.map(|cause| Finding { cause, unit: None });
         let of_journal = || {
@@ -176,7 +176,7 @@ impl<C: Client, W: Output> Run<'_, C, W> {
     }
 
     /// Gives up to say that the first boot goes on: the bootstrap identity may do so no longer.
-    pub(super) fn give_up_went_on(&mut self) {
+    pub(super) fn stop_recovery_event(&mut self) {
         if self.payload.went_on.take().is_some() {
             self.schedule.stop(Channel::Event);
         }

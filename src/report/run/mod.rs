@@ -22,29 +22,29 @@ use std::time::{Duration, SystemTime};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// How often to look whether the node has joined, and whether a refused one is still held.
+/// Interval of looks whether the node has joined, and whether a refused one is still held.
 const POLL: Duration = Duration::from_secs(30);
 
-/// How often to look once a node takes longer than [`JOIN_PATIENCE`]: somebody may approve its
+/// Interval of looks once a node takes longer than [`JOIN_PATIENCE`]: somebody may approve its
 /// certificate after hours.
 const SLOW_POLL: Duration = Duration::from_secs(10 * 60);
 
-/// How long a node that is not held is expected to take to join.
+/// Time in which a node that is not held is expected to join.
 const JOIN_PATIENCE: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// First requests are spread at random over this time: thousands of nodes may have been switched on
 /// at once.
 const SPLAY: Duration = Duration::from_secs(5);
 
-/// What [`run`] works with.
+/// Surroundings of [`run`].
 pub struct Env<'a, C, W> {
     /// The node.
     pub root: &'a Root,
-    /// Who it is.
+    /// Its identity.
     pub identity: Identity,
     /// Fills in what the running system has learnt since: its name, its addresses.
     pub refresh: &'a dyn Fn(&mut Identity),
-    /// How to reach the cluster.
+    /// The connection to the cluster.
     pub client: C,
     /// Whom to tell how it goes.
     pub output: W,
@@ -52,7 +52,7 @@ pub struct Env<'a, C, W> {
     pub now: &'a dyn Fn() -> SystemTime,
     /// A random number in 0.0..1.0.
     pub chance: &'a dyn Fn() -> f64,
-    /// What systemd says of the units that a first boot waits for; `None` is no answer. Only asked
+    /// Asks systemd about the units that a first boot waits for; `None` is no answer. Only called
     /// where a first boot takes long.
     pub systemd: &'a dyn Fn() -> Option<Units>,
     /// The end of what a unit printed on this boot; `None` is no answer.
@@ -61,7 +61,7 @@ pub struct Env<'a, C, W> {
     pub once: bool,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// Everything is told, or skipped until the next boot.
@@ -85,9 +85,9 @@ struct Run<'a, C, W> {
     ledger: Ledger,
     payload: Payload<'a>,
     console: ConsoleState,
-    /// Why the name of a joined node is not known yet; said once.
+    /// The reason why the name of a joined node is not known yet; said once.
     nameless: Option<String>,
-    /// When the first boot was looked at last.
+    /// The time of the last look at the first boot.
     looked: Duration,
 }
 
@@ -141,7 +141,7 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
                 .for_each(|error| self.warn(&error.to_string())),
         }
         self.look_for_join();
-        self.leave_to_the_node();
+        self.stop_bootstrap_channels();
     }
 
     /// Makes this the verdict to tell, and plans what to send.
@@ -181,7 +181,7 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
 
     /// Forgets what an earlier boot had to tell, once the cluster has it: a report, or an Event
     /// where there are no reports, or the Node of a node that has joined.
-    fn forget_what_is_told(&mut self) {
+    fn clear_delivered_verdict(&mut self) {
         let name = &self.payload.name;
         let is_told = self.ledger.known_report(name).is_some()
             || self.ledger.last_event(name).is_some() && !self.schedule.is_report_pending();
@@ -253,7 +253,7 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
 
     /// Sends nothing more with the bootstrap identity once the node has joined: its Node object
     /// says what there is to say.
-    fn leave_to_the_node(&mut self) {
+    fn stop_bootstrap_channels(&mut self) {
         if self.payload.has_joined() && self.payload.went_on.is_none() {
             for channel in [Channel::Report, Channel::Event] {
                 if matches!(self.schedule.state(channel), ChannelState::Due(_)) {
@@ -319,11 +319,11 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
         }
     }
 
-    /// How long to sleep at most; `None` if there is nothing to wait for.
+    /// Longest time to sleep; `None` if there is nothing to wait for.
     fn wake(&self) -> Option<Duration> {
         let now = self.now();
         let next = self.schedule.next().map(|at| at.saturating_sub(now));
-        let poll = if self.is_held() || self.owes_went_on() {
+        let poll = if self.is_held() || self.is_recovery_due() {
             Some(POLL)
         } else if self.env.once
             || self.payload.node_name.is_some() && !self.is_first_boot()
@@ -355,7 +355,7 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
             self.adopt(observed);
         }
         self.look_for_join();
-        self.leave_to_the_node();
+        self.stop_bootstrap_channels();
         let repeating = self.ledger.last_event(&self.payload.name).is_some()
             && matches!(self.schedule.state(Channel::Event), ChannelState::Due(_));
         if repeating && !self.is_held() && self.payload.went_on.is_none() {
@@ -387,7 +387,7 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
                     self.schedule.stop(channel);
                 }
                 if channel == Channel::Event && mended_by_a_person {
-                    self.give_up_went_on();
+                    self.stop_recovery_event();
                 }
                 let next = match self.schedule.state(channel) {
                     ChannelState::Due(at) => format!(
@@ -405,7 +405,7 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
                 }
             }
         }
-        self.forget_what_is_told();
+        self.clear_delivered_verdict();
         self.tell_console();
     }
 

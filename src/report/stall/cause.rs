@@ -1,4 +1,4 @@
-//! Why a first boot does not finish, by name: what the programs of a first boot print, in the
+//! Causes of a first boot that does not finish: what the programs of a first boot print, in the
 //! versions of RHEL 8 to 10 (pure).
 //!
 //! No line of a journal leaves the node, because it may hold a credential: only the table's own
@@ -16,11 +16,11 @@ use std::fmt;
 /// cause that has two places has its words in the first one.
 const TABLE: &str = include_str!("causes.txt");
 
-/// What a line says that has nothing to do with the first boot: the kubelet's probes of its pods,
+/// Words of lines that have nothing to do with the first boot: the kubelet's probes of its pods,
 /// and the start of rpm-ostree's daemon, which every command causes.
 const ASIDE: [&str; 2] = [" prober.go:", "rpm-ostree system management daemon"];
 
-/// What a pull or a rebase says that has passed the registry and the network.
+/// Words of a pull or a rebase that has passed the registry and the network.
 const ADVANCES: [&str; 4] = [
     "getting image source signatures",
     "copying blob",
@@ -46,11 +46,11 @@ pub(crate) fn beside(unit: &str) -> &'static [&'static str] {
     }
 }
 
-/// Why a first boot does not finish: a name of the table.
+/// The cause by name: one of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cause(&'static str);
 
-/// Why the last attempt failed, by a journal.
+/// The cause of the last attempt's failure, by a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) cause: Cause,
@@ -62,7 +62,7 @@ impl Cause {
     /// The rebase was staged, and the next boot is the old deployment.
     pub(crate) const NOT_FINALIZED: Self = Self("NotFinalized");
 
-    /// Most often the clock.
+    /// The clock is wrong, most often.
     pub(crate) const NOT_YET_VALID: Self = Self("NotYetValid");
 
     /// The table does not know the line.
@@ -93,7 +93,7 @@ impl Cause {
         self.words(0)
     }
 
-    /// What to do, in whole sentences.
+    /// The remedy, in whole sentences.
     pub(super) fn remedy(self) -> &'static str {
         self.words(1)
     }
@@ -164,7 +164,7 @@ fn split_prefix(line: &str) -> (Option<&'static str>, &str) {
     (beside, text)
 }
 
-/// The line only passes on that a program failed: `… : exit status 125`, or what systemd-run says.
+/// The line only passes on that a program failed: `… : exit status 125`, or systemd-run's words.
 fn passes_on(line: &str) -> bool {
     let end = line.trim_end_matches(|c: char| c.is_ascii_digit());
     end.len() < line.len() && end.ends_with("exit status ") || line.contains("running systemd-run ")

@@ -20,7 +20,7 @@ use crate::verdict::{Outcome, Verdict};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
 
-/// How long a first boot may take before it is told, unless the policy says otherwise.
+/// Time that a first boot may take before it is told, unless the policy says otherwise.
 pub(crate) const STALLED_AFTER: Duration = Duration::from_secs(30 * 60);
 
 /// Longest name of a unit that is read back, in bytes.
@@ -39,7 +39,7 @@ fn command(unit: Option<&str>, cause: Cause) -> String {
     }
 }
 
-/// How far a first boot is.
+/// The phase of a first boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Phase {
     /// Something before the pull.
@@ -78,7 +78,7 @@ impl Phase {
     }
 }
 
-/// What to do about a cause, and where to read more on the node.
+/// The remedy for a cause, and where to read more on the node.
 fn advice(unit: Option<&str>, cause: Cause) -> String {
     format!("{} On the node: {}", cause.remedy(), command(unit, cause))
 }
@@ -88,7 +88,7 @@ fn advice(unit: Option<&str>, cause: Cause) -> String {
 pub(crate) struct HungBoot {
     phase: Phase,
     cause: Cause,
-    /// How long the first boot took when that was kept last, over its reboots.
+    /// Time that the first boot took when that was kept last, over its reboots.
     minutes: u64,
     /// The unit whose journal says why.
     #[serde(skip)]
@@ -96,7 +96,7 @@ pub(crate) struct HungBoot {
 }
 
 impl HungBoot {
-    /// What was told last of this first boot. A rebase that was not finalized is known at once.
+    /// Makes it of what was told last. A rebase that was not finalized is known at once.
     pub(crate) fn new(told: Option<&FirstBoot>, is_not_finalized: bool) -> Option<Self> {
         let minutes = told.map_or(0, |told| told.total / 60);
         let (phase, cause, shown_by) = if is_not_finalized {
@@ -129,7 +129,7 @@ impl HungBoot {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// How far it is.
+    /// Its phase.
     pub phase: Phase,
     /// The unit that it waits for, or that did not do its work; `None` if none is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,7 +141,7 @@ pub struct Progress {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<String>,
     pub(crate) restarts: u64,
-    /// How long the first boot takes so far, over its reboots.
+    /// Time that the first boot takes so far, over its reboots.
     pub(crate) minutes: u64,
     pub(crate) cause: Cause,
     /// The cause, in one clause.
@@ -194,7 +194,7 @@ impl Progress {
         }
     }
 
-    /// What makes it another report: its phase and its cause.
+    /// The key of its report: its phase and its cause.
     pub(crate) fn key(&self) -> String {
         format!("{} {}", self.phase.as_str(), self.cause)
     }
@@ -204,12 +204,12 @@ impl Progress {
         self.shown_by.or(self.unit.as_deref())
     }
 
-    /// What to do, and where to read more on the node.
+    /// The remedy, and where to read more on the node.
     pub(crate) fn remediation(&self) -> String {
         advice(self.shown_by(), self.cause)
     }
 
-    /// How far it is, in one clause.
+    /// Its phase and state, in one clause.
     fn state(&self) -> String {
         let (minutes, phase) = (self.minutes, self.phase.as_str());
         let since = self.since.as_ref().map(|since| format!(" since {since}"));
@@ -224,7 +224,7 @@ impl Progress {
         )
     }
 
-    /// How far it is and why, in one sentence.
+    /// Its phase, state and cause, in one sentence.
     pub(crate) fn sentence(&self) -> String {
         format!("{}; cause {}: {}", self.state(), self.cause, self.message)
     }
@@ -276,7 +276,7 @@ fn clock_is_off(now: SystemTime, image: Option<&str>, agent: Option<&str>) -> Op
     (today < built).then(|| format!("it says {today}, before {what} ({built})"))
 }
 
-/// How long the first boot of an installation may take. `None`: nothing is told, because the check
+/// Time that the first boot of an installation may take. `None`: nothing is told, because the check
 /// is switched off.
 pub(crate) fn limit(verdict: &Verdict) -> Option<Duration> {
     if verdict.verdict == Outcome::Disabled {
@@ -305,12 +305,12 @@ pub(crate) struct FirstBoot {
     /// Since it began, or went on after it was told.
     #[serde(default)]
     pub waited: u64,
-    /// What was told last, if it has not gone on since.
+    /// The stall that was told last, if it has not gone on since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall: Option<Stall>,
 }
 
-/// What was told about a first boot.
+/// A stall that was told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stall {
     /// The phase in which it hung.
@@ -325,7 +325,7 @@ pub(crate) struct Stall {
     pub unit: Option<String>,
 }
 
-/// What is to be told now.
+/// The news about a first boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StallChange {
     /// Nothing.
@@ -344,7 +344,7 @@ impl FirstBoot {
         self
     }
 
-    /// Whether this cause is no news: it was told in this phase, or it is [`Cause::UNKNOWN`] and
+    /// This cause is no news: it was told in this phase, or it is [`Cause::UNKNOWN`] and
     /// another one was.
     pub(crate) fn is_told(&self, cause: Cause) -> bool {
         let causes = self.stall.as_ref().map(|stall| &stall.causes);

@@ -1,4 +1,4 @@
-//! What a first boot waits for, by what systemd says (pure).
+//! The unit that a first boot waits for, by what systemd says (pure).
 
 use super::{Cause, Phase};
 use crate::node::units::{CRIO, FIRSTBOOT, KUBELET, PULL, is_unit_name};
@@ -8,10 +8,10 @@ use std::time::Duration;
 /// The units that do the work of a first boot. systemd is asked about them first.
 pub(crate) const WORKING: [&str; 4] = [PULL, FIRSTBOOT, KUBELET, CRIO];
 
-/// What makes a staged rebase the next boot's deployment, at shutdown.
+/// Makes a staged rebase the next boot's deployment, at shutdown.
 const FINALIZE: &str = "ostree-finalize-staged.service";
 
-/// Most units that systemd is asked about.
+/// Limit of the units that systemd is asked about.
 const UNITS_MAX: usize = 1000;
 
 /// A unit as systemd shows it.
@@ -23,9 +23,9 @@ pub struct Unit {
     pub active: String,
     /// `start`, `auto-restart`, ...
     pub sub: String,
-    /// How often systemd restarted it.
+    /// Number of restarts by systemd.
     pub restarts: u64,
-    /// When it came into this state: time since the kernel started. Zero where it never changed.
+    /// Time of its last change, since the kernel started. Zero where it never changed.
     pub since: Duration,
     /// A job is queued or running for it.
     pub has_job: bool,
@@ -102,7 +102,7 @@ fn blocking_unit(known: &Units, roots: &[&str]) -> Option<Unit> {
     unit.cloned()
 }
 
-/// How far the rebase is, by the node's files.
+/// The state of the rebase, by the node's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rebase {
     /// The encapsulated config is still there.
@@ -113,17 +113,17 @@ pub(crate) enum Rebase {
     Over,
 }
 
-/// What a first boot that is not finished waits for.
+/// Finds what a first boot that is not finished waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Waiting {
     pub(crate) phase: Phase,
     /// The unit; `None` if no unit is known to be in the way.
     pub(crate) unit: Option<Unit>,
-    /// Why, if that is known without the unit's journal.
+    /// The cause, if it is known without the unit's journal.
     pub(crate) cause: Option<Cause>,
 }
 
-/// What a first boot that is not finished waits for.
+/// Finds what a first boot that is not finished waits for.
 ///
 /// `None`: systemd gave no answer, and the first boot's state is unknown.
 pub(crate) fn waits_for(units: &Units, rebase: Rebase) -> Option<Waiting> {

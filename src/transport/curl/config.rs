@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// What curl reads from other files. Each displays as its path.
+/// Files that curl reads. Each displays as its path.
 pub(super) struct Files<File> {
     pub(super) ca: Option<File>,
     pub(super) certificate: Option<File>,

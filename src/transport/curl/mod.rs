@@ -21,11 +21,11 @@ use std::time::Duration;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::{sleep, timeout};
 
-/// Most bytes that are kept of curl's stderr.
+/// Limit of what is kept of curl's stderr, in bytes.
 const MAX_STDERR: usize = 4096;
-/// Most bytes of the line that `write-out` adds.
+/// Limit of the line that `write-out` adds, in bytes.
 const MAX_WRITTEN: usize = 256;
-/// How long after its own `max-time` curl is killed.
+/// Time after its own `max-time` at which curl is killed.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Reads the outcome of a run of curl, for `crate::fuzzing`.
@@ -46,7 +46,7 @@ pub(crate) fn read_curl(
     })
 }
 
-/// One curl process per request.
+/// A curl process per request.
 #[derive(Debug)]
 pub(super) struct Curl {
     kubeconfig: Kubeconfig,

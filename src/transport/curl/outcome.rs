@@ -4,7 +4,7 @@ use super::config::MARK;
 use crate::text::printable;
 use crate::transport::{Failure, Response, seconds};
 
-/// Most bytes of an answer's headers.
+/// Limit of an answer's headers, in bytes.
 pub(super) const MAX_HEADERS: usize = 64 * 1024;
 
 /// A finished run.
@@ -18,7 +18,7 @@ pub(super) struct Run<'a> {
     pub(super) host: &'a str,
     /// The name that the certificate must have.
     pub(super) name: &'a str,
-    /// Most bytes of the body.
+    /// Limit of the body, in bytes.
     pub(super) max_body: usize,
 }
 
