@@ -186,7 +186,7 @@ fn a_phase_and_a_cause_of_a_later_release_do_not_lose_what_was_told() {
     let stall = first_boot.stall.unwrap();
     let causes: Vec<_> = stall.causes.iter().map(|cause| cause.as_str()).collect();
     assert_eq!((first_boot.total, stall.phase.as_str()), (90, "Unknown"));
-    assert_eq!(causes, ["NoSpace", "Unknown"]);
+    assert_eq!(causes, ["NoSpace", "MoonTooFull"]);
     state.save(&node.root).unwrap();
     assert!(Ledger::load(&node.root).is_ok());
 }

@@ -28,8 +28,8 @@ fn messages() -> Vec<[String; 3]> {
 }
 
 /// The cause that a journal names.
-fn cause(journal: &[u8]) -> &'static str {
-    Finding::read(journal).cause.as_str()
+fn cause(journal: &[u8]) -> String {
+    Finding::read(journal).cause.to_string()
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! words do. `tests/data/stall-lines.tsv` has the real lines, and where each was published.
 
 use crate::node::units::FIRSTBOOT;
+use crate::text::UnknownWord;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -46,9 +47,14 @@ pub(crate) fn beside(unit: &str) -> &'static [&'static str] {
     }
 }
 
-/// The cause by name: one of the table.
+/// The cause by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cause(&'static str);
+pub(crate) enum Cause {
+    /// One of the table.
+    Known(&'static str),
+    /// One that another release of skewguard knows.
+    Other(UnknownWord),
+}
 
 /// The cause of the last attempt's failure, by a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,30 +66,37 @@ pub(crate) struct Finding {
 
 impl Cause {
     /// The rebase was staged, and the next boot is the old deployment.
-    pub(crate) const NOT_FINALIZED: Self = Self("NotFinalized");
+    pub(crate) const NOT_FINALIZED: Self = Self::Known("NotFinalized");
 
     /// The clock is wrong, most often.
-    pub(crate) const NOT_YET_VALID: Self = Self("NotYetValid");
+    pub(crate) const NOT_YET_VALID: Self = Self::Known("NotYetValid");
 
     /// The table does not know the line.
-    pub(crate) const UNKNOWN: Self = Self("Unknown");
+    pub(crate) const UNKNOWN: Self = Self::Known("Unknown");
 
     /// The name in objects and logs.
-    pub(crate) fn as_str(self) -> &'static str {
-        self.0
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Known(name) => name,
+            Self::Other(word) => word.as_str(),
+        }
     }
 
     /// Paragraphs of the table, each with its cause.
     fn paragraphs() -> impl Iterator<Item = (Self, &'static str)> {
         TABLE.split("\n\n").filter_map(|paragraph| {
             let (name, words) = paragraph.split_once('\n')?;
-            Some((Self(name), words))
+            Some((Self::Known(name), words))
         })
     }
 
     /// A line of the cause's own words.
     fn words(self, line: usize) -> &'static str {
-        let words = Self::paragraphs().find(|(cause, _)| *cause == self);
+        let known = match self {
+            Self::Known(_) => self,
+            Self::Other(_) => Self::UNKNOWN,
+        };
+        let words = Self::paragraphs().find(|(cause, _)| *cause == known);
         let line = words.and_then(|(_, words)| words.lines().nth(line));
         line.unwrap_or_default()
     }
@@ -203,11 +216,10 @@ impl Serialize for Cause {
 }
 
 impl<'de> Deserialize<'de> for Cause {
-    /// The name of another release's cause is [`Cause::UNKNOWN`].
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let known = Self::paragraphs().map(|(cause, _)| cause);
-        let mut named = known.filter(|cause| cause.0 == name);
-        Ok(named.next().unwrap_or(Self::UNKNOWN))
+        let mut known = Self::paragraphs().map(|(cause, _)| cause);
+        let known = known.find(|cause| cause.as_str() == name);
+        Ok(known.unwrap_or(Self::Other(UnknownWord::new(&name))))
     }
 }
