@@ -226,7 +226,7 @@ def stalled_rebase_via_container(world):
     rebase_via_container(world)
 
 
-@scenario("stalled-rebase-via-container-systemd-257", "the same as stalled-rebase-via-container, on a RHEL 10 boot image", el8=False)
+@scenario("stalled-rebase-via-container-systemd-257", "the same as stalled-rebase-via-container, on a RHEL 10 boot image")
 def stalled_rebase_via_container_257(world):
     rebase_via_container(world, "rhel10-boot")
 
