@@ -1,7 +1,7 @@
 //! What to change on each platform so that machines get another boot image (pure). The fields of a
 //! `NodePool` are HyperShift's.
 
-use crate::platform::{ImageField, Platform, platform_of};
+use crate::platform::{ImageField, Platform};
 use crate::verdict::{Product, Target, Wanted};
 
 /// Which image a node needs instead of its own, before a noun.
@@ -27,31 +27,25 @@ pub(super) struct Fix {
 /// need this image. Every line fits without being cut.
 pub(super) fn fix(id: Option<&str>, target: &Target, wanted: Wanted, product: Product) -> Fix {
     let (a, os) = (article(wanted), product.image());
-    let platform = id.and_then(platform_of);
+    let platform = id.and_then(Platform::named);
     // A hosted cluster's config names neither; nor does that of some others.
-    if target.pool.is_none() && target.release.is_none() && id != Some("kubevirt") {
+    if target.pool.is_none() && target.release.is_none() && platform != Some(Platform::KubeVirt) {
         return perhaps_hosted(platform, a, os);
     }
     let control_plane = target.pool.as_deref() == Some("master");
-    match (platform.map(|platform| platform.id), platform) {
-        (Some("kubevirt"), _) => Fix {
+    let image = platform.and_then(|platform| platform.row().image);
+    match (platform, image) {
+        (Some(Platform::KubeVirt), _) => Fix {
             what: format!("Hosted cluster: {a} release in its NodePool: spec.release.image"),
             field: format!("VM made by hand: {a} {os} disk image"),
             from_cluster: false,
         },
-        (Some("metal"), Some(metal)) => Fix {
+        (Some(metal @ Platform::Metal), _) => Fix {
             what: format!("Install it again from {a} {os} live ISO or PXE image."),
             field: format!("With Metal3: {}.image.url", path(metal, control_plane)),
             from_cluster: true,
         },
-        (
-            _,
-            Some(
-                platform @ &Platform {
-                    image: Some(image), ..
-                },
-            ),
-        ) => machine_api(platform, image, a, control_plane),
+        (Some(platform), Some(image)) => machine_api(platform, image, a, control_plane),
         _ => Fix {
             what: format!("Install it again from {a} {os} image: change the template, disk"),
             field: "image, ISO or MachineSet (providerSpec.value) that it was made from."
@@ -73,16 +67,14 @@ pub(super) fn images(product: Product) -> &'static str {
 
 /// What to change where the node may be of a hosted cluster: that has `NodePool`s instead of
 /// MachineSets, and no ConfigMap with images.
-fn perhaps_hosted(platform: Option<&Platform>, a: &str, os: &str) -> Fix {
-    let (what, field) = match platform {
-        Some(Platform {
-            image: Some(ImageField { noun, field }),
-            ..
-        }) => (
+fn perhaps_hosted(platform: Option<Platform>, a: &str, os: &str) -> Fix {
+    let image = platform.and_then(|platform| platform.row().image);
+    let (what, field) = match (platform, image) {
+        (_, Some(ImageField { noun, field })) => (
             format!("Set {a} {noun} in MachineSet providerSpec.value.{field}"),
             "(hosted cluster: NodePool image or release) and delete this Machine.",
         ),
-        Some(Platform { id: "metal", .. }) => (
+        (Some(Platform::Metal), _) => (
             format!("Install it again from {a} {os} live ISO or PXE image (Metal3:"),
             "MachineSet image.url; hosted cluster: the release of its NodePool).",
         ),
@@ -141,9 +133,9 @@ pub(super) fn without_ssh(arch: &str) -> &'static str {
 }
 
 /// The fix where the machine API makes the machines, and makes a new one when one is deleted.
-fn machine_api(platform: &Platform, image: ImageField, a: &str, control_plane: bool) -> Fix {
+fn machine_api(platform: Platform, image: ImageField, a: &str, control_plane: bool) -> Fix {
     let ImageField { noun, field } = image;
-    let again = if control_plane && !platform.control_plane_sets {
+    let again = if control_plane && !platform.row().control_plane_sets {
         "replace"
     } else {
         "delete"
@@ -156,8 +148,8 @@ fn machine_api(platform: &Platform, image: ImageField, a: &str, control_plane: b
 }
 
 /// The object that machines are made from, and the path of its providerSpec.
-fn path(platform: &Platform, control_plane: bool) -> &'static str {
-    match (control_plane, platform.control_plane_sets) {
+fn path(platform: Platform, control_plane: bool) -> &'static str {
+    match (control_plane, platform.row().control_plane_sets) {
         (false, _) => "MachineSet spec.template.spec.providerSpec.value",
         // The full path is too long:
         // spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.
@@ -169,7 +161,6 @@ fn path(platform: &Platform, control_plane: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::platform::PLATFORMS;
     use crate::verdict::{BootImage, Facts, ImageSource, PolicyInput, TargetInput, decide};
     use crate::version::ImageVersion;
 
@@ -197,7 +188,7 @@ mod tests {
 
     #[test]
     fn no_line_is_cut_on_any_platform() {
-        let ids = PLATFORMS.iter().map(|platform| platform.id).chain(["qemu"]);
+        let ids = Platform::ALL.into_iter().map(Platform::id).chain(["qemu"]);
         let products = [
             ("411.86.202308081056-0", "4.21.3"),
             ("9.0.20250827-0", "4.20.0-okd-scos.3"),

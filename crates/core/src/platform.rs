@@ -5,13 +5,29 @@
 //! PowerVS), `machine/v1alpha1` (OpenStack), the bare metal, IBM Cloud, libvirt and oVirt providers
 //! of the machine API.
 
-/// A platform, by the names that others have for it.
+/// A platform, in the order of [`Platform::id`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Platform {
+    Aws,
+    Azure,
+    Gcp,
+    IbmCloud,
+    KubeVirt,
+    Libvirt,
+    Metal,
+    Nutanix,
+    OpenStack,
+    Ovirt,
+    PowerVs,
+    VSphere,
+}
+
+/// The names that others have for a platform.
 #[derive(Debug)]
-// `kinds` and `stream` are the audit's.
-pub struct Platform {
+pub struct PlatformRow {
     /// Ignition's name for it (`ignition.platform.id`, Ignition's "Supported platforms"), where it
     /// has one.
-    pub id: &'static str,
+    id: &'static str,
     /// Other names of the same.
     aliases: &'static [&'static str],
     /// What machines are made from and its field in a `providerSpec.value`, where the console can
@@ -20,9 +36,9 @@ pub struct Platform {
     /// Whether it has ControlPlaneMachineSets (OpenShift 4.21 documentation, "Getting started with
     /// control plane machine sets").
     pub control_plane_sets: bool,
-    /// What kinds of provider specs and infrastructure templates begin with.
+    /// What kinds of provider specs and infrastructure templates begin with; used by the audit only.
     pub kinds: &'static [&'static str],
-    /// Its name in CoreOS stream metadata.
+    /// Its name in CoreOS stream metadata; used by the audit only.
     pub stream: &'static str,
 }
 
@@ -35,97 +51,129 @@ pub struct ImageField {
     pub field: &'static str,
 }
 
-const fn platform(
-    id: &'static str,
-    image: Option<(&'static str, &'static str)>,
-    kinds: &'static [&'static str],
-    stream: &'static str,
-) -> Platform {
-    let image = match image {
-        Some((noun, field)) => Some(ImageField { noun, field }),
-        None => None,
-    };
-    Platform {
+const fn row(id: &'static str, kinds: &'static [&'static str]) -> PlatformRow {
+    PlatformRow {
         id,
         aliases: &[],
-        image,
+        image: None,
         control_plane_sets: false,
         kinds,
-        stream,
+        stream: id,
     }
 }
 
-const fn with_control_plane_sets(platform: Platform) -> Platform {
-    Platform {
-        control_plane_sets: true,
-        ..platform
+impl PlatformRow {
+    const fn image(mut self, noun: &'static str, field: &'static str) -> Self {
+        self.image = Some(ImageField { noun, field });
+        self
+    }
+
+    const fn control_plane_sets(mut self) -> Self {
+        self.control_plane_sets = true;
+        self
+    }
+
+    const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    const fn stream(mut self, stream: &'static str) -> Self {
+        self.stream = stream;
+        self
     }
 }
 
-pub const PLATFORMS: [Platform; 12] = [
-    with_control_plane_sets(platform("aws", Some(("AMI", "ami.id")), &["AWS"], "aws")),
-    Platform {
-        aliases: &["azurestack"],
-        ..with_control_plane_sets(platform(
-            "azure",
-            Some(("image", "image.resourceID")),
-            &["Azure"],
-            "azure",
-        ))
-    },
-    with_control_plane_sets(platform(
-        "gcp",
-        Some(("boot image", "disks[].image")),
-        &["GCP"],
-        "gcp",
-    )),
-    Platform {
-        aliases: &["vsphere"],
-        ..with_control_plane_sets(platform(
-            "vmware",
-            Some(("VM template", "template")),
-            &["VSphere"],
-            "vmware",
-        ))
-    },
-    with_control_plane_sets(platform(
-        "openstack",
-        Some(("Glance image", "image")),
-        &["Openstack", "OpenStack"],
-        "openstack",
-    )),
-    with_control_plane_sets(platform(
-        "nutanix",
-        Some(("image", "image.name or .uuid")),
-        &["Nutanix"],
-        "nutanix",
-    )),
-    platform(
-        "powervs",
-        Some(("image", "image.name")),
-        &["PowerVS", "IBMPowerVS"],
-        "powervs",
-    ),
-    platform(
-        "ibmcloud",
-        Some(("image", "image")),
-        &["IBMCloud", "IBMVPC"],
-        "ibmcloud",
-    ),
-    Platform {
-        aliases: &["baremetal"],
-        ..platform("metal", None, &["BareMetal", "Metal3"], "metal")
-    },
-    platform("kubevirt", None, &[], "kubevirt"),
-    platform("libvirt", None, &["Libvirt"], "qemu"),
-    platform("ovirt", None, &["Ovirt"], "openstack"),
-];
+// All lacks none.
+const _: () = assert!(Platform::VSphere as usize + 1 == Platform::ALL.len());
 
-/// The platform of this name.
-pub fn platform_of(name: &str) -> Option<&'static Platform> {
-    PLATFORMS
-        .iter()
-        .find(|platform| platform.id == name || platform.aliases.contains(&name))
+impl Platform {
+    pub const ALL: [Self; 12] = [
+        Self::Aws,
+        Self::Azure,
+        Self::Gcp,
+        Self::IbmCloud,
+        Self::KubeVirt,
+        Self::Libvirt,
+        Self::Metal,
+        Self::Nutanix,
+        Self::OpenStack,
+        Self::Ovirt,
+        Self::PowerVs,
+        Self::VSphere,
+    ];
+
+    pub const fn row(self) -> &'static PlatformRow {
+        match self {
+            Self::Aws => {
+                const {
+                    &row("aws", &["AWS"])
+                        .image("AMI", "ami.id")
+                        .control_plane_sets()
+                }
+            }
+            Self::Azure => {
+                const {
+                    &row("azure", &["Azure"])
+                        .image("image", "image.resourceID")
+                        .control_plane_sets()
+                        .alias(&["azurestack"])
+                }
+            }
+            Self::Gcp => {
+                const {
+                    &row("gcp", &["GCP"])
+                        .image("boot image", "disks[].image")
+                        .control_plane_sets()
+                }
+            }
+            Self::IbmCloud => {
+                const { &row("ibmcloud", &["IBMCloud", "IBMVPC"]).image("image", "image") }
+            }
+            Self::KubeVirt => const { &row("kubevirt", &[]) },
+            Self::Libvirt => const { &row("libvirt", &["Libvirt"]).stream("qemu") },
+            Self::Metal => const { &row("metal", &["BareMetal", "Metal3"]).alias(&["baremetal"]) },
+            Self::Nutanix => {
+                const {
+                    &row("nutanix", &["Nutanix"])
+                        .image("image", "image.name or .uuid")
+                        .control_plane_sets()
+                }
+            }
+            Self::OpenStack => {
+                const {
+                    &row("openstack", &["Openstack", "OpenStack"])
+                        .image("Glance image", "image")
+                        .control_plane_sets()
+                }
+            }
+            Self::Ovirt => const { &row("ovirt", &["Ovirt"]).stream("openstack") },
+            Self::PowerVs => {
+                const { &row("powervs", &["PowerVS", "IBMPowerVS"]).image("image", "image.name") }
+            }
+            Self::VSphere => {
+                const {
+                    &row("vmware", &["VSphere"])
+                        .image("VM template", "template")
+                        .control_plane_sets()
+                        .alias(&["vsphere"])
+                }
+            }
+        }
+    }
+
+    pub const fn id(self) -> &'static str {
+        self.row().id
+    }
+
+    /// The platform of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let is_it = |platform: &Self| {
+            let row = platform.row();
+            row.id == name || row.aliases.contains(&name)
+        };
+        Self::ALL.into_iter().find(is_it)
+    }
 }
 
 #[cfg(test)]
@@ -134,15 +182,16 @@ mod tests {
 
     #[test]
     fn no_name_belongs_to_two_platforms() {
-        let mut names: Vec<_> = PLATFORMS
+        let rows = Platform::ALL.map(Platform::row);
+        let mut names: Vec<_> = rows
             .iter()
-            .flat_map(|platform| platform.aliases.iter().chain([&platform.id]))
+            .flat_map(|row| row.aliases.iter().chain([&row.id]))
             .collect();
         let all = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all);
-        assert_eq!(platform_of("vsphere").unwrap().id, "vmware");
-        assert!(platform_of("").is_none());
+        assert_eq!(Platform::named("vsphere"), Some(Platform::VSphere));
+        assert!(Platform::named("").is_none());
     }
 }

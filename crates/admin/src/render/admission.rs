@@ -8,7 +8,8 @@
 //! (`failurePolicy: Ignore`): a mistake here must not keep a cluster from scaling up.
 
 use super::yaml;
-use crate::audit::cluster::platforms::{ImageField, ImageFields, URN};
+use crate::audit::cluster::platforms::{ImageField, URN, audit_row};
+use crate::platform::Platform;
 use crate::policy::Mode;
 use crate::text::{cut, printable_up_to};
 use serde::Deserialize;
@@ -97,7 +98,7 @@ pub(crate) struct Images {
     /// What is said of each.
     refusals: BTreeMap<String, Refusal>,
     /// The platforms that they are of.
-    platforms: BTreeSet<&'static str>,
+    platforms: BTreeSet<Platform>,
     /// What of the audit is not used, and why.
     pub(crate) left_out: Vec<String>,
     /// The release that the audit is for, and the cluster's own, where they are not known to be the
@@ -213,12 +214,12 @@ impl Images {
         if others.contains(image.as_str()) {
             return Err(format!("{}: another set may use it", cut(&shown, 100)));
         }
-        let platform = set.platform.as_deref().and_then(ImageFields::of);
-        let fields = platform
+        let platform = set.platform.as_deref().and_then(Platform::named);
+        let platform = platform
             // A NodePool's field may end like a Machine's (Power VS).
-            .filter(|fields| set.kind != "NodePool" && fields.has(field))
+            .filter(|platform| set.kind != "NodePool" && audit_row(*platform).has(field))
             .ok_or_else(|| format!("{}: no Machine has its field", cut(&shown, 100)))?;
-        self.platforms.insert(fields.platform);
+        self.platforms.insert(platform);
         let version = set
             .boot_image
             .as_ref()
@@ -263,13 +264,10 @@ impl Images {
 }
 
 /// The expression for the list of images that a machine of this platform names: none or one.
-fn named(platform: &str) -> String {
-    let Some(fields) = ImageFields::of(platform) else {
-        return "[]".to_owned();
-    };
-    let kinds: String = fields
-        .kinds()
-        .iter()
+fn named(platform: Platform) -> String {
+    let fields = audit_row(platform);
+    let kinds = platform.row().kinds.iter();
+    let kinds: String = kinds
         .map(|begin| format!(" || {KIND}.startsWith('{begin}')"))
         .collect();
     format!(
@@ -318,7 +316,7 @@ fn has(path: &str) -> String {
 
 /// The variables: those of the machine, the lists, and what of them is about the machine.
 fn variables(images: &Images) -> Vec<Value> {
-    let named: Vec<String> = images.platforms.iter().map(|of| named(of)).collect();
+    let named: Vec<String> = images.platforms.iter().map(|of| named(*of)).collect();
     let named = if named.is_empty() {
         "[]".to_owned()
     } else {

@@ -5,7 +5,7 @@ use super::rules::{
     show_family_bound,
 };
 use super::{Finding, Judged, Machine, Reason, Target, Wanted};
-use crate::platform::platform_of;
+use crate::platform::Platform;
 use crate::policy::{Affects, FamilyBound, Images, KnownIssue, Scope, When};
 use crate::version::{ImageVersion, OsFamily, Release, RpmVersion};
 use std::cmp::Ordering;
@@ -345,7 +345,7 @@ fn conditions(when: &When, node: Node<'_>) -> [Applies; 5] {
 }
 
 fn one_name(platform: &str) -> String {
-    let known = platform_of(platform).map(|known| known.id);
+    let known = Platform::named(platform).map(Platform::id);
     known.unwrap_or(platform).to_owned()
 }
 

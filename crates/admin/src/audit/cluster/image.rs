@@ -1,9 +1,9 @@
 //! The image that a spec names (pure), by [`super::platforms`].
 
 use super::fields::{str_at, text_at};
-use super::platforms::ImageFields;
+use super::platforms::audit_row;
 use super::site::Site;
-use crate::platform::PLATFORMS;
+use crate::platform::Platform;
 use crate::text::KEPT_MAX;
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ pub(crate) const INSTALL_COREOS: &str = "install_coreos";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Image {
     /// The platform's name; `None` where it is not one that is known.
-    pub(crate) platform: Option<&'static str>,
+    pub(crate) platform: Option<Platform>,
     /// The region, where images are kept by region.
     pub(crate) region: Option<String>,
     /// The field, within the spec.
@@ -37,7 +37,7 @@ pub(crate) struct Image {
 impl Image {
     /// Equal for machines that are made from the same image, if they are of the same [`Site`];
     /// `None` where that is unknown, because the name is not known, or only its beginning is kept.
-    pub(crate) fn key(&self) -> Option<(&'static str, String)> {
+    pub(crate) fn key(&self) -> Option<(Platform, String)> {
         let value = self.value.as_ref().filter(|value| value.len() < KEPT_MAX)?;
         Some((self.platform?, value.clone()))
     }
@@ -46,24 +46,22 @@ impl Image {
 /// The image that a spec of this kind names: a `providerSpec.value` of the Machine API, or the spec
 /// of an infrastructure machine of the Cluster API.
 pub(crate) fn read_spec(kind: &str, spec: &Value) -> Image {
-    let Some(platform) = PLATFORMS
-        .iter()
-        .find(|platform| platform.kinds.iter().any(|begin| kind.starts_with(begin)))
-    else {
+    let is_of = |platform: &Platform| {
+        let mut begins = platform.row().kinds.iter();
+        begins.any(|begin| kind.starts_with(begin))
+    };
+    let Some(platform) = Platform::ALL.into_iter().find(is_of) else {
         return Image {
             why_not: Some("the platform is not one whose image field is known"),
             ..Image::default()
         };
     };
-    let (field, value) = match ImageFields::of(platform.id) {
-        Some(fields) => fields.read(kind, spec),
-        None => ("image".to_owned(), None),
-    };
-    let offer = (platform.id == "azure").then(|| azure_offer(value.as_deref()));
+    let (field, value) = audit_row(platform).read(kind, spec);
+    let offer = (platform == Platform::Azure).then(|| azure_offer(value.as_deref()));
     let first = |paths: &[&str]| paths.iter().find_map(|path| text_at(spec, path));
-    let site = Site::of(platform.id, value.as_deref(), spec);
+    let site = Site::of(platform, value.as_deref(), spec);
     Image {
-        platform: Some(platform.id),
+        platform: Some(platform),
         region: first(&["/placement/region", "/region", "/location"]),
         field: Some(field),
         offer: offer.flatten(),

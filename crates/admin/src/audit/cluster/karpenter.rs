@@ -8,6 +8,7 @@ use super::fields::{list_at, str_at, text_at};
 use super::image::Image;
 use super::kind_table::{KARPENTER, KARPENTER_AWS, KARPENTER_HOSTED, NODE_POOL};
 use super::kinds::{Machine, Metadata, Source, architecture_name};
+use crate::platform::Platform;
 use serde_json::Value;
 
 pub(crate) const EC2: &str = "EC2NodeClass";
@@ -151,7 +152,7 @@ pub(crate) fn machine(object: &Value) -> Machine {
         role: None,
         source: Source {
             image: Image {
-                platform: image.as_ref().map(|_| "aws"),
+                platform: image.as_ref().map(|_| Platform::Aws),
                 value: image,
                 ..Image::default()
             },

@@ -2,7 +2,9 @@
 
 use super::fields::{fields_at, list_at, str_at, text_at};
 use super::image::{self, Image};
+use super::platforms::{audit_row, first};
 use crate::audit::results::full_name;
+use crate::platform::Platform;
 use crate::text;
 use crate::verdict::Machine as BornWith;
 use crate::version::ImageVersion;
@@ -284,47 +286,20 @@ impl NodePool {
 /// An image that a NodePool names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NodePoolImage {
-    pub(crate) platform: &'static str,
-    pub(crate) field: &'static str,
+    pub(crate) platform: Platform,
+    pub(crate) field: String,
     pub(crate) value: String,
 }
 
 impl NodePoolImage {
-    /// Platform and field, without `spec.platform.` (openshift/hypershift `api/hypershift/v1beta1`; Azure also as it
-    /// was before 4.17).
-    const FIELDS: [(&'static str, &'static str); 8] = [
-        ("aws", "spec.platform.aws.ami"),
-        (
-            "kubevirt",
-            "spec.platform.kubevirt.rootVolume.diskImage.containerDiskImage",
-        ),
-        ("openstack", "spec.platform.openstack.imageName"),
-        ("azure", "spec.platform.azure.image.imageID"),
-        ("azure", "spec.platform.azure.imageID"),
-        ("powervs", "spec.platform.powervs.image.id"),
-        ("powervs", "spec.platform.powervs.image.name"),
-        ("gcp", "spec.platform.gcp.image"),
-    ];
-
     fn of(object: &Value) -> Option<Self> {
-        let named = Self::FIELDS.into_iter().find_map(|(platform, field)| {
-            let value = text_at(object, &format!("/{}", field.replace('.', "/")))?;
+        let of = object.pointer("/spec/platform")?;
+        Platform::ALL.into_iter().find_map(|platform| {
+            let (field, value) = first(audit_row(platform).node_pool, of)?;
             Some(Self {
                 platform,
-                field,
+                field: format!("spec.platform.{field}"),
                 value,
-            })
-        });
-        named.or_else(|| {
-            let field = "spec.platform.azure.image.azureMarketplace";
-            let path = format!("/{}", field.replace('.', "/"));
-            let parts = ["publisher", "offer", "sku", "version"];
-            let parts = parts.map(|part| text_at(object, &format!("{path}/{part}")));
-            let urn: Vec<String> = parts.into_iter().collect::<Option<_>>()?;
-            Some(Self {
-                platform: "azure",
-                field,
-                value: urn.join(":"),
             })
         })
     }

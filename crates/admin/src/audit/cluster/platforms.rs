@@ -6,7 +6,8 @@
 //! of the Machine API; the machine specs of the Cluster API's providers.
 
 use super::fields::{list_at, text_at};
-use crate::platform::{PLATFORMS, Platform};
+use super::site::{self, Scope, of_every_site};
+use crate::platform::Platform;
 use serde_json::Value;
 
 /// A field that names an image, by its path within the spec, with dots.
@@ -24,104 +25,144 @@ use ImageField::{BootDisk, Text, Urn};
 /// The parts of a URN, in its order.
 pub(crate) const URN: [&str; 4] = ["publisher", "offer", "sku", "version"];
 
-/// The fields of a platform; the first that is given counts.
+/// What the audit knows of a platform. Of several fields the first that is given counts.
 #[derive(Debug)]
-pub(crate) struct ImageFields {
-    /// As [`Platform::id`].
-    pub(crate) platform: &'static str,
-    /// Those of a `providerSpec.value` of the Machine API.
+pub(crate) struct AuditRow {
+    /// The fields of a `providerSpec.value` of the Machine API.
     pub(crate) provider_spec: &'static [ImageField],
     /// Those of an infrastructure machine of the Cluster API, and of its template.
     pub(crate) machine: &'static [ImageField],
-    /// What is named where none is given.
+    /// The field that is named where none is given.
     unnamed: &'static str,
+    /// The fields of a NodePool, below `spec.platform` (openshift/hypershift
+    /// `api/hypershift/v1beta1`; Azure also as it was before 4.17).
+    pub(crate) node_pool: &'static [ImageField],
+    /// Whether the release has an image of its own for NodePools, so that their field may be unset
+    /// (openshift/hypershift `api/hypershift/v1beta1`).
+    pub(crate) is_in_release: bool,
+    /// Where the image's name holds.
+    pub(crate) scope: Scope,
+    /// The release 4.x from which on the Machine Config Operator keeps the images of MachineSets.
+    pub(crate) kept_since: Option<u16>,
+    /// The same of ControlPlaneMachineSets.
+    pub(crate) control_plane_kept_since: Option<u16>,
 }
 
-pub(crate) const IMAGE_FIELDS: [ImageFields; 11] = [
-    ImageFields {
-        platform: "aws",
-        provider_spec: &[Text("ami.id")],
-        machine: &[Text("ami.id")],
-        unnamed: "ami.id",
-    },
-    ImageFields {
-        platform: "azure",
-        provider_spec: &[Text("image.resourceID"), Urn("image")],
-        machine: &[Text("image.id"), Urn("image.marketplace")],
-        unnamed: "image",
-    },
-    ImageFields {
-        platform: "gcp",
-        provider_spec: &[BootDisk],
-        machine: &[Text("image")],
-        unnamed: "disks[].image",
-    },
-    ImageFields {
-        platform: "vmware",
-        provider_spec: &[Text("template")],
-        machine: &[Text("template")],
-        unnamed: "template",
-    },
-    ImageFields {
-        platform: "openstack",
-        // The second counts where the first is empty (`RootVolume`).
-        provider_spec: &[Text("image"), Text("rootVolume.sourceUUID")],
-        machine: &[
-            Text("image.filter.name"),
-            Text("image.id"),
-            Text("image.imageRef.name"),
-        ],
-        unnamed: "image",
-    },
-    ImageFields {
-        platform: "nutanix",
-        provider_spec: &[Text("image.name"), Text("image.uuid")],
-        machine: &[Text("image.name"), Text("image.uuid")],
-        unnamed: "image",
-    },
-    ImageFields {
-        platform: "powervs",
-        provider_spec: &[Text("image.name"), Text("image.id")],
-        machine: &[Text("image.name"), Text("image.id")],
-        unnamed: "image",
-    },
-    ImageFields {
-        platform: "ibmcloud",
-        provider_spec: &[Text("image")],
-        machine: &[Text("image.name"), Text("image.id")],
-        unnamed: "image",
-    },
-    ImageFields {
-        platform: "metal",
-        provider_spec: &[Text("image.url")],
-        machine: &[Text("image.url")],
-        unnamed: "image",
-    },
-    ImageFields {
-        platform: "libvirt",
-        provider_spec: &[Text("volume.baseVolumeID")],
-        machine: &[],
-        unnamed: "volume.baseVolumeID",
-    },
-    ImageFields {
-        platform: "ovirt",
-        provider_spec: &[Text("template_name")],
-        machine: &[],
-        unnamed: "template_name",
-    },
-];
+/// The rest of a row.
+const ROW: AuditRow = AuditRow {
+    provider_spec: &[],
+    machine: &[],
+    unnamed: "image",
+    node_pool: &[],
+    is_in_release: false,
+    scope: of_every_site,
+    kept_since: None,
+    control_plane_kept_since: None,
+};
 
-impl ImageFields {
-    pub(crate) fn of(platform: &str) -> Option<&'static Self> {
-        IMAGE_FIELDS.iter().find(|of| of.platform == platform)
+/// The row of a platform.
+pub(crate) const fn audit_row(platform: Platform) -> AuditRow {
+    match platform {
+        Platform::Aws => AuditRow {
+            provider_spec: &[Text("ami.id")],
+            machine: &[Text("ami.id")],
+            unnamed: "ami.id",
+            node_pool: &[Text("aws.ami")],
+            is_in_release: true,
+            kept_since: Some(18),
+            control_plane_kept_since: Some(22),
+            ..ROW
+        },
+        Platform::Azure => AuditRow {
+            provider_spec: &[Text("image.resourceID"), Urn("image")],
+            machine: &[Text("image.id"), Urn("image.marketplace")],
+            node_pool: &[
+                Text("azure.image.imageID"),
+                Text("azure.imageID"),
+                Urn("azure.image.azureMarketplace"),
+            ],
+            scope: site::azure,
+            kept_since: Some(21),
+            control_plane_kept_since: Some(22),
+            ..ROW
+        },
+        Platform::Gcp => AuditRow {
+            provider_spec: &[BootDisk],
+            machine: &[Text("image")],
+            unnamed: "disks[].image",
+            node_pool: &[Text("gcp.image")],
+            scope: site::gcp,
+            kept_since: Some(17),
+            control_plane_kept_since: Some(22),
+            ..ROW
+        },
+        Platform::IbmCloud => AuditRow {
+            provider_spec: &[Text("image")],
+            machine: &[Text("image.name"), Text("image.id")],
+            scope: site::ibm_cloud,
+            ..ROW
+        },
+        Platform::KubeVirt => AuditRow {
+            node_pool: &[Text("kubevirt.rootVolume.diskImage.containerDiskImage")],
+            is_in_release: true,
+            ..ROW
+        },
+        Platform::Libvirt => AuditRow {
+            provider_spec: &[Text("volume.baseVolumeID")],
+            unnamed: "volume.baseVolumeID",
+            scope: site::libvirt,
+            ..ROW
+        },
+        Platform::Metal => AuditRow {
+            provider_spec: &[Text("image.url")],
+            machine: &[Text("image.url")],
+            ..ROW
+        },
+        Platform::Nutanix => AuditRow {
+            provider_spec: &[Text("image.name"), Text("image.uuid")],
+            machine: &[Text("image.name"), Text("image.uuid")],
+            scope: site::nutanix,
+            ..ROW
+        },
+        Platform::OpenStack => AuditRow {
+            // The second counts where the first is empty (`RootVolume`).
+            provider_spec: &[Text("image"), Text("rootVolume.sourceUUID")],
+            machine: &[
+                Text("image.filter.name"),
+                Text("image.id"),
+                Text("image.imageRef.name"),
+            ],
+            node_pool: &[Text("openstack.imageName")],
+            is_in_release: true,
+            scope: site::openstack,
+            ..ROW
+        },
+        Platform::Ovirt => AuditRow {
+            provider_spec: &[Text("template_name")],
+            unnamed: "template_name",
+            scope: site::ovirt,
+            ..ROW
+        },
+        Platform::PowerVs => AuditRow {
+            provider_spec: &[Text("image.name"), Text("image.id")],
+            machine: &[Text("image.name"), Text("image.id")],
+            node_pool: &[Text("powervs.image.id"), Text("powervs.image.name")],
+            is_in_release: true,
+            scope: site::powervs,
+            ..ROW
+        },
+        Platform::VSphere => AuditRow {
+            provider_spec: &[Text("template")],
+            machine: &[Text("template")],
+            unnamed: "template",
+            scope: site::vsphere,
+            kept_since: Some(21),
+            ..ROW
+        },
     }
+}
 
-    /// What kinds of specs begin with on this platform.
-    pub(crate) fn kinds(&self) -> &'static [&'static str] {
-        let of = |platform: &&Platform| platform.id == self.platform;
-        PLATFORMS.iter().find(of).map_or(&[], |found| found.kinds)
-    }
-
+impl AuditRow {
     /// Whether the end of a path, as the audit shows it, is one of these fields.
     pub(crate) fn has(&self, path: &str) -> bool {
         let mut all = self.provider_spec.iter().chain(self.machine);
@@ -136,12 +177,16 @@ impl ImageFields {
         } else {
             self.machine
         };
-        let found = fields.iter().find_map(|field| field.read(spec));
-        match found {
+        match first(fields, spec) {
             Some((field, value)) => (field, Some(value)),
             None => (self.unnamed.to_owned(), None),
         }
     }
+}
+
+/// The first of these fields that is given, and what it says.
+pub(crate) fn first(fields: &[ImageField], spec: &Value) -> Option<(String, String)> {
+    fields.iter().find_map(|field| field.read(spec))
 }
 
 impl ImageField {
@@ -188,21 +233,10 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    #[test]
-    fn every_platform_with_kinds_has_its_fields() {
-        let with_kinds = PLATFORMS
-            .iter()
-            .filter(|platform| !platform.kinds.is_empty());
-        for platform in with_kinds {
-            let fields = ImageFields::of(platform.id).unwrap_or_else(|| panic!("{}", platform.id));
-            assert_eq!(fields.kinds(), platform.kinds);
-        }
-    }
-
     /// What the audit shows of a field, admission finds again.
     #[test]
     fn a_field_is_found_by_what_is_shown_of_it() {
-        for fields in &IMAGE_FIELDS {
+        for fields in Platform::ALL.map(audit_row) {
             for field in fields.provider_spec.iter().chain(fields.machine) {
                 let spec = match field {
                     BootDisk => {

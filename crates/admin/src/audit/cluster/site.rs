@@ -6,6 +6,8 @@
 //! specs of the Cluster API's providers.
 
 use super::fields::{list_at, str_at, text_at};
+use super::platforms::audit_row;
+use crate::platform::Platform;
 use serde_json::Value;
 
 /// What a spec says beside its image field.
@@ -34,15 +36,17 @@ pub(crate) struct Workspace {
 
 impl Site {
     /// Of the spec of a platform that names this image.
-    pub(crate) fn of(platform: &str, image: Option<&str>, spec: &Value) -> Self {
+    pub(crate) fn of(platform: Platform, image: Option<&str>, spec: &Value) -> Self {
         let image = image.unwrap_or_default();
         Self {
-            scope: scope(platform, image, spec),
-            security_type: (platform == "azure").then(|| security_type(spec)).flatten(),
-            workspace: (platform == "vmware")
+            scope: (audit_row(platform).scope)(image, spec),
+            security_type: (platform == Platform::Azure)
+                .then(|| security_type(spec))
+                .flatten(),
+            workspace: (platform == Platform::VSphere)
                 .then(|| Workspace::of(spec))
                 .flatten(),
-            chooser: (platform == "aws" && image.is_empty())
+            chooser: (platform == Platform::Aws && image.is_empty())
                 .then(|| chooser(spec))
                 .flatten(),
         }
@@ -79,45 +83,81 @@ impl Workspace {
     }
 }
 
-/// The Machine API has one cloud account; that of the Cluster API is named by the spec, if at all.
-fn scope(platform: &str, image: &str, spec: &Value) -> Vec<Option<String>> {
-    let first = |paths: &[&str]| paths.iter().find_map(|path| text_at(spec, path));
-    let named = |path: &str| {
-        ["uuid", "id", "name", "regex"]
-            .into_iter()
-            .find_map(|by| Some(format!("{by} {}", text_at(spec, &format!("{path}/{by}"))?)))
-    };
-    match platform {
-        "vmware" => vec![
-            first(&["/workspace/server", "/server"]),
-            first(&["/workspace/datacenter", "/datacenter"]),
-        ],
-        // A UUID is one in its Prism Central; a name may be in each cluster of it.
-        "nutanix" => {
-            let domain = || Some(format!("domain {}", text_at(spec, "/failureDomain/name")?));
-            vec![named("/cluster").or_else(domain)]
-        }
-        // `projects/P/global/images/I`, also as a URL; else it is of the machine's own project.
-        "gcp" if !image.contains("projects/") => vec![first(&["/projectID"])],
-        // `/subscriptions/S/...` and URNs say all; what lacks the subscription is of the
-        // credentials' own.
-        "azure" if image.starts_with('/') && !image.starts_with("/subscriptions/") => {
-            vec![first(&["/credentialsSecret/name"])]
-        }
-        "openstack" => vec![
-            first(&["/cloudName", "/identityRef/cloudName"]),
-            first(&["/cloudsSecret/name", "/identityRef/name"]),
-        ],
-        "powervs" => vec![
-            named("/serviceInstance").or_else(|| first(&["/serviceInstanceID"])),
-            first(&["/zone"]),
-        ],
-        "ibmcloud" => vec![first(&["/region"]), first(&["/credentialsSecret/name"])],
-        "ovirt" => vec![first(&["/cluster_id"])],
-        "libvirt" => vec![first(&["/uri"])],
-        // AMIs are one in all of AWS; URLs and container images anywhere.
-        _ => Vec::new(),
+/// Where an image's name holds, by what a spec says; `None` where it does not say it. The Machine
+/// API has one cloud account; that of the Cluster API is named by the spec, if at all.
+pub(crate) type Scope = fn(image: &str, spec: &Value) -> Vec<Option<String>>;
+
+fn first(spec: &Value, paths: &[&str]) -> Option<String> {
+    paths.iter().find_map(|path| text_at(spec, path))
+}
+
+fn named(spec: &Value, path: &str) -> Option<String> {
+    ["uuid", "id", "name", "regex"]
+        .into_iter()
+        .find_map(|by| Some(format!("{by} {}", text_at(spec, &format!("{path}/{by}"))?)))
+}
+
+/// AMIs are one in all of AWS; URLs and container images anywhere.
+pub(crate) fn of_every_site(_: &str, _: &Value) -> Vec<Option<String>> {
+    Vec::new()
+}
+
+pub(crate) fn vsphere(_: &str, spec: &Value) -> Vec<Option<String>> {
+    vec![
+        first(spec, &["/workspace/server", "/server"]),
+        first(spec, &["/workspace/datacenter", "/datacenter"]),
+    ]
+}
+
+/// A UUID is one in its Prism Central; a name may be in each cluster of it.
+pub(crate) fn nutanix(_: &str, spec: &Value) -> Vec<Option<String>> {
+    let domain = || Some(format!("domain {}", text_at(spec, "/failureDomain/name")?));
+    vec![named(spec, "/cluster").or_else(domain)]
+}
+
+/// `projects/P/global/images/I`, also as a URL; else it is of the machine's own project.
+pub(crate) fn gcp(image: &str, spec: &Value) -> Vec<Option<String>> {
+    match image.contains("projects/") {
+        true => Vec::new(),
+        false => vec![first(spec, &["/projectID"])],
     }
+}
+
+/// `/subscriptions/S/...` and URNs say all; what lacks the subscription is of the credentials' own.
+pub(crate) fn azure(image: &str, spec: &Value) -> Vec<Option<String>> {
+    match image.starts_with('/') && !image.starts_with("/subscriptions/") {
+        true => vec![first(spec, &["/credentialsSecret/name"])],
+        false => Vec::new(),
+    }
+}
+
+pub(crate) fn openstack(_: &str, spec: &Value) -> Vec<Option<String>> {
+    vec![
+        first(spec, &["/cloudName", "/identityRef/cloudName"]),
+        first(spec, &["/cloudsSecret/name", "/identityRef/name"]),
+    ]
+}
+
+pub(crate) fn powervs(_: &str, spec: &Value) -> Vec<Option<String>> {
+    vec![
+        named(spec, "/serviceInstance").or_else(|| first(spec, &["/serviceInstanceID"])),
+        first(spec, &["/zone"]),
+    ]
+}
+
+pub(crate) fn ibm_cloud(_: &str, spec: &Value) -> Vec<Option<String>> {
+    vec![
+        first(spec, &["/region"]),
+        first(spec, &["/credentialsSecret/name"]),
+    ]
+}
+
+pub(crate) fn ovirt(_: &str, spec: &Value) -> Vec<Option<String>> {
+    vec![first(spec, &["/cluster_id"])]
+}
+
+pub(crate) fn libvirt(_: &str, spec: &Value) -> Vec<Option<String>> {
+    vec![first(spec, &["/uri"])]
 }
 
 /// `securityProfile.settings.securityType` (Machine API), `securityProfile.securityType` (Cluster API).
@@ -141,7 +181,9 @@ mod tests {
 
     #[test]
     fn an_image_is_the_same_within_its_site() {
-        let of = |platform, image, spec: &Value| Site::of(platform, Some(image), spec);
+        let of = |platform: &str, image, spec: &Value| {
+            Site::of(Platform::named(platform).unwrap(), Some(image), spec)
+        };
         let vcenter = |server: &str, datacenter: &str| json!({ "workspace": { "server": server, "datacenter": datacenter } });
         let absolute = "projects/p/global/images/i";
         let (relative, whole) = ("/resourceGroups/g/x", "/subscriptions/s/resourceGroups/g/x");

@@ -4,7 +4,7 @@
 use super::fields::{fields_at, str_at, text_at};
 use super::image::Image;
 use crate::data::{PUBLISHED, PublishedImage};
-use crate::platform::PLATFORMS;
+use crate::platform::Platform;
 use crate::version::{ImageVersion, OcpMinor, Scheme};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OwnImage {
     /// As [`super::image::Image::platform`].
-    pub(crate) platform: &'static str,
+    pub(crate) platform: Platform,
     pub(crate) architecture: String,
     pub(crate) region: Option<String>,
     /// What the image field says; absent where the image has to be uploaded first.
@@ -152,7 +152,7 @@ fn architecture_images(stream: Option<&str>, architecture: &str, value: &Value) 
                     .map(|(urn, release)| OwnImage {
                         image: Some(urn.join(":")),
                         offer: Some(format!("{plan}/{generation}")),
-                        ..image_of("azure", release)
+                        ..image_of(Platform::Azure, release)
                     }),
             );
         }
@@ -168,30 +168,29 @@ fn architecture_images(stream: Option<&str>, architecture: &str, value: &Value) 
     };
     for (region, ami) in fields_at(value, "/images/aws/regions") {
         if let Some(image) = text_at(ami, "/image") {
-            own("aws", Some(region), Some(image), ami);
+            own(Platform::Aws, Some(region), Some(image), ami);
         }
     }
     if let Some(gcp) = value.pointer("/images/gcp")
         && let (Some(project), Some(name)) = (text_at(gcp, "/project"), text_at(gcp, "/name"))
     {
         own(
-            "gcp",
+            Platform::Gcp,
             None,
             Some(format!("projects/{project}/global/images/{name}")),
             gcp,
         );
     }
     for (name, artifact) in fields_at(value, "/artifacts") {
-        for platform in PLATFORMS.iter().filter(|platform| platform.stream == name) {
+        let of_stream = |platform: &Platform| platform.row().stream == name;
+        for platform in Platform::ALL.into_iter().filter(of_stream) {
             // Where the cloud has the image, the file that it was made from is the same once more.
             let is_there = value
                 .pointer(&format!("/images/{name}"))
-                .is_some_and(|images| {
-                    PUBLISHED_BY_NAME.contains(&platform.id) && images.is_object()
-                });
-            let is_offered = platform.id == "azure" && has_marketplace;
+                .is_some_and(|images| PUBLISHED_BY_NAME.contains(&platform) && images.is_object());
+            let is_offered = platform == Platform::Azure && has_marketplace;
             if !is_there && !is_offered {
-                own(platform.id, None, None, artifact);
+                own(platform, None, None, artifact);
             }
         }
     }
@@ -204,7 +203,7 @@ fn architecture_images(stream: Option<&str>, architecture: &str, value: &Value) 
 pub(crate) fn published(
     release: OcpMinor,
     stream: Option<&str>,
-    platform: &str,
+    platform: Platform,
 ) -> Vec<(ImageVersion, OwnImage)> {
     let default = (release.major < 5).then_some("rhel-9");
     let (mut last, mut images) = ("", Vec::new());
@@ -263,29 +262,30 @@ fn name_of(version: &ImageVersion, release: OcpMinor) -> Option<String> {
 }
 
 /// As the ConfigMap of its release would have it, of no stream.
-pub(crate) fn published_image(image: &PublishedImage, platform: &str) -> Option<OwnImage> {
-    let known = PLATFORMS.iter().find(|known| known.id == platform)?;
-    if known.stream != image.platform {
+pub(crate) fn published_image(image: &PublishedImage, platform: Platform) -> Option<OwnImage> {
+    if platform.row().stream != image.platform {
         return None;
     }
     let (mut region, mut offer) = (None, None);
     let name = match (platform, image.name) {
-        ("aws", Some(ami)) => {
+        (Platform::Aws, Some(ami)) => {
             region = image.place.map(str::to_owned);
             Some(ami.to_owned())
         }
-        ("gcp", Some(name)) => Some(format!("projects/{}/global/images/{name}", image.place?)),
-        ("azure", Some(urn)) => {
+        (Platform::Gcp, Some(name)) => {
+            Some(format!("projects/{}/global/images/{name}", image.place?))
+        }
+        (Platform::Azure, Some(urn)) => {
             offer = image.place.map(str::to_owned);
             Some(urn.to_owned())
         }
-        ("kubevirt", Some(digest)) => Some(digest.to_owned()),
+        (Platform::KubeVirt, Some(digest)) => Some(digest.to_owned()),
         // Where the cloud has the image, nobody uploads the file.
         (platform, None) if !PUBLISHED_BY_NAME.contains(&platform) => None,
         _ => return None,
     };
     Some(OwnImage {
-        platform: known.id,
+        platform,
         architecture: image.architecture.to_owned(),
         region,
         image: name,
@@ -304,4 +304,4 @@ const MARKETPLACE: &str = "/rhel-coreos-extensions/marketplace/azure";
 const MAX_IMAGES: usize = 50_000;
 
 /// Platforms whose images a MachineSet can name as the stream metadata does.
-const PUBLISHED_BY_NAME: [&str; 2] = ["aws", "gcp"];
+const PUBLISHED_BY_NAME: [Platform; 2] = [Platform::Aws, Platform::Gcp];

@@ -11,6 +11,7 @@ use crate::audit::cluster::site::Site;
 use crate::audit::cluster::stream::{self, OwnImage, published_image, version_of};
 use crate::audit::results::KnownBy;
 use crate::data::PUBLISHED;
+use crate::platform::Platform;
 use crate::version::{ImageVersion, OcpMinor, OsFamily, compare_rhel, compare_scos};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +29,7 @@ pub(crate) struct KnownVersion {
 pub(crate) struct Lookup<'a> {
     pub(crate) objects: &'a Objects,
     nodes: BTreeMap<&'a str, &'a Node>,
-    by_image: BTreeMap<(&'static str, String), Vec<(Site, &'a Machine)>>,
+    by_image: BTreeMap<(Platform, String), Vec<(Site, &'a Machine)>>,
     /// By host name, address and product UUID.
     by_identity: BTreeMap<&'a str, Vec<&'a NodeReport>>,
 }

@@ -4,6 +4,7 @@ use super::image_versions::Lookup;
 use super::sets::Set;
 use super::upkeep_rules as rules;
 use crate::audit::cluster::kind_table::{HYPERSHIFT, NODE_POOL};
+use crate::platform::Platform;
 
 /// What helps where joined nodes are made from the image, and know it.
 const LABELS: &str = "its joined nodes have no label: the script of `oc skewguard audit --print-commands labels` makes them label themselves";
@@ -35,10 +36,10 @@ pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<&'static str
         (0, _) => {
             let image = set.image.value.as_ref()?;
             Some(match set.image.platform {
-                Some("aws") => AMI,
-                Some("gcp") if rules::is_of_rhcos_cloud(&set.image) => STREAMS,
-                Some("azure") if image.starts_with('/') => UPLOADED,
-                Some("gcp") => UPLOADED,
+                Some(Platform::Aws) => AMI,
+                Some(Platform::Gcp) if rules::is_of_rhcos_cloud(&set.image) => STREAMS,
+                Some(Platform::Azure) if image.starts_with('/') => UPLOADED,
+                Some(Platform::Gcp) => UPLOADED,
                 _ => JOIN,
             })
         }

@@ -9,6 +9,7 @@ use crate::audit::cluster::kind_table::{KARPENTER, KARPENTER_AWS, KARPENTER_HOST
 use crate::audit::cluster::kinds::Node;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::audit::results::{KnownBy, some_of};
+use crate::platform::Platform;
 use crate::version::ImageVersion;
 use std::collections::BTreeSet;
 
@@ -60,7 +61,7 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
             path: "spec.",
             architecture: ami.and_then(|ami| ami.architecture.clone()),
             image: Image {
-                platform: Some("aws"),
+                platform: Some(Platform::Aws),
                 region: lookup.region_of(&nodes),
                 field: Some("amiSelectorTerms".to_owned()),
                 value: ami.map(|ami| ami.id.clone()),
@@ -119,7 +120,7 @@ fn hosted_set(lookup: &Lookup<'_>, class: &HostedClass) -> Set {
         group: KARPENTER_HOSTED,
         name: class.name.clone(),
         image: Image {
-            platform: Some("aws"),
+            platform: Some(Platform::Aws),
             field: Some("spec.version".to_owned()),
             why_not: Some("a release does not say which boot image is in it"),
             ..Image::default()

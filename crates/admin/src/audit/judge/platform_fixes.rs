@@ -7,8 +7,10 @@ use super::sets::Set;
 use super::upkeep_rules as rules;
 use crate::audit::cluster::image::FREE_PUBLISHER;
 use crate::audit::cluster::kind_table::{HYPERSHIFT, MACHINE_API, NODE_POOL};
+use crate::audit::cluster::platforms::audit_row;
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::upkeep::Rule;
+use crate::platform::Platform;
 use crate::text::is_dns_name;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -77,12 +79,12 @@ pub(crate) fn fix(set: &Set, own: &Own) -> Option<Remedy> {
             set.name
         ))),
         (Some(Rule::BareMetalImage), _) if set.template.is_none() => Some(bare_metal(set, own)),
-        (_, Some("gcp")) => gcp_marketplace(set),
-        (_, Some("aws")) if set.image.site.chooser.is_some() => Some(chosen_ami(set, own)),
-        (_, Some("azure")) if set.image.site.security_type.is_some() => {
+        (_, Some(Platform::Gcp)) => gcp_marketplace(set),
+        (_, Some(Platform::Aws)) if set.image.site.chooser.is_some() => Some(chosen_ami(set, own)),
+        (_, Some(Platform::Azure)) if set.image.site.security_type.is_some() => {
             Some(security_type(set, own))
         }
-        (_, Some("azure")) if own.image.is_none() => azure_plan(set),
+        (_, Some(Platform::Azure)) if own.image.is_none() => azure_plan(set),
         (Some(Rule::VSphereFailureDomain), _) => Some(failure_domain(set, own)),
         _ => None,
     }
@@ -96,7 +98,7 @@ pub(crate) fn ask_the_owner(set: &Set, lookup: &Lookup<'_>, remedy: Remedy) -> R
     };
     let architecture = set.architecture.as_deref();
     let is_standard = || rules::is_standard(ami, &set.image, architecture, lookup);
-    if set.image.platform != Some("aws") || set.kind == NODE_POOL || is_standard() {
+    if set.image.platform != Some(Platform::Aws) || set.kind == NODE_POOL || is_standard() {
         return remedy;
     }
     let region = set.image.region.as_ref().filter(|region| is_plain(region));
@@ -127,14 +129,14 @@ fn change(set: &Set, value: &str) -> String {
     }
 }
 
-/// Only where the release has an image of its own for the platform may the field be unset
-/// (openshift/hypershift `api/hypershift/v1beta1`: AWS, KubeVirt, OpenStack, Power VS).
+/// Only where the release has an image of its own for the platform may the field be unset.
 fn node_pool(set: &Set) -> Option<Remedy> {
     let field = set.image.field.as_deref()?;
-    let unset = ["aws", "kubevirt", "openstack", "powervs"]
-        .iter()
-        .any(|platform| field.starts_with(&format!("spec.platform.{platform}.")));
-    if !unset {
+    if !set
+        .image
+        .platform
+        .is_some_and(|platform| audit_row(platform).is_in_release)
+    {
         return Some(Remedy::words(format!(
             "set {field} to an image that the policy allows"
         )));

@@ -9,6 +9,7 @@ use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::site::Site;
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
+use crate::platform::Platform;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where the cluster has the Cluster API's side of its own sets.
@@ -294,7 +295,7 @@ fn with_machines(
         .architecture
         .clone()
         .or_else(|| lookup.architecture_of(&nodes));
-    if of_set.image.platform == Some("aws") && of_set.image.region.is_none() {
+    if of_set.image.platform == Some(Platform::Aws) && of_set.image.region.is_none() {
         of_set.image.region = lookup.region_of(&nodes);
     }
     of_set.stream = upkeep::stream(
@@ -345,7 +346,7 @@ fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
     let mut image = match (&pool.image, images.as_slice()) {
         (Some(named), _) => Image {
             platform: Some(named.platform),
-            field: Some(named.field.to_owned()),
+            field: Some(named.field.clone()),
             value: Some(named.value.clone()),
             ..Image::default()
         },

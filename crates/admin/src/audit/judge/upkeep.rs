@@ -12,7 +12,9 @@ use crate::audit::cluster::image::Image;
 use crate::audit::cluster::kind_table::MACHINE_API;
 use crate::audit::cluster::kinds::MachineSet;
 use crate::audit::cluster::objects::Objects;
+use crate::audit::cluster::platforms::audit_row;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
+use crate::platform::Platform;
 use crate::version::{OcpMinor, Release};
 
 /// The one stream that the Machine Config Operator keeps up to date (4.22 to 5.1).
@@ -196,7 +198,11 @@ pub(crate) fn node_pool_stream(
 
 /// Whether the cluster could keep the images of sets of this kind and platform up to date:
 /// generally available from this release on.
-pub(crate) fn can_be_managed(kind: &str, platform: Option<&str>, release: Option<&str>) -> bool {
+pub(crate) fn can_be_managed(
+    kind: &str,
+    platform: Option<Platform>,
+    release: Option<&str>,
+) -> bool {
     since(kind, platform).is_some_and(|since| {
         release
             .and_then(|release| release.parse::<Release>().ok())
@@ -205,15 +211,17 @@ pub(crate) fn can_be_managed(kind: &str, platform: Option<&str>, release: Option
 }
 
 /// The release from which on that is so; `None` where it is in none.
-pub(crate) fn since(kind: &str, platform: Option<&str>) -> Option<OcpMinor> {
-    let minor = match (kind, platform) {
-        ("MachineSet", Some("gcp")) => 17,
-        ("MachineSet", Some("aws")) => 18,
-        ("MachineSet", Some("vmware" | "azure")) => 21,
-        ("ControlPlaneMachineSet", Some("aws" | "azure" | "gcp")) => 22,
-        _ => return None,
+pub(crate) fn since(kind: &str, platform: Option<Platform>) -> Option<OcpMinor> {
+    let row = audit_row(platform?);
+    let minor = match kind {
+        "MachineSet" => row.kept_since,
+        "ControlPlaneMachineSet" => row.control_plane_kept_since,
+        _ => None,
     };
-    Some(OcpMinor { major: 4, minor })
+    Some(OcpMinor {
+        major: 4,
+        minor: minor?,
+    })
 }
 
 /// Whether sets of this group are the Machine API's.

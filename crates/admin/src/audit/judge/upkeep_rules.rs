@@ -7,6 +7,7 @@ use crate::audit::cluster::image::Image;
 use crate::audit::cluster::objects::Objects;
 use crate::audit::results::KnownBy;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
+use crate::platform::Platform;
 use crate::version::{OcpMinor, Release};
 
 /// The project that has the images of RHCOS, as the operator compares it: with the beginning of the
@@ -22,7 +23,7 @@ pub(crate) fn elsewhere(candidate: Candidate<'_>, objects: &Objects) -> Option<U
         set,
         ..
     } = candidate;
-    if image.platform == Some("metal") {
+    if image.platform == Some(Platform::Metal) {
         return Some(bare_metal(image.is_of_release, objects));
     }
     if !is_of_machine_api(group) || set.is_mirror {
@@ -32,13 +33,13 @@ pub(crate) fn elsewhere(candidate: Candidate<'_>, objects: &Objects) -> Option<U
         ));
     }
     let platform = image.platform?;
-    if platform == "azure" && objects.is_azure_stack {
+    if platform == Platform::Azure && objects.is_azure_stack {
         return Some(Upkeep::nobody(
             Rule::AzureStackHub,
             "OpenShift does not do that on Azure Stack Hub",
         ));
     }
-    if (kind, platform) == ("ControlPlaneMachineSet", "vmware") {
+    if (kind, platform) == ("ControlPlaneMachineSet", Platform::VSphere) {
         return Some(Upkeep::nobody(
             Rule::ControlPlaneOnVSphere,
             "OpenShift does not do that for a control plane on vSphere",
@@ -47,7 +48,10 @@ pub(crate) fn elsewhere(candidate: Candidate<'_>, objects: &Objects) -> Option<U
     since(kind, Some(platform)).is_none().then(|| {
         Upkeep::nobody(
             Rule::Platform,
-            format!("OpenShift does not do that on the platform {platform}"),
+            format!(
+                "OpenShift does not do that on the platform {}",
+                platform.id()
+            ),
         )
     })
 }
@@ -110,10 +114,10 @@ pub(crate) fn obstacle(
         ));
     }
     architecture(candidate, objects).or_else(|| match image.platform {
-        Some("aws") => aws(candidate, lookup),
-        Some("gcp") => gcp(candidate),
-        Some("azure") => azure(candidate, objects),
-        Some("vmware") => vsphere(candidate, objects),
+        Some(Platform::Aws) => aws(candidate, lookup),
+        Some(Platform::Gcp) => gcp(candidate),
+        Some(Platform::Azure) => azure(candidate, objects),
+        Some(Platform::VSphere) => vsphere(candidate, objects),
         _ => Some(Upkeep::new(
             Keeper::Unknown,
             Rule::Platform,
@@ -165,7 +169,7 @@ fn aws(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Option<Upkeep> {
         ));
     };
     let own = || objects.own_images.iter();
-    let is_of_platform = own().any(|own| own.platform == "aws");
+    let is_of_platform = own().any(|own| own.platform == Platform::Aws);
     if is_of_platform && !own().any(|own| own.fits(image, candidate.architecture)) {
         return Some(Upkeep::nobody(
             Rule::AMIRegion,
@@ -243,7 +247,7 @@ fn azure(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
         objects
             .own_images
             .iter()
-            .filter(|own| own.platform == "azure")
+            .filter(|own| own.platform == Platform::Azure)
     };
     let offers = || of_azure().filter_map(|own| own.offer.as_deref());
     if !objects.own_images.is_empty() && offers().next().is_none() {

@@ -77,7 +77,7 @@ pub(crate) fn judge(
         want_version: remedy.version,
         patch: None,
         pool: set.image.pool,
-        platform: set.image.platform.map(str::to_owned),
+        platform: set.image.platform.map(|platform| platform.id().to_owned()),
         architecture: set.architecture,
         region: set.image.region,
         image_field: set.image.field.map(|field| format!("{}{field}", set.path)),
@@ -264,7 +264,7 @@ pub(crate) fn verdict(
     let policy = enforced(policy, version.is_some());
     decide(&Facts {
         boot_image,
-        platform: set.image.platform.map(str::to_owned),
+        platform: set.image.platform.map(|platform| platform.id().to_owned()),
         machine: Machine {
             architecture: set.architecture.clone(),
             ..Machine::default()

@@ -11,6 +11,7 @@ use crate::audit::cluster::kinds::{HostSource, Machine, Node};
 use crate::audit::cluster::objects::Objects;
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
+use crate::platform::Platform;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn without_set(lookup: &Lookup<'_>) -> Vec<Set> {
@@ -87,7 +88,7 @@ fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
     let to_set = |((namespace, source), names): ((&String, &HostSource), Vec<&str>)| {
         let HostSource { url, pool, stream } = source;
         let image = Image {
-            platform: Some("metal"),
+            platform: Some(Platform::Metal),
             field: url.as_ref().map(|_| "spec.image.url".to_owned()),
             value: url.clone(),
             pool: pool.clone(),
