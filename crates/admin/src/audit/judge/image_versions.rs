@@ -13,8 +13,10 @@ use crate::audit::results::KnownBy;
 use crate::data::PUBLISHED;
 use crate::platform::Platform;
 use crate::version::{ImageVersion, OcpMinor, OsFamily, compare_rhel, compare_scos};
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// A version, and how it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,12 +26,30 @@ pub(crate) struct KnownVersion {
     pub(crate) from: String,
 }
 
+/// API group and namespace of Machines, and kind and name of an owner of theirs.
+type Owner<'a> = (&'static str, &'a str, &'a str, &'a str);
+
+/// The Machines that are made from an image, and what their nodes and reports say of it.
+#[derive(Debug, Default)]
+struct Joined {
+    /// How many of them are nodes.
+    nodes: usize,
+    by_nodes: Option<KnownVersion>,
+    notes: Vec<String>,
+    /// For each version: how many nodes say it, and the last of these with its place.
+    says: BTreeMap<ImageVersion, (usize, usize, String)>,
+    by_reports: Option<KnownVersion>,
+}
+
 /// The objects, with indexes to look them up by.
 #[derive(Debug)]
 pub(crate) struct Lookup<'a> {
     pub(crate) objects: &'a Objects,
     nodes: BTreeMap<&'a str, &'a Node>,
     by_image: BTreeMap<(Platform, String), Vec<(Site, &'a Machine)>>,
+    /// What was found by an image and its site: many sets share one.
+    joined: RefCell<BTreeMap<(Platform, String, Site), Rc<Joined>>>,
+    by_owner: BTreeMap<Owner<'a>, Vec<&'a Machine>>,
     /// By host name, address and product UUID.
     by_identity: BTreeMap<&'a str, Vec<&'a NodeReport>>,
 }
@@ -42,7 +62,13 @@ impl<'a> Lookup<'a> {
             .map(|node| (&*node.metadata.name, node))
             .collect();
         let mut by_image: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let mut by_owner: BTreeMap<Owner<'_>, Vec<&Machine>> = BTreeMap::new();
         for machine in &objects.machines {
+            let namespace = &*machine.metadata.namespace;
+            for (kind, name) in &machine.owners {
+                let owner = (machine.group, namespace, &**kind, &**name);
+                by_owner.entry(owner).or_default().push(machine);
+            }
             let image = objects.image_of(&machine.metadata, &machine.source);
             if let Some(key) = image.key() {
                 by_image.entry(key).or_default().push((image.site, machine));
@@ -58,8 +84,22 @@ impl<'a> Lookup<'a> {
             objects,
             nodes,
             by_image,
+            joined: RefCell::default(),
+            by_owner,
             by_identity,
         }
+    }
+
+    /// The Machines of this group and namespace that an object of this kind and name owns.
+    pub(crate) fn owned_by<'s>(
+        &'s self,
+        group: &'static str,
+        namespace: &'s str,
+        kind: &'s str,
+        name: &'s str,
+    ) -> &'s [&'s Machine] {
+        let owned = self.by_owner.get(&(group, namespace, kind, name));
+        owned.map_or(&[], Vec::as_slice)
     }
 
     /// The node of a Machine.
@@ -112,29 +152,35 @@ impl<'a> Lookup<'a> {
             .or_else(|| by_name(image));
         match listed {
             Some(known) => {
-                let nodes = self.by_nodes(image, &mut Vec::new());
+                let joined = self.joined(image);
+                let nodes = joined.by_nodes.as_ref();
                 if let Some(nodes) = nodes.filter(|nodes| says_more(nodes, &known)) {
-                    return Some(nodes);
+                    return Some(nodes.clone());
                 }
                 notes.extend(self.doubt(image, &known));
                 Some(known)
             }
-            None => self
-                .by_nodes(image, notes)
-                .or_else(|| self.by_reports(image)),
+            None => {
+                let joined = self.joined(image);
+                notes.extend_from_slice(&joined.notes);
+                joined
+                    .by_nodes
+                    .as_ref()
+                    .or(joined.by_reports.as_ref())
+                    .cloned()
+            }
         }
     }
 
     /// Joined nodes whose Machines name the image, and which say that they were made from another.
     fn doubt(&self, image: &Image, known: &KnownVersion) -> Option<String> {
-        let nodes = self.nodes_of(self.same_image(image));
-        let other = |node: &&Node| {
-            let (version, _) = self.objects.version_of(node)?;
-            is_other(&version, &known.version).then(|| (node.metadata.name.clone(), version))
+        let joined = self.joined(image);
+        let others = || {
+            let says = joined.says.iter();
+            says.filter(|(version, _)| is_other(version, &known.version))
         };
-        let others: Vec<_> = nodes.iter().filter_map(other).collect();
-        let (name, version) = others.last()?;
-        Some(match others.len() {
+        let (version, (_, _, name)) = others().max_by_key(|(_, (_, place, _))| *place)?;
+        Some(match others().map(|(_, (count, ..))| count).sum() {
             1 => format!(
                 "Node {name}, whose Machine names it, says {version}: it was made from something else than this image"
             ),
@@ -159,16 +205,33 @@ impl<'a> Lookup<'a> {
 
     /// How many joined nodes are made from this image.
     pub(crate) fn joined_from(&self, image: &Image) -> usize {
-        self.nodes_of(self.same_image(image)).len()
+        self.joined(image).nodes
     }
 
-    fn by_nodes(&self, image: &Image, notes: &mut Vec<String>) -> Option<KnownVersion> {
-        by_newest_node(
-            self.objects,
-            self.same_image(image)
-                .filter_map(|machine| self.node_of(machine)),
-            notes,
-        )
+    fn joined(&self, image: &Image) -> Rc<Joined> {
+        let Some((platform, name)) = image.key() else {
+            return Rc::default();
+        };
+        let key = (platform, name, image.site.clone());
+        if let Some(known) = self.joined.borrow().get(&key) {
+            return Rc::clone(known);
+        }
+        let nodes = self.nodes_of(self.same_image(image));
+        let mut joined = Joined {
+            nodes: nodes.len(),
+            by_reports: self.by_reports(image),
+            ..Joined::default()
+        };
+        for (place, node) in nodes.iter().enumerate() {
+            if let Some((version, _)) = self.objects.version_of(node) {
+                let says = joined.says.entry(version).or_default();
+                *says = (says.0 + 1, place, node.metadata.name.clone());
+            }
+        }
+        joined.by_nodes = by_newest_node(self.objects, nodes.into_iter(), &mut joined.notes);
+        let joined = Rc::new(joined);
+        self.joined.borrow_mut().insert(key, Rc::clone(&joined));
+        joined
     }
 
     /// A claim: anybody who has the bootstrap identity can make a report.

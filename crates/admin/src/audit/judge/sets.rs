@@ -177,14 +177,14 @@ fn machine_set(
             .map(|set| &*set.metadata.name)
             .collect()
     };
-    let is_member = |machine: &&Machine| {
-        let is_of = |(owner, of): &(String, String)| match kind {
-            "MachinePool" => owner == kind && of == name,
-            _ => owner == "MachineSet" && names.contains(&**of),
-        };
-        machine.group == group
-            && machine.metadata.namespace == *namespace
-            && machine.owners.iter().any(is_of)
+    let owned = |kind, name| lookup.owned_by(group, namespace, kind, name).iter();
+    let members: Vec<&Machine> = match kind {
+        "MachinePool" => owned(kind, name).copied().collect(),
+        _ => names
+            .into_iter()
+            .flat_map(|name| owned("MachineSet", name))
+            .copied()
+            .collect(),
     };
     let infrastructure = set.source.infrastructure.as_ref();
     let path = match (group, kind) {
@@ -205,7 +205,7 @@ fn machine_set(
             ..Set::default()
         },
         set,
-        is_member,
+        members,
         lookup,
     )
 }
@@ -256,7 +256,7 @@ fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
     let images: Vec<Image> = ways.iter().map(|(_, image, _)| image.clone()).collect();
     let to_set = |(n, (path, image, note)): (usize, (&'static str, Image, Option<String>))| {
         let wanted = image.clone();
-        let is_here = |machine: &&Machine| {
+        let is_here = |machine: &Machine| {
             let own = objects.image_of(&machine.metadata, &machine.source);
             let is_of = |image: &Image| own.value == image.value && own.site.agrees(&image.site);
             // A machine that is of none of the templates counts with the first.
@@ -275,7 +275,9 @@ fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
             notes,
             ..Set::default()
         };
-        with_machines(of_set, set, is_here, lookup)
+        let machines = objects.machines.iter();
+        let machines = machines.filter(|machine| is_here(machine)).collect();
+        with_machines(of_set, set, machines, lookup)
     };
     ways.into_iter().enumerate().map(to_set).collect()
 }
@@ -284,13 +286,13 @@ fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
 fn with_machines(
     of_set: Set,
     set: &MachineSet,
-    is_member: impl Fn(&&Machine) -> bool,
+    members: Vec<&Machine>,
     lookup: &Lookup<'_>,
 ) -> Set {
     let mut of_set = of_set.named(&set.metadata);
     of_set.replicas = set.replicas;
     of_set.is_inactive = set.is_inactive;
-    let nodes = lookup.nodes_of(lookup.objects.machines.iter().filter(is_member));
+    let nodes = lookup.nodes_of(members.into_iter());
     of_set.architecture = set
         .architecture
         .clone()
