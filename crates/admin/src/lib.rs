@@ -24,6 +24,7 @@ pub mod render;
 )]
 #[path = "../../../tests/support/mod.rs"]
 mod support;
+pub(crate) mod why;
 pub(crate) mod yaml;
 
 use skewguard_core::{

@@ -6,6 +6,7 @@ use crate::file::read as read_named;
 use crate::text::printable_up_to;
 use crate::verdict::{BootImageStatus, text};
 use crate::version::ImageVersion;
+use crate::why::ignition_specs;
 use serde::Serialize;
 use skewguard_core::command::read_once;
 use std::path::Path;
@@ -49,10 +50,12 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 fn print(written: &str, output: TextOrJson, io: &mut Io<'_>) -> Result<(), Failure> {
     let (version, published) = decode(written);
     let shown = printable_up_to(written, LONGEST);
+    let ignition = ignition_specs::of_image(&version);
+    let says = ignition.map_or(String::new(), |ignition| format!(", {}", ignition.says()));
     match (output, published) {
         (TextOrJson::Text, Some(image)) => writeln!(
             io.out,
-            "{shown}: {}, {} {} ({})",
+            "{shown}: {}{says}, {} {} ({})",
             text::image(&version),
             image.platform,
             image.place(),
@@ -64,7 +67,7 @@ fn print(written: &str, output: TextOrJson, io: &mut Io<'_>) -> Result<(), Failu
             PUBLISHED.amis(),
             PUBLISHED.until
         )?,
-        (TextOrJson::Text, None) => writeln!(io.out, "{}", text::image(&version))?,
+        (TextOrJson::Text, None) => writeln!(io.out, "{}{says}", text::image(&version))?,
         (TextOrJson::Json, published) => writeln!(
             io.out,
             "{}",
@@ -74,6 +77,11 @@ fn print(written: &str, output: TextOrJson, io: &mut Io<'_>) -> Result<(), Failu
                 platform: published.map(|image| image.platform),
                 architecture: published.map(|image| image.architecture),
                 region: published.and_then(|image| image.place),
+                ignition: ignition.map(|ignition| Ignition {
+                    release: ignition.release,
+                    newest_spec: format!("{}.0", ignition.reads),
+                    reads_newer: (!ignition.is_newest).then_some("Unknown"),
+                }),
             })?
         )?,
     }
@@ -94,9 +102,25 @@ struct Inspected {
     platform: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     architecture: Option<&'static str>,
+    /// What is known of its Ignition; absent where nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ignition: Option<Ignition>,
     /// On GCP the project; in Azure's marketplace plan and generation.
     #[serde(skip_serializing_if = "Option::is_none")]
     region: Option<&'static str>,
+}
+
+/// The Ignition of an image.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ignition {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    release: Option<&'static str>,
+    /// The newest config spec that it surely reads.
+    newest_spec: String,
+    /// `Unknown` where it may read newer ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reads_newer: Option<&'static str>,
 }
 
 /// A version, else that of the published image with this id, else the one in the name of an image,

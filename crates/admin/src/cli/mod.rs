@@ -8,6 +8,7 @@ mod man;
 mod policy;
 mod render;
 mod schema;
+mod why;
 
 pub use skewguard_core::command::{Exit, Io};
 
@@ -81,6 +82,13 @@ enum Command {
     /// oldest boot image that is still in use, and how to tell the Machine Config Operator of it. A
     /// version that no object says is unknown and never guessed. Nothing is changed.
     Audit(audit::Args),
+    /// Say why a Machine did not become a Node
+    ///
+    /// For each Machine, BareMetalHost and Agent that is older than ten minutes and has no Node: one
+    /// sentence, how far it came, what says so, and what to do. Reads what the cluster has: the
+    /// Machine, the machine-config-server's log, certificate requests, Events and reports; nodes
+    /// need no skewguard for it. What cannot be seen is said. Nothing is changed.
+    Why(why::Args),
     /// Print what to apply to a cluster, or to give to Ignition
     ///
     /// For most clusters one MachineConfig with policy, units and binary is all it takes. The other
@@ -132,6 +140,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
         Command::Inspect(args) => inspect::run(args, io),
         Command::Policy(args) => policy::run(args, io),
         Command::Audit(args) => audit::run(args, io),
+        Command::Why(args) => why::run(args, io),
         Command::Render(args) => render::run(args, io),
         Command::Schema(args) => schema::run(args, io),
         Command::Completion(args) => completion::run(args, io),

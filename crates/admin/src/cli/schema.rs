@@ -32,6 +32,8 @@ enum Name {
     Audit,
     /// `audit` of several clusters.
     AuditList,
+    /// `why`.
+    Why,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -43,6 +45,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         Name::Lint => include_str!("schema/lint.json"),
         Name::Audit => AUDIT,
         Name::AuditList => &audit_list()?,
+        Name::Why => include_str!("schema/why.json"),
     };
     io.out.write_all(schema.as_bytes())?;
     Ok(Exit::Done)

@@ -6,8 +6,10 @@ use serde_json::Value;
 
 // The API groups.
 pub(crate) const AGENT_INSTALL: &str = "agent-install.openshift.io";
+pub(crate) const CERTIFICATES: &str = "certificates.k8s.io";
 pub(crate) const CLUSTER_API: &str = "cluster.x-k8s.io";
 pub(crate) const CONFIG: &str = "config.openshift.io";
+pub(crate) const EVENTS: &str = "events.k8s.io";
 pub(crate) const HYPERSHIFT: &str = "hypershift.openshift.io";
 /// What the Cluster API's machines are made from.
 pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";

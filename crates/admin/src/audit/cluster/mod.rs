@@ -6,6 +6,7 @@ pub(crate) mod infrastructure;
 pub(crate) mod karpenter;
 pub mod kind_table;
 pub(crate) mod kinds;
+pub(crate) mod listener;
 pub(crate) mod objects;
 pub(crate) mod others;
 pub(crate) mod platforms;

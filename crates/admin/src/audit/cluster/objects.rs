@@ -13,6 +13,7 @@ use super::kind_table::{
 use super::kinds::{
     Host, Machine, MachineSet, Metadata, Node, NodePool, NodeReport, Source, is_windows,
 };
+use super::listener::{Hears, Shared, held};
 use super::others::{self, Others};
 use super::settings::{ManagedBootImages, Provisioning, next_update, skew};
 use super::staged::{Staged, Staging};
@@ -97,6 +98,8 @@ pub(crate) struct Objects {
     pub(crate) doubles: usize,
     /// What files have, until all are read.
     pub(crate) staged: Staged,
+    /// Another command that hears of what is read.
+    pub(crate) listener: Option<Shared>,
 }
 
 /// What has neither kind nor name.
@@ -235,7 +238,12 @@ impl Objects {
             kind => (group, kind),
         };
         let is_of_file = of.is_none();
-        if is_of_file && kind_table::is_read(group, kind) && has_name(object) {
+        let hears = self.hears(group, kind);
+        if hears == Hears::AtOnce {
+            self.tell(group, kind, object);
+        }
+        let is_staged = kind_table::is_read(group, kind) || hears == Hears::TheNewest;
+        if is_of_file && is_staged && has_name(object) {
             self.doubles += usize::from(!self.staged.add(group, kind, object));
         } else if self.is_new(group, kind, object) {
             self.add_named(group, kind, object);
@@ -245,8 +253,22 @@ impl Objects {
         Ok(())
     }
 
+    pub(crate) fn hears(&self, group: &str, kind: &str) -> Hears {
+        let listener = self.listener.as_ref();
+        listener.map_or(Hears::Never, |listener| held(listener).hears(group, kind))
+    }
+
+    fn tell(&self, group: &str, kind: &str, object: &Value) {
+        if let Some(listener) = &self.listener {
+            held(listener).hear(group, kind, object);
+        }
+    }
+
     /// Adds an object of a kind, or names it among those that could not be understood.
     fn add_named(&mut self, group: &str, kind: &str, object: &Value) {
+        if self.hears(group, kind) == Hears::TheNewest {
+            self.tell(group, kind, object);
+        }
         if let Err(why) = self.add_kind(group, kind, object) {
             let hides_sets = kind_table::is_of_sets(kind);
             let kind = if kind.is_empty() { OBJECT } else { kind };

@@ -68,14 +68,7 @@ pub(crate) async fn fetch(
     kinds: Option<&[&str]>,
     watch: &mut dyn FnMut(FetchProgress<'_>),
 ) -> Result<Vec<Unread>, String> {
-    let mut reader = ListReader {
-        deadline: Instant::now() + LONGEST,
-        is_down: false,
-        server,
-        objects,
-        watch,
-        unread: Vec::new(),
-    };
+    let mut reader = ListReader::new(server, objects, watch);
     let is_wanted = |resource: &Resource| kinds.is_none_or(|kinds| kinds.contains(&resource.kind));
     for resource in RESOURCES.into_iter().filter(is_wanted) {
         let read = reader.resource(&resource).await;
@@ -88,6 +81,66 @@ pub(crate) async fn fetch(
     Ok(reader.unread)
 }
 
+/// A list, or one object, that another command reads beside.
+#[derive(Debug, Clone)]
+pub(crate) struct More {
+    /// As oc and RBAC name it.
+    pub(crate) name: String,
+    pub(crate) path: String,
+    pub(crate) api_version: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) is_list: bool,
+}
+
+/// Reads more lists and objects.
+///
+/// # Errors
+/// The server cannot be reached any more.
+pub(crate) async fn fetch_more(
+    server: &Server,
+    objects: &mut Objects,
+    more: &[More],
+    watch: &mut dyn FnMut(FetchProgress<'_>),
+) -> Result<Vec<Unread>, String> {
+    let mut reader = ListReader::new(server, objects, watch);
+    for More {
+        name,
+        path,
+        api_version,
+        kind,
+        is_list,
+    } in more
+    {
+        let of = (*api_version, *kind);
+        let read = if *is_list {
+            reader.pages(name, path, of).await
+        } else {
+            let body = reader.get(path).await;
+            body.and_then(|body| reader.add(&body, of).map(|_| ()))
+        };
+        reader.note(read, name.clone(), false)?;
+    }
+    Ok(reader.unread)
+}
+
+/// Reads a text, such as a pod's log; `None` where it is not there.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) async fn fetch_text(
+    server: &Server,
+    path: &str,
+    watch: &mut dyn FnMut(FetchProgress<'_>),
+) -> Result<Option<Vec<u8>>, String> {
+    let mut objects = Objects::default();
+    match ListReader::new(server, &mut objects, watch).get(path).await {
+        Ok(body) => Ok(Some(body)),
+        Err(FetchError::Absent) => Ok(None),
+        Err(FetchError::Failed(why) | FetchError::Fatal(why)) => Err(why),
+        Err(FetchError::Expired(_)) => Err("it is gone".to_owned()),
+    }
+}
+
 struct ListReader<'a> {
     deadline: Instant,
     server: &'a Server,
@@ -98,7 +151,22 @@ struct ListReader<'a> {
     unread: Vec<Unread>,
 }
 
-impl ListReader<'_> {
+impl<'a> ListReader<'a> {
+    fn new(
+        server: &'a Server,
+        objects: &'a mut Objects,
+        watch: &'a mut dyn FnMut(FetchProgress<'_>),
+    ) -> Self {
+        Self {
+            deadline: Instant::now() + LONGEST,
+            is_down: false,
+            server,
+            objects,
+            watch,
+            unread: Vec::new(),
+        }
+    }
+
     /// Notes what could not be read; only what is fatal is an error.
     fn note(
         &mut self,
@@ -221,10 +289,11 @@ impl ListReader<'_> {
         for _ in 0..MAX_PAGES {
             let token =
                 percent_encoding::utf8_percent_encode(&next, percent_encoding::NON_ALPHANUMERIC);
+            let mark = if path.contains('?') { '&' } else { '?' };
             let page = if next.is_empty() {
-                format!("{path}?limit={PAGE}")
+                format!("{path}{mark}limit={PAGE}")
             } else {
-                format!("{path}?limit={PAGE}&continue={token}")
+                format!("{path}{mark}limit={PAGE}&continue={token}")
             };
             next = match self.get(&page).await {
                 Ok(body) => {

@@ -4,9 +4,13 @@ use super::{Args, is_dumb};
 use crate::audit::input::fetch::{FetchProgress, fetch};
 use crate::audit::input::login;
 use crate::audit::{Objects, Origin, Unread};
+use crate::cli::why::live;
 use crate::cli::{Failure, Io, runtime};
+use crate::why::Facts;
+use crate::why::moment::Moment;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// The files of a pod's service account (client-go, `rest.InClusterConfig`).
@@ -23,14 +27,24 @@ pub(super) fn from_server(
         insecure: args.insecure_skip_tls_verify,
         is_one_of_many: false,
     };
-    read(asked, args.request_timeout, None, objects, io)
+    read(asked, args.request_timeout, Scope::All, objects, io)
 }
 
-/// Reads objects of these kinds, or everything, with the kubeconfig that was asked for.
+/// What is read of a cluster.
+#[derive(Clone, Copy)]
+pub(in crate::cli) enum Scope<'a> {
+    /// What the audit reads.
+    All,
+    Kinds(&'a [&'a str]),
+    /// What the audit reads, and what says why a machine is no node.
+    Why(&'a Mutex<Facts>, (Moment, &'a [String])),
+}
+
+/// Reads a cluster with the kubeconfig that was asked for.
 pub(in crate::cli) fn read(
     asked: login::LoginRequest<'_>,
     request_timeout: Duration,
-    kinds: Option<&[&str]>,
+    scope: Scope<'_>,
     objects: &mut Objects,
     io: &mut Io<'_>,
 ) -> Result<(Vec<Unread>, Origin), Failure> {
@@ -47,7 +61,16 @@ pub(in crate::cli) fn read(
     let url = login.server();
     let server = runtime.block_on(login.connect(request_timeout))?;
     let mut watcher = Watcher::new(io.err);
-    let unread = runtime.block_on(fetch(&server, objects, kinds, &mut |now| watcher.see(&now)));
+    let kinds = match scope {
+        Scope::Kinds(kinds) => Some(kinds),
+        Scope::All | Scope::Why(..) => None,
+    };
+    let mut unread = runtime.block_on(fetch(&server, objects, kinds, &mut |now| watcher.see(&now)));
+    if let (Scope::Why(facts, now), Ok(unread)) = (scope, &mut unread) {
+        let mut watch = |now: FetchProgress<'_>| watcher.see(&now);
+        let more = live::fetch(&server, objects, facts, now, &mut watch);
+        unread.extend(runtime.block_on(more));
+    }
     watcher.end();
     // A program for credentials that did not end is not waited for.
     runtime.shutdown_background();

@@ -23,7 +23,7 @@ pub(super) struct Found {
 }
 
 /// All files in a folder that may have objects.
-pub(super) fn files(folder: &Path) -> Result<Found, Error> {
+pub(super) fn files(folder: &Path, is_log: &dyn Fn(&Path) -> bool) -> Result<Found, Error> {
     let mut found = Found::default();
     let mut folders = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = folders.pop() {
@@ -35,7 +35,7 @@ pub(super) fn files(folder: &Path) -> Result<Found, Error> {
                     return Err(Error::other("has too many folders within folders"));
                 }
                 folders.push((path, depth + 1));
-            } else if may_have_objects(&path) {
+            } else if may_have_objects(&path) || is_log(&path) {
                 match kind {
                     _ if kind.is_file() => found.files.push(path),
                     _ if kind.is_symlink() => found.links.push(path),
@@ -64,7 +64,7 @@ pub(super) fn node_of_aleph(path: &Path) -> Option<&str> {
 /// Whether a file may have objects of a kind that is read: by its path, as `oc adm inspect` and the
 /// printed commands name files, or by a `kind` in it. In YAML only the kinds of the file's own
 /// objects count, not those that an event or an owner names.
-pub(super) fn is_of_interest(path: &Path, text: &str) -> bool {
+pub(super) fn is_of_interest(path: &Path, text: &str, also: &dyn Fn(&str) -> bool) -> bool {
     if node_of_aleph(path).is_some() {
         return true;
     }
@@ -91,7 +91,7 @@ pub(super) fn is_of_interest(path: &Path, text: &str) -> bool {
             || line.is_some_and(|before| {
                 before.len() <= 2 && before.bytes().all(|byte| matches!(byte, b' ' | b'-'))
             });
-        if is_own && text.get(begin..).is_some_and(names_one) {
+        if is_own && text.get(begin..).is_some_and(|rest| names_one(rest, also)) {
             return true;
         }
     }
@@ -99,7 +99,7 @@ pub(super) fn is_of_interest(path: &Path, text: &str) -> bool {
 }
 
 /// Whether what follows `kind` names one that is read, or a list of it.
-fn names_one(behind: &str) -> bool {
+fn names_one(behind: &str, also: &dyn Fn(&str) -> bool) -> bool {
     let value = behind.trim_start_matches(['"', ':', ' ']);
     let word = value.split(|c: char| !c.is_ascii_alphanumeric()).next();
     let kind = word.map(|word| word.strip_suffix("List").unwrap_or(word));
@@ -108,6 +108,7 @@ fn names_one(behind: &str) -> bool {
             .iter()
             .any(|end| kind.ends_with(end))
             || RESOURCES.iter().any(|resource| resource.kind == kind)
+            || also(kind)
     })
 }
 
@@ -153,7 +154,7 @@ mod tests {
             ("objects/machines.machine.openshift.io.json", "{", true),
         ] {
             assert_eq!(
-                is_of_interest(Path::new(path), text),
+                is_of_interest(Path::new(path), text, &|_| false),
                 of_interest,
                 "{path}: {text}"
             );

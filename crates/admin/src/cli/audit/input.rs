@@ -2,6 +2,7 @@
 
 use super::archive::{self, BLOCK, Bounded, Format, Member, TooMuch};
 use super::folder;
+use crate::audit::cluster::listener::{Shared, held};
 use crate::audit::{Objects, Unread};
 use crate::cli::{named, read_file};
 use crate::text::printable;
@@ -60,6 +61,7 @@ fn read_within(paths: &[PathBuf], objects: &mut Objects, limits: Limits) -> Vec<
         left: Rc::new(Cell::new(limits.unpacked)),
         unread: Vec::new(),
         of_insights: 0,
+        logs: 0,
     };
     for path in paths {
         reader.path(path, paths.len() > 1);
@@ -98,13 +100,15 @@ struct InputReader<'a> {
     unread: Vec<Unread>,
     /// Files of the Insights Operator, which are passed over.
     of_insights: usize,
+    /// Logs that were read.
+    logs: usize,
 }
 
 impl InputReader<'_> {
     /// Reads a file, or all files of a folder. One of several that is not there may have been meant
     /// as a set.
     fn path(&mut self, path: &Path, is_of_several: bool) {
-        let (count, failed) = (self.objects.count(), self.unread.len());
+        let (count, failed) = (self.objects.count() + self.logs, self.unread.len());
         if path.is_dir() {
             self.folder(path);
         } else {
@@ -118,14 +122,16 @@ impl InputReader<'_> {
                 self.note(named(path), why + also);
             }
         }
-        if self.objects.count() == count && self.unread.len() == failed {
+        if self.objects.count() + self.logs == count && self.unread.len() == failed {
             let why = "has no objects that the audit reads: `oc get -o json` prints them";
             self.note(named(path), why.to_owned());
         }
     }
 
     fn folder(&mut self, path: &Path) {
-        let found = match folder::files(path) {
+        let listener = self.objects.listener.clone();
+        let is_log = |path: &Path| hears_log(listener.as_ref(), path);
+        let found = match folder::files(path, &is_log) {
             Ok(found) => found,
             Err(error) => return self.note(named(path), error.to_string()),
         };
@@ -203,7 +209,8 @@ impl InputReader<'_> {
     fn archive(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
         let max = self.limits.members;
         let mut take = |member: Member<'_>| {
-            if !archive::may_have_objects(&member.path) {
+            let is_log = hears_log(self.objects.listener.as_ref(), &member.path);
+            if !archive::may_have_objects(&member.path) && !is_log {
                 return;
             }
             if archive::is_of_insights(&member.path) {
@@ -230,6 +237,13 @@ impl InputReader<'_> {
 
     /// Adds the objects of a text.
     fn text(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
+        if let Some(listener) = &self.objects.listener
+            && hears_log(Some(listener), &source.path)
+        {
+            self.logs += 1;
+            let heard = held(listener).hear_log(&source.path, stream);
+            return heard.map_err(|error| broken(&error));
+        }
         let mut bytes = Vec::new();
         let read = stream.take(self.limits.file + 1).read_to_end(&mut bytes);
         read.map_err(|error| broken(&error))?;
@@ -238,7 +252,11 @@ impl InputReader<'_> {
             return Err(format!("is larger than {mib} MiB: {SPLIT}"));
         }
         let text = decode(bytes)?;
-        if !source.is_named && !folder::is_of_interest(&source.path, &text) {
+        let listener = self.objects.listener.as_ref();
+        let also = |kind: &str| {
+            listener.is_some_and(|listener| held(listener).hears_in(&source.path, kind))
+        };
+        if !source.is_named && !folder::is_of_interest(&source.path, &text, &also) {
             return Ok(());
         }
         if text.trim().is_empty() {
@@ -250,6 +268,10 @@ impl InputReader<'_> {
         let added = self.objects.add_file(&source.shown, &text);
         added.map_err(|error| printable(&error))
     }
+}
+
+fn hears_log(listener: Option<&Shared>, path: &Path) -> bool {
+    listener.is_some_and(|listener| held(listener).hears_log(path))
 }
 
 const LINK: &str = "is a link, which is not followed: name what it leads to";

@@ -183,7 +183,7 @@ pub(super) struct Args {
 }
 
 /// A number without a unit is seconds, as for `oc`.
-fn parse_time(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
     let time = match text.parse() {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => humantime::parse_duration(text).map_err(|error| error.to_string())?,
@@ -285,7 +285,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 }
 
 /// The policy of a cluster for which none was named: what `policy init` writes for it.
-fn starter(objects: &Objects) -> PolicyInput {
+pub(super) fn starter(objects: &Objects) -> PolicyInput {
     if objects.is_okd() {
         policy_input(STARTER_NAME_OKD, STARTER_OKD.as_bytes())
     } else {

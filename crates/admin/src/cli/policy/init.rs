@@ -121,8 +121,8 @@ fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure
             insecure: false,
             is_one_of_many: false,
         };
-        let kinds = Some(&SETTINGS[..]);
-        (unread, _) = cluster::read(asked, REQUEST_TIMEOUT, kinds, &mut objects, io)?;
+        let scope = cluster::Scope::Kinds(&SETTINGS);
+        (unread, _) = cluster::read(asked, REQUEST_TIMEOUT, scope, &mut objects, io)?;
     } else if args.from.is_empty() {
         let starter = if args.okd { &STARTER_OKD } else { &STARTER };
         return Ok((starter.to_string(), WARNS));

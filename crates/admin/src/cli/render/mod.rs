@@ -9,7 +9,9 @@ use crate::policy;
 use crate::render::binary::{Binary, Compression, MAX_BINARY};
 use crate::render::ignition::Spec;
 use crate::render::machineconfig::{MachineConfig, config, header, role, warning};
-use crate::render::manifests::{AUDITOR, Audit, ImageReference, Manifests, NODE_DISRUPTION_POLICY};
+use crate::render::manifests::{
+    AUDITOR, Audit, ImageReference, Manifests, NODE_DISRUPTION_POLICY, WHY,
+};
 use crate::render::pointer::{AWS_USER_DATA_MAX, MAX_USER_DATA, Pointer};
 use crate::render::size::{ISO_IGNITION_MAX, MAX_RENDERED, Sizes, figure, rest_of_rendered};
 use crate::render::{json, yaml};
@@ -185,6 +187,9 @@ struct ManifestsArgs {
     /// The ClusterRole for `oc skewguard audit`, and nothing else.
     #[arg(long, conflicts_with_all = ["base", "prune", "audit", "dashboard", "node_disruption_policy"])]
     auditor: bool,
+    /// With --auditor: also the ClusterRole and the Roles for `oc skewguard why`.
+    #[arg(long, requires = "auditor")]
+    why: bool,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -309,7 +314,9 @@ fn pointer(args: &PointerArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
 }
 
 fn manifests(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let yaml = if args.auditor {
+    let yaml = if args.why {
+        format!("{AUDITOR}---\n{WHY}")
+    } else if args.auditor {
         AUDITOR.to_owned()
     } else if args.node_disruption_policy {
         NODE_DISRUPTION_POLICY.to_owned()

@@ -1,0 +1,172 @@
+//! `oc skewguard why`: why a Machine did not become a Node. Reads, prints, changes nothing.
+
+pub(super) mod live;
+mod markdown;
+mod text;
+
+use super::audit::{cluster, input, parse_time, starter};
+use super::{Exit, Failure, Io, named_policy, read_once};
+use crate::audit::cluster::listener::held;
+use crate::audit::input::login::LoginRequest;
+use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
+use crate::why::moment::Moment;
+use crate::why::{Facts, Judged, JudgedSets, Question, WhyReport, why};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+/// What it is printed as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// For a person, in 80 columns.
+    Text,
+    /// For a script; fields are only ever added.
+    Json,
+    /// For a ticket.
+    Markdown,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "oc skewguard why [MACHINE|NODE|HOST]... [OPTIONS]",
+    after_help = concat!("\
+Exit status: 0 said why, also where that is unknown, 1 nothing could be read, 2 wrong usage.
+
+Reads with get and list only; `oc skewguard render manifests --auditor --why` has the least rights for it. Without those for Secrets or \
+logs it says what it could not see.
+
+Examples:
+  oc skewguard why
+  oc skewguard why c1-worker-us-east-1a-x7k2p
+  oc skewguard why --from must-gather.local.*/
+  oc skewguard why -o markdown worker-7 >ticket.md
+  oc skewguard why -o json | jq -r '.machines[].sentence'
+
+More:
+  ", crate::docs!("did-not-join.md"))
+)]
+pub(super) struct Args {
+    /// Machines, Nodes, BareMetalHosts or Agents: NAME, NAMESPACE/NAME or KIND/NAME. Default: all
+    /// that are older than ten minutes and have no Node. They come before --from.
+    #[arg(value_name = "MACHINE|NODE|HOST", value_hint = clap::ValueHint::Other)]
+    names: Vec<String>,
+    /// Files of `oc get -o json` or YAML, logs of the machine-config-server, and folders and
+    /// archives such as a must-gather; - is standard input.
+    #[arg(long, value_name = "FILE|DIR|TAR", value_hint = clap::ValueHint::AnyPath, num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
+    from: Vec<PathBuf>,
+    /// The policy by which boot images are judged, JSON or YAML. Default: what `policy init` writes.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    policy: Option<PathBuf>,
+    /// The kubeconfig to use, instead of those that oc finds; - is standard input.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    kubeconfig: Option<PathBuf>,
+    /// The context to use, instead of the current one.
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// How long each request to the server may take, such as 30s or 2m.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    request_timeout: Duration,
+    /// Do not check the server's certificate. Whoever answers gets your credentials.
+    #[arg(long)]
+    insecure_skip_tls_verify: bool,
+    /// text: a sentence, the steps and the evidence. json: one object, whose fields are only ever
+    /// added. markdown: for a ticket.
+    #[arg(
+        long,
+        short,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "text|json|markdown",
+        default_value = "text"
+    )]
+    output: Form,
+}
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let files = args.from.iter().chain(&args.kubeconfig).chain(&args.policy);
+    read_once(files.map(PathBuf::as_path))?;
+    let policy = args.policy.as_deref().map(named_policy).transpose()?;
+    let clock = Moment::of(SystemTime::now());
+    let facts = Arc::new(Mutex::new(Facts::new(clock, args.from.is_empty())));
+    let mut objects = Objects::default();
+    objects.listener = Some(Arc::clone(&facts) as _);
+    let (unread, origin) = if args.from.is_empty() {
+        let asked = LoginRequest {
+            file: args.kubeconfig.as_deref(),
+            context: args.context.as_deref(),
+            insecure: args.insecure_skip_tls_verify,
+            is_one_of_many: false,
+        };
+        let scope = cluster::Scope::Why(&facts, (clock, &args.names));
+        let (unread, origin) = cluster::read(asked, args.request_timeout, scope, &mut objects, io)?;
+        (unread, Some(origin))
+    } else {
+        (input::read(&args.from, &mut objects)?, None)
+    };
+    let facts = held(&facts);
+    if facts.is_empty() {
+        for unread in &unread {
+            io.say(format_args!("{}: {}", unread.what, unread.why));
+        }
+        return Err(
+            "nothing was read that should become a node: no Machine, BareMetalHost or Agent".into(),
+        );
+    }
+    let policy = policy.unwrap_or_else(|| starter(&objects));
+    let result = audit(&objects, &policy, None, Vec::new());
+    let origin = origin.map(|origin| Origin {
+        cluster_id: objects.cluster_id.clone(),
+        release: objects.release.clone(),
+        infrastructure: objects.infrastructure_name.clone(),
+        time: clock.text(),
+        ..origin
+    });
+    let report = why(
+        &facts,
+        Question {
+            names: &args.names,
+            // A gather's ages are counted to its newest time.
+            now: facts
+                .newest()
+                .filter(|_| !args.from.is_empty())
+                .unwrap_or(clock),
+            judged: &judged(&result),
+            origin,
+            unread: left_unread(unread, &objects),
+        },
+    )?;
+    print(args.output, &report, io)?;
+    Ok(Exit::Done)
+}
+
+/// What could not be read, and objects that were not understood.
+fn left_unread(mut unread: Vec<Unread>, objects: &Objects) -> Vec<Unread> {
+    unread.extend(objects.not_understood.iter().take(100).cloned());
+    unread
+}
+
+/// What the audit says of each set.
+fn judged(audit: &BootImageAudit) -> JudgedSets {
+    let one = |set: &SetAudit| {
+        let key = (set.namespace.clone(), set.kind.to_owned(), set.name.clone());
+        let judged = Judged {
+            set: format!("{} {}", set.kind, set.name),
+            version: set.boot_image.as_ref().map(|image| image.version.clone()),
+            is_refused: set.would_be_refused(),
+            message: set.message.clone(),
+            remedy: set.remedy.clone(),
+            issues: set.known_issues.iter().map(|issue| issue.says()).collect(),
+        };
+        (key, judged)
+    };
+    audit.sets.iter().map(one).collect()
+}
+
+fn print(form: Form, report: &WhyReport, io: &mut Io<'_>) -> Result<(), Failure> {
+    let text = match form {
+        Form::Text => text::render(report),
+        Form::Json => serde_json::to_string_pretty(report)? + "\n",
+        Form::Markdown => markdown::render(report),
+    };
+    Ok(io.out.write_all(text.as_bytes())?)
+}

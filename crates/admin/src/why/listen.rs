@@ -1,0 +1,191 @@
+//! What `why` hears while the audit's input is read (pure but for the logs that it is given).
+
+use super::facts::Facts;
+use super::moment::Moment;
+use crate::audit::cluster::kind_table::{
+    AGENT_INSTALL, CERTIFICATES, CLUSTER_API, CONFIG, EVENTS, HYPERSHIFT, MACHINE_API,
+    MACHINE_CONFIG, METAL, SKEWGUARD,
+};
+use crate::audit::cluster::listener::{Hears, Listener};
+use crate::text::printable_up_to;
+use serde_json::Value;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// How much of one log is read: the first bytes of it.
+const MAX_LOG: u64 = 256 << 20;
+
+/// The namespaces whose Events, pods, Secrets and ConfigMaps say something here.
+const NAMESPACES: [&str; 6] = [
+    "openshift-machine-api",
+    "openshift-machine-config-operator",
+    "openshift-cluster-machine-approver",
+    "skewguard",
+    "kube-system",
+    // Events of what has no namespace, such as a MachineConfigPool.
+    "default",
+];
+
+impl Listener for Facts {
+    fn hears(&self, group: &str, kind: &str) -> Hears {
+        match (group, kind) {
+            ("" | EVENTS, "Event") | ("", "Pod" | "Secret") => Hears::AtOnce,
+            (MACHINE_API | CLUSTER_API, "Machine" | "MachineSet" | "MachineHealthCheck")
+            | (METAL, "BareMetalHost")
+            | (AGENT_INSTALL, "Agent")
+            | (HYPERSHIFT, "NodePool")
+            | (CERTIFICATES, "CertificateSigningRequest")
+            | ("", "Node" | "ConfigMap")
+            | (MACHINE_CONFIG, "MachineConfigPool" | "MachineConfigNode")
+            | (CONFIG, "ClusterOperator" | "Infrastructure")
+            | (SKEWGUARD, "BootImageReport") => Hears::TheNewest,
+            _ => Hears::Never,
+        }
+    }
+
+    fn hear(&mut self, group: &str, kind: &str, object: &Value) {
+        self.add(group, kind, object);
+    }
+
+    fn hears_in(&self, path: &Path, kind: &str) -> bool {
+        let is_namespaced = matches!(kind, "Event" | "Pod" | "Secret" | "ConfigMap");
+        let mut parts = path.iter().skip_while(|part| *part != "namespaces");
+        let namespace = parts.nth(1).and_then(|part| part.to_str());
+        if is_namespaced && let Some(namespace) = namespace {
+            return NAMESPACES.contains(&namespace);
+        }
+        is_namespaced
+            || matches!(
+                kind,
+                "MachineHealthCheck"
+                    | "Agent"
+                    | "CertificateSigningRequest"
+                    | "MachineConfigNode"
+                    | "ClusterOperator"
+            )
+    }
+
+    fn hears_log(&self, path: &Path) -> bool {
+        kind_of_log(path).is_some()
+    }
+
+    fn hear_log(&mut self, path: &Path, log: &mut dyn Read) -> io::Result<()> {
+        let mut log = log.take(MAX_LOG);
+        match kind_of_log(path) {
+            Some(Log::Server(name)) => {
+                let now = self.reference.unwrap_or(Moment(0));
+                self.logs.add(&name, &mut log, now)?;
+                if log.limit() == 0 {
+                    let mib = MAX_LOG >> 20;
+                    self.logs.cut(
+                        &name,
+                        format!("only the first {mib} MiB of its log were read"),
+                    );
+                }
+                Ok(())
+            }
+            Some(Log::Approver) => self.add_approver_log(&mut log),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A log that says something here.
+enum Log {
+    /// Of the machine-config-server's pod of this name.
+    Server(String),
+    Approver,
+}
+
+/// Whose log it is, by its name: `…/pods/machine-config-server-x7k2p/…/logs/current.log`, or what
+/// a person calls what `oc logs` printed.
+fn kind_of_log(path: &Path) -> Option<Log> {
+    let file = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let plain = file
+        .strip_suffix(".gz")
+        .or_else(|| file.strip_suffix(".xz"))
+        .unwrap_or(&file);
+    if !plain.ends_with(".log") && !plain.ends_with(".txt") {
+        return None;
+    }
+    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+    let named = |start: &str| parts.iter().rev().find(|part| part.starts_with(start));
+    if let Some(pod) = named("machine-config-server-") {
+        return Some(Log::Server(printable_up_to(pod, 253)));
+    }
+    if named("machine-approver-").is_some() {
+        return Some(Log::Approver);
+    }
+    if plain.starts_with("machine-config-server") || plain.starts_with("mcs") {
+        return Some(Log::Server(printable_up_to(&file, 253)));
+    }
+    (plain.starts_with("machine-approver")).then_some(Log::Approver)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_are_known_by_their_names() {
+        for (path, wanted) in [
+            (
+                "must-gather/namespaces/openshift-machine-config-operator/pods/machine-config-server-x7k2p/machine-config-server/machine-config-server/logs/current.log",
+                Some("machine-config-server-x7k2p"),
+            ),
+            (
+                "machine-config-server.log",
+                Some("machine-config-server.log"),
+            ),
+            ("logs/mcs-1.log.gz", Some("mcs-1.log.gz")),
+            (
+                "namespaces/openshift-cluster-machine-approver/pods/machine-approver-1/machine-approver-controller/machine-approver-controller/logs/current.log",
+                Some(""),
+            ),
+            (
+                "namespaces/openshift-machine-config-operator/pods/machine-config-daemon-1/machine-config-daemon/machine-config-daemon/logs/current.log",
+                None,
+            ),
+            (
+                "namespaces/openshift-machine-config-operator/pods/machine-config-server-x7k2p/machine-config-server-x7k2p.yaml",
+                None,
+            ),
+        ] {
+            let found = kind_of_log(Path::new(path)).map(|log| match log {
+                Log::Server(name) => name,
+                Log::Approver => String::new(),
+            });
+            assert_eq!(found.as_deref(), wanted, "{path}");
+        }
+    }
+
+    #[test]
+    fn only_some_namespaces_of_a_gather_are_read() {
+        let facts = Facts::default();
+        for (path, kind, wanted) in [
+            (
+                "g/namespaces/openshift-machine-api/core/events.yaml",
+                "Event",
+                true,
+            ),
+            (
+                "g/namespaces/openshift-etcd/core/events.yaml",
+                "Event",
+                false,
+            ),
+            ("events.json", "Event", true),
+            (
+                "g/cluster-scoped-resources/x.yaml",
+                "CertificateSigningRequest",
+                true,
+            ),
+            (
+                "g/namespaces/openshift-etcd/core/services.yaml",
+                "Service",
+                false,
+            ),
+        ] {
+            assert_eq!(facts.hears_in(Path::new(path), kind), wanted, "{path}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What `why` says, serialised as `WhyReport`: fields are only ever added.
+
+use crate::audit::{Origin, Unread};
+use serde::Serialize;
+
+/// Why machines did not become nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WhyReport {
+    pub(crate) api_version: &'static str,
+    pub(crate) kind: &'static str,
+    /// The moment that ages are counted to: now, and for a gather the newest time in it.
+    pub(crate) time: String,
+    /// Where the objects were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) origin: Option<Origin>,
+    pub(crate) machines: Vec<Explanation>,
+    /// Machines that wait for less than ten minutes.
+    pub(crate) young: usize,
+    pub(crate) server_log: LogReport,
+    /// What could not be read, and why.
+    pub(crate) unread: Vec<Unread>,
+}
+
+/// How far a machine came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) enum Stage {
+    /// It is deleted and made again before it can join.
+    BeingRemade,
+    /// There is no instance.
+    NoInstance,
+    /// The instance has not asked for its config.
+    NoRequest,
+    /// The machine-config-server did not serve its config.
+    RequestRefused,
+    /// skewguard holds it back.
+    Refused,
+    /// It got its config, and its first boot is not over.
+    FirstBoot,
+    /// The kubelet waits for its certificate.
+    NoCertificate,
+    /// The Node is there, and not Ready or not linked.
+    NodeNotReady,
+    /// What was read does not say it.
+    Unknown,
+    /// It is a Node.
+    Joined,
+}
+
+/// How a step went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) enum Mark {
+    Done,
+    /// Here it stopped.
+    Stopped,
+    /// It did not come to it.
+    NotReached,
+    Unknown,
+}
+
+/// A step on the way to a Node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) mark: Mark,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) text: String,
+}
+
+/// What says something, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Evidence {
+    /// The object and its field, or the log.
+    pub(crate) source: String,
+    /// RFC 3339 in UTC; absent where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) time: Option<String>,
+    pub(crate) text: String,
+}
+
+/// Why one machine is no Node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Explanation {
+    /// `Machine`, `BareMetalHost`, `Agent` or `MachineSet`.
+    pub(crate) kind: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// Kind and name of what made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) owner: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pool: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) age_seconds: Option<u64>,
+    pub(crate) stage: Stage,
+    /// Nothing that was read contradicts it, and what would was read.
+    pub(crate) is_certain: bool,
+    pub(crate) sentence: String,
+    /// What to do.
+    pub(crate) next: Vec<String>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) evidence: Vec<Evidence>,
+    /// What could not be seen, and by what it could.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unseen: Vec<String>,
+}
+
+/// What the logs of the machine-config-server are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LogReport {
+    /// Servers whose log was read.
+    pub(crate) servers: usize,
+    /// The moment that all of them go back to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<String>,
+    pub(crate) lines: usize,
+    pub(crate) requests: usize,
+    /// Lines that are not understood.
+    pub(crate) unknown_lines: usize,
+    pub(crate) notes: Vec<String>,
+}

@@ -1,0 +1,269 @@
+//! Requests that were refused, and machines that did not ask: why, and what to do (pure).
+
+use super::case::Case;
+use super::explain::Judged;
+use super::finding::{At, Finding, sentence};
+use super::ignition_specs::{images_of_agent, of_agent, of_image};
+use super::moment::{Moment, span};
+use super::report::Stage;
+use super::request_step::Seen;
+use super::server_line::FailureKind;
+use crate::version::ImageVersion;
+
+impl Case<'_> {
+    pub(super) fn refused_request(&mut self, seen: &Seen) -> Finding {
+        let logs = &self.facts.logs;
+        let Some((kind, error)) = &seen.failure else {
+            return self.unreachable_request();
+        };
+        let (name, pool) = (self.name(), logs.text(seen.last.pool).to_owned());
+        let agent = logs.text(seen.last.agent).to_owned();
+        let client = match agent.as_str() {
+            "" => "its Ignition".to_owned(),
+            agent => format!("its {}", agent.replace('/', " ")),
+        };
+        let when = self.ago(seen.last.at);
+        let status = kind
+            .status()
+            .map_or(String::new(), |status| format!(" ({status})"));
+        let times = match seen.count {
+            1 => String::new(),
+            count => format!(" {count} times"),
+        };
+        let begin = format!(
+            "{name} asked{times} for the config of pool {pool}, the last time {when}, and did not get it{status}"
+        );
+        let made = |sentence: String| {
+            Finding::new(
+                Stage::RequestRefused,
+                At::Served,
+                format!("refused{status}"),
+                sentence,
+            )
+            .doubtful(seen.last.is_doubtful)
+        };
+        match kind {
+            FailureKind::NoPool => {
+                let finding = made(format!("{begin}: there is no MachineConfigPool {pool}."));
+                let others = &self.facts.pools;
+                let names: Vec<&str> = others.iter().take(5).map(String::as_str).collect();
+                let names = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+                finding.next(format!("Create MachineConfigPool {pool}, or give the set the user data of one that exists{names}; then delete the Machine"))
+            }
+            FailureKind::NoConfig => made(format!("{begin}: {}", sentence(error)))
+                .next(format!("Ignition asks again by itself; look at the pool: oc describe mcp {pool}"))
+                .next("Look at the operator: oc describe co machine-config"),
+            FailureKind::Conversion => {
+                let reads = of_agent(&agent).map_or(String::new(), |spec| format!(", which reads specs up to {spec}"));
+                let images = images_of_agent(&agent).map_or(String::new(), |images| format!(" ({images})"));
+                made(format!("{begin}: the pool's config cannot be written for {client}{reads}{images}: {}", sentence(error)))
+                    .next(format!("Make the machine from a newer boot image, or take out of the MachineConfigs of pool {pool} what this spec does not have"))
+            }
+            FailureKind::Spec => {
+                let images = images_of_agent(&agent).map_or(String::new(), |images| format!(" ({images})"));
+                made(format!("{begin}: the machine-config-server has no config of a spec that {client} accepts{images}."))
+                    .next("Make the machine from a boot image of the cluster's own release")
+            }
+            FailureKind::Write => made(format!("{begin}: the connection broke while it was sent: {}", sentence(error)))
+                .next("Look at the network and the load balancer of port 22623 between the machine and the control plane (MTU)"),
+        }
+    }
+
+    fn unreachable_request(&self) -> Finding {
+        Finding::new(Stage::Unknown, At::Served, "", String::new()).doubtful(true)
+    }
+
+    /// It is up, and did not ask.
+    pub(super) fn not_asked(
+        &mut self,
+        since: Moment,
+        is_certain: bool,
+        distrust: Option<Moment>,
+        judged: Option<&Judged>,
+    ) -> Finding {
+        let name = self.name();
+        let addresses: Vec<String> = self.addresses().iter().map(ToString::to_string).collect();
+        let from = match addresses.as_slice() {
+            [] => "it has no address yet".to_owned(),
+            [one] => format!("no request from {one}"),
+            [one, ..] => format!(
+                "no request from {one} or its {} other addresses",
+                addresses.len() - 1
+            ),
+        };
+        let servers = self.facts.logs.sources.len();
+        let text = format!(
+            "{from} in the log{} of {servers} server{}",
+            if servers == 1 { "" } else { "s" },
+            if servers == 1 { "" } else { "s" }
+        );
+        self.see(
+            "log of the machine-config-server",
+            Some(since),
+            format!("since then {text}"),
+        );
+        let age = span(self.now.since(since));
+        let begin = if is_certain {
+            format!("{name} is up and has not asked for its config in {age}")
+        } else {
+            format!(
+                "{name} has not asked for its config in the last {age}, as far as the logs go back"
+            )
+        };
+        let step = format!("none since {}", since.clock());
+        let made = |why: String| {
+            Finding::new(
+                Stage::NoRequest,
+                At::Requested,
+                step.clone(),
+                format!("{begin}{why}"),
+            )
+            .doubtful(!is_certain)
+        };
+        if let Some(at) = distrust {
+            let when = self.ago(at);
+            self.see(
+                "log of the machine-config-server",
+                Some(at),
+                "TLS: the client rejects the server's certificate",
+            );
+            let finding = made(format!(
+                ": it reached the machine-config-server {when} and does not trust its certificate."
+            ));
+            return self.about_authority(finding);
+        }
+        if let Some(finding) = self.unreadable_pointer(&begin, &step, judged) {
+            return finding;
+        }
+        match self.trusts_server() {
+            Some(false) => {
+                let finding = made(
+                    ": its user data trusts another CA than the machine-config-server's."
+                        .to_owned(),
+                );
+                return self.about_authority(finding);
+            }
+            Some(true) => {}
+            None => self.unseen(self.no_user_data()),
+        }
+        if let Some(finding) = self.wrong_host(&begin, &step) {
+            return finding;
+        }
+        made(": user data, network or load balancer.".to_owned())
+            .next("Look at its console: Ignition says there what it asks for, and the error")
+            .next(format!(
+                "From its network: curl -k https://{}:22623/healthz",
+                self.facts.server_host.as_deref().unwrap_or("API-INT")
+            ))
+    }
+
+    fn no_user_data(&self) -> String {
+        let secret = self.machine.and_then(|machine| machine.user_data.clone());
+        let secret = secret.unwrap_or_else(|| "its user data Secret".to_owned());
+        let namespace = self
+            .machine
+            .map_or("openshift-machine-api", |machine| &machine.meta.namespace);
+        format!(
+            "its user data: Secret {namespace}/{secret} and the machine-config-server's CA (get secrets, configmaps; must-gathers hide Secrets)"
+        )
+    }
+
+    fn about_authority(&self, finding: Finding) -> Finding {
+        finding.next("Give the user data Secret the present CA: ConfigMap machine-config-server-ca of openshift-machine-config-operator (before 4.19 root-ca of kube-system), field ignition.security.tls.certificateAuthorities; then delete the Machine")
+    }
+
+    /// Whether its user data trusts the machine-config-server; `None` where that was not read.
+    fn trusts_server(&mut self) -> Option<bool> {
+        let machine = self.machine?;
+        let facts = self.facts;
+        let user_data = facts.user_data_of(machine)?;
+        let own = facts.authorities();
+        if own.is_empty() || user_data.authorities.is_empty() {
+            return None;
+        }
+        let trusts = user_data.authorities.iter().any(|ca| own.contains(ca));
+        let secret = machine.user_data.clone().unwrap_or_default();
+        self.see(
+            format!("Secret {}/{secret}", machine.meta.namespace),
+            None,
+            if trusts {
+                "trusts the machine-config-server's CA"
+            } else {
+                "has none of the machine-config-server's CAs"
+            },
+        );
+        Some(trusts)
+    }
+
+    /// User data of a spec that the image's Ignition does not read.
+    fn unreadable_pointer(
+        &mut self,
+        begin: &str,
+        step: &str,
+        judged: Option<&Judged>,
+    ) -> Option<Finding> {
+        let machine = self.machine?;
+        let user_data = self.facts.user_data_of(machine)?;
+        let version = judged?.version.clone()?;
+        let ignition = of_image(&ImageVersion::parse(&version))?;
+        let spec = user_data.spec;
+        let secret = machine.user_data.clone().unwrap_or_default();
+        if ignition.can_read(spec) != Some(false) {
+            return None;
+        }
+        self.see(
+            format!("Secret {}/{secret}", machine.meta.namespace),
+            None,
+            format!("user data of Ignition spec {spec}"),
+        );
+        self.see(
+            judged?.set.clone(),
+            None,
+            format!("boot image {version}: {}", ignition.says()),
+        );
+        Some(
+            Finding::new(
+                Stage::NoRequest,
+                At::Requested,
+                step,
+                format!(
+                    "{begin}: its user data is of Ignition spec {spec}, which its boot image {version} cannot read ({}).",
+                    ignition.says()
+                ),
+            )
+            .next(format!("Give {} a newer boot image, or user data of spec {}; then delete the Machine", judged?.set, ignition.reads)),
+        )
+    }
+
+    /// User data that asks another host than the cluster's.
+    fn wrong_host(&mut self, begin: &str, step: &str) -> Option<Finding> {
+        let machine = self.machine?;
+        let facts = self.facts;
+        let own = facts.server_host.as_ref()?;
+        let user_data = facts.user_data_of(machine)?;
+        // On bare metal and the like it is an address.
+        let is_name = |host: &String| host.parse::<std::net::IpAddr>().is_err();
+        if user_data.hosts.is_empty()
+            || !user_data.hosts.iter().all(is_name)
+            || user_data.hosts.contains(own)
+        {
+            return None;
+        }
+        let secret = machine.user_data.clone().unwrap_or_default();
+        self.see(
+            format!("Secret {}/{secret}", machine.meta.namespace),
+            None,
+            "asks another host than the cluster's internal API",
+        );
+        Some(
+            Finding::new(
+                Stage::NoRequest,
+                At::Requested,
+                step,
+                format!("{begin}: its user data asks another host than {own}, the cluster's internal API."),
+            )
+            .doubtful(true)
+            .next(format!("Compare the URL in Secret {}/{secret} with the cluster's", machine.meta.namespace)),
+        )
+    }
+}
