@@ -20,3 +20,4 @@ mod render;
 #[allow(dead_code)] // The agent's tests use the rest.
 #[path = "../../../tests/support/mod.rs"]
 mod support;
+mod why;

@@ -10,7 +10,9 @@ pub struct Lists {
     /// By group, version and plural, such as `machine.openshift.io/v1beta1/machinesets` and
     /// `/v1/nodes`.
     collections: BTreeMap<String, Vec<Value>>,
-    /// Plurals that may not be read.
+    /// The logs of pods, by namespace and name.
+    pub logs: BTreeMap<(String, String), String>,
+    /// Plurals that may not be read; `pods/log` is one.
     pub forbidden: BTreeSet<String>,
     /// Plurals whose continue token expires once, and whether the answer has another.
     pub expires: BTreeMap<String, bool>,
@@ -45,6 +47,13 @@ impl Lists {
         lists
     }
 
+    /// Serves these objects, too.
+    pub fn extend(&mut self, objects: impl IntoIterator<Item = Value>) {
+        for (key, objects) in Self::of(objects).collections {
+            self.collections.entry(key).or_default().extend(objects);
+        }
+    }
+
     /// The answer to a GET, if it is for one of these collections or their discovery.
     pub fn answer(&mut self, uri: &str, accept: &str) -> Option<Result<Value, Refusal>> {
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
@@ -62,6 +71,26 @@ impl Lists {
                 query,
                 accept,
             ),
+            [group, version, "namespaces", namespace, plural] => {
+                let key = format!("{group}/{version}/{plural}");
+                let within = self.collections.get(&key)?.iter();
+                let within = within.filter(|object| object["metadata"]["namespace"] == **namespace);
+                let mut lists = Self {
+                    collections: BTreeMap::from([(key.clone(), within.cloned().collect())]),
+                    forbidden: self.forbidden.clone(),
+                    ..Self::default()
+                };
+                lists.list(&key, plural, query, accept)
+            }
+            [_, _, "namespaces", namespace, "pods", name, "log"] => {
+                if let Some(refusal) = self.is_forbidden("pods/log") {
+                    return Some(Err(refusal));
+                }
+                let log = self
+                    .logs
+                    .get(&((*namespace).to_owned(), (*name).to_owned()))?;
+                Some(Ok(Value::String(log.clone())))
+            }
             [group, version, plural, name] | [group, version, "namespaces", _, plural, name] => {
                 self.get(&format!("{group}/{version}/{plural}"), plural, name)
             }

@@ -34,7 +34,7 @@ fn audit(args: &[&str]) -> (String, String, Exit) {
     run(&[&["audit"], args].concat())
 }
 
-fn run(args: &[&str]) -> (String, String, Exit) {
+pub(crate) fn run(args: &[&str]) -> (String, String, Exit) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let args = ["skewguard"]
         .iter()
