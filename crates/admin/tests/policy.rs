@@ -297,8 +297,8 @@ fn versions_and_names_of_images_are_decoded() {
         found,
         (
             0,
-            "9.6.20250523-0: scheme RHELVersioned, RHEL 9.6, OCP unknown, built 2025-05-23, build 0\n\
-             414.92.202310210434-0: scheme Legacy, RHEL 9.2, OCP 4.14, built 2023-10-21, build 0\n"
+            "9.6.20250523-0: scheme RHELVersioned, RHEL 9.6, OCP unknown, built 2025-05-23, build 0, Ignition of unknown release, at least specs 3.0 to 3.4\n\
+             414.92.202310210434-0: scheme Legacy, RHEL 9.2, OCP 4.14, built 2023-10-21, build 0, Ignition 2.16.2, specs 3.0 to 3.4\n"
                 .to_owned(),
             String::new()
         )

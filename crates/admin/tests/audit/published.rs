@@ -386,12 +386,12 @@ fn inspect_knows_the_images_too() {
         "RHEL-9.4-RHCOS-9.6_HVM_GA-20260210-x86_64-0-59ead7de-2540-4653-a8b0-fa7926d5c845",
     ];
     let source = "published images, openshift/installer until 2026-07-16";
-    let says = "412.86.202301311551-0: scheme Legacy, RHEL 8.6, OCP 4.12, built 2023-01-31, build 0, aws x86_64 us-east-2";
+    let says = "412.86.202301311551-0: scheme Legacy, RHEL 8.6, OCP 4.12, built 2023-01-31, build 0, Ignition 2.14.0, specs 3.0 to 3.3, aws x86_64 us-east-2";
     let (text, err, exit) = run(&[&["inspect"][..], &arguments].concat());
     let want = format!(
         "{OF_4_12}: {says} ({source})\n{}: {says} ({source})\n\
          ami-0123456789abcdef0: not among the 9109 AMIs of openshift/installer until 2026-07-16\n\
-         {}: scheme RHELVersioned, RHEL 9.6, OCP unknown, built 2026-02-10, build unknown\n",
+         {}: scheme RHELVersioned, RHEL 9.6, OCP unknown, built 2026-02-10, build unknown, Ignition of unknown release, at least specs 3.0 to 3.4\n",
         arguments[1], arguments[3]
     );
     assert_eq!(
@@ -407,7 +407,7 @@ fn inspect_knows_the_images_too() {
         lines,
         [
             json!({ "version": "412.86.202301311551-0", "scheme": "Legacy", "rhelVersion": "8.6", "ocpVersion": "4.12",
-                "buildDate": "2023-01-31", "buildNumber": 0, "image": OF_4_12, "platform": "aws", "architecture": "x86_64", "region": "us-east-2" }),
+                "buildDate": "2023-01-31", "buildNumber": 0, "ignition": { "release": "2.14.0", "newestSpec": "3.3.0" }, "image": OF_4_12, "platform": "aws", "architecture": "x86_64", "region": "us-east-2" }),
             json!({ "version": "ami-0123456789abcdef0", "scheme": "Unknown" }),
         ]
     );
