@@ -1,5 +1,6 @@
-# docs/quick-start.md and docs/install.md as a new user follows them: every command of each, in its order, in a clone. Programs of a cluster are stand-ins that refuse what a
-# cluster would (tests/dist/stand-in); dist/build has run already. At the end, after "Uninstalling" of install.md, the cluster has nothing of ours.
+# README.md, docs/quick-start.md and docs/install.md as a new user follows them: every command of each, in its order, in a clone. Programs of a cluster
+# are stand-ins that refuse what a cluster would (tests/dist/stand-in); dist/build has run already. At the end, after "Uninstalling" of install.md, the
+# cluster has nothing of ours.
 
 readonly desk=$work/desk cluster=$work/cluster
 
@@ -11,58 +12,70 @@ blocks() {
         file { print substr($0, indent + 1) >>file }' "$1"
 }
 
+# On the first two pages there is nothing but commands, which are run here, and outputs, which tests/generated compares.
+commands_and_outputs() {
+    local page
+    for page in README.md docs/quick-start.md; do
+        awk '/^ *```/ { if (!within && !/```(sh|text)$/) { print FILENAME ": neither command nor output: line " FNR; bad = 1 } within = !within } END { exit bad }' "$page"
+    done
+}
+
 prepare() {
     local program page
     git clone -q . "$desk"
     git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file && ! -h $file ]] || printf '%s\0' "$file"; done |
         tar -c --null -T - | tar -x -C "$desk"
-    mkdir -p "$desk/target/dist" "$cluster" "$work"/{programs,home,install,quick-start,first-desk,first-cluster}
+    mkdir -p "$desk/target/dist" "$cluster" "$work"/{programs,home,readme,install,quick-start,first-desk/dist,first-cluster}
     cp -r "$dist"/{skewguard,skewguard-embed,kubectl-skewguard}{,.licences.txt} "$dist"/{man,completions} "$desk/target/dist/"
+    # Both have run, or run now: it is one of their tiers that does this.
+    [[ -x $desk/dist/build && -x $desk/tests/run ]]
     printf '#!/bin/sh\n' >"$desk/dist/build"
-    for program in oc butane podman coreos-installer; do ln -s "$PWD/tests/dist/stand-in" "$work/programs/$program"; done
+    printf '#!/bin/sh\n' >"$desk/tests/run"
+    cp "$desk/dist/build" "$work/first-desk/dist/"
+    ln -s "$desk/target" "$work/first-desk/target"
+    for program in cargo oc butane podman coreos-installer; do ln -s "$PWD/tests/dist/stand-in" "$work/programs/$program"; done
     # What the page takes for granted: a node's aleph, the cluster's pointer, an ISO.
     cp tests/data/aleph/b2-osbuild-container.json "$desk/aleph.json"
     echo '{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://api-int.c.example.com:22623/config/worker"}]}}}' >"$desk/worker.ign"
     : >"$desk/rhcos-live.iso"
     : >"$desk/rhcos-live-initramfs.img"
-    for page in install quick-start; do
-        blocks "docs/$page.md" "$work/$page"
-        [[ $(find "$work/$page" -name '*.sh' | wc -l) == $(grep -c '```sh' "docs/$page.md") ]]
+    for page in README docs/quick-start docs/install; do
+        blocks "$page.md" "$work/$(basename "${page,,}")"
+        [[ $(find "$work/$(basename "${page,,}")" -name '*.sh' | wc -l) == $(grep -c '```sh' "$page.md") ]]
     done
 }
 
-# With the environment that the blocks before it have left.
+# follow FOLDER CLUSTER BLOCK: with the environment that the blocks before it have left in this folder.
 follow() {
     (
-        export HOME=$work/home CLUSTER=$cluster OBJECTS=$desk/tests/data/audit/aws.json
+        export HOME=$work/home CLUSTER=$2 OBJECTS=$desk/tests/data/audit/aws.json
         PATH=$work/programs:$PATH
-        cd "$desk"
+        cd "$1"
         # shellcheck source=/dev/null
-        [[ ! -e $work/environment ]] || source "$work/environment"
+        [[ ! -e $1.environment ]] || source "$1.environment"
         set -o pipefail
         # shellcheck source=/dev/null
-        source "$1"
-        export -p | grep '^declare -x PATH=' >"$work/environment"
+        source "$3" || exit
+        export -p | grep '^declare -x PATH=' >"$1.environment"
     )
 }
 
-# The same for the quick start: another cluster, and a release in the PATH.
-begin() {
-    (
-        export HOME=$work/home CLUSTER=$work/first-cluster OBJECTS=$desk/tests/data/audit/aws.json
-        PATH=$work/programs:$desk/target/dist:$PATH
-        cd "$work/first-desk"
-        set -o pipefail
-        # shellcheck source=/dev/null
-        source "$1"
-    )
-}
-
-# An audit answers by its exit status, too (docs/reference.md).
-audited() {
+# Check and audit answer by their exit statuses, too (docs/reference.md).
+answered() {
     local status=0
-    begin "$1" || status=$?
-    ((status == 3 || status == 4)) || fail "exit status $status, where sets of the sample cluster would be refused"
+    follow "$@" || status=$?
+    ((status == 3 || status == 4)) || fail "exit status $status, where sample node and sets would be refused"
+}
+
+# of_page PAGE FOLDER CLUSTER
+of_page() {
+    local block command name=${1%.md}
+    name=$(basename "${name,,}")
+    for block in "$work/$name"/*.sh; do
+        command=follow
+        if grep -qxE 'oc skewguard audit|cargo run .* -- (audit|check .*)' "$block"; then command=answered; fi
+        check "$1: $(grep -v '^ *#' "$block" | head -n 1 | cut -c -100)" "$command" "$2" "$3" "$block"
+    done
 }
 
 nothing_left() {
@@ -72,13 +85,10 @@ nothing_left() {
 if needs git:git python3:python3 rpmbuild:rpm ignition-validate:ignition; then
     build_once
     check "a desk to work at" prepare
-    for block in "$work"/quick-start/*.sh; do
-        command=begin
-        if [[ $(<"$block") == "oc skewguard audit" ]]; then command=audited; fi
-        check "quick-start.md: $(grep -v '^ *#' "$block" | head -n 1 | cut -c -100)" "$command" "$block"
-    done
-    for block in "$work"/install/*.sh; do
-        check "install.md: $(grep -v '^ *#' "$block" | head -n 1 | cut -c -100)" follow "$block"
-    done
+    check "README.md and quick-start.md have commands and outputs alone" commands_and_outputs
+    of_page README.md "$desk" "$work/first-cluster"
+    of_page quick-start.md "$work/first-desk" "$work/first-cluster"
+    rm "$desk.environment"
+    of_page install.md "$desk" "$cluster"
     check "install.md: after uninstalling nothing is left in the cluster" nothing_left
 fi

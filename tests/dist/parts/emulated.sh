@@ -35,7 +35,7 @@ decides() {
 speaks_tls() {
     printf '#!/bin/sh\nexec %s "%s" "$@"\n' "$emulator" "$dist/$part/skewguard" >"$work/emulated"
     chmod +x "$work/emulated"
-    SKEWGUARD_TEST_PROGRAM=$work/emulated cargo test --locked --test it -- cluster::program::
+    SKEWGUARD_TEST_PROGRAM=$work/emulated cargo test --locked --workspace --test it -- cluster::program::
 }
 
 # Rendered by this machine's program and by the emulated one: the same bytes.
