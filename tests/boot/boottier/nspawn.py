@@ -37,7 +37,9 @@ class Container:
             ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--link-journal=no",
              "--resolv-conf=off", "--timezone=off", "--console=interactive", f"--hostname={hostname}",
              "--kill-signal=SIGRTMIN+3", f"--directory={self.root}", f"--bind={disk}:/sysroot:norbind",
-             f"--bind={disk / STATEROOT / 'var'}:/var:norbind", "/usr/libexec/harness-init"],
+             f"--bind={disk / STATEROOT / 'var'}:/var:norbind", "/usr/libexec/harness-init",
+             # In a container systemd reads its own arguments instead of the kernel's.
+             *(word for word in cmdline.split() if word.startswith("systemd."))],
             stdin=self.console.slave, stdout=self.console.slave, stderr=self.console.slave,
             start_new_session=True, env=dict(os.environ, TERM="vt220"))
         self.console.started()
