@@ -407,6 +407,8 @@ fn assert_messages(verdict: &Verdict) {
             let context = Context {
                 address,
                 program: "/usr/bin/skewguard".to_owned(),
+                boot: None,
+                is_secret: false,
                 cluster: cluster.clone(),
             };
             assert_page(&shown_by_agetty(&issue(verdict, &context)), 20);

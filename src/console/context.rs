@@ -3,14 +3,18 @@
 //! The report learns this and keeps it in a file, so that a message that is written or printed
 //! later on this boot says the same.
 
+use crate::clock::time;
 use crate::json;
-use crate::node::{FileError, Root};
+use crate::node::{FileError, Root, boot_time};
 use crate::verdict::{ClusterKnows, Verdict};
 use crate::{FETCHED_PATH, IMAGE_PATH, PACKED_PATHS, UNPACKED_PATH};
 use serde::{Deserialize, Serialize};
 
 /// Where it is kept, together with the message of the verdict that it belongs to.
 const KNOWN_PATH: &str = "/run/skewguard/console.json";
+
+/// 1 in a guest under Secure Execution (Linux, `arch/s390/kernel/uv.c`).
+const SECURE_GUEST: &str = "/sys/firmware/uv/prot_virt_guest";
 
 /// Largest such file that is read, in bytes.
 const KNOWN_MAX: u64 = 16 * 1024;
@@ -24,6 +28,13 @@ pub struct Context {
     /// The full path of this program on the node.
     #[serde(skip)]
     pub program: String,
+    /// When this boot began. A message outlives it where nothing of ours runs on the next.
+    #[serde(skip)]
+    pub boot: Option<String>,
+    /// This is a guest under Secure Execution (IBM Z): its console is the host's, and nothing that
+    /// identifies the node goes there.
+    #[serde(skip)]
+    pub is_secret: bool,
     /// Whether the cluster knows about the verdict.
     pub cluster: ClusterKnows,
 }
@@ -33,6 +44,8 @@ impl Default for Context {
         Self {
             address: None,
             program: IMAGE_PATH.to_owned(),
+            boot: None,
+            is_secret: false,
             cluster: ClusterKnows::NotYet,
         }
     }
@@ -51,6 +64,9 @@ impl Context {
             .filter(|(about, _)| *about == verdict.message);
         Self {
             program: installed(root).to_owned(),
+            is_secret: matches!(root.read(SECURE_GUEST, 8), Ok(Some(text)) if text.starts_with(b"1")),
+            // To the minute.
+            boot: boot_time(root).map(|at| format!("{:.16}Z", time(at))),
             ..known.map_or_else(Self::default, |(_, known)| known)
         }
     }

@@ -124,10 +124,10 @@ pub(super) fn update_shim(product: Product) -> Fix {
 
 /// How to let in a node of this architecture (`std::env::consts::ARCH`) from its console, without
 /// ssh. IBM Z has no boot loader menu: arguments are given with the IPL, as `PARM` in z/VM, or as
-/// `SCPDATA` for a SCSI disk.
+/// `SCPDATA` for a SCSI disk. A KVM guest, and an LPAR with a DASD, take none.
 pub(super) fn without_ssh(arch: &str) -> &'static str {
     match arch {
-        "s390x" => "or, without ssh, IPL with PARM skewguard=off (SCSI: SCPDATA)",
+        "s390x" => "or IPL with PARM skewguard=off (SCSI: SCPDATA; KVM, LPAR DASD: none)",
         _ => "or, without ssh, boot with the kernel argument skewguard=off",
     }
 }
@@ -155,6 +155,14 @@ fn path(platform: Platform, control_plane: bool) -> &'static str {
         // spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.
         (true, true) => "ControlPlaneMachineSet providerSpec.value",
         (true, false) => "Machine spec.providerSpec.value",
+    }
+}
+
+/// The same in a few words.
+pub(super) fn or_boot(arch: &str) -> &'static str {
+    match arch {
+        "s390x" => "z/VM, SCSI: or IPL with skewguard=off",
+        _ => "or boot with skewguard=off",
     }
 }
 
@@ -224,6 +232,7 @@ mod tests {
             }
         }
         lines.push(["s390x", "x86_64"].map(|arch| without_ssh(arch).to_owned()));
+        lines.push(["s390x", "x86_64"].map(|arch| or_boot(arch).to_owned()));
         for line in lines.as_flattened() {
             assert!(
                 line.len() <= super::super::page::TEXT,

@@ -5,7 +5,7 @@
 //! neither move the cursor nor start an agetty escape.
 
 use super::context::Context;
-use super::fix::{Fix, fix, images, installed_over, other_cpu, update_shim, without_ssh};
+use super::fix::{Fix, fix, images, installed_over, or_boot, other_cpu, update_shim, without_ssh};
 pub(super) use super::page::LINES as LINES_MAX;
 use super::page::{Page, Printer, TEXT, ascii};
 use crate::policy::POLICY_PATH;
@@ -68,7 +68,7 @@ pub(crate) fn short(verdict: &Verdict, context: &Context) -> String {
     page.line(&format!("  needed: {}", verdict.needed()));
     match verdict.fate() {
         Fate::Held => page.line(&format!("  let in: {}", allow(context))),
-        _ => consequence(&words, verdict).for_each(|line| page.line(&format!("  {line}"))),
+        _ => consequence(&words, verdict, context).for_each(|line| page.line(&format!("  {line}"))),
     }
     page.line("  more:   above the login prompt, and journalctl -u skewguard");
     page.finish()
@@ -106,7 +106,7 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
     };
     let mut page = Page::new(printer);
     page.line(&format!("*** {} ***", headline(&words, verdict)));
-    for line in consequence(&words, verdict) {
+    for line in consequence(&words, verdict, context) {
         page.line(&line);
     }
     page.line("");
@@ -124,7 +124,7 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
         let_in(&mut page, context, printer);
     }
     more(&mut page, verdict);
-    page.item("Cluster", &cluster(&context.cluster), 2);
+    page.item("Cluster", &cluster(context), 2);
     page.line("");
     page.finish()
 }
@@ -167,14 +167,21 @@ fn headline(words: &ConsoleWords, verdict: &Verdict) -> String {
 }
 
 /// What this means for the node, in at most two lines.
-fn consequence(words: &ConsoleWords, verdict: &Verdict) -> impl Iterator<Item = String> {
+fn consequence(
+    words: &ConsoleWords,
+    verdict: &Verdict,
+    context: &Context,
+) -> impl Iterator<Item = String> {
     let error = verdict.gate.as_ref().and_then(|gate| gate.error.as_deref());
     let unknown = (verdict.fate() == Fate::NotHeld).then_some("no cause known");
     let why = verdict.why_let_through();
+    let boot = context.boot.as_ref();
+    let boot = boot.map(|boot| format!(" (booted {boot})"));
     words.lines.into_iter().filter_map(move |line| {
         fill(line, |name| match name {
             "error" => error.or(unknown).map(str::to_owned),
             "why" => Some(why.to_owned()),
+            "boot" => Some(boot.clone().unwrap_or_default()),
             _ => None,
         })
     })
@@ -235,6 +242,7 @@ fn let_in(page: &mut Page, context: &Context, printer: Printer) {
     let command = allow(context);
     let (first, second) = match (printer, &context.address) {
         (Printer::Plain, _) => (Some(command), None),
+        _ if context.is_secret => (Some(command), None),
         // agetty has no escape for "IPv4 or IPv6, whichever there is". It prints those it has, and
         // prints again when an address comes or goes.
         (Printer::Agetty, None) => {
@@ -251,7 +259,10 @@ fn let_in(page: &mut Page, context: &Context, printer: Printer) {
         page.item("Let in", &first, 1);
     }
     match second {
-        Some(command) => page.item("", &format!("{command} (or boot with skewguard=off)"), 1),
+        Some(command) => {
+            let or_boot = or_boot(std::env::consts::ARCH);
+            page.item("", &format!("{command} ({or_boot})"), 1);
+        }
         None => page.item("", without_ssh(std::env::consts::ARCH), 1),
     }
 }
@@ -283,13 +294,14 @@ fn more(page: &mut Page, verdict: &Verdict) {
     );
 }
 
-fn cluster(knows: &ClusterKnows) -> String {
-    match knows {
+fn cluster(context: &Context) -> String {
+    match &context.cluster {
         ClusterKnows::NotYet => "not told yet (journalctl -u skewguard-report)".to_owned(),
         ClusterKnows::Told(Some(name)) => {
             let told = format!("told: oc get bootimagereport -n skewguard {name}");
-            // A name that is cut finds nothing. Without a name the command lists all reports.
-            if told.len() > TEXT {
+            // A name that is cut finds nothing, and it has the host's. Without a name the command
+            // lists all reports.
+            if told.len() > TEXT || context.is_secret {
                 "told: oc get bootimagereport -n skewguard".to_owned()
             } else {
                 told

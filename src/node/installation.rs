@@ -3,6 +3,7 @@
 
 use super::Root;
 use super::cmdline::{self, Cmdline};
+use std::time::{Duration, SystemTime};
 
 const MACHINE_ID: &str = "/etc/machine-id";
 
@@ -63,4 +64,16 @@ pub(crate) fn is_image_based(root: &Root) -> bool {
         .split_ascii_whitespace()
         .any(|word| word.starts_with("root="));
     !has_root || cmdline::parse(&line).ostree.is_some()
+}
+
+/// How long the kernel runs, to the second (proc_uptime(5)).
+pub(crate) fn uptime(root: &Root) -> Option<Duration> {
+    let uptime = root.read_text("/proc/uptime", 256).ok().flatten()?;
+    let seconds = uptime.split(['.', ' ']).next()?.parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+/// When the kernel started, by the current clock, to the second.
+pub(crate) fn boot_time(root: &Root) -> Option<SystemTime> {
+    SystemTime::now().checked_sub(uptime(root)?)
 }

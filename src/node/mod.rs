@@ -23,7 +23,7 @@ pub(crate) use error::is_denied;
 pub use error::{FileError, Problem};
 pub(crate) use facts::NODE_PATHS;
 pub(crate) use facts::{Options, facts};
-pub(crate) use installation::{BOOT_ID_PATH, is_image_based};
+pub(crate) use installation::{BOOT_ID_PATH, boot_time, is_image_based, uptime};
 pub(crate) use lock::{LOCK_PATH, Lock};
 pub(crate) use machine_config::ENCAPSULATED_BAK_PATH;
 pub(crate) use machine_config::ENCAPSULATED_PATH;

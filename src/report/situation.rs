@@ -8,11 +8,11 @@ use crate::node::identity::Identity;
 use crate::node::{
     BOOT_ID_PATH, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH,
     KUBELET_KUBECONFIG, LOCK_PATH, Options, RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH,
-    VERDICT_MAX, facts, has_certificate, is_image_based, is_not_finalized, is_refused,
+    VERDICT_MAX, boot_time, facts, has_certificate, is_image_based, is_not_finalized, is_refused,
 };
 use crate::text::bounded;
 use crate::verdict::{Outcome, Verdict, decide};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// Longest short text in a verdict, in bytes: a version, a name, an image reference.
 const WORD_MAX: usize = 512;
@@ -126,7 +126,7 @@ pub(crate) fn hangs(root: &Root) -> Option<HungBoot> {
 }
 
 /// This boot's verdict, if it can be read.
-pub(super) fn this_boots(root: &Root) -> Option<DatedVerdict> {
+pub(crate) fn this_boots(root: &Root) -> Option<DatedVerdict> {
     load(root, RUN_VERDICT_PATH).ok().flatten()
 }
 
@@ -183,18 +183,6 @@ fn was_first_boot(root: &Root) -> bool {
     let had_joined =
         matches!(root.changed(KUBELET_KUBECONFIG), Ok(Some(joined)) if joined <= changed);
     changed >= booted && !had_verdict && !had_joined
-}
-
-/// Start of the kernel, by the current clock, to the second.
-fn boot_time(root: &Root) -> Option<SystemTime> {
-    SystemTime::now().checked_sub(uptime(root)?)
-}
-
-/// Time since the kernel started, to the second (proc_uptime(5)).
-pub(super) fn uptime(root: &Root) -> Option<Duration> {
-    let uptime = root.read_text("/proc/uptime", 256).ok().flatten()?;
-    let seconds = uptime.split(['.', ' ']).next()?.parse().ok()?;
-    Some(Duration::from_secs(seconds))
 }
 
 /// This boot's id (proc_sys_kernel(5)); `unknown` where it cannot be read.

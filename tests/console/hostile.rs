@@ -114,7 +114,7 @@ proptest! {
         verdict.gate = Some(GateStatus { held, units: Vec::new(), error: Some(text(15)) });
         for cluster in [ClusterKnows::NotYet, ClusterKnows::Told(Some(text(0))), ClusterKnows::CannotBeTold(text(1))] {
             for address in [None, Some(text(2))] {
-                assert_message(&verdict, &Context { address, program: text(3), cluster: cluster.clone() });
+                assert_message(&verdict, &Context { address, program: text(3), boot: Some(text(5)), is_secret: held, cluster: cluster.clone() });
             }
         }
     }

@@ -471,6 +471,40 @@ fn the_last_line_follows_what_the_cluster_knows() {
     );
 }
 
+/// Where nothing of ours runs on the next boot, the message is still on /etc/issue.
+#[test]
+fn a_refusal_says_of_which_boot_it_is() {
+    let context = Context {
+        boot: Some("2026-11-26T13:05Z".to_owned()),
+        ..Context::default()
+    };
+    let text = issue(&Node::default().verdict(), &context);
+    let said = "It will not join (booted 2026-11-26T13:05Z): OS update and kubelet held back.";
+    assert_eq!(text.lines().nth(1), Some(said));
+    assert!(said.len() <= 79);
+}
+
+/// The console of a guest under Secure Execution is the host's.
+#[test]
+fn a_secret_guest_is_not_identified() {
+    let context = Context {
+        address: Some("192.0.2.7".to_owned()),
+        is_secret: true,
+        cluster: ClusterKnows::Told(Some("worker-0-0123456789abcdef".to_owned())),
+        ..Context::default()
+    };
+    let verdict = Node::default().verdict();
+    for text in [issue(&verdict, &context), motd(&verdict, &context)] {
+        for word in ["192.0.2.7", "\\4", "\\6", "worker-0"] {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+        let rest = "\nLet in  sudo /usr/bin/skewguard allow\n";
+        assert!(text.contains(rest), "{text}");
+        let told = "\nCluster told: oc get bootimagereport -n skewguard\n";
+        assert!(text.contains(told), "{text}");
+    }
+}
+
 #[test]
 fn the_address_is_agettys_until_it_is_known() {
     let let_in = |address: Option<&str>, program: &str| {
@@ -612,7 +646,7 @@ fn a_node_that_is_held_with_a_doubt_is_not_said_to_be_free() {
         lines,
         [
             "*** NODE REFUSED: ITS BOOT IMAGE IS TOO OLD FOR THIS CLUSTER ***",
-            "It will not join: skewguard holds back its OS update and its kubelet.",
+            "It will not join: OS update and kubelet held back.",
             "In doubt: services ordered after firstboot-osupdate.target may not be held:...",
         ]
     );

@@ -154,7 +154,7 @@ impl<C: Client, W: Output> Run<'_, C, W> {
     ) {
         let times = Times {
             now: (self.env.now)(),
-            uptime: situation::uptime(self.env.root),
+            uptime: crate::node::uptime(self.env.root),
         };
         let progress = Progress::new(waiting, finding, first_boot, times, verdict);
         self.env.output.first_boot(Some(&progress));

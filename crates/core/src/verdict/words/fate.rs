@@ -20,7 +20,7 @@ impl Level {
     }
 }
 
-/// What a console says of a node. Templates of `why`, `error`, and for the headline of `part` and
+/// What a console says of a node. Templates of `why`, `error`, `boot`, and for the headline of `part` and
 /// `headline`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConsoleWords {
@@ -55,7 +55,7 @@ pub const OPENINGS: [&str; 3] = [
 const HELD: ConsoleWords = ConsoleWords {
     headline: "NODE REFUSED: ITS {part} {headline}",
     lines: [
-        "It will not join: skewguard holds back its OS update and its kubelet.",
+        "It will not join{boot}: OS update and kubelet held back.",
         "In doubt: {error}",
     ],
     log: "node refused",
