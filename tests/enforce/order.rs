@@ -1,6 +1,6 @@
 //! What `enforce` does first: nothing waits for a disk that is slow.
 
-use crate::enforce::{ALLOWED, Node, REFUSED};
+use crate::enforce::{ALLOWED, Node, REFUSED, WARNED};
 use std::process::Command;
 
 /// The system calls of `enforce` that name a file or sync one, in their order.
@@ -35,11 +35,26 @@ fn a_refused_node_is_held_before_anything_is_written_to_var() {
     assert!(calls.iter().any(is_synced), "{calls:#?}");
 }
 
+fn assert_waits_for_no_disk(node: &Node, what: &str) {
+    let calls = traced(node);
+    let synced: Vec<&String> = calls.iter().filter(|call| call.contains("sync(")).collect();
+    assert!(synced.is_empty(), "{what}: {synced:#?}");
+}
+
 #[test]
 fn a_node_that_goes_on_waits_for_no_disk() {
-    let node = Node::new(ALLOWED);
-    let calls = traced(&node);
-    let synced: Vec<&String> = calls.iter().filter(|call| call.contains("sync(")).collect();
-    assert!(synced.is_empty(), "{synced:#?}");
-    assert!(node.path("var/lib/skewguard/boot-image.json").exists());
+    for tree in [ALLOWED, WARNED] {
+        let node = Node::new(tree);
+        assert_waits_for_no_disk(&node, tree);
+        assert!(node.path("var/lib/skewguard/boot-image.json").exists());
+        assert_eq!(node.path("etc/motd.d/skewguard").exists(), tree == WARNED);
+    }
+    // Refused, and on the next boot let in: the message is taken away.
+    let node = Node::new(REFUSED);
+    traced(&node);
+    std::fs::remove_dir_all(node.path("run")).expect("removed");
+    std::fs::create_dir_all(node.path("run/skewguard")).expect("made");
+    std::fs::write(node.path("run/skewguard/override"), "off").expect("written");
+    assert_waits_for_no_disk(&node, "let in after a refusal");
+    assert!(!node.path("etc/motd.d/skewguard").exists());
 }

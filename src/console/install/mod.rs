@@ -236,8 +236,13 @@ impl State {
 }
 
 fn show(root: &Root, texts: &Texts) -> Result<(), FileError> {
+    // A node that goes on waits for no disk.
+    let write = match texts.headline {
+        Some(_) => Root::write,
+        None => Root::write_soon,
+    };
     // Each is written even if another cannot be.
-    let told = root.write(MOTD, texts.motd.as_bytes(), 0o644);
+    let told = write(root, MOTD, texts.motd.as_bytes(), 0o644);
     let on_issue = match &texts.headline {
         Some(_) => show_on_issue(root, &texts.issue),
         None => restore_issue(root).map(|()| Shown::default()),
@@ -256,12 +261,13 @@ fn show_at_prompt(root: &Root, text: &str) -> Result<(), FileError> {
     if root.read_link(PROMPT_LINK)?.is_none() {
         root.remove(PROMPT_LINK)?;
     }
+    // In memory, and gone with the boot.
     let shown = root
-        .write(PROMPT, text.as_bytes(), 0o644)
+        .write_soon(PROMPT, text.as_bytes(), 0o644)
         .and_then(|()| root.link(PROMPT_LINK, PROMPT));
     if shown.is_err() {
         // In the place of the link: nobody owns that either.
-        root.write(PROMPT_LINK, text.as_bytes(), 0o644)?;
+        root.write_soon(PROMPT_LINK, text.as_bytes(), 0o644)?;
     }
     root.remove(BESIDE)?;
     shown
