@@ -280,7 +280,10 @@ fn nothing_but_the_decision_can_fail_the_unit_or_hang_on_it() {
     let own = own();
     for (name, value) in [
         ("Type", "oneshot"),
-        ("TimeoutStartSec", "infinity"),
+        // Far above what timeout(1) allows: for what not even SIGKILL ends.
+        ("TimeoutStartSec", "120"),
+        ("TimeoutStopSec", "10"),
+        ("LimitCORE", "0"),
         ("StartLimitIntervalSec", "0"),
         ("OOMPolicy", "continue"),
     ] {
@@ -301,7 +304,7 @@ fn nothing_but_the_decision_can_fail_the_unit_or_hang_on_it() {
     }
     assert_eq!(
         values(&own, "WantedBy"),
-        ["multi-user.target machine-config-daemon-firstboot.service kubelet.service"]
+        ["multi-user.target machine-config-daemon-firstboot.service kubelet-dependencies.target"]
     );
     assert!(
         !values(&own, "After")
