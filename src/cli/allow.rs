@@ -4,6 +4,8 @@ use super::{Exit, Failure, Io};
 use crate::console;
 use crate::gate::{self, GateError, Released, Systemd};
 use crate::node::{LOCK_PATH, Lock};
+use crate::report::situation;
+use crate::verdict::Fate;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::geteuid;
 use std::path::PathBuf;
@@ -48,10 +50,13 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         .then(|| super::effects::lock(&root, Lock::PERSON, io));
     match gate::release(&root, systemd.as_ref()).map_err(explain_release)? {
         Released::NothingToDo => {
-            writeln!(
-                io.out,
-                "This node is not refused: there is nothing to let through."
-            )?;
+            let verdict = situation::this_boots(&root).map(|observed| observed.verdict);
+            let not_held = verdict.is_some_and(|verdict| verdict.fate() == Fate::NotHeld);
+            let is = match not_held {
+                true => "is refused, but could not be held back and goes on",
+                false => "is not refused",
+            };
+            writeln!(io.out, "This node {is}: there is nothing to let through.")?;
             return Ok(Exit::Done);
         }
         Released::Done { doubt: Some(doubt) } => io.say(format_args!("in doubt: {doubt}")),
@@ -63,7 +68,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     writeln!(
         io.out,
-        "This node goes on, for this boot: first the OS update, then, after a reboot, the kubelet.\n\
+        "This node goes on, for this boot: first the OS update, which reboots the node if it changes anything, then the kubelet.\n\
          Follow it: journalctl -f -u machine-config-daemon-pull -u machine-config-daemon-firstboot"
     )?;
     Ok(Exit::Done)

@@ -2,6 +2,7 @@
 
 use super::Io;
 use crate::console::live;
+use crate::gate::{self, Systemd};
 use crate::node::{FileError, Lock, Root};
 use std::time::Duration;
 
@@ -19,4 +20,13 @@ pub(super) fn message(root: &Root, changed: Result<bool, FileError>, io: &mut Io
         live::show_change(root, changed)
             .map_err(|error| format!("the message on the console: {error}")),
     );
+}
+
+/// Removes drop-ins that have no purpose on this boot. Returns what there is to say of it.
+pub(super) fn cleared(root: &Root) -> Option<String> {
+    let systemd = root.is_live().then(Systemd::system);
+    match gate::clear(root, systemd.as_ref()) {
+        Ok(any) => any.then(|| "drop-ins without a purpose were removed: nothing is held".into()),
+        Err(error) => Some(error.to_string()),
+    }
 }

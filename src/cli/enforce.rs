@@ -1,6 +1,7 @@
 //! `skewguard enforce`: decide and act; what `skewguard.service` runs.
 
 use super::{Exit, Failure, Io};
+use crate::console::message::is_shown;
 use crate::console::{self, Context, live};
 use crate::gate::{self, Systemd};
 use crate::journal;
@@ -97,12 +98,56 @@ fn clean_up(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     let systemd = root.is_live().then(Systemd::system);
     match gate::clear(root, systemd.as_ref()) {
-        Ok(true) => io.say("the decision was interrupted: nothing is held, and this boot is not refused; to go on with it run: systemctl start default.target"),
+        Ok(true) => go_on(systemd.as_ref(), io),
         Ok(false) => {}
         Err(error) => io.say(error),
     }
     live::show_change(root, console::restore(root))?;
     Ok(Exit::Done)
+}
+
+/// Goes on with the boot. What is held took its queued jobs along when the decision was stopped.
+fn go_on(systemd: Option<&Systemd>, io: &mut Io<'_>) {
+    let what = "the decision was interrupted: nothing is held, and this boot is not refused";
+    match systemd.map(gate::go_on) {
+        None | Some(Ok(())) => io.say(what),
+        Some(Err(error)) => {
+            let line =
+                format!("{what}; it does not go on ({error}). Run: systemctl start default.target");
+            io.say(&line);
+            live::announce_line(&line);
+        }
+    }
+}
+
+/// Mends what a killed run has left half done, for the report: a node that is held without a verdict
+/// or a message gets it; one that is not held loses what holds it, and a message that is not of this
+/// boot.
+pub(super) fn mend(root: &Root, io: &mut Io<'_>) {
+    // A run that still works has the lock.
+    let (Ok(refused), Ok(_lock)) = (is_refused(root), Lock::take(root, Lock::BOOT)) else {
+        return;
+    };
+    let verdict = situation::this_boots(root).map(|observed| observed.verdict);
+    let is_shown = |verdict: &Verdict| is_shown(verdict) && verdict.fate() != Fate::Held;
+    let changed = match verdict {
+        None if refused => {
+            let done = decide_and_act(root, io);
+            return io.note(done.map(drop));
+        }
+        Some(verdict) if refused && !console::pending_restore(root) => {
+            console::update(root, &verdict, &Context::load(root, &verdict))
+        }
+        Some(verdict) if is_shown(&verdict) && root.exists(ENCAPSULATED_PATH).unwrap_or(true) => {
+            Ok(false)
+        }
+        _ if refused => Ok(false),
+        _ => console::restore(root),
+    };
+    super::effects::message(root, changed, io);
+    if let Some(line) = super::effects::cleared(root) {
+        io.say(line);
+    }
 }
 
 /// Decides, and does everything that follows. A step that fails, for example because the disk is
@@ -125,26 +170,30 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if verdict.blocks() {
         verdict.gate = Some(gate::hold(root, systemd.as_ref()));
     }
-    // The slowest comes last: memory, /etc, /var, journald, a serial line.
     let first_run = FirstRun::of(root, &facts);
+    // What needs no disk comes first: a run that is killed has said by then what it did.
     io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
+    journal::record(&verdict, root.is_live(), io.err);
     let context = Context::load(root, &verdict);
+    if root.is_live() && !refused_before {
+        live::announce(&verdict, &context);
+    }
     super::effects::message(root, console::update(root, &verdict, &context), io);
     if let Some(first_run) = first_run {
         if first_run.is_new {
             // First of all: it makes room.
             forget_earlier_installation(root, io);
         }
+        let said = verdict.warnings.len();
         if first_run.keep(root, &mut verdict) {
+            for warning in verdict.warnings.iter().skip(said) {
+                io.say(format_args!("warning: {warning}"));
+            }
             io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
         }
     }
     io.note(situation::set_aside(root, &verdict));
     io.note(save_verdict(root, KEPT_VERDICT_PATH, &verdict));
-    journal::record(&verdict, root.is_live(), io.err);
-    if root.is_live() && !refused_before {
-        live::announce(&verdict, &context);
-    }
     Ok(match verdict.fate() {
         Fate::Held => Exit::Refused,
         Fate::NotHeld => Exit::Failed,
@@ -153,8 +202,7 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
 }
 
 /// Whether the run that refused this boot was completed: the kept verdict is the last file that it
-/// writes. This is checked because every start of a held unit runs `enforce` again, and a path unit
-/// can do that several times a second.
+/// writes. If it was, another run has nothing to add.
 fn has_its_verdicts(root: &Root) -> bool {
     let read = |path| root.read(path, VERDICT_MAX).ok().flatten();
     read(RUN_VERDICT_PATH).is_some_and(|verdict| read(KEPT_VERDICT_PATH) == Some(verdict))

@@ -7,7 +7,7 @@ use crate::gate::{self, Systemd, UnitState};
 use crate::journal;
 use crate::kubeconfig::Allow;
 use crate::node::identity::Identity;
-use crate::node::{ENCAPSULATED_PATH, Lock, Root, STAMP_PATH};
+use crate::node::{Lock, Root};
 use crate::report::client::Network;
 use crate::report::output::{ClusterKnows, Level, Output};
 use crate::report::random::chance;
@@ -82,14 +82,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let allow = Allow {
         insecure: args.insecure_skip_tls_verify,
     };
-    // Removes a message that is left from a first boot, for example after a power cut.
-    // skewguard.service does not run on such a boot, because the kubelet would wait for it.
-    if [ENCAPSULATED_PATH, STAMP_PATH]
-        .iter()
-        .all(|path| root.exists(path).is_ok_and(|there| !there))
-    {
-        super::effects::message(&root, console::restore(&root), io);
-    }
+    super::enforce::mend(&root, io);
     let mut end = End::Undelivered;
     let work = async {
         end = deliver(Env {
@@ -174,7 +167,11 @@ fn hold_change_lines(since: gate::HoldChange) -> Vec<String> {
         let path = gate::drop_in_of_an_admin(unit);
         format!("{unit} is no longer held: {path} replaces the drop-in of skewguard")
     });
-    again.into_iter().chain(overruled).collect()
+    let new = since
+        .new
+        .iter()
+        .map(|unit| format!("{unit} appeared after the refusal and is held, too"));
+    again.into_iter().chain(new).chain(overruled).collect()
 }
 
 /// Writes lines to stderr, which in the service is the journal, and keeps the message on the
@@ -231,14 +228,19 @@ impl Output for Console<'_> {
     }
 
     fn look_at_the_hold(&mut self, units: &[String]) {
-        if !self.root.is_live() {
+        let refused = gate::is_refused(self.root);
+        let is_idle = !refused && gate::left_behind(self.root).is_ok_and(|units| units.is_empty());
+        if !self.root.is_live() || is_idle {
             return;
         }
         // `enforce` or `allow` may be changing it.
         let Ok(_lock) = Lock::take(self.root, Lock::BOOT) else {
             return;
         };
-        let lines = hold_change_lines(gate::look_again(self.root, &Systemd::system(), units));
+        let lines = match refused {
+            true => hold_change_lines(gate::look_again(self.root, &Systemd::system(), units)),
+            false => super::effects::cleared(self.root).into_iter().collect(),
+        };
         for line in &lines {
             if !self.hold_lines.contains(line) {
                 self.line(Level::Warning, line);

@@ -72,6 +72,15 @@ pub(crate) fn announce(verdict: &Verdict, context: &Context) {
     }
 }
 
+/// Writes one line to `/dev/console` and to the kernel log. Errors are ignored.
+pub(crate) fn announce_line(line: &str) {
+    for (device, before, end) in [("/dev/kmsg", "<3>", "\n"), ("/dev/console", "\r\n", "\r\n")] {
+        if let Ok(mut device) = open_device(device) {
+            let _ = device.write_all(format!("{before}skewguard: {line}{end}").as_bytes());
+        }
+    }
+}
+
 /// Writes the short form with CR LF, because the terminal may be in raw mode.
 fn write_console(
     console: &mut dyn Write,

@@ -1,7 +1,7 @@
 //! What systemd says of units, for others than the gate.
 
 use super::plan::UnitStates;
-use super::retry::{on_any_connection, run};
+use super::retry::{apart, on_any_connection, run};
 use super::systemd::{Manager, Systemd};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -31,7 +31,5 @@ pub(crate) fn ask(
             }
         }
     };
-    let ask = || run(on_any_connection(systemd, Instant::now() + most, work)).ok();
-    // The caller may be in a runtime of its own.
-    std::thread::scope(|scope| scope.spawn(ask).join().ok().flatten())
+    apart(|| run(on_any_connection(systemd, Instant::now() + most, work)).ok())?
 }

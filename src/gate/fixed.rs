@@ -10,7 +10,7 @@ pub(super) const DEPENDENCIES_TARGET: &str = "kubelet-dependencies.target";
 
 /// Always held, as far as a node has them: the rebase, what waits for it, and what joins the
 /// cluster. `ovs-kubelet-recovery` starts the kubelet whenever `kubelet-dependencies.target` fails
-/// (MCO templates, 4.22).
+/// (machine-config-operator, 2026, in no release yet).
 pub(super) const ALWAYS: [&str; 7] = [
     PULL,
     FIRSTBOOT,

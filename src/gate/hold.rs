@@ -4,12 +4,12 @@ use super::ask::ask;
 use super::doubts::Doubts;
 use super::fixed::{always, is_always, is_template};
 use super::plan::{self, Plan, UnitStates};
-use super::retry::{on_any_connection, run};
+use super::retry::{apart, on_any_connection, run};
 use super::state::UnitState;
 use super::systemd::{Manager, PAUSE, Systemd, SystemdError};
 use super::{GateError, drop_ins};
 use crate::node::units::{FIRSTBOOT, SKEWGUARD};
-use crate::node::{self, FileError, Root, STAMP_PATH};
+use crate::node::{self, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, Root, STAMP_PATH};
 use crate::verdict::GateStatus;
 use std::cell::Cell;
 use std::time::Duration;
@@ -341,19 +341,33 @@ fn undo(root: &Root, systemd: Option<&Systemd>) {
     }
 }
 
-/// Removes what an attempt has left that ended in the middle: the drop-ins of a boot that is not
-/// refused. Returns whether there was any.
+/// The units whose drop-ins have no purpose on a boot that is not refused: those of an attempt that
+/// ended in the middle; and, where there was nothing to rebase, those that make the rest wait for
+/// the rebase.
+///
+/// # Errors
+/// A file cannot be examined.
+pub(crate) fn left_behind(root: &Root) -> Result<Vec<String>, FileError> {
+    if node::is_refused(root)? {
+        return Ok(Vec::new());
+    }
+    // A rebase renames the config and reboots; only without one it is removed.
+    let is_over = !root.exists(ENCAPSULATED_PATH)? && !root.exists(ENCAPSULATED_BAK_PATH)?;
+    if is_over {
+        drop_ins::list(root)
+    } else {
+        drop_ins::held_units(root)
+    }
+}
+
+/// Removes the drop-ins of [`left_behind`]. Returns whether there was any.
 ///
 /// # Errors
 /// A file cannot be examined or removed, or systemd cannot be told.
 pub(crate) fn clear(root: &Root, systemd: Option<&Systemd>) -> Result<bool, GateError> {
-    if node::is_refused(root)? {
-        return Ok(false);
-    }
-    let units = drop_ins::held_units(root)?;
-    let any = drop_ins::remove(root, &units)?;
+    let any = drop_ins::remove(root, &left_behind(root)?)?;
     if let Some(systemd) = systemd.filter(|_| any) {
-        reload(systemd, STOPPING)?;
+        apart(|| reload(systemd, STOPPING)).unwrap_or(Ok(()))?;
     }
     Ok(any)
 }
@@ -363,29 +377,36 @@ pub(crate) fn clear(root: &Root, systemd: Option<&Systemd>) -> Result<bool, Gate
 pub(crate) struct HoldChange {
     /// It was made again, because drop-ins were removed, as by `systemctl revert`.
     pub again: Option<GateStatus>,
+    /// Units that appeared since and are held now.
+    pub new: Vec<String>,
     /// Units that are no longer held, because a drop-in of an admin has replaced ours.
     pub overruled: Vec<String>,
 }
 
-/// Holds a refused node again where what holds it was removed. A drop-in that an admin has put in
-/// the place of ours is left alone. `held`: the units that the verdict names. Only files are looked
-/// at unless something differs.
+/// Looks at a refused node: holds what is not held any more because what holds it was removed, and
+/// what comes after the rebase and is new. A drop-in that an admin has put in the place of ours is
+/// left alone. `held`: the units that the verdict names.
 pub(crate) fn look_again(root: &Root, systemd: &Systemd, held: &[String]) -> HoldChange {
+    if !is_refused(root) {
+        return HoldChange::default();
+    }
     let mut units = always();
     units.extend(held.iter().filter(|unit| !is_always(unit)).cloned());
     let drop_in = drop_ins::that_holds();
     let is_whole = units.iter().all(|unit| drop_ins::has(root, unit, &drop_in));
     let is_overruled = |unit: &&String| drop_ins::is_overruled(root, unit);
     let overruled: Vec<String> = units.iter().filter(is_overruled).cloned().collect();
-    if is_whole && overruled.is_empty() || !is_refused(root) {
-        return HoldChange::default();
-    }
-    let look = || HoldChange {
-        again: (!is_whole).then(|| hold(root, Some(systemd))),
-        overruled: not_held(systemd, &overruled),
+    units.extend(drop_ins::held_units(root).unwrap_or_default());
+    let look = || {
+        let status = hold(root, Some(systemd));
+        let is_new = |unit: &&String| !units.contains(unit);
+        HoldChange {
+            new: status.units.iter().filter(is_new).cloned().collect(),
+            again: (!is_whole).then_some(status),
+            overruled: not_held(systemd, &overruled),
+        }
     };
-    // The caller may be in a runtime of its own.
-    std::thread::scope(|scope| scope.spawn(look).join().unwrap_or_default())
+    apart(look).unwrap_or_default()
 }
 
 /// Those of these units that systemd does not hold any more; none if it cannot be asked.

@@ -27,9 +27,9 @@ use crate::node::FileError;
 use crate::node::units::{FIRSTBOOT, SKEWGUARD};
 pub(crate) use ask::ask;
 pub(crate) use drop_ins::{drop_in_of_an_admin, held_units, is_overruled};
-pub(crate) use hold::{HoldChange, clear, hold, is_refused, look_again};
+pub(crate) use hold::{HoldChange, clear, hold, is_refused, left_behind, look_again};
 pub(crate) use plan::UnitStates;
-pub(crate) use release::{Released, release, resume};
+pub(crate) use release::{Released, go_on, release, resume};
 pub(crate) use state::UnitState;
 pub(crate) use systemd::Systemd;
 use systemd::SystemdError;
@@ -60,8 +60,8 @@ pub(crate) enum GateError {
     /// systemd does not apply the drop-in, because it reads an admin's instead.
     #[error("{unit} {is}: {} replaces the drop-in of skewguard; to change that, remove it", drop_in_of_an_admin(.unit))]
     Overruled { unit: String, is: &'static str },
-    /// This boot has another target than usual.
-    #[error("default.target is {0}, so nothing was started")]
+    /// This boot leads elsewhere than usual.
+    #[error("{0}, so nothing was started")]
     OtherTarget(String),
     /// systemd was asked to go on with the boot, but does not.
     #[error("{0} was not started")]

@@ -32,6 +32,10 @@ const SETTLING: Duration = Duration::from_secs(1);
 /// purpose.
 const BOOT_TARGETS: [&str; 2] = ["multi-user.target", "graphical.target"];
 
+/// Where somebody works on the node alone, however that was entered: `systemd.unit=` and `systemctl
+/// rescue` leave `default.target` as it is.
+const RESCUE_TARGETS: [&str; 2] = ["rescue.target", "emergency.target"];
+
 /// The first half of letting a refused node through: writes the override for the rest of this boot,
 /// makes what comes after the rebase require it, has systemd apply that, and then removes the
 /// stamp. A node that is not refused is not touched. It can be repeated, whatever an earlier one has
@@ -191,16 +195,38 @@ async fn not_let_through(
 /// once the kubelet is.
 ///
 /// # Errors
-/// systemd cannot be reached or refuses, this boot has another target than usual, or the rebase was
+/// systemd cannot be reached or refuses, this boot leads elsewhere than usual, or the rebase was
 /// not started.
 pub(crate) fn resume(systemd: &Systemd) -> Result<(), GateError> {
+    start_boot(systemd, "replace")
+}
+
+/// Goes on with a boot that lost its queued jobs with a decision that was stopped. What is queued by
+/// now, as for a shutdown, stays.
+///
+/// # Errors
+/// As [`resume`].
+pub(crate) fn go_on(systemd: &Systemd) -> Result<(), GateError> {
+    start_boot(systemd, "fail")
+}
+
+fn start_boot(systemd: &Systemd, mode: &str) -> Result<(), GateError> {
     run(on_any_connection(
         systemd,
         Instant::now() + systemd.whole,
         async |manager: &Manager<'_>| {
             let target = manager.state("default.target").await?.id;
             if !BOOT_TARGETS.contains(&target.as_str()) {
-                return Err(GateError::OtherTarget(crate::text::printable(&target)));
+                let target = crate::text::printable(&target);
+                return Err(GateError::OtherTarget(format!(
+                    "default.target is {target}"
+                )));
+            }
+            for target in RESCUE_TARGETS {
+                let state = manager.state(target).await?;
+                if state.has_job || state.is_running() {
+                    return Err(GateError::OtherTarget(format!("{target} is up")));
+                }
             }
             // A start of our unit that began while the stamp existed still fails, and so does every
             // job that waits for it.
@@ -208,7 +234,7 @@ pub(crate) fn resume(systemd: &Systemd) -> Result<(), GateError> {
             while Instant::now() < until && manager.state(SKEWGUARD).await?.active == "activating" {
                 sleep(PAUSE).await;
             }
-            manager.start("default.target").await?;
+            manager.start("default.target", mode).await?;
             for unit in [FIRSTBOOT, KUBELET] {
                 let state = manager.state(unit).await?;
                 if state.is_loaded() {

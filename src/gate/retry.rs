@@ -151,6 +151,11 @@ fn is_systemd(error: &GateError) -> bool {
     !matches!(error, GateError::File(_) | GateError::HasBegun)
 }
 
+/// Does `work` on a thread of its own, because the caller may be in a runtime already.
+pub(super) fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
+    std::thread::scope(|scope| scope.spawn(work).join().ok())
+}
+
 /// Runs the calls on a runtime made for them. A node with nothing to hold never gets here.
 pub(super) fn run<T>(work: impl Future<Output = Result<T, GateError>>) -> Result<T, GateError> {
     let mut done = None;

@@ -331,9 +331,10 @@ impl<'a> Manager<'a> {
             .collect()
     }
 
-    /// Queues the start of `unit` and of everything that it wants, as one transaction.
-    pub(super) async fn start(&self, unit: &str) -> Result<(), SystemdError> {
-        self.call("StartUnit", &[unit, "replace"], self.systemd.answer)
+    /// Queues the start of `unit` and of everything that it wants, as one transaction. With the mode
+    /// `fail` nothing that is queued already is changed.
+    pub(super) async fn start(&self, unit: &str, mode: &str) -> Result<(), SystemdError> {
+        self.call("StartUnit", &[unit, mode], self.systemd.answer)
             .await
     }
 }

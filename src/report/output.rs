@@ -18,8 +18,8 @@ pub trait Output {
         knows: &ClusterKnows,
         address: Option<&str>,
     ) -> bool;
-    /// Called again and again while the node is refused: whether it still is held is to be made
-    /// sure. `units`: those that the verdict says are.
+    /// Called again and again: a refused node is to be held still, and any other one not. `units`:
+    /// those that the verdict says are held.
     fn look_at_the_hold(&mut self, _units: &[String]) {}
     /// Called when a first boot does not finish, and with `None` when it goes on.
     fn first_boot(&mut self, progress: Option<&Progress>);

@@ -444,7 +444,7 @@ fn a_hold_that_somebody_removed_is_made_again() {
     let first = hold(&node.root, Some(&node.systemd));
     assert!(first.units.contains(&OVS.to_owned()));
     assert_eq!(look(&node, &first.units), HoldChange::default());
-    assert_eq!(node.calls(), ["Reload"], "nobody is asked");
+    assert_eq!(node.calls(), ["Reload"], "nothing is changed");
     // As `systemctl revert` does, of a unit that every node has and of one that this one has.
     for (unit, reloads) in [("kubelet.service", 2), (OVS, 3)] {
         let folder = format!("run/systemd/system/{unit}.d");
@@ -457,6 +457,34 @@ fn a_hold_that_somebody_removed_is_made_again() {
         assert_eq!(node.calls().len(), reloads, "{unit}");
         assert!(node.drop_ins().contains(&unit.to_owned()));
     }
+}
+
+/// Written or generated later, and started: a look takes it in, and the next one has nothing to do.
+#[test]
+fn a_unit_that_appears_after_the_hold_is_held() {
+    const NEW: &str = "late.service";
+    let node = Node::with(Behaviour::default());
+    let first = hold(&node.root, Some(&node.systemd));
+    let mut model = node.model();
+    model.units.insert(NEW.into(), unit("active", &[]));
+    let before = &mut model
+        .units
+        .get_mut("firstboot-osupdate.target")
+        .expect("there")
+        .before;
+    before.push(NEW.into());
+    drop(model);
+    let since = look(&node, &first.units);
+    assert_eq!((since.again, since.new), (None, vec![NEW.to_owned()]));
+    assert!(node.drop_ins().contains(&NEW.to_owned()));
+    let calls = [
+        "Reload",
+        "Reload [stamp]",
+        "StopUnit late.service replace [stamp]",
+    ];
+    assert_eq!(node.calls(), calls);
+    assert_eq!(look(&node, &first.units), HoldChange::default());
+    assert_eq!(node.calls(), calls);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Letting a refused node through.
 
-use crate::gate::{self, GateError, Released, Systemd, hold, is_refused, resume};
+use crate::gate::{self, GateError, Released, Systemd, clear, go_on, hold, is_refused, resume};
 use crate::inside::dbus::bus::Bus;
 use crate::inside::dbus::node::{Node, unit, wiring_b};
-use crate::inside::dbus::systemd1::Behaviour;
+use crate::inside::dbus::systemd1::{Behaviour, Unit};
 use crate::node::{ENCAPSULATED_PATH, OVERRIDE_PATH, Root, STAMP_PATH};
 
 const REBASE: &str = "machine-config-daemon-firstboot.service";
@@ -381,6 +381,47 @@ fn on_a_rescue_boot_nothing_is_started() {
     });
     assert!(release(&node.root, Some(&node.systemd)).expect("released"));
     resume(&node.systemd).expect("graphical.target wants multi-user.target");
+}
+
+/// `systemd.unit=rescue.target` and `systemctl rescue` leave `default.target` as it is.
+#[test]
+fn in_rescue_and_emergency_nothing_is_started_however_they_were_entered() {
+    for (target, active, has_job) in [
+        ("rescue.target", "active", false),
+        ("emergency.target", "active", false),
+        ("emergency.target", "inactive", true),
+    ] {
+        let node = refused(Behaviour::default());
+        assert!(release(&node.root, Some(&node.systemd)).expect("released"));
+        let state = Unit {
+            has_job,
+            ..unit(active, &[])
+        };
+        node.model().units.insert(target.into(), state);
+        for start in [resume, go_on] {
+            let error = start(&node.systemd).expect_err("somebody works there alone");
+            let said = format!("{target} is up, so nothing was started");
+            assert_eq!(error.to_string(), said);
+        }
+        let calls = node.calls();
+        assert!(
+            !calls.iter().any(|call| call.starts_with("StartUnit")),
+            "{calls:?}"
+        );
+    }
+}
+
+#[test]
+fn a_boot_that_lost_its_jobs_goes_on_and_changes_nothing_that_is_queued() {
+    let node = refused(Behaviour::default());
+    node.root.remove("/run/skewguard/refused").expect("removed");
+    assert!(clear(&node.root, Some(&node.systemd)).expect("cleared"));
+    go_on(&node.systemd).expect("it goes on");
+    let calls = node.calls();
+    assert_eq!(
+        calls.last().map(String::as_str),
+        Some("StartUnit default.target fail")
+    );
 }
 
 #[test]

@@ -209,12 +209,28 @@ fn a_decision_that_ended_in_the_middle_leaves_nothing_behind() {
     assert_eq!(node.calls(), ["Reload", "Reload"]);
     assert!(!clear(&node.root, Some(&node.systemd)).expect("nothing to do"));
     assert_eq!(node.calls().len(), 2);
-    // What holds nothing, because the node was let through, stays.
+    // What holds nothing, because the node was let through, stays as long as there may be a rebase.
+    let config = node.path("etc/ignition-machine-config-encapsulated.json");
+    std::fs::create_dir_all(config.parent().expect("a folder")).expect("made");
+    std::fs::write(&config, "{}").expect("written");
     assert!(hold(&node.root, Some(&node.systemd)).held);
     let released = release(&node.root, Some(&node.systemd)).expect("released");
     assert_eq!(released, Released::Done { doubt: None });
     assert!(!clear(&node.root, Some(&node.systemd)).expect("nothing to do"));
     assert!(node.drop_ins().contains(&"kubelet.service".to_owned()));
+    // Renamed: there was one, and the reboot is to come. Removed: there was nothing to rebase.
+    let renamed = config.with_extension("json.bak");
+    std::fs::rename(&config, &renamed).expect("renamed");
+    assert!(!clear(&node.root, Some(&node.systemd)).expect("nothing to do"));
+    std::fs::remove_file(&renamed).expect("removed");
+    assert!(clear(&node.root, Some(&node.systemd)).expect("cleared"));
+    assert_eq!(node.drop_ins(), [""; 0]);
+    let kubelet = node.model().units.get("kubelet.service").cloned();
+    let requires = kubelet.expect("a kubelet").requires;
+    assert!(
+        !requires.iter().any(|unit| unit.contains("machine-config")),
+        "{requires:?}"
+    );
 }
 
 #[test]

@@ -579,7 +579,9 @@ fn objects<'a>(
             .flatten();
         let mut names: BTreeSet<String> = named.chain(model.units.keys()).cloned().collect();
         names.extend(crate::inside::dbus::gate_hold::FIXED.map(str::to_owned));
-        names.extend(["default.target".to_owned(), "late.service".to_owned()]);
+        let targets = ["default.target", "rescue.target", "emergency.target"];
+        names.extend(targets.map(str::to_owned));
+        names.insert("late.service".to_owned());
         (names, model.behaviour.wrong_types)
     };
     let manager = Manager {

@@ -96,7 +96,7 @@ fn allow_lifts_the_refusal_and_leaves_the_finding_on_record() {
         ),
         (
             Some(0),
-            "This node goes on, for this boot: first the OS update, then, after a reboot, the kubelet.\n\
+            "This node goes on, for this boot: first the OS update, which reboots the node if it changes anything, then the kubelet.\n\
              Follow it: journalctl -f -u machine-config-daemon-pull -u machine-config-daemon-firstboot\n",
             ""
         )

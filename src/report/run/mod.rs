@@ -344,9 +344,7 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
     /// Looks whether the node has joined, was let through, or has a new verdict.
     fn look_again(&mut self) {
         (self.env.refresh)(&mut self.payload.identity);
-        if self.is_held() {
-            self.env.output.look_at_the_hold(self.payload.held_units());
-        }
+        self.env.output.look_at_the_hold(self.payload.held_units());
         self.tell_console();
         if !self.schedule.in_flight()
             && let Some(observed) = situation::this_boots(self.env.root)

@@ -311,29 +311,6 @@ def clock_killed(world):
                 still_held(world, boot.settle(), f"after {pause} s without a clock")
 
 
-@scenario("trouble-stopped", "systemctl stop in the decision, when the drop-ins are written: nothing is left behind, and it can be made again")
-def stopped(world):
-    for node in nodes(world, f"""[ ! -e /run/stopped ] || exec {REAL} "$@"
-        touch /run/stopped
-        {REAL} "$@" & pid=$!
-        until ls /run/systemd/system/kubelet.service.d/50-skewguard.conf; do kill -0 $pid || break; done >/dev/null 2>&1
-        kill -KILL $pid; rm -f /run/skewguard/refused; systemctl daemon-reload
-        systemctl --no-block stop skewguard.service
-        while :; do sleep 1; done"""):
-        boot = node.boot()
-        if not world.expect.that(boot.console.wait_for(LOGIN, boot.deadline), "a login prompt"):
-            continue
-        world.expect.equal(boot.shell("ls /run/skewguard/refused /run/systemd/system/*.d/50-skewguard.conf 2>/dev/null || true"), "", "what is left behind")
-        world.expect.contains(boot.journal_text("-u", "skewguard.service"), ["the decision was interrupted: nothing is held"], "the journal")
-        # Without the rebase this node's network is never set up. What waits for that may have begun by now, and would keep the boot from its end.
-        boot.shell("systemctl stop wait-for-br-ex-up.service || true")
-        # Between the two decisions nothing is held: what is only ordered after the rebase, as nmstate-configuration, may run. Nothing joins.
-        core = ("machine-config-daemon-pull.service", "rebase", "rebase-not-needed", "crio.service", "kubelet.service")
-        before = [name for name in boot.settle().ran() if name not in core]
-        boot.shell("systemctl start skewguard.service || true")
-        still_held(world, boot.settle(), "in the second decision", before)
-
-
 def refused_whole(world, boot, when):
     """Still held, and its message is whole, once, above what was on /etc/issue."""
     still_held(world, boot, when)
