@@ -7,4 +7,5 @@ mod gate_hold;
 mod gate_release;
 mod gate_trouble;
 mod node;
+mod oldest;
 mod systemd1;

@@ -268,7 +268,7 @@ impl Manager {
 impl Manager {
     #[zbus(property(emits_changed_signal = "const"))]
     fn version(&self) -> String {
-        "252".to_owned()
+        "239".to_owned()
     }
 
     async fn reload(&self) -> fdo::Result<()> {
@@ -429,6 +429,25 @@ impl UnitObject {
             "activating" => "start".into(),
             active => active.into(),
         }
+    }
+    /// This and the next two: of types that nothing reads, as systemd has them (239 and later).
+    #[zbus(property)]
+    fn asserts(&self) -> Vec<(String, bool, bool, String, i32)> {
+        vec![(
+            "AssertPathExists".into(),
+            false,
+            true,
+            "/run/skewguard/refused".into(),
+            0,
+        )]
+    }
+    #[zbus(property, name = "InvocationID")]
+    fn invocation_id(&self) -> Vec<u8> {
+        vec![7; 16]
+    }
+    #[zbus(property)]
+    fn load_error(&self) -> (String, String) {
+        Default::default()
     }
     #[zbus(property)]
     fn state_change_timestamp_monotonic(&self) -> u64 {

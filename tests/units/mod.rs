@@ -14,13 +14,15 @@ mod selinux;
 /// The systemd of the oldest boot images (RHEL 8.0).
 const OLDEST: u16 = 239;
 
-/// Every directive used, with the version of systemd that it came with (its NEWS; 183 stands for
+/// Every directive used, in the units of an image and in those that `render` delivers, with the version of systemd that it came with (its NEWS; 183 stands for
 /// what is older than the counting).
-const DIRECTIVES: [(&str, u16); 53] = [
+const DIRECTIVES: [(&str, u16); 57] = [
     ("After", 183),
     ("AssertPathExists", 218),
     ("Before", 183),
     ("CapabilityBoundingSet", 183),
+    ("ConditionArchitecture", 201),
+    ("ConditionFileIsExecutable", 183),
     ("ConditionPathExists", 183),
     ("Description", 183),
     ("Documentation", 183),
@@ -30,6 +32,7 @@ const DIRECTIVES: [(&str, u16); 53] = [
     ("IPAddressDeny", 235),
     ("KeyringMode", 235),
     ("LimitCORE", 183),
+    ("LimitFSIZE", 183),
     ("LockPersonality", 235),
     ("MemoryDenyWriteExecute", 231),
     ("MemoryMax", 231),
@@ -71,6 +74,7 @@ const DIRECTIVES: [(&str, u16); 53] = [
     ("Type", 183),
     ("UMask", 183),
     ("WantedBy", 183),
+    ("Wants", 183),
     // Prefix "+" of ExecStart.
     ("ExecStart+", 231),
 ];
@@ -104,7 +108,10 @@ fn units() -> Vec<PathBuf> {
 
 /// Directives and values of a unit file, in their order.
 fn directives(path: &Path) -> Vec<(String, String)> {
-    let text = fs::read_to_string(path).expect("a unit");
+    directives_of(&fs::read_to_string(path).expect("a unit"))
+}
+
+fn directives_of(text: &str) -> Vec<(String, String)> {
     let lines = text
         .lines()
         .filter(|line| !line.starts_with(['#', '[']) && !line.is_empty());
@@ -128,14 +135,16 @@ fn values<'a>(directives: &'a [(String, String)], name: &str) -> Vec<&'a str> {
 
 #[test]
 fn only_directives_that_the_oldest_systemd_knows_are_needed() {
+    use skewguard_admin::render::units::{for_fetched, for_packed};
+    let delivered = for_packed(&packed()).into_iter().chain(for_fetched());
+    let delivered = delivered.flat_map(|unit| directives_of(&unit.contents));
+    let baked = units().into_iter().flat_map(|unit| directives(&unit));
     let mut used = BTreeSet::new();
-    for unit in units() {
-        for (name, value) in directives(&unit) {
-            if name == "ExecStart" && value.starts_with('+') {
-                used.insert("ExecStart+".to_owned());
-            }
-            used.insert(name);
+    for (name, value) in baked.chain(delivered) {
+        if name == "ExecStart" && value.starts_with('+') {
+            used.insert("ExecStart+".to_owned());
         }
+        used.insert(name);
     }
     let listed: BTreeSet<String> = DIRECTIVES
         .iter()
