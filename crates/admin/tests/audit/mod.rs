@@ -7,6 +7,7 @@ mod births;
 mod fixtures;
 mod fleet;
 mod fleet_forms;
+mod folders;
 mod inputs;
 mod known;
 mod kubeconfigs;

@@ -4,6 +4,7 @@
 use super::{POLICY, audit, fixture};
 use crate::support::apiserver::{ADMIN_TOKEN, ApiServer, Fault, Lists, Options, Validity};
 use serde_json::{Value, json};
+use skewguard_admin::audit::cluster::kind_table::RESOURCES;
 use skewguard_admin::cli::Exit;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -190,6 +191,21 @@ fn what_may_not_be_read_is_named_and_the_rest_is_read() {
         Exit::Done,
         "the others hide none"
     );
+}
+
+/// One sentence, and the role that is missing.
+#[test]
+fn an_account_that_may_read_nothing_is_told_so_once() {
+    let mut lists = Lists::of(Vec::new());
+    let plurals = RESOURCES.iter().map(|resource| resource.plural.to_owned());
+    lists.forbidden = plurals.collect();
+    let served = serve(lists, Options::default());
+    let (out, err, exit) = served.audit(&[]);
+    assert_eq!((out.as_str(), exit), ("", Exit::Failed));
+    let wanted = "this account may read nothing that the audit reads: 403: clusterversions is forbidden: User \"auditor\" cannot list \
+                  resource \"clusterversions\" at the cluster scope; `oc skewguard render manifests --auditor` prints the ClusterRole that it \
+                  lacks\n";
+    assert!(err.ends_with(wanted) && err.lines().count() == 1, "{err}");
 }
 
 /// It is told at once, and the rest is not tried as often.

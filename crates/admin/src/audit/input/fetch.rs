@@ -33,6 +33,8 @@ enum FetchError {
     Absent,
     /// The continue token is too old; with a new one, if the server gives one.
     Expired(Option<String>),
+    /// The account may not read it.
+    Forbidden(String),
     /// Any other reason, for a person.
     Failed(String),
     /// Nothing at all can be read: the server cannot be reached, or does not accept the
@@ -61,7 +63,7 @@ pub(crate) const SETTINGS: [&str; 4] = [
 /// request that failed and is tried again.
 ///
 /// # Errors
-/// The server cannot be reached, or does not accept the credentials.
+/// The server cannot be reached, does not accept the credentials, or lets them read nothing.
 pub(crate) async fn fetch(
     server: &Server,
     objects: &mut Objects,
@@ -78,7 +80,15 @@ pub(crate) async fn fetch(
         let read = reader.infrastructure().await;
         reader.note(read, INFRASTRUCTURE.to_owned(), false)?;
     }
-    Ok(reader.unread)
+    match reader.unread.first() {
+        Some(first) if reader.forbidden == reader.unread.len() && reader.objects.count == 0 => {
+            Err(format!(
+                "this account may read nothing that the audit reads: {}; `oc skewguard render manifests --auditor` prints the ClusterRole that it lacks",
+                first.why
+            ))
+        }
+        _ => Ok(reader.unread),
+    }
 }
 
 /// A list, or one object, that another command reads beside.
@@ -136,7 +146,9 @@ pub(crate) async fn fetch_text(
     match ListReader::new(server, &mut objects, watch).get(path).await {
         Ok(body) => Ok(Some(body)),
         Err(FetchError::Absent) => Ok(None),
-        Err(FetchError::Failed(why) | FetchError::Fatal(why)) => Err(why),
+        Err(FetchError::Failed(why) | FetchError::Forbidden(why) | FetchError::Fatal(why)) => {
+            Err(why)
+        }
         Err(FetchError::Expired(_)) => Err("it is gone".to_owned()),
     }
 }
@@ -149,6 +161,8 @@ struct ListReader<'a> {
     /// The last path failed however often it was tried: the next one is tried once.
     is_down: bool,
     unread: Vec<Unread>,
+    /// How many of these the account may not read.
+    forbidden: usize,
 }
 
 impl<'a> ListReader<'a> {
@@ -164,6 +178,7 @@ impl<'a> ListReader<'a> {
             objects,
             watch,
             unread: Vec::new(),
+            forbidden: 0,
         }
     }
 
@@ -178,6 +193,10 @@ impl<'a> ListReader<'a> {
             Ok(()) | Err(FetchError::Absent) => return Ok(()),
             Err(FetchError::Fatal(why)) => return Err(why),
             Err(FetchError::Failed(why)) => why,
+            Err(FetchError::Forbidden(why)) => {
+                self.forbidden += 1;
+                why
+            }
             Err(FetchError::Expired(_)) => {
                 "the list expired while it was read: try again".to_owned()
             }
@@ -369,6 +388,9 @@ impl<'a> ListReader<'a> {
                         ..
                     },
                 ) => (FetchError::Failed(refusal(&response)), response.retry_after),
+                Ok(response @ Response { status: 403, .. }) => {
+                    return Err(FetchError::Forbidden(refusal(&response)));
+                }
                 Ok(response) => return Err(FetchError::Failed(refusal(&response))),
                 Err(error) if error.is_passing => (FetchError::Fatal(error.to_string()), None),
                 Err(error) => return Err(FetchError::Fatal(error.to_string())),
