@@ -99,8 +99,8 @@ pub fn tree(data: &[u8]) {
         }
     }
     let root = &scratch.root;
-    let facts =
-        node::facts(root, node::Options::default()).expect("only files of the caller's fail it");
+    let facts = node::facts(&node::Node::read(root), node::Options::default())
+        .expect("only files of the caller's fail it");
     let verdict = decide(&facts);
     if verdict.action == Action::Block {
         assert!(
@@ -277,7 +277,8 @@ pub fn stall(data: &[u8]) {
         now: UNIX_EPOCH + Duration::from_secs(1_772_323_200),
         uptime: Some(Duration::from_secs(600)),
     };
-    let facts = node::facts(&Scratch::new().root, node::Options::default())
+    let scratch = Scratch::new();
+    let facts = node::facts(&node::Node::read(&scratch.root), node::Options::default())
         .expect("only files of the caller's fail it");
     let first_boot = stall::FirstBoot::default();
     let progress = stall::Progress::new(waiting, finding, &first_boot, times, &decide(&facts));

@@ -3,7 +3,7 @@
 use super::{Exit, Failure, Io, named};
 use crate::console::{Context, message};
 use crate::json;
-use crate::node::{self, NODE_PATHS, Options, Root, facts};
+use crate::node::{self, NODE_PATHS, Node, Options, Root, facts};
 use crate::text::printable;
 use crate::verdict::{Facts, Stage, Target, TargetInput, decide, text};
 use std::path::PathBuf;
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             .transpose()?,
         aleph: args.aleph.as_deref(),
     };
-    let facts = facts(&root, options).map_err(|error| format!("--aleph {error}"))?;
+    let facts = facts(&Node::read(&root), options).map_err(|error| format!("--aleph {error}"))?;
     let needs_node = args.policy.is_none() || args.aleph.is_none();
     // The node decides as root, and may decide otherwise.
     let denied = facts.warnings.iter().find(|text| node::is_denied(text));

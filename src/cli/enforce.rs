@@ -6,7 +6,7 @@ use crate::console::{self, Context, live};
 use crate::gate::{self, Systemd};
 use crate::journal;
 use crate::node::{
-    self, ENCAPSULATED_PATH, FirstRun, KEPT_VERDICT_PATH, Lock, Options, RECORD_PATH,
+    self, ENCAPSULATED_PATH, FirstRun, KEPT_VERDICT_PATH, Lock, Node, Options, RECORD_PATH,
     RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts, is_refused, save_verdict,
 };
 use crate::report::ledger::{INSTALLATION_PATH, STATE_PATH};
@@ -161,7 +161,8 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     {
         return Ok(still_refused(None, io));
     }
-    let facts = facts(root, Options::default())?;
+    let node = Node::read(root);
+    let facts = facts(&node, Options::default())?;
     let mut verdict = decide(&facts);
     if !verdict.blocks() && refused_before {
         return Ok(still_refused(Some(&verdict), io));
@@ -170,7 +171,7 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if verdict.blocks() {
         verdict.gate = Some(gate::hold(root, systemd.as_ref()));
     }
-    let first_run = FirstRun::of(root, &facts);
+    let first_run = FirstRun::of(&node, &facts);
     // What needs no disk comes first: a run that is killed has said by then what it did.
     io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
     journal::record(&verdict, root.is_live(), io.err);

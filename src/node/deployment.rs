@@ -78,6 +78,10 @@ impl Booted {
         Ok(())
     }
 
+    pub(super) fn has_origin(&self) -> bool {
+        !self.origin.is_empty()
+    }
+
     /// `container-image-reference` in its origin; printable.
     pub(super) fn image_reference(&self) -> Option<String> {
         self.origin_value("container-image-reference")

@@ -1,6 +1,6 @@
 //! Which image the node was installed from: what each source says, and which source counts.
 
-use super::{FileError, RECORD_PATH, Record, Root};
+use super::{FileError, Node, RECORD_PATH, Record, Root};
 use crate::verdict::{BootImage, ImageSource, Stage};
 use crate::version::ImageVersion;
 use skewguard_core::aleph::MAX_BYTES as ALEPH_MAX;
@@ -115,7 +115,7 @@ impl OsRelease {
 pub(super) fn find(
     root: &Root,
     record: Option<&Record>,
-    os_release: OsRelease,
+    os_release: &OsRelease,
     stage: Stage,
     warnings: &mut Vec<String>,
 ) -> (Option<BootImage>, Option<BootImage>) {
@@ -139,7 +139,7 @@ pub(super) fn find(
         source: ImageSource::Record,
         path: record.map_or(RECORD_PATH, |record| record.file).to_owned(),
     }));
-    let mut booted = os_release.image;
+    let mut booted = os_release.image.clone();
     // If no other source is understood, os-release is not known to be of another image.
     if stage == Stage::FirstBoot
         && (!found.iter().any(|image| image.version.is_known())
@@ -174,13 +174,12 @@ pub(super) fn find(
     (Some(boot), replaced_by)
 }
 
-/// Whether os-release names the version that the aleph has; `None` if one of the two is unknown.
-pub(super) fn runs_the_boot_image(root: &Root) -> Option<bool> {
-    let mut warnings = Vec::new();
-    let booted = OsRelease::load(root, &mut warnings).image?.version;
-    let stage = Stage::FirstBootFinished;
-    let (boot, _) = find(root, None, OsRelease::default(), stage, &mut warnings);
-    Some(boot?.version.text == booted.text)
+/// Compares the version in os-release with that of the aleph; `None` if one of the two is unknown.
+pub(super) fn runs_the_boot_image(node: &Node<'_>) -> Option<bool> {
+    let booted = node.os_release.version()?;
+    let (stage, mut warnings) = (Stage::FirstBootFinished, Vec::new());
+    let (boot, _) = find(node.root, None, &OsRelease::default(), stage, &mut warnings);
+    Some(boot?.version.text == booted)
 }
 
 /// The warning about another source than the one that is used, if they differ. One that ranks

@@ -2,6 +2,7 @@
 
 mod cmdline;
 mod deployment;
+mod digest;
 mod error;
 mod facts;
 pub mod identity;
@@ -15,10 +16,12 @@ pub mod policy;
 mod rebase;
 mod record;
 mod root;
+mod snapshot;
 pub(crate) mod units;
 pub(crate) mod write;
 
 pub(crate) use crate::OVERRIDE_PATH;
+pub(crate) use digest::sha256_hex;
 pub(crate) use error::is_denied;
 pub use error::{FileError, Problem};
 pub(crate) use facts::NODE_PATHS;
@@ -29,12 +32,13 @@ pub(crate) use machine_config::ENCAPSULATED_BAK_PATH;
 pub(crate) use machine_config::ENCAPSULATED_PATH;
 #[cfg(test)]
 pub(crate) use machine_config::SERVED_PATH;
-pub(crate) use rebase::is_not_finalized;
+pub(crate) use rebase::{is_not_finalized, is_renamed};
 pub(crate) use record::{
     FirstRun, KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, UNTOLD_VERDICT_PATH,
 };
 pub(crate) use record::{VERDICT_MAX, has_certificate, save_verdict};
 pub use root::Root;
+pub(crate) use snapshot::Node;
 
 /// The kubelet's own identity; it exists once the kubelet was started.
 pub(crate) const KUBELET_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";

@@ -1,11 +1,9 @@
 //! Finds the policy, and compares the one on disk with the one that was served.
 
 use super::machine_config::{ENCAPSULATED_PATH, SERVED_PATH, load_policy_file};
-use super::{FileError, Root};
+use super::{FileError, Root, sha256_hex};
 use crate::policy::{MAX_BYTES, POLICY_PATH};
-use crate::text::hex;
 use crate::verdict::PolicyInput;
-use sha2::{Digest, Sha256};
 
 /// Finds the policy. Until the first boot is over the served config is the authority; a file on
 /// disk that differs adds a warning. Where the served config cannot be read, the file on disk is
@@ -52,11 +50,6 @@ pub(super) fn find(root: &Root, warnings: &mut Vec<String>) -> PolicyInput {
 /// Parses a policy's bytes.
 pub fn input(path: &str, bytes: &[u8]) -> PolicyInput {
     PolicyInput::new(path, digest(bytes), bytes)
-}
-
-/// SHA-256, in hex.
-pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
 }
 
 fn digest(bytes: &[u8]) -> String {

@@ -2,10 +2,9 @@
 //! before any rebase, and the verdicts.
 
 use super::deployment::{self, Booted, is_same_base};
-use super::image::OsRelease;
 use super::installation::Installation;
 use super::machine_config::ENCAPSULATED_PATH;
-use super::{FileError, Root, cmdline};
+use super::{FileError, Node, Root};
 use crate::verdict::{Facts, Verdict};
 use crate::version::ImageVersion;
 use crate::{API_VERSION, json, text};
@@ -100,8 +99,8 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    fn new(facts: &Facts, installation: Installation) -> Self {
-        let image = facts.boot_image.as_ref();
+    fn new(facts: &Facts, node: &Node<'_>) -> Self {
+        let (image, booted) = (facts.boot_image.as_ref(), node.booted.as_ref());
         Self {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),
@@ -111,11 +110,11 @@ impl Record {
             rhel: image
                 .and_then(|image| image.version.rhel)
                 .is_some_and(|rhel| rhel.minor == Some(0)),
-            deployment: None,
-            base: None,
-            os_version: None,
-            machine_id: installation.machine_id,
-            boot_id: installation.boot_id,
+            deployment: booted.map(|booted| booted.name.clone()),
+            base: booted.and_then(Booted::base),
+            os_version: node.os_release.version().map(str::to_owned),
+            machine_id: node.installation.machine_id.clone(),
+            boot_id: node.installation.boot_id.clone(),
             earlier_certificate: None,
             boot_free_mib: facts.machine.boot_free_mib,
             file: RECORD_PATH,
@@ -160,27 +159,22 @@ impl Record {
     ///
     /// # Errors
     /// That is not known, because something could not be read, then or now.
-    pub(super) fn is_rebased(
-        &self,
-        root: &Root,
-        ostree: Option<&str>,
-        booted: Option<&Booted>,
-        os_version: Option<&str>,
-    ) -> Result<bool, FileError> {
-        if !self.is_of_another_deployment(ostree, booted)? {
+    pub(super) fn is_rebased(&self, node: &Node<'_>) -> Result<bool, FileError> {
+        let booted = node.booted.as_ref();
+        if !self.is_of_another_deployment(node.line.ostree.as_deref(), booted)? {
             return Ok(false);
         }
         // A record of an older release has the boot image's version and no base. The deployment
         // that it names may still be there.
         let versions = self.os_version.as_deref().or(self.version.as_deref());
         let versions = versions.filter(|version| !version.is_empty());
-        let versions = versions.zip(os_version);
+        let versions = versions.zip(node.os_release.version());
         if versions.is_some_and(|(then, now)| then != now) {
             return Ok(true);
         }
         let first = self.deployment.as_deref();
         let base = self.base.clone();
-        let base = base.or_else(|| booted?.base_beside(root, first?));
+        let base = base.or_else(|| booted?.base_beside(node.root, first?));
         match (base, booted.and_then(Booted::base)) {
             (Some(base), Some(now)) => Ok(!is_same_base(&base, &now, first)),
             (Some(_), None) => self.unknown("the base of this boot's deployment is not"),
@@ -282,38 +276,20 @@ pub(crate) struct FirstRun {
 impl FirstRun {
     /// `None` where this installation has a record. One that it made is not replaced, even if it is
     /// damaged: a record made after the rebase would say that there was no rebase.
-    pub(crate) fn of(root: &Root, facts: &Facts) -> Option<Self> {
-        let mut lost = Vec::new();
-        let line = cmdline::load(root, &mut lost);
-        let line = line.unwrap_or_else(|error| {
-            lost.push(error.to_string());
-            cmdline::Cmdline::default()
-        });
-        let installation = Installation::read(root, &line, &mut lost);
-        let is_new = installation.is_new;
-        let is_ours = match Record::load(root) {
-            Ok(record) => record.is_some_and(|record| record.is_of(&installation)),
-            Err(_) => !is_new,
-        };
-        if is_ours {
+    pub(crate) fn of(node: &Node<'_>, facts: &Facts) -> Option<Self> {
+        if node.has_record {
             return None;
         }
-        let mut record = Record::new(facts, installation);
-        let os_release = OsRelease::load(root, &mut lost);
-        record.os_version = os_release.version().map(str::to_owned);
-        let mut keep = |error: FileError| lost.push(error.to_string());
-        if let Some(ostree) = line.ostree.as_deref() {
-            let booted = deployment::find(root, ostree).map_err(&mut keep);
-            if let Ok(Some(mut booted)) = booted {
-                booted.read_origin(root).unwrap_or_else(&mut keep);
-                record.base = booted.base();
-                record.deployment = Some(booted.name);
-            }
-        }
+        let mut record = Record::new(facts, node);
+        let mut lost = Vec::new();
+        let is_new = node.installation.is_new;
         if is_new {
             // On a later boot it may be this installation's own.
-            let certificate = root.version(CERTIFICATE).map_err(&mut keep);
-            record.earlier_certificate = certificate.ok().flatten();
+            let certificate = node.root.version(CERTIFICATE);
+            record.earlier_certificate = certificate.unwrap_or_else(|error| {
+                lost.push(error.to_string());
+                None
+            });
         }
         Some(Self {
             record,

@@ -7,7 +7,7 @@ use crate::json;
 use crate::node::identity::Identity;
 use crate::node::{
     BOOT_ID_PATH, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH,
-    KUBELET_KUBECONFIG, LOCK_PATH, Options, RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH,
+    KUBELET_KUBECONFIG, LOCK_PATH, Node, Options, RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH,
     VERDICT_MAX, boot_time, facts, has_certificate, is_image_based, is_not_finalized, is_refused,
 };
 use crate::text::bounded;
@@ -104,7 +104,7 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
     if !is_image_based(root) {
         return None;
     }
-    let mut decided = decide(&facts(root, Options::default()).ok()?);
+    let mut decided = decide(&facts(&Node::read(root), Options::default()).ok()?);
     // Like a verdict that was read from a file.
     decided.bound(WORD_MAX, TEXT_MAX);
     Some(decided)
@@ -122,7 +122,8 @@ pub(crate) fn hangs(root: &Root) -> Option<HungBoot> {
     let machine_id = Identity::from_files(root).machine_id.unwrap_or_default();
     let told = Ledger::load(root).ok().and_then(|kept| kept.first_boot);
     let told = told.filter(|told| told.machine_id == machine_id);
-    HungBoot::new(told.as_ref(), is_not_finalized(root)).filter(|_| !has_certificate(root))
+    HungBoot::new(told.as_ref(), is_not_finalized(&Node::read(root)))
+        .filter(|_| !has_certificate(root))
 }
 
 /// This boot's verdict, if it can be read.

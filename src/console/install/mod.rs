@@ -20,8 +20,7 @@
 use super::context::Context;
 use super::message;
 use crate::json;
-use crate::node::policy::sha256_hex;
-use crate::node::{FileError, Problem, Root, is_refused};
+use crate::node::{FileError, Problem, Root, is_refused, sha256_hex};
 use crate::verdict::{Fate, Verdict};
 use serde::{Deserialize, Serialize};
 

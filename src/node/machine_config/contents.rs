@@ -2,7 +2,7 @@
 //! specs 2.2 and 3.0 to 3.6).
 
 use crate::gzip::{self, Unpack};
-use crate::node::policy::sha256_hex;
+use crate::node::sha256_hex;
 use crate::policy::MAX_BYTES;
 use crate::text::hex;
 use base64::Engine;

@@ -2,7 +2,7 @@
 
 use super::{Channel, ChannelState, Client, Duration, Level, Output, Run, situation};
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
-use crate::node::{has_certificate, is_not_finalized};
+use crate::node::{Node, has_certificate, is_not_finalized, is_renamed};
 use crate::report::stall::{
     self, Finding, FirstBoot, Phase, Progress, Rebase, Stall, StallChange, Times, Waiting,
 };
@@ -126,7 +126,7 @@ impl<C: Client, W: Output> Run<'_, C, W> {
         let root = self.env.root;
         let rebase = if !situation::is_past_first_boot(root) {
             Rebase::ToCome
-        } else if is_not_finalized(root) {
+        } else if is_renamed(root) && is_not_finalized(&Node::read(root)) {
             Rebase::NotFinalized
         } else {
             Rebase::Over
