@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often a running program is looked at, in milliseconds.
+/// Pause between two looks at a running program, in milliseconds.
 const PAUSE: u8 = 5;
 
 /// The most that a program may print, in bytes.
@@ -151,7 +151,7 @@ impl Group {
         Pid::from_raw(i32::try_from(self.child.id()).unwrap_or(i32::MAX))
     }
 
-    /// Whether the program has ended. It is not reaped yet, so that no other group can have its
+    /// Asks if the program has ended. It is not reaped yet, so that no other group can have its
     /// number.
     pub(crate) fn has_ended(&self) -> Result<bool, Error> {
         let how = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;

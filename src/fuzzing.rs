@@ -1,5 +1,5 @@
-//! What the fuzz targets in `fuzz/` call, one function a target, and `cargo test` replays on their
-//! corpora. In no build that ships.
+//! Targets that the programs in `fuzz/` call, one function a target, and `cargo test` replays on
+//! their corpora. In no build that ships.
 //!
 //! A target takes bytes that somebody else may have written, and panics where something is not as
 //! it has to be.
@@ -287,7 +287,7 @@ pub fn stall(data: &[u8]) {
     assert_printable(&progress.note().replace('\n', ""));
 }
 
-/// What curl printed: its exit status, then stdout and stderr, apart by a zero byte.
+/// Output of curl: its exit status, then stdout and stderr, apart by a zero byte.
 pub fn curl(data: &[u8]) {
     let Some((exit, said)) = data.split_first() else {
         return;
@@ -372,7 +372,7 @@ fn assert_page(text: &str, most: usize) {
     }
 }
 
-/// What agetty(8) makes of a text, with the longest addresses; an escape that is not ours is a
+/// Replaces escapes as agetty(8) does, with the longest addresses; an escape that is not ours is a
 /// fault.
 fn shown_by_agetty(text: &str) -> String {
     let mut pieces = text.split('\\');

@@ -11,7 +11,7 @@ use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 /// `ID1`, `ID2`, and `CM` 8: deflate.
 const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 
-/// Why bytes could not be unpacked.
+/// Reason that bytes could not be unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unpack {
     /// Not a gzip file, a broken one, or one with several members.

@@ -1,4 +1,4 @@
-//! One journal entry per verdict, over journald's native protocol.
+//! A journal entry for each verdict, over journald's native protocol.
 //!
 //! `MESSAGE_ID`s, fields and priorities are a stable interface: `docs/reference.md` lists them and
 //! `dist/skewguard.catalog` explains them to `journalctl -x`. Where journald is missing or hangs,
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tracing::Level;
 use tracing_subscriber::layer::SubscriberExt;
 
-/// How long journald may take. Writes to its socket block while its queue is full.
+/// Time that journald may take. Writes to its socket block while its queue is full.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// `SYSLOG_IDENTIFIER`, the same whether systemd or a person started the process.

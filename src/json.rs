@@ -214,7 +214,7 @@ mod tests {
         }
     }
 
-    /// What is a verdict for serde_json is the same verdict here, unless a struct is a list in it.
+    /// A verdict of serde_json's is the same verdict here, unless a struct is a list in it.
     #[test]
     fn a_verdict_is_read_as_serde_json_reads_it() {
         let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/verdict");

@@ -1,4 +1,4 @@
-//! What waits for sockets and clocks.
+//! The loop that waits for sockets and clocks.
 
 use std::future::Future;
 use std::io::Error;

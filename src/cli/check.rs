@@ -129,7 +129,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     })
 }
 
-/// Whether anything there is of a node: of its first boot, of an image, or of having joined. What
+/// Looks for anything of a node: of its first boot, of an image, or of having joined. What
 /// cannot be read may be.
 fn is_node(root: &Root, facts: &Facts) -> bool {
     let exists = |path: &&str| root.exists(path).unwrap_or(true);

@@ -1,4 +1,4 @@
-//! What `enforce`, `allow` and `report` change on a node: under one lock, and the message.
+//! Changes that `enforce`, `allow` and `report` make on a node: under one lock, and the message.
 
 use super::Io;
 use crate::console::live;

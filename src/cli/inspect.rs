@@ -37,7 +37,7 @@ Example: skewguard inspect 418.94.202511191518-0 9.6.20250523-0
 pub(super) struct Args {
     /// Versions as an aleph file or os-release names them; - is standard input, with one a line.
     pub(super) versions: Vec<OsString>,
-    /// One line per version: text for a person, or a JSON object.
+    /// A line per version: text for a person, or a JSON object.
     pub(super) output: TextOrJson,
 }
 

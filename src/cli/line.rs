@@ -35,11 +35,10 @@ On a refused node: read /etc/issue, then run `sudo skewguard check` for all
 details. To let it through for this boot: run the command that /etc/issue names,
 or boot with skewguard=off on the kernel command line.
 
-What admins run at their own desks, such as an audit of a cluster, is
-`oc skewguard`.
+Cluster commands, such as the audit, are in `oc skewguard`.
 ";
 
-/// What ends the reading: a text to print, such as help, or a mistake.
+/// The end of the reading: a text to print, such as help, or a mistake.
 type End = (String, Exit);
 
 /// A command: its name, its help, and what reads its arguments.
@@ -213,7 +212,7 @@ impl Word {
     }
 }
 
-/// What is left of a command line.
+/// The rest of a command line.
 struct Line {
     parser: Parser,
     /// The command that is read; empty before its name.

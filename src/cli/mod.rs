@@ -23,7 +23,7 @@ use skewguard_core::command::{Failure, parse_release, read_once};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// What a command line says.
+/// The command that a command line names.
 #[derive(Debug)]
 enum Command {
     Check(check::Args),

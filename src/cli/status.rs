@@ -46,7 +46,7 @@ pub(super) struct Args {
     pub(super) output: TextOrJson,
 }
 
-/// Where the node stands.
+/// The node's position between refusal and joining.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 enum State {
     /// It is refused and held back.
@@ -82,12 +82,12 @@ struct Status {
     /// Units that are not held, because an admin's drop-in has replaced ours.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     overruled: Vec<String>,
-    /// What the override file of this boot says.
+    /// Text of the override file of this boot.
     #[serde(skip_serializing_if = "Option::is_none")]
     override_file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<Cluster>,
-    /// What the first boot waits for, if it does not finish.
+    /// Phase and cause of a first boot that does not finish.
     #[serde(skip_serializing_if = "Option::is_none")]
     first_boot: Option<HungBoot>,
     /// When the verdict was made.
@@ -95,7 +95,7 @@ struct Status {
     decided_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<Verdict>,
-    /// Why the verdict cannot be read.
+    /// Error of a verdict that cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     /// The command that lets the node through.
@@ -103,14 +103,14 @@ struct Status {
     allow: Option<String>,
 }
 
-/// Whether the cluster knows this boot's verdict.
+/// The cluster's knowledge of this boot's verdict.
 #[derive(Serialize)]
 struct Cluster {
     told: bool,
     /// The BootImageReport, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<String>,
-    /// Why it cannot be told.
+    /// Reason that it cannot be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -206,7 +206,7 @@ fn read(root: &Root) -> Result<Status, Failure> {
     })
 }
 
-/// What this boot's verdict came to on a node that is not held.
+/// State of a node that is not held, by this boot's verdict.
 fn without_stamp(verdict: &Verdict) -> State {
     match &verdict.gate {
         Some(gate) if gate.held => State::LetThrough,
@@ -215,7 +215,7 @@ fn without_stamp(verdict: &Verdict) -> State {
     }
 }
 
-/// What a state means, for a person.
+/// Meaning of a state, for a person.
 fn meaning(state: State) -> &'static str {
     match state {
         State::Held => "Held: this node is refused, and does not go on to join",
@@ -300,7 +300,7 @@ fn about_verdict(lines: &mut Lines, verdict: &Verdict) {
     }
 }
 
-/// Whether the cluster was told, and where to see it.
+/// Says if the cluster was told, and where to see it.
 fn told(cluster: &Cluster) -> String {
     match cluster {
         Cluster {

@@ -45,7 +45,7 @@ pub(super) fn parse(line: &str) -> Cmdline {
     }
 }
 
-/// Whether a switch is on, with or without a value, as Ignition reads it.
+/// Looks if a switch is on, with or without a value, as Ignition reads it.
 fn has(line: &str, key: &str) -> bool {
     let value = |word: &str| {
         let rest = word.strip_prefix(key)?;
@@ -78,7 +78,7 @@ pub(super) fn load(root: &Root, warnings: &mut Vec<String>) -> Result<Cmdline, F
     })
 }
 
-/// Whether the argument had a byte that is not UTF-8.
+/// Looks for a byte that was not UTF-8.
 fn is_damaged(argument: &str) -> bool {
     argument.contains(char::REPLACEMENT_CHARACTER)
 }

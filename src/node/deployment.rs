@@ -17,7 +17,7 @@ const BASES: [&str; 4] = [
     "baserefspec",
 ];
 
-/// Where an ostree system has its deployments and the links to them.
+/// Folder of an ostree system's deployments and the links to them.
 const REPOSITORY: &str = "/sysroot/ostree";
 
 /// The booted deployment.
@@ -26,7 +26,7 @@ pub(super) struct Booted {
     pub(super) name: String,
     /// The path of its origin file.
     path: String,
-    /// What that says; empty until it is read.
+    /// Its text; empty until it is read.
     origin: String,
 }
 
@@ -145,7 +145,7 @@ fn value_of(origin: &str, wanted: &str) -> Option<String> {
     None
 }
 
-/// Whether two image references have the same digest. Tags are not compared: they can move.
+/// Compares the digests of two image references. Tags are not compared: they can move.
 pub(super) fn same_digest(a: &str, b: &str) -> bool {
     match (digest(a), digest(b)) {
         (Some(a), Some(b)) => a == b,

@@ -1,10 +1,10 @@
-//! What goes wrong with files, of a node or of a person.
+//! Problems with files, of a node or of a person.
 
 use nix::unistd::geteuid;
 use serde_json::error::Category;
 use std::io::ErrorKind;
 
-/// What is wrong with a file. A missing file is not a problem: it is `Ok(None)`.
+/// A problem with a file. A missing file is not a problem: it is `Ok(None)`.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// A directory, FIFO, socket or device.
@@ -33,7 +33,7 @@ fn remedy(error: &std::io::Error) -> &'static str {
     ""
 }
 
-/// Whether this text has an error that root would not have had.
+/// Finds an error that root would not have had.
 pub(crate) fn is_denied(text: &str) -> bool {
     text.contains(AS_ROOT)
 }

@@ -26,7 +26,7 @@ pub(crate) const NODE_PATHS: [&str; 8] = [
     CURRENT_CONFIG,
 ];
 
-/// What counts instead of the node's own.
+/// Inputs that count instead of the node's own.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options<'a> {
     pub(crate) policy: Option<PolicyInput>,
@@ -92,7 +92,7 @@ fn is_on_target(target: &TargetInput, reference: Option<&str>) -> bool {
         .is_some_and(|(target, reference)| deployment::same_digest(reference, target))
 }
 
-/// What reading the files of a node has shown so far.
+/// Results of reading a node's files so far.
 struct FactsReader<'a> {
     node: &'a Node<'a>,
     warnings: Vec<String>,

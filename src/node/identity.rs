@@ -1,4 +1,4 @@
-//! Who this node is: what an admin needs to find its Machine, instance or host.
+//! The node's identity, by which an admin finds its Machine, instance or host.
 //!
 //! Everything is optional: a node that cannot say who it is still reports. Text is made printable
 //! and bounded where it enters.
@@ -13,10 +13,10 @@ use std::net::IpAddr;
 /// Longest name or id kept, in characters (hostname(7): a host name has at most 253).
 const NAME_MAX: usize = 253;
 
-/// Most IP addresses that are kept, and most hardware addresses.
+/// Limit of IP addresses that are kept, and of hardware addresses.
 const ADDRESSES_MAX: usize = 16;
 
-/// Who this node is. What could not be read is `None`.
+/// The node's identity. A part that could not be read is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Identity {

@@ -1,4 +1,4 @@
-//! Which installation and which boot this is. /var may be older than both: a separate /var can be
+//! The installation and which boot this is. /var may be older than both: a separate /var can be
 //! kept over a reinstall.
 
 use super::Root;
@@ -49,7 +49,7 @@ impl Installation {
     }
 }
 
-/// Whether the system runs from an OSTree deployment, which a first boot rebases. RHEL workers that
+/// Asks if the system runs from an OSTree deployment, which a first boot rebases. RHEL workers that
 /// are made of packages (up to OCP 4.18) have an encapsulated config and no rebase. If it cannot be
 /// found out, it does.
 pub(crate) fn is_image_based(root: &Root) -> bool {

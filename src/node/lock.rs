@@ -1,4 +1,4 @@
-//! One lock for everything that is changed on a refused node: its hold, its stamp, its override and
+//! A lock for everything that is changed on a refused node: its hold, its stamp, its override and
 //! its message.
 
 use super::{FileError, Root};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// The file that is locked. It is empty, and stays until the next boot.
 pub(crate) const LOCK_PATH: &str = "/run/skewguard/lock";
 
-/// How often a lock that is taken is tried again.
+/// Pause before a lock that is taken is tried again.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The lock, held until this is dropped or the process ends.
@@ -16,11 +16,11 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub(crate) struct Lock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
 
 impl Lock {
-    /// How long `enforce` and the report wait for another skewguard. `skewguard.service` has 50
+    /// Time that `enforce` and the report wait for another skewguard. `skewguard.service` has 50
     /// seconds in all, and holding the node may take most of them.
     pub(crate) const BOOT: Duration = Duration::from_secs(3);
 
-    /// How long `allow` waits: longer than `skewguard.service` may take.
+    /// Time that `allow` waits: longer than `skewguard.service` may take.
     pub(crate) const PERSON: Duration = Duration::from_secs(55);
 
     /// Takes the lock. If another process holds it, waits for at most `patience`.

@@ -1,4 +1,4 @@
-//! What the machine was born with: its CPU, its /boot, its shim.
+//! The machine as it was born: its CPU, its /boot, its shim.
 
 use super::{FileError, Record, Root};
 use crate::json;
@@ -9,13 +9,13 @@ use serde::Deserialize;
 
 const CPUINFO: &str = "/proc/cpuinfo";
 
-/// How much of [`CPUINFO`] is read, in bytes: more than its part about one CPU. Whole, it has
+/// Limit for [`CPUINFO`], in bytes: more than its part about one CPU. Whole, it has
 /// megabytes on large machines.
 const CPUINFO_MAX: u64 = 16 << 10;
 
 const BOOT: &str = "/boot";
 
-/// Where bootupd keeps what it installed on the EFI system partition (`src/model.rs` of
+/// File in which bootupd keeps what it installed on the EFI system partition (`src/model.rs` of
 /// coreos/bootupd).
 const BOOTUPD_STATE: &str = "/boot/bootupd-state.json";
 
@@ -143,7 +143,7 @@ fn x86_64_level(flags: &[&str]) -> &'static str {
     reached.last().map_or("x86-64-v1", |(level, _)| level)
 }
 
-/// What follows the name: `POWER9 (architected), altivec supported`, `POWER8NVL (raw), altivec
+/// Text after the name: `POWER9 (architected), altivec supported`, `POWER8NVL (raw), altivec
 /// supported`, `Power11 (architected), altivec supported` (Linux,
 /// `arch/powerpc/kernel/cpu_specs_book3s_64.h`).
 fn power(cpu: &str) -> Option<&str> {
@@ -180,8 +180,8 @@ fn known_level(architecture: &str, level: &str) -> Option<&'static str> {
     levels.find(|known| **known == level).copied()
 }
 
-/// Whether Secure Boot is on. Where the kernel has neither EFI nor IBM Z's list-directed IPL, it is
-/// off.
+/// Reads if Secure Boot is on. Where the kernel has neither EFI nor IBM Z's list-directed IPL, it
+/// is off.
 fn secure_boot(root: &Root) -> Result<Option<bool>, FileError> {
     if let Some(secure) = root.read(IPL_SECURE, 64)? {
         return Ok(Some(secure.trim_ascii() == b"1"));
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    /// One feature that a hypervisor hides is enough.
+    /// A single feature that a hypervisor hides is enough.
     #[test]
     fn the_level_is_the_highest_that_is_whole() {
         let text = std::fs::read_to_string("tests/data/cpuinfo/x86_64-v4-rocket-lake").unwrap();
@@ -345,8 +345,8 @@ mod tests {
         }
     }
 
-    /// As releases of bootupd from 2020 to 2025 write them, and OpenShift's documentation shows
-    /// them.
+    /// Lists as releases of bootupd from 2020 to 2025 write them, and OpenShift's documentation
+    /// shows them.
     #[test]
     fn the_shim_in_lists_of_packages() {
         for (packages, shim) in [

@@ -1,4 +1,4 @@
-//! What is read from a node, all of it under a [`Root`].
+//! Everything that is read from a node, all of it under a [`Root`].
 
 mod cmdline;
 mod deployment;
@@ -46,7 +46,7 @@ pub(crate) const KUBELET_KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
 /// Exists while this boot is refused and the node is held back.
 pub(crate) const STAMP_PATH: &str = "/run/skewguard/refused";
 
-/// Whether this boot is refused, because the stamp exists.
+/// Asks if this boot is refused, by its stamp.
 ///
 /// # Errors
 /// The stamp cannot be examined. What a caller takes that for is its own choice: it says it.

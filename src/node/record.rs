@@ -1,5 +1,5 @@
-//! What skewguard keeps on a node: the record of its first run, which has the boot image as it was
-//! before any rebase, and the verdicts.
+//! Files that skewguard keeps on a node: the record of its first run, which has the boot image as
+//! it was before any rebase, and the verdicts.
 
 use super::deployment::{self, Booted, is_same_base};
 use super::installation::Installation;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// The record of the first run.
 pub(crate) const RECORD_PATH: &str = "/var/lib/skewguard/boot-image.json";
 
-/// Where it is kept where /var cannot hold it: in /etc, which an OS update takes along, else for
+/// Places for it if /var cannot hold it: in /etc, which an OS update takes along, else for
 /// this boot. Both are of this installation, whatever /var is.
 pub(crate) const RECORD_PATHS_BESIDE: [&str; 2] = [
     "/etc/skewguard/boot-image.json",
@@ -26,14 +26,14 @@ pub(super) const CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-curren
 const KIND: &str = "BootImageRecord";
 const MAX: u64 = 64 << 10;
 
-/// Whether the kubelet has a certificate that is not of an earlier installation, which kept /var. If
-/// that cannot be found out, it has one.
+/// Looks for a certificate of the kubelet that is not of an earlier installation, which kept /var.
+/// If that cannot be found out, it has one.
 pub(crate) fn has_certificate(root: &Root) -> bool {
     let record = Record::load(root).ok().flatten();
     is_certified(root, record.as_ref()).unwrap_or(true)
 }
 
-/// Whether the kubelet has a certificate of this installation. Without a record one that is older
+/// Looks for a certificate of this installation. Without a record one that is older
 /// than the config, which every installation writes anew, is an earlier one's.
 ///
 /// # Errors
@@ -121,7 +121,7 @@ impl Record {
         }
     }
 
-    /// Whether this installation made it. An earlier one can have left it: Red Hat documents a /var
+    /// Asks if this installation made it. An earlier one can have left it: Red Hat documents a /var
     /// that is kept over a reinstall. A record without ids counts as this installation's, except on
     /// its first boot: a joined node must never be taken for a new one.
     pub(super) fn is_of(&self, installation: &Installation) -> bool {
@@ -134,7 +134,7 @@ impl Record {
         }
     }
 
-    /// Whether a certificate of the kubelet with this [`Root::version`] was issued since.
+    /// Asks if a certificate with this [`Root::version`] was issued since.
     pub(super) fn is_newer_certificate(&self, version: &str) -> bool {
         self.earlier_certificate.as_deref() != Some(version)
     }
@@ -269,7 +269,7 @@ pub(crate) struct FirstRun {
     /// This is the first boot of the installation: an earlier one may have left other files in our
     /// directory.
     pub(crate) is_new: bool,
-    /// What the record lacks.
+    /// Errors that left gaps in the record.
     lost: Vec<String>,
 }
 

@@ -24,7 +24,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Flag of open(2) for what is only looked at: opening a device for that has no effects.
 const LOOK: OFlag = OFlag::O_PATH;
 
-/// Most symlinks followed in one path, as in the kernel (path_resolution(7)).
+/// Limit of symlinks followed in one path, as in the kernel (path_resolution(7)).
 const MAX_SYMLINKS: usize = 40;
 
 /// A directory that all paths are relative to: `/`, or a tree to examine.
@@ -65,7 +65,7 @@ impl Root {
         })
     }
 
-    /// Whether this is the running system, with its D-Bus, journal and console. `/` by any name
+    /// Asks if this is the running system, with its D-Bus, journal and console. `/` by any name
     /// counts.
     pub fn is_live(&self) -> bool {
         self.live
@@ -110,8 +110,8 @@ impl Root {
         read().map_err(|problem: Problem| FileError::new(path, problem))
     }
 
-    /// What is free for root in the file system that is mounted at the directory `path`, in bytes;
-    /// `None` where none is mounted there.
+    /// Space that is free for root in the file system that is mounted at the directory `path`, in
+    /// bytes; `None` where none is mounted there.
     pub(super) fn free(&self, path: &str) -> Result<Option<u64>, FileError> {
         let free = || {
             let Some(dir) = self.directory(path)? else {
@@ -156,7 +156,7 @@ impl Root {
         text.map_err(|_| FileError::content(path, "is not UTF-8 text"))
     }
 
-    /// Whether the path exists, whatever its type. A dangling symlink does not exist.
+    /// Asks if the path exists, whatever its type. A dangling symlink does not exist.
     pub fn exists(&self, path: &str) -> Result<bool, FileError> {
         let found = self
             .find(path, LOOK)
@@ -190,7 +190,7 @@ impl Root {
         }))
     }
 
-    /// Which version of a file `path` is: inode, size, and time of its last change in content
+    /// The version of a file `path` is: inode, size, and time of its last change in content
     /// (`st_mtim`, inode(7)), which a new label does not touch. `None` where it does not exist.
     pub(crate) fn version(&self, path: &str) -> Result<Option<String>, FileError> {
         let stat = self

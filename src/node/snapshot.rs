@@ -7,7 +7,7 @@ use super::installation::Installation;
 use super::{FileError, Record, Root};
 use crate::verdict::Override;
 
-/// What a command knows of a node: read once, and handed down. Taken under the lock where there is
+/// A node as a command knows it: read once, and handed down. Taken under the lock where there is
 /// one, because `allow` writes the override. The stamp, the certificate and the first boot's config
 /// come and go while a command runs, and are looked at when they are needed.
 pub(crate) struct Node<'a> {
@@ -21,7 +21,7 @@ pub(crate) struct Node<'a> {
     /// This installation has a record, which may be damaged.
     pub(super) has_record: bool,
     pub(super) booted: Option<Booted>,
-    /// What could not be read, or is odd.
+    /// Files that could not be read, or are odd.
     pub(super) warnings: Vec<String>,
     /// A file that may show that the node has left its boot image cannot be read.
     pub(super) in_doubt: bool,

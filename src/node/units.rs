@@ -17,7 +17,7 @@ pub(crate) const KUBELET: &str = "kubelet.service";
 /// Longest name of a unit, in bytes (`UNIT_NAME_MAX` of systemd).
 const NAME_MAX: usize = 255;
 
-/// Whether this can be the name of a unit (systemd.unit(5)). Such a name cannot lead to another
+/// Asks if this can be the name of a unit (systemd.unit(5)). Such a name cannot lead to another
 /// directory.
 pub(crate) fn is_unit_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || ":-_.\\@".contains(c);

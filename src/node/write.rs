@@ -16,10 +16,10 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 
-/// Most entries of a directory that a sweep looks at.
+/// Limit of the directory entries that a sweep looks at.
 const ENTRIES_MAX: usize = 4096;
 
-/// Most names that are tried for a temporary file.
+/// Limit of the names that are tried for a temporary file.
 const NAMES_MAX: u32 = 16;
 
 /// The mark in a temporary file's name: `.NAME.skewguard-PID-N`.
@@ -194,7 +194,7 @@ impl Root {
     }
 }
 
-/// Whether the file or directory existed. ENOTDIR is absent: there is nothing below a file.
+/// Tells if the file or directory existed. ENOTDIR is absent: there is nothing below a file.
 fn was_there(done: Result<(), Errno>) -> Result<bool, Problem> {
     match done {
         Ok(()) => Ok(true),
@@ -266,7 +266,7 @@ fn sweep(dir: &OwnedFd) {
     }
 }
 
-/// Whether this is the name of a temporary file of ours.
+/// Recognizes the name of a temporary file of ours.
 fn is_temporary(name: &CStr) -> bool {
     let numbers = name
         .to_str()
@@ -280,7 +280,7 @@ fn is_temporary(name: &CStr) -> bool {
     })
 }
 
-/// Whether `name` in `dir` still is this file.
+/// Asks if `name` in `dir` still is this file.
 fn is_at(file: &File, dir: &OwnedFd, name: &CStr) -> bool {
     match (
         fstat(file),
@@ -301,7 +301,7 @@ pub(crate) mod fault {
     /// The fault to come.
     #[derive(Debug, Clone, Copy)]
     pub(crate) struct Fault {
-        /// How many changes succeed first.
+        /// Number of changes that succeed first.
         pub(crate) left: usize,
         /// The change is made, but reported as failed.
         pub(crate) done: bool,

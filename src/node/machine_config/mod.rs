@@ -45,7 +45,7 @@ struct ConfigMetadata {
     owner_references: Option<Last<OwnerReference>>,
 }
 
-/// One entry of a map that may be huge; the others are dropped.
+/// An entry of a map that may be huge; the others are dropped.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Annotations {
