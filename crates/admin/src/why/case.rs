@@ -1,7 +1,8 @@
 //! What is asked about: a Machine, a host or an agent without a Node (pure).
 
-use super::facts::{Agent, Condition, Facts, Host, Machine, Node, Report};
+use super::facts::Facts;
 use super::index::Index;
+use super::kinds::{Agent, Condition, Host, Machine, Node, Report};
 use super::moment::Moment;
 use super::report::Evidence;
 use std::collections::BTreeSet;

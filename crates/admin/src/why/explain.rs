@@ -1,18 +1,20 @@
 //! One sentence for each machine without a Node (pure).
 
 use super::case::{Case, Subject};
-use super::facts::{Facts, HealthCheck, Machine};
+use super::facts::Facts;
 use super::finding::{At, Finding, sentence};
 use super::index::Index;
+use super::kinds::{Machine, MachineSet};
 use super::moment::{Moment, span};
+use super::remade::is_remade;
 use super::report::{Explanation, LogReport, Stage, WhyReport};
-use super::request_step::{Asked, Seen};
+use super::request_step::Asked;
 use crate::API_VERSION;
 use crate::audit::{Origin, Unread};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a machine takes to become a Node at most where nothing is wrong.
-const YOUNG: u64 = 600;
+pub(super) const YOUNG: u64 = 600;
 
 /// What the audit says of the image of a machine's set.
 #[derive(Debug, Clone, Default)]
@@ -80,26 +82,13 @@ fn subjects<'a>(
     now: Moment,
 ) -> Result<(Vec<Subject<'a>>, usize), String> {
     if !names.is_empty() {
-        let mut all = Vec::new();
-        for name in names {
-            let found = named(facts, name);
-            if found.is_empty() {
-                return Err(not_there(facts, name));
-            }
-            all.extend(found);
-        }
-        return Ok((all, 0));
+        return Ok((all_named(facts, names)?, 0));
     }
     let mut young = 0;
     let mut all = Vec::new();
     let mut add = |subject: Subject<'a>, created: Option<Moment>| {
         // What is deleted before it can join is never older.
-        let is_remade = match subject {
-            Subject::Machine(machine) => {
-                check_of(facts, machine).is_some() && deleted(facts, machine).len() > 1
-            }
-            Subject::Host(_) | Subject::Agent(_) => false,
-        };
+        let is_remade = matches!(subject, Subject::Machine(machine) if is_remade(facts, machine));
         if !is_remade && created.is_some_and(|created| now.since(created) < YOUNG) {
             young += 1;
         } else {
@@ -138,6 +127,18 @@ fn subjects<'a>(
     Ok((all.into_iter().map(|(_, subject)| subject).collect(), young))
 }
 
+fn all_named<'a>(facts: &'a Facts, names: &[String]) -> Result<Vec<Subject<'a>>, String> {
+    let mut all = Vec::new();
+    for name in names {
+        let found = named(facts, name);
+        if found.is_empty() {
+            return Err(not_there(facts, name));
+        }
+        all.extend(found);
+    }
+    Ok(all)
+}
+
 /// What has a name: `NAME`, `NAMESPACE/NAME` or `KIND/NAME`, of a Machine, its Node, a host or an
 /// agent.
 fn named<'a>(facts: &'a Facts, name: &str) -> Vec<Subject<'a>> {
@@ -164,7 +165,7 @@ fn named<'a>(facts: &'a Facts, name: &str) -> Vec<Subject<'a>> {
     }
     let hosts = facts.hosts.iter();
     let of_host =
-        |full_name: &str, host: &super::facts::Host| host.machine.as_deref() == Some(full_name);
+        |full_name: &str, host: &super::kinds::Host| host.machine.as_deref() == Some(full_name);
     let hosts: Vec<_> = hosts
         .filter(|host| {
             is("baremetalhost", &host.meta.namespace, &host.meta.name)
@@ -323,383 +324,69 @@ fn find(case: &mut Case<'_>, judged: Option<&Judged>, known: &mut Vec<(At, Strin
     }
 }
 
-impl Case<'_> {
-    /// It was served, and nothing was seen of it since.
-    fn served(&mut self, seen: &Seen, judged: Option<&Judged>) -> Finding {
-        let name = self.name();
-        let ago = self.now.since(seen.last.at);
-        let when = self.ago(seen.last.at);
-        let image = self.image(judged);
-        let step = format!("nothing seen since {}", seen.last.at.clock());
-        let text = if seen.count > 2 {
-            format!(
-                "{name} got its config {} times, the last {when}, and never joined: its first boot begins again and again{image}.",
-                seen.count
-            )
-        } else if ago < YOUNG {
-            format!("{name} got its config {when}, and is in its first boot{image}.")
-        } else {
-            format!(
-                "{name} got its config {when}, and was not seen since: its first boot hangs, or it died there{image}."
-            )
-        };
-        let mut finding = Finding::new(Stage::FirstBoot, At::FirstBoot, step, text);
-        for issue in judged.map(|judged| &judged.issues).into_iter().flatten() {
-            finding = finding.next(format!("A known issue of its image: {issue}"));
-        }
-        self.see_first_boot_events();
-        self.no_requests();
-        self.unseen("the first boot itself: its console, or the node's own reports (install skewguard in the pool)");
-        finding
-            .doubtful(seen.last.is_doubtful)
-            .next("Look at its console: which unit of the first boot loops says why (machine-config-daemon-pull, machine-config-daemon-firstboot)")
-    }
-
-    /// `; its set's image is 412.86…, which …`.
-    fn image(&mut self, judged: Option<&Judged>) -> String {
-        let Some(judged) = judged else {
-            return String::new();
-        };
-        let Some(version) = &judged.version else {
-            self.unseen(format!(
-                "the boot image of {}: its version is unknown",
-                judged.set
-            ));
-            return String::new();
-        };
-        let source = judged.set.clone();
-        let verdict = if judged.message.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", judged.message)
-        };
-        self.see(source, None, format!("boot image {version}{verdict}"));
-        if judged.is_refused {
-            format!(
-                "; {} makes machines from {version}, which the limits refuse",
-                judged.set
-            )
-        } else {
-            format!("; {} makes machines from {version}", judged.set)
-        }
-    }
-
-    /// Events of the operator about first boots of the pool (MCO #6124, where the cluster has it).
-    fn see_first_boot_events(&mut self) {
-        let Some(pool) = self.pool() else {
-            return;
-        };
-        let names = self.names();
-        let created = self.created();
-        let events = self.index.events("MachineConfigPool", "", &pool);
-        let events = events.iter().rev().filter(|event| {
-            event.reason.eq_ignore_ascii_case("FirstbootFailed") && event.last >= created
-        });
-        for event in events.take(3).copied().collect::<Vec<_>>() {
-            let is_own = names
-                .iter()
-                .any(|name| event.message.to_ascii_lowercase().contains(&**name));
-            let whose = if is_own {
-                ""
-            } else {
-                " (of a machine of the pool)"
-            };
-            self.see(
-                format!("Event {} of MachineConfigPool {pool}", event.reason),
-                event.last,
-                format!("{}{whose}", event.message),
-            );
-        }
-    }
-
-    /// A machine whose Node is of another cluster: its config comes from HyperShift's server.
-    fn hosted(&mut self) -> Finding {
-        let name = self.name();
-        let pool = self.machine.and_then(|machine| machine.node_pool.clone());
-        let pool = pool.unwrap_or_default();
-        let facts = self.facts;
-        let conditions = facts
-            .node_pools
-            .iter()
-            .find(|of| of.meta.full_name() == pool)
-            .map(|pool| &*pool.conditions)
-            .unwrap_or_default();
-        let mut bad = None;
-        for kind in [
-            "ReachedIgnitionEndpoint",
-            "ValidPlatformImage",
-            "ValidReleaseImage",
-            "AllMachinesReady",
-            "AllNodesHealthy",
-        ] {
-            if let Some(condition) = super::facts::condition(conditions, kind) {
-                let text = format!("{}: {}", condition.status, condition.says());
-                self.see(
-                    format!("NodePool {pool}, condition {kind}"),
-                    condition.since,
-                    text,
-                );
-                if condition.status == "False" && bad.is_none() {
-                    bad = Some((kind, condition.says()));
-                }
-            }
-        }
-        self.unseen("its own requests: HyperShift's ignition-server, whose log is not read; its Node is in the hosted cluster");
-        match bad {
-            Some(("ReachedIgnitionEndpoint", why)) => Finding::new(
-                Stage::NoRequest,
-                At::Requested,
-                "ReachedIgnitionEndpoint is False",
-                format!("No machine of NodePool {pool} has reached the ignition server, {name} among them: {}", sentence(&why)),
-            )
-            .next("Look at the route ignition-server of the hosted control plane, and at the way there from the machines' network"),
-            Some((kind, why)) => Finding::new(
-                Stage::Unknown,
-                At::Requested,
-                format!("{kind} is False"),
-                format!("Why {name} is no Node cannot be told from here; its NodePool {pool} says {kind} is False: {}", sentence(&why)),
-            )
-            .doubtful(true),
-            None => Finding::new(
-                Stage::Unknown,
-                At::Requested,
-                "not seen from here",
-                format!("Why {name} is no Node cannot be told from here: its config comes from HyperShift's ignition server."),
-            )
-            .doubtful(true),
-        }
-    }
-
-    fn hidden_request(&mut self, why: &str) -> Finding {
-        let name = self.name();
-        let waiting = self
-            .facts
-            .machines
-            .iter()
-            .filter(|machine| machine.node.is_none())
-            .count();
-        self.see("log of the machine-config-server", None, why);
-        self.no_requests();
-        Finding::new(
-            Stage::Unknown,
-            At::Requested,
-            "cannot be told apart",
-            format!(
-                "Whether {name} asked for its config cannot be told apart: {why}; {waiting} Machine{} without a Node.",
-                if waiting == 1 { " is" } else { "s are" }
-            ),
-        )
-        .doubtful(true)
-        .next("Look at its console: Ignition says there whether it reaches the machine-config-server")
-    }
-
-    fn no_requests(&mut self) {
-        if !self.index.has_requests {
-            self.unseen("certificate requests: none was read (list certificatesigningrequests; oc adm inspect certificatesigningrequests)");
-        }
-    }
-
-    /// The log was not read, and nothing later was seen.
-    fn unknown(&mut self, judged: Option<&Judged>) -> Finding {
-        let name = self.name();
-        let image = self.image(judged);
-        self.no_requests();
-        Finding::new(
-            Stage::Unknown,
-            At::Requested,
-            "not seen",
-            format!("Why {name} is no Node cannot be told from what was read: its instance is there, and nothing else of it was seen{image}."),
-        )
-        .doubtful(true)
-        .next("Give the rights or the files that are named below, or look at its console")
-    }
-
-    /// Whether a health check deletes machines of its set before they join.
-    fn remade(&mut self, finding: &Finding) -> Option<Finding> {
-        let machine = self.machine?;
-        if matches!(finding.stage, Stage::Joined) {
-            return None;
-        }
-        let (_, set) = machine.owner.as_ref()?;
-        let check = check_of(self.facts, machine)?;
-        let deleted = deleted(self.facts, machine);
-        let last = deleted.values().max().copied().flatten();
-        for (name, at) in deleted.iter().take(5) {
-            let text = "MachineDeleted: the MachineHealthCheck deleted it".to_owned();
-            self.see(
-                format!("Event of Machine {}/{name}", machine.meta.namespace),
-                *at,
-                text,
-            );
-        }
-        if deleted.len() < 2 {
-            return None;
-        }
-        let first = deleted.values().min().copied().flatten();
-        let timeout = span(check.startup_timeout);
-        let full_name = check.meta.full_name();
-        self.see(
-            format!("MachineHealthCheck {full_name}, spec.nodeStartupTimeout"),
-            None,
-            if check.is_default {
-                format!("none: {timeout}")
-            } else {
-                timeout.clone()
-            },
-        );
-        let within = match (first, last) {
-            (Some(first), Some(last)) if last > first => format!(" in {}", span(last.since(first))),
-            _ => String::new(),
-        };
-        let of_inner = finding.sentence.clone();
-        let name = self.name();
-        Some(
-            Finding {
-                stage: Stage::BeingRemade,
-                at: finding.at,
-                step: finding.step.clone(),
-                is_certain: finding.is_certain,
-                sentence: format!(
-                    "{name} comes after {} Machines of {set} that MachineHealthCheck {} deleted{within}, because they had no Node after {timeout}. {of_inner}",
-                    deleted.len(),
-                    check.meta.name
-                ),
-                next: vec![format!(
-                    "Stop the loop until the cause is gone: {}",
-                    keep_command(check)
-                )],
-            }
-            .append(&finding.next),
-        )
-    }
-
-    /// Says when a health check will delete it.
-    fn warned(&mut self, finding: Finding) -> Finding {
-        let Some(machine) = self.machine else {
-            return finding;
-        };
-        if matches!(
-            finding.stage,
-            Stage::BeingRemade | Stage::Joined | Stage::NodeNotReady
-        ) {
-            return finding;
-        }
-        let check = check_of(self.facts, machine);
-        let (Some(check), Some(since)) = (check, machine.since) else {
-            return finding;
-        };
-        let at = since.plus(check.startup_timeout);
-        if at < self.now {
-            return finding;
-        }
-        finding.next(format!(
-            "MachineHealthCheck {} deletes it at {at}. To keep it: {}",
-            check.meta.name,
-            keep_command(check)
-        ))
-    }
-}
-
-impl Finding {
-    fn append(mut self, next: &[String]) -> Self {
-        self.next.extend_from_slice(next);
-        self
-    }
-}
-
-/// The Machines of its set that a health check deleted, and when.
-fn deleted<'f>(facts: &'f Facts, machine: &Machine) -> BTreeMap<&'f str, Option<Moment>> {
-    let Some((_, set)) = &machine.owner else {
-        return BTreeMap::new();
-    };
-    let start = format!("{set}-");
-    facts
-        .events
-        .iter()
-        .filter(|event| event.reason == "MachineDeleted" && event.kind == "Machine")
-        .filter(|event| event.namespace == machine.meta.namespace)
-        .filter(|event| event.name.starts_with(&start) && event.name != machine.meta.name)
-        .map(|event| (&*event.name, event.last))
-        .collect()
-}
-
-/// The health check that surely looks after a Machine, the one that waits least.
-fn check_of<'f>(facts: &'f Facts, machine: &Machine) -> Option<&'f HealthCheck> {
-    let checks = facts.checks.iter();
-    checks
-        .filter(|check| check.startup_timeout > 0 && check.covers(machine))
-        .min_by_key(|check| check.startup_timeout)
-}
-
-/// The command that keeps a health check from deleting machines without a Node.
-fn keep_command(check: &HealthCheck) -> String {
-    format!(
-        "oc patch machinehealthchecks.machine.openshift.io -n {} {} --type merge -p '{{\"spec\":{{\"nodeStartupTimeout\":\"0\"}}}}'",
-        check.meta.namespace, check.meta.name
-    )
-}
-
 /// Sets that want more machines than they have, and were refused them.
 fn sets_without_machines(facts: &Facts, index: &Index<'_>, now: Moment) -> Vec<Explanation> {
-    let of_set = |set: &super::facts::MachineSet| {
-        let events = index.events("MachineSet", &set.meta.namespace, &set.meta.name);
-        let event = events
-            .iter()
-            .rev()
-            .find(|event| event.is_warning && event.reason == "FailedCreate")?;
-        let name = &set.meta.name;
-        let missing = set.wanted - set.made;
-        let is_ours = event.message.contains("skewguard");
-        let by = if is_ours {
-            "skewguard's admission policy"
-        } else {
-            "the API server"
-        };
-        let finding = Finding::new(
-            Stage::NoInstance,
-            At::Instance,
-            "no Machine is made",
-            format!(
-                "{missing} Machine{} of MachineSet {name} {} not made, the last try was{}: {by} refuses it: {}",
-                if missing == 1 { "" } else { "s" },
-                if missing == 1 { "is" } else { "are" },
-                super::finding::ago(now, event.last),
-                sentence(&event.message)
-            ),
-        );
-        let finding = if is_ours {
-            finding.next(format!(
-                "Set an allowed image in MachineSet {name}; which ones: oc skewguard audit {name}"
-            ))
-        } else {
-            finding.next("Correct what the message names")
-        };
-        Some(Explanation {
-            kind: "MachineSet",
-            namespace: set.meta.namespace.clone(),
-            name: name.clone(),
-            owner: None,
-            pool: None,
-            age_seconds: set.meta.created.map(|created| now.since(created)),
-            stage: finding.stage,
-            is_certain: true,
-            sentence: finding.sentence.clone(),
-            next: finding.next.clone(),
-            steps: finding.steps(&[]),
-            evidence: vec![super::report::Evidence {
-                source: format!("Event FailedCreate of MachineSet {}", set.meta.full_name()),
-                time: event.last.map(Moment::text),
-                text: event.message.clone(),
-            }],
-            unseen: Vec::new(),
-        })
-    };
     facts
         .sets
         .iter()
         .filter(|set| set.wanted > set.made)
-        .filter_map(of_set)
+        .filter_map(|set| set_without_machines(set, index, now))
         .collect()
+}
+
+/// A set that wants more machines than it has, and the last Event that says why.
+fn set_without_machines(set: &MachineSet, index: &Index<'_>, now: Moment) -> Option<Explanation> {
+    let events = index.events("MachineSet", &set.meta.namespace, &set.meta.name);
+    let event = events
+        .iter()
+        .rev()
+        .find(|event| event.is_warning && event.reason == "FailedCreate")?;
+    let name = &set.meta.name;
+    let missing = set.wanted - set.made;
+    let is_ours = event.message.contains("skewguard");
+    let by = if is_ours {
+        "skewguard's admission policy"
+    } else {
+        "the API server"
+    };
+    let finding = Finding::new(
+        Stage::NoInstance,
+        At::Instance,
+        "no Machine is made",
+        format!(
+            "{missing} Machine{} of MachineSet {name} {} not made, the last try was{}: {by} refuses it: {}",
+            if missing == 1 { "" } else { "s" },
+            if missing == 1 { "is" } else { "are" },
+            super::finding::ago(now, event.last),
+            sentence(&event.message)
+        ),
+    );
+    let finding = if is_ours {
+        finding.next(format!(
+            "Set an allowed image in MachineSet {name}; which ones: oc skewguard audit {name}"
+        ))
+    } else {
+        finding.next("Correct what the message names")
+    };
+    Some(Explanation {
+        kind: "MachineSet",
+        namespace: set.meta.namespace.clone(),
+        name: name.clone(),
+        owner: None,
+        pool: None,
+        age_seconds: set.meta.created.map(|created| now.since(created)),
+        stage: finding.stage,
+        is_certain: true,
+        sentence: finding.sentence.clone(),
+        next: finding.next.clone(),
+        steps: finding.steps(&[]),
+        evidence: vec![super::report::Evidence {
+            source: format!("Event FailedCreate of MachineSet {}", set.meta.full_name()),
+            time: event.last.map(Moment::text),
+            text: event.message.clone(),
+        }],
+        unseen: Vec::new(),
+    })
 }
 
 /// What the logs are, and how far they can be trusted.

@@ -2,7 +2,7 @@
 //! all that comes before.
 
 use super::case::{Case, Subject};
-use super::facts::{Condition, condition};
+use super::kinds::{Condition, condition};
 use super::moment::{Moment, span};
 use super::report::{Mark, Stage, Step};
 
@@ -210,7 +210,7 @@ impl Case<'_> {
         Ok(name.unwrap_or("there").to_owned())
     }
 
-    fn failed(&mut self, machine: &super::facts::Machine) -> Finding {
+    fn failed(&mut self, machine: &super::kinds::Machine) -> Finding {
         let reason = machine.error_reason.as_deref();
         let message = machine.error_message.as_deref();
         let text = [reason, message]
@@ -242,7 +242,32 @@ impl Case<'_> {
     }
 
     /// A Machine whose instance is not there yet, or is refused to it.
-    fn not_made(&mut self, machine: &super::facts::Machine) -> Finding {
+    fn not_made(&mut self, machine: &super::kinds::Machine) -> Finding {
+        let why = self.why_not_made(machine);
+        let name = self.name();
+        let age = self.created().map(|created| span(self.now.since(created)));
+        let age = age.map_or(String::new(), |age| format!(" after {age}"));
+        if why.is_empty() {
+            self.unseen("why: the machine-controller's log (get pods/log in openshift-machine-api), or the cloud's console");
+            return Finding::new(
+                Stage::NoInstance,
+                At::Instance,
+                "there is none",
+                format!("{name} has no instance{age}, and no condition or Event says why."),
+            )
+            .next("Read the machine-controller's log: oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller");
+        }
+        Finding::new(
+            Stage::NoInstance,
+            At::Instance,
+            "there is none",
+            format!("{name} has no instance{age}: {}", sentence(&why)),
+        )
+        .next(what_helps(&why))
+    }
+
+    /// The condition or the Event that says why there is no instance; empty where none does.
+    fn why_not_made(&mut self, machine: &super::kinds::Machine) -> String {
         let no =
             |condition: &&Condition| condition.status == "False" && condition.kind != "Drainable";
         let blame = |kinds: &[&str]| {
@@ -271,7 +296,7 @@ impl Case<'_> {
             .iter()
             .rev()
             .find(|event| event.is_warning && event.reason.starts_with("Failed"));
-        let why = match (&condition, event) {
+        match (&condition, event) {
             (Some(condition), _) => {
                 self.see_condition(condition);
                 condition.says()
@@ -282,27 +307,7 @@ impl Case<'_> {
                 event.message.clone()
             }
             (None, None) => String::new(),
-        };
-        let name = self.name();
-        let age = self.created().map(|created| span(self.now.since(created)));
-        let age = age.map_or(String::new(), |age| format!(" after {age}"));
-        if why.is_empty() {
-            self.unseen("why: the machine-controller's log (get pods/log in openshift-machine-api), or the cloud's console");
-            return Finding::new(
-                Stage::NoInstance,
-                At::Instance,
-                "there is none",
-                format!("{name} has no instance{age}, and no condition or Event says why."),
-            )
-            .next("Read the machine-controller's log: oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller");
         }
-        Finding::new(
-            Stage::NoInstance,
-            At::Instance,
-            "there is none",
-            format!("{name} has no instance{age}: {}", sentence(&why)),
-        )
-        .next(what_helps(&why))
     }
 
     fn host_instance(&mut self) -> Result<String, Finding> {

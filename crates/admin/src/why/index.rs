@@ -1,6 +1,7 @@
 //! Finds what belongs to a machine, for a thousand of them (pure).
 
-use super::facts::{CertificateRequest, Event, Facts, Host, Node, Report};
+use super::facts::Facts;
+use super::kinds::{CertificateRequest, Event, Host, Node, Report};
 use crate::audit::Unread;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

@@ -2,8 +2,8 @@
 
 use super::case::Case;
 use super::explain::Judged;
-use super::facts::{CertificateRequest, Condition, Node, Report};
 use super::finding::{At, Finding, ago, sentence};
+use super::kinds::{CertificateRequest, Condition, Node, Report};
 use super::moment::{Moment, span};
 use super::report::Stage;
 
@@ -199,6 +199,14 @@ impl Case<'_> {
                 .next("Read the kubelet's journal on the node: journalctl -u kubelet"),
             );
         }
+        Some(self.not_approved(last, &own))
+    }
+
+    /// The last of its requests, which was denied or waits.
+    fn not_approved(&mut self, last: &CertificateRequest, own: &[&CertificateRequest]) -> Finding {
+        let source = format!("CertificateSigningRequest {}", last.name);
+        let node = last.node.clone().unwrap_or_default();
+        let name = self.name();
         let pending = own.iter().filter(|request| request.is_pending()).count();
         if let Some(why) = &last.denied {
             self.see(
@@ -206,7 +214,7 @@ impl Case<'_> {
                 last.created,
                 format!("of node {node}, denied: {why}"),
             );
-            return Some(Finding::new(
+            return Finding::new(
                 Stage::NoCertificate,
                 At::Certificate,
                 format!("{} was denied", last.name),
@@ -215,7 +223,7 @@ impl Case<'_> {
                     ago(self.now, last.created),
                     sentence(why)
                 ),
-            ));
+            );
         }
         self.see(source, last.created, format!("of node {node}, pending"));
         let why = self.why_not_approved(last, &node);
@@ -238,18 +246,16 @@ impl Case<'_> {
         if !is_sure {
             self.unseen("why the approver did not: its log (get pods/log in openshift-cluster-machine-approver; a must-gather has it)");
         }
-        Some(
-            Finding::new(
-                Stage::NoCertificate,
-                At::Certificate,
-                format!("{} is pending", last.name),
-                format!("{name} waits for its certificate: {count}{reason}"),
-            )
-            .next(format!(
-                "If it is this machine's (one for serving follows): oc adm certificate approve {}",
-                last.name
-            )),
+        Finding::new(
+            Stage::NoCertificate,
+            At::Certificate,
+            format!("{} is pending", last.name),
+            format!("{name} waits for its certificate: {count}{reason}"),
         )
+        .next(format!(
+            "If it is this machine's (one for serving follows): oc adm certificate approve {}",
+            last.name
+        ))
     }
 
     /// Why the approver left a request alone: its own word, else what its rules say.
@@ -266,19 +272,8 @@ impl Case<'_> {
             );
             return Some((format!("the approver: {why}"), true));
         }
-        if let Some(conditions) = self.facts.operators.get("machine-approver") {
-            let bad = conditions.iter().find(|condition| {
-                matches!(
-                    (&*condition.kind, &*condition.status),
-                    ("Available", "False") | ("Degraded", "True")
-                )
-            });
-            if let Some(bad) = bad {
-                let (says, since) = (bad.says(), bad.since);
-                let text = format!("{} {}: {says}", bad.kind, bad.status);
-                self.see("ClusterOperator machine-approver", since, text);
-                return Some((format!("the machine-approver does not work: {says}"), true));
-            }
+        if let Some(why) = self.approver_fails() {
+            return Some((why, true));
         }
         let facts = self.facts;
         let hour = self.now.minus(3_600);
@@ -323,6 +318,25 @@ impl Case<'_> {
             )),
             _ => None,
         }
+    }
+
+    /// What the approver's operator says of it.
+    fn approver_fails(&mut self) -> Option<String> {
+        if let Some(conditions) = self.facts.operators.get("machine-approver") {
+            let bad = conditions.iter().find(|condition| {
+                matches!(
+                    (&*condition.kind, &*condition.status),
+                    ("Available", "False") | ("Degraded", "True")
+                )
+            });
+            if let Some(bad) = bad {
+                let (says, since) = (bad.says(), bad.since);
+                let text = format!("{} {}: {says}", bad.kind, bad.status);
+                self.see("ClusterOperator machine-approver", since, text);
+                return Some(format!("the machine-approver does not work: {says}"));
+            }
+        }
+        None
     }
 
     /// A report of the node's own agent: refused, or a first boot that hangs.
@@ -402,7 +416,7 @@ impl Case<'_> {
         ))
     }
 
-    fn hangs(&mut self, report: &Report, progress: &super::facts::Progress) -> Finding {
+    fn hangs(&mut self, report: &Report, progress: &super::kinds::Progress) -> Finding {
         let is_join = progress.phase == "Join";
         let (stage, at) = if is_join {
             (Stage::NoCertificate, At::Certificate)

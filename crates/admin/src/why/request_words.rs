@@ -82,26 +82,7 @@ impl Case<'_> {
         judged: Option<&Judged>,
     ) -> Finding {
         let name = self.name();
-        let addresses: Vec<String> = self.addresses().iter().map(ToString::to_string).collect();
-        let from = match addresses.as_slice() {
-            [] => "it has no address yet".to_owned(),
-            [one] => format!("no request from {one}"),
-            [one, ..] => format!(
-                "no request from {one} or its {} other addresses",
-                addresses.len() - 1
-            ),
-        };
-        let servers = self.facts.logs.sources.len();
-        let text = format!(
-            "{from} in the log{} of {servers} server{}",
-            if servers == 1 { "" } else { "s" },
-            if servers == 1 { "" } else { "s" }
-        );
-        self.see(
-            "log of the machine-config-server",
-            Some(since),
-            format!("since then {text}"),
-        );
+        self.see_nothing(since);
         let age = span(self.now.since(since));
         let begin = if is_certain {
             format!("{name} is up and has not asked for its config in {age}")
@@ -155,6 +136,30 @@ impl Case<'_> {
                 "From its network: curl -k https://{}:22623/healthz",
                 self.facts.server_host.as_deref().unwrap_or("API-INT")
             ))
+    }
+
+    /// Puts into the evidence that nothing was asked.
+    fn see_nothing(&mut self, since: Moment) {
+        let addresses: Vec<String> = self.addresses().iter().map(ToString::to_string).collect();
+        let from = match addresses.as_slice() {
+            [] => "it has no address yet".to_owned(),
+            [one] => format!("no request from {one}"),
+            [one, ..] => format!(
+                "no request from {one} or its {} other addresses",
+                addresses.len() - 1
+            ),
+        };
+        let servers = self.facts.logs.sources.len();
+        let text = format!(
+            "{from} in the log{} of {servers} server{}",
+            if servers == 1 { "" } else { "s" },
+            if servers == 1 { "" } else { "s" }
+        );
+        self.see(
+            "log of the machine-config-server",
+            Some(since),
+            format!("since then {text}"),
+        );
     }
 
     fn no_user_data(&self) -> String {

@@ -139,23 +139,25 @@ fn lists() -> Vec<More> {
             "ConfigMap",
         ),
     ];
-    for namespace in ["openshift-machine-api", "default"] {
-        all.push(list(
-            &format!("events in {namespace}"),
-            &format!("/api/v1/namespaces/{namespace}/events"),
-            "v1",
-            "Event",
-        ));
-    }
-    for namespace in [CONFIG_NAMESPACE, APPROVER_NAMESPACE] {
-        all.push(list(
-            &format!("pods in {namespace}"),
-            &format!("/api/v1/namespaces/{namespace}/pods"),
-            "v1",
-            "Pod",
-        ));
-    }
+    all.extend(namespaced());
     all
+}
+
+/// The lists of a namespace.
+fn namespaced() -> Vec<More> {
+    let list = |what: &str, namespace: &str, kind| More {
+        name: format!("{what} in {namespace}"),
+        path: format!("/api/v1/namespaces/{namespace}/{what}"),
+        api_version: "v1",
+        kind,
+        is_list: true,
+    };
+    vec![
+        list("events", "openshift-machine-api", "Event"),
+        list("events", "default", "Event"),
+        list("pods", CONFIG_NAMESPACE, "Pod"),
+        list("pods", APPROVER_NAMESPACE, "Pod"),
+    ]
 }
 
 fn secret(namespace: &str, name: &str) -> More {

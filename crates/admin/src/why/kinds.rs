@@ -1,0 +1,556 @@
+//! What is kept of each kind of object (pure).
+
+use super::moment::{Moment, go_duration};
+use super::request_name::{NODE_USER, node_of_request};
+use crate::audit::cluster::fields::{fields_at, list_at, str_at, text_at};
+use crate::audit::cluster::kind_table::CLUSTER_API;
+use crate::text::printable;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// What every object has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Meta {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) created: Option<Moment>,
+}
+
+impl Meta {
+    pub(super) fn of(object: &Value) -> Self {
+        let text = |path| text_at(object, path).unwrap_or_default();
+        Self {
+            namespace: text("/metadata/namespace"),
+            name: text("/metadata/name"),
+            created: moment(object, "/metadata/creationTimestamp"),
+        }
+    }
+
+    pub(super) fn full_name(&self) -> String {
+        crate::audit::full_name(&self.namespace, &self.name)
+    }
+}
+
+pub(super) fn moment(object: &Value, path: &str) -> Option<Moment> {
+    str_at(object, path).and_then(Moment::parse)
+}
+
+/// A condition of an object.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Condition {
+    pub(super) kind: String,
+    pub(super) status: String,
+    pub(super) reason: String,
+    pub(super) message: String,
+    pub(super) since: Option<Moment>,
+    /// When its writer last looked.
+    pub(super) seen: Option<Moment>,
+}
+
+impl Condition {
+    pub(super) fn list(object: &Value, path: &str) -> Vec<Self> {
+        let of = |condition: &Value| {
+            let text = |path| text_at(condition, path).unwrap_or_default();
+            Self {
+                kind: text("/type"),
+                status: text("/status"),
+                reason: text("/reason"),
+                message: text("/message"),
+                since: moment(condition, "/lastTransitionTime"),
+                seen: moment(condition, "/lastHeartbeatTime"),
+            }
+        };
+        list_at(object, path).iter().take(50).map(of).collect()
+    }
+
+    /// `Reason: message`, as far as it has them.
+    pub(super) fn says(&self) -> String {
+        match (self.reason.as_str(), self.message.as_str()) {
+            ("", "") => format!("{} is {}", self.kind, self.status),
+            ("", message) => message.to_owned(),
+            (reason, "") => reason.to_owned(),
+            (reason, message) => format!("{reason}: {message}"),
+        }
+    }
+}
+
+/// The condition of this type.
+pub(super) fn condition<'a>(all: &'a [Condition], kind: &str) -> Option<&'a Condition> {
+    all.iter().find(|condition| condition.kind == kind)
+}
+
+/// A Machine of either API.
+#[derive(Debug, Default)]
+pub(super) struct Machine {
+    pub(super) meta: Meta,
+    pub(super) is_of_cluster_api: bool,
+    pub(super) is_deleting: bool,
+    pub(super) phase: Option<String>,
+    /// Since when it has its phase.
+    pub(super) since: Option<Moment>,
+    pub(super) error_reason: Option<String>,
+    pub(super) error_message: Option<String>,
+    pub(super) conditions: Vec<Condition>,
+    pub(super) provider_conditions: Vec<Condition>,
+    /// The cloud's name for the instance.
+    pub(super) instance: Option<String>,
+    pub(super) instance_state: Option<String>,
+    pub(super) provider_id: Option<String>,
+    /// Type and address.
+    pub(super) addresses: Vec<(String, String)>,
+    pub(super) node: Option<String>,
+    pub(super) owner: Option<(String, String)>,
+    /// The Secret that has its user data.
+    pub(super) user_data: Option<String>,
+    pub(super) role: Option<String>,
+    pub(super) labels: BTreeMap<String, String>,
+    /// Namespace and name of its BareMetalHost.
+    pub(super) host: Option<String>,
+    /// Namespace and name of its NodePool.
+    pub(super) node_pool: Option<String>,
+}
+
+impl Machine {
+    pub(super) fn of(group: &str, object: &Value) -> Self {
+        let provider = "/status/providerStatus";
+        let first = |paths: &[&str]| {
+            paths
+                .iter()
+                .find_map(|path| text_at(object, &format!("{provider}/{path}")))
+        };
+        let owner = list_at(object, "/metadata/ownerReferences").first();
+        let address = |address: &Value| {
+            let kind = text_at(address, "/type").unwrap_or_default();
+            Some((kind, text_at(address, "/address")?))
+        };
+        Self {
+            meta: Meta::of(object),
+            is_of_cluster_api: group == CLUSTER_API,
+            is_deleting: object.pointer("/metadata/deletionTimestamp").is_some(),
+            phase: text_at(object, "/status/phase"),
+            since: moment(object, "/status/lastUpdated"),
+            error_reason: text_at(object, "/status/errorReason")
+                .or_else(|| text_at(object, "/status/failureReason")),
+            error_message: text_at(object, "/status/errorMessage")
+                .or_else(|| text_at(object, "/status/failureMessage")),
+            conditions: Condition::list(object, "/status/conditions"),
+            provider_conditions: Condition::list(object, &format!("{provider}/conditions")),
+            instance: first(&["instanceId", "instanceID", "vmId", "vmID", "vmUUID"]),
+            instance_state: first(&["instanceState", "vmState"]),
+            provider_id: text_at(object, "/spec/providerID"),
+            addresses: list_at(object, "/status/addresses")
+                .iter()
+                .take(100)
+                .filter_map(address)
+                .collect(),
+            node: text_at(object, "/status/nodeRef/name"),
+            owner: owner
+                .and_then(|owner| Some((text_at(owner, "/kind")?, text_at(owner, "/name")?))),
+            user_data: text_at(object, "/spec/providerSpec/value/userDataSecret/name")
+                .or_else(|| text_at(object, "/spec/providerSpec/value/userData/name"))
+                .or_else(|| text_at(object, "/spec/bootstrap/dataSecretName")),
+            role: text_at(
+                object,
+                "/metadata/labels/machine.openshift.io~1cluster-api-machine-role",
+            ),
+            labels: labels(object, "/metadata/labels"),
+            host: text_at(object, "/metadata/annotations/metal3.io~1BareMetalHost"),
+            node_pool: text_at(
+                object,
+                "/metadata/annotations/hypershift.openshift.io~1nodePool",
+            ),
+        }
+    }
+
+    pub(super) fn ips(&self) -> impl Iterator<Item = IpAddr> {
+        self.addresses.iter().filter_map(|(_, text)| ip(text))
+    }
+
+    /// What a certificate request or a report may name it by, in lower case.
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+        let uuid = self.provider_id.as_deref();
+        let uuid = uuid.and_then(|id| id.rsplit('/').next());
+        // A node may know itself by the first part of its name alone.
+        let short = self.addresses.iter().filter_map(|(_, text)| {
+            let (host, _) = text.split_once('.')?;
+            ip(text).is_none().then_some(host)
+        });
+        self.addresses
+            .iter()
+            .map(|(_, text)| text.as_str())
+            .chain(short)
+            .chain(uuid)
+            .chain([self.meta.name.as_str()])
+            .map(|name| name.trim_end_matches('.').to_ascii_lowercase())
+    }
+}
+
+fn labels(object: &Value, path: &str) -> BTreeMap<String, String> {
+    fields_at(object, path)
+        .filter_map(|(name, value)| Some((name, printable(value.as_str()?))))
+        .collect()
+}
+
+/// An IP address, also with a prefix: `10.0.0.5/24`.
+pub(super) fn ip(text: &str) -> Option<IpAddr> {
+    let text = text.split('/').next()?;
+    text.parse()
+        .ok()
+        .map(|address: IpAddr| address.to_canonical())
+}
+
+/// A `BareMetalHost`.
+#[derive(Debug, Default)]
+pub(super) struct Host {
+    pub(super) meta: Meta,
+    /// `provisioning`, `provisioned`, `available`…
+    pub(super) state: String,
+    pub(super) since: Option<Moment>,
+    pub(super) error_type: Option<String>,
+    pub(super) error_message: Option<String>,
+    pub(super) is_on: Option<bool>,
+    pub(super) is_wanted: bool,
+    /// It is for a Machine.
+    pub(super) machine: Option<String>,
+    pub(super) hostname: Option<String>,
+    pub(super) addresses: Vec<IpAddr>,
+    pub(super) is_external: bool,
+    /// A live ISO installs nodes of other clusters.
+    pub(super) is_live: bool,
+}
+
+impl Host {
+    pub(super) fn of(object: &Value) -> Self {
+        let is_machine = str_at(object, "/spec/consumerRef/kind") == Some("Machine")
+            || str_at(object, "/spec/consumerRef/kind") == Some("Metal3Machine");
+        let wants = ["/spec/image/url", "/spec/customDeploy/method"];
+        Self {
+            meta: Meta::of(object),
+            state: text_at(object, "/status/provisioning/state").unwrap_or_default(),
+            since: moment(object, "/status/operationHistory/provision/start")
+                .or_else(|| moment(object, "/status/lastUpdated")),
+            error_type: text_at(object, "/status/errorType"),
+            error_message: text_at(object, "/status/errorMessage"),
+            is_on: object.pointer("/status/poweredOn").and_then(Value::as_bool),
+            is_wanted: wants.iter().any(|path| str_at(object, path).is_some()),
+            machine: text_at(object, "/spec/consumerRef/name").filter(|_| is_machine),
+            hostname: text_at(object, "/status/hardware/hostname"),
+            addresses: list_at(object, "/status/hardware/nics")
+                .iter()
+                .filter_map(|nic| ip(str_at(nic, "/ip")?))
+                .collect(),
+            is_external: object.pointer("/spec/externallyProvisioned") == Some(&Value::Bool(true)),
+            is_live: str_at(object, "/spec/image/format") == Some("live-iso"),
+        }
+    }
+}
+
+/// An `Agent` of the Assisted Installer.
+#[derive(Debug, Default)]
+pub(super) struct Agent {
+    pub(super) meta: Meta,
+    pub(super) hostname: Option<String>,
+    pub(super) state: String,
+    pub(super) state_info: Option<String>,
+    /// `Rebooting`, `Waiting for ignition`, `Joined`…
+    pub(super) progress: Option<String>,
+    pub(super) addresses: Vec<IpAddr>,
+    pub(super) is_bound: bool,
+}
+
+impl Agent {
+    pub(super) fn of(object: &Value) -> Self {
+        let of_interface = |interface: &Value| {
+            let all = ["/ipV4Addresses", "/ipV6Addresses"];
+            let lists = all
+                .iter()
+                .flat_map(|path| list_at(interface, path).to_vec());
+            lists
+                .filter_map(|address| ip(address.as_str()?))
+                .collect::<Vec<_>>()
+        };
+        Self {
+            meta: Meta::of(object),
+            hostname: text_at(object, "/spec/hostname")
+                .or_else(|| text_at(object, "/status/inventory/hostname")),
+            state: text_at(object, "/status/debugInfo/state").unwrap_or_default(),
+            state_info: text_at(object, "/status/debugInfo/stateInfo"),
+            progress: text_at(object, "/status/progress/currentStage"),
+            addresses: list_at(object, "/status/inventory/interfaces")
+                .iter()
+                .flat_map(of_interface)
+                .collect(),
+            is_bound: text_at(object, "/spec/clusterDeploymentName/name").is_some(),
+        }
+    }
+}
+
+/// A NodePool of HyperShift.
+#[derive(Debug, Default)]
+pub(super) struct NodePool {
+    pub(super) meta: Meta,
+    pub(super) conditions: Vec<Condition>,
+}
+
+/// A `Node`.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    pub(super) name: String,
+    pub(super) created: Option<Moment>,
+    pub(super) provider_id: Option<String>,
+    pub(super) addresses: Vec<IpAddr>,
+    /// Absent where only its metadata was read.
+    pub(super) ready: Option<Condition>,
+    pub(super) taints: Vec<String>,
+    pub(super) machine: Option<String>,
+    /// The Machine Config Daemon's state and reason.
+    pub(super) daemon: Option<(String, String)>,
+    pub(super) is_control_plane: bool,
+}
+
+impl Node {
+    pub(super) fn of(object: &Value) -> Self {
+        let annotation = |name: &str| text_at(object, &format!("/metadata/annotations/{name}"));
+        let conditions = Condition::list(object, "/status/conditions");
+        let role = |role: &str| {
+            object
+                .pointer(&format!("/metadata/labels/node-role.kubernetes.io~1{role}"))
+                .is_some()
+        };
+        Self {
+            name: text_at(object, "/metadata/name").unwrap_or_default(),
+            created: moment(object, "/metadata/creationTimestamp"),
+            provider_id: text_at(object, "/spec/providerID"),
+            addresses: list_at(object, "/status/addresses")
+                .iter()
+                .filter_map(|address| ip(str_at(address, "/address")?))
+                .collect(),
+            ready: condition(&conditions, "Ready").cloned(),
+            taints: list_at(object, "/spec/taints")
+                .iter()
+                .take(20)
+                .filter_map(|taint| text_at(taint, "/key"))
+                .collect(),
+            machine: annotation("machine.openshift.io~1machine")
+                .or_else(|| annotation("cluster.x-k8s.io~1machine")),
+            daemon: annotation("machineconfiguration.openshift.io~1state").map(|state| {
+                let reason = annotation("machineconfiguration.openshift.io~1reason");
+                (state, reason.unwrap_or_default())
+            }),
+            is_control_plane: role("master") || role("control-plane"),
+        }
+    }
+}
+
+/// A CertificateSigningRequest of a node.
+#[derive(Debug, Default)]
+pub(super) struct CertificateRequest {
+    pub(super) name: String,
+    pub(super) created: Option<Moment>,
+    /// The node that it is for, in lower case.
+    pub(super) node: Option<String>,
+    /// A node's first certificate; else the one that it serves with.
+    pub(super) is_client: bool,
+    pub(super) is_approved: bool,
+    /// Why it was denied, or failed.
+    pub(super) denied: Option<String>,
+}
+
+impl CertificateRequest {
+    pub(super) fn of(object: &Value) -> Option<Self> {
+        let is_client = match str_at(object, "/spec/signerName") {
+            Some("kubernetes.io/kube-apiserver-client-kubelet") => true,
+            Some("kubernetes.io/kubelet-serving") => false,
+            _ => return None,
+        };
+        let conditions = Condition::list(object, "/status/conditions");
+        let user = str_at(object, "/spec/username").unwrap_or_default();
+        let node = match user.strip_prefix(NODE_USER) {
+            Some(node) => Some(printable(node)),
+            None => str_at(object, "/spec/request").and_then(node_of_request),
+        };
+        let denied = condition(&conditions, "Denied").or_else(|| condition(&conditions, "Failed"));
+        Some(Self {
+            name: text_at(object, "/metadata/name")?,
+            created: moment(object, "/metadata/creationTimestamp"),
+            node: node.map(|node| node.to_ascii_lowercase()),
+            is_client,
+            is_approved: condition(&conditions, "Approved").is_some(),
+            denied: denied.map(Condition::says),
+        })
+    }
+
+    pub(super) fn is_pending(&self) -> bool {
+        !self.is_approved && self.denied.is_none()
+    }
+}
+
+/// An Event of either API.
+#[derive(Debug, Default)]
+pub(super) struct Event {
+    pub(super) namespace: String,
+    pub(super) kind: String,
+    pub(super) name: String,
+    pub(super) reason: String,
+    pub(super) message: String,
+    pub(super) is_warning: bool,
+    pub(super) last: Option<Moment>,
+}
+
+impl Event {
+    pub(super) fn of(object: &Value) -> Self {
+        let text = |paths: [&str; 2]| {
+            paths
+                .iter()
+                .find_map(|path| text_at(object, path))
+                .unwrap_or_default()
+        };
+        let times = [
+            "/series/lastObservedTime",
+            "/lastTimestamp",
+            "/deprecatedLastTimestamp",
+            "/eventTime",
+            "/firstTimestamp",
+            "/metadata/creationTimestamp",
+        ];
+        Self {
+            namespace: text(["/involvedObject/namespace", "/regarding/namespace"]),
+            kind: text(["/involvedObject/kind", "/regarding/kind"]),
+            name: text(["/involvedObject/name", "/regarding/name"]),
+            reason: text(["/reason", "/reason"]),
+            message: text(["/message", "/note"]),
+            is_warning: str_at(object, "/type") == Some("Warning"),
+            last: times.iter().find_map(|path| moment(object, path)),
+        }
+    }
+}
+
+/// A MachineHealthCheck of either API.
+#[derive(Debug, Default)]
+pub(super) struct HealthCheck {
+    pub(super) meta: Meta,
+    pub(super) is_of_cluster_api: bool,
+    labels: BTreeMap<String, String>,
+    /// Its selector has expressions, which are not understood here.
+    pub(super) has_expressions: bool,
+    /// In seconds; 0 is never.
+    pub(super) startup_timeout: u64,
+    pub(super) is_default: bool,
+}
+
+impl HealthCheck {
+    pub(super) fn of(group: &str, object: &Value) -> Self {
+        let timeout = [
+            "/spec/nodeStartupTimeout",
+            "/spec/checks/nodeStartupTimeout",
+        ]
+        .iter()
+        .find_map(|path| go_duration(str_at(object, path)?));
+        Self {
+            meta: Meta::of(object),
+            is_of_cluster_api: group == CLUSTER_API,
+            labels: labels(object, "/spec/selector/matchLabels"),
+            has_expressions: !list_at(object, "/spec/selector/matchExpressions").is_empty(),
+            // machine-api-operator, `defaultNodeStartupTimeout`; the Cluster API has the same.
+            startup_timeout: timeout.unwrap_or(600),
+            is_default: timeout.is_none(),
+        }
+    }
+
+    /// Whether it surely looks after a Machine. An empty selector takes all.
+    pub(super) fn covers(&self, machine: &Machine) -> bool {
+        self.is_of_cluster_api == machine.is_of_cluster_api
+            && self.meta.namespace == machine.meta.namespace
+            && !self.has_expressions
+            && self
+                .labels
+                .iter()
+                .all(|(name, value)| machine.labels.get(name) == Some(value))
+    }
+}
+
+/// A MachineSet that may have failed to make a Machine.
+#[derive(Debug, Default)]
+pub(super) struct MachineSet {
+    pub(super) meta: Meta,
+    pub(super) wanted: i64,
+    pub(super) made: i64,
+}
+
+impl MachineSet {
+    pub(super) fn of(object: &Value) -> Self {
+        let number = |path| object.pointer(path).and_then(Value::as_i64);
+        Self {
+            meta: Meta::of(object),
+            wanted: number("/spec/replicas").unwrap_or_default(),
+            made: number("/status/replicas").unwrap_or_default(),
+        }
+    }
+}
+
+/// A `BootImageReport`.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub(super) meta: Meta,
+    pub(super) observed: Option<Moment>,
+    pub(super) verdict: String,
+    pub(super) action: String,
+    pub(super) reason: String,
+    pub(super) message: String,
+    pub(super) image: Option<String>,
+    pub(super) remediation: Option<String>,
+    pub(super) progress: Option<Progress>,
+    /// Addresses, host name and product UUID, in lower case.
+    pub(super) names: Vec<String>,
+}
+
+/// How far a first boot is, by the node's own claim.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    pub(super) phase: String,
+    pub(super) cause: String,
+    pub(super) message: String,
+    pub(super) minutes: u64,
+}
+
+impl Report {
+    pub(super) fn of(object: &Value) -> Self {
+        let text = |path: &str| text_at(object, path).unwrap_or_default();
+        let progress = object.pointer("/report/progress").map(|_| Progress {
+            phase: text("/report/progress/phase"),
+            cause: text("/report/progress/cause"),
+            message: text("/report/progress/message"),
+            minutes: object
+                .pointer("/report/progress/minutes")
+                .and_then(Value::as_u64)
+                .unwrap_or_default(),
+        });
+        let names = ["/report/node/hostname", "/report/node/productUUID"]
+            .into_iter()
+            .filter_map(|path| text_at(object, path));
+        let addresses = list_at(object, "/report/node/addresses")
+            .iter()
+            .filter_map(|address| text_at(address, ""));
+        Self {
+            meta: Meta::of(object),
+            observed: moment(object, "/report/observedAt"),
+            verdict: text("/report/verdict/verdict"),
+            action: text("/report/verdict/action"),
+            reason: text("/report/verdict/reason"),
+            message: text("/report/verdict/message"),
+            image: text_at(object, "/report/verdict/bootImage/version"),
+            remediation: text_at(object, "/report/remediation/text"),
+            progress,
+            names: names
+                .chain(addresses)
+                .map(|name| name.to_ascii_lowercase())
+                .collect(),
+        }
+    }
+
+    /// When it was made: the server's clock, not the node's.
+    pub(super) fn at(&self) -> Option<Moment> {
+        self.meta.created.or(self.observed)
+    }
+}
