@@ -46,7 +46,7 @@ fn log(server: usize) -> String {
         );
         let address = address(n * 7 % MACHINES);
         writeln!(text, "2026-08-20T{time}.000000000Z I0820 {time}.000000       1 api.go:119] Pool \"worker\" requested by address:\"{address}:40312\" User-Agent:\"Ignition/2.14.0\" Accept-Header: \"application/vnd.coreos.ignition+json;version=3.3.0, */*;q=0.1\"").unwrap();
-        if n % 3 == 0 {
+        if n.is_multiple_of(3) {
             writeln!(text, "2026-08-20T{time}.000000000Z E0820 {time}.000000       1 api.go:136] couldn't get config for req: {{machineConfigPool:worker version:0xc000a2d20}}, error: could not get controllerconfig: x").unwrap();
         }
         n += 1;

@@ -245,6 +245,25 @@ pub(in crate::cli::audit) fn waiting(audit: &BootImageAudit) -> Vec<String> {
     sets.into_iter().map(says).collect()
 }
 
+/// How many machines have not joined, and the command that says why.
+pub(in crate::cli::audit) fn wait(audit: &BootImageAudit) -> Option<String> {
+    let all = &audit.provisioned;
+    let now = audit.origin.as_ref().map(|origin| origin.time.as_str());
+    let oldest = all.iter().find(|machine| !machine.since.is_empty());
+    let age = oldest.and_then(|machine| age(&machine.since, now?));
+    let (wait, age) = match (all.len(), age) {
+        (0, _) => return None,
+        (1, Some(age)) => ("waits", format!(" for {age}")),
+        (1, None) => ("waits", String::new()),
+        (_, Some(age)) => ("wait", format!(", the oldest for {age}")),
+        (_, None) => ("wait", String::new()),
+    };
+    let machines = count(all.len(), "Machine", "Machines");
+    Some(format!(
+        "{machines} {wait} to become a Node{age}: oc skewguard why"
+    ))
+}
+
 /// From one time to a later one, in its largest unit.
 fn age(since: &str, now: &str) -> Option<String> {
     let [since, now] = [since, now].map(|time| humantime::parse_rfc3339_weak(time).ok());

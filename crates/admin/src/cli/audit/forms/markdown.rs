@@ -23,7 +23,10 @@ pub(crate) fn render(audit: &BootImageAudit, conclusion: &Conclusion) -> String 
     out += &list("What to do", to_do(audit).into_iter());
     let births = audit.births.iter();
     out += &list(BIRTHS, births.map(|birth| plain(&birth.says())));
-    out += &list("Not joined", waiting(audit).iter().map(|text| plain(text)));
+    out += &list(
+        "Not joined: oc skewguard why",
+        waiting(audit).iter().map(|text| plain(text)),
+    );
     let unread = audit.unread.iter();
     let unread = unread.map(|unread| format!("not read: {}: {}", unread.what, unread.why));
     let doubts = audit.warnings.iter().cloned().chain(unread);
@@ -57,7 +60,7 @@ pub(crate) fn render_fleet(fleet: &FleetAudit, conclusion: &Conclusion) -> Strin
         let items = waiting(audit).into_iter();
         items.map(move |text| format!("{}, {}", code(cluster), plain(&text)))
     });
-    out += &some("Not joined", waiting);
+    out += &some("Not joined: oc skewguard why", waiting);
     let notes = fleet.items.iter().flat_map(|item| {
         let notes = fleet_text::notes(item).into_iter();
         let warnings = item.audit.iter().flat_map(|audit| &audit.warnings).cloned();

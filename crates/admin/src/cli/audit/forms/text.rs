@@ -2,13 +2,11 @@
 //! is known of each (pure).
 
 use super::facts::{
-    BIRTHS, Terminal, head, lookup_helps, names, namespace, remedies, shown, title, waiting,
+    BIRTHS, Terminal, head, lookup_helps, names, namespace, remedies, shown, title, wait,
 };
 use super::screen::{Block, Item, fit};
 use crate::audit::BirthAudit;
-use crate::audit::{
-    BootImageAudit, ClusterSkew, Oldest, OldestBirth, Provisioned, SetAudit, full_name,
-};
+use crate::audit::{BootImageAudit, ClusterSkew, Oldest, OldestBirth, SetAudit, full_name};
 use crate::cli::audit::conclusion::Conclusion;
 use crate::cli::audit::conclusion::Word;
 
@@ -294,11 +292,14 @@ fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Bloc
     let lookup_helps = lookup_helps(audit)
         .into_iter()
         .map(|(help, sets)| format!("{}: {help}", names(&sets)));
-    let waiting = match detail {
-        Detail::Row => waiting(audit),
-        Detail::All => audit.provisioned.iter().map(Provisioned::says).collect(),
+    let each = match detail {
+        Detail::Row => &[],
+        Detail::All => &*audit.provisioned,
     };
-    let waiting = waiting.iter().map(|text| format!("not joined: {text}"));
+    let each = each
+        .iter()
+        .map(|machine| format!("not joined: {}", machine.says()));
+    let waiting = each.chain(wait(audit));
     let unread = audit.unread.iter().map(|unread| {
         let hides = if unread.hides_sets {
             "; sets may be missing above"
