@@ -11,6 +11,7 @@ use crate::text::is_dns_name;
 use crate::verdict::Reason;
 use crate::verdict::words::About;
 use crate::version::{OcpMinor, OsFamily};
+use serde_json::Value;
 use std::collections::HashSet;
 
 /// From this OCP release on, served configs name the cluster's release.
@@ -21,6 +22,8 @@ pub(super) struct Audience<'a> {
     pub(super) limit: Located<'a>,
     pub(super) release: Option<LimitRelease>,
     pub(super) pools: Option<Vec<String>>,
+    /// As compact JSON.
+    pub(super) when: Option<String>,
 }
 
 /// Checks one limit; `None` where it is unclear which nodes it is for.
@@ -41,10 +44,12 @@ pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<Audience<'a>
     rules(lint, &limit, for_release, several_pools);
     let understood = release.is_none_or(|release| release.value.is_some())
         && pools.as_ref().is_none_or(|pools| pools.value.is_some());
+    let when = limit.get("when").and_then(|at| at.read::<Value>());
     understood.then(|| Audience {
         limit: at,
         release: for_release,
         pools: pools.and_then(|pools| pools.value),
+        when: when.map(|when| when.to_string()),
     })
 }
 

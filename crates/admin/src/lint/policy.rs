@@ -99,7 +99,9 @@ fn uncovered_nodes(lint: &mut Lint, limits: &Located<'_>, audiences: &[Option<Au
             .flatten()
             .filter(|limit| limit.release.is_none())
     };
-    if any_release().any(|limit| limit.pools.is_none()) || audiences.iter().any(Option::is_none) {
+    let has_when = || any_release().filter(|limit| limit.when.is_some());
+    let is_for_all = |limit: &Audience<'_>| limit.pools.is_none() && limit.when.is_none();
+    if any_release().any(is_for_all) || audiences.iter().any(Option::is_none) {
         return;
     }
     let (what, whom) = if any_release().next().is_none() {
@@ -107,6 +109,8 @@ fn uncovered_nodes(lint: &mut Lint, limits: &Located<'_>, audiences: &[Option<Au
             "release",
             "nodes of older releases, and nodes that do not know their release",
         )
+    } else if has_when().next().is_some() {
+        ("release, pools and when", "other nodes")
     } else {
         ("release and pools", "nodes of other pools")
     };
@@ -120,13 +124,15 @@ fn uncovered_nodes(lint: &mut Lint, limits: &Located<'_>, audiences: &[Option<Au
     );
 }
 
-/// Finds limits that are never chosen because earlier ones have the same release and pools.
+/// Finds limits that are never chosen because earlier ones have the same release, pools and
+/// conditions.
 fn shadowed(lint: &mut Lint, audiences: &[Option<Audience<'_>>]) {
     let mut first = BTreeMap::new();
     for Audience {
         limit: at,
         release,
         pools,
+        when,
     } in audiences.iter().flatten()
     {
         let mut pools = pools
@@ -136,7 +142,7 @@ fn shadowed(lint: &mut Lint, audiences: &[Option<Audience<'_>>]) {
         pools.dedup();
         let before: Vec<(_, &Located<'_>)> = pools
             .iter()
-            .filter_map(|pool| Some((*pool, *first.get(&(release, *pool))?)))
+            .filter_map(|pool| Some((*pool, *first.get(&(release, when, *pool))?)))
             .collect();
         if before.len() == pools.len()
             && let Some((_, other)) = before.first()
@@ -162,7 +168,7 @@ fn shadowed(lint: &mut Lint, audiences: &[Option<Audience<'_>>]) {
             }
         }
         for pool in pools {
-            first.entry((release, pool)).or_insert(at);
+            first.entry((release, when, pool)).or_insert(at);
         }
     }
 }

@@ -126,7 +126,10 @@ fn entries(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
     let (mistake, then) = match at.path.as_str() {
         "limits" => ("NoLimits", "no node is checked"),
         path if path.ends_with(".pools") => ("NeverMatches", "the limit is for no node"),
-        path if path.contains(".when.") => ("NeverMatches", "the issue is for no node"),
+        path if path.contains(".when.") && is_in_issue(path) => {
+            ("NeverMatches", "the issue is for no node")
+        }
+        path if path.contains(".when.") => ("NeverMatches", "the limit is for no node"),
         path => ("NeverMatches", consequence(path)),
     };
     let help = format!("write it like {}", shape.example().unwrap_or_default());

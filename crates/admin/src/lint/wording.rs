@@ -2,19 +2,21 @@
 
 use super::Lint;
 use super::shape::Shape;
+use crate::policy::fields::WHEN;
 use crate::policy::json::{Located, Object};
 use crate::text;
 
 /// What a node does with the part of a policy that it does not understand.
 pub(super) fn consequence(path: &str) -> &'static str {
+    let of_nodes = [".release", ".pools", ".when"];
     if path.contains(".platforms[") || path.contains(".architectures[") {
         "no node has it"
     } else if is_in_issue(path) {
         "the issue is not evaluated"
     } else if path.contains(".deniedVersions[") {
         "the entry denies nothing"
-    } else if path.ends_with(".release") {
-        "the limit is not used"
+    } else if of_nodes.iter().any(|field| path.contains(field)) {
+        "nodes that the limit may be for are not judged"
     } else {
         "the rule is not evaluated"
     }
@@ -48,14 +50,21 @@ pub(super) fn unknown_field(
     let places = Shape::objects().filter(|place| place.properties.contains_key(&*name));
     let places: Vec<String> = places.map(Shape::place).collect();
     let help = format!("remove it; the fields here are {}", names.join(", "));
+    let is_of_when = names.contains(&"when") && WHEN.contains(&&*name);
     if let Some(meant) = meant {
         let help = format!("did you mean {meant}?");
         lint.error(key, MISTAKE, "there is no such field", help);
+    } else if is_of_when {
+        let help = format!("write it as \"when\": {{ \"{name}\": ... }}");
+        lint.error(key, MISTAKE, "is not read here", help);
     } else if !places.is_empty() {
         let help = format!("it is a field of {}", places.join(" and of "));
         lint.error(key, MISTAKE, "is not read here", help);
     } else if is_in_issue(&key.path) {
         let message = "there is no such field: no node evaluates the issue";
+        lint.error(key, MISTAKE, message, help);
+    } else if key.path.contains(".when.") {
+        let message = format!("there is no such field: {}", consequence(&key.path));
         lint.error(key, MISTAKE, message, help);
     } else {
         let message = "there is no such field; it is ignored";

@@ -31,11 +31,12 @@ pub const POLICY: &[&str] = &[
 
 pub const HELP: &[&str] = &["text", "url"];
 
-/// The fields of an entry of `limits`: first the two that say which nodes it is for, then its
+/// The fields of an entry of `limits`: first the three that say which nodes it is for, then its
 /// rules, then two for its readers.
 pub const LIMIT: &[&str] = &[
     "release",
     "pools",
+    "when",
     "minimumOCPVersion",
     "minimumRHCOSVersion",
     "maximumRHCOSVersion",
@@ -55,7 +56,7 @@ pub const LIMIT: &[&str] = &[
 
 /// The fields of [`LIMIT`] that are rules.
 pub fn rules() -> &'static [&'static str] {
-    LIMIT.get(2..LIMIT.len() - 2).unwrap_or_default()
+    LIMIT.get(3..LIMIT.len() - 2).unwrap_or_default()
 }
 
 pub const KNOWN_ISSUE: &[&str] = &[
@@ -84,7 +85,7 @@ pub const IMAGES: &[&str] = &[
     "versions",
 ];
 
-/// What `when` of a known issue may have.
+/// What `when` of a limit or a known issue may have.
 pub const WHEN: &[&str] = &[
     "platforms",
     "architectures",

@@ -4,14 +4,14 @@
 //! cannot read is not evaluated at all.
 
 use super::fields::{
-    DENIED, IMAGES, KNOWN_ISSUE, WHEN, fcos_bound, minimum_ocp, rhcos_bound, rhel_majors,
-    scos_bound,
+    DENIED, IMAGES, KNOWN_ISSUE, fcos_bound, minimum_ocp, rhcos_bound, rhel_majors, scos_bound,
 };
 use super::json::{Located, Object};
-use super::lenient::{Warnings, denied_version, missing, object};
+use super::lenient::{Warnings, denied_version, field, missing, not_understood, object, unknown};
+use super::when::{When, when};
 use super::{DeniedVersion, FamilyBound, RhcosBound, Setting};
 use crate::text;
-use crate::version::{OcpMinor, OsFamily, Release, RpmVersion};
+use crate::version::{OcpMinor, Release, RpmVersion};
 
 /// The most known issues that are read.
 pub const MAX_ISSUES: usize = 200;
@@ -78,20 +78,6 @@ pub struct Images {
     pub below_boot_free: Option<u32>,
     pub rhel_majors: Vec<u16>,
     pub versions: Vec<DeniedVersion>,
-}
-
-/// Conditions. All have to hold; an absent one holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct When {
-    /// Names as Ignition has them.
-    pub platforms: Option<Vec<String>>,
-    /// Names as `uname -m` has them.
-    pub architectures: Option<Vec<String>>,
-    pub secure_boot: Option<bool>,
-    /// Of the boot image.
-    pub os_families: Option<Vec<OsFamily>>,
-    /// Whether the target is a release of OKD.
-    pub okd: Option<bool>,
 }
 
 /// `>=4.16.0 <4.16.3`: the releases for which every comparison holds.
@@ -197,18 +183,15 @@ fn known_issue(at: &Located<'_>, warnings: &mut Warnings) -> KnownIssue {
     }
 }
 
-fn not_understood(at: &Located<'_>) -> String {
-    format!("{} is not understood ({})", at.path, at.shown())
-}
-
 fn scope(issue: &Object<'_>) -> Setting<Scope> {
     all_known(issue)?;
     for name in ["id", "reason"] {
         let at = issue.get(name).ok_or_else(|| missing_in(issue, name))?;
         at.string().ok_or_else(|| not_understood(&at))?;
     }
-    let when = match issue.get("when") {
-        Some(at) => when(&part(&at, WHEN)?)?,
+    let when = match issue.get("when").map(|at| when(&at)) {
+        Some((_, Some(why))) => return Err(why),
+        Some((when, None)) => when,
         None => When::default(),
     };
     let images = match issue.get("images") {
@@ -253,23 +236,6 @@ fn versions(at: &Located<'_>) -> Option<Vec<DeniedVersion>> {
         .collect()
 }
 
-fn when(when: &Object<'_>) -> Setting<When> {
-    let names = |name| field(when, name, Located::read::<Vec<String>>);
-    Ok(When {
-        platforms: names("platforms")?,
-        architectures: names("architectures")?,
-        secure_boot: field(when, "secureBoot", Located::read)?,
-        os_families: field(when, "osFamilies", os_families)?,
-        okd: field(when, "okd", Located::read)?,
-    })
-}
-
-/// The families of a list. All have to be known.
-fn os_families(at: &Located<'_>) -> Option<Vec<OsFamily>> {
-    let words: Vec<String> = at.read()?;
-    words.iter().map(|word| OsFamily::parse(word)).collect()
-}
-
 /// An object of known fields only.
 fn part<'a>(at: &Located<'a>, names: &'static [&'static str]) -> Setting<Object<'a>> {
     let part = object(at, names).map_err(|_| not_understood(at))?;
@@ -278,29 +244,9 @@ fn part<'a>(at: &Located<'a>, names: &'static [&'static str]) -> Setting<Object<
 }
 
 fn all_known(object: &Object<'_>) -> Setting<()> {
-    match object.unknown().next() {
-        Some(key) => Err(format!(
-            "{} is not known to this version of skewguard",
-            key.path
-        )),
-        None => Ok(()),
-    }
+    unknown(object).map_or(Ok(()), Err)
 }
 
 fn missing_in(object: &Object<'_>, name: &str) -> String {
     format!("{}: {}", object.at.path, missing(name))
-}
-
-fn field<'a, T>(
-    object: &Object<'a>,
-    name: &str,
-    read: impl FnOnce(&Located<'a>) -> Option<T>,
-) -> Setting<Option<T>> {
-    let Some(field) = object.field(name, read) else {
-        return Ok(None);
-    };
-    match field.value {
-        Some(value) => Ok(Some(value)),
-        None => Err(not_understood(&field.at)),
-    }
 }

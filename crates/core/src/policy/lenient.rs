@@ -54,6 +54,31 @@ impl Warnings {
     }
 }
 
+pub(super) fn not_understood(at: &Located<'_>) -> String {
+    format!("{} is not understood ({})", at.path, at.shown())
+}
+
+/// A field that this release does not know.
+pub(super) fn unknown(object: &Object<'_>) -> Option<String> {
+    let key = object.unknown().next()?;
+    Some(format!(
+        "{} is not known to this version of skewguard",
+        key.path
+    ))
+}
+
+/// The value of a field; the error says that it is not understood.
+pub(super) fn field<'a, T>(
+    object: &Object<'a>,
+    name: &str,
+    read: impl FnOnce(&Located<'a>) -> Option<T>,
+) -> Result<Option<T>, String> {
+    let Some(Field { at, value }) = object.field(name, read) else {
+        return Ok(None);
+    };
+    value.map(Some).ok_or_else(|| not_understood(&at))
+}
+
 pub(super) fn missing(field: &str) -> String {
     format!("the required field {field} is missing")
 }

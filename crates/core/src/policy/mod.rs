@@ -6,12 +6,14 @@ pub mod json;
 mod known_issue;
 mod lenient;
 mod parse;
+mod when;
 
-pub use choose::choose;
+pub use choose::{Undecided, choose, choose_for};
 pub use known_issue::MAX_ISSUES;
 pub use known_issue::ReleaseRange;
-pub use known_issue::{Affects, Images, KnownIssue, Scope, When};
+pub use known_issue::{Affects, Images, KnownIssue, Scope};
 pub use parse::parse;
+pub use when::{Applies, Circumstances, When, all};
 
 use crate::API_VERSION;
 use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, RpmVersion};
@@ -113,6 +115,10 @@ pub struct Limit {
     pub release: Option<LimitRelease>,
     /// The pools it is for; `None` is any.
     pub pools: Option<Vec<String>>,
+    /// What else has to hold of the nodes it is for.
+    pub when: When,
+    /// The fields above that are not understood, or not in full; the empty name is all of it.
+    pub unclear: Vec<&'static str>,
     /// The oldest OCP release whose boot images are allowed.
     pub minimum_ocp: Option<Setting<Release>>,
     /// The oldest RHCOS allowed.
@@ -139,6 +145,13 @@ pub struct Limit {
     pub minimum_boot_free: Option<Setting<u32>>,
     /// The oldest shim allowed where Secure Boot is on.
     pub minimum_shim: Option<Setting<RpmVersion>>,
+}
+
+impl Limit {
+    /// Whether it has conditions.
+    pub fn is_narrowed(&self) -> bool {
+        self.when != When::default()
+    }
 }
 
 /// A policy, as far as it is understood.

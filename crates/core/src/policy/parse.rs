@@ -7,6 +7,7 @@ use super::fields::{
 use super::json::{Field, Located, Object};
 use super::known_issue;
 use super::lenient::{Warnings, denied_version, missing, object};
+use super::when::when;
 use super::{
     DeniedVersions, Limit, MAX_LIMITS, Mode, OnUndetermined, Policy, Setting, is_our_group,
 };
@@ -38,7 +39,7 @@ pub fn parse(bytes: &[u8]) -> Result<Policy, String> {
     let limits = limits
         .into_iter()
         .flatten()
-        .filter_map(|at| limit(&at, &mut warnings))
+        .map(|at| limit(&at, &mut warnings))
         .collect();
     Ok(Policy {
         mode,
@@ -177,9 +178,10 @@ fn stalled_after(policy: &Object<'_>, warnings: &mut Warnings) -> Option<u16> {
     warnings.understood(minutes, "30 acts instead").ok()
 }
 
-/// Reads one limit; `None` where it is unclear which nodes it is for, because it must then not be
-/// applied to any.
-fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Option<Limit> {
+/// Reads one limit. Where it is unclear which nodes it is for, it must not be applied to any, and no
+/// other in its place.
+fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Limit {
+    const THEN: &str = "nodes that the limit may be for are not judged";
     let limit = match object(at, LIMIT) {
         Ok(limit) => limit,
         Err(why) => {
@@ -188,56 +190,78 @@ fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Option<Limit> {
                 .split_once(" at line ")
                 .map_or(why.as_str(), |(why, _)| why);
             warnings.add(format!(
-                "{} is not understood ({}); it is not used",
+                "{} is not understood ({}); {THEN}",
                 at.path,
                 text::printable_up_to(why, 60)
             ));
-            return None;
+            return Limit {
+                unclear: vec![""],
+                ..Limit::default()
+            };
         }
     };
     warnings.unknown_fields(&limit);
-    let release = limit
-        .word("release", limit_release)
-        .map(|field| warnings.understood(field, "the limit is not used"));
-    let release = release.transpose().ok()?;
-    let pools = limit
-        .field("pools", Located::read::<Vec<String>>)
-        .map(|field| warnings.understood(field, "the limit is not used"));
-    let pools = pools.transpose().ok()?;
-    Some(Limit {
-        release,
+    let release = setting(limit.word("release", limit_release), THEN, warnings);
+    let pools = setting(
+        limit.field("pools", Located::read::<Vec<String>>),
+        THEN,
+        warnings,
+    );
+    let (when, wrong) = limit.get("when").map(|at| when(&at)).unwrap_or_default();
+    if let Some(why) = &wrong {
+        warnings.add(format!("{why}; {THEN}"));
+    }
+    let unclear = [
+        ("release", matches!(release, Some(Err(_)))),
+        ("pools", matches!(pools, Some(Err(_)))),
+        ("when", wrong.is_some()),
+    ];
+    let pools = pools.and_then(Result::ok);
+    Limit {
+        release: release.and_then(Result::ok),
         pools: pools.map(|pools| pools.iter().map(|pool| text::printable(pool)).collect()),
+        when,
+        unclear: unclear
+            .into_iter()
+            .filter_map(|(field, is_unclear)| is_unclear.then_some(field))
+            .collect(),
         ..rules(&limit, warnings)
-    })
+    }
 }
 
 /// The rules of a limit: CONTRIBUTING.md says what else a new one needs.
 fn rules(limit: &Object<'_>, warnings: &mut Warnings) -> Limit {
+    fn rule<T>(field: Option<Field<'_, T>>, warnings: &mut Warnings) -> Option<Setting<T>> {
+        setting(field, "the rule is not evaluated", warnings)
+    }
     Limit {
-        release: None,
-        pools: None,
-        minimum_ocp: setting(limit.word("minimumOCPVersion", minimum_ocp), warnings),
-        minimum_rhcos: setting(limit.word("minimumRHCOSVersion", rhcos_bound), warnings),
-        maximum_rhcos: setting(limit.word("maximumRHCOSVersion", rhcos_bound), warnings),
-        minimum_fcos: setting(limit.word("minimumFCOSVersion", fcos_bound), warnings),
-        maximum_fcos: setting(limit.word("maximumFCOSVersion", fcos_bound), warnings),
-        minimum_scos: setting(limit.word("minimumSCOSVersion", scos_bound), warnings),
-        maximum_scos: setting(limit.word("maximumSCOSVersion", scos_bound), warnings),
-        maximum_releases_behind: setting(
+        minimum_ocp: rule(limit.word("minimumOCPVersion", minimum_ocp), warnings),
+        minimum_rhcos: rule(limit.word("minimumRHCOSVersion", rhcos_bound), warnings),
+        maximum_rhcos: rule(limit.word("maximumRHCOSVersion", rhcos_bound), warnings),
+        minimum_fcos: rule(limit.word("minimumFCOSVersion", fcos_bound), warnings),
+        maximum_fcos: rule(limit.word("maximumFCOSVersion", fcos_bound), warnings),
+        minimum_scos: rule(limit.word("minimumSCOSVersion", scos_bound), warnings),
+        maximum_scos: rule(limit.word("maximumSCOSVersion", scos_bound), warnings),
+        maximum_releases_behind: rule(
             limit.field("maximumReleasesBehind", Located::read),
             warnings,
         ),
-        rhel_majors: setting(limit.field("rhelMajors", rhel_majors), warnings),
-        denied_versions: setting(limit.field("deniedVersions", Located::items), warnings)
+        rhel_majors: rule(limit.field("rhelMajors", rhel_majors), warnings),
+        denied_versions: rule(limit.field("deniedVersions", Located::items), warnings)
             .map(|list| list.map(|entries| denied(entries, warnings))),
-        minimum_cpu: setting(limit.field("minimumCPU", Located::read), warnings),
-        minimum_boot_free: setting(limit.field("minimumBootFreeMiB", Located::read), warnings),
-        minimum_shim: setting(limit.word("minimumShim", RpmVersion::parse), warnings),
+        minimum_cpu: rule(limit.field("minimumCPU", Located::read), warnings),
+        minimum_boot_free: rule(limit.field("minimumBootFreeMiB", Located::read), warnings),
+        minimum_shim: rule(limit.word("minimumShim", RpmVersion::parse), warnings),
+        ..Limit::default()
     }
 }
 
-fn setting<T>(field: Option<Field<'_, T>>, warnings: &mut Warnings) -> Option<Setting<T>> {
-    Some(warnings.understood(field?, "the rule is not evaluated"))
+fn setting<T>(
+    field: Option<Field<'_, T>>,
+    then: &str,
+    warnings: &mut Warnings,
+) -> Option<Setting<T>> {
+    Some(warnings.understood(field?, then))
 }
 
 fn denied<'a>(items: impl Iterator<Item = Located<'a>>, warnings: &mut Warnings) -> DeniedVersions {

@@ -8,7 +8,7 @@ use super::{
     words::About,
 };
 use crate::API_VERSION;
-use crate::policy::{Limit, LimitRelease, Mode, OnUndetermined, Policy, choose};
+use crate::policy::{Limit, LimitRelease, Mode, OnUndetermined, Policy, Undecided, choose_for};
 use crate::version::{ImageVersion, Release};
 
 /// Decides. The first state that matches gives verdict, reason and action.
@@ -35,13 +35,6 @@ pub fn decide(facts: &Facts) -> Verdict {
                 None
             }
         });
-    let limit = policy.and_then(|policy| match facts.target {
-        // Release and pool are unknown, so any limit might be for other nodes.
-        TargetInput::Unreadable => None,
-        TargetInput::Absent | TargetInput::Read(_) => {
-            choose(&policy.limits, release, target.pool.as_deref())
-        }
-    });
     let subject = match &facts.replaced_by {
         Some(booted) => Subject {
             judged: Judged::BootedDeployment,
@@ -52,8 +45,30 @@ pub fn decide(facts: &Facts) -> Verdict {
             version: facts.boot_image.as_ref().map(|image| &image.version),
         },
     };
-    let findings = findings(facts, policy, limit, subject, release);
-    let decision = decision(facts, policy, limit, subject, &findings);
+    let node = Node {
+        subject,
+        target: release,
+        okd: match &facts.target {
+            TargetInput::Read(target) => target.is_okd(),
+            TargetInput::Absent | TargetInput::Unreadable => None,
+        },
+        platform: facts.platform.as_deref(),
+        machine: &facts.machine,
+    };
+    // Where the target cannot be read, any limit might be for other nodes.
+    let judging = policy.filter(|_| facts.target != TargetInput::Unreadable);
+    let choice = judging.map_or(Ok(None), |policy| {
+        let pool = target.pool.as_deref();
+        choose_for(&policy.limits, release, pool, node.circumstances())
+    });
+    let choice = choice.map_err(|Undecided { index, why }| {
+        let message = format!("limits[{index}] may be the limit for this node: {why}");
+        warnings.push(message.clone());
+        message
+    });
+    let limit = choice.as_ref().ok().copied().flatten();
+    let findings = findings(judging, limit, node);
+    let decision = decision(facts, policy, choice, subject, &findings);
     Verdict {
         api_version: API_VERSION.to_owned(),
         kind: "BootImageVerdict".to_owned(),
@@ -80,30 +95,11 @@ pub fn decide(facts: &Facts) -> Verdict {
 }
 
 /// What the rules of the limit say, and the known issues, in the order of rank.
-fn findings(
-    facts: &Facts,
-    policy: Option<&Policy>,
-    limit: Option<&Limit>,
-    subject: Subject<'_>,
-    release: Option<Release>,
-) -> Vec<Finding> {
+fn findings(policy: Option<&Policy>, limit: Option<&Limit>, node: Node<'_>) -> Vec<Finding> {
     let mut findings = limit
-        .map(|limit| rules::apply(limit, subject, release, &facts.machine))
+        .map(|limit| rules::apply(limit, node.subject, node.target, node.machine))
         .unwrap_or_default();
-    // Where the target cannot be read, no limit is chosen, and no issue is evaluated.
-    if let Some(policy) = policy
-        && facts.target != TargetInput::Unreadable
-    {
-        let node = Node {
-            subject,
-            target: release,
-            okd: match &facts.target {
-                TargetInput::Read(target) => target.is_okd(),
-                TargetInput::Absent | TargetInput::Unreadable => None,
-            },
-            platform: facts.platform.as_deref(),
-            machine: &facts.machine,
-        };
+    if let Some(policy) = policy {
         findings.extend(issues::apply(&policy.known_issues, node));
     }
     findings.sort_by_key(|finding| finding.rule);
@@ -151,7 +147,7 @@ impl Decision {
 fn decision(
     facts: &Facts,
     policy: Option<&Policy>,
-    limit: Option<&Limit>,
+    choice: Result<Option<&Limit>, String>,
     subject: Subject<'_>,
     findings: &[Finding],
 ) -> Decision {
@@ -215,13 +211,13 @@ fn decision(
         };
         return Decision::proceed(Outcome::Allowed, Reason::WithinLimits, message);
     }
-    undetermined(facts, policy, limit, subject, findings)
+    undetermined(facts, policy, choice, subject, findings)
 }
 
 fn undetermined(
     facts: &Facts,
     policy: Option<&Policy>,
-    limit: Option<&Limit>,
+    choice: Result<Option<&Limit>, String>,
     subject: Subject<'_>,
     findings: &[Finding],
 ) -> Decision {
@@ -235,6 +231,10 @@ fn undetermined(
             "the target's MachineConfig cannot be read; see the warnings".to_owned(),
         );
     }
+    let limit = match choice {
+        Ok(limit) => limit,
+        Err(message) => return open(Reason::LimitUndecided, message),
+    };
     if limit.is_none() {
         let message = match &facts.target {
             TargetInput::Read(Target { release, pool, .. }) => format!(

@@ -5,8 +5,7 @@ use super::rules::{
     show_family_bound,
 };
 use super::{Finding, Judged, Machine, Reason, Target, Wanted};
-use crate::platform::Platform;
-use crate::policy::{Affects, FamilyBound, Images, KnownIssue, Scope, When};
+use crate::policy::{Affects, Applies, Circumstances, FamilyBound, Images, KnownIssue, Scope, all};
 use crate::version::{ImageVersion, OsFamily, Release, RpmVersion};
 use std::cmp::Ordering;
 
@@ -21,19 +20,14 @@ pub(super) struct Node<'a> {
     pub(super) machine: &'a Machine,
 }
 
-/// Whether something applies; `Unknown` says what is missing to tell.
-enum Applies {
-    Yes,
-    No,
-    Unknown(&'static str),
-}
-
-impl Applies {
-    fn from(known: Option<bool>, why_not: &'static str) -> Self {
-        match known {
-            Some(true) => Self::Yes,
-            Some(false) => Self::No,
-            None => Self::Unknown(why_not),
+impl<'a> Node<'a> {
+    pub(super) fn circumstances(self) -> Circumstances<'a> {
+        Circumstances {
+            platform: self.platform,
+            architecture: self.machine.architecture.as_deref(),
+            secure_boot: self.machine.secure_boot,
+            family: self.subject.version.and_then(ImageVersion::os_family),
+            okd: self.okd,
         }
     }
 }
@@ -54,13 +48,12 @@ pub(super) fn apply(issues: &[KnownIssue], node: Node<'_>) -> Vec<Finding> {
         .collect();
     for issue in &issues {
         match (applies(issue, node), &issue.scope) {
-            (Applies::Yes, Ok(scope)) => findings.push(failed(issue, scope, node)),
-            (Applies::Unknown(why), _) => match unknown.iter_mut().find(|(known, _)| *known == why)
-            {
+            (Ok(true), Ok(scope)) => findings.push(failed(issue, scope, node)),
+            (Err(why), _) => match unknown.iter_mut().find(|(known, _)| *known == why) {
                 Some((_, ids)) => ids.push(&issue.id),
                 None => unknown.push((why, vec![&issue.id])),
             },
-            (Applies::No | Applies::Yes, _) => {}
+            (Ok(_), _) => {}
         }
     }
     let have = node.subject.version.map(|version| version.text.clone());
@@ -130,9 +123,9 @@ pub fn update_issues<'a>(issues: &'a [KnownIssue], birth: Birth<'_>) -> UpdateIs
             continue;
         }
         match applies(issue, node) {
-            Applies::Yes => found.has.push(issue),
-            Applies::Unknown(why) => found.unknown.push((issue, why)),
-            Applies::No => {}
+            Ok(true) => found.has.push(issue),
+            Err(why) => found.unknown.push((issue, why)),
+            Ok(false) => {}
         }
     }
     found
@@ -141,7 +134,7 @@ pub fn update_issues<'a>(issues: &'a [KnownIssue], birth: Birth<'_>) -> UpdateIs
 fn applies(issue: &KnownIssue, node: Node<'_>) -> Applies {
     match &issue.scope {
         Ok(scope) => has(scope, node),
-        Err(_) => Applies::Unknown("not understood by this version of skewguard"),
+        Err(_) => Err("not understood by this version of skewguard"),
     }
 }
 
@@ -166,32 +159,23 @@ fn failed(issue: &KnownIssue, scope: &Scope, node: Node<'_>) -> Finding {
     }
 }
 
-/// Whether all of it holds. What does not hold decides, whatever else is unknown.
+/// Whether all of it holds.
 fn has(scope: &Scope, node: Node<'_>) -> Applies {
-    let targets = match (&scope.targets, node.target) {
-        (None, _) => Applies::Yes,
-        (Some(range), target) => Applies::from(
-            target.map(|target| range.contains(target)),
-            "the target release is unknown",
-        ),
+    let targets = match &scope.targets {
+        None => Ok(true),
+        Some(range) => node
+            .target
+            .map(|target| range.contains(target))
+            .ok_or("the target release is unknown"),
     };
-    let conditions = conditions(&scope.when, node);
-    let mut unknown = None;
     // Every image of the families that the conditions name.
     let is_any = scope.images == Images::default() && scope.when.os_families.is_some();
     let image = if is_any {
-        Applies::Yes
+        Ok(true)
     } else {
         images(&scope.images, node)
     };
-    for applies in [targets, image].into_iter().chain(conditions) {
-        match applies {
-            Applies::No => return Applies::No,
-            Applies::Unknown(why) => unknown = unknown.or(Some(why)),
-            Applies::Yes => {}
-        }
-    }
-    unknown.map_or(Applies::Yes, Applies::Unknown)
+    all([targets, image, scope.when.holds(node.circumstances())])
 }
 
 /// Whether one of them is the image.
@@ -202,17 +186,17 @@ fn images(images: &Images, node: Node<'_>) -> Applies {
     ];
     let names_machine = by_machine.iter().any(Option::is_some);
     if names_machine && let Some(is_below) = is_any(&by_machine) {
-        return if is_below { Applies::Yes } else { Applies::No };
+        return Ok(is_below);
     }
     // The versions tell, where the issue names any.
     if names_machine && names_machine_alone(images) {
-        return Applies::Unknown(match by_machine {
+        return Err(match by_machine {
             [Some(None), _] => "the node's shim is unknown",
             _ => "what was free in /boot before its first rebase is unknown",
         });
     }
     let Some(version) = node.subject.version else {
-        return Applies::Unknown("the boot image is unknown");
+        return Err("the boot image is unknown");
     };
     let Images {
         below_ocp,
@@ -226,7 +210,7 @@ fn images(images: &Images, node: Node<'_>) -> Applies {
         versions,
     } = images;
     if versions.iter().any(|entry| names(entry, version)) {
-        return Applies::Yes;
+        return Ok(true);
     }
     let below_rhcos = below_rhcos
         .as_ref()
@@ -243,7 +227,7 @@ fn images(images: &Images, node: Node<'_>) -> Applies {
         of_major,
         of_version,
     ];
-    Applies::from(is_any(&answers), "the boot image's version says too little")
+    is_any(&answers).ok_or("the boot image's version says too little")
 }
 
 /// One that applies is enough, whatever the others say. What the issue does not name is left out.
@@ -295,58 +279,6 @@ fn bound_applies(
         }
         Some(compare_family(image, bound, family)? == order)
     }))
-}
-
-fn conditions(when: &When, node: Node<'_>) -> [Applies; 5] {
-    let Machine {
-        architecture,
-        secure_boot,
-        ..
-    } = node.machine;
-    let named = |names: &Option<Vec<String>>, own: Option<&str>| match names {
-        None => Some(true),
-        Some(names) => own.map(|own| names.iter().any(|name| name == own)),
-    };
-    let family = node.subject.version.and_then(ImageVersion::os_family);
-    // The same platform has several names: vmware, vsphere.
-    let platforms = when.platforms.as_ref();
-    let platforms = platforms.map(|names| names.iter().map(|name| one_name(name)).collect());
-    [
-        Applies::from(
-            named(&platforms, node.platform.map(one_name).as_deref()),
-            "the platform is unknown",
-        ),
-        Applies::from(
-            named(&when.architectures, architecture.as_deref()),
-            "the architecture is unknown",
-        ),
-        Applies::from(
-            match when.secure_boot {
-                None => Some(true),
-                Some(wanted) => secure_boot.map(|on| on == wanted),
-            },
-            "it is unknown whether Secure Boot is on",
-        ),
-        Applies::from(
-            match &when.os_families {
-                None => Some(true),
-                Some(families) => family.map(|own| families.contains(&own)),
-            },
-            "the boot image's OS family is unknown",
-        ),
-        Applies::from(
-            match when.okd {
-                None => Some(true),
-                Some(wanted) => node.okd.map(|okd| okd == wanted),
-            },
-            "it is unknown whether the target is OKD",
-        ),
-    ]
-}
-
-fn one_name(platform: &str) -> String {
-    let known = Platform::named(platform).map(Platform::id);
-    known.unwrap_or(platform).to_owned()
 }
 
 /// Which image does not have the issue.

@@ -73,6 +73,8 @@ string_enums! {
         WithinLimits = "WithinLimits",
         PolicyInvalid = "PolicyInvalid",
         NoLimitForTarget = "NoLimitForTarget",
+        /// A limit that may be the node's is not understood, or asks for what is unknown.
+        LimitUndecided = "LimitUndecided",
         /// The target's MachineConfig could not be read.
         TargetUnknown = "TargetUnknown",
         BootImageUnknown = "BootImageUnknown",

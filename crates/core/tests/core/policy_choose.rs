@@ -1,10 +1,11 @@
 //! The choice of the limit: an example for each step, and every case against the rule written down
 //! a second time.
 
-use super::samples::{RELEASES, a_limit, a_pool, a_release, chosen};
-use crate::policy::{Limit, LimitRelease, choose};
+use super::samples::{RELEASES, a_limit, a_pool, a_release, chosen, with};
+use crate::policy::{Circumstances, Limit, LimitRelease, Undecided, choose, choose_for, parse};
 use crate::version::{OcpMinor, Release};
 use proptest::prelude::*;
+use serde_json::json;
 
 /// `4.21` or `4.21.3` or `-` for none, then the pools.
 fn limit(release: &str, pools: &[&str]) -> Limit {
@@ -151,6 +152,163 @@ fn another_pools_limit_is_as_good_as_none() {
     // A limit with pools does not match an unknown pool, nor a name in another case.
     check(&limits, "4.21.3", "-", None);
     check(&limits, "4.21.3", "Worker", None);
+}
+
+/// What `choose_for` says of limits, as JSON, on an x86_64 node of AWS whose target is 4.22.1 and
+/// whose Secure Boot is unknown: the index, `-` for none, or why nobody can tell.
+fn choice(limits: &serde_json::Value) -> String {
+    let policy = parse(with("/limits", limits.clone()).to_string().as_bytes()).unwrap();
+    let node = Circumstances {
+        platform: Some("aws"),
+        architecture: Some("x86_64"),
+        ..Circumstances::default()
+    };
+    let release = Some("4.22.1".parse().unwrap());
+    match choose_for(&policy.limits, release, Some("worker"), node) {
+        Ok(None) => "-".to_owned(),
+        Ok(Some(chosen)) => {
+            let mut all = policy.limits.iter();
+            let index = all.position(|limit| std::ptr::eq(limit, chosen));
+            index.unwrap().to_string()
+        }
+        Err(Undecided { index, why }) => format!("{index}: {why}"),
+    }
+}
+
+#[test]
+fn conditions_narrow_a_limit() {
+    let any = json!({ "rhelMajors": [9] });
+    let when = |when: serde_json::Value| json!({ "when": when, "rhelMajors": [9] });
+    for (limits, want) in [
+        (
+            json!([any, when(json!({ "architectures": ["s390x"] }))]),
+            "0",
+        ),
+        (json!([when(json!({ "architectures": ["s390x"] }))]), "-"),
+        // It wins wherever it stands, as one that names a pool.
+        (
+            json!([any, when(json!({ "architectures": ["x86_64"] }))]),
+            "1",
+        ),
+        (json!([when(json!({ "platforms": ["aws"] })), any]), "0"),
+        (
+            json!([
+                any,
+                when(json!({ "platforms": ["gcp"], "architectures": ["x86_64"] }))
+            ]),
+            "0",
+        ),
+        (
+            json!([when(json!({ "platforms": ["aws"] })), { "release": "4.21", "rhelMajors": [9] }]),
+            "1",
+        ),
+        (
+            json!([when(json!({ "platforms": ["aws"] })), { "pools": ["worker"], "rhelMajors": [9] }]),
+            "1",
+        ),
+        (json!([any, when(json!({}))]), "0"),
+        // What is unknown of the node.
+        (
+            json!([
+                any,
+                when(json!({ "architectures": ["x86_64"], "secureBoot": true }))
+            ]),
+            "1: it is unknown whether Secure Boot is on",
+        ),
+        (
+            json!([
+                any,
+                when(json!({ "architectures": ["s390x"], "secureBoot": true }))
+            ]),
+            "0",
+        ),
+        (
+            json!([any, when(json!({ "okd": true }))]),
+            "1: it is unknown whether the target is OKD",
+        ),
+        (
+            json!([any, when(json!({ "osFamilies": ["scos"] }))]),
+            "1: the boot image's OS family is unknown",
+        ),
+        (
+            json!([{ "release": "4.22", "rhelMajors": [9] }, when(json!({ "okd": true }))]),
+            "0",
+        ),
+    ] {
+        assert_eq!(choice(&limits), want, "{limits}");
+    }
+}
+
+#[test]
+fn no_limit_is_used_in_place_of_one_that_is_not_understood() {
+    const UNCLEAR: &str = "1: it is not understood";
+    let any = json!({ "rhelMajors": [9] });
+    for (limit, want) in [
+        (json!({ "release": 4.22 }), UNCLEAR),
+        (json!({ "release": "latest" }), UNCLEAR),
+        (json!({ "pools": { "matchLabels": {} } }), UNCLEAR),
+        (json!({ "when": "s390x" }), UNCLEAR),
+        (json!({ "when": { "zones": ["a"] } }), UNCLEAR),
+        (
+            json!({ "when": { "osFamilies": ["rhcos", "flatcar"] } }),
+            UNCLEAR,
+        ),
+        (json!({ "when": { "platforms": "aws" } }), UNCLEAR),
+        (
+            json!({ "release": "4.22", "when": { "zones": ["a"] } }),
+            UNCLEAR,
+        ),
+        (json!("4.22"), UNCLEAR),
+        // It cannot be this node's, whatever the rest says.
+        (json!({ "release": "4.23", "pools": "worker" }), "0"),
+        (
+            json!({ "release": "4.23", "when": { "zones": ["a"] } }),
+            "0",
+        ),
+        (json!({ "release": 4.22, "pools": ["master"] }), "0"),
+        (
+            json!({ "when": { "zones": ["a"] }, "pools": ["master"] }),
+            "0",
+        ),
+        (
+            json!({ "when": { "zones": ["a"], "architectures": ["s390x"] } }),
+            "0",
+        ),
+        (
+            json!({ "release": "latest", "when": { "platforms": ["gcp"] } }),
+            "0",
+        ),
+        // Fields that say nothing of the nodes are ignored.
+        (
+            json!({ "architectures": ["s390x"], "rhelMajors": [10] }),
+            "0",
+        ),
+    ] {
+        assert_eq!(choice(&json!([any, limit])), want, "{limit}");
+    }
+    // A closer one is used, whatever they are.
+    let closer = json!({ "release": "4.22", "pools": ["worker"], "rhelMajors": [9] });
+    for limit in [
+        json!({ "pools": "infra" }),
+        json!({ "when": { "zones": ["a"] } }),
+    ] {
+        assert_eq!(choice(&json!([limit, closer])), "1", "{limit}");
+    }
+    // It may name the very release.
+    assert_eq!(
+        choice(&json!([{ "release": "4.x" }, closer])),
+        "0: it is not understood"
+    );
+    let exact = json!({ "release": "4.22.1", "pools": ["worker"], "rhelMajors": [9] });
+    assert_eq!(
+        choice(&json!([exact, { "release": "4.x", "pools": ["worker"] }])),
+        "0"
+    );
+    // A node without a release has no limit with one.
+    let limits = json!([any, { "release": 4.22 }, { "pools": 1 }]);
+    let policy = parse(with("/limits", limits).to_string().as_bytes()).unwrap();
+    let chosen = choose_for(&policy.limits, None, None, Circumstances::default()).unwrap();
+    assert_eq!(chosen, policy.limits.first());
 }
 
 #[test]

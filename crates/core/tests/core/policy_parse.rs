@@ -293,7 +293,7 @@ fn a_rule_that_nobody_can_mean_is_not_evaluated() {
 }
 
 #[test]
-fn a_limit_whose_nodes_are_unknown_is_for_none() {
+fn a_limit_whose_nodes_are_unknown_is_named() {
     for (field, value) in [
         ("release", json!(4.21)),
         ("release", json!("")),
@@ -308,6 +308,7 @@ fn a_limit_whose_nodes_are_unknown_is_for_none() {
         ("pools", json!("worker")),
         ("pools", json!([1])),
         ("pools", json!({ "matchLabels": {} })),
+        ("when", json!("s390x")),
     ] {
         let mut policy = base();
         policy["limits"]
@@ -318,10 +319,10 @@ fn a_limit_whose_nodes_are_unknown_is_for_none() {
         let policy = warned(
             &policy,
             &[&format!(
-                "limits[1].{field} is not understood ({value}); the limit is not used"
+                "limits[1].{field} is not understood ({value}); nodes that the limit may be for are not judged"
             )],
         );
-        assert_eq!(policy.limits.len(), 1);
+        assert_eq!(policy.limits[1].unclear, [field]);
     }
 }
 
@@ -344,10 +345,11 @@ fn a_limit_of_unknown_shape_leaves_the_others_alone() {
         assert_eq!(
             policy.warnings,
             [format!(
-                "limits[0] is not understood ({why}); it is not used"
+                "limits[0] is not understood ({why}); nodes that the limit may be for are not judged"
             )]
         );
-        assert_eq!(policy.limits, read(&base()).unwrap().limits);
+        assert_eq!(policy.limits[0].unclear, [""]);
+        assert_eq!(policy.limits[1..], read(&base()).unwrap().limits);
     }
 }
 

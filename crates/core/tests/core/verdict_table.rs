@@ -590,3 +590,39 @@ fn pre_releases_and_nightlies_find_the_limit_of_their_release() {
     ));
     assert_eq!(verdict.reason, Reason::NoLimitForTarget);
 }
+
+/// No other limit decides in place of one that may be the node's: it boots, whatever the policy says
+/// of what cannot be judged.
+#[test]
+fn a_limit_that_nobody_can_tell_is_undetermined_and_named() {
+    for (limit, message) in [
+        (
+            serde_json::json!({ "pools": { "all": true } }),
+            "limits[0] may be the limit for this node: it is not understood",
+        ),
+        (
+            serde_json::json!({ "when": { "architectures": ["x86_64"], "secureBoot": true } }),
+            "limits[0] may be the limit for this node: the architecture is unknown",
+        ),
+    ] {
+        let mut policy = super::samples::with("/onUndetermined", "Refuse".into());
+        policy["limits"].as_array_mut().unwrap().insert(0, limit);
+        let policy = crate::policy::parse(policy.to_string().as_bytes()).unwrap();
+        let verdict = decide(&super::samples::node(
+            "48.84.202109241901-0",
+            "4.22.1",
+            policy,
+        ));
+        assert_eq!(
+            (verdict.verdict, verdict.reason, verdict.action),
+            (
+                Outcome::Undetermined,
+                Reason::LimitUndecided,
+                Action::Proceed
+            )
+        );
+        assert_eq!(verdict.message, message);
+        assert!(verdict.warnings.contains(&verdict.message));
+        assert_eq!(verdict.policy.unwrap().limit_release, None);
+    }
+}

@@ -107,6 +107,12 @@ fn texts(
     if policy.limits.iter().any(|limit| limit.pools.is_some()) {
         left_out.push("limits for certain pools: the metric does not say a node's pool".to_owned());
     }
+    if policy.limits.iter().any(Limit::is_narrowed) {
+        left_out.push(
+            "limits with conditions: the metric does not say more than a node's boot image"
+                .to_owned(),
+        );
+    }
     if limit.is_some_and(|limit| limit.minimum_fcos.is_some() || limit.maximum_fcos.is_some()) {
         left_out.push("minimumFCOSVersion and maximumFCOSVersion: `audit` has them".to_owned());
     }

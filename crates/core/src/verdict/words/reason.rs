@@ -211,6 +211,7 @@ impl Reason {
             | Self::WithinLimits
             | Self::PolicyInvalid
             | Self::NoLimitForTarget
+            | Self::LimitUndecided
             | Self::TargetUnknown
             | Self::BootImageUndecodable
             | Self::NoRuleEvaluated
