@@ -49,7 +49,7 @@ pub(crate) fn message(verdict: &Verdict) -> String {
         verdict.headline(),
         verdict.reason,
         verdict.action,
-        verdict.message
+        verdict.sentence()
     );
     // The message of a refusal already is its first failure. Other verdicts disregard all of
     // theirs.
@@ -62,6 +62,11 @@ pub(crate) fn message(verdict: &Verdict) -> String {
         .failures()
         .skip(said)
         .map(|finding| format!("{also} {}: {}", finding.rule, finding.message));
+    // The first one stands in the first line already, but beside a refusal.
+    let warned = verdict
+        .warned()
+        .skip(1 - said)
+        .map(|finding| format!("warning: {}", finding.message));
     let gate = verdict.gate.iter().filter_map(|gate| {
         let what = if gate.held {
             "in doubt"
@@ -74,7 +79,7 @@ pub(crate) fn message(verdict: &Verdict) -> String {
         .warnings
         .iter()
         .map(|warning| format!("warning: {warning}"));
-    for line in failures.chain(gate).chain(warnings) {
+    for line in failures.chain(warned).chain(gate).chain(warnings) {
         if text.len() + line.len() > MESSAGE_MAX {
             text.push_str("\n...");
             break;

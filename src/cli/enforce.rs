@@ -198,7 +198,9 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     Ok(match verdict.fate() {
         Fate::Held => Exit::Refused,
         Fate::NotHeld => Exit::Failed,
-        Fate::LetThrough | Fate::Unchecked | Fate::Free | Fate::PastFirstBoot => Exit::Done,
+        Fate::LetThrough | Fate::Warned | Fate::Unchecked | Fate::Free | Fate::PastFirstBoot => {
+            Exit::Done
+        }
     })
 }
 

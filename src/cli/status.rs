@@ -275,7 +275,7 @@ fn text(status: &Status) -> String {
 fn about_verdict(lines: &mut Lines, verdict: &Verdict) {
     lines.add(
         "verdict",
-        &format!("{}: {}", verdict.headline(), verdict.message),
+        &format!("{}: {}", verdict.headline(), verdict.sentence()),
     );
     lines.add("rule", verdict.reason.as_str());
     if let Some(policy) = &verdict.policy {

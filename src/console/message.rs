@@ -82,7 +82,9 @@ pub(crate) fn kernel_log(verdict: &Verdict) -> String {
     cut(
         &ascii(&format!(
             "skewguard: {}: {} ({})",
-            words.log, verdict.message, verdict.reason
+            words.log,
+            verdict.sentence(),
+            verdict.reason
         )),
         400,
     )
@@ -219,7 +221,7 @@ fn found_where(verdict: &Verdict) -> String {
 
 /// Where to read about a known issue, or else by which limit of which policy.
 fn source(verdict: &Verdict) -> String {
-    let first = verdict.failures().next();
+    let first = verdict.charges().next();
     match first.and_then(|finding| finding.url.as_ref()) {
         Some(url) => format!("see {url}"),
         None => by_policy(verdict),

@@ -8,7 +8,7 @@ use crate::clock;
 use crate::node::identity::Identity;
 use crate::text::bounded;
 use crate::transport::Request;
-use crate::verdict::{Action, Verdict};
+use crate::verdict::{Action, Fate, Reason, Verdict};
 use serde::Serialize;
 use std::time::SystemTime;
 
@@ -102,8 +102,11 @@ impl EventSubject<'_> {
     fn told(self, who: &str) -> (String, Action, String) {
         let (reason, action, note) = match self {
             Self::Verdict(verdict) => {
-                let reason = verdict.reason.to_string();
-                return (reason, verdict.action, note(verdict, who));
+                let reason = match verdict.fate() {
+                    Fate::Warned => Reason::KnownIssue,
+                    _ => verdict.reason,
+                };
+                return (reason.to_string(), verdict.action, note(verdict, who));
             }
             Self::NoVerdict { held } => {
                 let action = if held { Action::Block } else { Action::Proceed };
@@ -205,7 +208,7 @@ fn note(verdict: &Verdict, who: &str) -> String {
         format!(" ({})", facts.join(", "))
     };
     bounded(
-        &format!("Node {who} {what}: {}{facts}", verdict.message),
+        &format!("Node {who} {what}: {}{facts}", verdict.sentence()),
         NOTE_MAX,
     )
 }

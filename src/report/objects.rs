@@ -109,12 +109,13 @@ struct Remediation<'a> {
 }
 
 /// A node that has not joined reports this verdict: it was refused (also where the policy only
-/// warns) or is undetermined. A verdict that only another release of skewguard knows is
-/// reported where the gate had something to do.
+/// warns), has a known issue that warns, or is undetermined. A verdict that only another release of
+/// skewguard knows is reported where the gate had something to do.
 pub(crate) fn is_reportable(verdict: &Verdict) -> bool {
     match verdict.verdict {
         Outcome::Refused | Outcome::Undetermined => true,
-        Outcome::Disabled | Outcome::NoPolicy | Outcome::Allowed => false,
+        Outcome::Allowed => verdict.warned().next().is_some(),
+        Outcome::Disabled | Outcome::NoPolicy => false,
         Outcome::Other(_) => verdict.blocks() || verdict.gate.is_some(),
     }
 }

@@ -90,7 +90,8 @@ pub(crate) fn set_aside(root: &Root, now: &Verdict) -> Result<(), FileError> {
 /// The node was refused. What could not be determined and was let through is no news once it
 /// is determined.
 fn is_refusal(verdict: &Verdict) -> bool {
-    is_reportable(verdict) && (verdict.blocks() || verdict.verdict != Outcome::Undetermined)
+    let is_open = matches!(verdict.verdict, Outcome::Undetermined | Outcome::Allowed);
+    is_reportable(verdict) && (verdict.blocks() || !is_open)
 }
 
 /// An earlier boot's verdict that is still to be told, if it can be read.

@@ -240,6 +240,31 @@ fn without_a_node_there_is_nothing_to_check() {
     assert!(code == Some(0) && all.starts_with("Allowed: "), "{all}");
 }
 
+/// A known issue that asks for Secure Boot and names no architectures is of UEFI: an IBM Z has secure
+/// IPL and no shim.
+#[test]
+fn an_ibm_z_is_not_refused_for_its_shim() {
+    let case = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/cases/shim-on-z/node"
+    );
+    let node = tempfile::tempdir().expect("tempdir");
+    super::copy_tree(case.as_ref(), node.path());
+    for secure_ipl in ["0\n", "1\n"] {
+        let file = node.path().join("sys/firmware/ipl/secure");
+        std::fs::write(file, secure_ipl).expect("written");
+        let (code, json) = check_json(node.path(), &[]);
+        assert_eq!(
+            (code, json["verdict"].as_str(), json["action"].as_str()),
+            (0, Some("Allowed"), Some("Proceed"))
+        );
+        assert_eq!(json["machine"]["secureBoot"], secure_ipl == "1\n");
+        let mut findings = json["findings"].as_array().expect("a list").iter();
+        let issue = findings.find(|finding| finding["rule"] == "KnownIssue");
+        assert_eq!(issue.expect("one")["result"], "Pass");
+    }
+}
+
 /// Two releases of one code base, with one limit each.
 #[test]
 fn a_limit_of_5_0_is_not_that_of_4_23() {

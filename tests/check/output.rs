@@ -16,6 +16,7 @@ fn check_prints_what_the_expectation_shows() {
     for name in [
         "rhcos-4.12-refused",
         "rhcos-4.13-known-issue-refused",
+        "rhcos-4.13-known-issue-warned",
         "rhcos-4.17-denied",
         "rhcos-9.6-allowed",
         "rhcos-4.12-override-off",
@@ -286,6 +287,15 @@ fn the_console_message_is_printed_as_enforce_would_write_it() {
             &String::from_utf8_lossy(&verdict.stdout),
         );
     }
+
+    let root = tree("rhcos-4.13-known-issue-warned");
+    let root = root.to_str().expect("plain path");
+    let warned = skewguard(&["check", "--root", root, "--output", "issue"]);
+    assert_eq!(warned.status.code(), Some(0));
+    assert_file(
+        "check/expected/rhcos-4.13-known-issue-warned.issue",
+        &String::from_utf8_lossy(&warned.stdout),
+    );
 
     let root = tree("rhcos-9.6-allowed");
     let allowed = skewguard(&[

@@ -25,6 +25,10 @@ fn every_sample_tree_gives_its_verdict() {
             ("Disabled", "Proceed", "OverrideOff", 0),
         ),
         ("rhcos-4.13-known-issue-refused", refused("KnownIssue")),
+        (
+            "rhcos-4.13-known-issue-warned",
+            ("Allowed", "Proceed", "WithinLimits", 0),
+        ),
         ("rhcos-4.17-denied", refused("DeniedVersion")),
         (
             "rhcos-4.18-allowed",

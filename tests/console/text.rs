@@ -6,7 +6,7 @@
 use crate::console::Context;
 use crate::console::message::{is_shown, issue, kernel_log, motd, short};
 use crate::inside::console::{Node, overridden};
-use crate::policy::OnUndetermined;
+use crate::policy::{Effect, OnUndetermined};
 use crate::support::expected::assert_file;
 use crate::verdict::ClusterKnows;
 use crate::verdict::{
@@ -57,7 +57,8 @@ fn with_older_installer() -> Verdict {
     })
 }
 
-fn with_issue() -> Verdict {
+/// The known issues of today, each with this effect.
+fn with_issue(effect: Effect) -> Verdict {
     let mut facts = Node {
         image: Some("413.92.202402131523-0"),
         rules: r#""minimumOCPVersion": "4.13.0""#,
@@ -69,6 +70,9 @@ fn with_issue() -> Verdict {
         (&mut facts.policy, &mut facts.target)
     {
         policy.known_issues = starter.known_issues;
+        for issue in &mut policy.known_issues {
+            issue.effect = effect;
+        }
         target.release = Some("4.22.1".to_owned());
     }
     facts.machine = old_machine();
@@ -143,7 +147,8 @@ fn reasons() -> Vec<(&'static str, Verdict)> {
             }
             .verdict(),
         ),
-        ("known-issue", with_issue()),
+        ("known-issue", with_issue(Effect::Refuse)),
+        ("known-issue-warned", with_issue(Effect::Warn)),
         (
             "okd-fcos-too-old",
             of_okd(
@@ -239,6 +244,7 @@ fn the_reasons_are_those_of_the_names() {
             ("above-maximum", Reason::AboveMaximumRhcosVersion),
             ("releases-behind", Reason::TooManyReleasesBehind),
             ("known-issue", Reason::KnownIssue),
+            ("known-issue-warned", Reason::WithinLimits),
             ("okd-fcos-too-old", Reason::BelowMinimumFcosVersion),
             ("okd-fcos-too-new", Reason::AboveMaximumFcosVersion),
             ("okd-scos-too-old", Reason::BelowMinimumOcpVersion),
@@ -415,7 +421,8 @@ fn the_short_forms_say_the_same_in_few_lines() {
         assert!(short.lines().count() <= 6, "{short}");
         // Only a reason from the policy may be cut.
         assert!(
-            ["denied", "known-issue"].contains(&name) || !short.contains("..."),
+            ["denied", "known-issue", "known-issue-warned"].contains(&name)
+                || !short.contains("..."),
             "{short}"
         );
         all.push_str(&format!("## {name}\n{short}{}\n", kernel_log(&verdict)));

@@ -4,7 +4,7 @@ use crate::report::event::{Event, EventSubject, Regarding};
 use crate::report::inventory::NodePatch;
 use crate::report::objects::{BootImageReport, ReportInput, is_reportable};
 use crate::support::expected::assert_file;
-use crate::verdict::{Action, Machine, Outcome, Reason, Stage, Verdict};
+use crate::verdict::{Action, Machine, Outcome, Reason, RuleResult, Stage, Verdict};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -133,6 +133,41 @@ fn only_what_is_wrong_is_reported_before_joining() {
         verdict.verdict = outcome;
         assert_eq!(is_reportable(&verdict), reported, "{outcome}");
     }
+}
+
+/// A known issue that only warns is told of a node that is allowed.
+#[test]
+fn a_warning_is_reported_of_a_node_that_goes_on() {
+    let mut verdict = sample::refused();
+    verdict.findings.truncate(1);
+    let finding = &mut verdict.findings[0];
+    (finding.rule, finding.result) = (Reason::KnownIssue, RuleResult::Warn);
+    finding.message = "boot image has known issue Hangs: it hangs".to_owned();
+    (verdict.verdict, verdict.action) = (Outcome::Allowed, Action::Proceed);
+    (verdict.reason, verdict.gate) = (Reason::WithinLimits, None);
+    verdict.message = "the boot image is within the policy's limits".to_owned();
+    assert!(is_reportable(&verdict));
+    let report = report(&verdict);
+    assert_eq!(
+        report["report"]["impact"],
+        json!({ "level": "Warning", "summary": "The node goes on to join; its boot image has known issue Hangs: it hangs." })
+    );
+    assert_eq!(report["report"]["verdict"]["findings"][0]["result"], "Warn");
+    let event = event(
+        EventSubject::Verdict(&verdict),
+        Regarding::report(NAME, None),
+    );
+    assert_eq!(
+        (&event["type"], &event["reason"]),
+        (&json!("Warning"), &json!("KnownIssue"))
+    );
+    let note = event["note"].as_str().unwrap();
+    assert!(
+        note.contains("has a known issue that may keep it from joining; it goes on: the boot image is within the policy's limits; warning: boot image has known issue Hangs: it hangs (boot image"),
+        "{note}"
+    );
+    verdict.reason = Reason::AlreadyOnTarget;
+    assert!(!is_reportable(&verdict));
 }
 
 #[test]

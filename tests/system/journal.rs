@@ -4,7 +4,7 @@ use crate::inside::system::{allowed, refused, verdict};
 use crate::journal;
 use crate::support::world::alone;
 use crate::verdict::{
-    Action, Outcome, Override, OverrideSource, OverrideWord, Reason, Stage, Verdict,
+    Action, Outcome, Override, OverrideSource, OverrideWord, Reason, RuleResult, Stage, Verdict,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -253,6 +253,35 @@ fn what_no_longer_decides_is_said_whole_and_not_as_a_second_failure() {
         "Disabled (OverrideOff, Proceed): the override says off\n\
          disregarded: BelowMinimumOCPVersion: boot image is OCP 4.11; the minimum is 4.13.0\n\
          disregarded: BelowMinimumRHCOSVersion: boot image is RHEL 8.6; the minimum is 9.2"
+    );
+}
+
+#[test]
+fn a_known_issue_that_warns_is_said_beside_every_verdict() {
+    let mut warned = refused();
+    let finding = &mut warned.findings[1];
+    finding.rule = Reason::KnownIssue;
+    finding.result = RuleResult::Warn;
+    finding.message = "boot image has known issue Hangs: it hangs".to_owned();
+    let text = journal::message(&warned);
+    assert!(
+        text.contains("\nwarning: boot image has known issue Hangs: it hangs"),
+        "{text}"
+    );
+    let allowed = Verdict {
+        verdict: Outcome::Allowed,
+        action: Action::Proceed,
+        reason: Reason::WithinLimits,
+        message: "the boot image is within the policy's limits".to_owned(),
+        findings: warned.findings.split_off(1),
+        warnings: Vec::new(),
+        gate: None,
+        ..warned
+    };
+    assert_eq!(
+        journal::message(&allowed),
+        "Allowed (WithinLimits, Proceed): the boot image is within the policy's limits; \
+         warning: boot image has known issue Hangs: it hangs"
     );
 }
 

@@ -152,7 +152,11 @@ fn warnings(objects: &Objects, policy: &PolicyInput) -> Vec<String> {
         PolicyInput::Absent | PolicyInput::Invalid { .. } => &[],
     };
     let ignored = ignored.iter().map(|warning| format!("policy: {warning}"));
-    ignored.chain(left_out(objects)).collect()
+    let of_another_day = judge::issues::of_another_day(policy);
+    ignored
+        .chain(of_another_day)
+        .chain(left_out(objects))
+        .collect()
 }
 
 /// What was read and does not count.

@@ -5,6 +5,7 @@ use super::published;
 use super::shape::Shape;
 use super::starter;
 use super::structure::missing;
+use super::today::{self, Difference};
 use super::wording::{has_typo, not_a_version};
 use super::{KNOWN_ISSUE_MISSING, Lint};
 use crate::policy::fields::{IMAGES, KNOWN_ISSUE, WHEN};
@@ -85,6 +86,20 @@ fn issue(lint: &mut Lint, at: &Located<'_>, ids: &mut HashSet<String>) {
     {
         let message = format!("duplicate id {}", at.shown());
         lint.warning(&at, "NoEffect", message, "remove one, or rename it");
+    }
+    if let Some(at_id) = issue.get("id")
+        && let Some(difference) = today::difference_at(at)
+    {
+        let (mistake, then) = match difference {
+            Difference::Fields(_) => (
+                "KnownIssueDiffers",
+                "takes today's entry; one of your own needs another id",
+            ),
+            Difference::Withdrawn(_) => ("KnownIssueWithdrawn", "removes it"),
+        };
+        let message = format!("{} {}", at_id.shown(), difference.says());
+        let help = format!("`oc skewguard policy refresh` {then}");
+        lint.warning(&at_id, mistake, message, help);
     }
     let images = issue.get("images").and_then(|at| at.object(IMAGES).ok());
     if let Some(at) = images.and_then(|images| images.get("belowOCPVersion"))

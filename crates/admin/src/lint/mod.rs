@@ -14,6 +14,7 @@ mod published;
 pub mod shape;
 pub mod starter;
 mod structure;
+pub mod today;
 mod wording;
 
 use crate::policy::MAX_BYTES;

@@ -51,11 +51,20 @@ fn issue_texts() -> impl Iterator<Item = &'static str> {
 /// every node carries the policy.
 fn as_nodes_read_it(issue: &str) -> String {
     let is_for_people = |line: &str| {
-        let line = line.trim_start();
-        line.starts_with("\"description\"") || line.starts_with("\"ticket\"")
+        let names = ["\"ticket\"", "\"evidence\"", "\"until\""];
+        names.iter().any(|name| line.trim_start().starts_with(name))
     };
     let lines: Vec<&str> = issue.lines().filter(|line| !is_for_people(line)).collect();
     lines.join("\n").replace(",\n  }", "\n  }")
+}
+
+/// Today's entry of that name, as a policy has it.
+pub(super) fn entry(id: &str) -> Option<String> {
+    let is_it = |text: &&str| {
+        let issue = serde_json::from_str::<Issue>(text);
+        issue.is_ok_and(|issue| issue.id == id)
+    };
+    issue_texts().find(is_it).map(as_nodes_read_it)
 }
 
 #[derive(Deserialize)]
@@ -97,29 +106,32 @@ mod tests {
     fn every_known_issue_has_window_source_and_evidence() {
         let issues: Vec<serde_json::Value> = serde_json::from_str(KNOWN_ISSUES).unwrap();
         for issue in &issues {
-            for field in ["id", "targets", "reason", "ticket", "description"] {
+            for field in ["id", "targets", "reason", "ticket", "evidence", "until"] {
                 let text = issue[field].as_str().unwrap_or_default();
                 assert!(!text.is_empty(), "{field} is missing: {issue}");
             }
-            let description = issue["description"].as_str().unwrap();
-            let evidence = ["Seen ", "Graph data blocks ", "code names ", "Merged on "];
+            let evidence = issue["evidence"].as_str().unwrap();
+            let seen = [" saw ", "Graph data blocks ", "code names ", "removed "];
             assert!(
-                evidence.iter().any(|words| description.contains(words)),
-                "who saw it? {description}"
+                seen.iter().any(|words| evidence.contains(words)),
+                "who saw it? {evidence}"
             );
-            // The last release that has it, or why there is none.
-            let ends = issue["targets"].as_str().unwrap().contains('<');
-            let open = [
-                "Ends with ",
-                "Not known to have ended",
-                "inferred",
-                "Merged on ",
-                "and later",
-            ];
+            // The end of the window, or why there is none.
+            let until = issue["until"].as_str().unwrap();
+            let end = issue["targets"].as_str().unwrap().split_once('<');
             assert!(
-                ends || open.iter().any(|words| description.contains(words)),
-                "when does it end? {description}"
+                match end {
+                    Some((_, end)) => until.starts_with(end),
+                    None => until.starts_with("No release") || until.starts_with("Never: "),
+                },
+                "when does it end? {until}"
             );
+            // What refuses has an end that is known, and is not inferred.
+            let refuses = issue["affects"] != "Update" && issue["effect"] != "Warn";
+            let is_known = !until.starts_with("No release") && !evidence.contains("inferred");
+            assert!(!refuses || is_known, "{evidence} {until}");
+            let when = &issue["when"];
+            assert!(when["secureBoot"].is_null() || when["architectures"].is_array());
             let url = issue["url"].as_str().unwrap();
             let public = ["https://issues.redhat.com/browse/", "https://github.com/"];
             assert!(public.iter().any(|site| url.starts_with(site)), "{url}");
@@ -137,7 +149,7 @@ mod tests {
     fn the_policies_of_init_have_the_known_issues_of_their_clusters() {
         let mut issues: Vec<serde_json::Value> = serde_json::from_str(KNOWN_ISSUES).unwrap();
         for issue in &mut issues {
-            for field in ["description", "ticket"] {
+            for field in ["evidence", "ticket", "until"] {
                 assert!(issue.as_object_mut().unwrap().remove(field).is_some());
             }
         }

@@ -3,6 +3,7 @@
 use super::shape::{JsonType, Shape};
 use super::wording::{consequence, is_in_issue, link, nearest, plain_text, unknown_field};
 use super::{Lint, START, bounds, families, issues, machine};
+use crate::policy::fields::WHEN;
 use crate::policy::json::Located;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +29,23 @@ pub(super) fn check(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
         Some("rhelMajors") => bounds::rhel_majors(lint, at),
         Some("releaseRange") => issues::release_range(lint, at),
         Some("shimVersion") => machine::shim_version(lint, at),
+        Some("when") => secure_boot(lint, at),
         _ => {}
+    }
+}
+
+/// Reports `secureBoot` without the architectures that it is meant for.
+fn secure_boot(lint: &mut Lint, at: &Located<'_>) {
+    let Some(when) = at.object(WHEN).ok() else {
+        return;
+    };
+    if let Some(at) = when.get("secureBoot")
+        && when.get("architectures").is_none()
+    {
+        let message =
+            "names no architectures, and is another thing on each: on s390x it is secure IPL";
+        let help = "add \"architectures\": [\"x86_64\", \"aarch64\"] for UEFI Secure Boot";
+        lint.warning(&at, "MissingField", message, help);
     }
 }
 

@@ -457,7 +457,7 @@ fn known_issues_of_an_image_are_named_whether_or_not_the_policy_has_them() {
         ])
         .0
     };
-    let words = "RPMOSTreeBefore2023.5, which the policy lacks: its rpm-ostree is older than 2023.5 and cannot rebase to 4.22";
+    let words = "RPMOSTreeBefore2023.5 (a warning), which the policy lacks: its rpm-ostree is older than 2023.5, which may not rebase to 4.22";
     let plain = text("text")
         .split_whitespace()
         .collect::<Vec<_>>()
@@ -466,7 +466,7 @@ fn known_issues_of_an_image_are_named_whether_or_not_the_policy_has_them() {
     let next = format!("Next: oc skewguard policy lint {without}, which names");
     assert!(plain.contains(&next), "{plain}");
     assert!(
-        text("wide").contains("  issue    RPMOSTreeBefore2023.5, which"),
+        text("wide").contains("  issue    RPMOSTreeBefore2023.5 (a warning), which"),
         "{}",
         text("wide")
     );
@@ -488,4 +488,20 @@ fn known_issues_of_an_image_are_named_whether_or_not_the_policy_has_them() {
         [issue("AWSOldBootImagesLackAfterburn", false)]
     );
     assert_eq!(issues(&without, &sets("gcp", first), "4.11.0"), []);
+}
+
+/// A policy keeps the known issues of the day that it was written.
+#[test]
+fn known_issues_of_another_day_are_named() {
+    let stale = "tests/data/cases/issue-of-another-window/stale.json";
+    let cluster = "tests/data/cases/born-at-4.6";
+    let (out, err, _) = audit(&["--policy", stale, "-o", "json", "--from", cluster]);
+    let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+    let warnings = found["warnings"].as_array().unwrap();
+    for wanted in [
+        "policy: known issue NoDaemonForRHEL8 differs in targets from the one that this version of skewguard ships; `oc skewguard policy refresh` takes today's list in",
+        "policy: known issue ShimOlderThanKernelSigningKey is withdrawn: 4.22 updates the ESP before the rebase, and new nodes of such images joined (openshift/machine-config-operator#5868); `oc skewguard policy refresh` takes today's list in",
+    ] {
+        assert!(warnings.contains(&json!(wanted)), "{warnings:#?}");
+    }
 }

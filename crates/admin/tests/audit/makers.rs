@@ -182,7 +182,7 @@ fn an_image_of_a_known_release_is_not_unknown() {
     let (audit, _) = audited(newer, &[]);
     assert_eq!(
         audit["oldest"]["bootImage"]["version"],
-        "redhat-coreos-ocp-413-x86-64-202305021736"
+        "redhat-coreos-ocp-412-x86-64-202301181737"
     );
 }
 

@@ -5,6 +5,7 @@ mod known_issues;
 mod policy_command;
 mod policy_docs;
 mod policy_lint;
+mod policy_refresh;
 mod policy_schema;
 mod policy_yaml;
 #[allow(dead_code)] // The core's tests use all of it.

@@ -65,9 +65,12 @@ pub const KNOWN_ISSUE: &[&str] = &[
     "images",
     "when",
     "affects",
+    "effect",
     "reason",
     "remedy",
     "url",
+    "evidence",
+    "until",
     "description",
     "ticket",
 ];

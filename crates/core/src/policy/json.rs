@@ -41,12 +41,20 @@ impl<'a> Located<'a> {
         }
     }
 
+    /// The value as it is written.
+    pub fn raw(&self) -> &'a str {
+        self.raw
+    }
+
+    /// Its bytes in the text.
+    pub fn span(&self) -> std::ops::Range<usize> {
+        let start = (self.raw.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
+        start..start + self.raw.len()
+    }
+
     /// Where it begins.
     pub fn line_and_column(&self) -> (usize, usize) {
-        line_and_column(
-            self.text,
-            (self.raw.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize),
-        )
+        line_and_column(self.text, self.span().start)
     }
 
     /// The value, shortened and printable. Numbers are shown as written: 4.20 must not become 4.2.

@@ -24,6 +24,7 @@ const ID_MAX: usize = 60;
 pub struct KnownIssue {
     pub id: String,
     pub affects: Affects,
+    pub effect: Effect,
     /// What fails, for the console.
     pub reason: String,
     /// What helps a joined node.
@@ -43,6 +44,16 @@ pub enum Affects {
     Update,
 }
 
+/// What becomes of a node that has an issue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Effect {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// It goes on, with a warning.
+    Warn,
+}
+
 impl Affects {
     fn parse(word: &str) -> Option<Self> {
         match word {
@@ -50,6 +61,21 @@ impl Affects {
             "Update" => Some(Self::Update),
             _ => None,
         }
+    }
+}
+
+impl Effect {
+    /// The word for it in a policy.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Refuse => "Refuse",
+            Self::Warn => "Warn",
+        }
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        let mut all = [Self::Refuse, Self::Warn].into_iter();
+        all.find(|effect| effect.as_str() == word)
     }
 }
 
@@ -163,19 +189,21 @@ fn known_issue(at: &Located<'_>, warnings: &mut Warnings) -> KnownIssue {
     let line = |name| Some(text::printable(&issue.as_ref()?.get(name)?.string()?));
     let id = line("id").map(|id| text::printable_up_to(&id, ID_MAX));
     let parts = match &issue {
-        Some(issue) => scope(issue).and_then(|scope| Ok((scope, affects(issue)?))),
+        Some(issue) => scope(issue).and_then(|scope| Ok((scope, affects(issue)?, effect(issue)?))),
         None => Err(not_understood(at)),
     };
-    let affects = parts
-        .as_ref()
-        .map_or(Affects::default(), |(_, affects)| *affects);
-    let scope = parts.map(|(scope, _)| scope);
+    let (affects, effect) = parts.as_ref().map_or_else(
+        |_| Default::default(),
+        |(_, affects, effect)| (*affects, *effect),
+    );
+    let scope = parts.map(|(scope, ..)| scope);
     if let Err(why) = &scope {
         warnings.add(format!("{why}; the known issue is not evaluated"));
     }
     KnownIssue {
         id: id.unwrap_or_else(|| at.path.clone()),
         affects,
+        effect,
         reason: line("reason").unwrap_or_default(),
         remedy: line("remedy"),
         url: line("url"),
@@ -209,6 +237,11 @@ fn scope(issue: &Object<'_>) -> Setting<Scope> {
 fn affects(issue: &Object<'_>) -> Setting<Affects> {
     let affects = field(issue, "affects", |at| Affects::parse(&at.string()?))?;
     Ok(affects.unwrap_or_default())
+}
+
+fn effect(issue: &Object<'_>) -> Setting<Effect> {
+    let effect = field(issue, "effect", |at| Effect::parse(&at.string()?))?;
+    Ok(effect.unwrap_or_default())
 }
 
 fn images(images: &Object<'_>) -> Setting<Images> {

@@ -11,7 +11,7 @@ mod when;
 pub use choose::{Undecided, choose, choose_for};
 pub use known_issue::MAX_ISSUES;
 pub use known_issue::ReleaseRange;
-pub use known_issue::{Affects, Images, KnownIssue, Scope};
+pub use known_issue::{Affects, Effect, Images, KnownIssue, Scope};
 pub use parse::parse;
 pub use when::{Applies, Circumstances, When, all};
 

@@ -13,7 +13,7 @@ pub struct When {
     pub platforms: Option<Vec<String>>,
     /// Names as `uname -m` has them.
     pub architectures: Option<Vec<String>>,
-    /// Without `architectures` it is asked of UEFI alone: on IBM Z it would be secure IPL.
+    /// On, without `architectures`, it is UEFI's alone: on IBM Z it would be secure IPL.
     pub secure_boot: Option<bool>,
     /// Of the boot image.
     pub os_families: Option<Vec<OsFamily>>,
@@ -52,9 +52,7 @@ impl When {
     pub fn holds(&self, node: Circumstances<'_>) -> Applies {
         let is_uefi = |own| matches!(own, "x86_64" | "aarch64");
         let secure_boot = match (self.secure_boot, &self.architectures, node.architecture) {
-            (Some(_), None, Some(own)) if !is_uefi(own) => Err(
-                "`secureBoot` without `architectures` is of UEFI, which this architecture has not",
-            ),
+            (Some(true), None, Some(own)) if !is_uefi(own) => Ok(false),
             (wanted, ..) => holds(
                 wanted.as_ref(),
                 node.secure_boot,
@@ -94,7 +92,7 @@ impl When {
 
 /// The same platform has several names: vmware, vsphere.
 fn one_name(platform: &str) -> &str {
-    Platform::named(platform).map_or(platform, Platform::id)
+    Platform::named(platform).map_or(platform, |known| known.id())
 }
 
 /// Whether one condition holds.

@@ -14,6 +14,8 @@ pub enum Fate {
     LetThrough,
     /// It goes on to join; its image could not be checked.
     Unchecked,
+    /// It goes on to join, and has a known issue that may keep it from that.
+    Warned,
     /// It goes on to join, and nothing is said against that.
     Free,
     /// Its first boot is over: it is rebased or has joined, so the verdict holds nothing back any
@@ -39,6 +41,7 @@ impl Verdict {
             _ if held == Some(true) => Fate::Held,
             _ if is_past => Fate::PastFirstBoot,
             (_, Outcome::Refused) => Fate::LetThrough,
+            _ if self.warned().next().is_some() => Fate::Warned,
             (_, Outcome::Undetermined) => Fate::Unchecked,
             _ => Fate::Free,
         }

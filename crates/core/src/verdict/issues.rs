@@ -4,8 +4,10 @@ use super::rules::{
     Evaluation, Subject, compare_family, compare_rhcos, kept, names, one_of, show_bound,
     show_family_bound,
 };
-use super::{Finding, Judged, Machine, Reason, Target, Wanted};
-use crate::policy::{Affects, Applies, Circumstances, FamilyBound, Images, KnownIssue, Scope, all};
+use super::{Finding, Judged, Machine, Reason, RuleResult, Target, Wanted};
+use crate::policy::{
+    Affects, Applies, Circumstances, Effect, FamilyBound, Images, KnownIssue, Scope, all,
+};
 use crate::version::{ImageVersion, OsFamily, Release, RpmVersion};
 use std::cmp::Ordering;
 
@@ -36,9 +38,9 @@ impl<'a> Node<'a> {
 /// which reads so many bytes of one, and for people.
 pub const ISSUES_NAMED: usize = 32;
 
-/// One finding for each issue that the node has, up to [`ISSUES_NAMED`], and one for all the others;
-/// one for those that cannot be looked for, each
-/// cause apart, and one where all of them were looked for and the node has none.
+/// Findings: one for each issue that the node has, up to [`ISSUES_NAMED`] of those that refuse and of
+/// those that warn, and one for the others of each; one for those that cannot be looked for, each
+/// cause apart; and one where all of them were looked for and the node has none.
 pub(super) fn apply(issues: &[KnownIssue], node: Node<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut unknown: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -46,29 +48,34 @@ pub(super) fn apply(issues: &[KnownIssue], node: Node<'_>) -> Vec<Finding> {
         .iter()
         .filter(|issue| issue.affects == Affects::FirstBoot)
         .collect();
-    for issue in &issues {
-        match (applies(issue, node), &issue.scope) {
-            (Ok(true), Ok(scope)) => findings.push(failed(issue, scope, node)),
-            (Err(why), _) => match unknown.iter_mut().find(|(known, _)| *known == why) {
-                Some((_, ids)) => ids.push(&issue.id),
-                None => unknown.push((why, vec![&issue.id])),
-            },
-            (Ok(_), _) => {}
-        }
-    }
     let have = node.subject.version.map(|version| version.text.clone());
-    if findings.len() > ISSUES_NAMED {
-        let others: Vec<String> = findings
-            .drain(ISSUES_NAMED..)
+    for effect in [Effect::Refuse, Effect::Warn] {
+        let mut has = Vec::new();
+        for issue in issues.iter().filter(|issue| issue.effect == effect) {
+            match (applies(issue, node), &issue.scope) {
+                (Ok(true), Ok(scope)) => has.push(found(issue, scope, node)),
+                (Err(why), _) => match unknown.iter_mut().find(|(known, _)| *known == why) {
+                    Some((_, ids)) => ids.push(&issue.id),
+                    None => unknown.push((why, vec![&issue.id])),
+                },
+                (Ok(_), _) => {}
+            }
+        }
+        let others: Vec<String> = has
+            .drain(has.len().min(ISSUES_NAMED)..)
             .filter_map(|finding| finding.issue)
             .collect();
-        let more = format!("{} more known issues: {}", others.len(), others.join(", "));
-        let message = format!("has {more}");
-        let answer = Evaluation::decided(false, have.clone().unwrap_or_default(), message);
-        findings.push(Finding {
-            why: Some(kept(&more)),
-            ..answer.into_finding(Reason::KnownIssue, node.subject.name(), "")
-        });
+        findings.append(&mut has);
+        if !others.is_empty() {
+            let more = format!("{} more known issues: {}", others.len(), others.join(", "));
+            let have = have.clone().unwrap_or_default();
+            let answer = Evaluation::decided(false, have, format!("has {more}"));
+            findings.push(Finding {
+                result: result(effect),
+                why: Some(kept(&more)),
+                ..answer.into_finding(Reason::KnownIssue, node.subject.name(), "")
+            });
+        }
     }
     for (why, ids) in unknown {
         let answer = Evaluation::open(have.clone(), format!("{}: {why}", ids.join(", ")));
@@ -138,7 +145,14 @@ fn applies(issue: &KnownIssue, node: Node<'_>) -> Applies {
     }
 }
 
-fn failed(issue: &KnownIssue, scope: &Scope, node: Node<'_>) -> Finding {
+fn result(effect: Effect) -> RuleResult {
+    match effect {
+        Effect::Refuse => RuleResult::Fail,
+        Effect::Warn => RuleResult::Warn,
+    }
+}
+
+fn found(issue: &KnownIssue, scope: &Scope, node: Node<'_>) -> Finding {
     let version = node.subject.version;
     let message = format!("has known issue {}: {}", issue.id, issue.reason);
     let have = version.map(|version| version.text.clone());
@@ -151,6 +165,7 @@ fn failed(issue: &KnownIssue, scope: &Scope, node: Node<'_>) -> Finding {
         &want,
     );
     Finding {
+        result: result(issue.effect),
         wanted: Some(wanted),
         why: Some(kept(&issue.reason)).filter(|why| !why.is_empty()),
         issue: Some(issue.id.clone()),

@@ -112,6 +112,8 @@ string_enums! {
     pub enum RuleResult {
         Pass = "Pass",
         Fail = "Fail",
+        /// The node has a known issue that only warns.
+        Warn = "Warn",
         /// Too little is known, or the rule has a shape that this release does not know.
         NotEvaluated = "NotEvaluated",
     }
@@ -318,6 +320,22 @@ impl Verdict {
         self.findings
             .iter()
             .filter(|finding| finding.result == RuleResult::Fail)
+    }
+
+    /// The known issues that the node has and that only warn. Where nothing is held against it, or
+    /// it runs its target already, none.
+    pub fn warned(&self) -> impl Iterator<Item = &Finding> {
+        let is_judged = !matches!(self.verdict, Outcome::Disabled | Outcome::NoPolicy)
+            && self.reason != Reason::AlreadyOnTarget;
+        let findings = self.findings.iter();
+        findings.filter(move |finding| is_judged && finding.result == RuleResult::Warn)
+    }
+
+    /// What is held against the node: the failed rules; without any, what it is warned of.
+    pub fn charges(&self) -> impl Iterator<Item = &Finding> {
+        let has_failed = self.failures().next().is_some();
+        let warned = self.warned().filter(move |_| !has_failed);
+        self.failures().chain(warned)
     }
 
     pub fn blocks(&self) -> bool {

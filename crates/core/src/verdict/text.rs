@@ -8,7 +8,7 @@ use crate::version::ImageVersion;
 
 /// The verdict first, then why, then what it was made from.
 pub fn render(verdict: &Verdict) -> String {
-    let mut lines = Lines::new(&format!("{}: {}", verdict.headline(), verdict.message));
+    let mut lines = Lines::new(&format!("{}: {}", verdict.headline(), verdict.sentence()));
     lines.add("action", &verdict.done());
     lines.add("reason", verdict.reason.as_str());
     images(&mut lines, verdict);

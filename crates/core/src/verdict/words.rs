@@ -6,7 +6,7 @@
 mod fate;
 mod reason;
 
-use super::{Fate, Finding, Judged, LetThrough, OverrideSource, Product, Verdict, Wanted};
+use super::{Fate, Finding, Judged, LetThrough, Outcome, OverrideSource, Product, Verdict, Wanted};
 pub use fate::{ConsoleWords, FateWords, Level, OPENINGS};
 pub(super) use reason::usually_wanted;
 pub use reason::{About, RULES, ReasonWords, Remedy};
@@ -90,10 +90,20 @@ impl Verdict {
         }
     }
 
+    /// The message, and the first known issue that only warns.
+    pub fn sentence(&self) -> String {
+        let charged = self.verdict == Outcome::Refused;
+        let mut warned = self.warned().filter(|_| !charged);
+        match warned.next() {
+            Some(finding) => format!("{}; warning: {}", self.message, finding.message),
+            None => self.message.clone(),
+        }
+    }
+
     /// What is needed instead, by every rule that fails.
     pub fn needed(&self) -> String {
         let failed: Vec<String> = self
-            .failures()
+            .charges()
             .map(|finding| finding.need(self.product()))
             .collect();
         if failed.is_empty() {
@@ -105,7 +115,7 @@ impl Verdict {
 
     /// Which image or part the node needs in place of its own.
     pub fn wanted(&self) -> Wanted {
-        self.failures()
+        self.charges()
             .next()
             .and_then(|finding| finding.wanted)
             .unwrap_or(self.reason_words().wanted)
@@ -115,6 +125,7 @@ impl Verdict {
     pub fn impact(&self) -> String {
         let value = |name: &str| match name {
             "breaks" => Some(format!("its {} breaks the policy", self.part())),
+            "warned" => Some(format!("its {}", self.warned().next()?.message)),
             "unchecked" => Some(format!("its {} could not be checked", self.image_name())),
             _ => None,
         };

@@ -3,7 +3,8 @@
 use crate::inside::core::samples::{RELEASES, base, node, with};
 use crate::policy::{MAX_ISSUES, Policy, ReleaseRange, parse};
 use crate::verdict::{
-    Facts, Finding, Machine, Outcome, Reason, RuleResult, TargetInput, Verdict, decide,
+    Action, Facts, Fate, Finding, ISSUES_NAMED, Machine, Outcome, Reason, RuleResult, Stage,
+    TargetInput, Verdict, decide,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -578,5 +579,121 @@ proptest! {
         prop_assert_eq!(findings.len(), 1);
         let not_evaluated = findings[0].result == RuleResult::NotEvaluated;
         prop_assert!(!not_evaluated || !verdict.warnings.is_empty());
+    }
+}
+
+/// It goes on, and everything that speaks of it says so.
+#[test]
+fn an_issue_that_warns_lets_the_node_in() {
+    let mut warns = issue(
+        json!({ "belowOCPVersion": "4.15.0" }),
+        ">=4.22.0",
+        json!({}),
+    );
+    warns["effect"] = json!("Warn");
+    let verdict = decide(&facts(&warns, "414.92.202310210434-0", "4.22.0"));
+    assert_eq!(
+        shown(&verdict),
+        "Warn want OCP 4.15.0 or newer: boot image has known issue Hangs: it hangs"
+    );
+    assert_eq!(
+        (verdict.verdict, verdict.action, verdict.fate()),
+        (Outcome::Allowed, Action::Proceed, Fate::Warned)
+    );
+    assert_eq!(
+        verdict.sentence(),
+        "the boot image is within the policy's limits; warning: boot image has known issue Hangs: it hangs"
+    );
+    assert_eq!(
+        verdict.impact(),
+        "The node goes on to join; its boot image has known issue Hangs: it hangs."
+    );
+    assert_eq!(
+        verdict.needed(),
+        "OCP 4.15.0 or newer; this one has Hangs: it hangs"
+    );
+    // Where nothing of it can be judged, too.
+    let undetermined = decide(&facts(
+        &{
+            warns["images"] = json!({ "versions": [{ "version": "4.18.*" }] });
+            warns.clone()
+        },
+        "4.18.2026012111",
+        "4.22.0",
+    ));
+    assert_eq!(
+        (undetermined.verdict, undetermined.fate()),
+        (Outcome::Undetermined, Fate::Warned)
+    );
+    // A node that has it no more, or was never asked.
+    for stage in [Stage::Rebased, Stage::FirstBootFinished] {
+        let mut past = facts(&warns, "4.18.2026012111", "4.22.0");
+        past.deployment.stage = stage;
+        assert_eq!(decide(&past).fate(), Fate::PastFirstBoot);
+    }
+    let mut on_target = facts(&warns, "4.18.2026012111", "4.22.0");
+    on_target.deployment.stage = Stage::OnTarget;
+    let on_target = decide(&on_target);
+    assert_eq!(
+        (on_target.fate(), on_target.warned().count()),
+        (Fate::Free, 0)
+    );
+}
+
+#[test]
+fn a_warning_stands_beside_a_refusal_and_never_makes_one() {
+    let of = |id: &str, effect: &str| {
+        let mut issue = issue(json!({ "rhelMajors": [9] }), ">=4.22.0", json!({}));
+        (issue["id"], issue["effect"]) = (json!(id), json!(effect));
+        issue
+    };
+    let judged = |issues: Value| {
+        let node = node("414.92.202310210434-0", "4.22.0", policy(issues));
+        decide(&node)
+    };
+    let both = judged(json!([of("A", "Warn"), of("B", "Refuse")]));
+    let results: Vec<String> = of_issues(&both)
+        .iter()
+        .map(|finding| format!("{} {}", finding.issue.as_deref().unwrap(), finding.result))
+        .collect();
+    assert_eq!(results, ["B Fail", "A Warn"]);
+    assert_eq!((both.verdict, both.fate()), (Outcome::Refused, Fate::Held));
+    assert_eq!(both.sentence(), "boot image has known issue B: it hangs");
+    assert_eq!(both.charges().count(), 1);
+    // However many there are.
+    let many: Vec<Value> = (0..40).map(|n| of(&format!("W{n}"), "Warn")).collect();
+    let many = judged(json!(many));
+    assert_eq!(
+        (many.verdict, many.warned().count(), many.failures().count()),
+        (Outcome::Allowed, ISSUES_NAMED + 1, 0)
+    );
+    // With a word of a later release nobody knows what it does.
+    let later = judged(json!([of("A", "Delay")]));
+    assert_eq!(later.verdict, Outcome::Allowed);
+    assert_eq!(of_issues(&later)[0].result, RuleResult::NotEvaluated);
+    assert_eq!(
+        later.warnings,
+        ["knownIssues[0].effect is not understood (\"Delay\"); the known issue is not evaluated"]
+    );
+}
+
+/// On IBM Z it would be secure IPL, where there is no shim.
+#[test]
+fn secure_boot_without_architectures_is_of_uefi() {
+    let judged = |when: Value, architecture: &str| {
+        let issue = issue(json!({ "belowOCPVersion": "4.16.0" }), ">=4.22.0", when);
+        let mut facts = facts(&issue, "415.92.202402201450-0", "4.22.1");
+        facts.machine.architecture = Some(architecture.to_owned());
+        of_issues(&decide(&facts))[0].result
+    };
+    for (architecture, wanted) in [
+        ("x86_64", RuleResult::Fail),
+        ("aarch64", RuleResult::Fail),
+        ("s390x", RuleResult::Pass),
+        ("ppc64le", RuleResult::Pass),
+    ] {
+        assert_eq!(judged(json!({ "secureBoot": true }), architecture), wanted);
+        let named = json!({ "secureBoot": true, "architectures": [architecture] });
+        assert_eq!(judged(named, architecture), RuleResult::Fail);
     }
 }

@@ -3,9 +3,10 @@
 use crate::API_VERSION;
 use crate::audit::results::SetIssue;
 use crate::lint::starter::KNOWN_ISSUES;
+use crate::lint::today::difference;
 use crate::policy::fields::KIND;
 use crate::policy::{KnownIssue, Policy, parse};
-use crate::verdict::{PolicyInput, Reason, RuleResult, Verdict};
+use crate::verdict::{PolicyInput, RuleResult, Verdict};
 use std::sync::LazyLock;
 
 /// A policy without limits that has the list of known issues.
@@ -38,12 +39,13 @@ pub(crate) fn known_to_fail(
     let has = verdict
         .findings
         .iter()
-        .filter(|finding| (finding.rule, finding.result) == (Reason::KnownIssue, RuleResult::Fail));
+        .filter(|finding| matches!(finding.result, RuleResult::Fail | RuleResult::Warn));
     let ids: Vec<_> = has.filter_map(|finding| finding.issue.as_ref()).collect();
     let issues = issues.into_iter().filter(|issue| ids.contains(&&issue.id));
     issues
         .map(|issue| SetIssue {
             in_policy: is_named(policy, &issue.id),
+            effect: issue.effect.as_str(),
             id: issue.id,
             reason: issue.reason,
             url: issue.url,
@@ -57,6 +59,17 @@ pub(crate) fn all(policy: &PolicyInput) -> Vec<KnownIssue> {
     let others = shipped.unwrap_or_default().iter();
     let others = others.filter(|issue| !is_named(policy, &issue.id));
     named(policy).iter().chain(others).cloned().collect()
+}
+
+/// The policy's issues that are not as this version ships them.
+pub(in crate::audit) fn of_another_day(policy: &PolicyInput) -> impl Iterator<Item = String> {
+    named(policy).iter().filter_map(|issue| {
+        let says = difference(issue)?.says();
+        let id = &issue.id;
+        Some(format!(
+            "policy: known issue {id} {says}; `oc skewguard policy refresh` takes today's list in"
+        ))
+    })
 }
 
 /// Whether the policy names the issue.

@@ -342,6 +342,8 @@ pub(crate) struct SetIssue {
     pub(crate) reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) url: Option<String>,
+    /// `Refuse`, or `Warn` where a node that has it goes on.
+    pub(crate) effect: &'static str,
     /// Whether the policy names it; otherwise a node that has it is not refused for it.
     pub(crate) in_policy: bool,
 }
@@ -349,13 +351,18 @@ pub(crate) struct SetIssue {
 impl SetIssue {
     /// In words.
     pub(crate) fn says(&self) -> String {
+        let warns = if self.effect == "Warn" {
+            " (a warning)"
+        } else {
+            ""
+        };
         let lacks = if self.in_policy {
             ""
         } else {
             ", which the policy lacks"
         };
         let url = self.url.as_deref().unwrap_or_default();
-        let text = format!("{}{lacks}: {} {url}", self.id, self.reason);
+        let text = format!("{}{warns}{lacks}: {} {url}", self.id, self.reason);
         text.trim_end().to_owned()
     }
 }

@@ -2,14 +2,12 @@
 
 use super::super::audit::{cluster, input};
 use super::super::{named, read_once};
-use super::{Exit, Failure, Io};
+use super::{Exit, Failure, Io, exists, write};
 use crate::audit::Objects;
 use crate::audit::input::fetch::SETTINGS;
 use crate::audit::input::login;
 use crate::lint::shape::REFERENCE;
 use crate::lint::starter::{STARTER, STARTER_OKD};
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -150,24 +148,4 @@ fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure
         WARNS
     };
     Ok((settings.policy(), does))
-}
-
-fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
-    let mut options = OpenOptions::new();
-    let options = options
-        .write(true)
-        .truncate(force)
-        .create(force)
-        .create_new(!force);
-    let done = options
-        .open(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()));
-    done.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => exists(path),
-        _ => format!("{}: {error}", named(path)).into(),
-    })
-}
-
-fn exists(path: &Path) -> Failure {
-    format!("{}: exists already; --force replaces it", named(path)).into()
 }

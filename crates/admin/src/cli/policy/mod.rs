@@ -2,16 +2,21 @@
 
 mod init;
 mod lint;
+mod refresh;
 
-use super::{Exit, Failure, Io};
+use super::{Exit, Failure, Io, named};
 use crate::lint::shape::SCHEMA;
 use crate::lint::starter::KNOWN_ISSUES;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A policy from nothing, and policy.md, which describes its fields:
   oc skewguard policy init --file policy.json
   oc skewguard policy lint policy.json                  after every edit
+  oc skewguard policy refresh policy.json               today's issues
   oc skewguard check --policy policy.json --aleph FILE  try it")]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -22,10 +27,12 @@ pub(super) struct Args {
 enum Command {
     Init(init::Args),
     Lint(lint::Args),
+    Refresh(refresh::Args),
     /// Print what is known to fail, as `knownIssues` of a policy (JSON)
     ///
     /// Boot images that are known to fail with a release, each with its source. `policy init`
-    /// writes them into a policy, and `policy lint` names those that a policy lacks.
+    /// writes them into a policy, `policy lint` names those that a policy lacks or has otherwise, and
+    /// `policy refresh` takes them in.
     #[command(after_help = "Example: oc skewguard policy known-issues | jq -r '.[].id'")]
     KnownIssues,
     /// Print the JSON Schema (2020-12) of a policy
@@ -40,6 +47,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     match &args.command {
         Command::Init(args) => init::run(args, io),
         Command::Lint(args) => lint::run(args, io),
+        Command::Refresh(args) => refresh::run(args, io),
         Command::KnownIssues => {
             io.out.write_all(KNOWN_ISSUES.as_bytes())?;
             Ok(Exit::Done)
@@ -49,4 +57,24 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             Ok(Exit::Done)
         }
     }
+}
+
+fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
+    let mut options = OpenOptions::new();
+    let options = options
+        .write(true)
+        .truncate(force)
+        .create(force)
+        .create_new(!force);
+    let done = options
+        .open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
+    done.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => exists(path),
+        _ => format!("{}: {error}", named(path)).into(),
+    })
+}
+
+fn exists(path: &Path) -> Failure {
+    format!("{}: exists already; --force replaces it", named(path)).into()
 }

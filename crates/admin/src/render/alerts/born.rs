@@ -4,7 +4,7 @@
 
 use super::refused::{LABEL, Refused};
 use crate::audit::is_okd;
-use crate::policy::{Affects, Images, KnownIssue, Mode, Policy, Scope, When};
+use crate::policy::{Affects, Effect, Images, KnownIssue, Mode, Policy, Scope, When};
 use crate::version::{OsFamily, Release};
 
 /// A version of Fedora CoreOS: its release, day, stream and build.
@@ -108,6 +108,7 @@ fn label_answer(issue: &KnownIssue, release: Release, of_okd: bool) -> LabelAnsw
     }
     LabelAnswer::ByImage(Box::new(KnownIssue {
         affects: Affects::FirstBoot,
+        effect: Effect::Refuse,
         scope: Ok(Scope {
             when,
             ..scope.clone()

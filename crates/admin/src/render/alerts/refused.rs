@@ -7,8 +7,8 @@
 
 use super::pattern::{ANYTHING, any_of};
 use crate::policy::{
-    Affects, DeniedVersion, FamilyBound, Images, KnownIssue, Limit, Policy, RhcosBound, Scope,
-    When, choose,
+    Affects, DeniedVersion, Effect, FamilyBound, Images, KnownIssue, Limit, Policy, RhcosBound,
+    Scope, When, choose,
 };
 use crate::verdict::{
     BootImage, Facts, ImageSource, Outcome, PolicyInput, Target, TargetInput, decide,
@@ -177,7 +177,7 @@ fn is_about_images_alone(scope: &Scope) -> bool {
 /// The known issues that a node is refused for.
 fn first_boot_issues(policy: &Policy) -> impl Iterator<Item = &KnownIssue> {
     let issues = policy.known_issues.iter();
-    issues.filter(|issue| issue.affects == Affects::FirstBoot)
+    issues.filter(|issue| issue.affects == Affects::FirstBoot && issue.effect == Effect::Refuse)
 }
 
 /// The days that the policy compares with, sorted, by the RHEL release that it compares them for.

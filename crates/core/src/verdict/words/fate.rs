@@ -35,7 +35,7 @@ pub struct ConsoleWords {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FateWords {
     pub level: Level,
-    /// The impact in a report: a template of `breaks` and `unchecked`.
+    /// The impact in a report: a template of `breaks`, `warned` and `unchecked`.
     pub(super) impact: &'static str,
     /// What an Event says of the node.
     pub event: &'static str,
@@ -79,6 +79,15 @@ const LET_THROUGH: ConsoleWords = ConsoleWords {
     log: "node let through with a warning",
 };
 
+const WARNED: ConsoleWords = ConsoleWords {
+    headline: "WARNING: THE {part} OF THIS NODE MAY FAIL WITH THIS RELEASE",
+    lines: [
+        "It is let in, because its known issue only warns.",
+        "If its OS update hangs or it does not join, this is the likely cause.",
+    ],
+    log: "node let in with a warning",
+};
+
 const HOLD: &str = "hold back the OS rebase and the kubelet";
 const GO_ON: &str = "the boot goes on";
 
@@ -116,6 +125,13 @@ impl Fate {
                 "breaks the boot image policy; it goes on to join",
                 "{why}",
                 Some(LET_THROUGH),
+            ),
+            (Self::Warned, _) => words(
+                Level::Warning,
+                "The node goes on to join; {warned}.",
+                "has a known issue that may keep it from joining; it goes on",
+                GO_ON,
+                Some(WARNED),
             ),
             (Self::Unchecked, _) => words(
                 Level::Warning,
@@ -165,5 +181,6 @@ mod tests {
         for (words, opening) in [HELD, NOT_HELD, LET_THROUGH].iter().zip(OPENINGS) {
             assert!(words.headline.starts_with(&format!("{opening}{{part}} ")));
         }
+        assert!(WARNED.headline.starts_with("WARNING: THE {part} "));
     }
 }

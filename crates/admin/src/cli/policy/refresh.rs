@@ -1,0 +1,53 @@
+//! `oc skewguard policy refresh`: today's known issues for a policy that has them of another day.
+
+use super::super::{for_nodes, named, read_file};
+use super::{Exit, Failure, Io, write};
+use crate::lint::today::{Difference, refresh};
+use crate::policy::MAX_BYTES;
+use std::path::PathBuf;
+
+/// Take today's known issues into a policy
+///
+/// A policy keeps the known issues of the day that it was written. Those that this version ships
+/// with another window, images, conditions or effect are replaced by today's; those that it has
+/// withdrawn are removed. Issues of the author's own, the limits and the rest of the text stay as
+/// they are; a policy in YAML is written as JSON. What changes is named on standard error.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  oc skewguard policy refresh policy.json | diff policy.json -
+  oc skewguard policy refresh policy.json --file policy.json")]
+pub(super) struct Args {
+    /// The policy, JSON or YAML; - is standard input.
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    policy: PathBuf,
+    /// File to write instead of standard output; it may be the policy itself.
+    #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    file: Option<PathBuf>,
+    /// Replace another file that exists.
+    #[arg(long, requires = "file")]
+    force: bool,
+}
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let name = named(&args.policy);
+    let failed = |error: String| format!("{name}: {error}");
+    let bytes = read_file(&args.policy, MAX_BYTES).map_err(failed)?;
+    let text = String::from_utf8(for_nodes(bytes)).map_err(|error| failed(error.to_string()))?;
+    let refreshed = refresh(&text).map_err(failed)?;
+    match args.file.as_ref().filter(|file| *file.as_os_str() != *"-") {
+        Some(file) => write(file, &refreshed.policy, args.force || *file == args.policy)?,
+        None => io.out.write_all(refreshed.policy.as_bytes())?,
+    }
+    for (id, difference) in &refreshed.changes {
+        let done = match difference {
+            Difference::Fields(_) => "replaced",
+            Difference::Withdrawn(_) => "removed",
+        };
+        io.say(format_args!("{done} {id}: it {}", difference.says()));
+    }
+    if refreshed.changes.is_empty() {
+        io.say(format_args!("{name}: its known issues are today's"));
+    }
+    Ok(Exit::Done)
+}

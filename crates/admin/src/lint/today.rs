@@ -1,0 +1,152 @@
+//! The known issues of a policy beside those that this version ships: a policy keeps the issues of
+//! the day that it was written.
+
+use super::starter::{KNOWN_ISSUES, entry};
+use crate::API_VERSION;
+use crate::policy::fields::{KIND, KNOWN_ISSUE, POLICY};
+use crate::policy::json::Located;
+use crate::policy::{Effect, KnownIssue, parse};
+use std::sync::LazyLock;
+
+/// Issues that were shipped once, and why they are not any more.
+const WITHDRAWN: [(&str, &str); 1] = [(
+    "ShimOlderThanKernelSigningKey",
+    "4.22 updates the ESP before the rebase, and new nodes of such images joined (openshift/machine-config-operator#5868)",
+)];
+
+/// The list of this version.
+static SHIPPED: LazyLock<Vec<KnownIssue>> = LazyLock::new(|| read(KNOWN_ISSUES));
+
+/// The issues of a list, as JSON.
+fn read(list: &str) -> Vec<KnownIssue> {
+    let policy = format!(
+        r#"{{"apiVersion":"{API_VERSION}","kind":"{KIND}","mode":"Warn","limits":[],"knownIssues":{list}}}"#
+    );
+    parse(policy.as_bytes()).map_or_else(|_| Vec::new(), |policy| policy.known_issues)
+}
+
+/// How an issue differs from that of its name in the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Difference {
+    /// These of its fields say something else.
+    Fields(Vec<&'static str>),
+    /// It is not in the list any more; why.
+    Withdrawn(&'static str),
+}
+
+impl Difference {
+    /// Goes on after the issue's name.
+    pub(crate) fn says(&self) -> String {
+        match self {
+            Self::Fields(fields) => {
+                let fields = fields.join(", ");
+                format!("differs in {fields} from the one that this version of skewguard ships")
+            }
+            Self::Withdrawn(why) => format!("is withdrawn: {why}"),
+        }
+    }
+}
+
+/// How an issue of a policy differs from today's. `None` where it is the same, the author's own, or
+/// not understood.
+pub(crate) fn difference(own: &KnownIssue) -> Option<Difference> {
+    if let Some((_, why)) = WITHDRAWN.iter().find(|(id, _)| *id == own.id) {
+        // An author who made a warning of it said so.
+        let refuses = own.effect == Effect::Refuse;
+        return refuses.then_some(Difference::Withdrawn(why));
+    }
+    let today = SHIPPED.iter().find(|issue| issue.id == own.id)?;
+    let (Ok(a), Ok(b)) = (&own.scope, &today.scope) else {
+        return None;
+    };
+    let fields = [
+        ("targets", a.targets != b.targets),
+        ("images", a.images != b.images),
+        ("when", a.when != b.when),
+        ("affects", own.affects != today.affects),
+        ("effect", own.effect != today.effect),
+    ];
+    let differ = fields.into_iter().filter(|(_, differs)| *differs);
+    let differ: Vec<_> = differ.map(|(field, _)| field).collect();
+    (!differ.is_empty()).then_some(Difference::Fields(differ))
+}
+
+/// The issue at `at`, and how it differs.
+pub(super) fn difference_at(at: &Located<'_>) -> Option<Difference> {
+    difference(read(&format!("[{}]", at.raw())).first()?)
+}
+
+/// A policy with today's issues.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refreshed {
+    pub(crate) policy: String,
+    /// The issues that differed, and how.
+    pub(crate) changes: Vec<(String, Difference)>,
+}
+
+/// Takes today's entries into a policy, JSON, in place of those that differ, and leaves out those
+/// that are withdrawn. The rest of the text stays as it is.
+///
+/// # Errors
+/// It is not a policy, or its known issues are no list.
+pub(crate) fn refresh(policy: &str) -> Result<Refreshed, String> {
+    parse(policy.as_bytes())?;
+    let whole = Located::whole(policy.as_bytes()).map_err(|error| error.to_string())?;
+    let object = whole.object(POLICY).map_err(|error| error.to_string())?;
+    let list = match object.get("knownIssues") {
+        Some(list) => list.items().ok_or("knownIssues is no list")?.collect(),
+        None => Vec::new(),
+    };
+    let text = |from: usize, to: usize| policy.get(from..to).unwrap_or_default();
+    let mut refreshed = Refreshed {
+        policy: String::new(),
+        changes: Vec::new(),
+    };
+    // Where the text goes on after the last item that was read, and after the last that is kept.
+    let (mut read, mut is_first) = (0, true);
+    for item in &list {
+        let span = item.span();
+        let difference = difference_at(item).and_then(|difference| Some((id(item)?, difference)));
+        // The comma before an item goes with it; what stands before the first one stays.
+        let before = if read == 0 || !is_first {
+            text(read, span.start)
+        } else {
+            ""
+        };
+        if read == 0 {
+            refreshed.policy += before;
+        }
+        let kept = match &difference {
+            Some((_, Difference::Withdrawn(_))) => None,
+            Some((id, Difference::Fields(_))) => {
+                entry(id).map(|entry| indented(&entry, policy, span.start))
+            }
+            None => Some(text(span.start, span.end).to_owned()),
+        };
+        if let Some(kept) = kept {
+            if read > 0 {
+                refreshed.policy += before;
+            }
+            refreshed.policy += &kept;
+            is_first = false;
+        }
+        read = span.end;
+        refreshed.changes.extend(difference);
+    }
+    refreshed.policy += text(read, policy.len());
+    parse(refreshed.policy.as_bytes())?;
+    Ok(refreshed)
+}
+
+/// An entry with the indentation of the line that it comes into.
+fn indented(entry: &str, policy: &str, at: usize) -> String {
+    let before = policy.get(..at).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let indent = line.len() - line.trim_start().len();
+    let indent = line.get(..indent).unwrap_or_default();
+    entry.trim().replace("\n  ", &format!("\n{indent}"))
+}
+
+fn id(at: &Located<'_>) -> Option<String> {
+    at.object(KNOWN_ISSUE).ok()?.get("id")?.string()
+}
