@@ -198,6 +198,6 @@ fn kept_installation(root: &Root) -> Result<String, FileError> {
 }
 
 /// The part of a report's name after the host.
-fn hash_of(name: &str) -> &str {
+pub(super) fn hash_of(name: &str) -> &str {
     name.rsplit_once('-').map_or(name, |(_, hash)| hash)
 }

@@ -3,8 +3,8 @@
 use super::answer::Channel;
 use super::event::{Event, EventSubject, NO_VERDICT, Regarding};
 use super::inventory::NodePatch;
-use super::ledger::Ledger;
-use super::names::{hex16, report_name, stall_name, subdomain};
+use super::ledger::{Ledger, hash_of};
+use super::names::{EVENT_INTERVAL, hex16, report_name, stall_name, subdomain};
 use super::objects::{BootImageReport, ReportInput, is_reportable};
 use super::situation::{self, DatedVerdict};
 use super::stall::{Phase, Progress};
@@ -12,7 +12,7 @@ use crate::node::identity::Identity;
 use crate::node::{Root, UNTOLD_VERDICT_PATH};
 use crate::transport::Request;
 use crate::verdict::{Action, Verdict};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// The warning in a verdict that was not made by `skewguard.service`.
 const UNSEEN: &str =
@@ -44,6 +44,15 @@ pub(super) struct Payload<'a> {
     pub(super) node_name: Option<String>,
     /// The remedy for an admin.
     pub(super) remediation: String,
+}
+
+/// An object that the cluster is to have, and has not.
+#[derive(Debug)]
+pub(super) struct Due {
+    /// What makes it another one than the last on its channel.
+    pub(super) key: String,
+    /// Time until it is due.
+    pub(super) wait: Duration,
 }
 
 impl<'a> Payload<'a> {
@@ -167,6 +176,59 @@ impl<'a> Payload<'a> {
         verdict
             .clone()
             .updated(situation::is_held(self.root), self.has_joined())
+    }
+
+    /// The objects that the cluster is to have, less those that by the ledger it has. `held`: the
+    /// node is. `now`: seconds since 1970.
+    pub(super) fn due(&self, ledger: &Ledger, held: bool, now: u64) -> [(Channel, Option<Due>); 3] {
+        let at_once = |key: &str| Due {
+            key: key.to_owned(),
+            wait: Duration::ZERO,
+        };
+        // A host may get its name late.
+        let name = hash_of(&self.name);
+        let goes_on = self.went_on.is_some();
+        // Once it has joined, the bootstrap identity has nothing more to say.
+        let is_over = self.has_joined() && !goes_on;
+        let has_verdict = !is_over && !goes_on && self.verdict().is_some();
+        let report = has_verdict && ledger.known_report(&self.name).is_none();
+        let event = if is_over {
+            None
+        } else if goes_on {
+            Some(Duration::ZERO)
+        } else if self.is_about_no_verdict() {
+            let told = ledger.no_verdict_boot == Some(situation::boot_id(self.root));
+            (!told).then_some(Duration::ZERO)
+        } else if has_verdict {
+            match ledger.last_event(&self.name) {
+                None => Some(Duration::ZERO),
+                Some(at) if held => {
+                    // If the clock went back, the Event is due at once.
+                    let age = now.checked_sub(at).unwrap_or(EVENT_INTERVAL);
+                    Some(Duration::from_secs(EVENT_INTERVAL.saturating_sub(age)))
+                }
+                Some(_) => None,
+            }
+        } else {
+            None
+        };
+        let event = event.map(|wait| Due {
+            key: format!("{goes_on} {name}"),
+            wait,
+        });
+        let label = self.label_digest();
+        let label = label.filter(|digest| ledger.node_patch.as_ref() != Some(digest));
+        [
+            (Channel::Report, report.then(|| at_once(name))),
+            (Channel::Event, event),
+            (Channel::Node, label.as_deref().map(at_once)),
+        ]
+    }
+
+    /// The cluster has the label of the node's own Node.
+    pub(super) fn is_labelled(&self, ledger: &Ledger) -> bool {
+        let digest = self.label_digest();
+        digest.is_some() && digest == ledger.node_patch
     }
 
     /// The node has joined, so that its Node object says all there is to say.

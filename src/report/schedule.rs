@@ -55,6 +55,8 @@ pub(crate) enum ChannelState {
 #[derive(Debug, Clone, Default)]
 struct Track {
     state: ChannelState,
+    /// What is sent: another key is another object.
+    key: String,
     /// Failures in a row.
     failures: u32,
     /// 403s in a row.
@@ -107,10 +109,19 @@ impl Schedule {
 
     /// The state of a channel.
     pub(crate) fn state(&self, channel: Channel) -> ChannelState {
+        self.of(channel).state
+    }
+
+    /// The last request on the channel failed.
+    pub(super) fn has_failed(&self, channel: Channel) -> bool {
+        self.of(channel).failures > 0
+    }
+
+    fn of(&self, channel: Channel) -> &Track {
         match channel {
-            Channel::Report => self.report.state,
-            Channel::Event => self.event.state,
-            Channel::Node => self.node.state,
+            Channel::Report => &self.report,
+            Channel::Event => &self.event,
+            Channel::Node => &self.node,
         }
     }
 
@@ -130,9 +141,20 @@ impl Schedule {
         self.track(channel).schedule(at + grace);
     }
 
-    /// Marks the channel as delivered, on an earlier boot.
-    pub(super) fn mark_delivered(&mut self, channel: Channel) {
-        self.track(channel).state = ChannelState::Delivered;
+    /// Makes the channel due at `at`, unless the same object is due or delivered on it already;
+    /// with `None` there is nothing to send. What is in flight is left alone.
+    pub(super) fn reconcile(&mut self, channel: Channel, key: Option<String>, at: Duration) {
+        let track = self.track(channel);
+        match key {
+            _ if track.state == ChannelState::InFlight => {}
+            Some(key) if track.key == key && track.state != ChannelState::Idle => {}
+            Some(key) => {
+                track.key = key;
+                self.want(channel, at);
+            }
+            None if matches!(track.state, ChannelState::Due(_)) => self.stop(channel),
+            None => {}
+        }
     }
 
     /// Sends nothing more on the channel. An answer that is still to come is ignored.
@@ -296,8 +318,31 @@ mod tests {
         assert!(schedule.in_flight() && !schedule.is_failing());
         schedule.answered(Channel::Report, S(1), &failed(), 0.5, false);
         assert!(!schedule.in_flight() && schedule.is_failing());
-        schedule.mark_delivered(Channel::Node);
+    }
+
+    #[test]
+    fn an_object_is_wanted_once_and_another_one_anew() {
+        let key = |key: &str| Some(key.to_owned());
+        let mut schedule = Schedule::default();
+        schedule.reconcile(Channel::Node, key("a"), S(5));
+        schedule.reconcile(Channel::Node, key("a"), S(9));
+        assert_eq!(schedule.state(Channel::Node), ChannelState::Due(S(5)));
+        schedule.reconcile(Channel::Node, key("b"), S(9));
+        assert_eq!(schedule.due(S(9)), [Channel::Node]);
+        schedule.reconcile(Channel::Node, None, S(9));
+        assert!(schedule.in_flight());
+        let delivered = Answer::Delivered {
+            uid: None,
+            already: false,
+        };
+        schedule.answered(Channel::Node, S(9), &delivered, 0.5, false);
+        schedule.reconcile(Channel::Node, key("b"), S(20));
+        schedule.reconcile(Channel::Node, None, S(20));
         assert_eq!(schedule.state(Channel::Node), ChannelState::Delivered);
+        schedule.reconcile(Channel::Node, key("c"), S(30));
+        assert_eq!(schedule.state(Channel::Node), ChannelState::Due(S(30)));
+        schedule.reconcile(Channel::Node, None, S(30));
+        assert_eq!(schedule.state(Channel::Node), ChannelState::Idle);
     }
 
     #[test]

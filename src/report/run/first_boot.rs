@@ -1,6 +1,6 @@
 //! Watches a first boot that was let in. It only looks: nothing in the boot waits for it.
 
-use super::{Channel, ChannelState, Client, Duration, Level, Output, Run, situation};
+use super::{Client, Duration, Level, Output, Run, situation};
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
 use crate::node::{Node, has_certificate, is_not_finalized, is_renamed};
 use crate::report::stall::{
@@ -114,7 +114,7 @@ impl<C: Client, W: Output> Run<'_, C, W> {
     pub(super) fn is_first_boot(&self) -> bool {
         let root = self.env.root;
         let is_past = situation::is_past_first_boot(root);
-        let is_labelled = self.schedule.state(Channel::Node) == ChannelState::Delivered;
+        let is_labelled = self.payload.is_labelled(&self.ledger);
         if has_certificate(root) || is_past && is_labelled {
             return false;
         }
@@ -162,7 +162,7 @@ impl<C: Client, W: Output> Run<'_, C, W> {
         let unit = progress.shown_by().map(str::to_owned);
         (self.payload.progress, self.payload.went_on) = (Some(progress), None);
         self.payload.rename();
-        self.plan_report();
+        self.reconcile();
         let same_phase = first_boot.stall.take().filter(|stall| stall.phase == phase);
         let mut causes = same_phase.map(|stall| stall.causes).unwrap_or_default();
         causes.retain(|told| *told != cause);
@@ -178,7 +178,7 @@ impl<C: Client, W: Output> Run<'_, C, W> {
     /// Gives up to say that the first boot goes on: the bootstrap identity may do so no longer.
     pub(super) fn stop_recovery_event(&mut self) {
         if self.payload.went_on.take().is_some() {
-            self.schedule.stop(Channel::Event);
+            self.reconcile();
         }
     }
 
@@ -190,17 +190,14 @@ impl<C: Client, W: Output> Run<'_, C, W> {
         );
         self.env.output.line(Level::Info, &line);
         self.payload.progress = None;
-        self.schedule.stop(Channel::Report);
-        self.schedule.stop(Channel::Event);
         let is_told = self.ledger.known_report(&stall.report).is_some()
             || self.ledger.last_event(&stall.report).is_some();
         if is_told {
             self.payload.went_on = Some(stall.phase);
             self.payload.name = stall.report;
-            self.schedule.want(Channel::Event, self.soon());
-        } else if self.payload.verdict().is_some() {
+        } else {
             self.payload.rename();
-            self.plan_report();
         }
+        self.reconcile();
     }
 }

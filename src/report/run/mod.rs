@@ -6,7 +6,6 @@ use super::answer::{Answer, Channel, Retry};
 use super::client::Client;
 use super::event::{NO_VERDICT, no_verdict};
 use super::ledger::{Ledger, installation};
-use super::names::EVENT_INTERVAL;
 use super::output::{ConsoleState, Level, Output};
 use super::payload::Payload;
 use super::schedule::{ChannelState, Schedule};
@@ -141,41 +140,35 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
                 .for_each(|error| self.warn(&error.to_string())),
         }
         self.look_for_join();
-        self.stop_bootstrap_channels();
+        self.reconcile();
     }
 
-    /// Makes this the verdict to tell, and plans what to send.
+    /// Makes this the verdict to tell.
     fn adopt(&mut self, observed: DatedVerdict) {
         if let Some(verdict) = self.payload.adopt(observed, &self.ledger) {
             self.payload.remediation = self.env.output.remediation(verdict);
-            self.plan_report();
-        } else {
-            [Channel::Report, Channel::Event]
-                .into_iter()
-                .for_each(|channel| self.schedule.stop(channel));
         }
+        self.reconcile();
         self.tell_console();
     }
 
-    fn plan_report(&mut self) {
-        let soon = self.soon();
+    /// Makes due what the cluster is to have and has not, and stops the rest.
+    fn reconcile(&mut self) {
         if let Some(known) = self.ledger.known_report(&self.payload.name) {
             self.payload.name = known.name.clone();
-            self.schedule.mark_delivered(Channel::Report);
-        } else {
-            self.schedule.want(Channel::Report, soon);
         }
-        match self.ledger.last_event(&self.payload.name) {
-            None => self.schedule.want(Channel::Event, soon),
-            Some(at) if self.is_held() => {
-                // If the clock went back, the Event is due at once.
-                let age = self.unix().checked_sub(at).unwrap_or(EVENT_INTERVAL);
-                self.schedule.want(
-                    Channel::Event,
-                    soon + Duration::from_secs(EVENT_INTERVAL.saturating_sub(age)),
-                );
+        let (held, now) = (self.is_held(), self.unix());
+        for (channel, due) in self.payload.due(&self.ledger, held, now) {
+            if self.env.once && self.schedule.has_failed(channel) {
+                continue;
             }
-            Some(_) => self.schedule.mark_delivered(Channel::Event),
+            let at = match channel {
+                Channel::Node => self.now(),
+                Channel::Report | Channel::Event => self.soon(),
+            };
+            let wait = due.as_ref().map_or(Duration::ZERO, |due| due.wait);
+            let key = due.map(|due| due.key);
+            self.schedule.reconcile(channel, key, at + wait);
         }
     }
 
@@ -185,8 +178,7 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
         let name = &self.payload.name;
         let is_told = self.ledger.known_report(name).is_some()
             || self.ledger.last_event(name).is_some() && !self.schedule.is_report_pending();
-        let is_labelled = self.payload.has_joined()
-            && self.schedule.state(Channel::Node) == ChannelState::Delivered;
+        let is_labelled = self.payload.has_joined() && self.payload.is_labelled(&self.ledger);
         if self.payload.is_about_earlier_boot()
             && (is_told || is_labelled)
             && let Err(error) = self.env.root.remove(UNTOLD_VERDICT_PATH)
@@ -205,14 +197,9 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
         );
         self.env.output.line(Level::Error, &line);
         self.payload.adopt_no_verdict();
-        if self.ledger.no_verdict_boot == Some(situation::boot_id(self.env.root)) {
-            self.schedule.mark_delivered(Channel::Event);
-        } else {
-            self.schedule.want(Channel::Event, self.soon());
-        }
     }
 
-    /// If the node has joined, makes its label due.
+    /// If the node has joined, finds its name.
     fn look_for_join(&mut self) {
         // A held node has not joined. A certificate there is from an earlier installation that kept
         // /var.
@@ -239,28 +226,11 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
             self.payload.inventory = situation::decide_now(self.env.root);
         }
         self.payload.node_name = Some(node);
-        let Some(digest) = self.payload.label_digest() else {
+        if self.payload.label_digest().is_none() {
             self.payload.node_name = None;
             return;
-        };
-        if self.ledger.node_patch == Some(digest) {
-            self.schedule.mark_delivered(Channel::Node);
-        } else {
-            self.schedule.want(Channel::Node, self.now());
         }
         self.nameless = None;
-    }
-
-    /// Sends nothing more with the bootstrap identity once the node has joined: its Node object
-    /// says what there is to say.
-    fn stop_bootstrap_channels(&mut self) {
-        if self.payload.has_joined() && self.payload.went_on.is_none() {
-            for channel in [Channel::Report, Channel::Event] {
-                if matches!(self.schedule.state(channel), ChannelState::Due(_)) {
-                    self.schedule.stop(channel);
-                }
-            }
-        }
     }
 
     fn is_held(&self) -> bool {
@@ -353,12 +323,7 @@ impl<'a, C: Client, W: Output> Run<'a, C, W> {
             self.adopt(observed);
         }
         self.look_for_join();
-        self.stop_bootstrap_channels();
-        let repeating = self.ledger.last_event(&self.payload.name).is_some()
-            && matches!(self.schedule.state(Channel::Event), ChannelState::Due(_));
-        if repeating && !self.is_held() && self.payload.went_on.is_none() {
-            self.schedule.mark_delivered(Channel::Event);
-        }
+        self.reconcile();
     }
 
     /// Handles the answer about the object `name`.
