@@ -24,17 +24,19 @@ use crate::version::ImageVersion;
 use cluster::{kinds, settings, target};
 use judge::image_versions::Lookup;
 use judge::verdicts::judge;
-use judge::{births, missing, node_classes, operator, sets, skew, without_set};
+use judge::{births, missing, node_classes, operator, sets, skew, upkeep, without_set};
+use results::upkeep::{NEWEST, READ};
 use results::{MAX_NOT_UNDERSTOOD, Summary};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes the audit, for the release `asked` or else for the cluster's own. `unread` is what could
-/// not be read.
+/// not be read; `takes_estimates` whether what an image probably is may refuse it.
 pub(crate) fn audit(
     objects: &Objects,
     policy_input: &PolicyInput,
     asked: Option<&str>,
     mut unread: Vec<Unread>,
+    takes_estimates: bool,
 ) -> BootImageAudit {
     let lookup = Lookup::new(objects);
     let release = asked.or(objects.release.as_deref());
@@ -78,7 +80,13 @@ pub(crate) fn audit(
             .map(|asked| target::meant_release(own, asked))
             .or_else(|| set.release.clone())
             .or_else(|| release.map(str::to_owned));
-        let (row, verdict) = judge(set, &lookup, policy_input, of_set.as_deref());
+        let (row, verdict) = judge(
+            set,
+            &lookup,
+            policy_input,
+            of_set.as_deref(),
+            takes_estimates,
+        );
         // The limit may be another one for each set.
         policy = verdict.policy.map(|policy| PolicyStatus {
             limit_release: None,
@@ -101,6 +109,7 @@ pub(crate) fn audit(
         oldest_image.as_ref(),
         release,
     ));
+    let keep_commands = keep_commands(&sets, objects);
     BootImageAudit {
         api_version: API_VERSION,
         kind: "BootImageAudit",
@@ -112,6 +121,7 @@ pub(crate) fn audit(
         oldest,
         oldest_birth: skew::oldest_birth(births),
         cluster,
+        keep_commands,
         managed_boot_images: objects
             .managed
             .as_ref()
@@ -125,6 +135,17 @@ pub(crate) fn audit(
         policy_differs_from_operator,
         since: None,
     }
+}
+
+/// What has the cluster keep the images that it could keep, by kind.
+fn keep_commands(sets: &[SetAudit], objects: &Objects) -> BTreeMap<&'static str, String> {
+    let kinds: BTreeSet<&'static str> = sets
+        .iter()
+        .filter(|set| set.could_be_kept)
+        .map(|set| set.kind)
+        .collect();
+    let command = |kind| Some((kind, upkeep::keep_command(kind, objects)?));
+    kinds.into_iter().filter_map(command).collect()
 }
 
 /// The oldest boot image that sets make nodes from, and what the cluster says of it.
@@ -153,8 +174,21 @@ fn warnings(objects: &Objects, policy: &PolicyInput) -> Vec<String> {
     };
     let ignored = ignored.iter().map(|warning| format!("policy: {warning}"));
     let of_another_day = judge::issues::of_another_day(policy);
+    let operator = objects.conditions.degraded.iter();
+    let operator =
+        operator.map(|degraded| format!("MachineConfiguration cluster, {}", degraded.says()));
+    let newer = objects
+        .history
+        .running_minor()
+        .filter(|running| *running > NEWEST);
+    let newer = newer.map(|running| {
+        format!("OpenShift {running} is newer than the rules for who keeps images up to date, which were read on {READ}, up to {NEWEST}")
+    });
     ignored
         .chain(of_another_day)
+        .chain(operator)
+        .chain(newer)
+        .chain(objects.cluster_operator.iter().cloned())
         .chain(left_out(objects))
         .collect()
 }

@@ -132,11 +132,13 @@ impl Images {
     ///
     /// # Errors
     /// It is no audit, or one of another policy or of another release than the cluster's (unless
-    /// `of_any_release`), or there are too many images. The text says what to do.
+    /// `of_any_release`), it refuses an image of the cluster's own (unless `denies_own`), or there are
+    /// too many images. The text says what to do.
     pub(crate) fn from_audit(
         json: &[u8],
         digest: &str,
         of_any_release: bool,
+        denies_own: bool,
     ) -> Result<Self, String> {
         let audit: Audit = serde_json::from_slice(json).map_err(|error| {
             format!("not the JSON of `oc skewguard audit --output json`: {error}")
@@ -177,6 +179,19 @@ impl Images {
             }
         }
         images.left_out = left_out.into_iter().collect();
+        let own = audit.sets.iter().find(|set| images.has_own(set));
+        if let Some(set) = own.filter(|_| !denies_own) {
+            let version = set.boot_image.as_ref().map(|image| image.version.as_str());
+            return Err(format!(
+                "it refuses {} ({}), the image of the cluster's own release (ConfigMap coreos-bootimages): no machine could be made from it any more. \
+                 Correct the policy, or say --deny-own",
+                cut(
+                    &printable_up_to(set.image.as_deref().unwrap_or_default(), 100),
+                    100
+                ),
+                cut(&printable_up_to(version.unwrap_or("unknown"), 100), 100)
+            ));
+        }
         let lists: usize = images.lists().iter().map(String::len).sum();
         if images.len() > MAX_IMAGES || lists > MAX_LISTS {
             return Err(format!(
@@ -188,11 +203,21 @@ impl Images {
         Ok(images)
     }
 
+    /// Whether the set's image is refused, and of the cluster's release.
+    fn has_own(&self, set: &Set) -> bool {
+        let image = set.image.as_ref();
+        set.known_by.as_deref() == Some("ConfigMap")
+            && image.is_some_and(|image| self.refusals.contains_key(image))
+    }
+
     fn add(&mut self, set: &Set, others: &BTreeSet<&str>) -> Result<(), String> {
         let (Some(image), Some(field)) = (&set.image, &set.image_field) else {
             return Err("sets whose image is not named".to_owned());
         };
         let shown = printable_up_to(image, MAX_IMAGE);
+        if set.known_by.as_deref() == Some("InstalledRelease") {
+            return Err(format!("{}: its version is an estimate", cut(&shown, 100)));
+        }
         if set.known_by.as_deref() == Some("Report") {
             return Err(format!(
                 "{}: a report alone says what it is, which is a claim",

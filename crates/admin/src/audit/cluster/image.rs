@@ -76,8 +76,15 @@ pub(crate) fn read_spec(kind: &str, spec: &Value) -> Image {
         }),
         site,
         value,
-        pool: first(&["/userDataSecret/name", "/userData/name"]).and_then(|secret| pool(&secret)),
+        pool: user_data(spec).and_then(|secret| pool(&secret)),
     }
+}
+
+/// The Secret with the user data that a spec of the Machine API names.
+pub(crate) fn user_data(spec: &Value) -> Option<String> {
+    ["/userDataSecret/name", "/userData/name"]
+        .iter()
+        .find_map(|path| text_at(spec, path))
 }
 
 /// Who publishes the images that nobody has to buy.
@@ -108,8 +115,8 @@ fn azure_offer(image: Option<&str>) -> Option<String> {
         _ => return None,
     };
     let is_second = match plan.as_str() {
-        // `aro_420`, `420-v2`, `420-arm`.
-        "no-purchase-plan" => sku.contains("v2") || sku.contains("arm"),
+        // `aro_420`, `420-v2`, `420-arm`, `aro_5-0_x64_gen2`.
+        "no-purchase-plan" => ["v2", "arm", "gen2"].iter().any(|part| sku.contains(part)),
         _ => !sku.contains("gen1"),
     };
     Some(format!("{plan}/hyperVGen{}", 1 + u8::from(is_second)))

@@ -157,6 +157,7 @@ pub(crate) fn machine(object: &Value) -> Machine {
                 ..Image::default()
             },
             infrastructure: None,
+            user_data: None,
         },
         node: text_at(object, "/status/nodeName"),
         identities: identities.map(|name| name.to_ascii_lowercase()).collect(),

@@ -84,12 +84,19 @@ impl Resource {
     }
 }
 
+/// Where the Machine API's objects are.
+const MACHINE_NAMESPACE: &str = "openshift-machine-api";
+
+/// User data; who may not read it gets an estimate.
+pub(crate) const SECRET: &str = "Secret";
+
 const MCO_NAMESPACE: &str = "openshift-machine-config-operator";
 
 /// The resources, but for the infrastructure of the Cluster API, which the server names.
-pub const RESOURCES: [Resource; 23] = [
+pub const RESOURCES: [Resource; 26] = [
     Resource::all(CONFIG, "v1", "clusterversions", "ClusterVersion").one(None, "version"),
     Resource::all(CONFIG, "v1", "infrastructures", "Infrastructure").one(None, "cluster"),
+    Resource::all(CONFIG, "v1", "clusteroperators", "ClusterOperator").one(None, "machine-config"),
     Resource::all(
         OPERATOR,
         "v1",
@@ -99,6 +106,9 @@ pub const RESOURCES: [Resource; 23] = [
     .one(None, "cluster"),
     Resource::all("", "v1", "configmaps", "ConfigMap")
         .one(Some(MCO_NAMESPACE), "coreos-bootimages"),
+    // Their Ignition version alone is kept.
+    Resource::all("", "v1", "secrets", SECRET).one(Some(MACHINE_NAMESPACE), "worker-user-data"),
+    Resource::all("", "v1", "secrets", SECRET).one(Some(MACHINE_NAMESPACE), "master-user-data"),
     Resource::all(MACHINE_API, "v1beta1", "machinesets", "MachineSet").hides_sets(),
     Resource::all(
         MACHINE_API,
@@ -186,7 +196,7 @@ pub const ALEPHS: &str = include_str!("alephs.sh");
 /// file, one that cannot be read a `Status`.
 pub fn commands() -> String {
     let mut script = include_str!("gather.sh").to_owned();
-    for resource in RESOURCES {
+    for resource in RESOURCES.iter().filter(|resource| resource.kind != SECRET) {
         let which = match resource.one {
             None => "-A".to_owned(),
             Some((None, name)) => name.to_owned(),
@@ -195,6 +205,7 @@ pub fn commands() -> String {
         let resource = resource.name();
         script += &format!("gather {resource} {which}\n");
     }
+    script += include_str!("user-data.sh");
     script += &format!(
         "rm -f objects/*.{INFRASTRUCTURE}.json\n\
          for kind in $(printf '%s\\n' \"$kinds\" | grep -E 'machines\\.{0}|machinepools\\.{0}|machinetemplates\\.{0}'); do\n  gather \"$kind\" -A\ndone\n\

@@ -2,6 +2,7 @@
 
 use super::fields::{fields_at, list_at, str_at, text_at};
 use super::image::{self, Image};
+use super::owner;
 use super::platforms::{audit_row, first};
 use crate::audit::results::full_name;
 use crate::platform::Platform;
@@ -50,6 +51,8 @@ pub(crate) struct Source {
     pub(crate) image: Image,
     /// Kind and name of the Cluster API's infrastructure object, which has the rest.
     pub(crate) infrastructure: Option<(String, String)>,
+    /// The Secret with the user data.
+    pub(crate) user_data: Option<String>,
 }
 
 impl Source {
@@ -62,6 +65,7 @@ impl Source {
             return Self {
                 image: image::read_spec(str_at(provider, "/kind").unwrap_or_default(), provider),
                 infrastructure: None,
+                user_data: image::user_data(provider),
             };
         }
         let pool = str_at(spec, "/bootstrap/dataSecretName").and_then(image::pool);
@@ -74,6 +78,7 @@ impl Source {
             },
             infrastructure: reference("/infrastructureRef/kind")
                 .zip(reference("/infrastructureRef/name")),
+            user_data: None,
         }
     }
 }
@@ -110,6 +115,14 @@ pub(crate) struct MachineSet {
     pub(crate) node_pool: Option<String>,
     /// Names of a control plane's failure domains on vSphere.
     pub(crate) failure_domains: Vec<String>,
+    /// How many Machines it has.
+    pub(crate) replicas_now: Option<i64>,
+    /// The cluster's name for what it makes.
+    pub(crate) infra: Option<String>,
+    /// How Machines follow a change of the template: `RollingUpdate`, `OnDelete`.
+    pub(crate) strategy: Option<String>,
+    /// The tool or the object that writes it.
+    pub(crate) owner: Option<String>,
 }
 
 impl MachineSet {
@@ -131,6 +144,14 @@ impl MachineSet {
             architecture: labels.and_then(architecture),
             has_capacity_labels: labels.is_some(),
             source: Source::of(spec),
+            replicas_now: object.pointer("/status/replicas").and_then(Value::as_i64),
+            infra: text_at(
+                object,
+                "/metadata/labels/machine.openshift.io~1cluster-api-cluster",
+            ),
+            strategy: text_at(object, "/spec/strategy/type")
+                .or_else(|| text_at(object, "/spec/rollout/strategy/type")),
+            owner: owner::owner(object).or_else(|| other_writer(object, &owners)),
             is_mirror: str_at(object, "/status/authoritativeAPI") == Some("ClusterAPI"),
             is_inactive: str_at(object, "/spec/state") == Some("Inactive"),
             is_owned: !owners.is_empty(),
@@ -155,6 +176,18 @@ impl MachineSet {
                 .collect(),
         }
     }
+}
+
+/// What writes a set of the Machine API beside its own controller: the object that it belongs to, or
+/// the Cluster API's set of its name.
+fn other_writer(object: &Value, owners: &[(String, String)]) -> Option<String> {
+    if !str_at(object, "/apiVersion")?.starts_with("machine.openshift.io/") {
+        return None;
+    }
+    if str_at(object, "/status/authoritativeAPI") == Some("ClusterAPI") {
+        return Some("the Cluster API (status.authoritativeAPI)".to_owned());
+    }
+    owners.first().map(|(kind, name)| format!("{kind} {name}"))
 }
 
 /// `x86_64` from `kubernetes.io/arch=amd64,topology.ebs.csi.aws.com/zone=us-east-1a`.
@@ -227,6 +260,11 @@ impl Machine {
         }
     }
 
+    /// Machines in the order in which they were made.
+    pub(crate) fn age(&self) -> (&str, &str) {
+        (&self.metadata.created, &self.metadata.name)
+    }
+
     /// The set that it says it belongs to.
     pub(crate) fn owner(&self) -> Option<String> {
         let (kind, name) = self.owners.first()?;
@@ -263,6 +301,11 @@ pub(crate) struct NodePool {
     pub(crate) pinned: Option<String>,
     /// The stream of its nodes now.
     pub(crate) stream: Option<String>,
+    /// `Replace` or `InPlace`.
+    pub(crate) upgrade: Option<String>,
+    /// How `Replace` goes on: `RollingUpdate`, `OnDelete`.
+    pub(crate) strategy: Option<String>,
+    pub(crate) owner: Option<String>,
 }
 
 impl NodePool {
@@ -276,6 +319,9 @@ impl NodePool {
             platform: text_at(object, "/spec/platform/type"),
             image: NodePoolImage::of(object),
             conditions: conditions(object),
+            upgrade: text_at(object, "/spec/management/upgradeType"),
+            strategy: text_at(object, "/spec/management/replace/strategy"),
+            owner: owner::owner(object),
             pinned: text_at(object, "/spec/osImageStream/name"),
             stream: text_at(object, "/status/osImageStream/name")
                 .or_else(|| text_at(object, "/status/osImageStream")),
@@ -334,6 +380,9 @@ fn conditions(object: &Value) -> Option<String> {
 pub(crate) struct Host {
     pub(crate) metadata: Metadata,
     pub(crate) source: HostSource,
+    /// `status.provisioning.state`.
+    pub(crate) state: Option<String>,
+    pub(crate) owner: Option<String>,
 }
 
 /// What makes hosts equal: they are installed from the same image, and ask for the same config.
@@ -355,6 +404,8 @@ impl Host {
             || object.pointer("/spec/externallyProvisioned") == Some(&Value::Bool(true));
         (is_installed && !is_elsewhere).then(|| Self {
             metadata: Metadata::of(object),
+            state: text_at(object, "/status/provisioning/state"),
+            owner: owner::owner(object),
             source: HostSource {
                 url,
                 pool: str_at(object, "/spec/userData/name").and_then(image::pool),
@@ -446,6 +497,14 @@ impl Node {
     pub(crate) fn age(&self) -> (&str, &str) {
         (&self.metadata.created, &self.metadata.name)
     }
+}
+
+/// When a Node told of itself last.
+pub(crate) fn last_heartbeat(node: &Value) -> Option<String> {
+    let conditions = list_at(node, "/status/conditions").iter();
+    conditions
+        .filter_map(|condition| text_at(condition, "/lastHeartbeatTime"))
+        .max()
 }
 
 /// What a Node's annotation says that the machine was born with.

@@ -12,13 +12,18 @@ use super::kind_table::{
 };
 use super::kinds::{
     Host, Machine, MachineSet, Metadata, Node, NodePool, NodeReport, Source, is_windows,
+    last_heartbeat,
 };
 use super::listener::{Hears, Shared, held};
 use super::others::{self, Others};
-use super::settings::{ManagedBootImages, Provisioning, next_update, skew};
+use super::settings::{
+    BootImageConditions, History, ManagedBootImages, Provisioning, cluster_operator, next_update,
+    skew,
+};
 use super::staged::{Staged, Staging};
 use super::stream::{OwnImage, images_of_streams, own_images};
 use super::target;
+use super::user_data;
 use crate::aleph;
 use crate::audit::results::{ClusterSkew, KnownBy, Unread};
 use crate::text::printable;
@@ -56,6 +61,12 @@ pub(crate) struct Objects {
     /// The stream of the pools that name none.
     pub(crate) default_stream: Option<String>,
     pub(crate) managed: Option<ManagedBootImages>,
+    /// The newest sign of life of a node: about when the objects were read.
+    pub(crate) seen_at: Option<String>,
+    /// What the operator says of its own work.
+    pub(crate) conditions: BootImageConditions,
+    /// What ClusterOperator `machine-config` complains of, in words.
+    pub(crate) cluster_operator: Vec<String>,
     /// Sets of Windows machines, by namespace and name: they have no boot image of ours.
     pub(crate) windows_sets: BTreeSet<(String, String)>,
     pub(crate) windows_nodes: usize,
@@ -79,6 +90,10 @@ pub(crate) struct Objects {
     /// The release has more than one architecture.
     pub(crate) is_multi_arch: bool,
     pub(crate) release: Option<String>,
+    /// The releases that it has had.
+    pub(crate) history: History,
+    /// The Ignition version of each Secret with user data, by namespace and name.
+    pub(crate) user_data: BTreeMap<(String, String), String>,
     /// That of its next update.
     pub(crate) next_update: Option<String>,
     /// `spec.clusterID` of the ClusterVersion.
@@ -106,6 +121,11 @@ pub(crate) struct Objects {
 pub(crate) const OBJECT: &str = "object";
 
 impl Objects {
+    /// Takes this for the time at which they were read, where no node told of itself.
+    pub(crate) fn read_at(&mut self, now: String) {
+        self.seen_at.get_or_insert(now);
+    }
+
     /// How many objects were read, of all kinds.
     pub(crate) fn count(&self) -> usize {
         self.count
@@ -236,6 +256,13 @@ impl Objects {
         let (group, kind) = match kind {
             "" => kind_in_link(object).unwrap_or_default(),
             kind => (group, kind),
+        };
+        let secret;
+        let object = if (group, kind) == ("", "Secret") {
+            secret = user_data::without_content(object);
+            &secret
+        } else {
+            object
         };
         let is_of_file = of.is_none();
         let hears = self.hears(group, kind);
@@ -379,7 +406,10 @@ impl Objects {
             }
             (HYPERSHIFT, "NodePool") => self.node_pools.push(NodePool::of(object)),
             (METAL, "BareMetalHost") => self.hosts.extend(Host::of(object)),
-            ("", "Node") => self.nodes.push(Node::of(object)),
+            ("", "Node") => {
+                self.seen_at = self.seen_at.take().max(last_heartbeat(object));
+                self.nodes.push(Node::of(object));
+            }
             (SKEWGUARD, "BootImageReport")
                 if str_at(object, "/metadata/namespace") == Some("skewguard") =>
             {
@@ -411,11 +441,24 @@ impl Objects {
                     str_at(object, "/status/desired/architecture") == Some("Multi");
                 self.cluster_id = text_at(object, "/spec/clusterID");
                 self.next_update = next_update(object);
+                self.history = History::of(object);
+            }
+            (CONFIG, "ClusterOperator") if name == Some("machine-config") => {
+                self.cluster_operator = cluster_operator(object);
             }
             (CONFIG, "Infrastructure") => self.add_infrastructure(object),
             (OPERATOR, "MachineConfiguration") if name == Some("cluster") => {
                 self.skew = skew(object);
                 self.managed = Some(ManagedBootImages::of(object));
+                self.conditions = BootImageConditions::of(object);
+            }
+            ("", "Secret") => {
+                let Metadata {
+                    namespace, name, ..
+                } = Metadata::of(object);
+                let version = text_at(object, "/ignitionVersion");
+                self.user_data
+                    .extend(version.map(|version| ((namespace, name), version)));
             }
             ("", "ConfigMap")
                 if name == Some("coreos-bootimages")

@@ -1,9 +1,11 @@
 //! What a cluster's own settings say about boot images: MachineConfiguration and Provisioning (pure).
 
 use super::fields::{fields_at, list_at, str_at, text_at};
+use super::kind_table::MACHINE_API;
 use crate::audit::results::ClusterSkew;
-use crate::version::Release;
-use serde_json::Value;
+use crate::text::KEPT_MAX;
+use crate::version::{OcpMinor, Release};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// What the MachineConfiguration `cluster` says, before it is compared with anything.
@@ -51,6 +53,51 @@ pub(crate) fn next_update(object: &Value) -> Option<String> {
     newest.map(|(_, version)| version)
 }
 
+/// The releases that a cluster has had, by ClusterVersion `version` (openshift/api `config/v1`,
+/// `UpdateHistory`, the newest first).
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    /// The release that it was installed as (machine-config-operator, `GetOCPInstallVersion`: the
+    /// oldest that was completed).
+    pub(crate) installed: Option<String>,
+    /// The release whose operators run: of an update under way, the one before.
+    pub(crate) running: Option<String>,
+    /// When the update to the cluster's release was over; absent while one is under way.
+    pub(crate) completed: Option<String>,
+    pub(crate) is_updating: bool,
+}
+
+impl History {
+    pub(crate) fn of(object: &Value) -> Self {
+        let all = list_at(object, "/status/history");
+        let is_completed = |entry: &&Value| str_at(entry, "/state") == Some("Completed");
+        let version = |entry: &Value| text_at(entry, "/version");
+        let desired = text_at(object, "/status/desired/version");
+        let newest = all.first();
+        let is_over =
+            newest.is_some_and(|newest| is_completed(&newest) && version(newest) == desired);
+        let before = all.iter().find(is_completed);
+        Self {
+            installed: (all.iter().rfind(is_completed))
+                .or(all.last())
+                .and_then(version),
+            running: match before {
+                Some(before) if !is_over => version(before),
+                _ => desired,
+            },
+            is_updating: newest.is_some() && !is_over,
+            completed: newest
+                .filter(|_| is_over)
+                .and_then(|newest| text_at(newest, "/completionTime")),
+        }
+    }
+
+    /// The minor release whose operators run.
+    pub(crate) fn running_minor(&self) -> Option<OcpMinor> {
+        Some(self.running.as_ref()?.parse::<Release>().ok()?.minor)
+    }
+}
+
 /// `Provisioning` of metal3.io: from where bare metal hosts get their image.
 #[derive(Debug)]
 pub(crate) struct Provisioning {
@@ -73,8 +120,10 @@ impl Provisioning {
 /// `managedBootImages`, of MachineConfiguration `cluster`.
 #[derive(Debug, Default)]
 pub(crate) struct ManagedBootImages {
-    /// The selection by resource, such as `machinesets`.
-    managers: BTreeMap<String, Selection>,
+    /// The selection by API group and resource, such as `machine.openshift.io`, `machinesets`.
+    managers: BTreeMap<(String, String), Selection>,
+    /// The entries of the spec.
+    entries: Vec<Value>,
 }
 
 #[derive(Debug)]
@@ -107,20 +156,41 @@ impl ManagedBootImages {
                     Selection::Partial(is_plain.then(|| labels.collect()))
                 }
             };
-            Some((text_at(manager, "/resource")?, selection))
+            Some((key(manager)?, selection))
         };
+        let entries = list_at(object, "/spec/managedBootImages/machineManagers");
         Self {
             managers: list_at(list, "").iter().filter_map(manager).collect(),
+            entries: entries.to_vec(),
         }
+    }
+
+    /// The command with which the cluster keeps the images of all objects of a resource, and of the
+    /// others as before: a merge patch replaces the list as a whole.
+    pub(crate) fn command(&self, group: &str, resource: &str) -> Option<String> {
+        let is_other = |entry: &&Value| {
+            key(entry).is_none_or(|key| (key.0.as_str(), key.1.as_str()) != (group, resource))
+        };
+        let others = self.entries.iter().filter(is_other).cloned();
+        let new =
+            json!({ "resource": resource, "apiGroup": group, "selection": { "mode": "All" } });
+        let managers: Vec<Value> = others.chain([new]).collect();
+        let patch = json!({ "spec": { "managedBootImages": { "machineManagers": managers } } });
+        let patch = patch.to_string();
+        let is_plain = patch
+            .bytes()
+            .all(|byte| matches!(byte, b' '..=b'~') && byte != b'\'');
+        is_plain.then(|| format!("oc patch machineconfiguration cluster --type merge -p '{patch}'"))
     }
 
     /// Whether an object with these labels is among them; `None` where that is not known.
     pub(crate) fn selects(
         &self,
+        group: &str,
         resource: &str,
         labels: &BTreeMap<String, String>,
     ) -> Option<bool> {
-        match self.managers.get(resource) {
+        match self.managers.get(&(group.to_owned(), resource.to_owned())) {
             None | Some(Selection::None) => Some(false),
             Some(Selection::All) => Some(true),
             Some(Selection::Partial(wanted)) => wanted.as_ref().map(|wanted| {
@@ -131,7 +201,8 @@ impl ManagedBootImages {
         }
     }
 
-    /// `All`, `Partial` or `None` of each resource.
+    /// `All`, `Partial` or `None` of each resource; those of other groups than the Machine API's have
+    /// their group behind them.
     pub(crate) fn modes(&self) -> BTreeMap<String, &'static str> {
         let mode = |selection: &Selection| match selection {
             Selection::All => "All",
@@ -140,7 +211,161 @@ impl ManagedBootImages {
         };
         self.managers
             .iter()
-            .map(|(resource, selection)| (resource.clone(), mode(selection)))
+            .map(|((group, resource), selection)| {
+                let name = if group == MACHINE_API {
+                    resource.clone()
+                } else {
+                    format!("{resource}.{group}")
+                };
+                (name, mode(selection))
+            })
             .collect()
+    }
+}
+
+/// API group and resource of an entry of `machineManagers`.
+fn key(manager: &Value) -> Option<(String, String)> {
+    let group = text_at(manager, "/apiGroup").unwrap_or_else(|| MACHINE_API.to_owned());
+    Some((group, text_at(manager, "/resource")?))
+}
+
+/// What the Machine Config Operator itself says of its updates of boot images: the conditions of
+/// MachineConfiguration `cluster` (machine-config-operator, `updateConditions` of
+/// `pkg/controller/bootimage`).
+#[derive(Debug, Default)]
+pub(crate) struct BootImageConditions {
+    pub(crate) is_progressing: bool,
+    pub(crate) degraded: Option<Degraded>,
+}
+
+/// `BootImageUpdateDegraded`, while it is true.
+#[derive(Debug)]
+pub(crate) struct Degraded {
+    pub(crate) since: Option<String>,
+    pub(crate) message: String,
+}
+
+impl BootImageConditions {
+    pub(crate) fn of(object: &Value) -> Self {
+        let all = list_at(object, "/status/conditions");
+        let is_true = |name: &str| {
+            all.iter().find(|condition| {
+                str_at(condition, "/type") == Some(name)
+                    && str_at(condition, "/status") == Some("True")
+            })
+        };
+        Self {
+            is_progressing: is_true("BootImageUpdateProgressing").is_some(),
+            degraded: is_true("BootImageUpdateDegraded").map(|condition| Degraded {
+                since: text_at(condition, "/lastTransitionTime"),
+                message: text_at(condition, "/message").unwrap_or_default(),
+            }),
+        }
+    }
+}
+
+impl Degraded {
+    /// Whether the message names this set; `None` where it names none, or is cut.
+    pub(crate) fn names(&self, kind: &str, name: &str) -> Option<bool> {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+        let words = self.message.split(|c| !is_part(c));
+        let words: Vec<&str> = words
+            .map(|word| word.trim_end_matches('.'))
+            .filter(|word| !word.is_empty())
+            .collect();
+        let pairs = words.iter().zip(words.iter().skip(1));
+        let kinds = ["MachineSet", "ControlPlaneMachineSet", "MachineDeployment"];
+        let is_kind = |word: &str| kinds.iter().any(|kind| word.eq_ignore_ascii_case(kind));
+        let named: Vec<_> = pairs.filter(|(of, _)| is_kind(of)).collect();
+        let is_it = |(of, word): &(&&str, &&str)| of.eq_ignore_ascii_case(kind) && **word == name;
+        if named.iter().any(is_it) {
+            return Some(true);
+        }
+        let is_whole = self.message.len() < KEPT_MAX && !named.is_empty();
+        is_whole.then_some(false)
+    }
+
+    /// In words, as it says them.
+    pub(crate) fn says(&self) -> String {
+        let since = self.since.as_ref();
+        let since = since.map_or_else(String::new, |since| format!(" since {since}"));
+        format!("BootImageUpdateDegraded{since}: \"{}\"", self.message)
+    }
+}
+
+/// What ClusterOperator `machine-config` says that stands against an update, in words.
+pub(crate) fn cluster_operator(object: &Value) -> Vec<String> {
+    let wanted = [
+        ("Degraded", "True"),
+        ("Upgradeable", "False"),
+        ("Available", "False"),
+    ];
+    let says = |condition: &Value| {
+        let (of, is) = (str_at(condition, "/type")?, str_at(condition, "/status")?);
+        let text = |path| text_at(condition, path).unwrap_or_default();
+        wanted.contains(&(of, is)).then(|| {
+            let (reason, message) = (text("/reason"), text("/message"));
+            format!("ClusterOperator machine-config, {of}={is} ({reason}): {message}")
+        })
+    };
+    let all = list_at(object, "/status/conditions").iter();
+    all.filter_map(says).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_degraded_operator_names_its_sets() {
+        let of = |message: &str| Degraded {
+            since: None,
+            message: message.to_owned(),
+        };
+        let both = of(
+            "2 Degraded MAPI MachineSets | Error(s): [error syncing MAPI MachineSet w-a: failed to reconcile machineset w-a, err: x, \
+            error syncing ControlPlaneMachineSet cluster: y]",
+        );
+        for (kind, name, is) in [
+            ("MachineSet", "w-a", true),
+            ("MachineSet", "w-a-2", false),
+            ("MachineSet", "w", false),
+            ("MachineSet", "cluster", false),
+            ("ControlPlaneMachineSet", "cluster", true),
+        ] {
+            assert_eq!(both.names(kind, name), Some(is), "{kind} {name}");
+        }
+        let none = of(
+            "0 Degraded MAPI MachineSets | Error(s): failed to fetch coreos-bootimages config map: not found",
+        );
+        assert_eq!(none.names("MachineSet", "w-a"), None);
+        let cut = of(&format!(
+            "error syncing MAPI MachineSet w-b: {}",
+            "x".repeat(KEPT_MAX)
+        ));
+        assert_eq!(cut.names("MachineSet", "w-a"), None);
+    }
+
+    #[test]
+    fn what_is_managed_stays_so() {
+        let object = json!({ "spec": { "managedBootImages": { "machineManagers": [
+            { "resource": "machinesets", "apiGroup": "machine.openshift.io", "selection": { "mode": "None" } },
+            { "resource": "machinesets", "apiGroup": "cluster.x-k8s.io", "selection": { "mode": "All" } } ] } } });
+        let managed = ManagedBootImages::of(&object);
+        assert_eq!(
+            managed.command(MACHINE_API, "machinesets").unwrap(),
+            "oc patch machineconfiguration cluster --type merge -p '{\"spec\":{\"managedBootImages\":{\"machineManagers\":[\
+             {\"apiGroup\":\"cluster.x-k8s.io\",\"resource\":\"machinesets\",\"selection\":{\"mode\":\"All\"}},\
+             {\"apiGroup\":\"machine.openshift.io\",\"resource\":\"machinesets\",\"selection\":{\"mode\":\"All\"}}]}}}'"
+        );
+        let labels = BTreeMap::new();
+        assert_eq!(
+            managed.selects(MACHINE_API, "machinesets", &labels),
+            Some(false)
+        );
+        assert_eq!(
+            managed.selects("cluster.x-k8s.io", "machinesets", &labels),
+            Some(true)
+        );
     }
 }

@@ -47,7 +47,7 @@ impl Staged {
         let new = Staging {
             group: group.to_owned(),
             kind: kind.to_owned(),
-            json: without_ballast(object).to_string(),
+            json: without_ballast(kind, object).to_string(),
             version: str_at(object, "/metadata/resourceVersion")
                 .and_then(|version| version.parse().ok()),
             uid: text_at(object, "/metadata/uid").unwrap_or_default(),
@@ -93,10 +93,13 @@ fn conflict(old: &Staging, new: &Staging) -> Option<&'static str> {
     }
 }
 
-/// The object without what is large and says nothing to the audit.
-fn without_ballast(object: &Value) -> Value {
+/// The object without what is large and says nothing to the audit: who manages which field says who
+/// keeps a set.
+fn without_ballast(kind: &str, object: &Value) -> Value {
     let mut object = object.clone();
-    for (place, field) in [("/metadata", "managedFields"), ("/status", "images")] {
+    let is_kept = is_of_sets(kind) || kind == "BareMetalHost";
+    let fields = [("/metadata", "managedFields"), ("/status", "images")];
+    for (place, field) in fields.into_iter().skip(usize::from(is_kept)) {
         let fields = object.pointer_mut(place).and_then(Value::as_object_mut);
         if let Some(fields) = fields {
             fields.remove(field);

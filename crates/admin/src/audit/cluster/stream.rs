@@ -5,9 +5,10 @@ use super::fields::{fields_at, str_at, text_at};
 use super::image::Image;
 use crate::data::{PUBLISHED, PublishedImage};
 use crate::platform::Platform;
-use crate::version::{ImageVersion, OcpMinor, Scheme};
+use crate::version::{ImageVersion, OcpMinor, RhelVersion, Scheme};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 /// An image of the cluster's own release.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -224,6 +225,24 @@ pub(crate) fn published(
         }
     }
     images
+}
+
+/// The RHEL release of all images that were published for a release, where they have one: then the
+/// release says it.
+pub(crate) fn rhel_of(release: OcpMinor) -> Option<RhelVersion> {
+    static ALL: LazyLock<BTreeMap<OcpMinor, BTreeSet<Option<RhelVersion>>>> = LazyLock::new(|| {
+        let mut all: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for version in PUBLISHED.images.iter().filter_map(version_of) {
+            // What the name of a marketplace's image does not say is no other release.
+            if let (Some(ocp), Some(_)) = (version.ocp, version.rhel) {
+                all.entry(ocp).or_default().insert(version.rhel);
+            }
+        }
+        all
+    });
+    let mut of_release = ALL.get(&release)?.iter();
+    let first = *of_release.next()?;
+    first.filter(|rhel| rhel.minor.is_some() && of_release.next().is_none())
 }
 
 /// What it says; of a marketplace's image, what the URN says.

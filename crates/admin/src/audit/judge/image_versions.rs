@@ -12,7 +12,7 @@ use crate::audit::cluster::stream::{self, OwnImage, published_image, version_of}
 use crate::audit::results::KnownBy;
 use crate::data::PUBLISHED;
 use crate::platform::Platform;
-use crate::version::{ImageVersion, OcpMinor, OsFamily, compare_rhel, compare_scos};
+use crate::version::{ImageVersion, OcpMinor, OsFamily, Scheme, compare_rhel, compare_scos};
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,6 +50,8 @@ pub(crate) struct Lookup<'a> {
     /// What was found by an image and its site: many sets share one.
     joined: RefCell<BTreeMap<(Platform, String, Site), Rc<Joined>>>,
     by_owner: BTreeMap<Owner<'a>, Vec<&'a Machine>>,
+    /// The groups of all Machines.
+    groups: BTreeSet<&'static str>,
     /// By host name, address and product UUID.
     by_identity: BTreeMap<&'a str, Vec<&'a NodeReport>>,
 }
@@ -86,6 +88,11 @@ impl<'a> Lookup<'a> {
             by_image,
             joined: RefCell::default(),
             by_owner,
+            groups: objects
+                .machines
+                .iter()
+                .map(|machine| machine.group)
+                .collect(),
             by_identity,
         }
     }
@@ -100,6 +107,16 @@ impl<'a> Lookup<'a> {
     ) -> &'s [&'s Machine] {
         let owned = self.by_owner.get(&(group, namespace, kind, name));
         owned.map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether Machines of this group were read.
+    pub(crate) fn has_machines(&self, group: &str) -> bool {
+        self.groups.contains(group)
+    }
+
+    /// Whether Nodes were read: no cluster is without.
+    pub(crate) fn has_nodes(&self) -> bool {
+        !self.objects.nodes.is_empty()
     }
 
     /// The node of a Machine.
@@ -416,6 +433,26 @@ impl<'a> Lookup<'a> {
             .collect()
     }
 
+    /// Plan and generation of the image, where the cluster's release has one of the same product: what
+    /// the release says of it counts more than what its name looks like.
+    pub(crate) fn own_offer(&self, image: &Image) -> Option<String> {
+        let product = |urn: &str| Some(urn.rsplit_once(':')?.0.to_ascii_lowercase());
+        let named = product(
+            image
+                .value
+                .as_deref()
+                .filter(|_| image.platform == Some(Platform::Azure))?,
+        )?;
+        let is_it =
+            |own: &&OwnImage| own.image.as_deref().and_then(product).as_ref() == Some(&named);
+        self.objects
+            .own_images
+            .iter()
+            .filter(|own| own.platform == Platform::Azure)
+            .find(is_it)
+            .and_then(|own| own.offer.clone())
+    }
+
     /// The images of the cluster's own release that could replace this one.
     fn own_images(
         &self,
@@ -474,25 +511,57 @@ fn misplaced(image: &Image, architecture: Option<&str>, own: &OwnImage) -> Vec<S
 }
 
 fn by_name(image: &Image) -> Option<KnownVersion> {
-    let version = ImageVersion::from_image_name(image.value.as_deref()?)?;
+    let mut version = ImageVersion::from_image_name(image.value.as_deref()?)?;
+    let mut from = "the image's name".to_owned();
+    let is_rhcos = matches!(version.os_family(), None | Some(OsFamily::Rhcos));
+    if let Some(ocp) = version.ocp.filter(|_| is_rhcos && version.rhel.is_none())
+        && let Some(rhel) = stream::rhel_of(ocp)
+    {
+        version.rhel = Some(rhel);
+        from = format!("{from}; all images published for {ocp} are RHEL {rhel}");
+    }
     Some(KnownVersion {
         version,
         by: KnownBy::ImageName,
-        from: "the image's name".to_owned(),
+        from,
     })
+}
+
+/// All images that were published for this release, of this platform where it has some: what a
+/// release's own image is among.
+pub(crate) fn of_release(
+    release: OcpMinor,
+    platform: Option<Platform>,
+    architecture: Option<&str>,
+    stream: Option<&str>,
+) -> Vec<ImageVersion> {
+    let of_platform = |platform: Platform| {
+        let all = stream::published(release, stream, platform).into_iter();
+        let of_architecture = all.filter(|(_, own)| {
+            architecture.is_none_or(|architecture| own.architecture == architecture)
+        });
+        of_architecture
+            .map(|(version, _)| version)
+            .collect::<Vec<_>>()
+    };
+    let own = platform.map(of_platform).unwrap_or_default();
+    if !own.is_empty() {
+        return own;
+    }
+    Platform::ALL.into_iter().flat_map(of_platform).collect()
 }
 
 /// Whether a node's version is that of the name, and says more than the name does: names of files
 /// and of marketplaces may say the OCP release alone.
 fn says_more(node: &KnownVersion, named: &KnownVersion) -> bool {
     named.by == KnownBy::ImageName
-        && named.version.rhel.is_none()
+        && named.version.scheme == Scheme::ImageName
         && node.version.is_known()
         && !is_other(&node.version, &named.version)
 }
 
 /// Whether one image cannot have both versions. What one of them does not say, it may have.
-fn is_other(a: &ImageVersion, b: &ImageVersion) -> bool {
+pub(crate) fn is_other(a: &ImageVersion, b: &ImageVersion) -> bool {
     let differ = a.ocp.zip(b.ocp).is_some_and(|(a, b)| a != b)
         || (a.build_date.as_ref().zip(b.build_date.as_ref())).is_some_and(|(a, b)| a != b);
     differ

@@ -10,11 +10,32 @@ use crate::platform::Platform;
 const LABELS: &str = "its joined nodes have no label: the script of `oc skewguard audit --print-commands labels` makes them label themselves";
 const ALEPHS: &str = "its joined nodes have no label: the script of `oc skewguard audit --print-commands alephs` collects their aleph files for --from";
 
-/// What helps where none is.
-const STREAMS: &str = "no joined node is made from it: name the stream metadata of the release that it is from (--streams), or let one node join and audit again";
-const AMI: &str = "no joined node is made from it: its name in AWS may say the version (`oc skewguard inspect NAME`), --streams knows newer ones, or let one join";
-const UPLOADED: &str = "no joined node is made from it, and no public list has what was uploaded: ask who did, or let one node join and audit again";
-const JOIN: &str = "no joined node is made from it: let one join, and audit again";
+/// Where none is, and where it was not read whether one is.
+macro_rules! helps {
+    ($join:literal, $help:literal) => {
+        [
+            concat!("no joined node is made from it", $join, $help),
+            concat!(
+                "its Machines and Nodes were not read: name also what `oc get machines.machine.openshift.io,machines.cluster.x-k8s.io,nodes -A -o json` prints (--from); ",
+                $help
+            ),
+        ]
+    };
+}
+
+const STREAMS: [&str; 2] = helps!(
+    ": ",
+    "name the stream metadata of the release that it is from (--streams), or let one node join and audit again"
+);
+const AMI: [&str; 2] = helps!(
+    ": ",
+    "its name in AWS may say the version (`oc skewguard inspect NAME`), --streams knows newer ones, or let one join"
+);
+const UPLOADED: [&str; 2] = helps!(
+    ", and ",
+    "no public list has what was uploaded: ask who did, or let one node join and audit again"
+);
+const JOIN: [&str; 2] = helps!(": ", "let one join, and audit again");
 
 /// The nodes of a NodePool.
 const HOSTED: &str = "its nodes join another cluster: audit that one, where they have labels";
@@ -35,13 +56,15 @@ pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<&'static str
     match (joined, nodes.any(|node| node.version.is_some())) {
         (0, _) => {
             let image = set.image.value.as_ref()?;
-            Some(match set.image.platform {
+            let [read, unread] = match set.image.platform {
                 Some(Platform::Aws) => AMI,
                 Some(Platform::Gcp) if rules::is_of_rhcos_cloud(&set.image) => STREAMS,
                 Some(Platform::Azure) if image.starts_with('/') => UPLOADED,
                 Some(Platform::Gcp) => UPLOADED,
                 _ => JOIN,
-            })
+            };
+            let is_unread = !set.is_nodes_read && !set.path.is_empty();
+            Some(if is_unread { unread } else { read })
         }
         (_, true) => Some(LABELS),
         (_, false) => Some(ALEPHS),

@@ -2,6 +2,9 @@
 
 pub(crate) mod amis;
 pub(crate) mod births;
+pub(crate) mod change;
+pub(crate) mod effect;
+pub(crate) mod estimate;
 pub(crate) mod image_versions;
 pub(crate) mod issues;
 pub(crate) mod lookup_help;
@@ -15,5 +18,6 @@ pub(crate) mod sets;
 pub(crate) mod skew;
 pub(crate) mod upkeep;
 pub(crate) mod upkeep_rules;
+pub(crate) mod user_data;
 pub(crate) mod verdicts;
 pub(crate) mod without_set;

@@ -85,6 +85,7 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
                 ),
             }),
             // Of several AMIs the nodes are of either.
+            is_nodes_read: lookup.has_nodes() && class.amis.len() <= 1,
             nodes: if class.amis.len() > 1 {
                 Vec::new()
             } else {
@@ -131,6 +132,7 @@ fn hosted_set(lookup: &Lookup<'_>, class: &HostedClass) -> Set {
             Rule::NodeClassRelease,
             "it takes the AMI of its release",
         )),
+        is_nodes_read: lookup.has_nodes(),
         nodes: versions(lookup.objects, nodes_of(lookup, &users)),
         notes: release_note.into_iter().chain(users_note(&users)).collect(),
         ..Set::default()
@@ -153,6 +155,7 @@ fn pool_set(lookup: &Lookup<'_>, pool: &Pool) -> Set {
             why_not: Some(why_not),
             ..Image::default()
         },
+        is_nodes_read: lookup.has_nodes(),
         nodes: versions(lookup.objects, nodes),
         notes: vec![format!(
             "made by Karpenter from {} {}",

@@ -1,22 +1,28 @@
 //! The fixes that are more or other than putting the cluster's own image in the place of a set's
 //! image (pure).
 
+use super::change::Change;
+use super::effect;
 use super::image_versions::Lookup;
-use super::remedy::Remedy;
+use super::remedy::{Choice, Remedy};
 use super::sets::Set;
 use super::upkeep_rules as rules;
 use crate::audit::cluster::image::FREE_PUBLISHER;
-use crate::audit::cluster::kind_table::{HYPERSHIFT, MACHINE_API, NODE_POOL};
+use crate::audit::cluster::kind_table::NODE_POOL;
 use crate::audit::cluster::platforms::audit_row;
 use crate::audit::cluster::stream::OwnImage;
+use crate::audit::results::some_of;
 use crate::audit::results::upkeep::Rule;
 use crate::platform::Platform;
-use crate::text::is_dns_name;
-use serde_json::{Value, json};
+use crate::version::OcpMinor;
+use serde_json::json;
 use std::collections::BTreeSet;
 
 /// The project of Google's marketplace that has the images which Red Hat sells.
 const GCP_MARKETPLACE: &str = "projects/redhat-marketplace-public/";
+
+/// What comes first where the image is a file.
+pub(crate) const UPLOADED: &str = "the image has to be uploaded";
 
 /// The image that takes the place of a set's: the cluster's own, or the newest published one.
 #[derive(Debug, Default)]
@@ -27,10 +33,12 @@ pub(crate) struct Own {
     whose: String,
     /// Where it is, after that.
     origin: &'static str,
+    /// The cluster's release has it.
+    pub(crate) is_of_cluster: bool,
 }
 
 impl Own {
-    pub(crate) fn of(images: &[OwnImage], whose: String, origin: &'static str) -> Self {
+    pub(crate) fn of(images: &[OwnImage], choice: &Choice) -> Self {
         let one = |all: BTreeSet<&str>| {
             let mut all = all.into_iter();
             all.next()
@@ -43,8 +51,9 @@ impl Own {
                 .iter()
                 .filter_map(|own| own.image.as_deref())
                 .collect()),
-            whose,
-            origin,
+            whose: choice.whose(),
+            origin: choice.origin(),
+            is_of_cluster: matches!(choice, Choice::Own(_)),
         }
     }
 
@@ -62,6 +71,7 @@ impl Own {
     fn value(&self) -> String {
         match (&self.image, &self.version) {
             (Some(image), Some(version)) => format!("{image}: {version}, {}", self.whose),
+            (None, Some(version)) => format!("{version}, {}{}", self.whose, self.origin),
             _ => "an image that the policy allows".to_owned(),
         }
     }
@@ -69,16 +79,18 @@ impl Own {
 
 /// The fix that works, where putting the cluster's own image in the place of the set's image does
 /// not, or is not all.
-pub(crate) fn fix(set: &Set, own: &Own) -> Option<Remedy> {
+pub(crate) fn fix(set: &Set, own: &Own, running: Option<OcpMinor>) -> Option<Remedy> {
     let rule = set.upkeep.as_ref().map(|upkeep| upkeep.rule);
     match (rule, set.image.platform) {
-        (Some(Rule::NodePoolImage), _) => node_pool(set),
+        (Some(Rule::NodePoolImage), _) => node_pool(set, own),
         (Some(Rule::NodePoolRelease), _) => None,
         (Some(Rule::NodeClassRelease), _) => Some(Remedy::words(format!(
             "set spec.version of OpenshiftEC2NodeClass {} to a release whose boot image the policy allows",
             set.name
         ))),
-        (Some(Rule::BareMetalImage), _) if set.template.is_none() => Some(bare_metal(set, own)),
+        (Some(Rule::BareMetalImage), _) if set.template.is_none() => {
+            Some(bare_metal(set, own, running))
+        }
         (_, Some(Platform::Gcp)) => gcp_marketplace(set),
         (_, Some(Platform::Aws)) if set.image.site.chooser.is_some() => Some(chosen_ami(set, own)),
         (_, Some(Platform::Azure)) if set.image.site.security_type.is_some() => {
@@ -110,9 +122,9 @@ pub(crate) fn ask_the_owner(set: &Set, lookup: &Lookup<'_>, remedy: Remedy) -> R
             "ask whose AMI it is: aws ec2 describe-images{region} --image-ids {ami} --query 'Images[].[OwnerId,Name]'. If it is of AWS Marketplace \
              (679593333241), take the newest image of the same product, whose ID ends its name: the standard AMI drops the subscription. If not, {otherwise}"
         )),
-        image: None,
-        command: None,
         version: remedy.version,
+        first: Some("nobody can tell by an AMI's ID whose it is"),
+        ..Remedy::default()
     }
 }
 
@@ -130,41 +142,40 @@ fn change(set: &Set, value: &str) -> String {
 }
 
 /// Only where the release has an image of its own for the platform may the field be unset.
-fn node_pool(set: &Set) -> Option<Remedy> {
+fn node_pool(set: &Set, own: &Own) -> Option<Remedy> {
     let field = set.image.field.as_deref()?;
     if !set
         .image
         .platform
         .is_some_and(|platform| audit_row(platform).is_in_release)
     {
-        return Some(Remedy::words(format!(
-            "set {field} to an image that the policy allows"
-        )));
+        return Some(Remedy {
+            version: own.version.clone(),
+            ..Remedy::words(format!("set {field} to {}", own.value()))
+        });
     }
     let release = set.release.as_ref();
     let release = release.map_or_else(String::new, |release| format!(" {release}"));
-    let path = field.replace('.', "/");
     Some(Remedy {
-        command: is_named(set).then(|| {
-            format!(
-                "oc patch nodepools.{} {} -n {} --type json -p '[{{\"op\":\"remove\",\"path\":\"/{path}\"}}]'",
-                HYPERSHIFT,
-                set.name,
-                set.namespace
-            )
-        }),
+        change: Some(Change::remove(field)),
         ..Remedy::words(format!(
             "unset {field}: the NodePool then takes the image of its release{release}"
         ))
     })
 }
 
+/// The first release whose hosts can be installed with the release's own image.
+const INSTALL_COREOS: OcpMinor = OcpMinor {
+    major: 4,
+    minor: 10,
+};
+
 /// Metal3 installs what `image.url` names, else, by `install_coreos`, what the Provisioning brings
 /// (cluster-baremetal-operator; machine-api-provider-baremetal `BareMetalMachineProviderSpec`).
-fn bare_metal(set: &Set, own: &Own) -> Remedy {
+fn bare_metal(set: &Set, own: &Own, running: Option<OcpMinor>) -> Remedy {
     let brings = match &own.version {
-        Some(version) => format!("the release's own image, {version}"),
-        None => "the release's own image".to_owned(),
+        Some(version) if own.is_of_cluster => format!("the release's own image, {version}"),
+        _ => "the release's own image, whose version is not known: the ConfigMap coreos-bootimages was not read".to_owned(),
     };
     let provisioning =
         "set spec.provisioningOSDownloadURL of Provisioning provisioning-configuration to \"\"";
@@ -173,28 +184,61 @@ fn bare_metal(set: &Set, own: &Own) -> Remedy {
             "{provisioning}: hosts are then installed from {brings}"
         ));
     }
-    if set.kind == "BareMetalHost" {
+    if running.is_some_and(|release| release < INSTALL_COREOS) {
         return Remedy::words(format!(
-            "set spec.customDeploy.method to install_coreos and remove spec.image, then {provisioning}: the host is then installed from {brings}"
+            "set {} of the next {} to {}; from OpenShift {INSTALL_COREOS} on a host can be installed from the release's own image",
+            field(set),
+            if set.kind == "BareMetalHost" {
+                "host"
+            } else {
+                "machine"
+            },
+            own.value()
         ));
     }
+    if set.kind == "BareMetalHost" {
+        return Remedy::words(hosts(set, provisioning, &brings));
+    }
+    let path = set.path;
     let value = json!({ "spec": { "template": { "spec": { "providerSpec": { "value": {
         "customDeploy": { "method": "install_coreos" }, "image": { "url": "", "checksum": "" } } } } } } });
-    let path = set.path;
+    let is_known = set.kind == "MachineSet" && running.is_some();
     Remedy {
-        command: (set.group == MACHINE_API && set.kind == "MachineSet" && is_named(set)).then(
-            || {
-                format!(
-                    "oc patch machinesets.{MACHINE_API} {} -n {} --type merge -p '{value}'",
-                    set.name, set.namespace
-                )
-            },
-        ),
+        change: is_known.then_some(Change::Merge(value)),
         ..Remedy::words(format!(
             "set {path}customDeploy.method to install_coreos, {path}image.url and {path}image.checksum to \"\", then {provisioning}: hosts are then \
              installed from {brings}"
         ))
     }
+}
+
+/// A host with an image on its disk is left alone.
+fn hosts(set: &Set, provisioning: &str, brings: &str) -> String {
+    let has_no_image = |state: &Option<String>| {
+        let state = state.as_deref();
+        state.is_some_and(|state| !effect::is_installed(state))
+    };
+    let (open, installed): (Vec<_>, Vec<_>) =
+        set.hosts.iter().partition(|(_, state)| has_no_image(state));
+    let names = |hosts: Vec<&(String, Option<String>)>| {
+        let names: Vec<&str> = hosts.iter().map(|(name, _)| name.as_str()).collect();
+        some_of(&names)
+    };
+    let way = format!("then {provisioning}: it is then installed from {brings}");
+    let next = if open.is_empty() {
+        format!(
+            "give the next host spec.customDeploy.method install_coreos and no spec.image, {way}"
+        )
+    } else {
+        let open = names(open);
+        format!(
+            "of {open} set spec.customDeploy.method to install_coreos and remove spec.image, {way}"
+        )
+    };
+    if installed.is_empty() {
+        return next;
+    }
+    format!("change nothing on {}; {next}", names(installed))
 }
 
 /// What was uploaded is replaced by the standard image; what was bought is not.
@@ -217,17 +261,16 @@ fn gcp_marketplace(set: &Set) -> Option<Remedy> {
 
 /// Only one of `id`, `arn` and `filters` may be there (openshift/api, `AWSResourceReference`).
 fn chosen_ami(set: &Set, own: &Own) -> Remedy {
-    let path = format!("/{}", format!("{}ami", set.path).replace('.', "/"));
-    let command = own
-        .image
-        .as_ref()
-        .filter(|_| set.group == MACHINE_API && set.kind.ends_with("Set") && is_named(set))
-        .map(|image| {
-            let patch = json!([{ "op": "replace", "path": path, "value": { "id": image } }]);
-            patched(set, &patch)
-        });
+    let replace = |image: &String| {
+        let field = format!("{}ami", set.path);
+        Change::replace(&field, &json!({ "id": image }))
+    };
     Remedy {
-        command,
+        change: own
+            .image
+            .as_ref()
+            .filter(|_| set.template.is_none())
+            .map(replace),
         version: own.version.clone(),
         ..Remedy::words(format!(
             "set {}ami to nothing but id {}; without id nobody keeps it up to date",
@@ -257,6 +300,7 @@ fn security_type(set: &Set, own: &Own) -> Remedy {
     };
     Remedy {
         version: own.version.clone(),
+        first: Some(UPLOADED),
         ..Remedy::words(words)
     }
 }
@@ -286,6 +330,7 @@ fn failure_domain(set: &Set, own: &Own) -> Remedy {
     };
     Remedy {
         version: own.version.clone(),
+        first: Some(UPLOADED),
         ..Remedy::words(format!(
             "import {} as a template into {place}, and {}. The cluster keeps it up to date once Infrastructure cluster has a failure domain with \
              this workspace",
@@ -301,21 +346,8 @@ fn field(set: &Set) -> String {
     format!("{}{field}", set.path)
 }
 
-fn patched(set: &Set, patch: &Value) -> String {
-    let kind = set.kind.to_ascii_lowercase();
-    format!(
-        "oc patch {kind}s.{MACHINE_API} {} -n {} --type json -p '{patch}'",
-        set.name, set.namespace
-    )
-}
-
 /// Whether a text of an object's can stand in a command.
 fn is_plain(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     !text.starts_with('-') && text.bytes().all(is_plain)
-}
-
-/// Whether the names can stand in a command.
-fn is_named(set: &Set) -> bool {
-    is_dns_name(&set.name, 253) && is_dns_name(&set.namespace, 63)
 }

@@ -1,18 +1,17 @@
 //! What to change so that the next node of a set is let in (pure).
 
+use super::change::{Change, is_urn};
 use super::image_versions::Lookup;
-use super::platform_fixes::{Own, ask_the_owner, fix};
+use super::platform_fixes::{Own, UPLOADED, ask_the_owner, fix};
 use super::sets::{self, Set};
 use super::upkeep;
-use crate::audit::cluster::image;
-use crate::audit::cluster::kind_table::{MACHINE_API, NODE_POOL};
+use crate::audit::cluster::kind_table::NODE_POOL;
+use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::cluster::target;
-use crate::audit::results::SetAudit;
-use crate::text::is_dns_name;
+use crate::audit::results::upkeep::Rule;
 use crate::verdict::{Action, Verdict};
 use crate::version::{ImageVersion, OcpMinor, Release};
-use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// What to change.
@@ -23,8 +22,14 @@ pub(crate) struct Remedy {
     /// What the image field should say, where one image fits.
     pub(crate) image: Option<String>,
     pub(crate) version: Option<String>,
-    /// The command that does it, where it is not that which sets the image field to `image`.
-    pub(crate) command: Option<String>,
+    /// The change, where it is not that which sets the image field to `image`.
+    pub(crate) change: Option<Change>,
+    /// What has to come first, where the text says so.
+    pub(crate) first: Option<&'static str>,
+    /// The image is one of the cluster's release.
+    pub(crate) is_own: bool,
+    /// Another object than the set is changed, or the policy.
+    pub(crate) is_elsewhere: bool,
 }
 
 impl Remedy {
@@ -48,11 +53,16 @@ pub(crate) fn remedy(
 ) -> Remedy {
     let choice = choice(set, release, &judge, lookup);
     let images = match &choice {
-        Choice::Policy(text) => return Remedy::words(text),
+        Choice::Policy(text) => {
+            return Remedy {
+                is_elsewhere: true,
+                ..Remedy::words(text)
+            };
+        }
         Choice::Own(images) | Choice::Published(images, _) => images,
     };
-    let own = Own::of(images, choice.whose(), choice.origin());
-    if let Some(fix) = fix(set, &own) {
+    let own = Own::of(images, &choice);
+    if let Some(fix) = fix(set, &own, lookup.objects.history.running_minor()) {
         return fix;
     }
     let Some(field) = &set.image.field else {
@@ -87,6 +97,10 @@ pub(crate) fn remedy(
              spec.template.spec.infrastructureRef of the {}",
             set.kind
         ),
+        None if set.kind == "Machine" => format!(
+            "make the Machine that takes the place of one of them from {value}; in a Machine that runs {}{field} changes nothing",
+            set.path
+        ),
         None if name.is_some_and(is_urn) => {
             format!("set {}image to the marketplace's {value}", set.path)
         }
@@ -95,18 +109,20 @@ pub(crate) fn remedy(
     let remedy = Remedy {
         text: Some(format!(
             "{}{}{change}",
-            by_the_cluster(set, release, lookup.objects.is_azure_stack),
-            before.unwrap_or_default()
+            by_the_cluster(set, lookup.objects),
+            before.as_deref().unwrap_or_default()
         )),
         image: name.map(str::to_owned),
         version: version.map(str::to_owned),
-        command: None,
+        first: before.map(|_| UPLOADED),
+        is_own: own.is_of_cluster,
+        ..Remedy::default()
     };
     ask_the_owner(set, lookup, remedy)
 }
 
 /// Where the next image comes from.
-enum Choice {
+pub(crate) enum Choice {
     /// The cluster's release has it.
     Own(Vec<OwnImage>),
     /// It was published for this release.
@@ -116,7 +132,7 @@ enum Choice {
 }
 
 impl Choice {
-    fn whose(&self) -> String {
+    pub(crate) fn whose(&self) -> String {
         match self {
             Self::Published(_, release) => format!("the newest published for {release}"),
             _ => "this cluster's own".to_owned(),
@@ -124,7 +140,7 @@ impl Choice {
     }
 
     /// Of a file to upload.
-    fn origin(&self) -> &'static str {
+    pub(crate) fn origin(&self) -> &'static str {
         match self {
             Self::Published(..) => " (`openshift-install coreos print-stream-json` has its URL)",
             _ => " image (ConfigMap coreos-bootimages)",
@@ -198,14 +214,21 @@ fn choice(
     }
 }
 
-/// What the cluster can do about it, as the beginning of a sentence.
-fn by_the_cluster(set: &Set, release: Option<&str>, is_azure_stack: bool) -> &'static str {
-    let can = !is_azure_stack && upkeep::can_be_managed(set.kind, set.image.platform, release);
+/// What the cluster can do about it, as the beginning of a sentence. Where another tool writes the
+/// set, the two would undo each other's changes.
+fn by_the_cluster(set: &Set, objects: &Objects) -> &'static str {
     match set.managed {
+        _ if set
+            .upkeep
+            .as_ref()
+            .is_some_and(|upkeep| upkeep.rule == Rule::Degraded) =>
+        {
+            "mend what the Machine Config Operator says of itself, or "
+        }
         Some(true) => {
             "the cluster keeps this image up to date, and has not: see the conditions of MachineConfiguration cluster; or "
         }
-        Some(false) if can && !set.is_left_alone => {
+        Some(false) if upkeep::could_be_kept(set, objects) => {
             "let the cluster keep the image up to date (managedBootImages of MachineConfiguration cluster), or "
         }
         _ => "",
@@ -219,54 +242,4 @@ fn one(all: BTreeSet<&str>) -> Option<&str> {
     } else {
         None
     }
-}
-
-fn is_urn(image: &str) -> bool {
-    urn(image).is_some()
-}
-
-/// The fields of `image` for a URN of Azure's marketplace (openshift/api `machine/v1beta1`,
-/// `Image`). What the publisher `azureopenshift` offers has no plan to buy.
-fn urn(image: &str) -> Option<Value> {
-    let parts: Vec<&str> = image.split(':').collect();
-    let [publisher, offer, sku, version] = parts[..] else {
-        return None;
-    };
-    let plan = if publisher == image::FREE_PUBLISHER {
-        "MarketplaceNoPlan"
-    } else {
-        "MarketplaceWithPlan"
-    };
-    Some(
-        json!({ "publisher": publisher, "offer": offer, "sku": sku, "version": version, "resourceID": "", "type": plan }),
-    )
-}
-
-/// The command that sets the image field of an object to `image`. There is none for what cannot be
-/// changed (templates of the Cluster API), nor for a field that is in a list.
-pub(crate) fn patch(set: &SetAudit) -> Option<String> {
-    let (field, image) = (set.image_field.as_deref()?, set.want_image.as_deref()?);
-    let is_name = is_dns_name(&set.name, 253) && is_dns_name(&set.namespace, 63);
-    if set.group != MACHINE_API || !set.kind.ends_with("Set") || !is_name {
-        return None;
-    }
-    if field.contains("[]") || image.contains('\'') {
-        return None;
-    }
-    let (field, value) = match urn(image) {
-        Some(fields) => (field.strip_suffix(".resourceID").unwrap_or(field), fields),
-        None => (field, json!(image)),
-    };
-    // `disks[0].image` is `/disks/0/image` in a JSON Patch.
-    let path = format!(
-        "/{}",
-        field.replace('[', ".").replace(']', "").replace('.', "/")
-    );
-    let patch = json!([{ "op": "replace", "path": path, "value": value }]);
-    Some(format!(
-        "oc patch {}s.{MACHINE_API} {} -n {} --type json -p '{patch}'",
-        set.kind.to_ascii_lowercase(),
-        set.name,
-        set.namespace
-    ))
 }

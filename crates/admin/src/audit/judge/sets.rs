@@ -1,6 +1,6 @@
 //! What makes nodes: sets of machines of both APIs, and node pools (pure).
 
-use super::image_versions::{KnownVersion, Lookup};
+use super::image_versions::{KnownVersion, Lookup, by_newest_node};
 use super::upkeep::{self, Candidate};
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::kind_table::{CLUSTER_API, HYPERSHIFT, MACHINE_API, NODE_POOL};
@@ -40,6 +40,18 @@ pub(crate) struct Set {
     pub(crate) is_left_alone: bool,
     /// It makes no Machine until it is activated.
     pub(crate) is_inactive: bool,
+    /// How machines follow a change of the spec: `RollingUpdate`, `OnDelete`.
+    pub(crate) strategy: Option<String>,
+    /// How a NodePool's nodes follow: `Replace`, `InPlace`.
+    pub(crate) upgrade: Option<String>,
+    /// What writes it beside its own controller.
+    pub(crate) owner: Option<String>,
+    /// The Secret with its user data.
+    pub(crate) user_data: Option<String>,
+    /// Hosts, and the state of each.
+    pub(crate) hosts: Vec<(String, Option<String>)>,
+    /// Of a row without a set: the objects of it, sorted.
+    pub(crate) members: Vec<String>,
     /// Who keeps its image up to date.
     pub(crate) upkeep: Option<Upkeep>,
     /// The cluster keeps its image up to date.
@@ -47,6 +59,14 @@ pub(crate) struct Set {
     pub(crate) known: Option<KnownVersion>,
     /// The release of its next node, where that is not the cluster's.
     pub(crate) release: Option<String>,
+    /// A node pool's platform, where no image is named.
+    pub(crate) release_platform: Option<Platform>,
+    /// A node pool that has the boot image of its release.
+    pub(crate) has_release_image: bool,
+    /// The cluster's name for what it makes, by the set's label.
+    pub(crate) infra: Option<String>,
+    /// Its Machines and Nodes were read.
+    pub(crate) is_nodes_read: bool,
     /// What each of its joined nodes was made from.
     pub(crate) nodes: Vec<Option<String>>,
     pub(crate) notes: Vec<String>,
@@ -290,8 +310,18 @@ fn with_machines(
     lookup: &Lookup<'_>,
 ) -> Set {
     let mut of_set = of_set.named(&set.metadata);
+    if let Some(offer) = lookup.own_offer(&of_set.image) {
+        of_set.image.offer = Some(offer);
+    }
     of_set.replicas = set.replicas;
     of_set.is_inactive = set.is_inactive;
+    of_set.infra.clone_from(&set.infra);
+    of_set.is_nodes_read =
+        lookup.has_nodes() && (set.replicas_now == Some(0) || lookup.has_machines(of_set.group));
+    of_set.strategy.clone_from(&set.strategy);
+    of_set.owner.clone_from(&set.owner);
+    of_set.user_data.clone_from(&set.source.user_data);
+    let newest = members.iter().copied().max_by(|a, b| a.age().cmp(&b.age()));
     let nodes = lookup.nodes_of(members.into_iter());
     of_set.architecture = set
         .architecture
@@ -309,7 +339,7 @@ fn with_machines(
     if of_set.kind != "MachinePool" {
         of_set.template.clone_from(&set.source.infrastructure);
     }
-    of_set.nodes = versions(lookup.objects, nodes);
+    of_set.nodes = versions(lookup.objects, nodes.iter().copied());
     let judgement = upkeep::judge_set(
         Candidate {
             kind: of_set.kind,
@@ -327,7 +357,44 @@ fn with_machines(
         upkeep: Some(judgement.upkeep),
         ..of_set
     };
-    of_set.known_by(lookup)
+    let mut of_set = of_set.known_by(lookup);
+    let is_left_out = of_set.image.value.is_none()
+        && !of_set.image.is_of_release
+        && !of_set.path.starts_with("Infrastructure")
+        && of_set.image.site.chooser.is_none();
+    if is_left_out && of_set.known.is_none() {
+        of_set.known = by_members(&of_set, newest, nodes, lookup);
+        let own = newest.map(|newest| lookup.objects.image_of(&newest.metadata, &newest.source));
+        let platform = own.and_then(|own| own.platform);
+        of_set.image.platform = of_set.image.platform.or(platform);
+    }
+    of_set
+}
+
+/// What the set's own Machines say, where its field is absent: their image is what admission filled
+/// in, and what the next one gets.
+fn by_members(
+    set: &Set,
+    newest: Option<&Machine>,
+    nodes: Vec<&Node>,
+    lookup: &Lookup<'_>,
+) -> Option<KnownVersion> {
+    let newest = newest?;
+    let image = lookup.objects.image_of(&newest.metadata, &newest.source);
+    let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
+    let known = image
+        .value
+        .as_ref()
+        .and_then(|_| lookup.image_version(&image, architecture, stream, &mut Vec::new()));
+    let known =
+        known.or_else(|| by_newest_node(lookup.objects, nodes.into_iter(), &mut Vec::new()))?;
+    Some(KnownVersion {
+        from: format!(
+            "{}, and Machine {}, which was made from the set, whose field is absent",
+            known.from, newest.metadata.name
+        ),
+        ..known
+    })
 }
 
 /// A node pool's image is that of its release, which its machines' templates name where they are
@@ -393,6 +460,12 @@ fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
         release: pool.release.clone(),
         stream: pool.stream.clone(),
         pinned: pool.pinned.clone(),
+        release_platform: pool.platform.as_deref().and_then(platform_id),
+        has_release_image: !matches!(pool.platform.as_deref(), Some("Agent" | "None") | None),
+        upgrade: pool.upgrade.clone(),
+        strategy: pool.strategy.clone(),
+        owner: pool.owner.clone(),
+        is_nodes_read: nodes.clone().next().is_some(),
         nodes: versions(objects, nodes),
         notes: pool
             .platform
@@ -404,6 +477,12 @@ fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
         ..Set::default()
     };
     set.named(&pool.metadata).known_by(lookup)
+}
+
+/// `AWS` as `aws` (openshift/hypershift `PlatformType`).
+fn platform_id(platform: &str) -> Option<Platform> {
+    let name = platform.to_ascii_lowercase();
+    Platform::named(&name)
 }
 
 /// What the nodes of a NodePool that names no image are made from. Agents have booted from an ISO of

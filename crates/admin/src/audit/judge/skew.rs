@@ -37,7 +37,7 @@ fn oldest_of(users: Vec<User>) -> Option<(ImageVersion, String, usize)> {
 
 /// By the release of OpenShift where both name one: images of two releases may be of one RHEL
 /// release and one day.
-fn is_older(a: &ImageVersion, b: &ImageVersion) -> bool {
+pub(crate) fn is_older(a: &ImageVersion, b: &ImageVersion) -> bool {
     match (a.ocp, b.ocp) {
         (Some(a), Some(b)) if a != b => a < b,
         _ => a < b,

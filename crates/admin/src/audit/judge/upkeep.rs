@@ -6,19 +6,28 @@
 //! openshift/api `features/features.go` of each release branch, `machineconfiguration/v1`, `operator/v1`;
 //! openshift/hypershift `NodePoolSpec.osImageStream`.
 
-use super::image_versions::Lookup;
+use super::image_versions::{KnownVersion, Lookup};
+use super::sets::Set;
+use super::skew;
 use super::upkeep_rules as rules;
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::kind_table::MACHINE_API;
 use crate::audit::cluster::kinds::MachineSet;
 use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::platforms::audit_row;
+use crate::audit::cluster::settings::{Degraded, History};
+use crate::audit::cluster::stream::OwnImage;
+use crate::audit::results::KnownBy;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
 use crate::version::{OcpMinor, Release};
+use std::time::Duration;
 
 /// The one stream that the Machine Config Operator keeps up to date (4.22 to 5.1).
 pub(crate) const KEPT: &str = "rhel-9";
+
+/// The note on a set that the operator keeps.
+pub(crate) const KEPT_NOTE: &str = "the cluster keeps this image up to date (managedBootImages)";
 
 /// The stream of NodePools that are pinned to none, from OpenShift 5.0 on.
 const OF_NODE_POOLS: &str = "rhel-10";
@@ -72,12 +81,18 @@ pub(crate) fn judge_set(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Judgem
     let selected = objects
         .managed
         .as_ref()
-        .and_then(|managed| managed.selects(resource, &candidate.set.labels));
+        .and_then(|managed| managed.selects(MACHINE_API, resource, &candidate.set.labels));
     let obstacle = rules::obstacle(candidate, lookup, selected == Some(true));
     let note = obstacle
         .as_ref()
         .and_then(|obstacle| note(objects, candidate, obstacle, selected == Some(true)));
+    let name = &candidate.set.metadata.name;
+    let degraded = objects.conditions.degraded.as_ref();
+    let names = degraded.map(|degraded| degraded.names(candidate.kind, name));
     let upkeep = match (selected, &obstacle) {
+        // What the operator says of itself counts more than what its rules look like.
+        (Some(true), _) if names == Some(Some(true)) => is_degraded(degraded),
+        (Some(true), None) if names == Some(None) => is_degraded(degraded),
         (Some(true), None) => Upkeep::new(
             Keeper::MachineConfigOperator,
             Rule::Selected,
@@ -100,12 +115,80 @@ pub(crate) fn judge_set(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Judgem
         ),
     };
     let is_kept = upkeep.by == Keeper::MachineConfigOperator;
-    let kept = || "the cluster keeps this image up to date (managedBootImages)".to_owned();
+    let is_failed = upkeep.rule == Rule::Degraded;
     Judgement {
         is_left_alone: obstacle.is_some_and(|obstacle| obstacle.by == Keeper::Nobody),
-        note: if is_kept { Some(kept()) } else { note },
+        note: if is_kept {
+            Some(KEPT_NOTE.to_owned())
+        } else if is_failed {
+            Some(format!(
+                "managedBootImages selects it, and {}",
+                upkeep.reason
+            ))
+        } else {
+            note
+        },
         upkeep,
     }
+}
+
+fn is_degraded(degraded: Option<&Degraded>) -> Upkeep {
+    let says = degraded.map(Degraded::says).unwrap_or_default();
+    Upkeep::nobody(
+        Rule::Degraded,
+        format!("the Machine Config Operator says that it fails, {says}"),
+    )
+}
+
+/// A set that the operator should keep, and whose image is older than the release's own for longer
+/// than a day: the two contradict each other.
+pub(crate) fn behind(set: &Set, known: &KnownVersion, lookup: &Lookup<'_>) -> Option<Upkeep> {
+    let is_kept = set.upkeep.as_ref()?.rule == Rule::Selected;
+    let history = &lookup.objects.history;
+    if !is_kept || history.is_updating || lookup.objects.conditions.is_progressing {
+        return None;
+    }
+    let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
+    let own = lookup.images_for(&set.image, architecture, stream);
+    let newest = own.first()?.version();
+    let is_older = |own: &&OwnImage| skew::is_older(&known.version, &own.version());
+    if !own.iter().all(is_older) {
+        return None;
+    }
+    let completed = history.completed.as_deref()?;
+    let seen = lookup.objects.seen_at.as_deref()?;
+    if !is_over_a_day(completed, seen) {
+        return None;
+    }
+    // On vSphere the operator puts the new template in the place of the old one.
+    let by_node = matches!(known.by, KnownBy::Node | KnownBy::Aleph);
+    if set.image.platform == Some(Platform::VSphere) && by_node {
+        return Some(Upkeep::new(
+            Keeper::MachineConfigOperator,
+            Rule::Selected,
+            format!(
+                "managedBootImages selects it; its newest node was made from {}, and whether the template was replaced since no object says",
+                known.version
+            ),
+        ));
+    }
+    Some(Upkeep::new(
+        Keeper::Unknown,
+        Rule::Behind,
+        format!(
+            "managedBootImages selects it, and its image, {}, is still older than the release's own, {newest}, since the update of {completed}",
+            known.version
+        ),
+    ))
+}
+
+fn is_over_a_day(since: &str, now: &str) -> bool {
+    let times = [since, now].map(|time| humantime::parse_rfc3339_weak(time).ok());
+    let [Some(since), Some(now)] = times else {
+        return true;
+    };
+    now.duration_since(since)
+        .is_ok_and(|time| time > Duration::from_secs(24 * 3600))
 }
 
 /// What to know of a set that the operator leaves alone: where it is expected to keep its image, or
@@ -130,7 +213,7 @@ fn note(
     let alone = format!("the Machine Config Operator leaves its image alone, because {reason}");
     let is_reset = is_selected
         && skew.is_some_and(|skew| skew.mode == "Automatic")
-        && counts(candidate, obstacle.rule);
+        && counts(candidate, obstacle.rule, objects);
     Some(match skew {
         None => alone,
         // Since 4.22 what is skipped counts, but for some.
@@ -143,9 +226,11 @@ fn note(
 
 /// Whether a set that is skipped by this rule resets the operator's value to the installed release
 /// (`reconcileSkipped`; PR 6162, in 4.22).
-fn counts(candidate: Candidate<'_>, rule: Rule) -> bool {
-    candidate.kind == "MachineSet"
-        && matches!(
+fn counts(candidate: Candidate<'_>, rule: Rule, objects: &Objects) -> bool {
+    let by_security_type =
+        || rule == Rule::AzureSecurityType && (is_since_five(objects) || is_reset(objects));
+    let by_rule = || {
+        matches!(
             rule,
             Rule::Owned
                 | Rule::Architecture
@@ -155,6 +240,29 @@ fn counts(candidate: Candidate<'_>, rule: Rule) -> bool {
                 | Rule::GCPProject
                 | Rule::AzureWithoutMarketplace
         )
+    };
+    candidate.kind == "MachineSet" && (by_rule() || by_security_type())
+}
+
+/// #6448, in 5.0; 4.22 has it from some patch release on (#6459).
+fn is_since_five(objects: &Objects) -> bool {
+    let five = OcpMinor { major: 5, minor: 0 };
+    objects
+        .history
+        .running_minor()
+        .is_some_and(|release| release >= five)
+}
+
+/// Whether the operator's value is the release that the cluster was installed as.
+fn is_reset(objects: &Objects) -> bool {
+    let History {
+        installed, running, ..
+    } = &objects.history;
+    let value = objects
+        .skew
+        .as_ref()
+        .and_then(|skew| skew.ocp_version.as_ref());
+    value.is_some() && value == installed.as_ref() && installed != running
 }
 
 /// The stream that a set names, else its pool, else the cluster's own. A custom pool that names
@@ -194,6 +302,26 @@ pub(crate) fn node_pool_stream(
         }
         (None, false) => (now.map(str::to_owned), None),
     }
+}
+
+/// Whether the cluster could keep this set's image, and does not because it is not asked to.
+pub(crate) fn could_be_kept(set: &Set, objects: &Objects) -> bool {
+    let rule = set.upkeep.as_ref().map(|upkeep| upkeep.rule);
+    rule == Some(Rule::NotSelected)
+        && !objects.is_azure_stack
+        && !set.is_left_alone
+        && set.owner.is_none()
+        && can_be_managed(set.kind, set.image.platform, objects.release.as_deref())
+}
+
+/// The command with which the cluster keeps the images of all sets of this kind.
+pub(crate) fn keep_command(kind: &str, objects: &Objects) -> Option<String> {
+    let resource = match kind {
+        "MachineSet" => "machinesets",
+        "ControlPlaneMachineSet" => "controlplanemachinesets",
+        _ => return None,
+    };
+    objects.managed.as_ref()?.command(MACHINE_API, resource)
 }
 
 /// Whether the cluster could keep the images of sets of this kind and platform up to date:

@@ -258,12 +258,21 @@ fn azure(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
     }
     let is_offered =
         |offer: &str| objects.own_images.is_empty() || offers().any(|own| own == offer);
-    (!image.offer.as_deref().is_some_and(is_offered)).then(|| {
-        Upkeep::nobody(
-            Rule::AzureOffer,
-            "the cluster's release has no image of its publisher, offer and generation",
-        )
-    })
+    let offer = image.offer.as_deref();
+    if offer.is_some_and(is_offered) {
+        return None;
+    }
+    let plan = |offer: &str| offer.split_once('/').map(|(plan, _)| plan.to_owned());
+    let of_plan = offer.and_then(plan);
+    let has_other_generation = of_plan.is_some() && offers().any(|own| plan(own) == of_plan);
+    Some(Upkeep::nobody(
+        Rule::AzureOffer,
+        if has_other_generation {
+            "the cluster's release has no image of its hypervisor generation: a new set, with a vmSize of the other one, could be kept"
+        } else {
+            "the cluster's release has no image of its publisher, offer and generation"
+        },
+    ))
 }
 
 fn vsphere(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {

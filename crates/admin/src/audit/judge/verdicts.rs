@@ -1,21 +1,28 @@
 //! The verdict on the next node of a set, by the rules that decide on the node itself (pure).
 
-use super::image_versions::{KnownVersion, Lookup};
+use super::change::Change;
+use super::effect::{self, effects};
+use super::estimate;
+use super::image_versions::{KnownVersion, Lookup, of_release};
 use super::issues;
 use super::lookup_help::lookup_help;
-use super::remedy::{Remedy, patch, remedy};
-use super::sets::Set;
+use super::remedy::{Remedy, remedy};
+use super::sets::{RELEASE_IMAGE, Set};
 use super::upkeep;
+use super::user_data;
 use crate::audit::cluster::kind_table::{HYPERSHIFT, NODE_POOL};
+use crate::audit::cluster::target::is_okd;
+use crate::audit::results::effect::{Effect, EffectKind};
+use crate::audit::results::upkeep::Keeper;
 use crate::audit::results::{KnownBy, NodeCount, SetAudit};
 use crate::data::{PUBLISHED, is_ami};
 use crate::policy::{Mode, OnUndetermined};
 use crate::verdict::words::About;
 use crate::verdict::{
-    BootImage, BootImageStatus, Facts, ImageSource, Machine, Outcome, PolicyInput, Reason,
+    Action, BootImage, BootImageStatus, Facts, ImageSource, Machine, Outcome, PolicyInput, Reason,
     RuleResult, Target, TargetInput, Verdict, decide,
 };
-use crate::version::{ImageVersion, OsFamily};
+use crate::version::{ImageVersion, OsFamily, Release};
 use std::collections::BTreeMap;
 
 /// The verdict on the next node of a set, by the same rules as on the node itself: at its first
@@ -25,6 +32,7 @@ pub(crate) fn judge(
     lookup: &Lookup<'_>,
     policy: &PolicyInput,
     release: Option<&str>,
+    takes_estimates: bool,
 ) -> (SetAudit, Verdict) {
     let mut set = set;
     if (set.kind, set.group) == (NODE_POOL, HYPERSHIFT) {
@@ -43,11 +51,44 @@ pub(crate) fn judge(
         let note = looked_for(&set, lookup);
         set.notes.extend(note);
     }
-    let verdict = by_what_is_known(&set, known.as_ref(), policy, release);
+    let mut verdict = by_what_is_known(&set, known.as_ref(), policy, release);
+    let (mut known_by, mut known_from) = match &known {
+        Some(known) => (known.by, Some(known.from.clone())),
+        None => (KnownBy::Unknown, None),
+    };
+    let mut estimate = None;
+    if known.is_none() {
+        if let Some((of_release, from)) = by_release(&set, policy, release) {
+            (verdict, known_by, known_from) = (of_release, KnownBy::Release, Some(from));
+        } else if let Some((found, version)) = estimate::estimate(&set, lookup.objects) {
+            known_by = KnownBy::InstalledRelease;
+            let probable = self::verdict(&set, Some(&version), policy, release);
+            if takes_estimates && probable.verdict == Outcome::Refused {
+                verdict = probable;
+            }
+            verdict.message = format!("{}; {}", verdict.message, found.from);
+            known_from = Some(found.from.clone());
+            estimate = Some(Box::new(found));
+        }
+    }
     let version = known.as_ref().map(|known| &known.version);
     let known_issues = issues::known_to_fail(policy, |policy| {
         self::verdict(&set, version, policy, release)
     });
+    if let Some(upkeep) = known
+        .as_ref()
+        .and_then(|known| upkeep::behind(&set, known, lookup))
+    {
+        // It takes the place of the note that the cluster keeps it.
+        set.notes.retain(|note| *note != upkeep::KEPT_NOTE);
+        set.notes.push(upkeep.reason.clone());
+        set.managed = (upkeep.by == Keeper::MachineConfigOperator).then_some(true);
+        set.upkeep = Some(upkeep);
+    }
+    let could_be_kept = upkeep::could_be_kept(&set, lookup.objects);
+    let mut notes = Vec::new();
+    let unreadable = unreadable(&set, version, &mut verdict, &mut notes, lookup);
+    set.notes.extend(notes);
     let of_version = |version: &ImageVersion| self::verdict(&set, Some(version), policy, release);
     // What a filter chooses nobody can know beforehand.
     let is_chosen = known.is_none() && set.image.site.chooser.is_some();
@@ -61,21 +102,46 @@ pub(crate) fn judge(
                 version,
             )
         });
-    let remedy = if verdict.verdict == Outcome::Refused || is_chosen || is_behind {
-        remedy(&set, release, of_version, lookup)
-    } else {
-        Remedy::default()
+    let remedy = match &unreadable {
+        Some(Unreadable::Convert(how)) if verdict.verdict != Outcome::Refused => Remedy {
+            is_elsewhere: true,
+            ..Remedy::words(how)
+        },
+        Some(_) => remedy(&set, release, of_version, lookup),
+        None if verdict.verdict == Outcome::Refused || is_chosen || is_behind => {
+            remedy(&set, release, of_version, lookup)
+        }
+        None => Remedy::default(),
     };
-    let mut row = SetAudit {
+    let effects = effects(&set, &remedy, lookup);
+    let is_bare = |effect: &Effect| effect.effect == EffectKind::NextMachineOnly;
+    let change = remedy.change.or_else(|| {
+        let image = remedy.image.as_deref()?;
+        Change::of_image(&set, image)
+    });
+    let patch = change
+        .as_ref()
+        .filter(|_| effects.iter().all(is_bare))
+        .and_then(|change| change.command(&set));
+    let patch_file = change
+        .filter(|_| set.owner.is_some())
+        .and_then(|change| change.file(&set))
+        .map(Box::new);
+    let row = SetAudit {
         kind: set.kind,
         group: set.group,
         namespace: set.namespace,
         name: set.name,
+        members: set.members,
         replicas: set.replicas,
         remedy: remedy.text,
         want_image: remedy.image,
         want_version: remedy.version,
-        patch: None,
+        patch,
+        patch_file,
+        could_be_kept,
+        effect: effects.first().map(|effect| effect.effect),
+        effects,
         pool: set.image.pool,
         platform: set.image.platform.map(|platform| platform.id().to_owned()),
         architecture: set.architecture,
@@ -88,20 +154,105 @@ pub(crate) fn judge(
         boot_image: known
             .as_ref()
             .map(|known| BootImageStatus::from(&known.version)),
-        known_by: known.as_ref().map_or(KnownBy::Unknown, |known| known.by),
-        known_from: known.map(|known| known.from),
+        known_by,
+        known_from,
+        estimate,
         verdict: verdict.verdict,
         action: verdict.action,
         reason: verdict.reason,
         message: verdict.message.clone(),
-        to_know: to_know.map(str::to_owned),
+        to_know: to_know
+            .filter(|_| known_by != KnownBy::Release)
+            .map(str::to_owned),
         known_issues,
         nodes: count(&set.nodes),
+        nodes_unread: !set.is_nodes_read,
         notes: set.notes,
         exception: None,
     };
-    row.patch = remedy.command.or_else(|| patch(&row));
     (row, verdict)
+}
+
+/// The verdict on a node pool whose image is that of its release: where all images that were
+/// published for the release get the same one. Agents have booted from an ISO of their own.
+fn by_release(set: &Set, policy: &PolicyInput, release: Option<&str>) -> Option<(Verdict, String)> {
+    let is_stock = (set.kind, set.group) == (NODE_POOL, HYPERSHIFT)
+        && set.image.field.as_deref() == Some(RELEASE_IMAGE)
+        && set.has_release_image;
+    let own = set.release.as_deref().filter(|_| is_stock)?;
+    let minor = own.parse::<Release>().ok().filter(|_| !is_okd(own))?.minor;
+    let platform = set.image.platform.or(set.release_platform);
+    let images = of_release(
+        minor,
+        platform,
+        set.architecture.as_deref(),
+        set.stream.as_deref(),
+    );
+    let verdicts: Vec<Verdict> = images
+        .iter()
+        .map(|version| verdict(set, Some(version), policy, release))
+        .collect();
+    let outcome = |verdict: &Verdict| (verdict.verdict, verdict.action == Action::Block);
+    let first = verdicts.first()?;
+    let is_one = verdicts
+        .iter()
+        .all(|verdict| outcome(verdict) == outcome(first));
+    if !is_one || !matches!(first.verdict, Outcome::Allowed | Outcome::Refused) {
+        return None;
+    }
+    let count = images.len();
+    let does = match first.verdict {
+        Outcome::Allowed => "pass",
+        _ => "fail",
+    };
+    let says = format!("all {count} images published for {minor} {does}");
+    let mut verdict = first.clone();
+    verdict.message = format!("{says}: {}", verdict.message);
+    Some((verdict, format!("{}: {says}", PUBLISHED.source())))
+}
+
+/// What helps a node whose Ignition does not read its user data.
+enum Unreadable {
+    /// The user data is changed.
+    Convert(String),
+    /// The image is.
+    Replace,
+}
+
+/// Whether the next node stops in the initramfs, because the image's Ignition does not read the user
+/// data: then nothing is allowed. By an estimate alone it is a note.
+fn unreadable(
+    set: &Set,
+    version: Option<&ImageVersion>,
+    verdict: &mut Verdict,
+    notes: &mut Vec<String>,
+    lookup: &Lookup<'_>,
+) -> Option<Unreadable> {
+    let (version, stub) = (version?, effect::stub(set, lookup.objects)?);
+    if user_data::reads(version)? == stub.spec {
+        return None;
+    }
+    let why = effect::unreadable(&stub, Some(version));
+    if !stub.is_known() {
+        // A node that joined from the image says otherwise.
+        let text = Some(version.text.clone());
+        notes.extend((!set.nodes.contains(&text)).then_some(why));
+        return None;
+    }
+    if verdict.verdict == Outcome::Refused {
+        notes.push(why);
+        return None;
+    }
+    verdict.verdict = Outcome::Undetermined;
+    verdict.reason = Reason::NoRuleEvaluated;
+    verdict.message = format!("no node comes up from it: {why}");
+    Some(match stub.spec {
+        2 => Unreadable::Convert(format!(
+            "convert Secret {} to Ignition spec 3 (docs/audit.md); managedBootImages of MachineConfiguration cluster does so where it sets an image",
+            set.user_data.as_deref().unwrap_or_default()
+        )),
+        _ => Unreadable::Replace,
+    })
 }
 
 /// The verdict, worded for who reads the cluster's objects: the node's words are about its own

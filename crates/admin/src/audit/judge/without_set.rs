@@ -1,25 +1,51 @@
 //! What makes nodes without a set: machines, hosts, and nodes that no Machine stands for (pure).
 
-use super::image_versions::{Lookup, by_newest_node};
+use super::image_versions::{KnownVersion, Lookup, by_newest_node, is_other};
 use super::sets::{Set, versions};
-use super::{upkeep, upkeep_rules};
-use crate::audit::cluster::image::Image;
+use super::{skew, upkeep, upkeep_rules};
+use crate::audit::cluster::image::{INSTALL_COREOS, Image};
 use crate::audit::cluster::kind_table::{
     HYPERSHIFT, MACHINE_API, MACHINE_CONFIG, METAL, NODE_POOL,
 };
-use crate::audit::cluster::kinds::{HostSource, Machine, Node};
+use crate::audit::cluster::kinds::{Host, HostSource, Machine, Node};
 use crate::audit::cluster::objects::Objects;
-use crate::audit::results::some_of;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
+use crate::version::ImageVersion;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn without_set(lookup: &Lookup<'_>) -> Vec<Set> {
     let objects = lookup.objects;
     let mut all = machines(objects, lookup);
     all.extend(hosts(objects, lookup));
+    name_apart(&mut all);
     all.extend(nodes(objects));
     all
+}
+
+/// What rows without a set are called: what they have in common, and the last part of their image.
+/// Members come and go, and are read in any order.
+fn row_name(what: &str, image: Option<&str>) -> String {
+    let image = image.unwrap_or("no image");
+    format!("{what}: {}", image.rsplit('/').next().unwrap_or(image))
+}
+
+/// Rows of one name get the whole name of their image.
+fn name_apart(sets: &mut [Set]) {
+    let names = sets
+        .iter()
+        .map(|set| (set.kind, set.namespace.clone(), set.name.clone()));
+    let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+    for name in names {
+        *counts.entry(name).or_default() += 1;
+    }
+    for set in sets {
+        let name = (set.kind, set.namespace.clone(), set.name.clone());
+        let what = set.name.split_once(": ").map(|(what, _)| what);
+        if let (Some(2..), Some(what), Some(image)) = (counts.get(&name), what, &set.image.value) {
+            set.name = format!("{what}: {image}");
+        }
+    }
 }
 
 /// Machines that no set owns, such as a control plane's without a ControlPlaneMachineSet: by role
@@ -45,48 +71,97 @@ fn machines(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
             .or_default()
             .push(machine);
     }
-    let to_set = |((namespace, role, _), machines): ((&String, &str, _), Vec<&Machine>)| {
-        let names: Vec<&str> = machines
-            .iter()
-            .map(|machine| machine.metadata.name.as_str())
-            .collect();
-        let nodes = lookup.nodes_of(machines.iter().copied());
-        let set = Set {
-            kind: "Machine",
-            group: MACHINE_API,
-            namespace: namespace.clone(),
-            name: format!("{role}: {}", some_of(&names)),
-            path: "spec.providerSpec.value.",
-            image: machines
-                .first()
-                .map(|machine| objects.image_of(&machine.metadata, &machine.source))
-                .unwrap_or_default(),
-            stream: upkeep::stream(objects, None, None),
-            upkeep: Some(Upkeep::new(
-                Keeper::Nobody,
-                Rule::WithoutSet,
-                "no set makes machines of it",
-            )),
-            architecture: lookup.architecture_of(&nodes),
-            nodes: versions(objects, nodes),
-            ..Set::default()
+    let to_set =
+        |((namespace, role, image), machines): ((&String, &str, Option<String>), Vec<&Machine>)| {
+            let mut members: Vec<String> = machines
+                .iter()
+                .map(|machine| machine.metadata.name.clone())
+                .collect();
+            members.sort();
+            let nodes = lookup.nodes_of(machines.iter().copied());
+            let set = Set {
+                kind: "Machine",
+                group: MACHINE_API,
+                namespace: namespace.clone(),
+                name: row_name(role, image.as_deref()),
+                members,
+                path: "spec.providerSpec.value.",
+                image: machines
+                    .first()
+                    .map(|machine| objects.image_of(&machine.metadata, &machine.source))
+                    .unwrap_or_default(),
+                stream: upkeep::stream(objects, None, None),
+                upkeep: Some(Upkeep::new(
+                    Keeper::Nobody,
+                    Rule::WithoutSet,
+                    "no set makes machines of it",
+                )),
+                architecture: lookup.architecture_of(&nodes),
+                is_nodes_read: lookup.has_nodes(),
+                nodes: versions(objects, nodes.iter().copied()),
+                ..Set::default()
+            };
+            made_from(set.known_by(lookup), &nodes, objects)
         };
-        set.known_by(lookup)
-    };
     groups.into_iter().map(to_set).collect()
+}
+
+/// A Machine that runs is judged by what it was made from, whatever its spec says by now.
+fn made_from(set: Set, nodes: &[&Node], objects: &Objects) -> Set {
+    let Some(known) = &set.known else {
+        return set;
+    };
+    let other = |node: &&Node| {
+        let (version, by) = objects.version_of(node)?;
+        let name = node.metadata.name.clone();
+        is_other(&version, &known.version).then_some((version, by, name))
+    };
+    let others = nodes.iter().filter_map(other);
+    let older = |a: (ImageVersion, _, _), b: (ImageVersion, _, _)| {
+        if skew::is_older(&b.0, &a.0) { b } else { a }
+    };
+    let Some((version, by, name)) = others.reduce(older) else {
+        return set;
+    };
+    let note = format!(
+        "the spec names {}: a Machine that runs is judged by what it was made from",
+        known.version
+    );
+    Set {
+        known: Some(KnownVersion {
+            version,
+            by,
+            from: format!("Node {name}"),
+        }),
+        notes: vec![note],
+        ..set
+    }
 }
 
 /// Hosts that are installed from an image of their own: by that image.
 fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
-    let mut groups: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+    let mut groups: BTreeMap<_, Vec<&Host>> = BTreeMap::new();
     for host in &objects.hosts {
         groups
             .entry((&host.metadata.namespace, &host.source))
             .or_default()
-            .push(&host.metadata.name);
+            .push(host);
     }
-    let to_set = |((namespace, source), names): ((&String, &HostSource), Vec<&str>)| {
+    let to_set = |((namespace, source), hosts): ((&String, &HostSource), Vec<&Host>)| {
+        let mut members: Vec<String> = hosts
+            .iter()
+            .map(|host| host.metadata.name.clone())
+            .collect();
+        members.sort();
+        let states = hosts
+            .iter()
+            .map(|host| (host.metadata.name.clone(), host.state.clone()));
         let HostSource { url, pool, stream } = source;
+        let pool_name = pool.as_deref().unwrap_or("no pool");
+        let what = match stream {
+            Some(stream) => format!("{pool_name} {stream}"),
+            None => pool_name.to_owned(),
+        };
         let image = Image {
             platform: Some(Platform::Metal),
             field: url.as_ref().map(|_| "spec.image.url".to_owned()),
@@ -99,7 +174,10 @@ fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
             kind: "BareMetalHost",
             group: METAL,
             namespace: namespace.clone(),
-            name: some_of(&names),
+            name: row_name(&what, Some(url.as_deref().unwrap_or(INSTALL_COREOS))),
+            members,
+            hosts: states.collect(),
+            owner: hosts.iter().find_map(|host| host.owner.clone()),
             stream: upkeep::stream(objects, stream.as_deref(), pool.as_deref()),
             upkeep: Some(upkeep_rules::bare_metal(url.is_none(), objects)),
             image,
@@ -160,6 +238,7 @@ fn nodes(objects: &Objects) -> Vec<Set> {
             known: newest
                 .filter(|newest| objects.version_of(newest).is_some())
                 .and_then(|_| by_newest_node(objects, nodes.iter().copied(), &mut Vec::new())),
+            is_nodes_read: true,
             nodes: versions(objects, nodes),
             notes: vec!["made without the Machine API: judged as if the next node were made like the newest one".to_owned()],
             ..Set::default()

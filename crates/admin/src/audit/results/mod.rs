@@ -1,12 +1,14 @@
 //! What the audit found, serialised as JSON: fields are only ever added.
 
+pub(crate) mod effect;
 pub(crate) mod fleet;
 pub(crate) mod upkeep;
 
 use crate::verdict::{Action, BootImageStatus, Outcome, PolicyStatus, Reason};
+use effect::{Effect, EffectKind, PatchFile, STAYS};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use upkeep::{OperatorDifference, Upkeep};
+use upkeep::{OperatorDifference, Rule, Upkeep};
 
 /// At most this many objects that could not be understood are named.
 pub(crate) const MAX_NOT_UNDERSTOOD: usize = 100;
@@ -29,6 +31,10 @@ pub(crate) enum KnownBy {
     StreamMetadata,
     /// The image's name or URN has it.
     ImageName,
+    /// All images that were published for the release that it is of say the same.
+    Release,
+    /// The cluster was installed as the release that it is probably of: an estimate.
+    InstalledRelease,
     Unknown,
 }
 
@@ -62,6 +68,10 @@ pub(crate) struct BootImageAudit {
     /// Which boot images the cluster keeps up to date itself, by resource: `All`, `Partial` or
     /// `None`; empty where it says nothing of it.
     pub(crate) managed_boot_images: BTreeMap<String, &'static str>,
+    /// The command with which the cluster keeps the images of all sets of a kind, by kind, where it
+    /// could and does not.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) keep_commands: BTreeMap<&'static str, String>,
     /// The release of the update that `births` is about: the one that was asked about, else that of
     /// the cluster's update under way, else the newest that it is offered.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -235,8 +245,11 @@ pub(crate) struct SetAudit {
     pub group: &'static str,
     /// Empty where the kind has none.
     pub namespace: String,
-    /// The object's name; of objects without a set, what they have in common.
+    /// The object's name; of objects without a set, what they have in common: role or pool, and image.
     pub(crate) name: String,
+    /// Machines or hosts without a set, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) members: Vec<String>,
     /// How many machines are wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) replicas: Option<i64>,
@@ -274,6 +287,10 @@ pub(crate) struct SetAudit {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) boot_image: Option<BootImageStatus>,
     pub(crate) known_by: KnownBy,
+    /// What an image of unknown version probably is: it refuses with `--estimates` alone, and never
+    /// allows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) estimate: Option<Box<Estimate>>,
     /// The object that told it, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) known_from: Option<String>,
@@ -296,18 +313,45 @@ pub(crate) struct SetAudit {
     /// The version of the image to take, where the cluster has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) want_version: Option<String>,
-    /// The command that sets it, where one command does.
+    /// The command that sets it, where one command does, and the next machine alone changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) patch: Option<String>,
+    /// The cluster could keep the image up to date, and does not: `keepCommands` of the audit has the
+    /// command for all sets of this kind.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) could_be_kept: bool,
+    /// The same change for the repository that the set is kept in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) patch_file: Option<Box<PatchFile>>,
+    /// What the remedy does beside its field: the worst of `effects`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) effect: Option<EffectKind>,
+    /// What the remedy does, the worst first, and who does it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) effects: Vec<Effect>,
     /// What is known to fail with this image and release.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) known_issues: Vec<SetIssue>,
     /// How many joined nodes were made from which image.
     pub(crate) nodes: Vec<NodeCount>,
+    /// Its Machines and Nodes were not read: how many joined is not known.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) nodes_unread: bool,
     pub(crate) notes: Vec<String>,
     /// Why it does not count, by a file that a person named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) exception: Option<SetException>,
+}
+
+/// What an image of unknown version probably is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Estimate {
+    pub(crate) ocp_version: String,
+    /// `InstalledRelease`.
+    pub(crate) source: &'static str,
+    /// In words.
+    pub(crate) from: String,
 }
 
 /// Why a set does not count for the exit status, and until when.
@@ -515,6 +559,27 @@ pub(crate) fn some_of(names: &[&str]) -> String {
 }
 
 impl SetAudit {
+    /// The remedy, and what it does beside its field.
+    pub(crate) fn advice(&self) -> Option<String> {
+        let remedy = self.remedy.clone()?;
+        let is_said = |effect: &&Effect| !effect.is_in_remedy && effect.reason != STAYS;
+        let says = self.effects.iter().filter(is_said).map(Effect::says);
+        let all: Vec<String> = std::iter::once(remedy).chain(says).collect();
+        Some(all.join(". "))
+    }
+
+    /// Whether the Machine Config Operator should keep its image, and says that it fails to.
+    pub(crate) fn is_degraded(&self) -> bool {
+        let upkeep = self.upkeep.as_ref();
+        upkeep.is_some_and(|upkeep| matches!(upkeep.rule, Rule::Degraded | Rule::Behind))
+    }
+
+    /// How many nodes joined; `None` where that was not read.
+    pub(crate) fn joined(&self) -> Option<usize> {
+        let joined = self.nodes.iter().map(|nodes| nodes.count).sum();
+        (!self.nodes_unread).then_some(joined)
+    }
+
     /// Whether a policy that enforces would hold the next node back.
     pub(crate) fn would_be_refused(&self) -> bool {
         self.action == Action::Block

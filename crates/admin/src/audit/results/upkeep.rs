@@ -1,6 +1,7 @@
 //! Who keeps an image up to date, by which rule, and where the policy and the Machine Config
 //! Operator differ.
 
+use crate::version::OcpMinor;
 use serde::Serialize;
 
 /// Who keeps an image up to date.
@@ -19,6 +20,10 @@ pub(crate) enum Keeper {
 pub(crate) enum Rule {
     /// The set is selected, and nothing stands against it.
     Selected,
+    /// The set is selected, and the operator says itself that it fails.
+    Degraded,
+    /// The set is selected, and its image is still an older one.
+    Behind,
     /// `managedBootImages` does not select the set.
     NotSelected,
     /// What is selected was not read, or its selector is more than labels.
@@ -80,12 +85,63 @@ pub(crate) struct Upkeep {
     pub(crate) rule: Rule,
     /// In words, as the end of a sentence.
     pub(crate) reason: String,
+    /// The first release that has the rule; absent where it is of no release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<&'static str>,
+    /// The day on which it was read from its source.
+    pub(crate) read: &'static str,
+}
+
+/// The day on which the rules were read.
+pub(crate) const READ: &str = "2026-08-20";
+
+/// The newest release whose rules were read.
+pub(crate) const NEWEST: OcpMinor = OcpMinor { major: 5, minor: 2 };
+
+impl Rule {
+    /// The first release that has it.
+    fn since(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Selected
+            | Self::Degraded
+            | Self::Behind
+            | Self::NotSelected
+            | Self::SelectionUnknown
+            | Self::ReleaseTooOld
+            | Self::Platform
+            | Self::ClusterAPI
+            | Self::Owned
+            | Self::GCPProject => "4.17",
+            Self::AMIWithoutID | Self::AMIRegion | Self::AMIList => "4.18",
+            Self::Architecture => "4.20",
+            Self::AzureStackHub
+            | Self::AzureSecurityType
+            | Self::AzureOffer
+            | Self::AzureWithoutMarketplace
+            | Self::VSphereFailureDomain
+            | Self::Stream => "4.21",
+            Self::ControlPlaneOnVSphere => "4.22",
+            Self::AMIOwner => "5.0",
+            Self::InstallCoreOS | Self::BareMetalImage => "4.10",
+            Self::NodePoolRelease
+            | Self::NodePoolImage
+            | Self::NodeClass
+            | Self::NodeClassRelease
+            | Self::WithoutSet => return None,
+        })
+    }
 }
 
 impl Upkeep {
     pub(crate) fn new(by: Keeper, rule: Rule, reason: impl Into<String>) -> Self {
         let reason = reason.into();
-        Self { by, rule, reason }
+        Self {
+            by,
+            rule,
+            reason,
+            since: rule.since(),
+            read: READ,
+        }
     }
 
     pub(crate) fn nobody(rule: Rule, reason: impl Into<String>) -> Self {

@@ -1,6 +1,7 @@
 //! The conclusion of an audit: one sentence, and the next step (pure).
 
 use crate::audit::{BootImageAudit, SetAudit};
+use crate::version::Release;
 use anstyle::{AnsiColor, Style};
 
 /// What the policy is called where none is named.
@@ -123,6 +124,8 @@ struct Counts {
     known_to_fail: usize,
     /// The update that a known issue of joined nodes breaks.
     broken_update: Option<String>,
+    /// Sets that the operator should keep, and says that it fails to.
+    degraded: usize,
     /// Sets may be missing.
     hidden: bool,
     /// Something makes nodes and is not understood.
@@ -146,6 +149,7 @@ impl Counts {
                 .iter()
                 .find(|birth| birth.to_know.is_none())
                 .map(|birth| birth.release.clone()),
+            degraded: number(|set| set.is_degraded()),
             hidden: audit.unread.iter().any(|unread| unread.hides_sets),
             makers: audit.unread.iter().any(|unread| unread.makes_nodes),
             unread: !audit.unread.is_empty(),
@@ -190,6 +194,12 @@ impl Counts {
         if let Some(release) = &self.broken_update {
             parts.push(format!("the update to {release} breaks joined nodes"));
         }
+        if self.degraded > 0 {
+            let sets = count(self.degraded, "set", "sets");
+            parts.push(format!(
+                "the Machine Config Operator fails to update the image of {sets}"
+            ));
+        }
         if self.hidden {
             parts.push("not everything that makes nodes was read".to_owned());
         } else if self.makers {
@@ -221,10 +231,26 @@ fn ready(audit: &BootImageAudit, asked: &AuditRequest) -> String {
     }
 }
 
+/// Whether this minor release is the one that the cluster runs.
+pub(super) fn is_own_release(audit: &BootImageAudit, asked: &str) -> bool {
+    let minor = |release: &str| {
+        let whole = release.parse::<Release>();
+        let release = whole.or_else(|_| format!("{release}.0").parse());
+        release.ok().map(|release| release.minor)
+    };
+    let origin = audit.origin.as_ref();
+    let own = origin.and_then(|origin| origin.release.as_deref());
+    let asked = minor(asked);
+    asked.is_some() && own.and_then(minor) == asked
+}
+
 fn mend(audit: &BootImageAudit, asked: &AuditRequest) -> String {
     let is_mended =
         |set: &SetAudit| set.would_be_refused() && !set.is_excepted() && set.patch.is_some();
-    if audit.sets.iter().any(is_mended) {
+    // The images of another release than the cluster's own are no fix yet.
+    let target = asked.target.as_deref();
+    let is_own = target.is_none_or(|target| is_own_release(audit, target));
+    if is_own && audit.sets.iter().any(is_mended) {
         format!("oc skewguard audit{} --print-commands fix", asked.arguments)
     } else {
         "see below what to change".to_owned()

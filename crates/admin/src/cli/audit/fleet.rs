@@ -182,6 +182,9 @@ pub(super) fn run(
         }
     }
     if args.print_commands.is_some() {
+        for audit in fleet.items.iter().filter_map(|item| item.audit.as_ref()) {
+            super::of_its_release(args, audit)?;
+        }
         let script = commands::render_fleet(&fleet, &conclusion, args.kubeconfig.as_deref());
         io.out.write_all(script.as_bytes())?;
         return Ok(match fleet.summary.not_audited {
@@ -249,7 +252,14 @@ fn one(
     runtime.shutdown_background();
     let (unread, origin) = read?;
     let policy = policy.cloned().unwrap_or_else(|| starter(&objects));
-    let mut result = audit(&objects, &policy, args.target.as_deref(), unread);
+    objects.read_at(clock::time(SystemTime::now()));
+    let mut result = audit(
+        &objects,
+        &policy,
+        args.target.as_deref(),
+        unread,
+        args.estimates,
+    );
     if result.sets.is_empty() {
         let first = result.unread.first();
         return Err(match first {

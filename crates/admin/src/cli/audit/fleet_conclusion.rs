@@ -229,7 +229,7 @@ mod tests {
                 hides_sets,
                 makes_nodes,
             };
-            let found = audit(&Objects::default(), &policy, None, vec![unread]);
+            let found = audit(&Objects::default(), &policy, None, vec![unread], false);
             ClusterAudit::of("a".to_owned(), Ok(found))
         };
         let mut clusters: Vec<ClusterAudit> = unread.iter().map(of).collect();

@@ -15,6 +15,7 @@ mod since;
 use super::{Exit, Failure, Io, named, named_policy, parse_release, policy_input, read_once};
 use crate::audit::cluster::kind_table;
 use crate::audit::input::fetch;
+use crate::audit::results::upkeep::READ;
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, audit};
 use crate::clock;
 use crate::lint::starter::{STARTER, STARTER_OKD};
@@ -142,6 +143,10 @@ pub(super) struct Args {
     /// clusters need. After that day the set counts again.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     exceptions: Option<PathBuf>,
+    /// Refuse also what is an estimate: an image that the installer uploaded is probably that of the
+    /// release that the cluster was installed as. An estimate never allows.
+    #[arg(long)]
+    estimates: bool,
     /// Print a script, and do nothing else. objects: gathers what --from reads. labels: makes
     /// joined nodes label themselves, without a reboot. alephs: collects their aleph files for
     /// --from, where skewguard is not on them. fix: audits, and prints the commands that mend what
@@ -155,6 +160,10 @@ pub(super) struct Args {
         default_missing_value = "objects"
     )]
     print_commands: Option<Script>,
+    /// With --print-commands fix: also for a --target that is not the cluster's own release, whose
+    /// images the sets then get.
+    #[arg(long)]
+    any_release: bool,
     /// How long each request to the server may take, such as 30s or 2m.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     request_timeout: Duration,
@@ -240,7 +249,14 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         (input::read(&args.from, &mut objects)?, Origin::default())
     };
     let policy = policy.unwrap_or_else(|| starter(&objects));
-    let mut result = audit(&objects, &policy, args.target.as_deref(), unread);
+    objects.read_at(clock::time(SystemTime::now()));
+    let mut result = audit(
+        &objects,
+        &policy,
+        args.target.as_deref(),
+        unread,
+        args.estimates,
+    );
     if result.sets.is_empty() {
         for unread in &result.unread {
             io.say(format_args!("{}: {}", unread.what, unread.why));
@@ -265,6 +281,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         result.since = Some(since);
     }
     if args.print_commands.is_some() {
+        of_its_release(args, &result)?;
         let origin = result.origin.as_ref();
         let oc = commands::Oc {
             kubeconfig: args.kubeconfig.as_deref(),
@@ -293,6 +310,16 @@ pub(super) fn starter(objects: &Objects) -> PolicyInput {
     }
 }
 
+/// What is to be known of rules that are older than a year.
+fn old_rules(now: &str) -> Option<String> {
+    let year = |time: &str| time.get(..4)?.parse::<u16>().ok();
+    let (read, now_year) = (year(READ)?, year(now)?);
+    let is_old = now_year > read + 1 || now_year == read + 1 && now.get(4..10) > READ.get(4..10);
+    is_old.then(|| {
+        format!("who keeps images up to date is said by rules that were read on {READ}, more than a year ago: a newer oc skewguard knows better")
+    })
+}
+
 /// Adds where and when the objects were read.
 fn finish(result: &mut BootImageAudit, objects: &Objects, origin: Origin) {
     result.origin = Some(Origin {
@@ -303,6 +330,36 @@ fn finish(result: &mut BootImageAudit, objects: &Objects, origin: Origin) {
         time: clock::time(SystemTime::now()),
         ..origin
     });
+    let time = result.origin.as_ref().map(|origin| origin.time.clone());
+    result
+        .warnings
+        .extend(time.and_then(|time| old_rules(&time)));
+}
+
+/// The script sets images, which have to be those of the release that the cluster runs.
+///
+/// # Errors
+/// Another release was asked about, or the cluster's own is not known.
+fn of_its_release(args: &Args, audit: &BootImageAudit) -> Result<(), Failure> {
+    let Some(asked) = args.target.as_ref().filter(|_| !args.any_release) else {
+        return Ok(());
+    };
+    if conclusion::is_own_release(audit, asked) {
+        return Ok(());
+    }
+    let own = audit
+        .origin
+        .as_ref()
+        .and_then(|origin| origin.release.as_deref());
+    let own = own.map_or_else(
+        || "of an unknown release".to_owned(),
+        |own| format!("at {own}"),
+    );
+    Err(format!(
+        "--print-commands fix --target {asked}: the cluster is {own}, and its sets would get the images of {asked}. Update the cluster first, leave \
+         --target out, or say --any-release"
+    )
+    .into())
 }
 
 /// What is refused weighs most, then what was not read, then what is unknown.
@@ -341,11 +398,19 @@ fn choose(args: &Args, result: &mut BootImageAudit) {
     }
 }
 
-/// `NAME`, `NAMESPACE/NAME` or `KIND/NAME`.
+/// `NAME`, `NAMESPACE/NAME` or `KIND/NAME`. A row without a set has also the names of its members,
+/// and that of its role or pool.
 fn is_named(set: &SetAudit, name: &str) -> bool {
-    set.name == name
+    let is_it = |name: &str| {
+        let what = set.name.split_once(": ").map(|(what, _)| what);
+        set.name == name
+            || !set.members.is_empty()
+                && (what == Some(name) || set.members.iter().any(|member| member == name))
+    };
+    is_it(name)
+        || set.name.contains('/') && name.ends_with(&format!("/{}", set.name))
         || name.rsplit_once('/').is_some_and(|(before, after)| {
-            set.name == after && (set.namespace == before || set.kind.eq_ignore_ascii_case(before))
+            is_it(after) && (set.namespace == before || set.kind.eq_ignore_ascii_case(before))
         })
 }
 
@@ -444,4 +509,21 @@ fn terminal() -> Terminal {
 /// A terminal that knows no escape sequences.
 fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::old_rules;
+
+    #[test]
+    fn rules_are_old_after_a_year() {
+        for (now, is) in [
+            ("2026-11-26T00:00:00Z", false),
+            ("2027-08-20T00:00:00Z", false),
+            ("2027-08-21T00:00:00Z", true),
+            ("2028-01-01T00:00:00Z", true),
+        ] {
+            assert_eq!(old_rules(now).is_some(), is, "{now}");
+        }
+    }
 }

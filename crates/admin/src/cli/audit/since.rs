@@ -72,6 +72,10 @@ struct Set {
     kind: String,
     namespace: String,
     name: String,
+    image: Option<String>,
+    pool: Option<String>,
+    #[serde(default)]
+    members: Vec<String>,
     verdict: String,
     action: String,
     exception: Option<Exception>,
@@ -85,7 +89,16 @@ struct Exception {
 
 impl Set {
     fn is(&self, set: &SetAudit) -> bool {
-        self.kind == set.kind && self.namespace == set.namespace && self.name == set.name
+        // Rows without a set had the names of their members before 0.2.
+        let is_row = || {
+            !set.members.is_empty()
+                && self.members.is_empty()
+                && self.image == set.image
+                && self.pool == set.pool
+        };
+        self.kind == set.kind
+            && self.namespace == set.namespace
+            && (self.name == set.name || is_row())
     }
 
     /// The verdict; a set that was excepted had none.

@@ -104,6 +104,9 @@ pub(super) struct AdmissionArgs {
     /// denied by the limits for that one.
     #[arg(long)]
     any_release: bool,
+    /// Deny also images of the cluster's own release: no machine can then be made from them.
+    #[arg(long)]
+    deny_own: bool,
 }
 
 pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -115,7 +118,7 @@ pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, F
     }
     let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
     let images = read_file(&args.audit, MAX_AUDIT)
-        .and_then(|json| Images::from_audit(&json, &digest, args.any_release))
+        .and_then(|json| Images::from_audit(&json, &digest, args.any_release, args.deny_own))
         .map_err(about(&args.audit))?;
     let mut facts = vec![about_policy, format!("Refused images: {}.", images.len())];
     if let Some((asked, own)) = &images.releases {

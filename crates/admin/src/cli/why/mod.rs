@@ -113,7 +113,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         );
     }
     let policy = policy.unwrap_or_else(|| starter(&objects));
-    let result = audit(&objects, &policy, None, Vec::new());
+    let result = audit(&objects, &policy, None, Vec::new(), false);
     let origin = origin.map(|origin| Origin {
         cluster_id: objects.cluster_id.clone(),
         release: objects.release.clone(),

@@ -8,6 +8,10 @@ use crate::cli::audit::conclusion::Conclusion;
 use crate::cli::audit::fleet_conclusion::FleetConclusion;
 use std::path::Path;
 
+/// What stands above a command of [`BootImageAudit::keep_commands`], before a kind.
+pub(in crate::cli::audit) const KEEP: &str =
+    "To have the cluster keep the images up to date from now on, those of all its";
+
 /// What `oc` is called with: the script runs later, when another context may be the current one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Oc<'a> {
@@ -36,9 +40,7 @@ impl Oc<'_> {
 /// A script of POSIX sh. Sets with an exception are left as they are.
 pub(crate) fn render(audit: &BootImageAudit, conclusion: &Conclusion, oc: Oc<'_>) -> String {
     let mut out = head_of_script(conclusion);
-    for (name, value) in head(audit) {
-        comment(&mut out, &format!("{name}: {value}"));
-    }
+    head_of_cluster(&mut out, audit);
     part(&mut out, audit, oc, "set -eu\n\n");
     out
 }
@@ -64,9 +66,7 @@ pub(in crate::cli::audit) fn render_fleet(
             comment(&mut out, &format!("not audited: {why}"));
             continue;
         };
-        for (name, value) in head(audit) {
-            comment(&mut out, &format!("{name}: {value}"));
-        }
+        head_of_cluster(&mut out, audit);
         out += "(\n";
         let oc = Oc {
             kubeconfig,
@@ -76,6 +76,19 @@ pub(in crate::cli::audit) fn render_fleet(
         out += ":\n)\n";
     }
     out
+}
+
+/// What was audited, and the release that the cluster runs, where another one was asked about.
+fn head_of_cluster(out: &mut String, audit: &BootImageAudit) {
+    for (name, value) in head(audit) {
+        comment(out, &format!("{name}: {value}"));
+    }
+    let origin = audit.origin.as_ref();
+    let own = origin.and_then(|origin| origin.release.as_deref());
+    if audit.release.as_deref() != own {
+        let own = own.unwrap_or("unknown");
+        comment(out, &format!("the cluster's own release: {own}"));
+    }
 }
 
 fn head_of_script(conclusion: &Conclusion) -> String {
@@ -104,7 +117,7 @@ fn part(out: &mut String, audit: &BootImageAudit, oc: Oc<'_>, before: &str) {
         *out += &oc.function();
         comment(
             out,
-            "The next machine of each set is made from the new image; those that are there stay as they are.",
+            "Only the next machine of each set is made from the new image. What would replace or stop machines that run is below, by hand.",
         );
         *out += "patches() {\n";
         for set in &mended {
@@ -122,8 +135,17 @@ fn part(out: &mut String, audit: &BootImageAudit, oc: Oc<'_>, before: &str) {
         comment(out, "By hand:");
     }
     for set in by_hand {
-        let remedy = set.remedy.as_deref().unwrap_or(&set.message);
-        comment(out, &format!("{}: {remedy}", title(set, None)));
+        let advice = set.advice().unwrap_or_else(|| set.message.clone());
+        comment(out, &format!("{}: {advice}", title(set, None)));
+        let file = set.patch_file.iter();
+        for line in file.flat_map(|file| file.text.lines()) {
+            comment(out, &format!("    {line}"));
+        }
+    }
+    for (kind, command) in &audit.keep_commands {
+        out.push('\n');
+        comment(out, &format!("{KEEP} {kind}s:"));
+        comment(out, command);
     }
     if let Some(command) = audit
         .oldest

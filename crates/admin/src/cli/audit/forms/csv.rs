@@ -79,7 +79,7 @@ pub(crate) fn render_fleet(fleet: &FleetAudit) -> Result<String, Failure> {
 fn cells(set: &SetAudit) -> [String; 21] {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let image = set.boot_image.as_ref();
-    let joined: usize = set.nodes.iter().map(|nodes| nodes.count).sum();
+    let joined = set.joined();
     [
         Word::of(set).lower().to_owned(),
         set.kind.to_owned(),
@@ -99,13 +99,13 @@ fn cells(set: &SetAudit) -> [String; 21] {
             .map(|image| text(&image.ocp_version))
             .unwrap_or_default(),
         format!("{:?}", set.known_by),
-        joined.to_string(),
+        joined.map(|joined| joined.to_string()).unwrap_or_default(),
         set.replicas
             .map(|wanted| wanted.to_string())
             .unwrap_or_default(),
         set.reason.as_str().to_owned(),
         set.message.clone(),
-        text(&set.remedy),
+        set.advice().unwrap_or_default(),
         text(&set.want_image),
         set.exception
             .as_ref()

@@ -164,12 +164,12 @@ pub(in crate::cli::audit) const BIRTHS: &str = "Joined nodes that the update bre
 pub(in crate::cli::audit) type Named<'a, K> = BTreeMap<K, Vec<&'a SetAudit>>;
 
 /// The refused and undecided sets by platform and remedy.
-pub(in crate::cli::audit) fn remedies(audit: &BootImageAudit) -> Named<'_, (&str, &str)> {
+pub(in crate::cli::audit) fn remedies(audit: &BootImageAudit) -> Named<'_, (&str, String)> {
     let mut remedies = Named::new();
     for set in audit.sets.iter().filter(|set| !set.would_be_allowed()) {
-        if let Some(remedy) = &set.remedy {
+        if let Some(advice) = set.advice() {
             let platform = set.platform.as_deref().unwrap_or("other");
-            let sets: &mut Vec<_> = remedies.entry((platform, remedy.as_str())).or_default();
+            let sets: &mut Vec<_> = remedies.entry((platform, advice)).or_default();
             sets.push(set);
         }
     }

@@ -1,6 +1,7 @@
 //! The audit as one HTML file without scripts and without links to anywhere else (pure).
 
 use super::chart::chart;
+use super::commands::KEEP;
 use super::facts::{BIRTHS, head, lookup_helps, names, remedies, waiting};
 use super::text::{UNTIL_THEN, in_use, operator_says};
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit, full_name};
@@ -64,6 +65,10 @@ pub(in crate::cli::audit) fn part(
         (chart(audit, level))
         (sets(&audit.sets, level))
         (births(&audit.births, level))
+        @for (kind, command) in &audit.keep_commands {
+            p { (KEEP) " " (kind) "s:" }
+            pre { code { (command) } }
+        }
         (list("Machines that have not become nodes", waiting(audit), level))
         (list("Warnings, and what was not read", doubts(audit), level))
         (level.heading("What was audited"))
@@ -159,7 +164,7 @@ fn to_do(audit: &BootImageAudit, level: Level) -> Markup {
         .map(|((platform, remedy), sets)| (names(&sets), platform, remedy));
     let lookup_helps = lookup_helps(audit)
         .into_iter()
-        .map(|(help, sets)| (names(&sets), "unknown", help));
+        .map(|(help, sets)| (names(&sets), "unknown", help.to_owned()));
     let all: Vec<_> = remedies.chain(lookup_helps).collect();
     html! {
         @if !all.is_empty() {
@@ -229,15 +234,15 @@ fn unit(is_one: bool) -> Markup {
 
 fn row(set: &SetAudit) -> Markup {
     let word = Word::of(set).lower();
-    let joined: usize = set.nodes.iter().map(|nodes| nodes.count).sum();
+    let joined = set.joined();
     html! {
         tr {
             td class={ "verdict " (word) } { (word) }
             td { (name(set)) }
             td { (image(set)) }
             td.nodes {
-                (joined) @if let Some(wanted) = set.replicas { " of " (wanted) }
-                (unit(joined == 1 && set.replicas.is_none()))
+                @match joined { Some(joined) => (joined), None => "-" } @if let Some(wanted) = set.replicas { " of " (wanted) }
+                (unit(joined == Some(1) && set.replicas.is_none()))
             }
             td { (reasons(set)) }
         }
@@ -261,7 +266,10 @@ fn image(set: &SetAudit) -> Markup {
     html! {
         @match &set.boot_image {
             Some(image) => { code.image { (image.version) } br; span.soft { (image.systems().join(", ")) } }
-            None => "not known",
+            None => @match &set.estimate {
+                Some(estimate) => { "probably " (estimate.ocp_version) },
+                None => "not known",
+            },
         }
         @if let Some(from) = &set.known_from { br; span.soft { "by " (from) } }
     }
@@ -273,9 +281,10 @@ fn reasons(set: &SetAudit) -> Markup {
         @if !set.would_be_allowed() { p { (set.message) } }
         @if let Some(exception) = &set.exception { p { b { (exception.says()) } } }
         @for issue in &set.known_issues { p { "known issue " (issue.says()) } }
-        @for text in [&set.to_know, &set.remedy].into_iter().flatten() { p { (text) } }
+        @for text in [set.to_know.clone(), set.advice()].into_iter().flatten() { p { (text) } }
         @for note in &set.notes { p.soft { (note) } }
         @if let Some(patch) = &set.patch { pre { code { (patch) } } }
+        @if let Some(file) = &set.patch_file { p { "For Git: " code { (file.name) } } pre { code { (file.text) } } }
     }
 }
 

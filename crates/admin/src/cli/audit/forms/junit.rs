@@ -84,12 +84,13 @@ fn status(set: &SetAudit) -> TestCaseStatus {
         NonSuccessKind::Error
     };
     let says = [
-        Some(&set.message),
-        set.to_know.as_ref(),
-        set.remedy.as_ref(),
-        set.patch.as_ref(),
+        Some(set.message.clone()),
+        set.to_know.clone(),
+        set.advice(),
+        set.patch.clone(),
+        set.patch_file.as_ref().map(|file| file.text.clone()),
     ];
-    let says: Vec<&str> = says.into_iter().flatten().map(String::as_str).collect();
+    let says: Vec<String> = says.into_iter().flatten().collect();
     failed(kind, set.reason.as_str(), &set.message, &says.join("\n"))
 }
 

@@ -84,7 +84,7 @@ fn begin(conclusion: &Conclusion) -> String {
 fn to_do(audit: &BootImageAudit) -> Vec<String> {
     let remedies = remedies(audit)
         .into_iter()
-        .map(|((_, remedy), sets)| (names(&sets), remedy.to_owned()));
+        .map(|((_, remedy), sets)| (names(&sets), remedy));
     let lookup_helps = lookup_helps(audit)
         .into_iter()
         .map(|(help, sets)| (names(&sets), help.to_owned()));
@@ -142,13 +142,14 @@ fn table(sets: &[(Option<&str>, &SetAudit)], most: usize) -> String {
 
 fn row(cluster: Option<&str>, set: &SetAudit) -> String {
     let cluster = cluster.map_or_else(String::new, |cluster| format!(" {} |", code(cluster)));
-    let joined: usize = set.nodes.iter().map(|nodes| nodes.count).sum();
+    let joined = set.joined();
+    let joined = joined.map_or_else(|| "-".to_owned(), |joined| joined.to_string());
     let nodes = match set.replicas {
         Some(wanted) => format!("{joined} of {wanted}"),
-        None => joined.to_string(),
+        None => joined,
     };
     let image = set.boot_image.as_ref();
-    let image = image.map_or_else(|| "not known".to_owned(), |image| code(&image.version));
+    let image = image.map_or_else(|| probable(set), |image| code(&image.version));
     let exception = set.exception.as_ref().map(|exception| exception.says());
     let issues = set
         .known_issues
@@ -165,6 +166,14 @@ fn row(cluster: Option<&str>, set: &SetAudit) -> String {
         code(&title(set, None)),
         why.join("; ")
     )
+}
+
+/// In the place of an unknown version.
+fn probable(set: &SetAudit) -> String {
+    match &set.estimate {
+        Some(estimate) => format!("probably {}", plain(&estimate.ocp_version)),
+        None => "not known".to_owned(),
+    }
 }
 
 /// As many as a comment has room for.

@@ -1,11 +1,13 @@
 //! The audit for a person: the conclusion, then a row for each set that fits a screen, or all that
 //! is known of each (pure).
 
+use super::commands::KEEP;
 use super::facts::{
     BIRTHS, Terminal, head, lookup_helps, names, namespace, remedies, shown, title, wait,
 };
 use super::screen::{Block, Item, fit};
 use crate::audit::BirthAudit;
+use crate::audit::results::some_of;
 use crate::audit::{BootImageAudit, ClusterSkew, Oldest, OldestBirth, SetAudit, full_name};
 use crate::cli::audit::conclusion::Conclusion;
 use crate::cli::audit::conclusion::Word;
@@ -35,6 +37,15 @@ pub(crate) fn render(
         head: oldest(terminal, audit, detail),
         ..Block::default()
     });
+    if detail == Detail::All {
+        let keep = audit.keep_commands.iter();
+        let keep = keep.map(|(kind, command)| {
+            let mut lines = terminal.prose(0, &format!("{KEEP} {kind}s:"));
+            lines.push(format!("  {command}"));
+            Block::of(lines)
+        });
+        blocks.extend(keep);
+    }
     fit(blocks, (detail == Detail::Row).then(|| terminal.screen()))
 }
 
@@ -101,13 +112,23 @@ fn table(terminal: Terminal, sets: &[SetAudit]) -> Block {
 
 fn cells(set: &SetAudit, shared: Option<&str>) -> [String; 3] {
     let image = set.boot_image.as_ref();
-    let joined: usize = set.nodes.iter().map(|nodes| nodes.count).sum();
+    let joined = set.joined();
+    let joined = joined.map_or_else(|| "-".to_owned(), |joined| joined.to_string());
     let wanted = set.replicas.map(|wanted| format!("/{wanted}"));
     [
         title(set, shared),
-        image.map_or_else(|| "-".to_owned(), |image| image.version.clone()),
+        image.map_or_else(|| probable(set), |image| image.version.clone()),
         format!("{joined}{}", wanted.unwrap_or_default()),
     ]
+}
+
+/// In the place of an unknown version.
+fn probable(set: &SetAudit) -> String {
+    let estimate = set.estimate.as_ref();
+    estimate.map_or_else(
+        || "-".to_owned(),
+        |estimate| format!("{}?", estimate.ocp_version),
+    )
 }
 
 /// What is said of a set in a line of its own; empty where nothing has to be.
@@ -137,6 +158,14 @@ fn item(terminal: Terminal, set: &SetAudit) -> Vec<String> {
     }
     if let (Some(image), Some(from)) = (&set.boot_image, &set.known_from) {
         add("version", &format!("{}, by {from}", shown(image)));
+    } else if let Some(from) = &set.known_from {
+        add("version", from);
+    }
+    if !set.members.is_empty() {
+        add(
+            "members",
+            &some_of(&set.members.iter().map(String::as_str).collect::<Vec<_>>()),
+        );
     }
     if !set.would_be_allowed() {
         add("why", &set.message);
@@ -150,11 +179,15 @@ fn item(terminal: Terminal, set: &SetAudit) -> Vec<String> {
     if let Some(help) = &set.to_know {
         add("to know", help);
     }
-    if let Some(remedy) = &set.remedy {
-        add("fix", remedy);
+    if let Some(advice) = set.advice() {
+        add("fix", &advice);
     }
     if let Some(patch) = &set.patch {
         lines.push(format!("  {:<9}{patch}", "command"));
+    }
+    if let Some(file) = &set.patch_file {
+        lines.push(format!("  {:<9}{}", "for Git", file.name));
+        lines.extend(file.text.lines().map(|line| format!("    {line}")));
     }
     let mut add = |name: &str, text: &str| lines.extend(terminal.item(name, text));
     for note in &set.notes {
@@ -199,7 +232,9 @@ fn nodes(set: &SetAudit) -> Option<String> {
         return None;
     }
     let pool = set.pool.as_ref().map(|pool| format!("pool {pool}"));
-    let joined = if nodes.is_empty() {
+    let joined = if set.nodes_unread {
+        "not read".to_owned()
+    } else if nodes.is_empty() {
         "none joined".to_owned()
     } else {
         nodes.join(", ")

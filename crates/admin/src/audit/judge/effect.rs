@@ -1,0 +1,312 @@
+//! What a remedy does beside the field that it changes (pure): which controller acts on the change,
+//! and what has to come before it.
+//!
+//! Facts: openshift/cluster-control-plane-machine-set-operator (`Diff` of
+//! `providerconfig/{aws,azure,gcp}.go`, since 4.21; `reconcile` of
+//! `controlplanemachinesetgenerator`, for sets that are Inactive; `docs/user/update-strategies.md`);
+//! metal3-io/baremetal-operator (`provisioningCancelled` of `host_state_machine.go`);
+//! openshift/hypershift (`capi.go`: an image is part of the machine template, whose name is new with
+//! it; `NodePoolManagement`); openshift/machine-config-operator (`upgradeStubIgnitionIfRequired`);
+//! Cluster API ("Updating Machine Infrastructure"); Karpenter ("Drift").
+
+use super::image_versions::Lookup;
+use super::remedy::Remedy;
+use super::sets::{RELEASE_IMAGE, Set};
+use super::upkeep;
+use super::user_data::{self, Stub};
+use crate::audit::cluster::kind_table::{CLUSTER_API, HYPERSHIFT, NODE_POOL};
+use crate::audit::cluster::objects::Objects;
+use crate::audit::results::effect::{Effect, EffectKind, STAYS};
+use crate::audit::results::some_of;
+use crate::platform::Platform;
+use crate::version::{ImageVersion, OcpMinor};
+
+/// The operator of control planes.
+const CONTROL_PLANE_OPERATOR: &str = "the control plane machine set operator";
+
+/// What a set's own controller does once its image field changes.
+pub(crate) fn of_controller(set: &Set, running: Option<OcpMinor>) -> Effect {
+    use EffectKind::{NextMachineOnly, ReplacesRunning};
+    match (set.kind, set.group) {
+        ("ControlPlaneMachineSet", _) => control_plane(set, running),
+        (NODE_POOL, HYPERSHIFT) => node_pool(set),
+        ("BareMetalHost", _) => host(set),
+        ("MachineDeployment", CLUSTER_API) if set.strategy.as_deref() != Some("OnDelete") => {
+            Effect::new(
+                ReplacesRunning,
+                "a MachineDeployment replaces all of its Machines, one after another, once its template is another one",
+            )
+            .by("the Cluster API")
+        }
+        ("MachineDeployment", CLUSTER_API) => Effect::new(
+            NextMachineOnly,
+            "by strategy OnDelete the others are replaced once they are deleted",
+        ),
+        ("MachinePool", _) => Effect::new(
+            ReplacesRunning,
+            "the cloud's scaling group replaces its instances once their template changes",
+        )
+        .by("the Cluster API"),
+        ("EC2NodeClass" | "OpenshiftEC2NodeClass", _) | (NODE_POOL, _) => Effect::new(
+            ReplacesRunning,
+            "Karpenter replaces nodes that drifted from their node class, within the disruption budgets of their NodePool",
+        )
+        .by("Karpenter"),
+        ("Machine", _) => Effect::new(
+            NextMachineOnly,
+            "a Machine that is made keeps what it was made from",
+        ),
+        _ => Effect::new(
+            NextMachineOnly,
+            STAYS,
+        ),
+    }
+}
+
+/// Since 4.21 the operator compares Machines with their set without the image, on AWS, Azure and
+/// Google Cloud.
+const IGNORES_IMAGES: OcpMinor = OcpMinor {
+    major: 4,
+    minor: 21,
+};
+
+fn control_plane(set: &Set, running: Option<OcpMinor>) -> Effect {
+    use EffectKind::{IsReverted, NextMachineOnly, ReplacesRunning};
+    let of_cloud = matches!(
+        set.image.platform,
+        Some(Platform::Aws | Platform::Azure | Platform::Gcp)
+    );
+    let is_ignored = of_cloud && running.is_some_and(|release| release >= IGNORES_IMAGES);
+    let of_domain = set.path.starts_with("Infrastructure");
+    let why = match (of_cloud, running) {
+        (true, None) => "before OpenShift 4.21, and the cluster's release is not known",
+        (true, Some(_)) => "before OpenShift 4.21",
+        (false, _) => "on this platform, in every release",
+    };
+    if set.is_inactive {
+        if is_ignored {
+            return Effect::new(
+                NextMachineOnly,
+                "the set is Inactive: it makes no Machine until it is activated",
+            );
+        }
+        if of_domain {
+            return Effect::new(
+                NextMachineOnly,
+                "the set is Inactive; once it is activated it replaces the Machines that differ from it",
+            );
+        }
+        return Effect::new(
+            IsReverted,
+            format!(
+                "while the set is Inactive its operator makes it anew from the Machines that run, and the change is lost ({why})"
+            ),
+        )
+        .by(CONTROL_PLANE_OPERATOR);
+    }
+    if is_ignored {
+        return Effect::new(
+            NextMachineOnly,
+            "since OpenShift 4.21 a control plane is not replaced for its image on this platform",
+        );
+    }
+    if set.strategy.as_deref() == Some("OnDelete") {
+        return Effect::new(
+            NextMachineOnly,
+            format!(
+                "by strategy OnDelete a control plane Machine is replaced once somebody deletes it; all of them count as outdated then ({why})"
+            ),
+        );
+    }
+    Effect::new(
+        ReplacesRunning,
+        format!(
+            "the set is Active with strategy {}, so that its operator replaces every control plane node, one after another ({why}). With spec.strategy.type \
+             OnDelete it waits until a Machine is deleted",
+            set.strategy.as_deref().unwrap_or("RollingUpdate")
+        ),
+    )
+    .by(CONTROL_PLANE_OPERATOR)
+}
+
+/// An image is part of the machine template.
+fn node_pool(set: &Set) -> Effect {
+    use EffectKind::{NextMachineOnly, ReplacesRunning};
+    const BY: &str = "HyperShift";
+    let of_release = set.image.field.as_deref() == Some(RELEASE_IMAGE);
+    match (set.upgrade.as_deref(), set.strategy.as_deref(), of_release) {
+        (Some("InPlace"), _, false) => Effect::new(
+            NextMachineOnly,
+            "by upgradeType InPlace the nodes that are there stay as they are",
+        ),
+        (Some("InPlace"), ..) => Effect::new(
+            ReplacesRunning,
+            "by upgradeType InPlace every node is drained and updated to that release",
+        )
+        .by(BY),
+        (_, Some("OnDelete"), _) => Effect::new(
+            NextMachineOnly,
+            "by strategy OnDelete a node is replaced once its Machine is deleted",
+        ),
+        (upgrade, ..) => Effect::new(
+            ReplacesRunning,
+            format!(
+                "by upgradeType {} every node of the NodePool is replaced, one after another",
+                upgrade.unwrap_or("Replace")
+            ),
+        )
+        .by(BY),
+    }
+}
+
+/// Whether a host has an image on its disk, by `status.provisioning.state`.
+pub(crate) fn is_installed(state: &str) -> bool {
+    matches!(
+        state,
+        "provisioning" | "provisioned" | "externally provisioned"
+    )
+}
+
+fn host(set: &Set) -> Effect {
+    let of = |wanted: fn(&Option<String>) -> bool| {
+        let hosts = set.hosts.iter().filter(|(_, state)| wanted(state));
+        let names: Vec<&str> = hosts.map(|(name, _)| name.as_str()).collect();
+        names
+    };
+    let installed = of(|state| state.as_deref().is_some_and(is_installed));
+    let unknown = of(|state| state.is_none());
+    const BY: &str = "the baremetal-operator";
+    const DOWN: &str = "the baremetal-operator deprovisions a host whose spec.image or customDeploy changes: its node goes down without a drain, and is \
+        installed anew";
+    match (installed.as_slice(), unknown.as_slice()) {
+        ([], []) => Effect::new(
+            EffectKind::NextMachineOnly,
+            "no image is on the host's disk yet",
+        ),
+        ([], unknown) => Effect::new(
+            EffectKind::Reinstalls,
+            format!(
+                "{DOWN}. Look at status.provisioning.state of {} first, which was not read",
+                some_of(unknown)
+            ),
+        )
+        .by(BY),
+        (installed, _) => Effect::new(
+            EffectKind::Reinstalls,
+            format!("{DOWN}. {} is installed", some_of(installed)),
+        )
+        .by(BY),
+    }
+}
+
+/// All effects of a remedy, the worst first. None where something else than the set is changed.
+pub(crate) fn effects(set: &Set, remedy: &Remedy, lookup: &Lookup<'_>) -> Vec<Effect> {
+    if remedy.text.is_none() || remedy.is_elsewhere {
+        return Vec::new();
+    }
+    let objects = lookup.objects;
+    let of_user_data = || {
+        let stub = stub(set, objects)?;
+        let image = remedy.version.as_deref().map(ImageVersion::parse);
+        of_user_data(&stub, image.as_ref(), is_converted(set, objects))
+    };
+    let first = remedy.first.map(|reason| Effect {
+        is_in_remedy: true,
+        ..Effect::new(EffectKind::NeedsFirst, reason)
+    });
+    let all = [
+        Some(of_controller(set, objects.history.running_minor())),
+        of_owner(set),
+        of_operator(set, remedy),
+        of_user_data(),
+        first,
+    ];
+    let mut all: Vec<Effect> = all.into_iter().flatten().collect();
+    all.sort_by_key(|effect| std::cmp::Reverse(effect.effect));
+    all
+}
+
+/// The user data of a set, as far as it is known.
+pub(crate) fn stub(set: &Set, objects: &Objects) -> Option<Stub> {
+    let secret = set.user_data.as_deref()?;
+    let read = objects
+        .user_data
+        .get(&(set.namespace.clone(), secret.to_owned()));
+    Stub::of(
+        secret,
+        read.map(String::as_str),
+        objects.history.installed.as_deref(),
+    )
+}
+
+/// Whether the Machine Config Operator converts the user data once it keeps the set's image, since
+/// 4.19.
+fn is_converted(set: &Set, objects: &Objects) -> bool {
+    let release = objects.history.running.as_deref();
+    let is_since = objects.history.running_minor().is_some_and(|release| {
+        release
+            >= OcpMinor {
+                major: 4,
+                minor: 19,
+            }
+    });
+    is_since
+        && set.owner.is_none()
+        && !set.is_left_alone
+        && upkeep::can_be_managed(set.kind, set.image.platform, release)
+}
+
+/// The operator sets its own image again.
+fn of_operator(set: &Set, remedy: &Remedy) -> Option<Effect> {
+    let is_other = set.managed == Some(true) && remedy.image.is_some() && !remedy.is_own;
+    is_other.then(|| {
+        Effect::new(
+            EffectKind::IsReverted,
+            "the Machine Config Operator keeps this set at the cluster's own image (managedBootImages), and sets that again",
+        )
+        .by("the Machine Config Operator")
+    })
+}
+
+/// What a tool does that keeps the set elsewhere, or another controller that writes it.
+pub(crate) fn of_owner(set: &Set) -> Option<Effect> {
+    let owner = set.owner.as_ref()?;
+    Some(
+        Effect::new(
+            EffectKind::IsReverted,
+            format!(
+                "{owner} keeps this object, and writes again what it has: make the change there"
+            ),
+        )
+        .by(owner),
+    )
+}
+
+/// What has to come before the image, for user data that its Ignition does not read. An image of
+/// unknown version that a policy allows counts as one that reads spec 3.
+fn of_user_data(stub: &Stub, image: Option<&ImageVersion>, is_converted: bool) -> Option<Effect> {
+    let reads = image.map_or(Some(3), user_data::reads)?;
+    if reads == stub.spec {
+        return None;
+    }
+    let how = match (stub.spec, is_converted) {
+        (2, true) => {
+            "Let the cluster convert it: managedBootImages of MachineConfiguration cluster does so before it sets the image"
+        }
+        (2, false) => "Convert the Secret to spec 3 before the image (docs/audit.md)",
+        _ => "Take an image of OpenShift 4.6 or later",
+    };
+    Some(Effect::new(
+        EffectKind::NeedsFirst,
+        format!("{}. {how}", unreadable(stub, image)),
+    ))
+}
+
+/// Why a node of this image does not come up, in words.
+pub(crate) fn unreadable(stub: &Stub, image: Option<&ImageVersion>) -> String {
+    let image = image.map_or_else(|| "such an image".to_owned(), |image| image.text.clone());
+    let other = if stub.spec == 2 { 3 } else { 2 };
+    format!(
+        "{stub}, and the Ignition of {image} reads spec {other} alone: the node stops in the initramfs, before any agent"
+    )
+}

@@ -1,0 +1,80 @@
+//! What a remedy does beside the field that it changes.
+
+use serde::Serialize;
+
+/// What follows a change, the worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum EffectKind {
+    /// The next machine is made from it; those that are there stay as they are.
+    NextMachineOnly,
+    /// Something has to come first, or the next machine fails.
+    NeedsFirst,
+    /// It does not last: a controller writes what it had before.
+    IsReverted,
+    /// A controller replaces what runs.
+    ReplacesRunning,
+    /// A machine that runs is taken down and installed anew.
+    Reinstalls,
+}
+
+impl EffectKind {
+    /// As the beginning of a sentence that ends with a reason.
+    fn words(self) -> &'static str {
+        match self {
+            Self::NextMachineOnly => "Only the next machine changes",
+            Self::NeedsFirst => "First",
+            Self::IsReverted => "A change by hand does not last",
+            Self::ReplacesRunning => "CAREFUL, this replaces machines that run",
+            Self::Reinstalls => "CAREFUL, this takes machines down that run",
+        }
+    }
+}
+
+/// An effect of a remedy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Effect {
+    pub(crate) effect: EffectKind,
+    /// Who acts on the change, where somebody does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) by: Option<String>,
+    /// In words, as the end of a sentence.
+    pub(crate) reason: String,
+    /// The remedy's own words say it.
+    #[serde(skip)]
+    pub(crate) is_in_remedy: bool,
+}
+
+impl Effect {
+    pub(crate) fn new(effect: EffectKind, reason: impl Into<String>) -> Self {
+        Self {
+            effect,
+            by: None,
+            reason: reason.into(),
+            is_in_remedy: false,
+        }
+    }
+
+    pub(crate) fn by(self, who: impl Into<String>) -> Self {
+        Self {
+            by: Some(who.into()),
+            ..self
+        }
+    }
+
+    /// In words.
+    pub(crate) fn says(&self) -> String {
+        format!("{}: {}", self.effect.words(), self.reason)
+    }
+}
+
+/// What is said where a remedy changes the next machine alone, and nothing else is to be known.
+pub(crate) const STAYS: &str = "machines that are there stay as they are";
+
+/// A change as a file for the repository that an object is kept in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct PatchFile {
+    pub(crate) name: String,
+    /// YAML for kustomize.
+    pub(crate) text: String,
+}
