@@ -399,7 +399,7 @@ fn the_text_says_it_too() {
     ];
     let (text, _, _) = audit_text(&list(stock), &[]);
     assert!(
-        text.contains("\n  worker: no joined node is made from it"),
+        text.contains("\n  worker: its Machines and Nodes were not read"),
         "{text}"
     );
 }

@@ -4,6 +4,8 @@
 mod auditor;
 mod bad_input;
 mod births;
+mod effects;
+mod evidence;
 mod fixtures;
 mod fleet;
 mod fleet_forms;

@@ -258,7 +258,9 @@ fn bare_metal_is_installed_from_the_release() {
     let set = real_metal(
         "https://mirror.example.com/rhcos-412.86.202301311551-0-openstack.x86_64.qcow2.gz",
     );
-    let (audit, exit) = audited([set], &[]);
+    let version = json!({ "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": { "name": "version" },
+        "status": { "desired": { "version": "4.16.3" } } });
+    let (audit, exit) = audited([set, version], &[]);
     assert_eq!(exit, Exit::Refused);
     let set = of(&audit, "metal");
     assert_eq!(
@@ -270,7 +272,8 @@ fn bare_metal_is_installed_from_the_release() {
         set["remedy"],
         format!(
             "set {path}.customDeploy.method to install_coreos, {path}.image.url and {path}.image.checksum to \"\", then set \
-             spec.provisioningOSDownloadURL of Provisioning provisioning-configuration to \"\": hosts are then installed from the release's own image"
+             spec.provisioningOSDownloadURL of Provisioning provisioning-configuration to \"\": hosts are then installed from the release's own image, \
+             whose version is not known: the ConfigMap coreos-bootimages was not read"
         )
     );
     let command = set["patch"].as_str().unwrap();
@@ -422,9 +425,10 @@ fn a_pinned_node_pool_is_unpinned() {
         pinned["remedy"],
         "unset spec.platform.aws.ami: the NodePool then takes the image of its release 4.16.8"
     );
+    // That replaces its nodes.
     assert_eq!(
-        pinned["patch"],
-        "oc patch nodepools.hypershift.openshift.io pinned -n clusters --type json -p '[{\"op\":\"remove\",\"path\":\"/spec/platform/aws/ami\"}]'"
+        (&pinned["patch"], &pinned["effect"]),
+        (&Value::Null, &json!("replacesRunning"))
     );
 }
 

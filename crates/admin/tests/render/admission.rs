@@ -57,7 +57,7 @@ pub(crate) fn rendered(mode: &str, sets: &[Value]) -> (Vec<Value>, String) {
 
 /// What an API server says to a Machine: `None` where it takes it, else the message. An expression
 /// that fails counts as taken (`failurePolicy: Ignore`).
-fn denied(objects: &[Value], object: &Value) -> Option<String> {
+pub(crate) fn denied(objects: &[Value], object: &Value) -> Option<String> {
     fn split(This(text): This<Arc<String>>, at: Arc<String>) -> CelValue {
         let parts = text.split(at.as_str()).map(|part| part.to_owned().into());
         parts.collect::<Vec<CelValue>>().into()

@@ -32,6 +32,7 @@ gather() {
 
 gather clusterversions.config.openshift.io version
 gather infrastructures.config.openshift.io cluster
+gather clusteroperators.config.openshift.io machine-config
 gather machineconfigurations.operator.openshift.io cluster
 gather configmaps -n openshift-machine-config-operator coreos-bootimages
 gather machinesets.machine.openshift.io -A
@@ -53,6 +54,14 @@ gather nodepools.hypershift.openshift.io -A
 gather baremetalhosts.metal3.io -A
 gather bootimagereports.skewguard.dev -A
 gather nodes -A
+# Of the machines' user data the Ignition version alone is kept.
+rm -f objects/user-data.json
+for name in worker-user-data master-user-data; do
+  version=$(oc get secret -n openshift-machine-api "$name" -o 'go-template={{base64decode .data.userData}}' 2>/dev/null |
+    tr -d ' \n' | sed -n 's/.*"version":"\([0-9.]*\)".*/\1/p')
+  [ -z "$version" ] || printf '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"%s","namespace":"openshift-machine-api"},"ignitionVersion":"%s"}\n' \
+    "$name" "$version" >>objects/user-data.json
+done
 rm -f objects/*.infrastructure.cluster.x-k8s.io.json
 for kind in $(printf '%s\n' "$kinds" | grep -E 'machines\.infrastructure\.cluster\.x-k8s\.io|machinepools\.infrastructure\.cluster\.x-k8s\.io|machinetemplates\.infrastructure\.cluster\.x-k8s\.io'); do
   gather "$kind" -A
