@@ -97,7 +97,7 @@ def main(words=None):
     if wrong:
         print(wrong, file=sys.stderr)
         return 2
-    lacking = tools.missing({"image"} if options.image else {scenario.tier for scenario in chosen})
+    lacking = tools.missing({"image"} if options.image else {scenario.tier for scenario in chosen}, options.tier == "few")
     if lacking:
         print("\n".join(lacking), file=sys.stderr)
         return 1

@@ -14,11 +14,12 @@ FAST = {
     "openssl": "openssl",
     "chattr": "e2fsprogs",
     "mkfs.ext4": "e2fsprogs",
-    "musl-gcc": "musl-tools",
     "rpmbuild": "rpm",
     "rpm2cpio": "rpm2cpio",
     "cpio": "cpio",
 }
+# The full build has C in it; that of the tier few has none.
+FULL_BUILD = {"musl-gcc": "musl-tools"}
 FULL = {
     "qemu-system-x86_64": "qemu-system-x86",
     "debugfs": "e2fsprogs",
@@ -29,13 +30,13 @@ FULL = {
 IMAGE = {"qemu-system-x86_64": "qemu-system-x86", "setpriv": "util-linux"}
 
 
-def missing(tiers):
-    """What the machine lacks for `tiers`, as lines for a person. Empty when nothing."""
+def missing(tiers, few=False):
+    """What the machine lacks for `tiers`, as lines for a person. Empty when nothing. `few`: the embed build alone is made."""
     wanted = {}
     if "image" in tiers:
         wanted.update(IMAGE)
-    if "fast" in tiers or "full" in tiers:
-        wanted.update(FAST)
+    if "image" not in tiers:
+        wanted.update(FAST if few else {**FAST, **FULL_BUILD})
     if "full" in tiers:
         wanted.update(FULL)
     lines = []
