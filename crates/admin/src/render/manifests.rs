@@ -82,8 +82,8 @@ const AUDIT_IMAGE: &str = "image: skewguard-cli\n";
 /// `dist/manifests/auditor`: the ClusterRole of `oc skewguard audit`.
 pub const AUDITOR: &str = include_str!("../../../../dist/manifests/auditor/auditor.yaml");
 
-/// `dist/manifests/auditor/why.yaml`: what `oc skewguard why` reads beside.
-pub const WHY: &str = include_str!("../../../../dist/manifests/auditor/why.yaml");
+/// `dist/manifests/why/why.yaml`: what `oc skewguard why` reads beside.
+pub const WHY: &str = include_str!("../../../../dist/manifests/why/why.yaml");
 
 /// `dist/manifests/dashboard`: the console's dashboard of boot images.
 pub const DASHBOARD: &str = include_str!("../../../../dist/manifests/dashboard/dashboard.yaml");
