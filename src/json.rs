@@ -197,7 +197,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Objects<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn the_indented_form_is_that_of_serde_json() {
@@ -232,5 +232,61 @@ mod tests {
             read_both += 1;
         }
         assert!(read_both > 20, "{read_both}");
+    }
+
+    /// Texts that are not words of ours.
+    fn texts<'a>(value: &'a mut Value, name: &str, found: &mut Vec<&'a mut String>) {
+        const WORDS: [&str; 11] = [
+            "verdict",
+            "action",
+            "reason",
+            "rule",
+            "result",
+            "wanted",
+            "judged",
+            "letThrough",
+            "scheme",
+            "source",
+            "value",
+        ];
+        match value {
+            Value::String(text) if !WORDS.contains(&name) => found.push(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| texts(item, name, found)),
+            Value::Object(fields) => fields
+                .iter_mut()
+                .for_each(|(name, value)| texts(value, name, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn a_bounded_verdict_has_no_text_that_is_not() {
+        let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/verdict");
+        let mut checked = 0;
+        for input in std::fs::read_dir(corpus).unwrap() {
+            let text = std::fs::read(input.unwrap().path()).unwrap();
+            let Ok(mut hostile) = serde_json::from_slice::<Value>(&text) else {
+                continue;
+            };
+            let mut found = Vec::new();
+            texts(&mut hostile, "", &mut found);
+            for text in found {
+                *text = "\u{1b}[2J".repeat(600);
+            }
+            let Ok(mut verdict) = read::<crate::verdict::Verdict>(hostile.to_string().as_bytes())
+            else {
+                continue;
+            };
+            verdict.bound(512, 1024);
+            let mut bounded = serde_json::to_value(&verdict).unwrap();
+            let mut found = Vec::new();
+            texts(&mut bounded, "", &mut found);
+            for text in found {
+                let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+                assert!(is_plain && text.len() <= 1024, "{text}");
+                checked += 1;
+            }
+        }
+        assert!(checked > 500, "{checked}");
     }
 }
