@@ -81,7 +81,7 @@ fn show_bound(bound: &RhcosBound) -> String {
     }
 }
 
-/// What is known of the operator of a release.
+/// Knowledge of the operator of a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operator {
     /// It has these limits.
@@ -155,7 +155,7 @@ pub(crate) fn for_release(release: OcpMinor) -> Operator {
     }
 }
 
-/// What a policy that follows the operator of a cluster is made from.
+/// Sources of a policy that follows the operator of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OperatorSettings {
     pub(crate) release: Release,
@@ -193,7 +193,7 @@ struct WrittenLimit {
 }
 
 impl OperatorSettings {
-    /// Whether the cluster opted out.
+    /// Tells whether the cluster opted out.
     pub(crate) fn is_opt_out(&self) -> bool {
         self.mode.as_deref() == Some("None")
     }
@@ -234,7 +234,7 @@ impl OperatorSettings {
         }
     }
 
-    /// Where the policy comes from, for its readers.
+    /// Origin of the policy, for its readers.
     fn description(&self) -> String {
         let cluster = match &self.cluster_id {
             Some(id) => format!("cluster {id}"),

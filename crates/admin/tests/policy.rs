@@ -237,8 +237,7 @@ fn a_policy_that_a_person_names_has_to_be_understood() {
             &desk.folder(),
         )
     };
-    let head =
-        "skewguard: --policy policy.json: nodes would not be judged by all of it\npolicy.json:";
+    let head = "skewguard: --policy policy.json: nodes would ignore parts of it\npolicy.json:";
     for (policy, want) in [
         ("", "1:1: error: the file is not JSON: "),
         (

@@ -28,7 +28,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command could not do its work. It displays as a complete message, with the remedy.
+/// Reason why a command failed. It displays as a complete message, with the remedy.
 pub type Failure = Box<dyn std::error::Error>;
 
 /// Longest line of a mistake in the arguments, in bytes.

@@ -20,10 +20,10 @@ pub const IMAGE_PATH: &str = "/usr/bin/skewguard";
 /// The packed program that a MachineConfig delivers: one of the two, by its compression.
 pub const PACKED_PATHS: [&str; 2] = ["/etc/skewguard/skewguard.xz", "/etc/skewguard/skewguard.gz"];
 
-/// Where a unit unpacks that program to.
+/// Path that a unit unpacks that program to.
 pub const UNPACKED_PATH: &str = "/run/skewguard/bin/skewguard";
 
-/// Where Ignition puts the program that a pointer names: writable on CoreOS, and of SELinux type
+/// Path of the program that a pointer names: writable on CoreOS, and of SELinux type
 /// `bin_t` there.
 pub const FETCHED_PATH: &str = "/usr/local/bin/skewguard";
 

@@ -173,9 +173,7 @@ fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
             .filter(|finding| finding.severity == Severity::Error)
             .map(|finding| format!("\n{}", finding.shown(&file).trim_end()))
             .collect();
-        return Err(
-            format!("--policy {file}: nodes would not be judged by all of it{errors}").into(),
-        );
+        return Err(format!("--policy {file}: nodes would ignore parts of it{errors}").into());
     }
     Ok(policy_input(&file, &for_nodes(bytes)))
 }

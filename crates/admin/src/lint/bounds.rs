@@ -198,7 +198,7 @@ fn without_minor(lint: &mut Lint, at: &Located<'_>, image: &ImageVersion) {
     lint.warning(at, "NoEffect", message, help);
 }
 
-/// What a text is that names no RHEL release, and the remedy.
+/// Describes a text that names no RHEL release, and the remedy.
 fn not_rhcos(written: &str, at: &Located<'_>) -> (&'static str, String) {
     const HELP: &str = "write RHEL major.minor, such as \"9.2\", or a whole version, such as \"418.94.202511191518-0\"";
     let ocp = fields::minimum_ocp(written).filter(|release| release.minor.major < NO_OCP_MAJOR);

@@ -40,7 +40,7 @@ pub(super) fn list(lint: &mut Lint, at: &Located<'_>, alone: bool) {
 /// Checks one entry; whether it denies some versions, but not all.
 fn denies_some(lint: &mut Lint, at: &Located<'_>, written: &str) -> bool {
     const HELP: &str = "write a whole version, or its beginning followed by *";
-    const ONE_STAR: &str = "matches no version: only one * at the end stands for anything";
+    const ONE_STAR: &str = "matches no version: a * matches only at the end, and only once";
     const INSPECT: &str = "`oc skewguard inspect` decodes versions";
     let errors = lint.report.errors;
     let never = |lint: &mut Lint, why: &str, help: &str| {

@@ -94,7 +94,7 @@ pub(super) fn version(lint: &mut Lint, at: &Located<'_>, family: &Family) {
     }
 }
 
-/// What a value is that is not of the family, and the remedy.
+/// Describes a value that is not of the family, and the remedy.
 fn not_of_family(family: &Family, written: &str, at: &Located<'_>) -> (String, String) {
     let other = ImageVersion::parse(written).os_family();
     let (what, other) = match other {
@@ -124,7 +124,7 @@ fn major(bound: &FamilyBound) -> Option<u16> {
     }
 }
 
-/// Whether no image meets both. A release stands for all of its builds.
+/// Tells whether no image meets both. A release stands for all of its builds.
 fn is_above(minimum: &FamilyBound, maximum: &FamilyBound, family: OsFamily) -> bool {
     match (minimum, maximum) {
         (FamilyBound::Image(minimum), FamilyBound::Image(maximum)) => {

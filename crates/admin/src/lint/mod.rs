@@ -31,7 +31,7 @@ pub(crate) const KNOWN_ISSUE_MISSING: &str = "KnownIssueMissing";
 /// At most this many mistakes are named.
 const MAX_MISTAKES: usize = 100;
 
-/// How bad a mistake is.
+/// Severity of a mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) enum Severity {
     /// The policy, or a part of it, does not do what it says.
@@ -43,19 +43,19 @@ pub(crate) enum Severity {
 /// One mistake.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct LintFinding {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What sort of mistake: one of the names in `oc skewguard schema lint`, which are stable.
+    /// Sort of mistake: one of the names in `oc skewguard schema lint`, which are stable.
     pub mistake: &'static str,
-    /// Where in the policy, such as `limits[1].release`; empty for the whole.
+    /// Place in the policy, such as `limits[1].release`; empty for the whole.
     pub path: String,
     /// Line in the file, from 1.
     pub line: usize,
     /// Column in that line, in characters, from 1.
     pub column: usize,
-    /// What is wrong. Printable.
+    /// Description. Printable.
     pub message: String,
-    /// What to do about it. Printable.
+    /// Remedy. Printable.
     pub help: String,
 }
 
@@ -80,14 +80,14 @@ impl LintFinding {
     }
 }
 
-/// What is wrong with a policy.
+/// Mistakes of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LintReport {
     /// In the order of the file.
     pub findings: Vec<LintFinding>,
-    /// How many errors there are, named or not.
+    /// Number of errors, named or not.
     pub errors: usize,
-    /// How many warnings there are, named or not.
+    /// Number of warnings, named or not.
     pub warnings: usize,
 }
 

@@ -17,7 +17,7 @@ const NEWEST_RELEASES: [OcpMinor; 2] = [
     OcpMinor { major: 5, minor: 0 },
 ];
 
-/// What a bound does with the images that it is newer than.
+/// Effect of a bound on the images that it is newer than.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     /// A minimum.

@@ -26,7 +26,7 @@ pub static REFERENCE: LazyLock<String> = LazyLock::new(|| {
 
 static POLICY: LazyLock<Shape> = LazyLock::new(|| serde_json::from_str(SCHEMA).unwrap_or_default());
 
-/// What the schema says of a value.
+/// Schema of a value.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Shape {
@@ -96,7 +96,7 @@ impl Shape {
         self.reference?.strip_prefix("#/$defs/")
     }
 
-    /// What it refers to, or itself.
+    /// Target of its reference, or itself.
     pub(super) fn resolved(&'static self) -> &'static Self {
         self.definition()
             .and_then(|name| POLICY.definitions.get(name))
@@ -160,7 +160,7 @@ mod tests {
     use serde_json::Value;
     use std::collections::BTreeSet;
 
-    /// What core reads.
+    /// Fields that core reads.
     const FIELDS: [(&str, &[&str]); 7] = [
         ("", fields::POLICY),
         ("/$defs/limit", fields::LIMIT),

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use std::sync::LazyLock;
 
-/// What a policy is for: the two have other boot images, and other known issues.
+/// Kind of cluster that a policy is for: the two have other boot images, and other known issues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cluster {
     Ocp,
@@ -35,7 +35,7 @@ fn starter(limits: &str, cluster: Cluster) -> String {
     format!("{limits},\n  \"knownIssues\": [\n  {issues}\n  ]\n}}\n")
 }
 
-/// What is known to fail, as `knownIssues` of a policy: the one list of it.
+/// Known issues, as `knownIssues` of a policy: the one list of them.
 /// `CONTRIBUTING.md` says how an issue gets in.
 pub const KNOWN_ISSUES: &str = include_str!("known-issues.json");
 

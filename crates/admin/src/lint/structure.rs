@@ -93,7 +93,7 @@ fn fields(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
         .filter_map(|key| unknown_field(lint, &key, &names))
         .collect();
     for key in object.twice() {
-        let help = "keep the one that is meant; a node uses neither";
+        let help = "remove one of them; until then nodes ignore both";
         lint.error(&key, "DuplicateField", "is given twice", help);
     }
     for key in object.nulls() {

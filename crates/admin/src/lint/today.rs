@@ -25,7 +25,7 @@ fn read(list: &str) -> Vec<KnownIssue> {
     parse(policy.as_bytes()).map_or_else(|_| Vec::new(), |policy| policy.known_issues)
 }
 
-/// How an issue differs from that of its name in the list.
+/// Difference of an issue from that of its name in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Difference {
     /// These of its fields say something else.
@@ -47,7 +47,7 @@ impl Difference {
     }
 }
 
-/// How an issue of a policy differs from today's. `None` where it is the same, the author's own, or
+/// Compares an issue of a policy with today's. `None` where it is the same, the author's own, or
 /// not understood.
 pub(crate) fn difference(own: &KnownIssue) -> Option<Difference> {
     if let Some((_, why)) = WITHDRAWN.iter().find(|(id, _)| *id == own.id) {

@@ -6,7 +6,7 @@ use crate::policy::fields::WHEN;
 use crate::policy::json::{Located, Object};
 use crate::text;
 
-/// What a node does with the part of a policy that it does not understand.
+/// Returns what a node does with the part of a policy that it does not understand.
 pub(super) fn consequence(path: &str) -> &'static str {
     let of_nodes = [".release", ".pools", ".when"];
     if path.contains(".platforms[") || path.contains(".architectures[") {
@@ -73,7 +73,7 @@ pub(super) fn unknown_field(
     meant
 }
 
-/// Whether an unknown field of the object is a typo of one of `names`.
+/// Tells whether an unknown field of the object is a typo of one of `names`.
 pub(super) fn has_typo(object: &Object<'_>, names: &[&'static str]) -> bool {
     let mut unknown = object.unknown().filter_map(|key| key.string());
     unknown.any(|name| nearest(&name, names).is_some())

@@ -6,9 +6,9 @@ use crate::version::{OcpMinor, Release};
 /// A limit that may be the node's: nobody can tell, and no other must be applied in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Undecided {
-    /// Where it stands among the limits.
+    /// Index among the limits.
     pub index: usize,
-    /// What is missing to tell.
+    /// Missing knowledge.
     pub why: &'static str,
 }
 
@@ -67,7 +67,7 @@ fn best(
     best.map(|(_, index, holds)| (index, holds))
 }
 
-/// How closely a limit's release matches the target's, the loosest first.
+/// Closeness of a limit's release to the target's, the loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     AnyRelease,

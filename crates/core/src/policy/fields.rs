@@ -12,7 +12,7 @@ pub const RHEL_MAJORS: std::ops::Range<u16> = 7..40;
 /// Releases of CentOS Stream that SCOS was built from, or may be.
 const STREAM_MAJORS: std::ops::Range<u16> = 9..40;
 
-/// What `stalledAfterMinutes` may be.
+/// Range of `stalledAfterMinutes`.
 pub const STALLED_AFTER_MINUTES: std::ops::RangeInclusive<u16> = 5..=1440;
 
 pub const POLICY: &[&str] = &[
@@ -75,7 +75,7 @@ pub const KNOWN_ISSUE: &[&str] = &[
     "ticket",
 ];
 
-/// What `images` of a known issue may have.
+/// Fields of `images` of a known issue.
 pub const IMAGES: &[&str] = &[
     "belowOCPVersion",
     "belowRHCOSVersion",
@@ -88,7 +88,7 @@ pub const IMAGES: &[&str] = &[
     "versions",
 ];
 
-/// What `when` of a limit or a known issue may have.
+/// Fields of `when` of a limit or a known issue.
 pub const WHEN: &[&str] = &[
     "platforms",
     "architectures",

@@ -52,7 +52,7 @@ impl<'a> Located<'a> {
         start..start + self.raw.len()
     }
 
-    /// Where it begins.
+    /// Line and column of its beginning.
     pub fn line_and_column(&self) -> (usize, usize) {
         line_and_column(self.text, self.span().start)
     }

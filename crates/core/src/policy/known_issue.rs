@@ -25,16 +25,16 @@ pub struct KnownIssue {
     pub id: String,
     pub affects: Affects,
     pub effect: Effect,
-    /// What fails, for the console.
+    /// Failure, for the console.
     pub reason: String,
-    /// What helps a joined node.
+    /// Help for a joined node.
     pub remedy: Option<String>,
     pub url: Option<String>,
-    /// What it applies to; the error says what of it is not understood.
+    /// Nodes that it applies to; the error says what of it is not understood.
     pub scope: Setting<Scope>,
 }
 
-/// What an issue breaks.
+/// The boot that an issue breaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Affects {
     /// The first boot of a new node.
@@ -44,7 +44,7 @@ pub enum Affects {
     Update,
 }
 
-/// What becomes of a node that has an issue.
+/// Effect on a node that has an issue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Effect {
     /// It is refused.
@@ -97,9 +97,9 @@ pub struct Images {
     pub below_fcos: Option<FamilyBound>,
     pub above_fcos: Option<FamilyBound>,
     pub below_scos: Option<FamilyBound>,
-    /// Where the node's own shim is known it decides, whatever the image is.
+    /// Least shim: where the node's own is known it decides, whatever the image is.
     pub below_shim: Option<RpmVersion>,
-    /// What was free in /boot before the first rebase, in MiB. As with the shim, what the node says
+    /// Space free in /boot before the first rebase, in MiB. As with the shim, what the node says
     /// decides.
     pub below_boot_free: Option<u32>,
     pub rhel_majors: Vec<u16>,
@@ -148,7 +148,7 @@ impl ReleaseRange {
         })
     }
 
-    /// Whether no release is in it.
+    /// Tells whether no release is in it.
     pub fn is_empty(&self) -> bool {
         // Only the bounds and what comes right after them can be the lowest of the range.
         let after = |release: Release| Release {

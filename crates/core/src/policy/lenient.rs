@@ -7,7 +7,7 @@ use crate::text;
 /// At most this many warnings are kept: they go into the verdict, the journal and the report.
 const MAX_WARNINGS: usize = 24;
 
-/// What of a policy is ignored.
+/// Parts of a policy that are ignored.
 #[derive(Default)]
 pub(super) struct Warnings {
     list: Vec<String>,

@@ -19,7 +19,7 @@ use crate::API_VERSION;
 use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, RpmVersion};
 use std::collections::BTreeMap;
 
-/// Where the policy is delivered on a node.
+/// Path of the policy on a node.
 pub const POLICY_PATH: &str = "/etc/skewguard/policy.json";
 
 /// The largest policy that is read, in bytes.
@@ -28,7 +28,7 @@ pub const MAX_BYTES: u64 = 256 << 10;
 /// The most limits that are read; a policy with more is invalid.
 pub const MAX_LIMITS: usize = 1000;
 
-/// Whether this is some version of our API group, [`API_VERSION`] or another.
+/// Tells whether this is some version of our API group, [`API_VERSION`] or another.
 pub fn is_our_group(api_version: &str) -> bool {
     let group = |api_version: &str| {
         api_version
@@ -38,7 +38,7 @@ pub fn is_our_group(api_version: &str) -> bool {
     group(api_version) == group(API_VERSION)
 }
 
-/// What a refusal does.
+/// Effect of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Holds the node back.
@@ -49,7 +49,7 @@ pub enum Mode {
     None,
 }
 
-/// What happens to a node whose boot image is unknown or cannot be judged.
+/// Fate of a node whose boot image is unknown or cannot be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnUndetermined {
     /// It boots.
@@ -90,7 +90,7 @@ pub enum FamilyBound {
 pub struct DeniedVersions {
     /// The entries that are understood.
     pub entries: Vec<DeniedVersion>,
-    /// How many are not understood, and so deny nothing.
+    /// Number of entries that are not understood, and so deny nothing.
     pub not_understood: usize,
 }
 
@@ -115,7 +115,7 @@ pub struct Limit {
     pub release: Option<LimitRelease>,
     /// The pools it is for; `None` is any.
     pub pools: Option<Vec<String>>,
-    /// What else has to hold of the nodes it is for.
+    /// Conditions on the nodes it is for.
     pub when: When,
     /// The fields above that are not understood, or not in full; the empty name is all of it.
     pub unclear: Vec<&'static str>,
@@ -133,7 +133,7 @@ pub struct Limit {
     pub minimum_scos: Option<Setting<FamilyBound>>,
     /// The newest SCOS allowed.
     pub maximum_scos: Option<Setting<FamilyBound>>,
-    /// How many OCP minors the image may be behind the target.
+    /// Most OCP minors that the image may be behind the target.
     pub maximum_releases_behind: Option<Setting<u16>>,
     /// The RHEL majors allowed.
     pub rhel_majors: Option<Setting<Vec<u16>>>,
@@ -141,14 +141,14 @@ pub struct Limit {
     pub denied_versions: Option<Setting<DeniedVersions>>,
     /// The lowest level of CPU allowed, by architecture.
     pub minimum_cpu: Option<Setting<BTreeMap<String, String>>>,
-    /// What has to be free in /boot before the rebase, in MiB.
+    /// Space that has to be free in /boot before the rebase, in MiB.
     pub minimum_boot_free: Option<Setting<u32>>,
     /// The oldest shim allowed where Secure Boot is on.
     pub minimum_shim: Option<Setting<RpmVersion>>,
 }
 
 impl Limit {
-    /// Whether it has conditions.
+    /// Tells whether it has conditions.
     pub fn is_narrowed(&self) -> bool {
         self.when != When::default()
     }
@@ -161,9 +161,9 @@ pub struct Policy {
     pub mode: Mode,
     /// The mode as written, printable.
     pub mode_text: String,
-    /// What happens where a boot image cannot be judged.
+    /// Fate of nodes whose boot image cannot be judged.
     pub on_undetermined: OnUndetermined,
-    /// How long a first boot may take before the node tells what it waits for, in minutes; `None`
+    /// Time that a first boot may take before the node tells what it waits for, in minutes; `None`
     /// where the policy does not say.
     pub stalled_after_minutes: Option<u16>,
     /// In the order of the file.
@@ -172,11 +172,11 @@ pub struct Policy {
     pub known_issues: Vec<KnownIssue>,
     /// Whom to ask. Printable.
     pub help_text: Option<String>,
-    /// Where to read more. Printable.
+    /// URL to read more. Printable.
     pub help_url: Option<String>,
     /// It is written for another version of our API group: it is read as far as it is understood,
     /// and never blocks.
     pub other_version: bool,
-    /// What is not understood of it, as warnings for the verdict.
+    /// Parts that are not understood, as warnings for the verdict.
     pub warnings: Vec<String>,
 }

@@ -55,7 +55,7 @@ pub fn parse(bytes: &[u8]) -> Result<Policy, String> {
     })
 }
 
-/// Whether the policy is written for another version of our API group.
+/// Tells whether the policy is written for another version of our API group.
 ///
 /// # Errors
 /// It is not a policy.

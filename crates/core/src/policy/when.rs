@@ -17,11 +17,11 @@ pub struct When {
     pub secure_boot: Option<bool>,
     /// Of the boot image.
     pub os_families: Option<Vec<OsFamily>>,
-    /// Whether the target is a release of OKD.
+    /// Tells whether the target is a release of OKD.
     pub okd: Option<bool>,
 }
 
-/// What `when` asks of a node. `None` is unknown.
+/// Facts that `when` asks for. `None` is unknown.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Circumstances<'a> {
     pub platform: Option<&'a str>,
@@ -31,10 +31,10 @@ pub struct Circumstances<'a> {
     pub okd: Option<bool>,
 }
 
-/// Whether something applies; the error says what is missing to tell.
+/// Tells whether something applies; the error says what is missing to tell.
 pub type Applies = Result<bool, &'static str>;
 
-/// Whether all of it applies. What does not decides, whatever else is unknown.
+/// Tells whether all of it applies. What does not decides, whatever else is unknown.
 pub fn all(answers: impl IntoIterator<Item = Applies>) -> Applies {
     let mut known = Ok(true);
     for answer in answers {
@@ -48,7 +48,7 @@ pub fn all(answers: impl IntoIterator<Item = Applies>) -> Applies {
 }
 
 impl When {
-    /// Whether it holds on this node.
+    /// Tells whether it holds on this node.
     pub fn holds(&self, node: Circumstances<'_>) -> Applies {
         let is_uefi = |own| matches!(own, "x86_64" | "aarch64");
         let secure_boot = match (self.secure_boot, &self.architectures, node.architecture) {
@@ -95,7 +95,7 @@ fn one_name(platform: &str) -> &str {
     Platform::named(platform).map_or(platform, |known| known.id())
 }
 
-/// Whether one condition holds.
+/// Tells whether one condition holds.
 fn holds<C, T>(
     condition: Option<&C>,
     own: Option<T>,

@@ -94,7 +94,7 @@ pub fn decide(facts: &Facts) -> Verdict {
     }
 }
 
-/// What the rules of the limit say, and the known issues, in the order of rank.
+/// Findings of the limit's rules and of the known issues, in the order of rank.
 fn findings(policy: Option<&Policy>, limit: Option<&Limit>, node: Node<'_>) -> Vec<Finding> {
     let mut findings = limit
         .map(|limit| rules::apply(limit, node.subject, node.target, node.machine))
@@ -291,7 +291,7 @@ fn undetermined(
     }
 }
 
-/// Why no rule of the limit could be evaluated.
+/// Says why no rule of the limit could be evaluated.
 fn not_evaluated(subject: Subject<'_>, version: &ImageVersion, findings: &[Finding]) -> String {
     let mut rules = findings
         .iter()
@@ -302,7 +302,7 @@ fn not_evaluated(subject: Subject<'_>, version: &ImageVersion, findings: &[Findi
         return "the limit for this node has no rules".to_owned();
     }
     if rules.all(|rule| rule.about() == About::Machine) {
-        return "what the limit asks of the machine is not known of it".to_owned();
+        return "the machine properties that the limit needs are unknown".to_owned();
     }
     format!(
         "{} version {version} says too little for any rule about it",

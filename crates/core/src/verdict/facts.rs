@@ -14,7 +14,7 @@ pub struct BootImage {
     pub path: String,
 }
 
-/// What the node is to become, from the encapsulated MachineConfig. What is empty there is `None`
+/// The node's future, from the encapsulated MachineConfig. What is empty there is `None`
 /// here. All text is printable.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -33,7 +33,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Whether it is a release of OKD; `None` where that is not known. The release says it
+    /// Tells whether it is a release of OKD; `None` where that is not known. The release says it
     /// (`4.15.0-0.okd-2024-03-10-010116`, `4.20.0-okd-scos.3`; okd-project/okd, releases), and
     /// where it is unknown the repository of the OS image: `quay.io/okd/scos-content`,
     /// `quay.io/openshift/okd-content`; those of OCP are in `quay.io/openshift-release-dev`.
@@ -62,7 +62,7 @@ impl Target {
     }
 }
 
-/// How far the target is known.
+/// Knowledge of the target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum TargetInput {
     /// There is no encapsulated MachineConfig: the node has joined, or `check` runs without a node.
@@ -90,7 +90,7 @@ pub struct Deployment {
     pub stage: Stage,
 }
 
-/// How far a node has moved on from its boot image: the first of these that holds, in this order.
+/// Progress of a node from its boot image: the first of these that holds, in this order.
 /// In JSON each but the last is a flag.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StageFlags", into = "StageFlags")]
@@ -160,7 +160,7 @@ pub struct Machine {
     /// The level of its CPU, such as `x86-64-v2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<String>,
-    /// What is free in /boot, in MiB. Read before the rebase only, which puts a second kernel
+    /// Free space in /boot, in MiB. Read before the rebase only, which puts a second kernel
     /// there.
     #[serde(rename = "bootFreeMiB", skip_serializing_if = "Option::is_none")]
     pub boot_free_mib: Option<u32>,
@@ -218,7 +218,7 @@ impl PolicyInput {
 }
 
 string_enums! {
-    /// What an override does to the mode, for this boot.
+    /// Effect of an override on the mode, for this boot.
     pub enum OverrideWord {
         /// Decide nothing.
         Off = "off",
@@ -241,7 +241,7 @@ impl OverrideWord {
 }
 
 string_enums! {
-    /// Where an override was given.
+    /// Source of an override.
     pub enum OverrideSource {
         /// `skewguard=` on the kernel command line.
         KernelArgument = "KernelArgument",
@@ -270,7 +270,7 @@ pub struct Facts {
     pub r#override: Option<Override>,
     pub platform: Option<String>,
     pub machine: Machine,
-    /// What was wrong or odd with the files that were read; each warning names its file.
+    /// Anything wrong or odd with the files that were read; each warning names its file.
     pub warnings: Vec<String>,
 }
 

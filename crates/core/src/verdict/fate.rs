@@ -3,7 +3,7 @@
 
 use super::{Action, LetThrough, Outcome, Stage, Verdict};
 
-/// What became of a node.
+/// Outcome for a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It is held back and does not join. A verdict of `check` says that it would be.
@@ -24,7 +24,7 @@ pub enum Fate {
 }
 
 impl Verdict {
-    /// What became of the node.
+    /// Outcome for the node.
     pub fn fate(&self) -> Fate {
         let held = self.gate.as_ref().map(|gate| gate.held);
         let is_past = matches!(

@@ -11,12 +11,12 @@ use crate::policy::{
 use crate::version::{ImageVersion, OsFamily, Release, RpmVersion};
 use std::cmp::Ordering;
 
-/// What an issue is looked for in.
+/// A node, as an issue looks at it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node<'a> {
     pub(super) subject: Subject<'a>,
     pub(super) target: Option<Release>,
-    /// Whether the target is OKD's.
+    /// Tells whether the target is OKD's.
     pub(super) okd: Option<bool>,
     pub(super) platform: Option<&'a str>,
     pub(super) machine: &'a Machine,
@@ -97,7 +97,7 @@ pub(super) fn apply(issues: &[KnownIssue], node: Node<'_>) -> Vec<Finding> {
 #[derive(Debug, Clone, Copy)]
 pub struct Birth<'a> {
     pub version: Option<&'a ImageVersion>,
-    /// What the update is to.
+    /// Target of the update.
     pub target: &'a Target,
     pub platform: Option<&'a str>,
     pub machine: &'a Machine,
@@ -174,7 +174,7 @@ fn found(issue: &KnownIssue, scope: &Scope, node: Node<'_>) -> Finding {
     }
 }
 
-/// Whether all of it holds.
+/// Tells whether all of it holds.
 fn has(scope: &Scope, node: Node<'_>) -> Applies {
     let targets = match &scope.targets {
         None => Ok(true),
@@ -193,7 +193,7 @@ fn has(scope: &Scope, node: Node<'_>) -> Applies {
     all([targets, image, scope.when.holds(node.circumstances())])
 }
 
-/// Whether one of them is the image.
+/// Tells whether one of them is the image.
 fn images(images: &Images, node: Node<'_>) -> Applies {
     let by_machine = [
         below_shim(images, node.machine),

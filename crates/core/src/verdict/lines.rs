@@ -2,7 +2,7 @@
 
 /// Text for a person at a terminal.
 pub struct Lines {
-    /// What was added so far; every line ends.
+    /// Text so far; every line ends.
     pub text: String,
 }
 

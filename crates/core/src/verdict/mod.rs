@@ -29,7 +29,7 @@ use crate::version::{ImageVersion, Scheme};
 use serde::{Deserialize, Serialize};
 
 string_enums! {
-    /// What was decided.
+    /// Decision.
     pub enum Outcome {
         /// The policy's mode is `None`, or the override says `off`.
         Disabled = "Disabled",
@@ -40,7 +40,7 @@ string_enums! {
         Undetermined = "Undetermined",
     }
 
-    /// What is done about it.
+    /// Action on it.
     pub enum Action {
         Proceed = "Proceed",
         /// The rebase and the kubelet are held back.
@@ -83,7 +83,7 @@ string_enums! {
         NoRuleEvaluated = "NoRuleEvaluated",
     }
 
-    /// Why a refusal does not block: the first of these that holds, in this order.
+    /// Reason why a refusal does not block: the first of these that holds, in this order.
     pub enum LetThrough {
         /// The node runs a deployment of another base than at its first run.
         Rebased = "Rebased",
@@ -99,7 +99,7 @@ string_enums! {
         Unreadable = "Unreadable",
     }
 
-    /// What the limits were applied to.
+    /// Image that the limits were applied to.
     #[derive(Default)]
     pub enum Judged {
         #[default]
@@ -108,7 +108,7 @@ string_enums! {
         BootedDeployment = "BootedDeployment",
     }
 
-    /// How one rule came out.
+    /// Result of one rule.
     pub enum RuleResult {
         Pass = "Pass",
         Fail = "Fail",
@@ -126,7 +126,7 @@ string_enums! {
         Another = "Other",
     }
 
-    /// Where the boot image's version was read.
+    /// Source of the boot image's version.
     pub enum ImageSource {
         /// The aleph file, written when the image was built or installed.
         Aleph = "Aleph",
@@ -137,12 +137,12 @@ string_enums! {
     }
 }
 
-/// How one rule of the chosen limit, or the known issues, came out.
+/// Result of one rule of the chosen limit, or of the known issues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     pub rule: Reason,
     pub result: RuleResult,
-    /// What the judged image has; absent where unknown.
+    /// Value of the judged image; absent where unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub have: Option<String>,
     pub want: String,
@@ -150,7 +150,7 @@ pub struct Finding {
     /// Which one would pass; only where the rule fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<Wanted>,
-    /// Why the policy has this entry or this known issue, in its own words.
+    /// Reason for this entry or this known issue, in the policy's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The entry of `deniedVersions` that denies the version.
@@ -159,7 +159,7 @@ pub struct Finding {
     /// The known issue that the node has, as the policy names it; absent from other findings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<String>,
-    /// Where to read more about that issue.
+    /// URL about that issue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
@@ -182,7 +182,7 @@ pub struct BootImageStatus {
     /// The number of the build among those with the same date or stamp.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_number: Option<u32>,
-    /// Where it was read; absent in `inspect`.
+    /// Source; absent in `inspect`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<ImageSource>,
     /// The file it was read from; absent in `inspect`.
@@ -239,7 +239,7 @@ pub struct PolicyStatus {
     pub help_url: Option<String>,
 }
 
-/// What the gate did, as `enforce` verified it.
+/// Work of the gate, as `enforce` verified it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GateStatus {
@@ -248,7 +248,7 @@ pub struct GateStatus {
     /// The units that are held.
     #[serde(default)]
     pub units: Vec<String>,
-    /// Why the node could not be held, or in which respect that is in doubt.
+    /// Reason why the node could not be held, or a doubt about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -264,7 +264,7 @@ pub struct Verdict {
     pub reason: Reason,
     /// Why, as one line for a person.
     pub message: String,
-    /// Why a refusal does not block; absent where it does, and from other verdicts.
+    /// Reason why a refusal does not block; absent where it does, and from other verdicts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub let_through: Option<LetThrough>,
     /// Every rule that the chosen limit sets and the known issues, in the order of rank.
@@ -289,12 +289,12 @@ pub struct Verdict {
     pub platform: Option<String>,
     #[serde(default, skip_serializing_if = "Machine::is_unknown")]
     pub machine: Machine,
-    /// What the gate did; present only where `enforce` was to hold the node.
+    /// Work of the gate; present only where `enforce` was to hold the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateStatus>,
 }
 
-/// Whether the cluster knows about a verdict.
+/// Tells whether the cluster knows about a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClusterKnows {
     /// It does not, but may later.
@@ -331,7 +331,7 @@ impl Verdict {
         findings.filter(move |finding| is_judged && finding.result == RuleResult::Warn)
     }
 
-    /// What is held against the node: the failed rules; without any, what it is warned of.
+    /// Charges against the node: the failed rules; without any, what it is warned of.
     pub fn charges(&self) -> impl Iterator<Item = &Finding> {
         let has_failed = self.failures().next().is_some();
         let warned = self.warned().filter(move |_| !has_failed);

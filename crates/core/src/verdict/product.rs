@@ -16,12 +16,12 @@ pub struct Product {
 }
 
 impl Product {
-    /// What its releases are called, before their number.
+    /// Name of its releases, before their number.
     pub fn release(self) -> &'static str {
         release_name(self.is_okd)
     }
 
-    /// What images to install from are called, in a word that fits on a console.
+    /// Name of the images to install from, in a word that fits on a console.
     pub fn image(self) -> &'static str {
         match self.family {
             _ if self.moves => "CoreOS",
@@ -36,7 +36,7 @@ fn release_name(is_okd: bool) -> &'static str {
 }
 
 impl OsFamily {
-    /// What it is made from, before the number of a release.
+    /// Name of its base, before the number of a release.
     pub fn base(self) -> &'static str {
         match self {
             Self::Rhcos => "RHEL",
@@ -45,14 +45,14 @@ impl OsFamily {
         }
     }
 
-    /// Whether clusters of OKD are made from it, not of OpenShift.
+    /// Tells whether clusters of OKD are made from it, not of OpenShift.
     pub fn is_of_okd(self) -> bool {
         self != Self::Rhcos
     }
 }
 
 impl ImageVersion {
-    /// What the release in its version is of, and what the cluster's: `RHEL` and `OCP`. They are
+    /// Names of the release in its version and of the cluster's: `RHEL` and `OCP`. They are
     /// Red Hat's where the family is unknown.
     pub(super) fn names(&self) -> [&'static str; 2] {
         let family = self.os_family().unwrap_or(OsFamily::Rhcos);
@@ -94,7 +94,7 @@ impl BootImageStatus {
 }
 
 impl Verdict {
-    /// What the node runs and what it joins.
+    /// Names of the node's OS and of its cluster.
     pub fn product(&self) -> Product {
         let family = self.judged_image().and_then(BootImageStatus::os_family);
         let is_of_okd = family.is_some_and(OsFamily::is_of_okd);

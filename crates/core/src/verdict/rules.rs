@@ -19,7 +19,7 @@ pub(super) fn kept(text: &str) -> String {
     text::cut(text, text::KEPT_MAX)
 }
 
-/// What is judged; `version` is `None` where it is unknown.
+/// The judged image; `version` is `None` where it is unknown.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub(super) judged: Judged,
@@ -100,7 +100,7 @@ fn image_rules(
     ]
 }
 
-/// What a rule says. The message of a rule that passes or fails lacks its subject: "is RHEL 8".
+/// Answer of a rule. The message of a rule that passes or fails lacks its subject: "is RHEL 8".
 pub(super) struct Evaluation {
     result: RuleResult,
     have: Option<String>,
@@ -219,7 +219,7 @@ fn show_denied(denied: &DeniedVersions) -> String {
     format!("none of: {}{more}", names.join(", "))
 }
 
-/// Whether the entry is this version, or its beginning followed by `*`.
+/// Tells whether the entry is this version, or its beginning followed by `*`.
 pub(super) fn names(entry: &DeniedVersion, image: &ImageVersion) -> bool {
     match entry.version.strip_suffix('*') {
         Some(beginning) => image.text.starts_with(beginning),

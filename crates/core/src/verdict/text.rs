@@ -104,7 +104,7 @@ fn known(image: &BootImageStatus) -> String {
     }
 }
 
-/// What is known of the machine, whether or not a rule asks for it.
+/// The machine as far as it is known, whether or not a rule asks for it.
 fn machine(machine: &Machine) -> Option<String> {
     let Machine {
         architecture,
@@ -149,7 +149,7 @@ fn table(findings: &[Finding]) -> String {
     out
 }
 
-/// What a version says, in one line.
+/// The parts of a version, in one line.
 pub fn image(version: &ImageVersion) -> String {
     if !version.is_known() {
         return format!("{version}: no known scheme");

@@ -12,7 +12,7 @@ pub(super) use reason::usually_wanted;
 pub use reason::{About, RULES, ReasonWords, Remedy};
 
 impl Judged {
-    /// What was judged, in the sentence of a rule.
+    /// Name of what was judged, in the sentence of a rule.
     pub fn name(self) -> &'static str {
         match self {
             Self::BootedDeployment => "booted deployment",
@@ -22,7 +22,7 @@ impl Judged {
 }
 
 impl Finding {
-    /// What is needed instead of what failed, for a person with that product.
+    /// Says what is needed instead of what failed, for a person with that product.
     pub fn need(&self, product: Product) -> String {
         let joined = |parts: [&Option<String>; 2]| {
             let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
@@ -68,7 +68,7 @@ impl Verdict {
         self.fate().words(self.verdict)
     }
 
-    /// What was decided; of a refusal that only warns, what it would be.
+    /// Names the decision; of a refusal that only warns, what it would be.
     pub fn headline(&self) -> &str {
         match self.fate() {
             Fate::LetThrough => "Would be refused",
@@ -76,12 +76,12 @@ impl Verdict {
         }
     }
 
-    /// What breaks the policy, as a part of the node: `boot image`, `CPU`.
+    /// Part of the node that breaks the policy: `boot image`, `CPU`.
     pub fn part(&self) -> &'static str {
         self.reason_words().part.unwrap_or(self.image_name())
     }
 
-    /// What the image that was judged is called.
+    /// Name of the judged image.
     pub fn image_name(&self) -> &'static str {
         if self.judged == Judged::BootedDeployment {
             "booted OS"
@@ -100,7 +100,7 @@ impl Verdict {
         }
     }
 
-    /// What is needed instead, by every rule that fails.
+    /// Says what is needed instead, by every rule that fails.
     pub fn needed(&self) -> String {
         let failed: Vec<String> = self
             .charges()
@@ -121,7 +121,7 @@ impl Verdict {
             .unwrap_or(self.reason_words().wanted)
     }
 
-    /// What the refusal, or what let it through, does to the node: one sentence.
+    /// Effect on the node: one sentence.
     pub fn impact(&self) -> String {
         let value = |name: &str| match name {
             "breaks" => Some(format!("its {} breaks the policy", self.part())),
@@ -140,7 +140,7 @@ impl Verdict {
         format!("{}: {}", self.action, done.unwrap_or_default())
     }
 
-    /// Why a refusal does not block, as a clause.
+    /// Reason why a refusal does not block, as a clause.
     pub fn why_let_through(&self) -> &'static str {
         match self.let_through {
             Some(LetThrough::Rebased) => "the node is already rebased",

@@ -12,7 +12,7 @@ const LEVELS: [(&str, &[&str]); 3] = [
     ("s390x", &["z13", "z14", "z15", "z16", "z17"]),
 ];
 
-/// How high a level is among those of its architecture; `None` where either is not known.
+/// Rank of a level among those of its architecture; `None` where either is not known.
 pub fn cpu_rank(architecture: &str, level: &str) -> Option<usize> {
     cpu_levels(architecture)?
         .iter()

@@ -29,7 +29,7 @@ pub const FIRST_UNNAMED: Release = Release {
 };
 
 string_enums! {
-    /// How a boot image version string is built (RHCOS, SCOS and FCOS version schemes).
+    /// Form of a boot image version string (RHCOS, SCOS and FCOS version schemes).
     pub enum Scheme {
         /// `418.94.202511191518-0` and older forms back to `400.7.20190306.0`: OCP release, RHEL
         /// release, build stamp.

@@ -195,7 +195,7 @@ fn a_shape_that_is_not_known_is_not_evaluated() {
         );
         assert_eq!(
             verdict.message,
-            "what the limit asks of the machine is not known of it"
+            "the machine properties that the limit needs are unknown"
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::verdict::{Fate, Outcome};
 
-/// How bad it is, as OpenShift's update insights grade an impact.
+/// Severity, as OpenShift's update insights grade an impact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     Info,
@@ -25,7 +25,7 @@ impl Level {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConsoleWords {
     pub headline: &'static str,
-    /// What this means for the node. A line without its `error` is left out.
+    /// Consequences for the node. A line without its `error` is left out.
     pub lines: [&'static str; 2],
     /// The same for the kernel log.
     pub log: &'static str,
@@ -37,9 +37,9 @@ pub struct FateWords {
     pub level: Level,
     /// The impact in a report: a template of `breaks`, `warned` and `unchecked`.
     pub(super) impact: &'static str,
-    /// What an Event says of the node.
+    /// Words of an Event.
     pub event: &'static str,
-    /// What is done, by `check`: a template of `why`.
+    /// Action, by `check`: a template of `why`.
     pub(super) action: &'static str,
     /// `None` where the console says nothing.
     pub console: Option<ConsoleWords>,

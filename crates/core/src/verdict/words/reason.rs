@@ -2,7 +2,7 @@
 
 use crate::verdict::{Reason, RuleResult, Wanted};
 
-/// What a reason is about.
+/// Subject of a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
     /// A rule of a limit that the version of the judged image decides.
@@ -15,7 +15,7 @@ pub enum About {
     NoRule,
 }
 
-/// What helps against a refusal.
+/// Kind of help against a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
     /// Another image.
@@ -32,11 +32,11 @@ pub struct ReasonWords {
     pub about: About,
     /// The policy's field that sets the rule; empty without one.
     pub field: &'static str,
-    /// What breaks the policy, as a part of the node; `None` is the judged image.
+    /// Part of the node that breaks the policy; `None` is the judged image.
     pub(super) part: Option<&'static str>,
     /// The end of the console's headline, after that part.
     pub headline: &'static str,
-    /// What is needed instead: a template of `want`, `have`, `denied`, `issue`, and of `os`, `base`
+    /// Need, as a template of `want`, `have`, `denied`, `issue`, and of `os`, `base`
     /// and `release` by the names of the [`crate::verdict::Product`].
     pub(super) need: &'static str,
     /// Which one does not break it, unless the finding says more.
@@ -224,13 +224,13 @@ impl Reason {
         RULES.into_iter().find(|rule| rule.words().field == field)
     }
 
-    /// What it is about.
+    /// Subject.
     pub fn about(self) -> About {
         self.words().about
     }
 }
 
-/// What a rule that fails asks for, unless it knows better itself.
+/// Returns what a rule that fails asks for, unless it knows better itself.
 pub(in crate::verdict) fn usually_wanted(rule: Reason, result: RuleResult) -> Option<Wanted> {
     (result == RuleResult::Fail).then(|| rule.words().wanted)
 }
