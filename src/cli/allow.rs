@@ -14,9 +14,10 @@ pub(super) const HELP: &str = "\
 Let this refused node through, for this boot
 
 The refusal is lifted, its message is removed from the console, and the boot
-goes on where it was held: first the OS update, which reboots the node, then the
-kubelet. If the node reboots without having been updated, it is refused again.
-What was found stays on record.
+goes on where it was held: first the OS update, which reboots the node if it
+changes anything, then the kubelet. In rescue and emergency nothing is started.
+If the node reboots without having been updated, it is refused again. What was
+found stays on record.
 
 Usage: skewguard allow [OPTIONS]
 

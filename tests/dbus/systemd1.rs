@@ -598,8 +598,8 @@ fn objects<'a>(
             .flatten();
         let mut names: BTreeSet<String> = named.chain(model.units.keys()).cloned().collect();
         names.extend(crate::inside::dbus::gate_hold::FIXED.map(str::to_owned));
-        let targets = ["default.target", "rescue.target", "emergency.target"];
-        names.extend(targets.map(str::to_owned));
+        let targets = ["default", "emergency", "rescue", "sysinit"];
+        names.extend(targets.map(|name| format!("{name}.target")));
         names.insert("late.service".to_owned());
         (names, model.behaviour.wrong_types)
     };
