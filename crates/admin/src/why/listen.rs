@@ -70,13 +70,20 @@ impl Listener for Facts {
     }
 
     fn hear_log(&mut self, path: &Path, log: &mut dyn Read) -> io::Result<()> {
-        let mut log = log.take(MAX_LOG);
+        self.hear_start(path, log, MAX_LOG)
+    }
+}
+
+impl Facts {
+    /// Reads the first bytes of a log, at most so many.
+    fn hear_start(&mut self, path: &Path, log: &mut dyn Read, most: u64) -> io::Result<()> {
+        let mut log = log.take(most);
         match kind_of_log(path) {
             Some(Log::Server(name)) => {
                 let now = self.reference.unwrap_or(Moment(0));
                 self.logs.add(&name, &mut log, now)?;
                 if log.limit() == 0 {
-                    let mib = MAX_LOG >> 20;
+                    let mib = most >> 20;
                     self.logs.cut(
                         &name,
                         format!("only the first {mib} MiB of its log were read"),
@@ -156,6 +163,35 @@ mod tests {
                 Log::Approver => String::new(),
             });
             assert_eq!(found.as_deref(), wanted, "{path}");
+        }
+    }
+
+    /// Two gigabytes of a log are read as far as the bound, and that is said.
+    #[test]
+    fn a_log_without_end_is_read_as_far_as_its_bound() {
+        let line = b"2026-08-20T09:00:00.0Z I0820 09:00:00.000000       1 api.go:72] Launching server on :22623\n";
+        let mut endless = Endless(line, 0);
+        let mut facts = Facts::new(Moment(1_800_000_000), false);
+        let path = Path::new("machine-config-server-1.log");
+        facts.hear_start(path, &mut endless, 3 << 20).unwrap();
+        let source = &facts.logs.sources[0];
+        assert_eq!(
+            source.cut.as_deref(),
+            Some("only the first 3 MiB of its log were read")
+        );
+        assert_eq!(facts.logs.lines, (3 << 20) / line.len() + 1);
+    }
+
+    /// The same line again and again.
+    struct Endless(&'static [u8], usize);
+
+    impl Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            for byte in into.iter_mut() {
+                *byte = self.0[self.1];
+                self.1 = (self.1 + 1) % self.0.len();
+            }
+            Ok(into.len())
         }
     }
 

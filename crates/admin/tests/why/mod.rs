@@ -4,6 +4,7 @@
 mod input;
 mod live;
 mod many;
+mod others;
 
 use crate::audit::run;
 use crate::support::expected::assert_file;

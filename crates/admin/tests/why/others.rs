@@ -1,0 +1,195 @@
+//! Other ways to the same stages: hosts, sets that make no Machine, Nodes that are not linked,
+//! certificates that nobody approves.
+
+use super::{DATA, Gather, WAITS, only};
+use serde_json::{Value, json};
+
+/// The case, and objects beside it.
+fn with(case: &str, objects: &[Value]) -> Value {
+    let gather = Gather::of(case);
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+    std::fs::write(gather.dir.path().join("more.json"), list.to_string()).unwrap();
+    gather.json()
+}
+
+fn metadata(namespace: &str, name: &str) -> Value {
+    json!({ "name": name, "namespace": namespace, "creationTimestamp": "2026-08-20T08:30:00Z",
+        "resourceVersion": "900000", "uid": format!("uid-of-{name}"), "generation": 2 })
+}
+
+fn sentence(report: &Value) -> &str {
+    only(report)["sentence"].as_str().unwrap()
+}
+
+/// metal3-io/baremetal-operator, `apis/metal3.io/v1alpha1`.
+fn host(state: &str, error: Option<(&str, &str)>) -> Value {
+    let mut host = json!({ "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+        "metadata": metadata("openshift-machine-api", "rack1-u7"),
+        "spec": { "bmc": { "address": "redfish-virtualmedia://192.0.2.7/redfish/v1/Systems/1", "credentialsName": "rack1-u7-bmc" },
+            "bootMACAddress": "52:54:00:00:00:07", "customDeploy": { "method": "install_coreos" }, "online": true,
+            "userData": { "name": "worker-user-data-managed", "namespace": "openshift-machine-api" } },
+        "status": { "errorCount": 0, "errorMessage": "", "goodCredentials": {}, "hardware": { "hostname": "rack1-u7", "nics": [{ "ip": "10.0.16.77", "mac": "52:54:00:00:00:07", "name": "eno1" }] },
+            "operationHistory": { "provision": { "end": null, "start": "2026-08-20T08:35:00Z" } }, "operationalStatus": "OK", "poweredOn": true,
+            "provisioning": { "ID": "5", "state": state } } });
+    if let Some((kind, message)) = error {
+        host["status"]["errorType"] = kind.into();
+        host["status"]["errorMessage"] = message.into();
+    }
+    host
+}
+
+#[test]
+fn a_host_says_itself_why_it_is_not_installed() {
+    let error = (
+        "provisioning error",
+        "Image provisioning failed: Deploy step deploy.install_coreos failed: disk not found",
+    );
+    let gather = Gather::of("nothing-known");
+    std::fs::remove_dir_all(gather.dir.path().join("namespaces")).unwrap();
+    let report = |host: Value| {
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": [host] });
+        std::fs::write(gather.dir.path().join("more.json"), list.to_string()).unwrap();
+        gather.json()
+    };
+    let found = report(host("provisioning", Some(error)));
+    assert_eq!(only(&found)["stage"], "NoInstance");
+    assert_eq!(
+        sentence(&found),
+        "rack1-u7 is not installed: host openshift-machine-api/rack1-u7 has provisioning error: Image provisioning failed: Deploy step deploy.install_coreos failed: disk not found."
+    );
+    let found = report(host("provisioning", None));
+    assert_eq!(
+        sentence(&found),
+        "rack1-u7 is not installed yet: host openshift-machine-api/rack1-u7 is provisioning for 85 minutes."
+    );
+    let found = report(host("provisioned", None));
+    assert_eq!(only(&found)["kind"], "BareMetalHost");
+    assert_eq!(
+        only(&found)["stage"],
+        "Unknown",
+        "its logs were not read: {found:#}"
+    );
+}
+
+/// Our own admission policy refuses the Machine, and there is none to ask about.
+#[test]
+fn a_set_that_is_refused_its_machines_is_told() {
+    let name = "c1-x7k2p-worker-us-east-2a";
+    let message = "machines.machine.openshift.io \"x\" is forbidden: ValidatingAdmissionPolicy 'skewguard-boot-images' with binding 'skewguard-boot-images' denied request: boot image is OCP 4.12";
+    let mut set: Value = serde_saphyr::from_str(
+        &std::fs::read_to_string(format!("{DATA}/cluster/namespaces/openshift-machine-api/machine.openshift.io/machinesets/{name}.yaml")).unwrap(),
+    )
+    .unwrap();
+    set["spec"]["replicas"] = 5.into();
+    set["metadata"]["resourceVersion"] = "900000".into();
+    let event = json!({ "apiVersion": "v1", "kind": "Event", "metadata": metadata("openshift-machine-api", "e1"),
+        "involvedObject": { "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "name": name, "namespace": "openshift-machine-api" },
+        "reason": "FailedCreate", "message": message, "type": "Warning", "count": 14,
+        "firstTimestamp": "2026-08-20T08:00:00Z", "lastTimestamp": "2026-08-20T09:58:00Z" });
+    let found = with("no-instance", &[set, event]);
+    let machines = found["machines"].as_array().unwrap();
+    assert_eq!(machines.len(), 2, "{found:#}");
+    assert_eq!(
+        (&machines[1]["kind"], &machines[1]["stage"]),
+        (&json!("MachineSet"), &json!("NoInstance"))
+    );
+    assert_eq!(
+        machines[1]["sentence"],
+        format!(
+            "2 Machines of MachineSet {name} are not made, the last try was 2 minutes ago: skewguard's admission policy refuses it: {message}."
+        )
+    );
+}
+
+/// Without the approver's log its rules say it: none of a Machine's addresses is the node's name.
+#[test]
+fn why_a_request_waits_is_told_by_the_approvers_rules() {
+    let gather = Gather::of("no-certificate");
+    let pods = gather
+        .dir
+        .path()
+        .join("namespaces/openshift-cluster-machine-approver");
+    std::fs::remove_dir_all(pods).unwrap();
+    let found = gather.json();
+    assert_eq!(
+        sentence(&found),
+        format!(
+            "{WAITS} waits for its certificate: 2 requests are pending for 67 minutes, csr-9xk4d the last; no Machine has ip-10-0-16-37 as InternalDNS in status.addresses, by which the approver finds it."
+        )
+    );
+    let operator = json!({ "apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator", "metadata": { "name": "machine-approver", "uid": "9", "resourceVersion": "1" },
+        "spec": {}, "status": { "conditions": [{ "type": "Available", "status": "False", "reason": "Crash", "message": "the deployment has no pods", "lastTransitionTime": "2026-08-20T08:00:00Z" }] } });
+    std::fs::write(
+        gather.dir.path().join("operator.json"),
+        operator.to_string(),
+    )
+    .unwrap();
+    let found = gather.json();
+    assert!(
+        sentence(&found)
+            .ends_with("; the machine-approver does not work: Crash: the deployment has no pods."),
+        "{found:#}"
+    );
+}
+
+/// The Node is there, and the Machine has another provider ID.
+#[test]
+fn a_node_that_is_not_linked_is_told_with_both_ids() {
+    let gather = Gather::of("node-not-ready");
+    let node = gather
+        .dir
+        .path()
+        .join("cluster-scoped-resources/core/nodes/ip-10-0-16-37.ec2.internal.yaml");
+    let mut object: Value =
+        serde_saphyr::from_str(&std::fs::read_to_string(&node).unwrap()).unwrap();
+    object["spec"]["providerID"] = "aws:///us-east-2a/i-0other".into();
+    object["metadata"]["annotations"]
+        .as_object_mut()
+        .unwrap()
+        .remove("machine.openshift.io/machine");
+    object["status"]["conditions"][3]["status"] = "True".into();
+    std::fs::write(&node, serde_saphyr::to_string(&object).unwrap()).unwrap();
+    let machine = gather.dir.path().join(format!(
+        "namespaces/openshift-machine-api/machine.openshift.io/machines/{WAITS}.yaml"
+    ));
+    let mut object: Value =
+        serde_saphyr::from_str(&std::fs::read_to_string(&machine).unwrap()).unwrap();
+    object["status"].as_object_mut().unwrap().remove("nodeRef");
+    std::fs::write(&machine, serde_saphyr::to_string(&object).unwrap()).unwrap();
+    let found = gather.json();
+    assert_eq!(only(&found)["stage"], "NodeNotReady");
+    assert_eq!(
+        sentence(&found),
+        format!(
+            "{WAITS} has joined, and the Machine is not linked to it: its Node ip-10-0-16-37.ec2.internal is there, and status.nodeRef is empty; the Machine's spec.providerID is aws:///us-east-2a/i-0bff87b2026a36e76, the Node's aws:///us-east-2a/i-0other."
+        )
+    );
+}
+
+/// Served again and again: Ignition gets it and does not finish.
+#[test]
+fn a_config_that_is_served_again_and_again_is_a_loop() {
+    let gather = Gather::of("request-refused");
+    gather.change(|_, text| {
+        let lines = text.lines().filter(|line| !line.contains("couldn't get"));
+        lines.map(|line| format!("{line}\n")).collect()
+    });
+    let found = gather.json();
+    assert_eq!(only(&found)["stage"], "FirstBoot");
+    assert!(sentence(&found).contains(" got its config 5 times, the last 4 minutes ago, and never joined: its first boot begins again and again;"), "{found:#}");
+}
+
+/// A client that is too old for the pool's config, and which images have it.
+#[test]
+fn a_config_that_cannot_be_converted_names_the_images() {
+    let gather = Gather::of("request-refused");
+    gather.change(|_, text| {
+        text.replace("Ignition/2.18.0", "Ignition/2.6.0").replace(
+            "couldn't get config for req",
+            "couldn't convert config for req",
+        )
+    });
+    let found = gather.json();
+    assert_eq!(only(&found)["stage"], "RequestRefused");
+    assert!(sentence(&found).contains("cannot be written for its Ignition 2.6.0, which reads specs up to 3.1 (boot images of OCP 4.6 have it): "), "{found:#}");
+}
