@@ -281,7 +281,7 @@ fn allow(context: &Context) -> String {
 fn more(page: &mut Page, verdict: &Verdict) {
     page.item(
         "More",
-        "journalctl -u skewguard, /run/skewguard/verdict.json",
+        "journalctl -u skewguard, /run/skewguard/verdict.json, oc skewguard why",
         1,
     );
     let help = verdict
