@@ -274,3 +274,39 @@ fn managers_of_the_cluster_api_are_no_managers_of_the_machine_api() {
         "{found}"
     );
 }
+
+#[test]
+fn a_document_without_kind_hides_no_other() {
+    let (found, exit) = case("document-without-kind", &[]);
+    let sets = found["sets"].as_array().unwrap();
+    assert_eq!(sets.len(), 1, "{found}");
+    assert_eq!(
+        sets[0]["name"],
+        "user01-ops-training-75gjz-worker-eu-north-1a"
+    );
+    assert_eq!(found["unread"][0]["what"], "object x");
+    assert_ne!(exit, Exit::Done);
+}
+
+#[test]
+fn a_pipeline_fails_on_what_it_is_told() {
+    for (name, fail_on, wanted) in [
+        ("set-of-argocd", "unknown", Exit::Refused),
+        ("set-of-argocd", "refused", Exit::Refused),
+        ("set-of-argocd", "none", Exit::Done),
+        ("set-alone", "unknown", Exit::Unknown),
+        ("set-alone", "refused", Exit::Done),
+        ("set-alone", "none", Exit::Done),
+    ] {
+        assert_eq!(
+            case(name, &["--fail-on", fail_on]).1,
+            wanted,
+            "{name} {fail_on}"
+        );
+    }
+    // What was not read is no success.
+    assert_ne!(
+        case("document-without-kind", &["--fail-on", "none"]).1,
+        Exit::Done
+    );
+}

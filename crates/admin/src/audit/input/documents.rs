@@ -2,8 +2,9 @@
 
 use super::cut_short::cut_short;
 use super::yaml_list::{self, List, Piece};
-use crate::audit::cluster::fields::str_at;
+use crate::audit::cluster::fields::{str_at, text_at};
 use crate::audit::cluster::objects::{MAX_OBJECTS, OBJECT, Objects, no_json};
+use crate::audit::results::Unread;
 use crate::yaml;
 use serde::Deserialize;
 use serde_json::Value;
@@ -135,6 +136,20 @@ impl Objects {
         is_last_page(str_at(field("metadata"), "/continue").unwrap_or_default())
     }
 
+    /// Names a document that has a name and no kind.
+    fn is_kindless(&mut self, document: &Value) -> bool {
+        let Some(name) = text_at(document, "/metadata/name") else {
+            return false;
+        };
+        self.not_understood.push(Unread {
+            what: format!("{OBJECT} {name}"),
+            why: "has no kind, and is skipped: `oc get -o json` prints what is read".to_owned(),
+            hides_sets: true,
+            makes_nodes: false,
+        });
+        true
+    }
+
     fn add_document(&mut self, document: &Value, ends_line: bool) -> Result<(), String> {
         let null = Value::Null;
         let field = |name: &str| document.get(name).unwrap_or(&null);
@@ -146,6 +161,8 @@ impl Objects {
                     .try_for_each(|item| self.add(None, of_items, item))?;
                 is_last_page(str_at(field("metadata"), "/continue").unwrap_or_default())
             }
+            // The others are read all the same.
+            None if field("kind").is_null() && self.is_kindless(document) => Ok(()),
             None if field("kind").is_null() => Err(no_yaml("has no kind")),
             None => {
                 let text = |name| field(name).as_str().unwrap_or_default();

@@ -194,7 +194,9 @@ pub(super) fn run(
     }
     choose_sets(args, &mut fleet)?;
     print(args, &fleet, &conclusion, io)?;
-    Ok(conclusion.exit)
+    let mut audits = fleet.items.iter().filter_map(|item| item.audit.as_ref());
+    let is_hidden = audits.any(|audit| audit.unread.iter().any(|unread| unread.hides_sets));
+    Ok(args.fail_on.exit(conclusion.exit, is_hidden))
 }
 
 /// Audits one cluster.

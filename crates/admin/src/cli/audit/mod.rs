@@ -62,6 +62,25 @@ enum Script {
     Fix,
 }
 
+/// What makes the exit status other than 0, beside what could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FailOn {
+    Refused,
+    Unknown,
+    None,
+}
+
+impl FailOn {
+    /// Of this status; `is_hidden` where sets may be missing.
+    fn exit(self, exit: Exit, is_hidden: bool) -> Exit {
+        match (self, exit) {
+            (Self::None, Exit::Refused) if is_hidden => Exit::Failed,
+            (Self::Refused | Self::None, Exit::Unknown) | (Self::None, Exit::Refused) => Exit::Done,
+            _ => exit,
+        }
+    }
+}
+
 /// Which sets are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Only {
@@ -147,6 +166,16 @@ pub(super) struct Args {
     /// release that the cluster was installed as. An estimate never allows.
     #[arg(long)]
     estimates: bool,
+    /// What a pipeline fails on: refused (3), unknown (3 and 4), or none. What could not be read is 1
+    /// all the same.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "refused|unknown|none",
+        hide_possible_values = true,
+        default_value = "unknown"
+    )]
+    fail_on: FailOn,
     /// Print a script, and do nothing else. objects: gathers what --from reads. labels: makes
     /// joined nodes label themselves, without a reboot. alephs: collects their aleph files for
     /// --from, where skewguard is not on them. fix: audits, and prints the commands that mend what
@@ -298,7 +327,8 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     choose(args, &mut result);
     print(args, &result, &conclusion, io)?;
-    Ok(exit)
+    let is_hidden = result.unread.iter().any(|unread| unread.hides_sets);
+    Ok(args.fail_on.exit(exit, is_hidden))
 }
 
 /// The policy of a cluster for which none was named: what `policy init` writes for it.
