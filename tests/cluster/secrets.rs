@@ -285,6 +285,8 @@ fn the_agent_leaves_no_secret_while_it_runs_nor_after() {
         for path in written
             .iter()
             .filter(|path| !path.ends_with("etc/kubernetes/kubeconfig"))
+            // The link to the message leads into the real /run.
+            .filter(|path| !path.is_symlink())
         {
             let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
             assert!(
