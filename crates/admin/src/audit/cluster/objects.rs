@@ -257,6 +257,11 @@ impl Objects {
             "" => kind_in_link(object).unwrap_or_default(),
             kind => (group, kind),
         };
+        // Before a Secret loses its content.
+        let hears = self.hears(group, kind);
+        if hears == Hears::AtOnce {
+            self.tell(group, kind, object);
+        }
         let secret;
         let object = if (group, kind) == ("", "Secret") {
             secret = user_data::without_content(object);
@@ -265,10 +270,6 @@ impl Objects {
             object
         };
         let is_of_file = of.is_none();
-        let hears = self.hears(group, kind);
-        if hears == Hears::AtOnce {
-            self.tell(group, kind, object);
-        }
         let is_staged = kind_table::is_read(group, kind) || hears == Hears::TheNewest;
         if is_of_file && is_staged && has_name(object) {
             self.doubles += usize::from(!self.staged.add(group, kind, object));
