@@ -40,6 +40,10 @@ pub struct Resource {
     pub one: Option<(Option<&'static str>, &'static str)>,
     /// Whether sets of machines are missing in the audit where it cannot be read.
     pub(crate) hides_sets: bool,
+    /// It is a set, or a pool, that makes nodes.
+    is_set: bool,
+    /// Objects on a server have `spec` and `status`: their controllers write it at once.
+    pub(crate) is_complete: bool,
 }
 
 impl Resource {
@@ -60,6 +64,8 @@ impl Resource {
             kind,
             one: None,
             hides_sets: false,
+            is_set: false,
+            is_complete: false,
         }
     }
 
@@ -71,6 +77,16 @@ impl Resource {
 
     const fn hides_sets(mut self) -> Self {
         self.hides_sets = true;
+        self
+    }
+
+    const fn complete(mut self) -> Self {
+        self.is_complete = true;
+        self
+    }
+
+    const fn set(mut self) -> Self {
+        (self.hides_sets, self.is_set) = (true, true);
         self
     }
 
@@ -94,8 +110,12 @@ const MCO_NAMESPACE: &str = "openshift-machine-config-operator";
 
 /// The resources, but for the infrastructure of the Cluster API, which the server names.
 pub const RESOURCES: [Resource; 26] = [
-    Resource::all(CONFIG, "v1", "clusterversions", "ClusterVersion").one(None, "version"),
-    Resource::all(CONFIG, "v1", "infrastructures", "Infrastructure").one(None, "cluster"),
+    Resource::all(CONFIG, "v1", "clusterversions", "ClusterVersion")
+        .one(None, "version")
+        .complete(),
+    Resource::all(CONFIG, "v1", "infrastructures", "Infrastructure")
+        .one(None, "cluster")
+        .complete(),
     Resource::all(CONFIG, "v1", "clusteroperators", "ClusterOperator").one(None, "machine-config"),
     Resource::all(
         OPERATOR,
@@ -109,15 +129,20 @@ pub const RESOURCES: [Resource; 26] = [
     // Their Ignition version alone is kept.
     Resource::all("", "v1", "secrets", SECRET).one(Some(MACHINE_NAMESPACE), "worker-user-data"),
     Resource::all("", "v1", "secrets", SECRET).one(Some(MACHINE_NAMESPACE), "master-user-data"),
-    Resource::all(MACHINE_API, "v1beta1", "machinesets", "MachineSet").hides_sets(),
+    Resource::all(MACHINE_API, "v1beta1", "machinesets", "MachineSet")
+        .set()
+        .complete(),
     Resource::all(
         MACHINE_API,
         "v1",
         "controlplanemachinesets",
         "ControlPlaneMachineSet",
     )
-    .hides_sets(),
-    Resource::all(MACHINE_API, "v1beta1", "machines", "Machine").hides_sets(),
+    .set()
+    .complete(),
+    Resource::all(MACHINE_API, "v1beta1", "machines", "Machine")
+        .hides_sets()
+        .complete(),
     Resource::all(METAL, "v1alpha1", "provisionings", "Provisioning")
         .one(None, "provisioning-configuration"),
     Resource::all(MACHINE_CONFIG, "", "osimagestreams", "OSImageStream").one(None, "cluster"),
@@ -126,12 +151,19 @@ pub const RESOURCES: [Resource; 26] = [
         "v1",
         "machineconfigpools",
         "MachineConfigPool",
-    ),
-    Resource::all(CLUSTER_API, "", "machinedeployments", "MachineDeployment").hides_sets(),
-    Resource::all(CLUSTER_API, "", "machinesets", "MachineSet").hides_sets(),
+    )
+    .complete(),
+    Resource::all(CLUSTER_API, "", "machinedeployments", "MachineDeployment")
+        .set()
+        .complete(),
+    Resource::all(CLUSTER_API, "", "machinesets", "MachineSet")
+        .set()
+        .complete(),
     Resource::all(CLUSTER_API, "", "machinepools", "MachinePool").hides_sets(),
-    Resource::all(CLUSTER_API, "", "machines", "Machine"),
-    Resource::all(KARPENTER, "", "nodepools", "NodePool").hides_sets(),
+    Resource::all(CLUSTER_API, "", "machines", "Machine").complete(),
+    Resource::all(KARPENTER, "", "nodepools", "NodePool")
+        .set()
+        .complete(),
     Resource::all(KARPENTER, "", "nodeclaims", "NodeClaim"),
     Resource::all(KARPENTER_AWS, "", "ec2nodeclasses", "EC2NodeClass").hides_sets(),
     Resource::all(
@@ -146,23 +178,32 @@ pub const RESOURCES: [Resource; 26] = [
         "agentserviceconfigs",
         "AgentServiceConfig",
     ),
-    Resource::all(HYPERSHIFT, "", "nodepools", "NodePool").hides_sets(),
-    Resource::all(METAL, "v1alpha1", "baremetalhosts", "BareMetalHost").hides_sets(),
+    Resource::all(HYPERSHIFT, "", "nodepools", "NodePool")
+        .set()
+        .complete(),
+    Resource::all(METAL, "v1alpha1", "baremetalhosts", "BareMetalHost")
+        .hides_sets()
+        .complete(),
     Resource::all(SKEWGUARD, "v1alpha1", "bootimagereports", "BootImageReport"),
-    Resource::all("", "v1", "nodes", "Node").hides_sets(),
+    Resource::all("", "v1", "nodes", "Node")
+        .hides_sets()
+        .complete(),
 ];
 
 /// Whether objects of this kind say something to the audit.
 pub(crate) fn is_read(group: &str, kind: &str) -> bool {
-    group == INFRASTRUCTURE
-        || RESOURCES
-            .iter()
-            .any(|resource| resource.group == group && resource.kind == kind)
+    group == INFRASTRUCTURE || resource(group, kind).is_some()
 }
 
-/// Whether objects of this kind make nodes, as far as their name says.
-pub(crate) fn is_of_sets(kind: &str) -> bool {
-    kind.ends_with("Set") || matches!(kind, "" | "NodePool" | "MachineDeployment")
+/// The row of a kind.
+pub(crate) fn resource(group: &str, kind: &str) -> Option<Resource> {
+    let is_it = |resource: &Resource| resource.group == group && resource.kind == kind;
+    RESOURCES.into_iter().find(is_it)
+}
+
+/// Whether sets are missing where an object of this kind is; so where it does not say its kind.
+pub(crate) fn is_of_sets(group: &str, kind: &str) -> bool {
+    kind.is_empty() || resource(group, kind).is_some_and(|resource| resource.is_set)
 }
 
 /// The API groups that make nodes. A kind of theirs that is not understood is named.

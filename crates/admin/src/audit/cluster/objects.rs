@@ -298,7 +298,7 @@ impl Objects {
             self.tell(group, kind, object);
         }
         if let Err(why) = self.add_kind(group, kind, object) {
-            let hides_sets = kind_table::is_of_sets(kind);
+            let hides_sets = kind_table::is_of_sets(group, kind);
             let kind = if kind.is_empty() { OBJECT } else { kind };
             let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
             self.not_understood.push(Unread {

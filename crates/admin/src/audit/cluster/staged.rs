@@ -47,7 +47,7 @@ impl Staged {
         let new = Staging {
             group: group.to_owned(),
             kind: kind.to_owned(),
-            json: without_ballast(kind, object).to_string(),
+            json: without_ballast(group, kind, object).to_string(),
             version: str_at(object, "/metadata/resourceVersion")
                 .and_then(|version| version.parse().ok()),
             uid: text_at(object, "/metadata/uid").unwrap_or_default(),
@@ -63,7 +63,7 @@ impl Staged {
             let unread = Unread {
                 what,
                 why: why.to_owned(),
-                hides_sets: is_of_sets(kind),
+                hides_sets: is_of_sets(group, kind),
                 makes_nodes: false,
             };
             if self.conflicts.len() < MAX_NOT_UNDERSTOOD && !self.conflicts.contains(&unread) {
@@ -80,7 +80,7 @@ impl Staged {
 /// What cannot be decided between two objects of one name.
 fn conflict(old: &Staging, new: &Staging) -> Option<&'static str> {
     let is_other = !old.uid.is_empty() && !new.uid.is_empty() && old.uid != new.uid;
-    if is_other && is_of_sets(&old.kind) {
+    if is_other && is_of_sets(&old.group, &old.kind) {
         Some(
             "was read twice, with different uids: it was made anew, or is another cluster's; audit each gather by itself",
         )
@@ -95,9 +95,9 @@ fn conflict(old: &Staging, new: &Staging) -> Option<&'static str> {
 
 /// The object without what is large and says nothing to the audit: who manages which field says who
 /// keeps a set.
-fn without_ballast(kind: &str, object: &Value) -> Value {
+fn without_ballast(group: &str, kind: &str, object: &Value) -> Value {
     let mut object = object.clone();
-    let is_kept = is_of_sets(kind) || kind == "BareMetalHost";
+    let is_kept = is_of_sets(group, kind) || kind == "BareMetalHost";
     let fields = [("/metadata", "managedFields"), ("/status", "images")];
     for (place, field) in fields.into_iter().skip(usize::from(is_kept)) {
         let fields = object.pointer_mut(place).and_then(Value::as_object_mut);

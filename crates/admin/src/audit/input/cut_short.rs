@@ -1,25 +1,11 @@
 //! Objects in YAML that end early (pure). A text that is cut between two lines is YAML all the same.
 
 use crate::audit::cluster::fields::str_at;
-use crate::audit::cluster::kind_table::is_read;
+use crate::audit::cluster::kind_table::{is_read, resource};
 use crate::audit::cluster::kinds::Metadata;
 use crate::audit::results::Unread;
 use crate::text::printable;
 use serde_json::Value;
-
-/// Kinds whose objects on a server have `spec` and `status`: their controllers write it at once.
-const COMPLETE: [&str; 10] = [
-    "BareMetalHost",
-    "ClusterVersion",
-    "ControlPlaneMachineSet",
-    "Infrastructure",
-    "Machine",
-    "MachineConfigPool",
-    "MachineDeployment",
-    "MachineSet",
-    "Node",
-    "NodePool",
-];
 
 /// Whether a document with one object was cut short, and what says so. `oc` and must-gather write
 /// the fields in the order of the alphabet, `status` last, and end the last line. What a person
@@ -38,7 +24,7 @@ pub(crate) fn cut_short(
         "/metadata/uid",
     ]);
     let lacks = |field: &str| object.get(field).is_none();
-    let is_complete = is_read(group, kind) && COMPLETE.contains(&kind);
+    let is_complete = resource(group, kind).is_some_and(|resource| resource.is_complete);
     let why = if is_complete && is_named && lacks("spec") {
         "ends early: it has no spec"
     } else if is_complete && is_whole && lacks("status") {
