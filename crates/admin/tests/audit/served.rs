@@ -333,9 +333,31 @@ pub(crate) fn fleet(nodes: usize, sets: usize) -> Vec<Value> {
 }
 
 /// The kernel gives the program no more than 64 MiB of memory of its own (setrlimit(2),
-/// `RLIMIT_DATA`).
+/// `RLIMIT_DATA`). `SKEWGUARD_BENCH_NODES` is another number of nodes, 25 of each set, whose time and
+/// memory are shown (docs/dev/benchmarks.md).
 #[test]
 fn five_thousand_nodes_fit_into_64_mib() {
+    if let Ok(nodes) = std::env::var("SKEWGUARD_BENCH_NODES") {
+        let nodes: usize = nodes.parse().unwrap();
+        let served = serve(Lists::of(fleet(nodes, nodes / 25)), Options::default());
+        let output = Command::new("/usr/bin/time")
+            .arg("-v")
+            .arg(env!("CARGO_BIN_EXE_kubectl-skewguard"))
+            .args([
+                "audit",
+                "--policy",
+                POLICY,
+                "--output",
+                "json",
+                "--kubeconfig",
+            ])
+            .arg(&served.kubeconfig)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .unwrap();
+        eprintln!("{nodes}: {}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
     let served = serve(Lists::of(fleet(5000, 200)), Options::default());
     let run = |kib: u32| {
         let mut command = Command::new("sh");
