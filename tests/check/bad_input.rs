@@ -288,7 +288,7 @@ fn what_only_root_may_see_of_a_refused_node_is_an_error() {
     assert_eq!(check(dir.path(), true).code, Some(3));
     let kubelet = root.join("var/lib/kubelet");
     fs::create_dir_all(&kubelet).expect("made");
-    fs::set_permissions(&kubelet, fs::Permissions::from_mode(0o700)).expect("closed");
+    fs::set_permissions(&kubelet, fs::Permissions::from_mode(0o000)).expect("closed");
     let run = check(dir.path(), true);
     assert_eq!(
         (run.code, run.stdout.as_str(), run.stderr.as_str()),

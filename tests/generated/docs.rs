@@ -154,11 +154,13 @@ fn every_file_and_target_that_the_documents_name_exists() {
 const UNITS: [&str; 8] = ["ms", "us", "MB", "KB", "MiB", "GB", "%", "minutes"];
 
 /// Sections whose figures are others'.
-const OTHERS: [(&str, &str); 3] = [
+const OTHERS: [(&str, &str); 4] = [
     // The most that is read of one file, which crates/admin/tests/audit holds.
     ("docs/audit.md", "## Without a connection"),
     // What etcd takes, and where the operator warns.
     ("docs/install.md", "## One MachineConfig"),
+    // What the command says of an example.
+    ("docs/did-not-join.md", "# A node did not join"),
     // How long a MachineHealthCheck waits.
     ("docs/did-not-join.md", "### It is refused again and again"),
 ];

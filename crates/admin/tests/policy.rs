@@ -128,7 +128,7 @@ fn lint_reads_standard_input() {
         lint_stdin(starter.as_bytes()),
         (Some(0), "<stdin>: no mistakes found\n".to_owned())
     );
-    let (status, out) = lint_stdin(starter.replace("\"Warn\"", "\"Wran\"").as_bytes());
+    let (status, out) = lint_stdin(starter.replacen("\"Warn\"", "\"Wran\"", 1).as_bytes());
     assert_eq!(status, Some(1));
     assert_eq!(
         out,
