@@ -76,7 +76,7 @@ enabled_by_preset() {
     local unit presets=$foreign_tree/usr/lib/systemd/system-preset
     rpm_there --install "/$(package_of skewguard)"
     for unit in skewguard.service skewguard-report.service; do [[ $(enabled $unit) == enabled ]] || fail "$unit: $(enabled $unit)"; done
-    for unit in multi-user.target machine-config-daemon-firstboot.service kubelet.service; do
+    for unit in multi-user.target machine-config-daemon-firstboot.service kubelet-dependencies.target; do
         [[ -h $foreign_tree/etc/systemd/system/$unit.wants/skewguard.service ]] || fail "$unit does not want skewguard.service"
     done
     in_tree skewguard --version | grep 'linked to the system'

@@ -49,7 +49,7 @@ contains() {
     cmp "$mounted/usr/bin/skewguard" "$dist/skewguard"
     cmp "$mounted/usr/lib/systemd/system/skewguard.service" systemd/skewguard.service
     # Enabled when the image is made, by the preset.
-    for unit in multi-user.target machine-config-daemon-firstboot.service kubelet.service; do
+    for unit in multi-user.target machine-config-daemon-firstboot.service kubelet-dependencies.target; do
         [[ $(readlink "$mounted/etc/systemd/system/$unit.wants/skewguard.service") == */lib/systemd/system/skewguard.service ]]
     done
     [[ $(<"$mounted/usr/linted") == "container lint" ]]
