@@ -9,7 +9,7 @@ use fluent_uri::Uri;
 use std::fmt;
 
 const SCHEMES: &str = "it takes https, http, s3, tftp and, from spec 3.2.0, gs";
-const AUTHORITY: &str = "its host or port is none";
+const AUTHORITY: &str = "invalid host or port";
 const NO_FILE: &str = "it names no file";
 
 /// A URL that Ignition fetches.

@@ -360,8 +360,8 @@ fn sets_with_an_exception_do_not_count_until_it_runs_out() {
     let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for says in [
         "Not ready to enforce: 1 of 7 sets would be refused, 3 are excepted.",
-        "its exception ran out after 2026-01-31: OPS-1: replaced",
-        "warning: exception for machineset/c1-reported: ran out after 2026-01-31",
+        "its exception expired on 2026-01-31: OPS-1: replaced",
+        "warning: exception for machineset/c1-reported: expired on 2026-01-31",
     ] {
         assert!(plain.contains(says), "{says}: {text}");
     }

@@ -360,7 +360,7 @@ impl<'a> ListReader<'a> {
         loop {
             if Instant::now() >= self.deadline {
                 return Err(FetchError::Failed(format!(
-                    "reader the cluster takes longer than {} minutes",
+                    "reading the cluster took longer than {} minutes",
                     LONGEST.as_secs() / 60
                 )));
             }
@@ -434,7 +434,7 @@ fn plain(name: Option<&str>) -> Result<String, FetchError> {
 fn refusal(response: &Response) -> String {
     match text_at(&status(&response.body), "/message") {
         Some(message) => format!("{}: {message}", response.status),
-        None => format!("{}, without a word of an API server", response.status),
+        None => format!("{}; the response is not from a Kubernetes API server", response.status),
     }
 }
 

@@ -370,7 +370,7 @@ impl SetException {
     pub(crate) fn says(&self) -> String {
         let Self { reason, until, .. } = self;
         if self.ran_out {
-            format!("its exception ran out after {until}: {reason}")
+            format!("its exception expired on {until}: {reason}")
         } else {
             format!("excepted until {until}: {reason}")
         }

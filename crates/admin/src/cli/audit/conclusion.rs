@@ -197,7 +197,7 @@ impl Counts {
         if self.degraded > 0 {
             let sets = count(self.degraded, "set", "sets");
             parts.push(format!(
-                "the Machine Config Operator fails to update the image of {sets}"
+                "the Machine Config Operator has not updated the image of {sets}"
             ));
         }
         if self.hidden {

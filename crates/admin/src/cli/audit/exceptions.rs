@@ -160,7 +160,7 @@ impl Exceptions {
                 audit.warnings.push(warning);
             } else if ran_out {
                 let warning =
-                    format!("exception for {name}: ran out after {until}, the set counts again");
+                    format!("exception for {name}: expired on {until}; the set is included again");
                 audit.warnings.push(warning);
             }
         }

@@ -84,9 +84,9 @@ impl FailOn {
 /// Which sets are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Only {
-    /// Whose next node would be refused.
+    /// Sets whose next node would be refused.
     Refused,
-    /// Of which it is not known.
+    /// Sets whose outcome is unknown.
     Unknown,
 }
 
@@ -227,7 +227,7 @@ pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
         Err(_) => humantime::parse_duration(text).map_err(|error| error.to_string())?,
     };
     if time.is_zero() {
-        return Err("has to be more than nothing".to_owned());
+        return Err("must be greater than zero".to_owned());
     }
     if time > fetch::LONGEST {
         return Err("has to be at most 10m".to_owned());

@@ -126,7 +126,7 @@ fn part(out: &mut String, audit: &BootImageAudit, oc: Oc<'_>, before: &str) {
         *out += "}\n\n";
         comment(
             out,
-            "The server tries all of it first, and changes nothing. Where it refuses one, none is made.",
+            "The server tries all of it first, and changes nothing. If it rejects one, nothing is applied.",
         );
         *out += "patches --dry-run=server\npatches\n";
     }

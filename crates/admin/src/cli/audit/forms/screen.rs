@@ -75,7 +75,10 @@ impl Block {
         }
         let hidden = self.items.len().saturating_sub(shown);
         if hidden > 0 {
-            lines.push(format!("... and {hidden} more {}: -o wide", self.what));
+            lines.push(match hidden {
+                1 => "... and 1 more: -o wide".to_owned(),
+                _ => format!("... and {hidden} more {}: -o wide", self.what),
+            });
         }
         lines
     }
@@ -258,6 +261,6 @@ mod tests {
         let text = fit(vec![lines()], Some(Screen { rows: 7, ..narrow }));
         assert_eq!(text.lines().count(), 3, "{text}");
         let text = fit(vec![lines()], Some(Screen { rows: 6, ..narrow }));
-        assert!(text.contains("... and 1 more items"), "{text}");
+        assert!(text.contains("... and 1 more: -o wide"), "{text}");
     }
 }

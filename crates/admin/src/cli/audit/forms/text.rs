@@ -358,7 +358,7 @@ fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Bloc
     vec![
         list("What to change:", "remedies", remedies.collect()),
         list(
-            "What makes the unknown known:",
+            "How to find the unknown versions:",
             "ways",
             lookup_helps.collect(),
         ),
