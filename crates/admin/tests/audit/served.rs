@@ -223,7 +223,9 @@ fn a_server_that_only_fails_is_given_up_soon() {
     assert!(began.elapsed() < Duration::from_secs(20));
     assert_eq!((out.as_str(), exit), ("", Exit::Failed));
     assert!(
-        err.starts_with("skewguard: 500; the response is not from a Kubernetes API server; trying again\n"),
+        err.starts_with(
+            "skewguard: 500; the response is not from a Kubernetes API server; trying again\n"
+        ),
         "{err}"
     );
     assert_eq!(err.matches("trying again").count(), 1, "{err}");

@@ -434,7 +434,10 @@ fn plain(name: Option<&str>) -> Result<String, FetchError> {
 fn refusal(response: &Response) -> String {
     match text_at(&status(&response.body), "/message") {
         Some(message) => format!("{}: {message}", response.status),
-        None => format!("{}; the response is not from a Kubernetes API server", response.status),
+        None => format!(
+            "{}; the response is not from a Kubernetes API server",
+            response.status
+        ),
     }
 }
 
