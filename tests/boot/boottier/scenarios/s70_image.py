@@ -27,8 +27,9 @@ def recipe(world, chosen):
     (world.folder / "policy.json").write_text(json.dumps(chosen), encoding="utf-8")
     programs = world.folder / "bin"
     programs.mkdir()
+    # With the build of a MachineConfig beside it, as in a release.
     plugin = programs / "oc"
-    plugin.write_text(f'#!/bin/sh\nshift\nexec {agent.ADMIN} "$@"\n', encoding="ascii")
+    plugin.write_text(f'#!/bin/sh\nshift\nexec {agent.PACKAGE}/prebuilt/kubectl-skewguard "$@"\n', encoding="ascii")
     plugin.chmod(0o755)
     # A checkout, as the page has it.
     (world.folder / "tests").symlink_to(PROJECT / "tests")
