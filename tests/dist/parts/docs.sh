@@ -23,8 +23,7 @@ commands_and_outputs() {
 prepare() {
     local program page
     git clone -q . "$desk"
-    git ls-files -z --cached --others --exclude-standard | while IFS= read -rd '' file; do [[ ! -e $file && ! -h $file ]] || printf '%s\0' "$file"; done |
-        tar -c --null -T - | tar -x -C "$desk"
+    files_now | tar -x -C "$desk"
     mkdir -p "$desk/target/dist" "$cluster" "$work"/{programs,home,readme,install,quick-start,first-desk/dist,first-cluster}
     cp -r "$dist"/{skewguard,skewguard-embed,kubectl-skewguard}{,.licences.txt} "$dist"/{man,completions} "$desk/target/dist/"
     # Both have run, or run now: it is one of their tiers that does this.

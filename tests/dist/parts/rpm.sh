@@ -1,8 +1,9 @@
 # The static packages, as releases have them, around the binaries that dist/build made. static.sh builds them from a source archive; what a distribution
-# builds of the same spec is in distribution.sh.
+# builds of the same spec is in distribution.sh; here the spec is read with the macros of each.
 
 readonly top=$work/rpm tree=$work/tree
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+oldest=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
 
 unpacked() {
     local package
@@ -24,7 +25,7 @@ prebuilt() {
 query() { rpm -qp --qf "$1" "$work/package.rpm"; }
 
 named() {
-    [[ $(query '%{NAME} %{VERSION} %{LICENSE} %{ARCH}') == "skewguard $version $(sed -n 's/^License: *//p' dist/skewguard.spec) $(uname -m)" ]] || fail "$(query '%{NAME} %{VERSION} %{LICENSE} %{ARCH}')"
+    [[ $(query '%{NAME} %{VERSION} %{LICENSE} %{ARCH}') == "skewguard $version $(dist/licences --expression full) $(uname -m)" ]] || fail "$(query '%{NAME} %{VERSION} %{LICENSE} %{ARCH}')"
 }
 
 files() {
@@ -40,6 +41,7 @@ postinstall scriptlet (using /bin/sh):
 if [ $1 -eq 1 ] && command -v systemctl >/dev/null; then systemctl --no-reload preset skewguard.service skewguard-report.service || :; fi
 preuninstall scriptlet (using /bin/sh):
 if [ $1 -eq 0 ] && command -v systemctl >/dev/null; then systemctl --no-reload disable --now skewguard.service skewguard-report.service || :; fi
+postuninstall program: /bin/sh
 END
     diff <(rpm -qp --requires "$work/package.rpm" | grep -v '^rpmlib(' | sort -u) <(printf '%s\n' /bin/sh curl)
     [[ ! $(rpm -qp --scripts "$work/cli.rpm") ]]
@@ -93,10 +95,36 @@ installs() {
 }
 
 erases() {
+    mkdir -p "$work/root/var/lib/skewguard"
+    touch "$work/root/var/lib/skewguard/boot-image.json"
     rpm_in --erase --noscripts skewguard skewguard-cli
     local left
     left=$(cd "$work/root" && find . -not -type d -not -path './usr/lib/sysimage/rpm/*')
-    [[ ! $left ]] || fail "left behind: $left"
+    [[ $left == ./var/lib/skewguard/boot-image.json ]] || fail "left behind: $left"
+}
+
+# read_as DISTRIBUTION [OPTION...]: the spec as a distribution's rpm reads it.
+read_as() {
+    cat tests/dist/macros/{common,"$1"} >"$work/macros-$1"
+    rpmspec --load "$work/macros-$1" "${@:2}"
+}
+
+# What the spec says to that distribution, and no macro that it does not know.
+as_built_by() {
+    local on=$1 rust=(rust-toolset\ \>=\ "$oldest")
+    [[ $on != fedora ]] || rust=("cargo-rpm-macros >= 25" "rust >= $oldest")
+    read_as "$on" --parse dist/skewguard.spec >"$work/spec"
+    ! sed '/^%changelog/,$d' "$work/spec" | grep -nE '%[{?_]|%(cargo|systemd|build|dist)' || fail "unknown to $on"
+    grep -x 'directory = "vendor"' "$work/spec"
+    ! grep -F .preset "$work/spec" || fail "a preset of our own"
+    [[ $(sed -n '/^%ghost/p' "$work/spec") == "%ghost %dir /var/lib/skewguard" ]]
+    diff <(read_as "$on" -q --buildrequires dist/skewguard.spec | sort) <(printf '%s\n' gcc "${rust[@]}" systemd-rpm-macros zstd | sort)
+    diff <(read_as "$on" -q --qf '%{NAME}: %{LICENSE}\n' dist/skewguard.spec | grep -v debug | sort) \
+        <({ echo "skewguard: $(dist/licences --expression embed)"; echo "skewguard-cli: $(dist/licences --expression admin)"; } | sort)
+    # The distribution's flags as they are.
+    [[ $(grep -c "RUSTFLAGS='$(read_as "$on" --eval '%build_rustflags')'" "$work/spec") -ge 2 ]] || fail "other flags"
+    # An option that %cargo_prep of none has any more.
+    ! read_as "$on" --parse <(sed 's/%cargo_prep -v vendor/%cargo_prep -V 1/' dist/skewguard.spec) >/dev/null 2>&1 || fail "-V was accepted"
 }
 
 if needs root rpmbuild:rpm rpm2cpio:rpm2cpio cpio:cpio; then
@@ -110,5 +138,6 @@ if needs root rpmbuild:rpm rpm2cpio:rpm2cpio cpio:cpio; then
     check "scriptlets that apply presets, and curl" scriptlets
     check "skewguard-cli: what admins run, beside it" for_admins
     check "installs into an empty tree" installs
-    check "erases, and leaves no file" erases
+    check "erases, and leaves no file but what the agent has written" erases
+    for on in fedora el9 el10; do check "the spec as $on reads it" as_built_by "$on"; done
 fi
