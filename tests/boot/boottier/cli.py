@@ -1,6 +1,7 @@
 """The command line of the boot tests."""
 
 import argparse
+import fcntl
 import fnmatch
 import os
 import signal
@@ -9,7 +10,7 @@ import sys
 from . import agent, junit, root_tree, tools
 from .bootdisk import boot_image
 from .cache import Cache
-from .paths import CACHE, RESULTS
+from .paths import CACHE, RESULTS, TARGET
 from .pool import play_all
 from .progress import Step, say
 from .scenario import FEW, MORE, TIERS, all_scenarios
@@ -101,6 +102,10 @@ def main(words=None):
     if lacking:
         print("\n".join(lacking), file=sys.stderr)
         return 1
+    alone = options.build or _alone()
+    if not alone:
+        print(f"another tests/boot/run is at work in {TARGET}: wait until it ends, or set CARGO_TARGET_DIR", file=sys.stderr)
+        return 1
     if options.image:
         from . import realimage  # pylint: disable=import-outside-toplevel
 
@@ -119,6 +124,17 @@ def main(words=None):
     if options.junit:
         junit.write(options.junit, "skewguard boot", results)
     return _summary(results)
+
+
+def _alone():
+    """The lock on TARGET, where results and binaries are, until this process ends; None where another run has it."""
+    TARGET.mkdir(parents=True, exist_ok=True)
+    lock = open(TARGET / ".boot.lock", "w", encoding="ascii")  # pylint: disable=consider-using-with
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return None
+    return lock
 
 
 def _unfit(options, chosen):

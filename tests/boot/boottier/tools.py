@@ -31,7 +31,7 @@ IMAGE = {"qemu-system-x86_64": "qemu-system-x86", "setpriv": "util-linux"}
 
 
 def missing(tiers, few=False):
-    """What the machine lacks for `tiers`, as lines for a person. Empty when nothing. `few`: the embed build alone is made."""
+    """What the machine lacks for `tiers`, in a sentence each for programs and rights. Empty when nothing. `few`: the embed build alone is made."""
     wanted = {}
     if "image" in tiers:
         wanted.update(IMAGE)
@@ -41,11 +41,9 @@ def missing(tiers, few=False):
         wanted.update(FULL)
     lines = []
     absent = [program for program in wanted if not _there(program)]
-    for program in absent:
-        lines.append(f"{program} is missing: it is in the Debian package {wanted[program]}")
     if absent:
         packages = " ".join(sorted({wanted[program] for program in absent}))
-        lines.append(f"install it with: apt-get install --no-install-recommends {packages}")
+        lines.append(f"missing: {', '.join(absent)}; apt-get install --no-install-recommends {packages}")
     if os.geteuid() != 0 and "image" not in tiers:
         lines.append("root is needed: it boots containers with namespaces and mounts of their own")
     return lines

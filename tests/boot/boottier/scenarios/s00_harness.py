@@ -137,7 +137,18 @@ def tree_for(folder, machine):
     return folder
 
 
-@scenario("wrong-input", "a tree without systemd, for another machine, without programs, or none at all; unknown names: one sentence, and nothing stays")
+def without(folder, *programs):
+    """A PATH that has every program of this machine but these."""
+    place = folder / f"without-{programs[0]}"
+    place.mkdir()
+    for path in (path for part in os.environ["PATH"].split(":") if Path(part).is_dir() for path in Path(part).iterdir()):
+        if path.name not in programs and not (place / path.name).is_symlink():
+            (place / path.name).symlink_to(path)
+    return str(place)
+
+
+@scenario("wrong-input", "a tree without systemd, for another machine, without programs, or none at all; unknown names, a missing tool, two runs at once: "
+          "one sentence, and nothing stays")
 def wrong_input(world):
     folder = world.folder
     empty, page = folder / "empty", PROJECT / "README.md"
@@ -146,22 +157,30 @@ def wrong_input(world):
     packed = folder / "foreign.tar"
     subprocess.run(["tar", "--create", f"--file={packed}", f"--directory={foreign}", "."], check=True)
     before = Path("/proc/mounts").read_text(encoding="ascii")
-    for words, status, said in (
-            (["--tree", str(folder / "none")], 2, f"{folder}/none is not there"),
-            (["--tree", str(empty)], 2, f"{empty} has no systemd: usr/lib/systemd/systemd is not in it"),
-            (["--tree", str(page)], 2, f"{page} is neither a folder nor a tar archive that can be read"),
-            (["--tree", str(foreign)], 2, f"{foreign} is a tree for s390x; this machine is {platform.machine()}"),
-            (["--tree", str(packed)], 2, f"{packed} is a tree for s390x; this machine is {platform.machine()}"),
-            (["--tree", str(hollow)], 1, f"{hollow} lacks agetty, bash, busctl, "),
-            (["--tree", str(empty), "--scenario", "nothing"], 2, "no scenario called tree-nothing; --list shows all"),
-            (["--tier", "full", "--scenario", "warn"], 2, "none of these scenarios is in the tier full")):
-        done = subprocess.run([sys.executable, str(HARNESS / "run"), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-                              env=dict(os.environ, SKEWGUARD_BOOT_CACHE=str(folder / "cache")))
-        world.expect.equal(done.returncode, status, f"exit status of {words}")
+    # Of its own, but where the run that plays this is to be met.
+    own = {"CARGO_TARGET_DIR": str(folder / "target"), "SKEWGUARD_BOOT_CACHE": str(folder / "cache")}
+    boot, dist, tests = ([sys.executable, str(HARNESS / "run")], [str(PROJECT / "tests/dist/run")], [str(PROJECT / "tests/run")])
+    for words, more, status, said in (
+            ([*boot, "--tree", str(folder / "none")], own, 2, f"{folder}/none is not there"),
+            ([*boot, "--tree", str(empty)], own, 2, f"{empty} has no systemd: usr/lib/systemd/systemd is not in it"),
+            ([*boot, "--tree", str(page)], own, 2, f"{page} is neither a folder nor a tar archive that can be read"),
+            ([*boot, "--tree", str(foreign)], own, 2, f"{foreign} is a tree for s390x; this machine is {platform.machine()}"),
+            ([*boot, "--tree", str(packed)], own, 2, f"{packed} is a tree for s390x; this machine is {platform.machine()}"),
+            ([*boot, "--scenario", "tree-*"], {**own, root_tree.VARIABLE: str(foreign)}, 2, f"{foreign} is a tree for s390x; "),
+            ([*boot, "--scenario", "tree-*"], {**own, root_tree.VARIABLE: str(empty)}, 2, f"{empty} has no systemd: "),
+            ([*boot, "--tree", str(hollow)], own, 1, f"{hollow} lacks agetty, bash, busctl, "),
+            ([*boot, "--tree", str(empty), "--scenario", "nothing"], own, 2, "no scenario called tree-nothing; --list shows all"),
+            ([*boot, "--tier", "full", "--scenario", "warn"], own, 2, "none of these scenarios is in the tier full"),
+            ([*boot, "--scenario", "warn"], {**own, "PATH": without(folder, "systemd-nspawn", "ostree")}, 1,
+             "missing: systemd-nspawn, ostree; apt-get install --no-install-recommends ostree systemd-container\n"),
+            ([*boot, "--scenario", "warn"], {"SKEWGUARD_BOOT_CACHE": own["SKEWGUARD_BOOT_CACHE"]}, 1, "another tests/boot/run is at work in "),
+            ([*dist, "nonsense"], own, 2, "tests/dist/run: no such part: nonsense; tests/dist/run --help lists them\n"),
+            ([*dist, "image"], {**own, "PATH": without(folder, "buildah", "groff")}, 1, "missing: buildah (Debian: buildah); tests/setup dist installs it\n"),
+            ([*tests, "nonsense"], own, 2, "tests/run: no such tier: nonsense; tests/run --help lists them\n"),
+            ([*tests, "full"], own, 2, "tests/run: no such tier: full; tests/run --help lists them\n")):
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env={**os.environ, **more})
+        world.expect.equal(done.returncode, status, f"exit status of {words[-3:]}")
         world.expect.that(done.stderr.startswith(said) and done.stderr.count("\n") == 1, f"{said!r}, and no more", done.stderr)
     world.expect.equal(Path("/proc/mounts").read_text(encoding="ascii"), before, "what is mounted")
     world.expect.equal(processes_of_nodes(), [], "what runs")
     world.expect.equal(list((folder / "cache").glob("[!.]*")), [], "what is kept of a tree that was refused")
-    for tier in ("nonsense", "full"):
-        done = subprocess.run([str(PROJECT / "tests/run"), tier], capture_output=True, text=True, check=False)
-        world.expect.equal((done.returncode, done.stderr), (2, f"tests/run: no such tier: {tier}; tests/run --help lists them\n"), f"tests/run {tier}")
