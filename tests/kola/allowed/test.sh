@@ -1,7 +1,8 @@
 #!/bin/bash
 ## kola:
 ##   description: Verify that a boot image that the policy allows goes on as without skewguard.
-##   tags: "skewguard platform-independent"
+##   tags: "openshift skewguard platform-independent"
+##   exclusive: true
 ##   timeoutMin: 10
 
 set -euo pipefail

@@ -1,7 +1,8 @@
 #!/bin/bash
 ## kola:
 ##   description: Verify that a policy in mode Warn decides, says so, and holds nothing.
-##   tags: "skewguard platform-independent"
+##   tags: "openshift skewguard platform-independent"
+##   exclusive: true
 ##   timeoutMin: 10
 
 set -euo pipefail

@@ -1,5 +1,6 @@
 """The external tests for kola, tests/kola: their configs by the real Ignition, their test.sh on a node, as kola runs it; and what kola reads of them."""
 
+import base64
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import yaml
 from .. import agent
 from ..paths import PROJECT
 from ..scenario import MORE, scenario
+from ..stand_in import EACH
 
 KOLA = PROJECT / "tests/kola"
 # externalTestMeta of coreos-assembler's mantle/kola/harness.go, 2026-08: an unknown key, or another type, is an error there.
@@ -39,7 +41,8 @@ def header(expect, path):
     for key, value in read.items():
         expect.that(TYPES.get(key) is type(value), f"a key and a type that kola knows: {key}", value)
     expect.that(read.get("description"), "a description")
-    return read
+    # openshift/os runs what has the tag, and a test that is not exclusive with others in one machine.
+    expect.that("openshift" in read["tags"].split() and read["exclusive"] is True, "tag and machine", read)
 
 
 def registered(expect, folder):
@@ -48,14 +51,27 @@ def registered(expect, folder):
     expect.that((folder / "data").is_dir(), "its data")
 
 
-def external(world, name):
-    """Boots a node with the test's config as its user data, and runs its test.sh there."""
+def translated(text):
+    """What butane makes of the config, as far as ours has it."""
+    read = yaml.safe_load(text)
+    for file in read["storage"]["files"]:
+        file["contents"] = {"source": "data:;base64," + base64.b64encode(file["contents"]["inline"].encode()).decode()}
+    if (read.pop("variant"), read.pop("version")) != ("fcos", "1.1.0"):
+        raise ValueError("another specification")
+    return {"ignition": {"version": "3.1.0"}, **read}
+
+
+def external(world, name, baked, **setup):
+    """Boots a node with the test's config as its user data, and runs its test.sh there. `baked`: an image that has the agent, with config.bu."""
     expect = world.expect
     registered(expect, KOLA / name)
     header(expect, KOLA / name / "test.sh")
     subprocess.run([sys.executable, str(PROJECT / "tests/kola-config"), "--program", str(agent.ADMIN), "--binary", str(agent.binary(embed=True)),
-                    "--out", str(world.folder)], check=True)
-    node = world.node(delivery=None, whole=json.loads((world.folder / name / "config.ign").read_text(encoding="utf-8")))
+                    "--out", str(world.folder), *(["--butane"] if baked else [])], check=True)
+    written = (world.folder / name / ("config.bu" if baked else "config.ign")).read_text(encoding="utf-8")
+    if baked:
+        expect.equal((KOLA / name / "config.bu").read_text(encoding="utf-8"), written, "the committed config.bu")
+    node = world.node(delivery="baked" if baked else None, whole=translated(written) if baked else json.loads(written), **setup)
     boot = node.boot().settle()
     data = node.var / DATA.removeprefix("/var/")
     data.mkdir(parents=True)
@@ -70,21 +86,34 @@ def external(world, name):
     expect.contains(done[1], ["ok "], f"what test.sh of {name} says")
 
 
-@scenario("kola-refused", "tests/kola/refused, as kola runs it: held, and let through by `skewguard allow`")
+@scenario("kola-refused", "tests/kola/refused, as kola runs it with config.bu: held, and let through by `skewguard allow`")
 def kola_refused(world):
-    external(world, "refused")
+    external(world, "refused", True)
 
 
-@scenario("kola-allowed", "tests/kola/allowed, as kola runs it", tier=MORE)
+@scenario("kola-systemd-257", "tests/kola/refused and allowed, with config.bu, on systemd 257", tier=MORE)
+def kola_257(world):
+    image, target = EACH[-1]
+    for name in ("refused", "allowed"):
+        external(world, name, True, image=image.name, target=target.name)
+
+
+@scenario("kola-allowed", "tests/kola/allowed, as kola runs it with config.bu", tier=MORE)
 def kola_allowed(world):
-    external(world, "allowed")
+    external(world, "allowed", True)
 
 
-@scenario("kola-warn", "tests/kola/warn, as kola runs it", tier=MORE)
+@scenario("kola-warn", "tests/kola/warn, as kola runs it with config.bu", tier=MORE)
 def kola_warn(world):
-    external(world, "warn")
+    external(world, "warn", True)
 
 
-@scenario("kola-broken-binary", "tests/kola/broken-binary, as kola runs it", tier=MORE)
+@scenario("kola-broken-binary", "tests/kola/broken-binary, as kola runs it with config.bu", tier=MORE)
 def kola_broken(world):
-    external(world, "broken-binary")
+    external(world, "broken-binary", True)
+
+
+@scenario("kola-delivered", "tests/kola: refused and a broken binary, with the config.ign of an image that has no agent", tier=MORE)
+def kola_delivered(world):
+    for name in ("refused", "broken-binary"):
+        external(world, name, False)
