@@ -139,7 +139,7 @@ def _alone():
 
 def _unfit(options, chosen):
     """What is wrong with a file that a person named; None where nothing is."""
-    for file in (options.image, options.ignition):
+    for file in (options.image, options.ignition, os.environ.get(agent.GIVEN)):
         if file and not os.path.isfile(file):
             return f"{file}: no such file"
     if options.image:

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from .. import accelerator, qemu, root_tree
+from .. import accelerator, agent, qemu, root_tree
 from ..paths import HARNESS, PROJECT
 from ..scenario import scenario
 from ..stand_in import NEXT, TARGET
@@ -171,6 +171,7 @@ def wrong_input(world):
             ([*boot, "--tree", str(hollow)], own, 1, f"{hollow} lacks agetty, bash, busctl, "),
             ([*boot, "--tree", str(empty), "--scenario", "nothing"], own, 2, "no scenario called tree-nothing; --list shows all"),
             ([*boot, "--tier", "full", "--scenario", "warn"], own, 2, "none of these scenarios is in the tier full"),
+            ([*boot, "--scenario", "warn"], {**own, agent.GIVEN: str(folder / "none")}, 2, f"{folder}/none: no such file\n"),
             ([*boot, "--scenario", "warn"], {**own, "PATH": without(folder, "systemd-nspawn", "ostree")}, 1,
              "missing: systemd-nspawn, ostree; apt-get install --no-install-recommends ostree systemd-container\n"),
             ([*boot, "--scenario", "warn"], {"SKEWGUARD_BOOT_CACHE": own["SKEWGUARD_BOOT_CACHE"]}, 1, "another tests/boot/run is at work in "),
