@@ -36,7 +36,7 @@ fn the_conclusion_and_the_sets_fit_the_terminal() {
         // A longer line takes several rows.
         let height = text.lines().map(|line| line.len().max(1).div_ceil(columns));
         assert!(height.sum::<usize>() < rows, "{rows}: {text}");
-        assert!(text.contains("MachineSet/c1-old "), "{text}");
+        assert!(text.contains("MachineSet/c1-old"), "{text}");
         assert_eq!(rows <= 24, text.contains(": -o wide\n"), "{text}");
         let long = text.lines().filter(|line| line.len() > 80);
         let is_wide = |line: &&str| columns == 200 || line.starts_with("Next: ");

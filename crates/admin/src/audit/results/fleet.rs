@@ -95,6 +95,11 @@ impl ClusterAudit {
         }
     }
 
+    /// Tells whether it is the only one that was asked for: it has no name beside others.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.context.is_empty() && self.audit.is_some()
+    }
+
     /// `spec.clusterID` of its ClusterVersion.
     pub(crate) fn id(&self) -> Option<&str> {
         let origin = self.audit.as_ref()?.origin.as_ref()?;
@@ -137,6 +142,19 @@ impl ClusterAudit {
 }
 
 impl FleetAudit {
+    /// The audit of the only cluster that was asked for; `None` where several were.
+    pub(crate) fn alone(&self) -> Option<&BootImageAudit> {
+        match &*self.items {
+            [only] if only.is_alone() => only.audit.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The audits of all clusters that were audited.
+    pub(crate) fn audits(&self) -> impl Iterator<Item = &BootImageAudit> + Clone {
+        self.items.iter().filter_map(|item| item.audit.as_ref())
+    }
+
     /// Of clusters in the order in which they were named. Contexts of the same cluster are one: the
     /// one that could read most.
     pub(crate) fn of(clusters: Vec<ClusterAudit>, time: String) -> Self {

@@ -1,7 +1,9 @@
 //! The conclusion of an audit: one sentence, and the next step (pure).
 
+use super::next::next;
+use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
-use crate::version::Release;
+use crate::cli::Exit;
 use anstyle::{AnsiColor, Style};
 
 /// What the policy is called where none is named.
@@ -66,13 +68,22 @@ pub(super) enum Readiness {
     NotKnown,
 }
 
-/// What the audit comes to.
+/// The conclusion of all clusters, and of each. Made of all sets, before some are chosen to be
+/// shown.
+pub(super) struct Conclusions {
+    pub(super) all: Conclusion,
+    /// Of each cluster; absent where it was not audited.
+    pub(super) each: Vec<Option<Conclusion>>,
+}
+
+/// The result of the audit in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Conclusion {
     pub(super) readiness: Readiness,
     pub(super) sentence: String,
     /// What to do next; empty where nothing has to be done.
     pub(super) next: String,
+    pub(super) exit: Exit,
 }
 
 /// How the audit was asked for.
@@ -86,99 +97,211 @@ pub(crate) struct AuditRequest {
     pub(crate) target: Option<String>,
 }
 
-impl Conclusion {
-    /// Of all sets: before some are chosen to be shown.
-    pub(crate) fn of(audit: &BootImageAudit, asked: &AuditRequest) -> Self {
-        let counts = Counts::of(audit);
-        let (readiness, begin) = if counts.refused > 0 {
-            (Readiness::NotReady, "Not ready to enforce")
-        } else if counts.hidden || counts.makers || counts.sets == 0 || counts.open() > 0 {
-            (Readiness::NotKnown, "Not known to be ready to enforce")
-        } else {
-            (Readiness::Ready, "Ready to enforce")
+impl Conclusions {
+    /// `asked` is how a cluster is asked for alone, by its context.
+    pub(super) fn of(fleet: &FleetAudit, asked: impl Fn(&str) -> AuditRequest) -> Self {
+        let of = |cluster: &ClusterAudit| {
+            let audit = cluster.audit.as_ref()?;
+            let asked = asked(&cluster.context);
+            let counts = Counts::of(std::slice::from_ref(cluster));
+            let next = next(&counts, audit, &asked);
+            Some(counts.conclude(asked.target.as_deref(), next))
         };
-        let with = asked.target.as_ref();
-        let with = with.map_or_else(String::new, |release| format!(" with {release}"));
-        Self {
-            readiness,
-            sentence: format!("{begin}{with}: {}.", counts.says()),
-            next: match readiness {
-                Readiness::Ready => ready(audit, asked),
-                Readiness::NotReady => mend(audit, asked),
-                Readiness::NotKnown if counts.open() > 0 => know(audit),
-                Readiness::NotKnown => "see below what was not read, and audit again".to_owned(),
-            },
-        }
+        let each: Vec<Option<Conclusion>> = fleet.items.iter().map(of).collect();
+        let all = match &*each {
+            [Some(own)] if fleet.alone().is_some() => own.clone(),
+            _ => of_all(fleet, asked),
+        };
+        Self { all, each }
     }
 }
 
+/// The conclusion of several clusters. What is next is the same audit of the worst one alone.
+fn of_all(fleet: &FleetAudit, asked: impl Fn(&str) -> AuditRequest) -> Conclusion {
+    let mut counts = Counts::of(&fleet.items);
+    counts.is_list = true;
+    if let Some(since) = &fleet.since {
+        let changes = counts.changes.get_or_insert_default();
+        changes.time.clone_from(&since.time);
+        changes.lost.clone_from(&since.gone);
+    }
+    let worst = fleet.items.iter().find(|cluster| cluster.audit.is_some());
+    let asked = asked(worst.map_or("", |worst| &worst.context));
+    let next = match worst.filter(|_| counts.exit() != Exit::Done) {
+        Some(_) => format!("oc skewguard audit{}", asked.arguments),
+        None => String::new(),
+    };
+    counts.conclude(asked.target.as_deref(), next)
+}
+
 /// What decides. Sets with an exception count there alone.
-struct Counts {
+#[derive(Default)]
+pub(super) struct Counts {
+    /// Several clusters were asked for.
+    is_list: bool,
+    clusters: usize,
+    with_refused: usize,
     sets: usize,
-    refused: usize,
+    pub(super) refused: usize,
     unknown: usize,
     /// Those whose version is known, and about which the policy decides nothing.
     undecided: usize,
     excepted: usize,
     /// Allowed sets whose image is known to fail.
     known_to_fail: usize,
-    /// The update that a known issue of joined nodes breaks.
-    broken_update: Option<String>,
     /// Sets that the operator should keep, and says that it fails to.
     degraded: usize,
-    /// Sets may be missing.
-    hidden: bool,
-    /// Something makes nodes and is not understood.
-    makers: bool,
-    /// Something was not read.
-    unread: bool,
+    /// The releases of the updates that a known issue of joined nodes breaks, one a cluster.
+    broken_updates: Vec<String>,
+    not_audited: usize,
+    /// Clusters of which sets may be missing.
+    pub(super) hidden: usize,
+    /// Clusters in which something makes nodes and is not understood.
+    pub(super) makers: usize,
+    /// Clusters of which something was not read.
+    unread: usize,
+    /// What is new or worse, where an earlier audit was named.
+    changes: Option<Changes>,
+}
+
+/// What changed since an earlier audit.
+#[derive(Default)]
+struct Changes {
+    time: String,
+    sets: usize,
+    refused: usize,
+    unknown: usize,
+    /// Sets that were there then.
+    gone: usize,
+    /// Clusters that were audited then.
+    lost: Vec<String>,
+    /// Clusters that had another policy then, and those that had another release.
+    others: [usize; 2],
 }
 
 impl Counts {
-    fn of(audit: &BootImageAudit) -> Self {
+    fn of(clusters: &[ClusterAudit]) -> Self {
+        let mut counts = Self::default();
+        for cluster in clusters {
+            counts.clusters += 1;
+            match &cluster.audit {
+                Some(audit) => counts.add(cluster, audit),
+                None => counts.not_audited += 1,
+            }
+        }
+        counts
+    }
+
+    fn add(&mut self, cluster: &ClusterAudit, audit: &BootImageAudit) {
         let number = |is: fn(&SetAudit) -> bool| audit.sets.iter().filter(|set| is(set)).count();
-        Self {
-            sets: audit.summary.sets,
-            refused: number(|set| set.would_be_refused() && !set.is_excepted()),
-            unknown: number(|set| is_open(set) && set.boot_image.is_none()),
-            undecided: number(|set| is_open(set) && set.boot_image.is_some()),
-            excepted: audit.summary.excepted,
-            known_to_fail: number(|set| set.would_be_allowed() && !set.known_issues.is_empty()),
-            broken_update: audit
-                .births
-                .iter()
-                .find(|birth| birth.to_know.is_none())
-                .map(|birth| birth.release.clone()),
-            degraded: number(|set| set.is_degraded()),
-            hidden: audit.unread.iter().any(|unread| unread.hides_sets),
-            makers: audit.unread.iter().any(|unread| unread.makes_nodes),
-            unread: !audit.unread.is_empty(),
+        self.with_refused += usize::from(cluster.counted.would_be_refused > 0);
+        self.sets += audit.summary.sets;
+        self.refused += cluster.counted.would_be_refused;
+        self.unknown += number(|set| is_open(set) && set.boot_image.is_none());
+        self.undecided += number(|set| is_open(set) && set.boot_image.is_some());
+        self.excepted += audit.summary.excepted;
+        self.known_to_fail += number(|set| set.would_be_allowed() && !set.known_issues.is_empty());
+        self.degraded += number(SetAudit::is_degraded);
+        let mut births = audit.births.iter();
+        let broken = births.find(|birth| birth.to_know.is_none());
+        self.broken_updates
+            .extend(broken.map(|birth| birth.release.clone()));
+        self.hidden += usize::from(cluster.is_incomplete());
+        self.makers += usize::from(cluster.has_unknown_makers());
+        self.unread += usize::from(!audit.unread.is_empty());
+        if let Some(since) = &audit.since {
+            let changes = self.changes.get_or_insert_default();
+            changes.time.clone_from(&since.time);
+            changes.sets += since.changes.len();
+            changes.refused += since.number(Word::Refused);
+            changes.unknown += since.number(Word::Unknown);
+            changes.gone += since.gone;
+            for (other, same) in
+                (changes.others.iter_mut()).zip([since.same_policy, since.same_release])
+            {
+                *other += usize::from(!same);
+            }
         }
     }
 
-    fn open(&self) -> usize {
+    pub(super) fn open(&self) -> usize {
         self.unknown + self.undecided
     }
 
+    /// Tells whether nothing is new or worse than in the earlier audit that was named.
+    pub(super) fn has_no_changes(&self) -> bool {
+        let changes = self.changes.as_ref();
+        changes.is_some_and(|changes| changes.sets == 0)
+    }
+
+    /// The sets that count: refused, and open.
+    fn counted(&self) -> (usize, usize) {
+        match &self.changes {
+            Some(changes) => (changes.refused, changes.unknown),
+            None => (self.refused, self.open()),
+        }
+    }
+
+    /// A cluster that was not audited weighs most: it is not known what it has. Then what is
+    /// refused, what was not read, and what is unknown.
+    fn exit(&self) -> Exit {
+        match self.counted() {
+            _ if self.not_audited > 0 => Exit::Failed,
+            (1.., _) => Exit::Refused,
+            _ if self.hidden > 0 => Exit::Failed,
+            (_, 0) if self.makers == 0 => Exit::Done,
+            _ => Exit::Unknown,
+        }
+    }
+
+    fn conclude(&self, target: Option<&str>, next: String) -> Conclusion {
+        let exit = self.exit();
+        let readiness = match (self.counted(), exit) {
+            ((1.., _), _) => Readiness::NotReady,
+            (_, Exit::Done) => Readiness::Ready,
+            _ => Readiness::NotKnown,
+        };
+        let sentence = match &self.changes {
+            Some(changes) => self.changed(changes),
+            None => {
+                let begin = match readiness {
+                    Readiness::NotReady => "Not ready to enforce",
+                    Readiness::NotKnown => "Not known to be ready to enforce",
+                    Readiness::Ready => "Ready to enforce",
+                };
+                let with = target.map_or_else(String::new, |release| format!(" with {release}"));
+                format!("{begin}{with}: {}", self.says())
+            }
+        };
+        Conclusion {
+            readiness,
+            sentence: sentence + ".",
+            next,
+            exit,
+        }
+    }
+
+    /// All sets by verdict.
     fn says(&self) -> String {
-        let are = |number: usize| if number == 1 { "is" } else { "are" };
-        let all = count(self.sets, "set", "sets");
-        let mut parts = vec![match self.refused {
-            0 => format!("none of {all} would be refused"),
-            some => format!("{some} of {all} would be refused"),
+        let sets = count(self.sets, "set", "sets");
+        let clusters = count(self.clusters, "cluster", "clusters");
+        let mut parts = vec![match (self.refused, self.is_list) {
+            (0, false) => format!("none of {sets} would be refused"),
+            (0, true) => format!("none of {sets} in {clusters} would be refused"),
+            (some, false) => format!("{some} of {sets} would be refused"),
+            (some, true) => {
+                let with = self.with_refused;
+                format!("{some} of {sets} would be refused, in {with} of {clusters}")
+            }
         }];
-        if self.unknown > 0 {
-            parts.push(format!("{} {} not known", self.unknown, are(self.unknown)));
-        }
-        if self.undecided > 0 {
-            let are = are(self.undecided);
-            parts.push(format!(
-                "{} {are} not decided by the policy",
-                self.undecided
-            ));
-        }
-        if self.excepted > 0 {
-            parts.push(format!("{} {} excepted", self.excepted, are(self.excepted)));
+        for (number, what) in [
+            (self.unknown, "not known"),
+            (self.undecided, "not decided by the policy"),
+            (self.excepted, "excepted"),
+        ] {
+            if number > 0 {
+                parts.push(format!("{number} {} {what}", are(number)));
+            }
         }
         if self.known_to_fail > 0 {
             let have = if self.known_to_fail == 1 {
@@ -191,8 +314,15 @@ impl Counts {
                 self.known_to_fail
             ));
         }
-        if let Some(release) = &self.broken_update {
-            parts.push(format!("the update to {release} breaks joined nodes"));
+        match &*self.broken_updates {
+            [] => {}
+            [release] if !self.is_list => {
+                parts.push(format!("the update to {release} breaks joined nodes"));
+            }
+            broken => {
+                let clusters = count(broken.len(), "cluster", "clusters");
+                parts.push(format!("the update breaks joined nodes in {clusters}"));
+            }
         }
         if self.degraded > 0 {
             let sets = count(self.degraded, "set", "sets");
@@ -200,98 +330,132 @@ impl Counts {
                 "the Machine Config Operator has not updated the image of {sets}"
             ));
         }
-        if self.hidden {
-            parts.push("not everything that makes nodes was read".to_owned());
-        } else if self.makers {
-            parts.push("not everything that makes nodes is understood".to_owned());
-        } else if self.unread {
-            parts.push("not everything was read".to_owned());
-        }
+        parts.extend(self.doubts());
         parts.join(", ")
     }
-}
 
-/// What is left where nothing stands against it.
-fn ready(audit: &BootImageAudit, asked: &AuditRequest) -> String {
-    let policy = audit.policy.as_ref();
-    let mode = policy.and_then(|policy| policy.mode.as_deref());
-    let lacks = |set: &SetAudit| set.known_issues.iter().any(|issue| !issue.in_policy);
-    match (&asked.policy, mode) {
-        (Some(policy), _) if audit.sets.iter().any(lacks) => {
-            format!("oc skewguard policy lint {policy}, which names the known issues that it lacks")
-        }
-        (None, _) => {
-            let init = policy.map_or(STARTER_NAME, |policy| &policy.path);
-            format!("{init} --file policy.json")
-        }
-        (Some(_), Some("Enforce")) => String::new(),
-        (Some(policy), _) => format!(
-            "set \"mode\": \"Enforce\" in {policy}, then oc skewguard render machineconfig --policy {policy}"
-        ),
-    }
-}
-
-/// Whether this minor release is the one that the cluster runs.
-pub(super) fn is_own_release(audit: &BootImageAudit, asked: &str) -> bool {
-    let minor = |release: &str| {
-        let whole = release.parse::<Release>();
-        let release = whole.or_else(|_| format!("{release}.0").parse());
-        release.ok().map(|release| release.minor)
-    };
-    let origin = audit.origin.as_ref();
-    let own = origin.and_then(|origin| origin.release.as_deref());
-    let asked = minor(asked);
-    asked.is_some() && own.and_then(minor) == asked
-}
-
-fn mend(audit: &BootImageAudit, asked: &AuditRequest) -> String {
-    let is_mended =
-        |set: &SetAudit| set.would_be_refused() && !set.is_excepted() && set.patch.is_some();
-    // The images of another release than the cluster's own are no fix yet.
-    let target = asked.target.as_deref();
-    let is_own = target.is_none_or(|target| is_own_release(audit, target));
-    if is_own && audit.sets.iter().any(is_mended) {
-        format!("oc skewguard audit{} --print-commands fix", asked.arguments)
-    } else {
-        "see below what to change".to_owned()
-    }
-}
-
-/// Whether the set leaves the conclusion open.
-fn is_open(set: &SetAudit) -> bool {
-    set.is_unknown() && !set.is_excepted()
-}
-
-/// The script that makes most unknown versions known, where one does; else what is said below.
-fn know(audit: &BootImageAudit) -> String {
-    let script = |name: &str| {
-        let command = format!("oc skewguard audit --print-commands {name}");
-        let helps = |set: &SetAudit| {
-            let clue = set.to_know.as_deref();
-            !set.is_excepted() && clue.is_some_and(|clue| clue.contains(&command))
+    /// The sets that are new or worse.
+    fn changed(&self, changes: &Changes) -> String {
+        let then = match changes.time.as_str() {
+            "" => "then",
+            time => time,
         };
-        audit.sets.iter().any(helps).then_some(command)
-    };
-    script("labels")
-        .or_else(|| script("alephs"))
-        .unwrap_or_else(|| below(audit).to_owned())
+        let within = |number| match self.is_list {
+            true => format!(" in {}", count(number, "cluster", "clusters")),
+            false => String::new(),
+        };
+        let clusters = within(self.clusters);
+        let mut parts = vec![match changes.sets {
+            0 if self.hidden + self.not_audited > 0 => {
+                format!("Not known whether anything is new or worse since {then}{clusters}")
+            }
+            0 => format!("Nothing is new or worse since {then}{clusters}"),
+            some => format!(
+                "{}{clusters} {} new or worse since {then}: {} would be refused, {} not known",
+                count(some, "set", "sets"),
+                are(some),
+                changes.refused,
+                changes.unknown
+            ),
+        }];
+        if changes.gone > 0 {
+            parts.push(format!("{} gone", changes.gone));
+        }
+        if !changes.lost.is_empty() {
+            parts.push(format!("not audited again: {}", changes.lost.join(", ")));
+        }
+        parts.extend(self.doubts());
+        for (number, what) in changes.others.iter().zip(["policy", "release"]) {
+            if *number > 0 {
+                parts.push(format!("the {what} is another one{}", within(*number)));
+            }
+        }
+        parts.join("; ")
+    }
+
+    /// What limits what can be said.
+    fn doubts(&self) -> Vec<String> {
+        if self.is_list {
+            let doubts = [
+                (self.not_audited, "not audited"),
+                (self.hidden, "not read whole"),
+                (
+                    self.makers,
+                    "not understood whole: something else makes nodes",
+                ),
+            ];
+            let doubts = doubts.into_iter().filter(|(number, _)| *number > 0);
+            let doubts = doubts.map(|(number, what)| {
+                let were = if number == 1 { "was" } else { "were" };
+                format!("{} {were} {what}", count(number, "cluster", "clusters"))
+            });
+            return doubts.collect();
+        }
+        let doubts = [
+            (self.hidden, "not everything that makes nodes was read"),
+            (self.makers, "not everything that makes nodes is understood"),
+            (self.unread, "not everything was read"),
+        ];
+        let mut doubts = doubts.into_iter().filter(|(number, _)| *number > 0);
+        let worst = doubts.next().map(|(_, what)| what.to_owned());
+        worst.into_iter().collect()
+    }
 }
 
-/// Where the rest of the text says what to do about open sets.
-fn below(audit: &BootImageAudit) -> &'static str {
-    let any = |is: fn(&SetAudit) -> bool| audit.sets.iter().filter(|set| is_open(set)).any(is);
-    if any(|set| set.to_know.is_some()) {
-        "see below what makes them known"
-    } else if any(|set| set.remedy.is_some()) {
-        "see below what to change"
-    } else if any(|set| set.boot_image.is_none()) {
-        "see below why they are not known"
-    } else {
-        "see below why they are not decided"
-    }
+fn are(number: usize) -> &'static str {
+    if number == 1 { "is" } else { "are" }
+}
+
+/// Tells whether the set leaves the conclusion open.
+pub(super) fn is_open(set: &SetAudit) -> bool {
+    set.is_unknown() && !set.is_excepted()
 }
 
 /// `1 set`, `2 sets`.
 pub(super) fn count(number: usize, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::{Objects, Unread, audit};
+    use crate::cli::policy_input;
+    use crate::lint::starter::STARTER;
+
+    fn conclusion(unread: &[(bool, bool)], error: Option<&str>) -> (Exit, Readiness) {
+        let policy = policy_input("p", STARTER.as_bytes());
+        let of = |&(hides_sets, makes_nodes): &(bool, bool)| {
+            let unread = Unread {
+                what: "x".to_owned(),
+                why: "y".to_owned(),
+                hides_sets,
+                makes_nodes,
+            };
+            let found = audit(&Objects::default(), &policy, None, vec![unread], false);
+            ClusterAudit::of("a".to_owned(), Ok(found))
+        };
+        let mut clusters: Vec<ClusterAudit> = unread.iter().map(of).collect();
+        clusters.extend(error.map(|error| ClusterAudit::of("b".to_owned(), Err(error.to_owned()))));
+        let fleet = FleetAudit::of(clusters, String::new());
+        let conclusion = Conclusions::of(&fleet, |_| AuditRequest::default()).all;
+        (conclusion.exit, conclusion.readiness)
+    }
+
+    #[test]
+    fn what_is_not_understood_is_not_all_clear() {
+        let (seen, makes_nodes, hides) = ((false, false), (false, true), (true, false));
+        for (unread, error, exit) in [
+            (&[seen][..], None, Exit::Done),
+            (&[seen, makes_nodes], None, Exit::Unknown),
+            (&[makes_nodes, hides], None, Exit::Failed),
+            (&[seen], Some("z"), Exit::Failed),
+        ] {
+            let readiness = match exit {
+                Exit::Done => Readiness::Ready,
+                _ => Readiness::NotKnown,
+            };
+            assert_eq!(conclusion(unread, error), (exit, readiness), "{unread:?}");
+        }
+    }
 }

@@ -1,21 +1,15 @@
 //! `oc skewguard audit --context A,B` and `--all-contexts`: several clusters at a time.
 
 use super::cluster::SERVICE_ACCOUNT;
-use super::exceptions::Exceptions;
-use super::fleet_conclusion::FleetConclusion;
-use super::forms::{commands, csv, fleet_html, fleet_text, junit, markdown};
-use super::since;
-use super::{Args, Exit, Failure, Form, Io, choose, finish, starter, terminal};
+use super::{Args, Failure, Io, Request};
 use crate::audit::input::fetch::{FetchProgress, fetch};
 use crate::audit::input::kubeconfigs::Kubeconfigs;
 use crate::audit::input::login::{Environment, LoginRequest};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
-use crate::audit::{BootImageAudit, Objects, Origin, audit};
+use crate::audit::{BootImageAudit, Origin};
 use crate::cli::runtime;
 use crate::clock;
-use crate::render::yaml;
 use crate::text::printable;
-use crate::verdict::PolicyInput;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,7 +23,7 @@ const AT_A_TIME: usize = 8;
 ///
 /// # Errors
 /// There is no such context, or no kubeconfig.
-pub(super) fn contexts(args: &Args) -> Result<Option<Fleet>, Failure> {
+pub(super) fn contexts(args: &Args) -> Result<Option<Contexts>, Failure> {
     if !args.all_contexts && args.context.len() < 2 {
         return Ok(None);
     }
@@ -65,14 +59,14 @@ pub(super) fn contexts(args: &Args) -> Result<Option<Fleet>, Failure> {
     if members.is_empty() {
         return Err("--all-contexts: the kubeconfig has no context".into());
     }
-    Ok(Some(Fleet {
+    Ok(Some(Contexts {
         kubeconfigs,
         members,
     }))
 }
 
-/// Several clusters.
-pub(super) struct Fleet {
+/// The contexts of several clusters.
+pub(super) struct Contexts {
     kubeconfigs: Kubeconfigs,
     members: Vec<Member>,
 }
@@ -86,53 +80,43 @@ struct Member {
     place: (String, String),
 }
 
-/// What is asked about each of them.
-#[derive(Clone, Copy)]
-pub(super) struct FleetRequest<'a> {
-    pub(super) args: &'a Args,
-    pub(super) policy: Option<&'a PolicyInput>,
-    pub(super) exceptions: Option<&'a Exceptions>,
-    /// Images of other releases.
-    pub(super) streams: &'a Objects,
-}
-
-/// What a thread tells.
+/// News of a thread.
 enum News {
     /// A request failed, and is tried again.
     Again(usize, String),
     Read(usize, Box<ClusterAudit>),
 }
 
-/// Audits the clusters, and prints what is found.
-pub(super) fn run(
-    asked: &FleetRequest<'_>,
-    fleet: &Fleet,
+/// Audits the clusters.
+///
+/// # Errors
+/// An exception does not say which cluster it is of.
+pub(super) fn read(
+    request: &Request<'_>,
+    contexts: &Contexts,
     io: &mut Io<'_>,
-) -> Result<Exit, Failure> {
-    let FleetRequest {
-        args, exceptions, ..
-    } = *asked;
+) -> Result<FleetAudit, Failure> {
+    let exceptions = request.exceptions.as_ref();
     if let Some(exceptions) = exceptions {
         let named = exceptions.name_clusters();
         named.map_err(|why| format!("--exceptions: {why}"))?;
     }
-    if args.insecure_skip_tls_verify {
+    if request.args.insecure_skip_tls_verify {
         io.say("warning: the servers' certificates are not checked: whoever answers gets your credentials");
     }
-    let before = args.since.as_deref().map(since::load_list).transpose()?;
     let next = AtomicUsize::new(0);
     let (news, receiver) = channel();
-    let mut clusters: Vec<Option<ClusterAudit>> = fleet.members.iter().map(|_| None).collect();
+    let mut clusters: Vec<Option<ClusterAudit>> = contexts.members.iter().map(|_| None).collect();
     std::thread::scope(|scope| {
-        for _ in 0..AT_A_TIME.min(fleet.members.len()) {
+        for _ in 0..AT_A_TIME.min(contexts.members.len()) {
             let (news, next) = (news.clone(), &next);
             scope.spawn(move || {
                 loop {
                     let n = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(member) = fleet.members.get(n) else {
+                    let Some(member) = contexts.members.get(n) else {
                         break;
                     };
-                    let read = one(asked, fleet, member, (n, &news));
+                    let read = one(request, &contexts.kubeconfigs, member, (n, &news));
                     let mut cluster = ClusterAudit::of(printable(&member.context), read);
                     cluster.other_contexts =
                         member.others.iter().map(|other| printable(other)).collect();
@@ -141,11 +125,11 @@ pub(super) fn run(
             });
         }
         drop(news);
-        let mut watcher = Watcher::new(io.err, fleet.members.len());
+        let mut watcher = Watcher::new(io.err, contexts.members.len());
         for news in receiver {
             match news {
                 News::Again(n, why) => {
-                    let context = fleet
+                    let context = contexts
                         .members
                         .get(n)
                         .map(|member| printable(&member.context));
@@ -164,13 +148,7 @@ pub(super) fn run(
         watcher.end();
     });
     let clusters = clusters.into_iter().flatten().collect();
-    let mut fleet = FleetAudit::of(clusters, clock::time(SystemTime::now()));
-    if let Some(before) = before {
-        before.compare(&mut fleet);
-    }
-    let conclusion = FleetConclusion::of(&fleet, args.target.as_deref(), |context| {
-        super::asked(args, Some(&context.to_owned()))
-    });
+    let fleet = FleetAudit::of(clusters, clock::time(SystemTime::now()));
     for name in exceptions
         .iter()
         .flat_map(|exceptions| exceptions.clusters())
@@ -181,37 +159,17 @@ pub(super) fn run(
             ));
         }
     }
-    if args.print_commands.is_some() {
-        for audit in fleet.items.iter().filter_map(|item| item.audit.as_ref()) {
-            super::of_its_release(args, audit)?;
-        }
-        let script = commands::render_fleet(&fleet, &conclusion, args.kubeconfig.as_deref());
-        io.out.write_all(script.as_bytes())?;
-        return Ok(match fleet.summary.not_audited {
-            0 => Exit::Done,
-            _ => Exit::Failed,
-        });
-    }
-    choose_sets(args, &mut fleet)?;
-    print(args, &fleet, &conclusion, io)?;
-    let mut audits = fleet.items.iter().filter_map(|item| item.audit.as_ref());
-    let is_hidden = audits.any(|audit| audit.unread.iter().any(|unread| unread.hides_sets));
-    Ok(args.fail_on.exit(conclusion.exit, is_hidden))
+    Ok(fleet)
 }
 
 /// Audits one cluster.
 fn one(
-    asked: &FleetRequest<'_>,
-    fleet: &Fleet,
+    request: &Request<'_>,
+    kubeconfigs: &Kubeconfigs,
     member: &Member,
     (n, news): (usize, &Sender<News>),
 ) -> Result<BootImageAudit, String> {
-    let FleetRequest {
-        args,
-        policy,
-        exceptions,
-        streams,
-    } = *asked;
+    let args = request.args;
     let variable = |name: &str| std::env::var_os(name);
     let around = Environment {
         variable: &variable,
@@ -223,10 +181,10 @@ fn one(
         insecure: args.insecure_skip_tls_verify,
         is_one_of_many: true,
     };
-    let mut objects = streams.with_the_same_streams();
+    let mut objects = request.streams.with_the_same_streams();
     let runtime = runtime()?;
     let read = async {
-        let mut login = fleet.kubeconfigs.login(asked, around).await?;
+        let mut login = kubeconfigs.login(asked, around).await?;
         let url = login.server();
         let server = login.connect(args.request_timeout).await?;
         let mut was_said = false;
@@ -253,80 +211,22 @@ fn one(
     // A program for credentials that did not end is not waited for.
     runtime.shutdown_background();
     let (unread, origin) = read?;
-    let policy = policy.cloned().unwrap_or_else(|| starter(&objects));
-    objects.read_at(clock::time(SystemTime::now()));
-    let mut result = audit(
-        &objects,
-        &policy,
-        args.target.as_deref(),
-        unread,
-        args.estimates,
-    );
-    if result.sets.is_empty() {
-        let first = result.unread.first();
-        return Err(match first {
-            Some(unread) => format!(
-                "nothing that makes nodes was read: {}: {}{}",
-                unread.what,
-                unread.why,
-                match result.unread.len() {
-                    1 => String::new(),
-                    all => format!("; and {} more", all - 1),
-                }
-            ),
-            None => "it has no set of machines, and no machine or node without one".to_owned(),
-        });
-    }
-    finish(&mut result, &objects, origin);
-    if let Some(exceptions) = exceptions {
-        let contexts = std::iter::once(&member.context).chain(&member.others);
-        let contexts: Vec<String> = contexts.map(|context| printable(context)).collect();
-        exceptions.apply(&mut result, &contexts);
-    }
-    Ok(result)
-}
-
-/// Leaves only the sets that were asked for; each has to be in one of the clusters.
-fn choose_sets(args: &Args, fleet: &mut FleetAudit) -> Result<(), Failure> {
-    let audits = || {
-        fleet
-            .items
-            .iter()
-            .filter_map(|cluster| cluster.audit.as_ref())
-    };
-    for name in &args.sets {
-        if !audits().any(|audit| audit.sets.iter().any(|set| super::is_named(set, name))) {
-            return Err(format!("{}: there is no such set", printable(name)).into());
+    let names = std::iter::once(&member.context).chain(&member.others);
+    let names: Vec<String> = names.map(|context| printable(context)).collect();
+    let audit = request.audit(objects, (unread, origin), &names);
+    audit.map_err(|unread| match &*unread {
+        [] => "it has no set of machines, and no machine or node without one".to_owned(),
+        [first, others @ ..] => {
+            let more = match others.len() {
+                0 => String::new(),
+                more => format!("; and {more} more"),
+            };
+            format!(
+                "nothing that makes nodes was read: {}: {}{more}",
+                first.what, first.why
+            )
         }
-    }
-    for cluster in &mut fleet.items {
-        if let Some(audit) = &mut cluster.audit {
-            choose(args, audit);
-        }
-    }
-    Ok(())
-}
-
-fn print(
-    args: &Args,
-    fleet: &FleetAudit,
-    conclusion: &FleetConclusion,
-    io: &mut Io<'_>,
-) -> Result<(), Failure> {
-    let text = match args.output {
-        Form::Json => {
-            serde_json::to_writer_pretty(&mut *io.out, fleet)?;
-            "\n".to_owned()
-        }
-        Form::Yaml => yaml(fleet),
-        Form::Text => fleet_text::render(fleet, conclusion, false, terminal()),
-        Form::Wide => fleet_text::render(fleet, conclusion, true, terminal()),
-        Form::Html => fleet_html::render(fleet, conclusion),
-        Form::Markdown => markdown::render_fleet(fleet, &conclusion.all),
-        Form::Junit => junit::render_fleet(fleet, conclusion)?,
-        Form::Csv => csv::render_fleet(fleet)?,
-    };
-    Ok(io.out.write_all(text.as_bytes())?)
+    })
 }
 
 /// Says how far the reading is, on a terminal; what is tried again, always.

@@ -1,7 +1,7 @@
 //! `--since`: what is new or worse than in an earlier audit.
 
-use super::super::{Exit, Failure, named, read_file};
-use super::conclusion::{Conclusion, Readiness, Word, count};
+use super::super::{Failure, named, read_file};
+use super::conclusion::Word;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit, FleetSince};
 use crate::audit::{AuditChanges, BootImageAudit, SetAudit, SetChange};
 use crate::text::printable;
@@ -15,7 +15,7 @@ const MAX_BYTES: u64 = 256 << 20;
 /// An earlier audit, as `-o json` printed it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Before {
+struct Before {
     kind: String,
     #[serde(default)]
     origin: Origin,
@@ -26,7 +26,7 @@ pub(super) struct Before {
 }
 
 /// An earlier audit of several clusters, as `-o json` printed it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct BeforeList {
     kind: String,
     #[serde(default)]
@@ -34,7 +34,7 @@ pub(super) struct BeforeList {
     items: Vec<BeforeCluster>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct BeforeCluster {
     context: String,
@@ -113,19 +113,23 @@ impl Set {
     }
 }
 
-/// # Errors
-/// It cannot be read, or is not a whole audit. The text names the place.
-pub(super) fn load(path: &Path) -> Result<Before, Failure> {
-    let before: Before = read(path, "BootImageAudit", |before: &Before| &before.kind)?;
-    before.is_whole(&named(path))?;
-    Ok(before)
-}
-
-/// The same of several clusters.
+/// Reads the file: a list, or else the audit of the only cluster.
 ///
 /// # Errors
-/// It cannot be read, or is not a whole list of audits. The text names the place.
-pub(super) fn load_list(path: &Path) -> Result<BeforeList, Failure> {
+/// It cannot be read, or is not a whole audit of that kind. The text names the place.
+pub(super) fn load(path: &Path, is_list: bool) -> Result<BeforeList, Failure> {
+    if !is_list {
+        let audit: Before = read(path, "BootImageAudit", |before: &Before| &before.kind)?;
+        audit.is_whole(&named(path))?;
+        let items = vec![BeforeCluster {
+            audit: Some(audit),
+            ..BeforeCluster::default()
+        }];
+        return Ok(BeforeList {
+            items,
+            ..BeforeList::default()
+        });
+    }
     let list: BeforeList = read(path, "BootImageAuditList", |list: &BeforeList| &list.kind)?;
     for cluster in &list.items {
         if let Some(audit) = &cluster.audit {
@@ -185,8 +189,12 @@ fn changes(before: &[Set], audit: &BootImageAudit) -> Vec<SetChange> {
 }
 
 impl BeforeCluster {
-    /// By the cluster's ID; by the context where one of the two has no ID.
+    /// By the cluster's ID; by the context where one of the two has no ID. The only ones are the
+    /// same.
     fn is(&self, cluster: &ClusterAudit) -> bool {
+        if cluster.is_alone() {
+            return true;
+        }
         let audit = self.audit.as_ref();
         let id = audit.and_then(|audit| audit.origin.cluster_id.as_deref());
         match (id, cluster.id()) {
@@ -251,7 +259,7 @@ impl Before {
     }
 
     /// What is new or worse than then.
-    pub(super) fn compare(&self, audit: &BootImageAudit) -> AuditChanges {
+    fn compare(&self, audit: &BootImageAudit) -> AuditChanges {
         let is_gone = |old: &&Set| !audit.sets.iter().any(|set| old.is(set));
         let digest = audit.policy.as_ref().map(|policy| Policy {
             digest: policy.digest.clone(),
@@ -277,62 +285,5 @@ impl AuditChanges {
     pub(super) fn number(&self, word: Word) -> usize {
         let is = |change: &&SetChange| change.is == word.lower();
         self.changes.iter().filter(is).count()
-    }
-
-    pub(super) fn exit(&self, audit: &BootImageAudit) -> Exit {
-        if self.number(Word::Refused) > 0 {
-            Exit::Refused
-        } else if audit.unread.iter().any(|unread| unread.hides_sets) {
-            Exit::Failed
-        } else if self.changes.is_empty() && !audit.unread.iter().any(|unread| unread.makes_nodes) {
-            Exit::Done
-        } else {
-            Exit::Unknown
-        }
-    }
-
-    /// The conclusion of what changed; what is next is as for all sets.
-    pub(super) fn conclude(&self, audit: &BootImageAudit, all: Conclusion) -> Conclusion {
-        let then = match self.time.as_str() {
-            "" => "then".to_owned(),
-            time => time.to_owned(),
-        };
-        let (refused, unknown) = (self.number(Word::Refused), self.number(Word::Unknown));
-        let hidden = audit.unread.iter().any(|unread| unread.hides_sets);
-        let mut sentence = match self.changes.len() {
-            0 if hidden => format!("Not known whether anything is new or worse since {then}"),
-            0 => format!("Nothing is new or worse since {then}"),
-            some => {
-                let are = if some == 1 { "is" } else { "are" };
-                format!(
-                    "{} {are} new or worse since {then}: {refused} would be refused, {unknown} not known",
-                    count(some, "set", "sets")
-                )
-            }
-        };
-        if self.gone > 0 {
-            sentence += &format!("; {} gone", self.gone);
-        }
-        if hidden {
-            sentence += "; not everything that makes nodes was read";
-        }
-        for (is_same, what) in [(self.same_policy, "policy"), (self.same_release, "release")] {
-            if !is_same {
-                sentence += &format!("; the {what} is another one");
-            }
-        }
-        Conclusion {
-            readiness: match self.exit(audit) {
-                Exit::Refused => Readiness::NotReady,
-                Exit::Done => Readiness::Ready,
-                _ => Readiness::NotKnown,
-            },
-            sentence: sentence + ".",
-            next: if self.changes.is_empty() && !hidden {
-                String::new()
-            } else {
-                all.next
-            },
-        }
     }
 }

@@ -5,18 +5,17 @@ use super::shell::word;
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::Conclusion;
-use crate::cli::audit::fleet_conclusion::FleetConclusion;
 use std::path::Path;
 
-/// What stands above a command of [`BootImageAudit::keep_commands`], before a kind.
+/// The sentence above a command of [`BootImageAudit::keep_commands`], before a kind.
 pub(in crate::cli::audit) const KEEP: &str =
     "To have the cluster keep the images up to date from now on, those of all its";
 
-/// What `oc` is called with: the script runs later, when another context may be the current one.
+/// The options of `oc`: the script runs later, when another context may be the current one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Oc<'a> {
-    pub(crate) kubeconfig: Option<&'a Path>,
-    pub(crate) context: Option<&'a str>,
+struct Oc<'a> {
+    kubeconfig: Option<&'a Path>,
+    context: Option<&'a str>,
 }
 
 impl Oc<'_> {
@@ -37,22 +36,34 @@ impl Oc<'_> {
     }
 }
 
-/// A script of POSIX sh. Sets with an exception are left as they are.
-pub(crate) fn render(audit: &BootImageAudit, conclusion: &Conclusion, oc: Oc<'_>) -> String {
-    let mut out = head_of_script(conclusion);
-    head_of_cluster(&mut out, audit);
-    part(&mut out, audit, oc, "set -eu\n\n");
-    out
-}
-
-/// The same for several clusters, one after another: each in a shell of its own, the first that
-/// fails ends the script.
-pub(in crate::cli::audit) fn render_fleet(
+/// A script of POSIX sh. Sets with an exception are left as they are. Of several clusters each has
+/// a shell of its own, and the first that fails ends the script.
+pub(crate) fn render(
     fleet: &FleetAudit,
-    conclusion: &FleetConclusion,
+    conclusion: &Conclusion,
     kubeconfig: Option<&Path>,
 ) -> String {
-    let mut out = head_of_script(&conclusion.all);
+    let mut out = String::from("#!/bin/sh\n");
+    comment(
+        &mut out,
+        "What `oc skewguard audit` found, and one command each mends. Read it before you run it.",
+    );
+    comment(&mut out, &conclusion.sentence);
+    if let Some(audit) = fleet.alone() {
+        head_of_cluster(&mut out, audit);
+        let origin = audit.origin.as_ref();
+        let context = origin.and_then(|origin| origin.context.as_deref());
+        part(
+            &mut out,
+            audit,
+            Oc {
+                kubeconfig,
+                context,
+            },
+            "set -eu\n\n",
+        );
+        return out;
+    }
     comment(
         &mut out,
         "One cluster after another; where one of them refuses something, the script ends.",
@@ -78,7 +89,7 @@ pub(in crate::cli::audit) fn render_fleet(
     out
 }
 
-/// What was audited, and the release that the cluster runs, where another one was asked about.
+/// The head of an audit, and the release that the cluster runs, where another one was asked about.
 fn head_of_cluster(out: &mut String, audit: &BootImageAudit) {
     for (name, value) in head(audit) {
         comment(out, &format!("{name}: {value}"));
@@ -91,17 +102,7 @@ fn head_of_cluster(out: &mut String, audit: &BootImageAudit) {
     }
 }
 
-fn head_of_script(conclusion: &Conclusion) -> String {
-    let mut out = String::from("#!/bin/sh\n");
-    comment(
-        &mut out,
-        "What `oc skewguard audit` found, and one command each mends. Read it before you run it.",
-    );
-    comment(&mut out, &conclusion.sentence);
-    out
-}
-
-/// What is mended in one cluster, and what is left to do by hand.
+/// Commands for one cluster, and what is left to do by hand.
 fn part(out: &mut String, audit: &BootImageAudit, oc: Oc<'_>, before: &str) {
     let refused = audit
         .sets

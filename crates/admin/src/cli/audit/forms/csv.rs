@@ -1,168 +1,165 @@
 //! The audit as CSV: a row for each set, and for joined nodes that an update breaks (pure).
 
-use super::fleet_text;
-use crate::audit::results::fleet::FleetAudit;
-use crate::audit::{BirthAudit, BootImageAudit, SetAudit};
+use super::facts::cluster_doubts;
+use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
+use crate::audit::{BirthAudit, SetAudit, SetException};
 use crate::cli::Failure;
 use crate::cli::audit::conclusion::Word;
+use crate::verdict::BootImageStatus;
+use serde::{Serialize, Serializer};
 
-const COLUMNS: [&str; 21] = [
-    "verdict",
-    "kind",
-    "namespace",
-    "name",
-    "pool",
-    "platform",
-    "region",
-    "architecture",
-    "imageField",
-    "image",
-    "version",
-    "rhel",
-    "ocp",
-    "knownBy",
-    "nodes",
-    "replicas",
-    "reason",
-    "message",
-    "remedy",
-    "wantImage",
-    "exception",
-];
+/// A row; its fields are the columns.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    /// The context; absent where only one cluster was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<Cell>,
+    verdict: Cell,
+    kind: Cell,
+    namespace: Cell,
+    name: Cell,
+    pool: Cell,
+    platform: Cell,
+    region: Cell,
+    architecture: Cell,
+    image_field: Cell,
+    image: Cell,
+    version: Cell,
+    rhel: Cell,
+    ocp: Cell,
+    known_by: Cell,
+    nodes: Cell,
+    replicas: Cell,
+    reason: Cell,
+    message: Cell,
+    remedy: Cell,
+    want_image: Cell,
+    exception: Cell,
+}
+
+/// A text that no spreadsheet takes for a formula.
+#[derive(Default)]
+struct Cell(String);
+
+impl<T: ToString> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self(inert(&text.to_string()))
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
 
 /// # Errors
 /// None: it is written to memory.
-pub(crate) fn render(audit: &BootImageAudit) -> Result<String, Failure> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS)?;
-    for set in &audit.sets {
-        writer.write_record(cells(set).map(|cell| inert(&cell)))?;
+pub(crate) fn render(fleet: &FleetAudit) -> Result<String, Failure> {
+    let rows: Vec<Row> = fleet.items.iter().flat_map(rows).collect();
+    if rows.is_empty() {
+        let head = written(&[Row {
+            cluster: fleet.alone().is_none().then(Cell::default),
+            ..Row::default()
+        }])?;
+        return Ok(head.split_inclusive('\n').take(1).collect());
     }
-    for birth in &audit.births {
-        writer.write_record(cells_of_birth(birth).map(|cell| inert(&cell)))?;
+    written(&rows)
+}
+
+fn written(rows: &[Row]) -> Result<String, Failure> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row)?;
     }
     let bytes = writer.into_inner().map_err(|error| error.into_error())?;
     Ok(String::from_utf8(bytes)?)
 }
 
-/// The same, with the cluster before the columns. What was not read of a cluster is a row without a
-/// set.
-///
-/// # Errors
-/// None: it is written to memory.
-pub(crate) fn render_fleet(fleet: &FleetAudit) -> Result<String, Failure> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(std::iter::once("cluster").chain(COLUMNS))?;
-    for cluster in &fleet.items {
-        let mut write = |cells: [String; 21]| {
-            let cells = std::iter::once(cluster.context.clone()).chain(cells);
-            writer.write_record(cells.map(|cell| inert(&cell)))
-        };
-        for doubt in fleet_text::doubts(cluster) {
-            write(COLUMNS.map(|column| match column {
-                "verdict" => Word::Unknown.lower().to_owned(),
-                "message" => doubt.clone(),
-                _ => String::new(),
-            }))?;
-        }
-        for set in cluster.audit.iter().flat_map(|audit| &audit.sets) {
-            write(cells(set))?;
-        }
-        for birth in cluster.audit.iter().flat_map(|audit| &audit.births) {
-            write(cells_of_birth(birth))?;
-        }
-    }
-    let bytes = writer.into_inner().map_err(|error| error.into_error())?;
-    Ok(String::from_utf8(bytes)?)
+/// The rows of a cluster. What was not read of one of several is a row without a set.
+fn rows(cluster: &ClusterAudit) -> Vec<Row> {
+    let doubts = match cluster.is_alone() {
+        true => Vec::new(),
+        false => cluster_doubts(cluster),
+    };
+    let doubts = doubts.into_iter().map(|doubt| Row {
+        verdict: Word::Unknown.lower().into(),
+        message: doubt.into(),
+        ..Row::default()
+    });
+    let audit = cluster.audit.iter();
+    let sets = audit.clone().flat_map(|audit| &audit.sets).map(of_set);
+    let births = audit.flat_map(|audit| &audit.births).map(of_birth);
+    let all = doubts.chain(sets).chain(births);
+    let name = || (!cluster.is_alone()).then(|| (&cluster.context).into());
+    all.map(|row| Row {
+        cluster: name(),
+        ..row
+    })
+    .collect()
 }
 
-fn cells(set: &SetAudit) -> [String; 21] {
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let image = set.boot_image.as_ref();
-    let joined = set.joined();
-    [
-        Word::of(set).lower().to_owned(),
-        set.kind.to_owned(),
-        set.namespace.clone(),
-        set.name.clone(),
-        text(&set.pool),
-        text(&set.platform),
-        text(&set.region),
-        text(&set.architecture),
-        text(&set.image_field),
-        text(&set.image),
-        image.map(|image| image.version.clone()).unwrap_or_default(),
-        image
-            .map(|image| text(&image.rhel_version))
-            .unwrap_or_default(),
-        image
-            .map(|image| text(&image.ocp_version))
-            .unwrap_or_default(),
-        format!("{:?}", set.known_by),
-        joined.map(|joined| joined.to_string()).unwrap_or_default(),
-        set.replicas
-            .map(|wanted| wanted.to_string())
-            .unwrap_or_default(),
-        set.reason.as_str().to_owned(),
-        set.message.clone(),
-        set.advice().unwrap_or_default(),
-        text(&set.want_image),
-        set.exception
-            .as_ref()
-            .map(|exception| exception.says())
-            .unwrap_or_default(),
-    ]
+/// The text; an empty cell where there is none.
+fn cell<T: ToString>(text: Option<T>) -> Cell {
+    text.map(Cell::from).unwrap_or_default()
+}
+
+/// Version, RHEL and OCP of an image.
+fn of_image(image: Option<&BootImageStatus>) -> Row {
+    Row {
+        version: cell(image.map(|image| &image.version)),
+        rhel: cell(image.and_then(|image| image.rhel_version.as_ref())),
+        ocp: cell(image.and_then(|image| image.ocp_version.as_ref())),
+        ..Row::default()
+    }
+}
+
+fn of_set(set: &SetAudit) -> Row {
+    Row {
+        verdict: Word::of(set).lower().into(),
+        kind: set.kind.into(),
+        namespace: (&set.namespace).into(),
+        name: (&set.name).into(),
+        pool: cell(set.pool.as_ref()),
+        platform: cell(set.platform.as_ref()),
+        region: cell(set.region.as_ref()),
+        architecture: cell(set.architecture.as_ref()),
+        image_field: cell(set.image_field.as_ref()),
+        image: cell(set.image.as_ref()),
+        known_by: format!("{:?}", set.known_by).into(),
+        nodes: cell(set.joined()),
+        replicas: cell(set.replicas),
+        reason: set.reason.as_str().into(),
+        message: (&set.message).into(),
+        remedy: cell(set.advice()),
+        want_image: cell(set.want_image.as_ref()),
+        exception: cell(set.exception.as_ref().map(SetException::says)),
+        ..of_image(set.boot_image.as_ref())
+    }
 }
 
 /// Of kind Node, with the names of the nodes as one.
-fn cells_of_birth(birth: &BirthAudit) -> [String; 21] {
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let image = birth.boot_image.as_ref();
+fn of_birth(birth: &BirthAudit) -> Row {
     let why = birth.to_know.as_ref();
-    let verdict = if why.is_some() { "may break" } else { "breaks" };
-    let filled = [
-        ("verdict", verdict.to_owned()),
-        ("kind", "Node".to_owned()),
-        ("name", birth.nodes.join(" ")),
-        ("pool", text(&birth.pool)),
-        (
-            "version",
-            image.map(|image| image.version.clone()).unwrap_or_default(),
-        ),
-        (
-            "rhel",
-            image
-                .map(|image| text(&image.rhel_version))
-                .unwrap_or_default(),
-        ),
-        (
-            "ocp",
-            image
-                .map(|image| text(&image.ocp_version))
-                .unwrap_or_default(),
-        ),
-        ("nodes", birth.count.to_string()),
-        ("reason", birth.issue.clone()),
-        (
-            "message",
-            format!(
-                "at the update to {}: {}",
-                birth.release,
-                why.unwrap_or(&birth.reason)
-            ),
-        ),
-        ("remedy", text(&birth.remedy)),
-    ];
-    COLUMNS.map(|column| {
-        let mut cells = filled.iter().filter(|(name, _)| *name == column);
-        cells
-            .next()
-            .map(|(_, cell)| cell.clone())
-            .unwrap_or_default()
-    })
+    let (verdict, says) = match why {
+        Some(why) => ("may break", why),
+        None => ("breaks", &birth.reason),
+    };
+    Row {
+        verdict: verdict.into(),
+        kind: "Node".into(),
+        name: birth.nodes.join(" ").into(),
+        pool: cell(birth.pool.as_ref()),
+        nodes: birth.count.into(),
+        reason: (&birth.issue).into(),
+        message: format!("at the update to {}: {says}", birth.release).into(),
+        remedy: cell(birth.remedy.as_ref()),
+        ..of_image(birth.boot_image.as_ref())
+    }
 }
 
-/// A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection"). Numbers below zero are
+/// A text that no spreadsheet takes for a formula (OWASP, "CSV Injection"). Numbers below zero are
 /// none of ours.
 fn inert(cell: &str) -> String {
     if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {

@@ -1,118 +1,13 @@
-//! What all forms of the audit share: verdicts in a word, the head, the remedies, and lines that
-//! are broken at spaces only (pure).
+//! The facts that all forms of the audit share: of a cluster, of a set, remedies and names (pure).
 
-use super::screen::Screen;
-use crate::audit::{BootImageAudit, SetAudit};
-use crate::cli::audit::conclusion::{
-    Conclusion, Readiness, STARTER_NAME, STARTER_NAME_OKD, Word, count,
-};
+use crate::audit::results::fleet::ClusterAudit;
+use crate::audit::results::some_of;
+use crate::audit::{BootImageAudit, SetAudit, SetException};
+use crate::cli::audit::conclusion::{STARTER_NAME, STARTER_NAME_OKD, Word, count};
 use crate::verdict::BootImageStatus;
-use anstyle::Style;
 use std::collections::BTreeMap;
 
-/// Where the text is shown.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Terminal {
-    /// `None` where it is no terminal.
-    pub(crate) columns: Option<usize>,
-    pub(crate) rows: Option<usize>,
-    pub(crate) colour: bool,
-}
-
-/// Columns of prose where no terminal says how many it has.
-const WIDTH: usize = 100;
-
-/// Lines where no terminal says how many it has.
-const ROWS: usize = 40;
-
-/// Columns before the text of an item.
-const INDENT: usize = 11;
-
-impl Terminal {
-    /// Columns of prose.
-    fn width(self) -> usize {
-        self.columns.unwrap_or(WIDTH).clamp(40, WIDTH)
-    }
-
-    /// Prose, broken at spaces, each line after `indent` columns.
-    pub(in crate::cli::audit) fn prose(self, indent: usize, text: &str) -> Vec<String> {
-        let margin = " ".repeat(indent);
-        let lines = fill(text, self.width().saturating_sub(indent));
-        lines.iter().map(|line| format!("{margin}{line}")).collect()
-    }
-
-    /// A name, and beside it a text, broken at spaces.
-    pub(in crate::cli::audit) fn item(self, name: &str, text: &str) -> Vec<String> {
-        let mut lines = self.prose(INDENT, text);
-        if let Some(first) = lines.first_mut() {
-            *first = format!("  {name:<9}{}", first.trim_start());
-        }
-        lines
-    }
-
-    /// A name and its value, broken on a terminal alone: elsewhere it is one line for a script.
-    pub(in crate::cli::audit) fn fact(self, name: &str, value: &str) -> Vec<String> {
-        if self.columns.is_none() {
-            return vec![format!("{name:<INDENT$}{value}")];
-        }
-        let mut lines = self.prose(INDENT, value);
-        if let Some(first) = lines.first_mut() {
-            *first = format!("{name:<INDENT$}{}", first.trim_start());
-        }
-        lines
-    }
-
-    /// What a page has to fit. One line is the prompt's.
-    pub(in crate::cli::audit) fn screen(self) -> Screen {
-        Screen {
-            rows: self.rows.map_or(ROWS, |rows| rows.saturating_sub(1)),
-            columns: self.columns,
-        }
-    }
-
-    /// The word of a verdict.
-    pub(in crate::cli::audit) fn word(self, word: Word) -> String {
-        self.styled(word.style(), word.text())
-    }
-
-    fn styled(self, style: Style, text: &str) -> String {
-        if self.colour {
-            format!("{style}{text}{style:#}")
-        } else {
-            text.to_owned()
-        }
-    }
-
-    /// The first sentence.
-    pub(in crate::cli::audit) fn conclusion(self, conclusion: &Conclusion) -> Vec<String> {
-        let word = match conclusion.readiness {
-            Readiness::Ready => Word::Allowed,
-            Readiness::NotReady => Word::Refused,
-            Readiness::NotKnown => Word::Unknown,
-        };
-        let said = self.prose(0, &conclusion.sentence);
-        let said = said.iter().map(|line| self.styled(word.style(), line));
-        let next = format!("Next: {}", conclusion.next);
-        // A command is copied: it is not broken.
-        said.chain((!conclusion.next.is_empty()).then_some(next))
-            .collect()
-    }
-}
-
-/// Breaks `text` at spaces into lines of at most `width` columns. A longer word has a line of its
-/// own, and is never broken: names, fields and images are there to be copied.
-pub(in crate::cli::audit) fn fill(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.len() + 1 + word.len() <= width => line.extend([" ", word]),
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
-/// What was audited: names and values.
+/// The cluster, release and policy of an audit: names and values.
 pub(in crate::cli::audit) fn head(audit: &BootImageAudit) -> Vec<(&'static str, String)> {
     let origin = audit.origin.as_ref();
     let server = origin.and_then(|origin| {
@@ -157,7 +52,7 @@ fn policy(audit: &BootImageAudit) -> String {
     }
 }
 
-/// What stands above joined nodes that the update breaks, and those that it may break.
+/// The title of joined nodes that the update breaks, and those that it may break.
 pub(in crate::cli::audit) const BIRTHS: &str = "Joined nodes that the update breaks";
 
 /// The names of sets, by what is true of them.
@@ -286,20 +181,162 @@ pub(in crate::cli::audit) fn shown(image: &BootImageStatus) -> String {
     format!("{} ({systems})", image.version)
 }
 
+/// Everything that is known of a set, by label, in the order in which a person reads it.
+pub(in crate::cli::audit) fn facts(set: &SetAudit) -> Vec<(&'static str, String)> {
+    let version = match (&set.boot_image, &set.known_from) {
+        (Some(image), Some(from)) => Some(format!("{}, by {from}", shown(image))),
+        (_, from) => from.clone(),
+    };
+    let members: Vec<&str> = set.members.iter().map(String::as_str).collect();
+    let file = set.patch_file.as_ref();
+    let exception = set.exception.as_ref();
+    let begin = [
+        ("image", image(set)),
+        ("version", version),
+        ("members", (!members.is_empty()).then(|| some_of(&members))),
+        (
+            "why",
+            (!set.would_be_allowed()).then(|| set.message.clone()),
+        ),
+        ("excepted", exception.map(SetException::says)),
+    ];
+    let end = [
+        ("to know", set.to_know.clone()),
+        ("fix", set.advice()),
+        ("command", set.patch.clone()),
+        ("for Git", file.map(|file| file.name.clone())),
+        ("patch", file.map(|file| file.text.clone())),
+    ];
+    let known = |(label, text): (_, Option<_>)| Some((label, text?));
+    let issues = set.known_issues.iter();
+    let notes = set.notes.iter().map(|note| ("note", note.clone()));
+    (begin.into_iter().filter_map(known))
+        .chain(issues.map(|issue| ("issue", issue.says())))
+        .chain(end.into_iter().filter_map(known))
+        .chain(notes)
+        .chain(nodes(set).map(|nodes| ("nodes", nodes)))
+        .collect()
+}
+
+/// The image field, and where the image is.
+fn image(set: &SetAudit) -> Option<String> {
+    let place: Vec<&str> = [&set.platform, &set.region, &set.architecture]
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+        .collect();
+    let place = match place.join(", ") {
+        none if none.is_empty() => none,
+        place => format!(" ({place})"),
+    };
+    match (&set.image_field, &set.image) {
+        (Some(field), Some(image)) => Some(format!("{image}{place}: {field}")),
+        (Some(field), None) => Some(format!("not named by {field}{place}")),
+        (None, _) if place.is_empty() => None,
+        (None, _) => Some(format!("not known{place}")),
+    }
+}
+
+fn nodes(set: &SetAudit) -> Option<String> {
+    let nodes: Vec<String> = set
+        .nodes
+        .iter()
+        .map(|nodes| match &nodes.version {
+            Some(version) => format!("{} of {version}", nodes.count),
+            None => format!("{} without a label", nodes.count),
+        })
+        .collect();
+    let wanted = set.replicas.map(|replicas| format!("{replicas} wanted"));
+    if nodes.is_empty() && wanted.is_none() {
+        return None;
+    }
+    let pool = set.pool.as_ref().map(|pool| format!("pool {pool}"));
+    let joined = if set.nodes_unread {
+        "not read".to_owned()
+    } else if nodes.is_empty() {
+        "none joined".to_owned()
+    } else {
+        nodes.join(", ")
+    };
+    let all: Vec<String> = [Some(joined), wanted, pool].into_iter().flatten().collect();
+    Some(all.join("; "))
+}
+
+/// The columns of a row for each cluster.
+pub(in crate::cli::audit) const CLUSTER_COLUMNS: [&str; 7] = [
+    "CONTEXT",
+    "RELEASE",
+    "SETS",
+    "REFUSED",
+    "UNKNOWN",
+    "ALLOWED",
+    "OLDEST IMAGE",
+];
+
+/// The cells of a cluster's row.
+pub(in crate::cli::audit) fn cluster_cells(cluster: &ClusterAudit) -> [String; 7] {
+    let audit = cluster.audit.as_ref();
+    let number = |number: Option<usize>| number.map_or_else(|| "-".to_owned(), |n| n.to_string());
+    let summary = cluster.summary;
+    let oldest = audit.and_then(|audit| audit.oldest.as_ref());
+    let dash = || "-".to_owned();
+    [
+        cluster.context.clone(),
+        audit
+            .and_then(|audit| audit.release.clone())
+            .unwrap_or_else(dash),
+        number(summary.map(|summary| summary.sets)),
+        number(summary.map(|_| cluster.counted.would_be_refused)),
+        number(summary.map(|_| cluster.counted.undetermined)),
+        number(summary.map(|summary| summary.would_be_allowed)),
+        oldest.map_or_else(dash, |oldest| oldest.boot_image.version.clone()),
+    ]
+}
+
+/// Remarks on a cluster beside others.
+pub(in crate::cli::audit) fn cluster_notes(cluster: &ClusterAudit) -> Vec<String> {
+    let mut notes = cluster_doubts(cluster);
+    let excepted = cluster.summary.map_or(0, |summary| summary.excepted);
+    if excepted > 0 {
+        notes.push(format!("{} excepted", count(excepted, "set", "sets")));
+    }
+    if !cluster.other_contexts.is_empty() {
+        let others = cluster.other_contexts.join(", ");
+        notes.push(format!("the same cluster: {others}"));
+    }
+    notes
+}
+
+/// Reasons why sets of a cluster may be missing.
+pub(in crate::cli::audit) fn cluster_doubts(cluster: &ClusterAudit) -> Vec<String> {
+    let error = cluster.error.iter();
+    let error = error.map(|error| format!("not audited: {error}"));
+    let audit = cluster.audit.iter();
+    let unread = audit.flat_map(|audit| &audit.unread);
+    let unread = unread.filter(|unread| unread.hides_sets || unread.makes_nodes);
+    let unread = unread.map(|unread| format!("not read: {}: {}", unread.what, unread.why));
+    error.chain(unread).collect()
+}
+
+/// The worst verdict.
+pub(in crate::cli::audit) fn cluster_word(cluster: &ClusterAudit) -> Word {
+    let counted = cluster.counted;
+    if counted.would_be_refused > 0 {
+        Word::Refused
+    } else if cluster.error.is_some()
+        || cluster.is_incomplete()
+        || cluster.has_unknown_makers()
+        || counted.undetermined > 0
+    {
+        Word::Unknown
+    } else {
+        Word::Allowed
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{age, fill};
-
-    #[test]
-    fn what_is_copied_is_never_broken() {
-        let field =
-            "spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.ami.id";
-        assert_eq!(
-            fill(&format!("set {field} to ami-1"), 20),
-            ["set", field, "to ami-1"]
-        );
-        assert_eq!(fill("", 20), [""; 0]);
-    }
+    use super::age;
 
     #[test]
     fn an_age_is_in_its_largest_unit() {

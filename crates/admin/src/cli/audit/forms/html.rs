@@ -2,11 +2,14 @@
 
 use super::chart::chart;
 use super::commands::KEEP;
-use super::facts::{BIRTHS, head, lookup_helps, names, remedies, waiting};
+use super::facts::{
+    BIRTHS, CLUSTER_COLUMNS, cluster_cells, cluster_notes, cluster_word, facts, head, lookup_helps,
+    names, remedies, waiting,
+};
 use super::text::{UNTIL_THEN, in_use, operator_says};
+use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit, full_name};
-use crate::cli::audit::conclusion::Word;
-use crate::cli::audit::conclusion::{Conclusion, Readiness};
+use crate::cli::audit::conclusion::{Conclusion, Conclusions, Readiness, Word, count};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("html.css");
@@ -14,26 +17,44 @@ const STYLE: &str = include_str!("html.css");
 /// Nothing is loaded, nothing runs.
 const CONTENT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-pub(crate) fn render(audit: &BootImageAudit, conclusion: &Conclusion) -> String {
-    let origin = audit.origin.as_ref();
+pub(crate) fn render(fleet: &FleetAudit, conclusions: &Conclusions) -> String {
+    let origin = fleet.alone().and_then(|audit| audit.origin.as_ref());
     let cluster = origin.and_then(|origin| {
         let name = origin.infrastructure.as_ref();
         name.or(origin.cluster_id.as_ref())
     });
-    let title = match cluster {
-        Some(name) => format!("Boot images of cluster {name}"),
-        None => "Boot images".to_owned(),
+    let title = match (cluster, fleet.alone()) {
+        (Some(name), _) => format!("Boot images of cluster {name}"),
+        (None, Some(_)) => "Boot images".to_owned(),
+        (None, None) => {
+            let clusters = count(fleet.items.len(), "cluster", "clusters");
+            format!("Boot images of {clusters}")
+        }
     };
-    page(
-        &title,
-        &html! {
-            (part(audit, conclusion, Level::Page))
+    let body = html! {
+        @if let Some(audit) = fleet.alone() {
+            (part(audit, &conclusions.all, Level::Page))
             (footer("audit"))
-        },
-    )
+        } @else {
+            (conclusion(&conclusions.all))
+            (cluster_tiles(fleet))
+            h2 { "Clusters" }
+            (clusters(fleet))
+            @for (n, (cluster, own)) in fleet.items.iter().zip(&conclusions.each).enumerate() {
+                @if let (Some(audit), Some(own)) = (&cluster.audit, own) {
+                    section.cluster {
+                        h2 id=(anchor(n)) { (cluster.context) }
+                        (part(audit, own, Level::Part))
+                    }
+                }
+            }
+            (footer(&format!("audit of {}", fleet.time)))
+        }
+    };
+    page(&title, &body)
 }
 
-/// Whether a cluster is the whole page, or a part of it.
+/// The place of a cluster: the whole page, or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli::audit) enum Level {
     Page,
@@ -51,12 +72,8 @@ impl Level {
     }
 }
 
-/// All that is said of a cluster.
-pub(in crate::cli::audit) fn part(
-    audit: &BootImageAudit,
-    conclusion: &Conclusion,
-    level: Level,
-) -> Markup {
+/// A cluster.
+fn part(audit: &BootImageAudit, conclusion: &Conclusion, level: Level) -> Markup {
     html! {
         (self::conclusion(conclusion))
         (oldest(audit))
@@ -76,7 +93,7 @@ pub(in crate::cli::audit) fn part(
     }
 }
 
-pub(in crate::cli::audit) fn footer(what: &str) -> Markup {
+fn footer(what: &str) -> Markup {
     html! {
         footer {
             "skewguard " (env!("CARGO_PKG_VERSION")) " " (what) ". "
@@ -86,7 +103,7 @@ pub(in crate::cli::audit) fn footer(what: &str) -> Markup {
 }
 
 /// A whole file.
-pub(in crate::cli::audit) fn page(title: &str, body: &Markup) -> String {
+fn page(title: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -106,7 +123,7 @@ pub(in crate::cli::audit) fn page(title: &str, body: &Markup) -> String {
     page.into_string() + "\n"
 }
 
-pub(in crate::cli::audit) fn conclusion(conclusion: &Conclusion) -> Markup {
+fn conclusion(conclusion: &Conclusion) -> Markup {
     let class = match conclusion.readiness {
         Readiness::Ready => Word::Allowed,
         Readiness::NotReady => Word::Refused,
@@ -122,6 +139,67 @@ pub(in crate::cli::audit) fn conclusion(conclusion: &Conclusion) -> Markup {
             }
         }
     }
+}
+
+/// The sums of all clusters.
+fn cluster_tiles(fleet: &FleetAudit) -> Markup {
+    let summary = fleet.summary;
+    let (sets, lacking) = (summary.counted, summary.not_audited + summary.incomplete);
+    html! {
+        div.tiles {
+            @for (class, number, what) in [
+                ("refused", sets.would_be_refused, "sets would be refused"),
+                ("unknown", sets.undetermined, "sets not known"),
+                ("allowed", sets.would_be_allowed, "sets allowed"),
+                ("unknown", summary.of_sets.excepted, "sets excepted"),
+                ("unknown", lacking, "clusters not read, or not whole"),
+                ("", summary.clusters, "clusters in all"),
+            ] {
+                @if number > 0 || class != "unknown" {
+                    div class={ "tile " (class) } { b { (number) } (what) }
+                }
+            }
+        }
+    }
+}
+
+fn clusters(fleet: &FleetAudit) -> Markup {
+    html! {
+        table {
+            thead { tr { th { "Verdict" } @for column in CLUSTER_COLUMNS { th { (column_title(column)) } } } }
+            tbody { @for (n, cluster) in fleet.items.iter().enumerate() { (cluster_row(n, cluster)) } }
+        }
+    }
+}
+
+/// `OLDEST IMAGE` as the head of a column beside `Verdict`.
+fn column_title(column: &str) -> String {
+    let (first, rest) = column.split_at(1);
+    format!("{first}{}", rest.to_lowercase())
+}
+
+/// A cluster's sums, and its notes below its name.
+fn cluster_row(n: usize, cluster: &ClusterAudit) -> Markup {
+    let verdict = cluster_word(cluster).lower();
+    let [context, values @ ..] = cluster_cells(cluster);
+    html! {
+        tr {
+            td class={ "verdict " (verdict) } { (verdict) }
+            td {
+                @if cluster.audit.is_some() {
+                    a href={ "#" (anchor(n)) } { (context) }
+                } @else { b { (context) } }
+                @for note in cluster_notes(cluster) { p.soft { (note) } }
+            }
+            @for (column, value) in CLUSTER_COLUMNS.iter().skip(1).zip(values) {
+                td.sum { span.unit { (column.to_lowercase()) " " } (value) }
+            }
+        }
+    }
+}
+
+fn anchor(n: usize) -> String {
+    format!("cluster-{}", n + 1)
 }
 
 /// The oldest image in use, and the operator's value for it.
@@ -227,7 +305,7 @@ fn birth_row(birth: &BirthAudit) -> Markup {
     }
 }
 
-/// What a narrow page says behind a number of nodes.
+/// The unit behind a number of nodes, on a narrow page.
 fn unit(is_one: bool) -> Markup {
     html! { span.unit { @if is_one { " node" } @else { " nodes" } } }
 }
@@ -275,20 +353,30 @@ fn image(set: &SetAudit) -> Markup {
     }
 }
 
-/// Why, and what to do.
+/// The reason, and what to do.
 fn reasons(set: &SetAudit) -> Markup {
+    let facts = facts(set);
     html! {
-        @if !set.would_be_allowed() { p { (set.message) } }
-        @if let Some(exception) = &set.exception { p { b { (exception.says()) } } }
-        @for issue in &set.known_issues { p { "known issue " (issue.says()) } }
-        @for text in [set.to_know.clone(), set.advice()].into_iter().flatten() { p { (text) } }
-        @for note in &set.notes { p.soft { (note) } }
-        @if let Some(patch) = &set.patch { pre { code { (patch) } } }
-        @if let Some(file) = &set.patch_file { p { "For Git: " code { (file.name) } } pre { code { (file.text) } } }
+        @for (label, text) in &facts {
+            @match *label {
+                "why" | "to know" | "fix" => p { (text) },
+                "excepted" => p { b { (text) } },
+                "issue" => p { "known issue " (text) },
+                "note" => p.soft { (text) },
+                _ => {},
+            }
+        }
+        @for (label, text) in &facts {
+            @match *label {
+                "command" | "patch" => pre { code { (text) } },
+                "for Git" => p { "For Git: " code { (text) } },
+                _ => {},
+            }
+        }
     }
 }
 
-/// What limits what this page can say.
+/// The limits of what this page can say.
 fn doubts(audit: &BootImageAudit) -> Vec<String> {
     let unread = audit
         .unread

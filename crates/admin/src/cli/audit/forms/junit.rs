@@ -1,33 +1,24 @@
 //! The audit as JUnit XML: a test for each set, and for joined nodes that an update breaks (pure).
 
-use super::facts::title;
+use super::facts::{facts, title};
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit};
-use crate::cli::audit::conclusion::Conclusion;
-use crate::cli::audit::fleet_conclusion::FleetConclusion;
+use crate::cli::audit::conclusion::{Conclusion, Conclusions};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-/// What could not be read is a test of its own. A set that does not count was skipped.
-pub(crate) fn render(
-    audit: &BootImageAudit,
-    conclusion: &Conclusion,
-) -> Result<String, SerializeError> {
-    let mut suite = TestSuite::new("oc skewguard audit");
-    fill(&mut suite, audit, conclusion, "");
-    let mut report = Report::new("skewguard");
-    report.add_test_suite(suite);
-    report.to_string()
-}
-
 /// A suite for each cluster, whose name is in the class of its tests: not every reader shows suites.
-pub(in crate::cli::audit) fn render_fleet(
+/// What could not be read is a test of its own. A set that does not count was skipped.
+pub(in crate::cli::audit) fn render(
     fleet: &FleetAudit,
-    conclusion: &FleetConclusion,
+    conclusions: &Conclusions,
 ) -> Result<String, SerializeError> {
     let mut report = Report::new("skewguard");
-    for (cluster, own) in fleet.items.iter().zip(&conclusion.each) {
-        let mut suite = TestSuite::new(&*cluster.context);
-        let class = format!("{} ", cluster.context);
+    for (cluster, own) in fleet.items.iter().zip(&conclusions.each) {
+        let (name, class) = match &*cluster.context {
+            _ if fleet.alone().is_some() => ("oc skewguard audit", String::new()),
+            context => (context, format!("{context} ")),
+        };
+        let mut suite = TestSuite::new(name);
         if let Some(error) = &cluster.error {
             let status = failed(NonSuccessKind::Error, "NotAudited", error, error);
             suite.add_test_case(case(&format!("{class}read"), "the cluster", status));
@@ -57,7 +48,7 @@ fn fill(suite: &mut TestSuite, audit: &BootImageAudit, conclusion: &Conclusion, 
     }
 }
 
-/// What may break is no failure: nodes without a label are of unknown birth.
+/// A test of an update. What may break is no failure: nodes without a label are of unknown birth.
 fn updated(birth: &BirthAudit) -> TestCaseStatus {
     let says = birth.says();
     if birth.to_know.is_none() {
@@ -83,14 +74,11 @@ fn status(set: &SetAudit) -> TestCaseStatus {
     } else {
         NonSuccessKind::Error
     };
-    let says = [
-        Some(set.message.clone()),
-        set.to_know.clone(),
-        set.advice(),
-        set.patch.clone(),
-        set.patch_file.as_ref().map(|file| file.text.clone()),
-    ];
-    let says: Vec<String> = says.into_iter().flatten().collect();
+    let is_said = |label| ["why", "to know", "fix", "command", "patch"].contains(&label);
+    let says = facts(set)
+        .into_iter()
+        .filter_map(|(label, text)| is_said(label).then_some(text));
+    let says: Vec<String> = says.collect();
     failed(kind, set.reason.as_str(), &set.message, &says.join("\n"))
 }
 

@@ -1,73 +1,83 @@
 //! The audit as Markdown, for the summary of a job or a comment on a pull request (pure).
 
-use super::facts::{BIRTHS, head, lookup_helps, names, remedies, title, waiting};
-use super::fleet_text;
+use super::facts::{
+    BIRTHS, CLUSTER_COLUMNS, cluster_cells, cluster_notes, cluster_word, facts, head, lookup_helps,
+    names, remedies, title, waiting,
+};
+use crate::audit::SetAudit;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
-use crate::audit::{BootImageAudit, SetAudit};
-use crate::cli::audit::conclusion::Conclusion;
-use crate::cli::audit::conclusion::{Word, count};
+use crate::cli::audit::conclusion::{Conclusion, Word, count};
 
-/// The most rows of sets, and items of a list, that several clusters have.
+/// The most rows of sets, and items of a list.
 const MOST: usize = 100;
 
-/// What is not allowed, and how many are. GitHub takes 65,536 characters for a comment.
-pub(crate) fn render(audit: &BootImageAudit, conclusion: &Conclusion) -> String {
+/// The sets that are not allowed, and how many are, with a row for each cluster where there are
+/// several. GitHub takes 65,536 characters for a comment.
+pub(crate) fn render(fleet: &FleetAudit, conclusion: &Conclusion) -> String {
     let mut out = begin(conclusion);
-    let facts = head(audit);
-    let facts = facts
-        .iter()
-        .map(|(name, value)| format!("{name}: {}", plain(value)));
-    out += &format!("\n{}\n", facts.collect::<Vec<_>>().join(" · "));
-    let sets: Vec<_> = audit.sets.iter().map(|set| (None, set)).collect();
-    out += &table(&sets, usize::MAX);
-    out += &list("What to do", to_do(audit).into_iter());
-    let births = audit.births.iter();
-    out += &list(BIRTHS, births.map(|birth| plain(&birth.says())));
-    out += &list(
-        "Not joined: oc skewguard why",
-        waiting(audit).iter().map(|text| plain(text)),
-    );
-    let unread = audit.unread.iter();
-    let unread = unread.map(|unread| format!("not read: {}: {}", unread.what, unread.why));
-    let doubts = audit.warnings.iter().cloned().chain(unread);
-    out + &list("Warnings", doubts.map(|text| plain(&text)))
-}
-
-/// The same of several clusters: a row for each, then the sets with their cluster's name.
-pub(crate) fn render_fleet(fleet: &FleetAudit, conclusion: &Conclusion) -> String {
-    let mut out = begin(conclusion) + &clusters(fleet);
-    let of_cluster = |cluster| move |set| (Some(cluster), set);
-    let audits = || {
-        let items = fleet.items.iter();
-        items.filter_map(|item| Some((item.context.as_str(), item.audit.as_ref()?)))
-    };
-    let mut sets: Vec<_> = audits()
-        .flat_map(|(cluster, audit)| audit.sets.iter().map(of_cluster(cluster)))
+    match fleet.alone() {
+        Some(audit) => {
+            let facts = head(audit);
+            let facts = facts
+                .iter()
+                .map(|(name, value)| format!("{name}: {}", plain(value)));
+            out += &format!("\n{}\n", facts.collect::<Vec<_>>().join(" · "));
+        }
+        None => out += &clusters(fleet),
+    }
+    let items = fleet.items.iter();
+    let mut sets: Vec<(Option<&str>, &SetAudit)> = items
+        .filter_map(|item| Some((item, item.audit.as_ref()?)))
+        .flat_map(|(item, audit)| audit.sets.iter().map(|set| (name(item), set)))
         .collect();
     sets.sort_by_key(|(_, set)| Word::of(set));
-    out += &table(&sets, MOST);
-    let to_do = audits().flat_map(|(cluster, audit)| {
-        let items = to_do(audit).into_iter();
-        items.map(move |item| format!("{}, {item}", code(cluster)))
-    });
-    out += &some("What to do", to_do);
-    let births = audits().flat_map(|(cluster, audit)| {
-        let births = audit.births.iter();
-        births.map(move |birth| format!("{}, {}", code(cluster), plain(&birth.says())))
-    });
-    out += &some(BIRTHS, births);
-    let waiting = audits().flat_map(|(cluster, audit)| {
-        let items = waiting(audit).into_iter();
-        items.map(move |text| format!("{}, {}", code(cluster), plain(&text)))
-    });
-    out += &some("Not joined: oc skewguard why", waiting);
-    let notes = fleet.items.iter().flat_map(|item| {
-        let notes = fleet_text::notes(item).into_iter();
-        let warnings = item.audit.iter().flat_map(|audit| &audit.warnings).cloned();
-        let notes = notes.chain(warnings);
-        notes.map(move |text| format!("{}: {}", code(&item.context), plain(&text)))
-    });
-    out + &some("Warnings", notes)
+    out += &table(&sets);
+    out += &list("What to do", items_of(fleet, to_do));
+    out += &list(BIRTHS, items_of(fleet, births));
+    let machines = |item: &ClusterAudit| item.audit.as_ref().map(waiting).unwrap_or_default();
+    let machines = items_of(fleet, |item| texts(machines(item)));
+    out += &list("Not joined: oc skewguard why", machines);
+    out + &list("Warnings", items_of(fleet, |item| texts(doubts(item))))
+}
+
+/// The name of a cluster beside others.
+fn name(item: &ClusterAudit) -> Option<&str> {
+    (!item.is_alone()).then_some(item.context.as_str())
+}
+
+/// The items of all clusters, each with its cluster's name where there are several.
+fn items_of(fleet: &FleetAudit, items: impl Fn(&ClusterAudit) -> Vec<String>) -> Vec<String> {
+    let of = |item| {
+        let name = name(item).map(code);
+        let items = items(item).into_iter();
+        items.map(move |text| match &name {
+            Some(name) => format!("{name}: {text}"),
+            None => text,
+        })
+    };
+    fleet.items.iter().flat_map(of).collect()
+}
+
+fn texts(texts: Vec<String>) -> Vec<String> {
+    texts.iter().map(|text| plain(text)).collect()
+}
+
+fn births(item: &ClusterAudit) -> Vec<String> {
+    let births = item.audit.iter().flat_map(|audit| &audit.births);
+    births.map(|birth| plain(&birth.says())).collect()
+}
+
+/// Warnings, and what was not read.
+fn doubts(item: &ClusterAudit) -> Vec<String> {
+    let audit = item.audit.iter();
+    let warnings = audit.clone().flat_map(|audit| &audit.warnings).cloned();
+    let unread = audit.flat_map(|audit| &audit.unread);
+    let unread = unread.map(|unread| format!("not read: {}: {}", unread.what, unread.why));
+    if item.is_alone() {
+        warnings.chain(unread).collect()
+    } else {
+        warnings.chain(cluster_notes(item)).collect()
+    }
 }
 
 fn begin(conclusion: &Conclusion) -> String {
@@ -81,7 +91,10 @@ fn begin(conclusion: &Conclusion) -> String {
     out
 }
 
-fn to_do(audit: &BootImageAudit) -> Vec<String> {
+fn to_do(item: &ClusterAudit) -> Vec<String> {
+    let Some(audit) = &item.audit else {
+        return Vec::new();
+    };
     let remedies = remedies(audit)
         .into_iter()
         .map(|((_, remedy), sets)| (names(&sets), remedy));
@@ -96,27 +109,27 @@ fn to_do(audit: &BootImageAudit) -> Vec<String> {
 /// A row for each cluster.
 fn clusters(fleet: &FleetAudit) -> String {
     let row = |cluster: &ClusterAudit| {
-        let [context, cells @ ..] = fleet_text::cells(cluster);
-        let word = fleet_text::word(cluster).lower();
+        let [context, cells @ ..] = cluster_cells(cluster);
+        let word = cluster_word(cluster).lower();
         let cells = cells.map(|cell| plain(&cell)).join(" | ");
         format!("| {word} | {} | {cells} |\n", code(&context))
     };
-    let columns = fleet_text::COLUMNS.map(str::to_lowercase).join(" | ");
+    let columns = CLUSTER_COLUMNS.map(str::to_lowercase).join(" | ");
     let rows: String = fleet.items.iter().map(row).collect();
     format!(
         "\n| verdict | {columns} |\n|{}\n{rows}",
-        "---|".repeat(fleet_text::COLUMNS.len() + 1)
+        "---|".repeat(CLUSTER_COLUMNS.len() + 1)
     )
 }
 
-/// The sets that are not allowed, each with its cluster where there are several; at most so many.
-fn table(sets: &[(Option<&str>, &SetAudit)], most: usize) -> String {
+/// The sets that are not allowed, each with its cluster where there are several.
+fn table(sets: &[(Option<&str>, &SetAudit)]) -> String {
     let is_shown =
         |(_, set): &&(_, &SetAudit)| !set.would_be_allowed() || !set.known_issues.is_empty();
     let shown: Vec<_> = sets.iter().filter(is_shown).collect();
     let rows: Vec<String> = shown
         .iter()
-        .take(most)
+        .take(MOST)
         .map(|(cluster, set)| row(*cluster, set))
         .collect();
     let more = match shown.len() - rows.len() {
@@ -150,16 +163,14 @@ fn row(cluster: Option<&str>, set: &SetAudit) -> String {
     };
     let image = set.boot_image.as_ref();
     let image = image.map_or_else(|| probable(set), |image| code(&image.version));
-    let exception = set.exception.as_ref().map(|exception| exception.says());
-    let issues = set
-        .known_issues
-        .iter()
-        .map(|issue| format!("known issue {}", issue.says()));
-    let why: Vec<String> = std::iter::once(set.message.clone())
-        .chain(issues)
-        .chain(exception)
-        .map(|text| plain(&text))
-        .collect();
+    let why = facts(set)
+        .into_iter()
+        .filter_map(|(label, text)| match label {
+            "issue" => Some(format!("known issue {}", plain(&text))),
+            "excepted" => Some(plain(&text)),
+            _ => None,
+        });
+    let why: Vec<String> = std::iter::once(plain(&set.message)).chain(why).collect();
     format!(
         "| {} |{cluster} {} | {image} | {nodes} | {} |\n",
         Word::of(set).lower(),
@@ -176,23 +187,21 @@ fn probable(set: &SetAudit) -> String {
     }
 }
 
-/// As many as a comment has room for.
-fn some(title: &str, mut items: impl Iterator<Item = String>) -> String {
-    let mut shown: Vec<String> = items.by_ref().take(MOST).collect();
-    match items.count() {
-        0 => (),
-        more => shown.push(format!("and {more} more: `-o json` has all")),
-    }
-    list(title, shown.into_iter())
-}
-
-fn list(title: &str, items: impl Iterator<Item = String>) -> String {
-    let items: String = items.map(|item| format!("- {item}\n")).collect();
+/// As many items as a comment has room for.
+fn list(title: &str, items: Vec<String>) -> String {
     if items.is_empty() {
-        items
-    } else {
-        format!("\n### {title}\n\n{items}")
+        return String::new();
     }
+    let shown: String = items
+        .iter()
+        .take(MOST)
+        .map(|item| format!("- {item}\n"))
+        .collect();
+    let more = match items.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!("- and {more} more: `-o json` has all\n"),
+    };
+    format!("\n### {title}\n\n{shown}{more}")
 }
 
 /// Text that is no markup: no link, image, table cell, HTML, and nobody is mentioned. References

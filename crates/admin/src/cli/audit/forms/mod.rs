@@ -1,14 +1,13 @@
-//! What an audit is printed as (pure).
+//! The forms of a result (pure).
 
 pub(super) mod chart;
 pub(super) mod commands;
 pub(super) mod csv;
 pub(super) mod facts;
-pub(super) mod fleet_html;
-pub(super) mod fleet_text;
 pub(super) mod html;
 pub(in crate::cli) mod junit;
 pub(super) mod markdown;
 pub(super) mod screen;
 pub(super) mod shell;
+pub(super) mod terminal;
 pub(super) mod text;

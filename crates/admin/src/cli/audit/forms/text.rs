@@ -3,16 +3,17 @@
 
 use super::commands::KEEP;
 use super::facts::{
-    BIRTHS, Terminal, head, lookup_helps, names, namespace, remedies, shown, title, wait,
+    BIRTHS, CLUSTER_COLUMNS, cluster_cells, cluster_notes, facts, head, lookup_helps, names,
+    namespace, remedies, shown, title, wait,
 };
 use super::screen::{Block, Item, fit};
+use super::terminal::Terminal;
 use crate::audit::BirthAudit;
-use crate::audit::results::some_of;
+use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BootImageAudit, ClusterSkew, Oldest, OldestBirth, SetAudit, full_name};
-use crate::cli::audit::conclusion::Conclusion;
-use crate::cli::audit::conclusion::Word;
+use crate::cli::audit::conclusion::{Conclusions, Word};
 
-/// How much is said of each set.
+/// The detail in which sets are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// A row.
@@ -21,13 +22,30 @@ pub(crate) enum Detail {
 }
 
 pub(crate) fn render(
-    audit: &BootImageAudit,
-    conclusion: &Conclusion,
+    fleet: &FleetAudit,
+    conclusions: &Conclusions,
     detail: Detail,
     terminal: Terminal,
 ) -> String {
-    let mut blocks = vec![Block::of(terminal.conclusion(conclusion))];
-    blocks.push(Block::of(facts(terminal, audit, detail)));
+    let mut blocks = vec![Block::of(terminal.conclusion(&conclusions.all))];
+    match fleet.alone() {
+        Some(audit) => blocks.extend(cluster(audit, detail, terminal)),
+        None => blocks.push(clusters(terminal, fleet)),
+    }
+    let parts = fleet.items.iter().zip(&conclusions.each);
+    for (item, own) in parts.filter(|_| fleet.alone().is_none() && detail == Detail::All) {
+        if let (Some(audit), Some(own)) = (&item.audit, own) {
+            blocks.push(Block::of(vec![format!("== {}", item.context)]));
+            blocks.push(Block::of(terminal.conclusion(own)));
+            blocks.extend(cluster(audit, detail, terminal));
+        }
+    }
+    fit(blocks, (detail == Detail::Row).then(|| terminal.screen()))
+}
+
+/// A cluster without its conclusion.
+fn cluster(audit: &BootImageAudit, detail: Detail, terminal: Terminal) -> Vec<Block> {
+    let mut blocks = vec![Block::of(audited(terminal, audit, detail))];
     match detail {
         Detail::Row => blocks.push(table(terminal, &audit.sets)),
         Detail::All => blocks.extend(audit.sets.iter().map(|set| Block::of(item(terminal, set)))),
@@ -46,11 +64,35 @@ pub(crate) fn render(
         });
         blocks.extend(keep);
     }
-    fit(blocks, (detail == Detail::Row).then(|| terminal.screen()))
+    blocks
 }
 
-/// What was audited.
-fn facts(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<String> {
+/// A row for each cluster.
+fn clusters(terminal: Terminal, fleet: &FleetAudit) -> Block {
+    let head = CLUSTER_COLUMNS.map(str::to_owned);
+    let rows = fleet.items.iter().map(cluster_cells);
+    let rows: Vec<[String; 7]> = std::iter::once(head).chain(rows).collect();
+    let mut rows = terminal.table(0, &rows).into_iter();
+    let head = rows.next().unwrap_or_default();
+    let item = |(cluster, mut lines): (_, Vec<String>)| {
+        for note in cluster_notes(cluster) {
+            lines.extend(terminal.prose(2, &note));
+        }
+        Item {
+            lines,
+            note: Vec::new(),
+        }
+    };
+    Block {
+        head,
+        items: fleet.items.iter().zip(rows).map(item).collect(),
+        what: "clusters",
+        least: 6,
+    }
+}
+
+/// The cluster, and what it was audited with.
+fn audited(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<String> {
     let is_row = detail == Detail::Row;
     let shared = namespace(&audit.sets).filter(|_| is_row);
     let shared = shared.map(|namespace| ("namespace", namespace.to_owned()));
@@ -79,30 +121,27 @@ fn table(terminal: Terminal, sets: &[SetAudit]) -> Block {
         let at = rows.iter().rposition(is_same).map_or(rows.len(), |n| n + 1);
         rows.insert(at, row);
     }
-    let [_, set, image, nodes] = COLUMNS;
-    let mut widths = [set, image, nodes].map(str::len);
-    for (_, _, cells) in &rows {
-        for (width, cell) in widths.iter_mut().zip(cells) {
-            *width = (*width).max(cell.chars().count());
+    let [verdict, columns @ ..] = COLUMNS;
+    let indent = verdict.len() + 2;
+    let cells = rows.iter().map(|(_, _, cells)| cells.clone());
+    let cells: Vec<_> = std::iter::once(columns.map(str::to_owned))
+        .chain(cells)
+        .collect();
+    let mut lines = terminal.table(indent, &cells).into_iter();
+    let mut line = |word: &str| {
+        let mut lines = lines.next().unwrap_or_default();
+        if let Some(first) = lines.first_mut() {
+            *first = format!("{word}  {first}");
         }
-    }
-    let line = |word: &str, cells: [&str; 3]| {
-        let cells = cells.iter().zip(widths);
-        let cells: String = cells
-            .map(|(cell, width)| format!("  {cell:<width$}"))
-            .collect();
-        format!("{word}{}", cells.trim_end())
+        lines
     };
     Block {
-        head: vec![line(COLUMNS[0], [set, image, nodes])],
+        head: line(verdict),
         items: rows
             .iter()
-            .map(|(word, why, cells)| Item {
-                lines: vec![line(
-                    &terminal.word(*word),
-                    cells.each_ref().map(String::as_str),
-                )],
-                note: terminal.prose(COLUMNS[0].len() + 2, why),
+            .map(|(word, why, _)| Item {
+                lines: line(&terminal.word(*word)),
+                note: terminal.prose(indent, why),
             })
             .collect(),
         what: "sets",
@@ -131,7 +170,7 @@ fn probable(set: &SetAudit) -> String {
     )
 }
 
-/// What is said of a set in a line of its own; empty where nothing has to be.
+/// The line below a set's row; empty where nothing has to be.
 fn why(set: &SetAudit) -> String {
     let exception = set.exception.as_ref().map(|exception| exception.says());
     let reason = (!set.would_be_allowed()).then(|| set.message.clone());
@@ -152,98 +191,18 @@ fn item(terminal: Terminal, set: &SetAudit) -> Vec<String> {
         set.kind,
         full_name(&set.namespace, &set.name)
     )];
-    let mut add = |name: &str, text: &str| lines.extend(terminal.item(name, text));
-    if let Some(image) = image(set) {
-        add("image", &image);
-    }
-    if let (Some(image), Some(from)) = (&set.boot_image, &set.known_from) {
-        add("version", &format!("{}, by {from}", shown(image)));
-    } else if let Some(from) = &set.known_from {
-        add("version", from);
-    }
-    if !set.members.is_empty() {
-        add(
-            "members",
-            &some_of(&set.members.iter().map(String::as_str).collect::<Vec<_>>()),
-        );
-    }
-    if !set.would_be_allowed() {
-        add("why", &set.message);
-    }
-    if let Some(exception) = &set.exception {
-        add("excepted", &exception.says());
-    }
-    for issue in &set.known_issues {
-        add("issue", &issue.says());
-    }
-    if let Some(help) = &set.to_know {
-        add("to know", help);
-    }
-    if let Some(advice) = set.advice() {
-        add("fix", &advice);
-    }
-    if let Some(patch) = &set.patch {
-        lines.push(format!("  {:<9}{patch}", "command"));
-    }
-    if let Some(file) = &set.patch_file {
-        lines.push(format!("  {:<9}{}", "for Git", file.name));
-        lines.extend(file.text.lines().map(|line| format!("    {line}")));
-    }
-    let mut add = |name: &str, text: &str| lines.extend(terminal.item(name, text));
-    for note in &set.notes {
-        add("note", note);
-    }
-    if let Some(nodes) = nodes(set) {
-        add("nodes", &nodes);
+    for (label, text) in facts(set) {
+        match label {
+            // Copied, and so not broken.
+            "command" | "for Git" => lines.push(format!("  {label:<9}{text}")),
+            "patch" => lines.extend(text.lines().map(|line| format!("    {line}"))),
+            _ => lines.extend(terminal.item(label, &text)),
+        }
     }
     lines
 }
 
-/// The image field, and where the image is.
-fn image(set: &SetAudit) -> Option<String> {
-    let place: Vec<&str> = [&set.platform, &set.region, &set.architecture]
-        .into_iter()
-        .flatten()
-        .map(String::as_str)
-        .collect();
-    let place = match place.join(", ") {
-        none if none.is_empty() => none,
-        place => format!(" ({place})"),
-    };
-    match (&set.image_field, &set.image) {
-        (Some(field), Some(image)) => Some(format!("{image}{place}: {field}")),
-        (Some(field), None) => Some(format!("not named by {field}{place}")),
-        (None, _) if place.is_empty() => None,
-        (None, _) => Some(format!("not known{place}")),
-    }
-}
-
-fn nodes(set: &SetAudit) -> Option<String> {
-    let nodes: Vec<String> = set
-        .nodes
-        .iter()
-        .map(|nodes| match &nodes.version {
-            Some(version) => format!("{} of {version}", nodes.count),
-            None => format!("{} without a label", nodes.count),
-        })
-        .collect();
-    let wanted = set.replicas.map(|replicas| format!("{replicas} wanted"));
-    if nodes.is_empty() && wanted.is_none() {
-        return None;
-    }
-    let pool = set.pool.as_ref().map(|pool| format!("pool {pool}"));
-    let joined = if set.nodes_unread {
-        "not read".to_owned()
-    } else if nodes.is_empty() {
-        "none joined".to_owned()
-    } else {
-        nodes.join(", ")
-    };
-    let all: Vec<String> = [Some(joined), wanted, pool].into_iter().flatten().collect();
-    Some(all.join("; "))
-}
-
-/// What stands above the command for the operator.
+/// The sentence above the command for the operator.
 pub(in crate::cli::audit) const UNTIL_THEN: &str = "Give these sets a newer image. To tell the Machine Config Operator until then, which turns mode Automatic off, \
      and blocks updates of the cluster where the image is below the operator's own minimum:";
 
@@ -287,7 +246,7 @@ pub(in crate::cli::audit) fn in_use(oldest: &Oldest, birth: Option<&OldestBirth>
     )
 }
 
-/// What the Machine Config Operator takes for the oldest boot image, in words; nothing where it
+/// The oldest boot image by the Machine Config Operator, in words; nothing where it
 /// cannot be compared with what was found.
 pub(in crate::cli::audit) fn operator_says(cluster: &ClusterSkew) -> Option<String> {
     let ocp = cluster.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
@@ -305,7 +264,7 @@ pub(in crate::cli::audit) fn operator_says(cluster: &ClusterSkew) -> Option<Stri
     ))
 }
 
-/// What has to be done, machines that do not come up, and what limits what is said here.
+/// Remedies, machines that do not come up, and what limits what is said here.
 fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Block> {
     let list = |head: &str, what, texts: Vec<String>| {
         let has_head = !head.is_empty() && !texts.is_empty();
