@@ -1,6 +1,7 @@
 //! What is written twice: man pages and completions are made from the admins' argument parser, the
 //! agent's page by hand; and what the documents say of the repository must be so.
 
+mod commits;
 mod docs;
 mod schemas;
 mod supply;
