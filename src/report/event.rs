@@ -1,7 +1,7 @@
 //! The Event about a verdict, for people who look at Events first (pure).
 
 use super::names::event_name;
-use super::objects::{NAMESPACE, ObjectMeta};
+use super::objects::{NAMESPACE, ObjectMeta, WHY};
 use super::stall::{Phase, Progress};
 use crate::API_VERSION;
 use crate::clock;
@@ -117,7 +117,7 @@ impl EventSubject<'_> {
                 (NO_VERDICT, action, note)
             }
             Self::Stalled(progress) => {
-                let note = format!("Node {who}: {}", progress.told(NOTE_MAX));
+                let note = format!("Node {who}: {}{WHY}", progress.told(NOTE_MAX));
                 (STALLED, Action::Proceed, note)
             }
             Self::WentOn(phase) => {
@@ -208,7 +208,7 @@ fn note(verdict: &Verdict, who: &str) -> String {
         format!(" ({})", facts.join(", "))
     };
     bounded(
-        &format!("Node {who} {what}: {}{facts}", verdict.sentence()),
+        &format!("Node {who} {what}: {}{facts}{WHY}", verdict.sentence()),
         NOTE_MAX,
     )
 }

@@ -145,7 +145,7 @@ impl<'a> BootImageReport<'a> {
                 summary,
             },
             remediation: Remediation {
-                text: bounded(&remediation, TEXT_MAX),
+                text: bounded(&(remediation + WHY), TEXT_MAX),
                 reference: policy.and_then(|policy| policy.help_url.as_deref()),
             },
             progress: source.progress,
@@ -222,6 +222,9 @@ fn scope(verdict: &Verdict) -> Scope<'_> {
         resources: vec![resource],
     }
 }
+
+/// The end of each piece of advice.
+pub(super) const WHY: &str = " (more: oc skewguard why)";
 
 /// The impact of a first boot that does not finish.
 const STALLED: &str = "The node has not joined the cluster: its first boot does not finish.";

@@ -61,7 +61,7 @@ fn a_report_says_who_was_refused_where_and_why() {
                 },
                 "impact": { "level": "Error", "summary": "The node does not join the cluster: its boot image breaks the policy." },
                 "remediation": {
-                    "text": "Set a newer AMI in the MachineSet, then delete this Machine.", "reference": "https://wiki.example.com/boot-images"
+                    "text": "Set a newer AMI in the MachineSet, then delete this Machine. (more: oc skewguard why)", "reference": "https://wiki.example.com/boot-images"
                 }
             }
         })
@@ -184,7 +184,7 @@ fn an_event_says_it_in_one_note() {
             "eventTime": "2026-03-01T00:00:00.000042Z", "type": "Warning", "reason": "BelowMinimumOCPVersion", "action": "Block",
             "note": "Node ip-10-0-1-23.eu-west-1.compute.internal (10.0.1.23) is refused and does not join the cluster: boot image \
                      411.86.202308081056-0 (OCP 4.11) is older than the minimum 4.13.0 (boot image 411.86.202308081056-0, \
-                     target release 4.21.3, pool worker)",
+                     target release 4.21.3, pool worker) (more: oc skewguard why)",
             "regarding": {
                 "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageReport", "name": NAME, "namespace": "skewguard", "uid": "uid-1"
             },
@@ -237,7 +237,7 @@ fn an_event_of_a_node_that_knows_nothing_has_no_empty_brackets() {
     let event = serde_json::to_value(event).unwrap();
     assert_eq!(
         event["note"],
-        "Node unknown could not be checked; it goes on to join: boot image unknown"
+        "Node unknown could not be checked; it goes on to join: boot image unknown (more: oc skewguard why)"
     );
 }
 

@@ -666,7 +666,7 @@ async fn a_pull_that_loops_is_told_once_and_that_it_goes_on() {
     );
     assert_eq!(
         report["report"]["remediation"]["text"],
-        "Check the cluster's pull secret (openshift-config/pull-secret) for this registry or mirror. On the node: journalctl -b -u machine-config-daemon-pull.service"
+        "Check the cluster's pull secret (openshift-config/pull-secret) for this registry or mirror. On the node: journalctl -b -u machine-config-daemon-pull.service (more: oc skewguard why)"
     );
     let since = progress["since"].as_str().unwrap();
     assert!(since.starts_with("2026-03-01T00:0"), "{since}");
@@ -686,7 +686,7 @@ async fn a_pull_that_loops_is_told_once_and_that_it_goes_on() {
     assert_eq!(
         event["note"],
         format!(
-            "Node ip-10-0-1-23.eu-west-1.compute.internal (10.0.1.23): the first boot has not finished after 5 minutes; it waits in the phase Pull: machine-config-daemon-pull.service is activating (start) since {since}; cause Unauthorized: the registry refuses the node's pull secret. Check the cluster's pull secret (openshift-config/pull-secret) for this registry or mirror. On the node: journalctl -b -u machine-config-daemon-pull.service"
+            "Node ip-10-0-1-23.eu-west-1.compute.internal (10.0.1.23): the first boot has not finished after 5 minutes; it waits in the phase Pull: machine-config-daemon-pull.service is activating (start) since {since}; cause Unauthorized: the registry refuses the node's pull secret. Check the cluster's pull secret (openshift-config/pull-secret) for this registry or mirror. On the node: journalctl -b -u machine-config-daemon-pull.service (more: oc skewguard why)"
         )
     );
     assert_eq!(
@@ -841,7 +841,7 @@ async fn no_answer_of_systemd_is_no_news() {
     assert!(progress["minutes"].as_u64().unwrap() >= 20, "{progress}");
     assert_eq!(
         report["report"]["remediation"]["text"],
-        "Read what the unit says. On the node: journalctl -b -u machine-config-daemon-pull.service"
+        "Read what the unit says. On the node: journalctl -b -u machine-config-daemon-pull.service (more: oc skewguard why)"
     );
 
     // It goes silent after a stall was told, on this boot and on the next.
@@ -936,7 +936,7 @@ async fn a_rebase_that_was_not_finalized_is_told_as_that() {
     );
     assert_eq!(
         report["report"]["remediation"]["text"],
-        "A full /boot and SELinux modules are known to do this. Make the machine anew, from a newer boot image if it happens again. On the node: journalctl -b -1 -u ostree-finalize-staged"
+        "A full /boot and SELinux modules are known to do this. Make the machine anew, from a newer boot image if it happens again. On the node: journalctl -b -1 -u ostree-finalize-staged (more: oc skewguard why)"
     );
     assert_eq!(
         *log.notes.lock().unwrap(),
@@ -1173,7 +1173,7 @@ async fn a_kubelet_without_a_certificate_points_to_the_requests() {
     );
     assert_eq!(
         report["remediation"]["text"],
-        "See whether it waits: oc get csr. Then: oc adm certificate approve NAME. On the node: journalctl -b -u kubelet.service"
+        "See whether it waits: oc get csr. Then: oc adm certificate approve NAME. On the node: journalctl -b -u kubelet.service (more: oc skewguard why)"
     );
 }
 
