@@ -222,7 +222,7 @@ fn every_object_is_valid_for_the_api_server() {
         );
         checked += 1;
     }
-    assert_eq!(checked, 6);
+    assert_eq!(checked, 7);
 }
 
 #[test]

@@ -207,6 +207,14 @@ impl Lists {
                 .unwrap()
         });
         let end = start.saturating_add(limit).min(objects.len());
+        let next = if end < objects.len() {
+            format!("at={end}&/+")
+        } else {
+            String::new()
+        };
+        if accept.starts_with("application/json;as=Table;g=meta.k8s.io;v=v1") {
+            return Some(Ok(node_table(&objects[start..end], &next)));
+        }
         let only_metadata =
             accept.starts_with("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
         let shown = |object: &Value| match (only_metadata, key.starts_with('/')) {
@@ -224,11 +232,6 @@ impl Lists {
             (_, false) => object.clone(),
         };
         let items: Vec<Value> = objects[start..end].iter().map(shown).collect();
-        let next = if end < objects.len() {
-            format!("at={end}&/+")
-        } else {
-            String::new()
-        };
         let metadata = json!({ "resourceVersion": "1", "continue": next, "remainingItemCount": objects.len() - end });
         let (kind, api_version) = if only_metadata {
             ("PartialObjectMetadataList", "meta.k8s.io/v1")
@@ -241,4 +244,30 @@ impl Lists {
             json!({ "kind": kind, "apiVersion": api_version, "metadata": metadata, "items": items }),
         ))
     }
+}
+
+/// Nodes as kube-apiserver prints them, with the first of its columns.
+fn node_table(nodes: &[Value], next: &str) -> Value {
+    let row = |node: &Value| {
+        let conditions = node["status"]["conditions"].as_array();
+        let ready = conditions
+            .into_iter()
+            .flatten()
+            .find(|condition| condition["type"] == "Ready");
+        let status = match ready.and_then(|ready| ready["status"].as_str()) {
+            Some("True") => "Ready",
+            Some(_) => "NotReady",
+            None => "Unknown",
+        };
+        json!({ "cells": [node["metadata"]["name"], status, "worker"], "object": null })
+    };
+    let column = |name: &str| json!({ "name": name, "type": "string", "format": "", "description": "", "priority": 0 });
+    let columns: Vec<Value> = ["Name", "Status", "Roles"]
+        .iter()
+        .map(|name| column(name))
+        .collect();
+    json!({ "kind": "Table", "apiVersion": "meta.k8s.io/v1",
+        "metadata": { "resourceVersion": "1", "continue": next },
+        "columnDefinitions": columns,
+        "rows": nodes.iter().map(row).collect::<Vec<_>>() })
 }

@@ -1,4 +1,4 @@
-//! Why the machine-approver did not approve a certificate request, from a line of its log (pure).
+//! Reasons of the machine-approver against a certificate request, from a line of its log (pure).
 //!
 //! The messages are those of openshift/cluster-machine-approver, `pkg/controller`, and `main.go` of
 //! its first releases.
@@ -22,7 +22,7 @@ pub(super) fn refusal(line: &str) -> Option<(&str, String)> {
     Some((name, said(why)))
 }
 
-/// What the lines that say why have in them.
+/// Parts of the lines that give a reason.
 const WHY: [&str; 14] = [
     "failed to find machine with InternalDNS matching",
     "already has node ref, cannot approve",

@@ -1,9 +1,10 @@
-//! What is asked about: a Machine, a host or an agent without a Node (pure).
+//! A Machine, a host or an agent without a Node, and what belongs to it (pure).
 
 use super::facts::Facts;
 use super::index::Index;
-use super::kinds::{Agent, Condition, Host, Machine, Node, Report};
+use super::kinds::{Agent, Condition, Host, Machine, Node};
 use super::moment::Moment;
+use super::records::Report;
 use super::report::Evidence;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -114,7 +115,7 @@ impl<'a> Case<'a> {
         machine.chain(host.chain(agent).copied()).collect()
     }
 
-    /// What a certificate request or a report may name it by, in lower case.
+    /// Names of it in certificate requests and reports, in lower case.
     pub(super) fn names(&self) -> BTreeSet<String> {
         let mut names: BTreeSet<String> = BTreeSet::new();
         names.extend(self.machine.into_iter().flat_map(Machine::names));

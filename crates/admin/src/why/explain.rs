@@ -1,11 +1,12 @@
-//! One sentence for each machine without a Node (pure).
+//! A sentence for each machine without a Node (pure).
 
 use super::case::{Case, Subject};
 use super::facts::Facts;
 use super::finding::{At, Finding, sentence};
 use super::index::Index;
-use super::kinds::{Machine, MachineSet};
+use super::kinds::{Host, Machine};
 use super::moment::{Moment, span};
+use super::records::MachineSet;
 use super::remade::is_remade;
 use super::report::{Explanation, LogReport, Stage, WhyReport};
 use super::request_step::Asked;
@@ -13,10 +14,10 @@ use crate::API_VERSION;
 use crate::audit::{Origin, Unread};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How long a machine takes to become a Node at most where nothing is wrong.
+/// The longest time that a machine takes to become a Node where nothing is wrong.
 pub(super) const YOUNG: u64 = 600;
 
-/// What the audit says of the image of a machine's set.
+/// The audit's word on the image of a machine's set.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Judged {
     /// `MachineSet c1-worker`.
@@ -33,7 +34,7 @@ pub(crate) struct Judged {
 /// The judged sets, by namespace, kind and name.
 pub(crate) type JudgedSets = BTreeMap<(String, String, String), Judged>;
 
-/// What is asked, and what is known beside the objects.
+/// The question, and what is known beside the objects.
 pub(crate) struct Question<'a> {
     /// Names of Machines, Nodes, hosts and agents; none is all that wait.
     pub(crate) names: &'a [String],
@@ -74,7 +75,7 @@ pub(crate) fn why(facts: &Facts, question: Question<'_>) -> Result<WhyReport, St
     })
 }
 
-/// What is asked about, those that wait longest first, and how many are young.
+/// The subjects, those that wait longest first, and the number of young ones.
 fn subjects<'a>(
     facts: &'a Facts,
     index: &Index<'a>,
@@ -139,7 +140,7 @@ fn all_named<'a>(facts: &'a Facts, names: &[String]) -> Result<Vec<Subject<'a>>,
     Ok(all)
 }
 
-/// What has a name: `NAME`, `NAMESPACE/NAME` or `KIND/NAME`, of a Machine, its Node, a host or an
+/// Subjects of a name: `NAME`, `NAMESPACE/NAME` or `KIND/NAME`, of a Machine, its Node, a host or an
 /// agent.
 fn named<'a>(facts: &'a Facts, name: &str) -> Vec<Subject<'a>> {
     let (before, own) = name.rsplit_once('/').unwrap_or(("", name));
@@ -164,8 +165,7 @@ fn named<'a>(facts: &'a Facts, name: &str) -> Vec<Subject<'a>> {
         return found;
     }
     let hosts = facts.hosts.iter();
-    let of_host =
-        |full_name: &str, host: &super::kinds::Host| host.machine.as_deref() == Some(full_name);
+    let of_host = |full_name: &str, host: &Host| host.machine.as_deref() == Some(full_name);
     let hosts: Vec<_> = hosts
         .filter(|host| {
             is("baremetalhost", &host.meta.namespace, &host.meta.name)
@@ -389,7 +389,7 @@ fn set_without_machines(set: &MachineSet, index: &Index<'_>, now: Moment) -> Opt
     })
 }
 
-/// What the logs are, and how far they can be trusted.
+/// The logs, and how far they can be trusted.
 fn log_report(facts: &Facts) -> LogReport {
     let logs = &facts.logs;
     let mut notes = Vec::new();

@@ -1,12 +1,11 @@
-//! What is kept of the cluster's objects beside what the audit keeps (pure).
+//! The cluster's objects, as far as `why` keeps more of them than the audit (pure).
 
-use super::kinds::{
-    Agent, CertificateRequest, Condition, Event, HealthCheck, Host, Machine, MachineSet, Meta,
-    Node, NodePool, Report, moment,
-};
+use super::ignition_server::IgnitionServers;
+use super::kinds::{Agent, Condition, Host, Machine, Meta, Node, NodePool, moment};
 use super::moment::Moment;
+use super::records::{CertificateRequest, Event, HealthCheck, MachineSet, Report};
 use super::server_log::ServerLogs;
-use super::user_data::{Fingerprint, UserData, fingerprints};
+use super::user_data::{Fingerprint, UserData, fingerprints, last_day};
 use crate::audit::cluster::fields::{list_at, str_at, text_at};
 use crate::audit::cluster::kind_table::{
     AGENT_INSTALL, CERTIFICATES, CLUSTER_API, CONFIG, EVENTS, HYPERSHIFT, MACHINE_API,
@@ -19,13 +18,18 @@ use std::collections::{BTreeMap, BTreeSet};
 /// At most this many Events are kept: the first ones.
 const MAX_EVENTS: usize = 50_000;
 
-/// The kinds whose Events say something here.
+/// The kinds whose Events say something here, beside those of the nodes' own agent.
 const EVENTS_ABOUT: [&str; 4] = [
     "Machine",
     "MachineSet",
     "MachineConfigPool",
     "BareMetalHost",
 ];
+
+/// Tells if an Event says something here.
+fn is_of_interest(event: &Event) -> bool {
+    event.agent.is_some() || EVENTS_ABOUT.contains(&&*event.kind)
+}
 
 /// Everything that was read.
 #[derive(Debug, Default)]
@@ -46,16 +50,22 @@ pub(crate) struct Facts {
     pub(super) user_data: BTreeMap<(String, String), Option<UserData>>,
     /// The CAs of the machine-config-server: its own ConfigMap's, else the cluster's root.
     pub(super) own_authorities: BTreeSet<Fingerprint>,
+    /// The moment at which the last of its own CAs expires.
+    pub(super) own_until: Option<Moment>,
     pub(super) root_authorities: BTreeSet<Fingerprint>,
     pub(super) reports: Vec<Report>,
     pub(super) operators: BTreeMap<String, Vec<Condition>>,
     /// The machine-config-server's pods, and since when their container runs.
     pub(crate) servers: BTreeMap<String, Option<Moment>>,
+    /// Namespaces and names of the pods of HyperShift's ignition servers.
+    pub(crate) ignition_pods: BTreeSet<(String, String)>,
+    /// The logs of these, by the namespace of their hosted control plane.
+    pub(super) ignition_servers: BTreeMap<String, IgnitionServers>,
     /// The pods of the machine-approver.
     pub(crate) approvers: BTreeSet<String>,
     /// The host of the machine-config-server, by the Infrastructure.
     pub(super) server_host: Option<String>,
-    /// Why certificate requests were not approved, by the approver's log.
+    /// Reasons against certificate requests, by the approver's log.
     pub(super) refusals: BTreeMap<String, String>,
     pub(crate) logs: ServerLogs,
     /// The newest time that an object has.
@@ -102,7 +112,7 @@ impl Facts {
             }
             ("" | EVENTS, "Event") if self.events.len() < MAX_EVENTS => {
                 let event = Event::of(object);
-                if !EVENTS_ABOUT.contains(&&*event.kind) {
+                if !is_of_interest(&event) {
                     return;
                 }
                 self.newest = self.newest.max(event.last);
@@ -125,6 +135,10 @@ impl Facts {
                     .iter()
                     .find_map(|status| moment(status, "/state/running/startedAt"));
                 self.servers.insert(printable(name), began);
+            }
+            ("", "Pod") if is_ignition_server(name) && is_dns_name(namespace, 63) => {
+                let pod = (namespace.to_owned(), name.to_owned());
+                self.ignition_pods.insert(pod);
             }
             ("", "Pod") if name.starts_with("machine-approver-") => {
                 self.approvers.insert(printable(name));
@@ -190,6 +204,9 @@ impl Facts {
         let bundles = ["/data/ca-bundle.crt", "/data/ca.crt"];
         for pem in bundles.iter().filter_map(|path| str_at(object, path)) {
             all.extend(fingerprints(pem));
+            if name == "machine-config-server-ca" {
+                self.own_until = self.own_until.max(last_day(pem));
+            }
         }
     }
 
@@ -198,7 +215,7 @@ impl Facts {
     /// # Errors
     /// It cannot be read to its end. What came before stays added.
     pub(crate) fn add_approver_log(&mut self, log: &mut dyn std::io::Read) -> std::io::Result<()> {
-        super::server_log::lines(log, &mut |line| {
+        super::log_lines::lines(log, &mut |line| {
             let line = String::from_utf8_lossy(line);
             if let Some((name, why)) = super::approver_line::refusal(&line)
                 && (self.refusals.len() < 10_000 || self.refusals.contains_key(name))
@@ -206,6 +223,36 @@ impl Facts {
                 self.refusals.insert(printable(name), why);
             }
         })
+    }
+
+    /// Adds the log of a pod of HyperShift's ignition server.
+    ///
+    /// # Errors
+    /// It cannot be read to its end. What came before stays added.
+    pub(crate) fn add_ignition_log(
+        &mut self,
+        (namespace, pod): (&str, &str),
+        log: &mut dyn std::io::Read,
+    ) -> std::io::Result<()> {
+        let now = self.reference.unwrap_or(Moment(0));
+        let servers = self.ignition_servers.entry(namespace.to_owned());
+        servers.or_default().add(pod, log, now)
+    }
+
+    /// Some node's agent has reported.
+    pub(crate) fn has_reports(&self) -> bool {
+        !self.reports.is_empty()
+    }
+
+    /// The namespaces of hosted control planes whose machines have no Node.
+    pub(crate) fn hosted_namespaces(&self, most: usize) -> Vec<String> {
+        let waiting = self
+            .machines
+            .iter()
+            .filter(|machine| machine.node_pool.is_some() && machine.node.is_none());
+        let names: BTreeSet<&str> = waiting.map(|machine| &*machine.meta.namespace).collect();
+        let names = names.into_iter().filter(|name| is_dns_name(name, 63));
+        names.take(most).map(str::to_owned).collect()
     }
 
     /// Nothing that should become a node was read.
@@ -236,11 +283,12 @@ impl Facts {
             .collect()
     }
 
-    /// The Nodes of these names, or of Machines of these names, and those that were made since then:
-    /// the newest first.
+    /// The Nodes of these names, or of Machines of these names, then those that are broken, and those
+    /// that were made since then: the newest first.
     pub(crate) fn nodes_to_read(
         &self,
         names: &[String],
+        broken: &BTreeSet<String>,
         since: Moment,
         most: usize,
     ) -> Vec<String> {
@@ -256,10 +304,15 @@ impl Facts {
         let mut all: Vec<&Node> = self
             .nodes
             .values()
-            .filter(|node| is_named(node) || node.created >= Some(since))
+            .filter(|node| {
+                is_named(node) || broken.contains(&node.name) || node.created >= Some(since)
+            })
             .filter(|node| is_dns_name(&node.name, 253))
             .collect();
-        all.sort_by_key(|node| (!is_named(node), std::cmp::Reverse(node.created)));
+        all.sort_by_key(|node| {
+            let is_other = !broken.contains(&node.name);
+            (!is_named(node), is_other, std::cmp::Reverse(node.created))
+        });
         all.into_iter()
             .take(most)
             .map(|node| node.name.clone())
@@ -268,7 +321,8 @@ impl Facts {
 
     /// The newest time of all that was read: for what a gather has, that is now.
     pub(crate) fn newest(&self) -> Option<Moment> {
-        self.newest.max(self.logs.end())
+        let hosted = self.ignition_servers.values().filter_map(|log| log.last);
+        self.newest.max(self.logs.end()).max(hosted.max())
     }
 
     /// The CAs that the machine-config-server's certificate may be of.
@@ -279,6 +333,11 @@ impl Facts {
             &self.own_authorities
         }
     }
+}
+
+/// Tells if a pod is one of HyperShift's ignition server, not of the proxy before it.
+pub(super) fn is_ignition_server(name: &str) -> bool {
+    name.starts_with("ignition-server-") && !name.starts_with("ignition-server-proxy")
 }
 
 /// The host of a URL.

@@ -2,7 +2,7 @@
 //! all that comes before.
 
 use super::case::{Case, Subject};
-use super::kinds::{Condition, condition};
+use super::kinds::{Condition, Machine, condition};
 use super::moment::{Moment, span};
 use super::report::{Mark, Stage, Step};
 
@@ -29,12 +29,12 @@ pub(super) enum At {
     Node,
 }
 
-/// Where it stopped, and why.
+/// The step at which it stopped, and why.
 #[derive(Debug)]
 pub(super) struct Finding {
     pub(super) stage: Stage,
     pub(super) at: At,
-    /// What the step says.
+    /// The text beside the step.
     pub(super) step: String,
     pub(super) is_certain: bool,
     pub(super) sentence: String,
@@ -107,7 +107,7 @@ impl Finding {
     }
 }
 
-/// What a failure of a cloud is about, by its words, and what helps.
+/// A cloud's failures by their words, and what helps.
 const FAILURES: [(&[&str], &str); 4] = [
     (
         &["quota", "limit exceeded", "LimitExceeded", "QuotaExceeded"],
@@ -210,7 +210,7 @@ impl Case<'_> {
         Ok(name.unwrap_or("there").to_owned())
     }
 
-    fn failed(&mut self, machine: &super::kinds::Machine) -> Finding {
+    fn failed(&mut self, machine: &Machine) -> Finding {
         let reason = machine.error_reason.as_deref();
         let message = machine.error_message.as_deref();
         let text = [reason, message]
@@ -242,7 +242,7 @@ impl Case<'_> {
     }
 
     /// A Machine whose instance is not there yet, or is refused to it.
-    fn not_made(&mut self, machine: &super::kinds::Machine) -> Finding {
+    fn not_made(&mut self, machine: &Machine) -> Finding {
         let why = self.why_not_made(machine);
         let name = self.name();
         let age = self.created().map(|created| span(self.now.since(created)));
@@ -267,7 +267,7 @@ impl Case<'_> {
     }
 
     /// The condition or the Event that says why there is no instance; empty where none does.
-    fn why_not_made(&mut self, machine: &super::kinds::Machine) -> String {
+    fn why_not_made(&mut self, machine: &Machine) -> String {
         let no =
             |condition: &&Condition| condition.status == "False" && condition.kind != "Drainable";
         let blame = |kinds: &[&str]| {

@@ -13,8 +13,17 @@ impl Case<'_> {
         let ago = self.now.since(seen.last.at);
         let when = self.ago(seen.last.at);
         let image = self.image(judged);
-        let step = format!("nothing seen since {}", seen.last.at.clock());
-        let text = if seen.count > 2 {
+        let failure = self.first_boot_event();
+        let step = match failure {
+            Some(_) => "it failed".to_owned(),
+            None => format!("nothing seen since {}", seen.last.at.clock()),
+        };
+        let text = if let Some(failure) = failure {
+            format!(
+                "{name} got its config {when}, and its first boot failed: {}",
+                sentence(&failure)
+            )
+        } else if seen.count > 2 {
             format!(
                 "{name} got its config {} times, the last {when}, and never joined: its first boot begins again and again{image}.",
                 seen.count
@@ -30,7 +39,6 @@ impl Case<'_> {
         for issue in judged.map(|judged| &judged.issues).into_iter().flatten() {
             finding = finding.next(format!("A known issue of its image: {issue}"));
         }
-        self.see_first_boot_events();
         self.no_requests();
         self.unseen("the first boot itself: its console, or the node's own reports (install skewguard in the pool)");
         finding
@@ -67,11 +75,11 @@ impl Case<'_> {
         }
     }
 
-    /// Events of the operator about first boots of the pool (MCO #6124, where the cluster has it).
-    fn see_first_boot_events(&mut self) {
-        let Some(pool) = self.pool() else {
-            return;
-        };
+    /// Events of the operator about first boots of the pool (MCO #6124, where the cluster has it): the
+    /// last that is its own.
+    fn first_boot_event(&mut self) -> Option<String> {
+        let pool = self.pool()?;
+        let mut last = None;
         let names = self.names();
         let created = self.created();
         let events = self.index.events("MachineConfigPool", "", &pool);
@@ -79,9 +87,14 @@ impl Case<'_> {
             event.reason.eq_ignore_ascii_case("FirstbootFailed") && event.last >= created
         });
         for event in events.take(3).copied().collect::<Vec<_>>() {
-            let is_own = names
-                .iter()
-                .any(|name| event.message.to_ascii_lowercase().contains(&**name));
+            // `Node ip-10-0-1-215 failed during firstboot at stage '…': …`.
+            let message = event.message.to_ascii_lowercase();
+            let is_own = message
+                .split([' ', ',', ';', '\''])
+                .any(|word| names.contains(word));
+            if is_own && last.is_none() {
+                last = Some(event.message.clone());
+            }
             let whose = if is_own {
                 ""
             } else {
@@ -93,64 +106,7 @@ impl Case<'_> {
                 format!("{}{whose}", event.message),
             );
         }
-    }
-
-    /// A machine whose Node is of another cluster: its config comes from HyperShift's server.
-    pub(super) fn hosted(&mut self) -> Finding {
-        let name = self.name();
-        let pool = self.machine.and_then(|machine| machine.node_pool.clone());
-        let pool = pool.unwrap_or_default();
-        let facts = self.facts;
-        let conditions = facts
-            .node_pools
-            .iter()
-            .find(|of| of.meta.full_name() == pool)
-            .map(|pool| &*pool.conditions)
-            .unwrap_or_default();
-        let mut bad = None;
-        for kind in [
-            "ReachedIgnitionEndpoint",
-            "ValidPlatformImage",
-            "ValidReleaseImage",
-            "AllMachinesReady",
-            "AllNodesHealthy",
-        ] {
-            if let Some(condition) = super::kinds::condition(conditions, kind) {
-                let text = format!("{}: {}", condition.status, condition.says());
-                self.see(
-                    format!("NodePool {pool}, condition {kind}"),
-                    condition.since,
-                    text,
-                );
-                if condition.status == "False" && bad.is_none() {
-                    bad = Some((kind, condition.says()));
-                }
-            }
-        }
-        self.unseen("its own requests: HyperShift's ignition-server, whose log is not read; its Node is in the hosted cluster");
-        match bad {
-            Some(("ReachedIgnitionEndpoint", why)) => Finding::new(
-                Stage::NoRequest,
-                At::Requested,
-                "ReachedIgnitionEndpoint is False",
-                format!("No machine of NodePool {pool} has reached the ignition server, {name} among them: {}", sentence(&why)),
-            )
-            .next("Look at the route ignition-server of the hosted control plane, and at the way there from the machines' network"),
-            Some((kind, why)) => Finding::new(
-                Stage::Unknown,
-                At::Requested,
-                format!("{kind} is False"),
-                format!("Why {name} is no Node cannot be told from here; its NodePool {pool} says {kind} is False: {}", sentence(&why)),
-            )
-            .doubtful(true),
-            None => Finding::new(
-                Stage::Unknown,
-                At::Requested,
-                "not seen from here",
-                format!("Why {name} is no Node cannot be told from here: its config comes from HyperShift's ignition server."),
-            )
-            .doubtful(true),
-        }
+        last
     }
 
     pub(super) fn hidden_request(&mut self, why: &str) -> Finding {

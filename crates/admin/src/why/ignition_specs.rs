@@ -46,7 +46,7 @@ impl fmt::Display for Spec {
     }
 }
 
-/// What is known of an image's Ignition.
+/// An image's Ignition, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ImageIgnition {
     /// Its release, where that is known.
@@ -71,7 +71,7 @@ impl ImageIgnition {
         }
     }
 
-    /// Whether it reads a config of this spec; `None` where nobody knows.
+    /// Tells if it reads a config of this spec; `None` where nobody knows.
     pub(crate) fn can_read(&self, config: Spec) -> Option<bool> {
         if config.major != self.reads.major {
             // Ignition 2.x reads no spec 2, and 0.x no spec 3.

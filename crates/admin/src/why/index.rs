@@ -1,7 +1,8 @@
 //! Finds what belongs to a machine, for a thousand of them (pure).
 
 use super::facts::Facts;
-use super::kinds::{CertificateRequest, Event, Host, Node, Report};
+use super::kinds::{Host, Node};
+use super::records::{CertificateRequest, Event, Report};
 use crate::audit::Unread;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -15,6 +16,8 @@ pub(super) struct Index<'a> {
     pub(super) requests: BTreeMap<&'a str, Vec<&'a CertificateRequest>>,
     /// By the kind, namespace and name that they are about.
     events: BTreeMap<(&'a str, &'a str, &'a str), Vec<&'a Event>>,
+    /// Of the nodes' own agents, by the host.
+    pub(super) told: BTreeMap<&'a str, Vec<&'a Event>>,
     /// By namespace and name of their Machine.
     pub(super) hosts: BTreeMap<(&'a str, &'a str), &'a Host>,
     /// Addresses of what is in this cluster.
@@ -40,9 +43,13 @@ impl<'a> Index<'a> {
             }
         }
         let mut events: BTreeMap<_, Vec<&Event>> = BTreeMap::new();
+        let mut told: BTreeMap<&str, Vec<&Event>> = BTreeMap::new();
         for event in &facts.events {
             let about = (&*event.kind, &*event.namespace, &*event.name);
             events.entry(about).or_default().push(event);
+            if let Some(host) = &event.agent {
+                told.entry(host).or_default().push(event);
+            }
         }
         let host = |host: &'a Host| Some(((&*host.meta.namespace, host.machine.as_deref()?), host));
         let machine_ips = facts.machines.iter().flat_map(|machine| machine.ips());
@@ -75,6 +82,7 @@ impl<'a> Index<'a> {
             reports,
             requests,
             events,
+            told,
             hosts: facts.hosts.iter().filter_map(host).collect(),
             known: machine_ips.chain(others).collect(),
             has_requests: !facts.requests.is_empty()

@@ -1,17 +1,17 @@
-//! What is seen after the first boot began: reports, certificate requests, the Node (pure).
+//! Signs of a machine after its first boot began: certificate requests, the Node (pure).
 
 use super::case::Case;
-use super::explain::Judged;
 use super::finding::{At, Finding, ago, sentence};
-use super::kinds::{CertificateRequest, Condition, Node, Report};
+use super::kinds::{Condition, Node};
 use super::moment::{Moment, span};
+use super::records::CertificateRequest;
 use super::report::Stage;
 
-/// How long after its Machine a node's first request is approved (cluster-machine-approver,
+/// The longest time after its Machine that a node's first request is approved (cluster-machine-approver,
 /// `maxMachineDelta`).
 const APPROVED_WITHIN: u64 = 2 * 3_600;
 
-/// How many more requests than Machines or Nodes may wait (cluster-machine-approver,
+/// The number of requests that may wait beyond Machines or Nodes (cluster-machine-approver,
 /// `maxDiffBetweenPendingCSRsAndMachinesCount`).
 const MAX_MORE_PENDING: usize = 100;
 
@@ -181,25 +181,55 @@ impl Case<'_> {
             .collect();
         own.sort_by_key(|request| request.created);
         let last = *own.last()?;
-        let source = format!("CertificateSigningRequest {}", last.name);
-        let node = last.node.clone().unwrap_or_default();
+        Some(if last.is_approved {
+            self.approved(last)
+        } else {
+            self.not_approved(last, &own)
+        })
+    }
+
+    /// An approved request, and no Node.
+    fn approved(&mut self, request: &CertificateRequest) -> Finding {
+        let source = format!("CertificateSigningRequest {}", request.name);
+        let node = request.node.clone().unwrap_or_default();
         let name = self.name();
-        if last.is_approved {
-            self.see(source, last.created, format!("of node {node}, approved"));
-            return Some(
-                Finding::new(
-                    Stage::NodeNotReady,
-                    At::Node,
-                    "there is none",
-                    format!(
-                        "{name} got its certificate{} and did not make its Node.",
-                        ago(self.now, last.created)
-                    ),
-                )
-                .next("Read the kubelet's journal on the node: journalctl -u kubelet"),
-            );
+        let when = ago(self.now, request.created);
+        if !request.is_signed {
+            let text = format!("of node {node}, approved, status.certificate is empty");
+            self.see(source, request.created, text);
+            return Finding::new(
+                Stage::NoCertificate,
+                At::Certificate,
+                format!("{} is not signed", request.name),
+                format!("{name} waits for its certificate: request {}, made{when}, is approved and not signed.", request.name),
+            )
+            .next("Look at the signer: oc describe clusteroperators kube-controller-manager");
         }
-        Some(self.not_approved(last, &own))
+        let dates = request.dates;
+        let until = dates.map_or(String::new(), |dates| {
+            format!(", valid from {} until {}", dates.from, dates.until)
+        });
+        self.see(
+            source,
+            request.created,
+            format!("of node {node}, approved{until}"),
+        );
+        if dates.is_some_and(|dates| dates.until < self.now) {
+            return Finding::new(
+                Stage::NoCertificate,
+                At::Certificate,
+                "it has expired",
+                format!("{name} got its certificate{when} and did not make its Node; by now the certificate has expired."),
+            )
+            .next("Start the node again: its kubelet then makes a new request");
+        }
+        Finding::new(
+            Stage::NodeNotReady,
+            At::Node,
+            "there is none",
+            format!("{name} got its certificate{when} and did not make its Node."),
+        )
+        .next("Read the kubelet's journal on the node: journalctl -u kubelet")
     }
 
     /// The last of its requests, which was denied or waits.
@@ -258,7 +288,7 @@ impl Case<'_> {
         ))
     }
 
-    /// Why the approver left a request alone: its own word, else what its rules say.
+    /// The approver's reason to leave a request alone: its own word, else its rules.
     fn why_not_approved(
         &mut self,
         request: &CertificateRequest,
@@ -320,7 +350,7 @@ impl Case<'_> {
         }
     }
 
-    /// What the approver's operator says of it.
+    /// A condition of the approver's operator against it.
     fn approver_fails(&mut self) -> Option<String> {
         if let Some(conditions) = self.facts.operators.get("machine-approver") {
             let bad = conditions.iter().find(|condition| {
@@ -337,121 +367,5 @@ impl Case<'_> {
             }
         }
         None
-    }
-
-    /// A report of the node's own agent: refused, or a first boot that hangs.
-    pub(super) fn of_report(&mut self, judged: Option<&Judged>) -> Option<Finding> {
-        let reports = self.reports();
-        let last = *reports.last()?;
-        let source = format!("BootImageReport {}", last.meta.full_name());
-        self.see(
-            source.clone(),
-            last.at(),
-            format!("{}, {}: {}", last.verdict, last.action, last.message),
-        );
-        if last.progress.is_some() || last.action == "Block" {
-            // The node says so itself.
-            self.unseen.clear();
-        }
-        if let Some(progress) = &last.progress {
-            let text = format!(
-                "phase {}, cause {}: {}",
-                progress.phase, progress.cause, progress.message
-            );
-            self.see(format!("{source}, progress"), last.at(), text);
-            return Some(self.hangs(last, progress));
-        }
-        if last.action != "Block" {
-            return None;
-        }
-        let what = match &last.image {
-            Some(image) if !last.message.contains(&**image) => {
-                format!("{} ({image})", last.message)
-            }
-            _ => last.message.clone(),
-        };
-        let finding = Finding::new(
-            Stage::Refused,
-            At::LetIn,
-            format!("refused: {}", last.reason),
-            format!(
-                "{} was refused{}: {}",
-                self.name(),
-                ago(self.now, last.at()),
-                sentence(&what)
-            ),
-        );
-        Some(self.after_refusal(finding, last, judged))
-    }
-
-    /// What to do about a refusal, and how it goes with the next machine.
-    fn after_refusal(
-        &mut self,
-        finding: Finding,
-        report: &Report,
-        judged: Option<&Judged>,
-    ) -> Finding {
-        let Some(judged) = judged else {
-            let finding = match &report.remediation {
-                Some(text) => finding.next(text.clone()),
-                None => finding,
-            };
-            return finding.next("Then delete this Machine");
-        };
-        let set = &judged.set;
-        let version = judged.version.as_deref().unwrap_or("an unknown image");
-        if !judged.is_refused {
-            return finding
-                .next(format!(
-                    "{set} makes its next machines from {version}, which the limits allow: delete this Machine"
-                ));
-        }
-        let remedy = judged.remedy.as_deref().or(report.remediation.as_deref());
-        let finding = match remedy {
-            Some(remedy) => finding.next(format!("{set}: {remedy}")),
-            None => finding,
-        };
-        finding.next(format!(
-            "Afterwards delete this Machine; until then {set} makes others from {version}, which are refused, too"
-        ))
-    }
-
-    fn hangs(&mut self, report: &Report, progress: &super::kinds::Progress) -> Finding {
-        let is_join = progress.phase == "Join";
-        let (stage, at) = if is_join {
-            (Stage::NoCertificate, At::Certificate)
-        } else {
-            (Stage::FirstBoot, At::FirstBoot)
-        };
-        let minutes = match progress.minutes {
-            0 => String::new(),
-            minutes => format!(" after {}", span(minutes * 60)),
-        };
-        let said = if progress.message.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", progress.message)
-        };
-        let what = if is_join {
-            "is rebased and does not join"
-        } else {
-            "does not finish its first boot"
-        };
-        let finding = Finding::new(
-            stage,
-            at,
-            format!("phase {}, cause {}", progress.phase, progress.cause),
-            format!(
-                "{} {what}{minutes}: phase {}, cause {}{}",
-                self.name(),
-                progress.phase,
-                progress.cause,
-                sentence(&said)
-            ),
-        );
-        match &report.remediation {
-            Some(text) => finding.next(text.clone()),
-            None => finding,
-        }
     }
 }

@@ -1,6 +1,6 @@
-//! What `why` hears while the audit's input is read (pure but for the logs that it is given).
+//! The audit's input, as `why` hears it (pure but for the logs that it is given).
 
-use super::facts::Facts;
+use super::facts::{Facts, is_ignition_server};
 use super::moment::Moment;
 use crate::audit::cluster::kind_table::{
     AGENT_INSTALL, CERTIFICATES, CLUSTER_API, CONFIG, EVENTS, HYPERSHIFT, MACHINE_API,
@@ -12,12 +12,13 @@ use serde_json::Value;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// How much of one log is read: the first bytes of it.
+/// Bytes of one log that are read: the first.
 const MAX_LOG: u64 = 256 << 20;
 
 /// The namespaces whose Events, pods, Secrets and ConfigMaps say something here.
-const NAMESPACES: [&str; 6] = [
+const NAMESPACES: [&str; 7] = [
     "openshift-machine-api",
+    "openshift-cluster-api",
     "openshift-machine-config-operator",
     "openshift-cluster-machine-approver",
     "skewguard",
@@ -92,6 +93,9 @@ impl Facts {
                 Ok(())
             }
             Some(Log::Approver) => self.add_approver_log(&mut log),
+            Some(Log::Ignition(namespace, pod)) => {
+                self.add_ignition_log((&namespace, &pod), &mut log)
+            }
             None => Ok(()),
         }
     }
@@ -102,6 +106,8 @@ enum Log {
     /// Of the machine-config-server's pod of this name.
     Server(String),
     Approver,
+    /// Of HyperShift's ignition server: its namespace, where the path has one, and its pod.
+    Ignition(String, String),
 }
 
 /// Whose log it is, by its name: `…/pods/machine-config-server-x7k2p/…/logs/current.log`, or what
@@ -118,7 +124,23 @@ fn kind_of_log(path: &Path) -> Option<Log> {
     let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
     let named = |start: &str| parts.iter().rev().find(|part| part.starts_with(start));
     if let Some(pod) = named("machine-config-server-") {
+        // A file of this name that somebody made with `oc logs`.
+        let pod = pod.split('.').next().unwrap_or(pod);
         return Some(Log::Server(printable_up_to(pod, 253)));
+    }
+    if let Some(pod) = parts.iter().rev().find(|part| is_ignition_server(part)) {
+        let namespace = parts
+            .iter()
+            .skip_while(|part| **part != "namespaces")
+            .nth(1);
+        // `hypershift dump` puts the container's name, and that it is the one before, behind it.
+        let pod = pod.split('.').next().unwrap_or(pod);
+        let pod = pod.strip_suffix("-previous").unwrap_or(pod);
+        let pod = pod.strip_suffix("-ignition-server").unwrap_or(pod);
+        return Some(Log::Ignition(
+            namespace.map_or(String::new(), |name| printable_up_to(name, 63)),
+            printable_up_to(pod, 253),
+        ));
     }
     if named("machine-approver-").is_some() {
         return Some(Log::Approver);
@@ -150,6 +172,22 @@ mod tests {
                 Some(""),
             ),
             (
+                "machine-config-server-x7k2p.log",
+                Some("machine-config-server-x7k2p"),
+            ),
+            (
+                "dump/namespaces/clusters-guest/core/pods/logs/ignition-server-6d9f-x2x9p-ignition-server-previous.log",
+                Some("clusters-guest ignition-server-6d9f-x2x9p"),
+            ),
+            (
+                "g/namespaces/clusters-guest/pods/ignition-server-6d9f-x2x9p/ignition-server/ignition-server/logs/current.log",
+                Some("clusters-guest ignition-server-6d9f-x2x9p"),
+            ),
+            (
+                "dump/namespaces/clusters-guest/core/pods/logs/ignition-server-proxy-6d9f-haproxy.log",
+                None,
+            ),
+            (
                 "namespaces/openshift-machine-config-operator/pods/machine-config-daemon-1/machine-config-daemon/machine-config-daemon/logs/current.log",
                 None,
             ),
@@ -161,6 +199,7 @@ mod tests {
             let found = kind_of_log(Path::new(path)).map(|log| match log {
                 Log::Server(name) => name,
                 Log::Approver => String::new(),
+                Log::Ignition(namespace, pod) => format!("{namespace} {pod}"),
             });
             assert_eq!(found.as_deref(), wanted, "{path}");
         }

@@ -92,6 +92,17 @@ pub(crate) fn go_duration(text: &str) -> Option<u64> {
     (!text.is_empty()).then_some(sum.clamp(0.0, 3e9) as u64)
 }
 
+/// The year in which a month and day last were, seen from `now`.
+pub(crate) fn year(now: Moment, month: u8, day: u8) -> Option<u16> {
+    let tomorrow = now.plus(86_400);
+    let year: u16 = tomorrow.text().get(..4)?.parse().ok()?;
+    let of = |year: u16| Moment::parse(&format!("{year:04}-{month:02}-{day:02}T00:00:00Z"));
+    // The 29th of February is in some years only.
+    (0..8)
+        .filter_map(|back| year.checked_sub(back))
+        .find(|year| of(*year).is_some_and(|at| at <= tomorrow))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,5 +146,15 @@ mod tests {
             ("2026-08-20T09:14:03Z", "09:14:03")
         );
         assert_eq!(Moment::parse("yesterday"), None);
+    }
+
+    #[test]
+    fn years_that_klog_leaves_out_are_the_last_possible() {
+        let now = Moment::parse("2027-01-02T00:00:00Z").unwrap();
+        assert_eq!(year(now, 12, 31), Some(2026));
+        assert_eq!(year(now, 1, 1), Some(2027));
+        assert_eq!(year(now, 1, 3), Some(2027), "clocks differ");
+        assert_eq!(year(now, 2, 29), Some(2024));
+        assert_eq!(year(now, 13, 1), None);
     }
 }

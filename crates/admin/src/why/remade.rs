@@ -3,13 +3,14 @@
 use super::case::Case;
 use super::facts::Facts;
 use super::finding::Finding;
-use super::kinds::{HealthCheck, Machine};
+use super::kinds::Machine;
 use super::moment::{Moment, span};
+use super::records::HealthCheck;
 use super::report::Stage;
 use std::collections::BTreeMap;
 
 impl Case<'_> {
-    /// Whether a health check deletes machines of its set before they join.
+    /// A health check that deletes machines of its set before they join.
     pub(super) fn remade(&mut self, finding: &Finding) -> Option<Finding> {
         let machine = self.machine?;
         if matches!(finding.stage, Stage::Joined) {
@@ -102,7 +103,7 @@ impl Finding {
     }
 }
 
-/// Whether a health check deletes the Machines of its set again and again.
+/// Tells if a health check deletes the Machines of its set again and again.
 pub(super) fn is_remade(facts: &Facts, machine: &Machine) -> bool {
     check_of(facts, machine).is_some() && deleted(facts, machine).len() > 1
 }

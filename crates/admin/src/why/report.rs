@@ -1,9 +1,9 @@
-//! What `why` says, serialised as `WhyReport`: fields are only ever added.
+//! The answer of `why`, serialised as `WhyReport`: fields are only ever added.
 
 use crate::audit::{Origin, Unread};
 use serde::Serialize;
 
-/// Why machines did not become nodes.
+/// Reasons why machines did not become nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WhyReport {
@@ -11,18 +11,18 @@ pub(crate) struct WhyReport {
     pub(crate) kind: &'static str,
     /// The moment that ages are counted to: now, and for a gather the newest time in it.
     pub(crate) time: String,
-    /// Where the objects were read.
+    /// The cluster that the objects were read from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) origin: Option<Origin>,
     pub(crate) machines: Vec<Explanation>,
     /// Machines that wait for less than ten minutes.
     pub(crate) young: usize,
     pub(crate) server_log: LogReport,
-    /// What could not be read, and why.
+    /// Things that could not be read, and why.
     pub(crate) unread: Vec<Unread>,
 }
 
-/// How far a machine came.
+/// The stage that a machine reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) enum Stage {
     /// It is deleted and made again before it can join.
@@ -41,13 +41,13 @@ pub(crate) enum Stage {
     NoCertificate,
     /// The Node is there, and not Ready or not linked.
     NodeNotReady,
-    /// What was read does not say it.
+    /// It cannot be told from what was read.
     Unknown,
     /// It is a Node.
     Joined,
 }
 
-/// How a step went.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) enum Mark {
     Done,
@@ -67,7 +67,7 @@ pub(crate) struct Step {
     pub(crate) text: String,
 }
 
-/// What says something, and where.
+/// A statement, and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Evidence {
     /// The object and its field, or the log.
@@ -78,7 +78,7 @@ pub(crate) struct Evidence {
     pub(crate) text: String,
 }
 
-/// Why one machine is no Node.
+/// The reason why a machine is no Node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Explanation {
@@ -98,16 +98,16 @@ pub(crate) struct Explanation {
     /// Nothing that was read contradicts it, and what would was read.
     pub(crate) is_certain: bool,
     pub(crate) sentence: String,
-    /// What to do.
+    /// Things to do.
     pub(crate) next: Vec<String>,
     pub(crate) steps: Vec<Step>,
     pub(crate) evidence: Vec<Evidence>,
-    /// What could not be seen, and by what it could.
+    /// Things that could not be seen, and by what they could.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) unseen: Vec<String>,
 }
 
-/// What the logs of the machine-config-server are.
+/// The logs of the machine-config-server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LogReport {

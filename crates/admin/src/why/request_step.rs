@@ -1,4 +1,4 @@
-//! What the machine-config-server's logs say of a machine (pure).
+//! A machine's requests in the machine-config-server's logs (pure).
 
 use super::case::Case;
 use super::moment::{Moment, span};
@@ -6,10 +6,10 @@ use super::server_line::FailureKind;
 use super::server_log::{Outcome, Request};
 use std::net::IpAddr;
 
-/// How much a clock may differ from another.
+/// Seconds by which a clock may differ from another.
 const CLOCKS: u64 = 60;
 
-/// What the logs say.
+/// The logs' answer.
 #[derive(Debug)]
 pub(super) enum Asked {
     /// No log was read.
@@ -91,7 +91,7 @@ impl Case<'_> {
         }
     }
 
-    /// What it means that none of its addresses asked.
+    /// The meaning of no request from any of its addresses.
     fn not_seen(&mut self, from: Moment, distrust: Option<Moment>) -> Asked {
         let facts = self.facts;
         let logs = &facts.logs;
@@ -145,7 +145,7 @@ impl Case<'_> {
         }
     }
 
-    /// Whether the log of each server was read.
+    /// Tells if the log of each server was read.
     fn has_all_logs(&mut self) -> bool {
         let facts = self.facts;
         let read = facts.logs.sources.len();
@@ -219,7 +219,7 @@ impl Case<'_> {
         }
     }
 
-    /// How long ago something was.
+    /// A time span before now, in words.
     pub(super) fn ago(&self, at: Moment) -> String {
         format!("{} ago", span(self.now.since(at)))
     }

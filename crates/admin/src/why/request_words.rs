@@ -116,6 +116,10 @@ impl Case<'_> {
         if let Some(finding) = self.unreadable_pointer(&begin, &step, judged) {
             return finding;
         }
+        if let Some(why) = self.expired_authority() {
+            let finding = made(format!(": {why}."));
+            return self.about_authority(finding);
+        }
         match self.trusts_server() {
             Some(false) => {
                 let finding = made(
@@ -177,7 +181,7 @@ impl Case<'_> {
         finding.next("Give the user data Secret the present CA: ConfigMap machine-config-server-ca of openshift-machine-config-operator (before 4.19 root-ca of kube-system), field ignition.security.tls.certificateAuthorities; then delete the Machine")
     }
 
-    /// Whether its user data trusts the machine-config-server; `None` where that was not read.
+    /// Tells if its user data trusts the machine-config-server; `None` where that was not read.
     fn trusts_server(&mut self) -> Option<bool> {
         let machine = self.machine?;
         let facts = self.facts;
@@ -198,6 +202,30 @@ impl Case<'_> {
             },
         );
         Some(trusts)
+    }
+
+    /// A CA that has expired: the one in its user data, or the machine-config-server's own.
+    fn expired_authority(&mut self) -> Option<String> {
+        let machine = self.machine?;
+        let (facts, now) = (self.facts, self.now);
+        let expired = |until: Option<Moment>| until.filter(|until| *until < now);
+        let own = facts.user_data_of(machine);
+        if let Some(until) = expired(own.and_then(|user_data| user_data.until)) {
+            let secret = machine.user_data.clone().unwrap_or_default();
+            let source = format!("Secret {}/{secret}", machine.meta.namespace);
+            self.see(source, Some(until), "its last CA expired");
+            return Some(format!(
+                "the CA in its user data expired {}",
+                self.ago(until)
+            ));
+        }
+        let until = expired(facts.own_until)?;
+        let source = "ConfigMap openshift-machine-config-operator/machine-config-server-ca";
+        self.see(source, Some(until), "its last CA expired");
+        Some(format!(
+            "the machine-config-server's CA expired {}",
+            self.ago(until)
+        ))
     }
 
     /// User data of a spec that the image's Ignition does not read.

@@ -6,7 +6,7 @@
 use super::moment::Moment;
 use std::net::IpAddr;
 
-/// What a line says.
+/// The meaning of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
     /// A client asked for a pool's config.
@@ -31,7 +31,7 @@ pub(super) enum Line<'a> {
     Unknown,
 }
 
-/// Why a request was not served.
+/// A request that was not served, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Failure<'a> {
     pub(super) kind: FailureKind,

@@ -1,13 +1,15 @@
-//! What the logs of the machine-config-server say, of all its pods together (pure).
+//! The logs of the machine-config-server, of all its pods together (pure).
 //!
 //! A line names the address that asked, or the failure, never both: a failure is that of the last
 //! request for its pool that has none yet.
 
-use super::moment::Moment;
+use super::log_lines::lines;
+use super::moment::{Moment, year};
 use super::server_line::{Failure, FailureKind, Line, read, split};
 use crate::text::printable_up_to;
-use std::collections::BTreeMap;
-use std::io::{BufRead, Read};
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
 use std::net::IpAddr;
 
 /// At most this many addresses are kept.
@@ -25,13 +27,13 @@ const MAX_TEXTS: usize = 2_000;
 /// The longest of these, in characters.
 const MAX_TEXT: usize = 300;
 
-/// The longest line that is read; bootstrap servers of 4.14 to 4.20 print whole configs.
-const MAX_LINE: u64 = 16 << 10;
+/// Lines of a server that are known again in another copy of its log.
+const MAX_KNOWN: usize = 1_000_000;
 
-/// How long after a request its failure may be written.
+/// Seconds after a request in which its failure may be written.
 const FAILURE_DELAY: u64 = 5;
 
-/// How a request went.
+/// The result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Nothing was logged against it.
@@ -70,6 +72,8 @@ pub(crate) struct Source {
     pub(crate) last: Option<Moment>,
     /// Only a part was read, and which.
     pub(crate) cut: Option<String>,
+    /// Hashes of its lines: two gathers may have the same.
+    known: HashSet<u64>,
 }
 
 /// All logs.
@@ -122,18 +126,17 @@ impl ServerLogs {
         log: &mut dyn Read,
         now: Moment,
     ) -> std::io::Result<()> {
-        let mut reading = Reading::new(self, name, now);
+        // A rotated log and the present one are one server's, and so are two copies of one.
+        let place = self.sources.iter().position(|known| known.name == name);
+        let known = place.map(|place| self.sources.swap_remove(place));
+        let known = known.unwrap_or_else(|| Source {
+            name: name.to_owned(),
+            ..Source::default()
+        });
+        let mut reading = Reading::new(self, known, now);
         let done = lines(log, &mut |line| reading.line(line));
-        let source = reading.source;
-        // A rotated log and the present one are one server's.
-        match self.sources.iter_mut().find(|known| known.name == name) {
-            Some(known) => {
-                known.first = [known.first, source.first].into_iter().flatten().min();
-                known.last = known.last.max(source.last);
-                known.cut = known.cut.take().or(source.cut);
-            }
-            None => self.sources.push(source),
-        }
+        let source = reading.end();
+        self.sources.push(source);
         done
     }
 
@@ -162,7 +165,7 @@ impl ServerLogs {
         self.sources.iter().filter_map(|source| source.last).max()
     }
 
-    /// How often Ignition asked for a pool since then, or for any.
+    /// The number of Ignition's requests for a pool since then, or for any.
     pub(crate) fn asked_since(&self, pool: Option<&str>, since: Moment) -> usize {
         self.times
             .iter()
@@ -171,31 +174,28 @@ impl ServerLogs {
             .sum()
     }
 
-    fn note_request(&mut self, asked: &Asked<'_>, at: Moment) -> Pending {
+    /// The place of what was asked for, for a failure that may follow.
+    fn pending(&mut self, asked: &Asked<'_>, at: Moment) -> Pending {
+        Pending {
+            at,
+            pool: self.keep(asked.pool),
+            accept: self.keep(asked.accept),
+            address: asked.address.filter(|_| is_ignition(asked.agent)),
+        }
+    }
+
+    fn note_request(&mut self, asked: &Asked<'_>, request: &Pending) {
         self.requests += 1;
-        let (pool, agent, accept) = (
-            self.keep(asked.pool),
-            self.keep(asked.agent),
-            self.keep(asked.accept),
-        );
-        let is_ignition = is_ignition(asked.agent);
-        if is_ignition {
+        let agent = self.keep(asked.agent);
+        let (at, pool) = (request.at, request.pool);
+        if is_ignition(asked.agent) {
             let times = self.times.entry(pool).or_default();
             if times.len() < MAX_TIMES {
                 times.push(at);
             }
         }
-        let pending = Pending {
-            at,
-            pool,
-            accept,
-            address: asked.address.filter(|_| is_ignition),
-        };
-        let Some(address) = pending.address else {
-            self.without_address += usize::from(asked.address.is_none());
-            return pending;
-        };
-        if let Some(peer) = self.peer(address) {
+        self.without_address += usize::from(asked.address.is_none());
+        if let Some(peer) = request.address.and_then(|address| self.peer(address)) {
             peer.count += 1;
             if peer.requests.len() == MAX_REQUESTS {
                 peer.requests.remove(0);
@@ -208,7 +208,6 @@ impl ServerLogs {
                 is_doubtful: false,
             });
         }
-        pending
     }
 
     fn peer(&mut self, address: IpAddr) -> Option<&mut Peer> {
@@ -253,13 +252,13 @@ impl ServerLogs {
     }
 }
 
-/// Whether a client is Ignition: health checks and people with curl ask, too. Before 4.5 the log
+/// Tells if a client is Ignition: health checks and people with curl ask, too. Before 4.5 the log
 /// does not say.
 fn is_ignition(agent: &str) -> bool {
     agent.is_empty() || agent.starts_with("Ignition/")
 }
 
-/// What a request's line has.
+/// The parts of a request's line.
 struct Asked<'a> {
     pool: &'a str,
     address: Option<IpAddr>,
@@ -281,36 +280,56 @@ struct Reading<'a> {
     source: Source,
     now: Moment,
     pending: Vec<Pending>,
+    /// Hashes of this log's own lines.
+    own: Vec<u64>,
+    /// The time of the line before.
+    before: Option<Moment>,
 }
 
 impl<'a> Reading<'a> {
-    fn new(logs: &'a mut ServerLogs, name: &str, now: Moment) -> Self {
-        let source = Source {
-            name: name.to_owned(),
-            ..Source::default()
-        };
+    fn new(logs: &'a mut ServerLogs, source: Source, now: Moment) -> Self {
         Self {
             logs,
             source,
             now,
             pending: Vec::new(),
+            own: Vec::new(),
+            before: None,
         }
+    }
+
+    /// The source, which now knows the lines of this log.
+    fn end(mut self) -> Source {
+        self.source.known.extend(self.own);
+        self.source
     }
 
     fn line(&mut self, bytes: &[u8]) {
         let line = String::from_utf8_lossy(bytes);
-        self.logs.lines += 1;
         let now = self.now;
         let (at, message) = split(line.trim_end(), &|month, day| year(now, month, day));
         if let Some(at) = at {
             self.source.first = Some(self.source.first.map_or(at, |first| first.min(at)));
             self.source.last = self.source.last.max(Some(at));
+            self.before = Some(at);
         }
         // A line without a time is as old as the last one.
-        let at = at.or(self.source.last).unwrap_or(Moment(0));
+        let at = self.before.unwrap_or(Moment(0));
+        let is_whole = bytes.last() == Some(&b'\n');
+        // Without the kubelet's stamp it is the same line.
+        let mut hasher = DefaultHasher::new();
+        (at.0, message).hash(&mut hasher);
+        let hash = hasher.finish();
+        let is_known = self.source.known.contains(&hash);
+        if !is_known {
+            self.logs.lines += 1;
+            if self.source.known.len() + self.own.len() < MAX_KNOWN {
+                self.own.push(hash);
+            }
+        }
         match read(message) {
             // The last line of a log that was cut: how it went is not there.
-            Line::Request { .. } if bytes.last() != Some(&b'\n') => {}
+            Line::Request { .. } if !is_whole => {}
             Line::Request {
                 pool,
                 address,
@@ -323,78 +342,46 @@ impl<'a> Reading<'a> {
                     agent,
                     accept,
                 };
-                let pending = self.logs.note_request(&asked, at);
-                if self.pending.len() == 64 {
-                    self.pending.remove(0);
-                }
-                self.pending.push(pending);
+                self.request(&asked, at, is_known);
             }
             Line::Failure(failure) => {
                 self.logs.note_failure(&failure, &mut self.pending, at);
             }
-            Line::Handshake { address, error } => {
-                let distrusts = [
-                    "bad certificate",
-                    "unknown certificate authority",
-                    "unknown authority",
-                    "certificate unknown",
-                ];
-                if distrusts.iter().any(|alert| error.contains(alert))
-                    && let Some(peer) = address.and_then(|address| self.logs.peer(address))
-                {
-                    peer.distrust = peer.distrust.max(Some(at));
-                }
-            }
-            Line::Start(_) | Line::Known => {}
-            Line::Unknown => {
+            Line::Handshake { address, error } => self.handshake(address, error, at),
+            Line::Unknown if !is_known => {
                 self.logs.unknown += 1;
                 if self.logs.unknown_sample.is_none() {
                     self.logs.unknown_sample = Some(printable_up_to(message, 100));
                 }
             }
+            Line::Start(_) | Line::Known | Line::Unknown => {}
         }
     }
-}
 
-/// The year in which a month and day last were, seen from `now`.
-fn year(now: Moment, month: u8, day: u8) -> Option<u16> {
-    let tomorrow = now.plus(86_400);
-    let year: u16 = tomorrow.text().get(..4)?.parse().ok()?;
-    let of = |year: u16| Moment::parse(&format!("{year:04}-{month:02}-{day:02}T00:00:00Z"));
-    // The 29th of February is in some years only.
-    (0..8)
-        .filter_map(|back| year.checked_sub(back))
-        .find(|year| of(*year).is_some_and(|at| at <= tomorrow))
-}
-
-/// Gives each line to `take`, and no more of it than [`MAX_LINE`].
-pub(super) fn lines(log: &mut dyn Read, take: &mut dyn FnMut(&[u8])) -> std::io::Result<()> {
-    let mut reader = std::io::BufReader::with_capacity(64 << 10, log);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let read = (&mut reader).take(MAX_LINE).read_until(b'\n', &mut line)?;
-        if read == 0 {
-            return Ok(());
+    /// Notes a request; of one that is known only that its failure may follow.
+    fn request(&mut self, asked: &Asked<'_>, at: Moment, is_known: bool) {
+        let request = self.logs.pending(asked, at);
+        if !is_known {
+            self.logs.note_request(asked, &request);
         }
-        take(&line);
-        if line.last() != Some(&b'\n') {
-            skip_line(&mut reader)?;
+        if self.pending.len() == 64 {
+            self.pending.remove(0);
         }
+        self.pending.push(request);
     }
-}
 
-fn skip_line(reader: &mut impl BufRead) -> std::io::Result<()> {
-    loop {
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(());
-        }
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let used = end.map_or(buffer.len(), |end| end + 1);
-        reader.consume(used);
-        if end.is_some() {
-            return Ok(());
+    /// Notes a client that does not trust the server.
+    fn handshake(&mut self, address: Option<IpAddr>, error: &str, at: Moment) {
+        let distrusts = [
+            "bad certificate",
+            "unknown certificate authority",
+            "unknown authority",
+            "certificate unknown",
+        ];
+        if distrusts.iter().any(|alert| error.contains(alert))
+            && let Some(peer) = address.and_then(|address| self.logs.peer(address))
+        {
+            peer.distrust = peer.distrust.max(Some(at));
         }
     }
 }
@@ -493,14 +480,30 @@ mod tests {
         assert_eq!((logs.sources.len(), logs.peers.len()), (2, 1));
     }
 
+    /// Two gathers have the same pod: one cut after a request, the other without the kubelet's
+    /// stamps and with the failure.
     #[test]
-    fn years_that_klog_leaves_out_are_the_last_possible() {
-        let now = Moment::parse("2027-01-02T00:00:00Z").unwrap();
-        assert_eq!(year(now, 12, 31), Some(2026));
-        assert_eq!(year(now, 1, 1), Some(2027));
-        assert_eq!(year(now, 1, 3), Some(2027), "clocks differ");
-        assert_eq!(year(now, 2, 29), Some(2024));
-        assert_eq!(year(now, 13, 1), None);
+    fn copies_of_a_log_count_once() {
+        let own = ask("10:00:00", "worker", "10.0.0.1") + &ask("10:00:01", "gpu", "10.0.0.2");
+        let stamped: String = own
+            .lines()
+            .map(|line| {
+                let time = line.split([' ', '.']).nth(1).unwrap();
+                format!("2026-08-20T{time}.5Z {line}\n")
+            })
+            .collect();
+        let later = own.clone() + NOT_FOUND + "nonsense\n" + &ask("10:00:02", "worker", "10.0.0.1");
+        let logs = logs(&[("mcs-1", &stamped), ("mcs-1", &later), ("mcs-1", &later)]);
+        let peer = |address: &str| &logs.peers[&address.parse::<IpAddr>().unwrap()];
+        assert_eq!((peer("10.0.0.1").count, peer("10.0.0.2").count), (2, 1));
+        assert!(matches!(
+            peer("10.0.0.2").requests[0].outcome,
+            Outcome::Failed(FailureKind::NoPool, _)
+        ));
+        assert_eq!((logs.requests, logs.unknown, logs.lines), (3, 1, 5));
+        // The same lines of two servers are two requests.
+        let two = super::tests::logs(&[("mcs-1", &own), ("mcs-2", &own)]);
+        assert_eq!(two.requests, 4);
     }
 
     #[test]

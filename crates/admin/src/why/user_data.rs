@@ -1,8 +1,10 @@
-//! What a Machine's user data says that its Secret keeps (pure): the spec that it is written in,
+//! The user data in a Machine's Secret, as far as it is looked at (pure): the spec that it is written in,
 //! what it asks for, and whom it trusts. Nothing of it is printed or serialised: what is said is
 //! what follows from it.
 
+use super::certificate::{Validity, ders};
 use super::ignition_specs::Spec;
+use super::moment::Moment;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
@@ -15,7 +17,7 @@ const MAX: usize = 256 << 10;
 /// The SHA-256 of a certificate.
 pub(super) type Fingerprint = [u8; 32];
 
-/// What is looked at.
+/// The parts that are looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UserData {
     pub(super) spec: Spec,
@@ -24,6 +26,8 @@ pub(crate) struct UserData {
     /// The pools that are asked for, by the last part of the URLs.
     pub(super) pools: BTreeSet<String>,
     pub(super) authorities: BTreeSet<Fingerprint>,
+    /// The moment at which the last of these expires.
+    pub(super) until: Option<Moment>,
 }
 
 #[derive(Deserialize)]
@@ -101,17 +105,16 @@ impl UserData {
             }
         }
         let authorities = security.tls.certificate_authorities;
-        let authorities = authorities
+        let pems: Vec<String> = authorities
             .into_iter()
-            .filter_map(|resource| resource.source)
-            .filter_map(|url| data_url(&url))
-            .flat_map(|pem| fingerprints(&pem))
+            .filter_map(|resource| data_url(&resource.source?))
             .collect();
         Some(Self {
             spec: Spec::parse(&version)?,
             hosts,
             pools,
-            authorities,
+            authorities: pems.iter().flat_map(|pem| fingerprints(pem)).collect(),
+            until: pems.iter().filter_map(|pem| last_day(pem)).max(),
         })
     }
 }
@@ -129,15 +132,13 @@ fn data_url(url: &str) -> Option<String> {
 
 /// The fingerprint of each certificate of a PEM text.
 pub(super) fn fingerprints(pem: &str) -> BTreeSet<Fingerprint> {
-    let mut all = BTreeSet::new();
-    for block in pem.split("-----BEGIN CERTIFICATE-----").skip(1).take(100) {
-        let body = block.split("-----END").next().unwrap_or_default();
-        let body: String = body.split_ascii_whitespace().collect();
-        if let Ok(der) = BASE64_STANDARD.decode(body) {
-            all.insert(Sha256::digest(der).into());
-        }
-    }
-    all
+    ders(pem).map(|der| Sha256::digest(der).into()).collect()
+}
+
+/// The moment at which the last certificate of a PEM text expires.
+pub(super) fn last_day(pem: &str) -> Option<Moment> {
+    let dates = ders(pem).filter_map(|der| Validity::of(&der));
+    dates.map(|dates| dates.until).max()
 }
 
 #[cfg(test)]

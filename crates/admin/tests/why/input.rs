@@ -237,6 +237,62 @@ fn user_data_is_looked_at_and_never_shown() {
     }
 }
 
+fn pem(until: (i32, u8, u8)) -> String {
+    let mut params = rcgen::CertificateParams::new(vec!["root-ca".to_owned()]).unwrap();
+    params.not_before = rcgen::date_time_ymd(2016, 8, 20);
+    params.not_after = rcgen::date_time_ymd(until.0, until.1, until.2);
+    let key = rcgen::KeyPair::generate().unwrap();
+    params.self_signed(&key).unwrap().pem()
+}
+
+#[test]
+fn a_ca_that_has_expired_is_told() {
+    let (old, new) = (pem((2026, 8, 18)), pem((2036, 8, 18)));
+    for (own, server, wanted) in [
+        (&new, &new, ": user data, network or load balancer."),
+        (&old, &new, ": the CA in its user data expired 2 days ago."),
+        (&old, &old, ": the CA in its user data expired 2 days ago."),
+        (
+            &new,
+            &old,
+            ": the machine-config-server's CA expired 2 days ago.",
+        ),
+    ] {
+        let gather = quiet();
+        let write =
+            |name: &str, text: String| std::fs::write(gather.dir.path().join(name), text).unwrap();
+        write(
+            "secret.json",
+            secret("3.2.0", "api-int.c1.example.com", own),
+        );
+        write("ca.json", authority(server));
+        let report = gather.json();
+        assert!(sentence(&report).ends_with(wanted), "{report:#}");
+    }
+}
+
+/// 2 GB, of which nearly all is a hole.
+#[test]
+fn a_log_of_2_gb_is_bounded_and_that_is_said() {
+    let gather = quiet();
+    let log = &gather.logs()[0];
+    let file = std::fs::OpenOptions::new().write(true).open(log).unwrap();
+    file.set_len(2 << 30).unwrap();
+    let report = gather.json();
+    let pod = log.iter().rev().nth(4).unwrap().to_str().unwrap();
+    assert_eq!(
+        report["serverLog"]["notes"]
+            .as_array()
+            .unwrap()
+            .last()
+            .unwrap(),
+        &serde_json::json!(format!(
+            "{pod}: only the first 256 MiB of its log were read"
+        ))
+    );
+    assert_eq!(only(&report)["isCertain"], false, "{report:#}");
+}
+
 #[test]
 fn a_machine_without_an_address_is_told_by_its_pool() {
     let gather = quiet();

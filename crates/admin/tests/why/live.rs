@@ -83,13 +83,8 @@ fn report(served: &Served, names: &[&str]) -> Value {
 fn what_is_served_is_at_the_stage_that_the_gather_says() {
     for (name, stage) in STAGES {
         let served = served(name, |_| {});
-        // Of all Nodes only the metadata is read; who is named is read whole.
-        let names: &[&str] = if name == "node-not-ready" {
-            &[WAITS]
-        } else {
-            &[]
-        };
-        let found = report(&served, names);
+        // Of all Nodes only the metadata is read, and whole those that are not Ready, however old.
+        let found = report(&served, &[]);
         let machine = only(&found);
         let wanted = json(&[&format!("{DATA}/cluster"), &format!("{DATA}/{name}")]);
         assert_eq!(found["unread"], serde_json::json!([]), "{name}");
@@ -152,6 +147,10 @@ fn what_may_not_be_read_is_said() {
 fn allowed() -> Vec<(String, String, String, String, String)> {
     let (yaml, err, exit) = run(&["render", "manifests", "--auditor", "--why"]);
     assert_eq!((err.as_str(), exit), ("", Exit::Done));
+    // What comes with skewguard itself: the Events in its namespace.
+    let reader = include_str!("../../../../dist/manifests/base/reader.yaml");
+    let (_, reader) = reader.split_once("---\n").unwrap();
+    let yaml = format!("{yaml}---\n{reader}");
     let texts = |value: &Value| -> Vec<String> {
         let all = value.as_array().cloned().unwrap_or_default();
         all.iter()
@@ -236,4 +235,30 @@ fn the_roles_have_what_is_asked_for() {
             assert!(is_allowed, "{path}");
         }
     }
+}
+
+/// A hosted control plane's pods and logs, in its own namespace.
+#[test]
+fn the_ignition_servers_log_is_read_in_its_namespace() {
+    let objects = super::hosted::management_cluster("True");
+    let pod = serde_json::json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "ignition-server-6d9f7-x2x9p", "namespace": "clusters-guest", "labels": { "app": "ignition-server" } } });
+    let mut lists = Lists::of(objects);
+    lists.extend([pod]);
+    let name = (
+        "clusters-guest".to_owned(),
+        "ignition-server-6d9f7-x2x9p".to_owned(),
+    );
+    let log = "2026-08-20T08:05:00.1Z 2026/08/20 08:05:00 User Agent: Ignition/2.20.0. Requested: /ignition\n2026-08-20T08:05:00.2Z 2026/08/20 08:05:00 Token not found\n";
+    lists.logs.insert(name, log.to_owned());
+    let served = serve(lists.clone(), Options::default());
+    let found = report(&served, &[]);
+    assert_eq!(only(&found)["stage"], "RequestRefused", "{found:#}");
+    let asked = served.server.seen();
+    assert!(asked.iter().any(|seen| seen.path.starts_with(
+        "/api/v1/namespaces/clusters-guest/pods?labelSelector=app%3Dignition-server"
+    )));
+    lists.forbidden.insert("pods/log".to_owned());
+    let found = report(&serve(lists, Options::default()), &[]);
+    assert_eq!(only(&found)["stage"], "Unknown", "{found:#}");
+    assert_eq!(found["unread"][0]["what"], "pods/log");
 }

@@ -1,10 +1,13 @@
 //! `oc skewguard why`, as a whole: on gathers of a cluster, one for each stage at which a machine can
 //! stop, on what is broken, and (`live`) on an API server.
 
+mod gather;
+mod hosted;
 mod input;
 mod live;
 mod many;
 mod others;
+mod told;
 
 use crate::audit::run;
 use crate::support::expected::assert_file;

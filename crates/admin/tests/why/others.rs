@@ -132,6 +132,63 @@ fn why_a_request_waits_is_told_by_the_approvers_rules() {
     );
 }
 
+/// A certificate with these days, in base64 as an object has it.
+fn certificate(from: (i32, u8, u8), until: (i32, u8, u8)) -> String {
+    use base64::Engine;
+    let mut params = rcgen::CertificateParams::new(vec!["c1".to_owned()]).unwrap();
+    params.not_before = rcgen::date_time_ymd(from.0, from.1, from.2);
+    params.not_after = rcgen::date_time_ymd(until.0, until.1, until.2);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let pem = params.self_signed(&key).unwrap().pem();
+    base64::prelude::BASE64_STANDARD.encode(pem)
+}
+
+#[test]
+fn an_approved_request_is_told_by_its_certificate() {
+    let gather = Gather::of("no-certificate");
+    let csrs = gather
+        .dir
+        .path()
+        .join("cluster-scoped-resources/certificates.k8s.io/certificatesigningrequests");
+    std::fs::remove_file(csrs.join("csr-72cnz.yaml")).unwrap();
+    let path = csrs.join("csr-9xk4d.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let with = |status: Value| {
+        let mut object: Value = serde_saphyr::from_str(&text).unwrap();
+        object["status"] = status;
+        std::fs::write(&path, object.to_string()).unwrap();
+        gather.json()
+    };
+    let approved = json!([{ "type": "Approved", "status": "True", "reason": "NodeCSRApprove", "message": "This CSR was approved", "lastTransitionTime": "2026-08-20T09:08:00Z", "lastUpdateTime": "2026-08-20T09:08:00Z" }]);
+    let found = with(json!({ "conditions": approved }));
+    assert_eq!(only(&found)["stage"], "NoCertificate");
+    assert_eq!(
+        sentence(&found),
+        format!(
+            "{WAITS} waits for its certificate: request csr-9xk4d, made 52 minutes ago, is approved and not signed."
+        )
+    );
+    let found = with(
+        json!({ "conditions": approved, "certificate": certificate((2026, 8, 20), (2026, 9, 19)) }),
+    );
+    assert_eq!(only(&found)["stage"], "NodeNotReady");
+    assert!(
+        found
+            .to_string()
+            .contains("approved, valid from 2026-08-20T00:00:00Z until 2026-09-19T00:00:00Z"),
+        "{found:#}"
+    );
+    let found = with(
+        json!({ "conditions": approved, "certificate": certificate((2026, 8, 19), (2026, 8, 20)) }),
+    );
+    assert_eq!(
+        sentence(&found),
+        format!(
+            "{WAITS} got its certificate 52 minutes ago and did not make its Node; by now the certificate has expired."
+        )
+    );
+}
+
 /// The Node is there, and the Machine has another provider ID.
 #[test]
 fn a_node_that_is_not_linked_is_told_with_both_ids() {

@@ -233,9 +233,9 @@ pub const LABELS: &str = include_str!("labels.sh");
 /// A shell script that collects the aleph files of joined nodes.
 pub const ALEPHS: &str = include_str!("alephs.sh");
 
-/// A shell script that gathers the objects. A resource that the cluster does not have leaves no
-/// file, one that cannot be read a `Status`.
-pub fn commands() -> String {
+/// A shell script that gathers the objects, and then does `more`. A resource that the cluster does not
+/// have leaves no file, one that cannot be read a `Status`.
+pub(crate) fn commands(more: &str) -> String {
     let mut script = include_str!("gather.sh").to_owned();
     for resource in RESOURCES.iter().filter(|resource| resource.kind != SECRET) {
         let which = match resource.one {
@@ -249,7 +249,7 @@ pub fn commands() -> String {
     script += include_str!("user-data.sh");
     script += &format!(
         "rm -f objects/*.{INFRASTRUCTURE}.json\n\
-         for kind in $(printf '%s\\n' \"$kinds\" | grep -E 'machines\\.{0}|machinepools\\.{0}|machinetemplates\\.{0}'); do\n  gather \"$kind\" -A\ndone\n\
+         for kind in $(printf '%s\\n' \"$kinds\" | grep -E 'machines\\.{0}|machinepools\\.{0}|machinetemplates\\.{0}'); do\n  gather \"$kind\" -A\ndone\n{more}\
          if [ -n \"$failed\" ]; then\n  echo \"not read:$failed; the audit will say so\" >&2\n  exit 1\nfi\n",
         INFRASTRUCTURE.replace('.', "\\.")
     );

@@ -38,6 +38,9 @@ pub(crate) struct Failure {
     pub(crate) is_passing: bool,
 }
 
+/// The table of Nodes as `oc get nodes` asks for it, without their metadata.
+pub(crate) const NODE_TABLE: &str = "/api/v1/nodes?includeObject=None";
+
 impl Server {
     /// `timeout` bounds each request, until the last byte of the answer.
     pub(crate) fn new(client: Client, timeout: Duration) -> Self {
@@ -48,7 +51,9 @@ impl Server {
     pub(crate) async fn get(&self, path: &str) -> Result<Response, Failure> {
         // Of Nodes only the metadata is requested (Kubernetes 1.15 and later): a whole one has
         // hundreds of kilobytes.
-        let accept = if path.starts_with("/api/v1/nodes?") {
+        let accept = if path.starts_with(NODE_TABLE) {
+            "application/json;as=Table;g=meta.k8s.io;v=v1"
+        } else if path.starts_with("/api/v1/nodes?") {
             "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
         } else {
             "application/json"

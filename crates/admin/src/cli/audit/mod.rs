@@ -284,7 +284,7 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
     let script = match script {
         Script::Labels => kind_table::LABELS.to_owned(),
         Script::Alephs => kind_table::ALEPHS.to_owned(),
-        Script::Objects | Script::Fix => kind_table::commands(),
+        Script::Objects | Script::Fix => kind_table::commands(""),
     };
     io.out.write_all(script.as_bytes())?;
     Ok(Exit::Done)

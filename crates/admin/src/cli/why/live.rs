@@ -1,12 +1,15 @@
-//! What `why` reads of a cluster beside the audit's lists: requests for certificates, Events, health
+//! Reads of a cluster what `why` needs beside the audit's lists: requests for certificates, Events, health
 //! checks, user data, and the logs of two pods.
 
+use crate::audit::cluster::fields::{list_at, str_at, text_at};
 use crate::audit::cluster::listener::held;
 use crate::audit::input::fetch::{FetchProgress, More, fetch_more, fetch_text};
-use crate::audit::input::server::Server;
+use crate::audit::input::server::{NODE_TABLE, Server};
 use crate::audit::{Objects, Unread};
 use crate::why::Facts;
 use crate::why::moment::Moment;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
@@ -23,9 +26,16 @@ const LOG_SECONDS: u64 = 86_400;
 const MOST_PODS: usize = 16;
 const MOST_SECRETS: usize = 20;
 const MOST_NODES: usize = 100;
+const MOST_HOSTED: usize = 5;
+
+/// Pages of the table of Nodes.
+const MOST_PAGES: usize = 100;
 
 const CONFIG_NAMESPACE: &str = "openshift-machine-config-operator";
 const APPROVER_NAMESPACE: &str = "openshift-cluster-machine-approver";
+
+/// The container of HyperShift's ignition server.
+const IGNITION: &str = "ignition-server";
 
 type Watch<'a> = &'a mut dyn FnMut(FetchProgress<'_>);
 
@@ -44,11 +54,22 @@ pub(in crate::cli) async fn fetch(
     };
     let read = fetch_more(server, objects, &lists(), watch).await;
     done(read, &mut unread);
+    // Where skewguard is not installed nothing is missed.
+    let is_installed = held(facts).has_reports();
+    unread.retain(|unread| is_installed || unread.what != "events in skewguard");
+    let hosted = held(facts).hosted_namespaces(MOST_HOSTED);
+    let pods: Vec<More> = hosted.iter().map(|name| ignition_pods(name)).collect();
+    let read = fetch_more(server, objects, &pods, watch).await;
+    done(read, &mut unread);
+    let broken = not_ready(server, watch).await.unwrap_or_else(|why| {
+        unread.push(not_read("nodes that are not Ready", why));
+        BTreeSet::new()
+    });
     let single: Vec<More> = {
         let facts = held(facts);
         let secrets = facts.user_data_names(MOST_SECRETS).into_iter();
         let secrets = secrets.map(|(namespace, name)| secret(&namespace, &name));
-        let nodes = facts.nodes_to_read(names, now.minus(LOG_SECONDS), MOST_NODES);
+        let nodes = facts.nodes_to_read(names, &broken, now.minus(LOG_SECONDS), MOST_NODES);
         secrets.chain(nodes.iter().map(|name| node(name))).collect()
     };
     for more in &single {
@@ -155,9 +176,21 @@ fn namespaced() -> Vec<More> {
     vec![
         list("events", "openshift-machine-api", "Event"),
         list("events", "default", "Event"),
+        list("events", "skewguard", "Event"),
         list("pods", CONFIG_NAMESPACE, "Pod"),
         list("pods", APPROVER_NAMESPACE, "Pod"),
     ]
+}
+
+/// The pods of the ignition server of a hosted control plane.
+fn ignition_pods(namespace: &str) -> More {
+    More {
+        name: format!("pods in {namespace}"),
+        path: format!("/api/v1/namespaces/{namespace}/pods?labelSelector=app%3Dignition-server"),
+        api_version: "v1",
+        kind: "Pod",
+        is_list: true,
+    }
 }
 
 fn secret(namespace: &str, name: &str) -> More {
@@ -180,37 +213,68 @@ fn node(name: &str) -> More {
     }
 }
 
-/// Reads the logs of the machine-config-server and the machine-approver.
-async fn logs(server: &Server, facts: &Mutex<Facts>, now: Moment, watch: Watch<'_>) -> Vec<Unread> {
-    let mut unread = Vec::new();
-    let servers: Vec<(String, Option<Moment>)> = {
-        let facts = held(facts);
-        let servers = facts.servers.iter().take(MOST_PODS);
-        servers
-            .map(|(name, began)| (name.clone(), *began))
-            .collect()
-    };
-    let mut forbidden = BTreeSet::new();
-    for (name, began) in servers {
-        let path = log_path(CONFIG_NAMESPACE, &name, "machine-config-server");
-        match fetch_text(server, &path, watch).await {
-            Ok(Some(log)) => add_server(facts, &name, began, now, &log),
-            Ok(None) => {}
-            Err(why) => {
-                forbidden.insert(why);
-            }
+/// A pod whose log says something here.
+struct LogOf {
+    namespace: String,
+    pod: String,
+    container: &'static str,
+    /// Since when it runs, of a machine-config-server.
+    began: Option<Moment>,
+}
+
+impl LogOf {
+    fn new(namespace: &str, pod: &str, container: &'static str, began: Option<Moment>) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            pod: pod.to_owned(),
+            container,
+            began,
         }
     }
-    let approvers: Vec<String> = {
-        let facts = held(facts);
-        facts.approvers.iter().take(MOST_PODS).cloned().collect()
-    };
-    for name in approvers {
-        let path = log_path(APPROVER_NAMESPACE, &name, "machine-approver-controller");
-        match fetch_text(server, &path, watch).await {
-            Ok(Some(log)) => {
-                let _ = held(facts).add_approver_log(&mut log.as_slice());
+
+    /// The pods that were found, at most so many of each.
+    fn all(facts: &Facts) -> Vec<Self> {
+        let servers = facts.servers.iter().map(|(name, began)| {
+            Self::new(CONFIG_NAMESPACE, name, "machine-config-server", *began)
+        });
+        let approvers = facts.approvers.iter().map(|name| {
+            Self::new(
+                APPROVER_NAMESPACE,
+                name,
+                "machine-approver-controller",
+                None,
+            )
+        });
+        let ignition = facts
+            .ignition_pods
+            .iter()
+            .map(|(namespace, name)| Self::new(namespace, name, IGNITION, None));
+        let approvers = approvers.take(MOST_PODS);
+        let servers = servers.take(MOST_PODS).chain(approvers);
+        servers.chain(ignition.take(MOST_PODS)).collect()
+    }
+
+    fn add(&self, facts: &mut Facts, now: Moment, log: &[u8]) {
+        // What is in memory can be read to its end.
+        let _ = match self.container {
+            IGNITION => facts.add_ignition_log((&self.namespace, &self.pod), &mut &*log),
+            "machine-config-server" => {
+                add_server(facts, &self.pod, self.began, now, log);
+                Ok(())
             }
+            _ => facts.add_approver_log(&mut &*log),
+        };
+    }
+}
+
+/// Reads the pods' logs.
+async fn logs(server: &Server, facts: &Mutex<Facts>, now: Moment, watch: Watch<'_>) -> Vec<Unread> {
+    let mut forbidden = BTreeSet::new();
+    let all = LogOf::all(&held(facts));
+    for of in all {
+        let path = log_path(&of.namespace, &of.pod, of.container);
+        match fetch_text(server, &path, watch).await {
+            Ok(Some(log)) => of.add(&mut held(facts), now, &log),
             Ok(None) => {}
             Err(why) => {
                 forbidden.insert(why);
@@ -218,12 +282,10 @@ async fn logs(server: &Server, facts: &Mutex<Facts>, now: Moment, watch: Watch<'
         }
     }
     let all = forbidden.into_iter();
-    unread.extend(all.map(|why| not_read("pods/log", why)));
-    unread
+    all.map(|why| not_read("pods/log", why)).collect()
 }
 
-fn add_server(facts: &Mutex<Facts>, name: &str, began: Option<Moment>, now: Moment, log: &[u8]) {
-    let mut facts = held(facts);
+fn add_server(facts: &mut Facts, name: &str, began: Option<Moment>, now: Moment, log: &[u8]) {
     let _ = facts.logs.add(name, &mut &*log, now);
     let lines = log.iter().filter(|byte| **byte == b'\n').count();
     if log.len() >= LOG_BYTES {
@@ -236,6 +298,45 @@ fn add_server(facts: &Mutex<Facts>, name: &str, began: Option<Moment>, now: Mome
             .logs
             .covers(name, began.map_or(day, |began| began.max(day)));
     }
+}
+
+/// The Nodes that are not Ready, by the table that `oc get nodes` shows: their metadata alone does
+/// not say it, and a whole one has hundreds of kilobytes.
+async fn not_ready(server: &Server, watch: Watch<'_>) -> Result<BTreeSet<String>, String> {
+    let mut names = BTreeSet::new();
+    let mut next = String::new();
+    for _ in 0..MOST_PAGES {
+        let token = utf8_percent_encode(&next, NON_ALPHANUMERIC);
+        let path = match next.as_str() {
+            "" => format!("{NODE_TABLE}&limit=500"),
+            _ => format!("{NODE_TABLE}&limit=500&continue={token}"),
+        };
+        let Some(body) = fetch_text(server, &path, watch).await? else {
+            return Ok(names);
+        };
+        let table: Value = serde_json::from_slice(&body).map_err(|error| error.to_string())?;
+        let column = |name: &str| {
+            let mut columns = list_at(&table, "/columnDefinitions").iter();
+            columns.position(|column| str_at(column, "/name") == Some(name))
+        };
+        let (Some(name), Some(status)) = (column("Name"), column("Status")) else {
+            return Ok(names);
+        };
+        for row in list_at(&table, "/rows") {
+            let cell = |at: usize| str_at(row, &format!("/cells/{at}"));
+            // `NotReady,SchedulingDisabled`, `Unknown`.
+            if let (Some(name), Some(status)) = (cell(name), cell(status))
+                && !status.split(',').any(|word| word == "Ready")
+            {
+                names.insert(name.to_owned());
+            }
+        }
+        next = text_at(&table, "/metadata/continue").unwrap_or_default();
+        if next.is_empty() {
+            break;
+        }
+    }
+    Ok(names)
 }
 
 fn log_path(namespace: &str, pod: &str, container: &str) -> String {

@@ -6,6 +6,7 @@ mod text;
 
 use super::audit::{cluster, input, parse_time, starter};
 use super::{Exit, Failure, Io, named_policy, read_once};
+use crate::audit::cluster::kind_table;
 use crate::audit::cluster::listener::held;
 use crate::audit::input::login::LoginRequest;
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-/// What it is printed as.
+/// The form that it is printed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Form {
     /// For a person, in 80 columns.
@@ -39,6 +40,7 @@ Examples:
   oc skewguard why
   oc skewguard why c1-worker-us-east-1a-x7k2p
   oc skewguard why --from must-gather.local.*/
+  oc skewguard why --print-commands | sh; oc skewguard why --from objects
   oc skewguard why -o markdown worker-7 >ticket.md
   oc skewguard why -o json | jq -r '.machines[].sentence'
 
@@ -54,6 +56,9 @@ pub(super) struct Args {
     /// archives such as a must-gather; - is standard input.
     #[arg(long, value_name = "FILE|DIR|TAR", value_hint = clap::ValueHint::AnyPath, num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
     from: Vec<PathBuf>,
+    /// Print a script that gathers into ./objects what --from reads, and do nothing else.
+    #[arg(long, conflicts_with_all = ["names", "from", "policy", "kubeconfig", "context"])]
+    print_commands: bool,
     /// The policy by which boot images are judged, JSON or YAML. Default: what `policy init` writes.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     policy: Option<PathBuf>,
@@ -83,6 +88,11 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    if args.print_commands {
+        let script = kind_table::commands(include_str!("gather.sh"));
+        io.out.write_all(script.as_bytes())?;
+        return Ok(Exit::Done);
+    }
     let files = args.from.iter().chain(&args.kubeconfig).chain(&args.policy);
     read_once(files.map(PathBuf::as_path))?;
     let policy = args.policy.as_deref().map(named_policy).transpose()?;
@@ -139,7 +149,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What could not be read, and objects that were not understood.
+/// Things that could not be read, and objects that were not understood.
 fn left_unread(mut unread: Vec<Unread>, objects: &Objects) -> Vec<Unread> {
     // Those of the audit; the ones that are asked for here have a name.
     unread.retain(|unread| unread.what != "secrets");
@@ -147,7 +157,7 @@ fn left_unread(mut unread: Vec<Unread>, objects: &Objects) -> Vec<Unread> {
     unread
 }
 
-/// What the audit says of each set.
+/// The audit's word on each set.
 fn judged(audit: &BootImageAudit) -> JudgedSets {
     let one = |set: &SetAudit| {
         let key = (set.namespace.clone(), set.kind.to_owned(), set.name.clone());

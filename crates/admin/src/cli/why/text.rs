@@ -45,7 +45,7 @@ pub(super) fn render(report: &WhyReport) -> String {
     out
 }
 
-/// One machine: the sentence, what to do, the steps, what says so.
+/// The text of a machine: the sentence, what to do, the steps, what says so.
 fn machine_text(machine: &Explanation) -> String {
     let mut out = paragraph(&machine.sentence, "");
     for next in &machine.next {
@@ -75,7 +75,7 @@ fn machine_text(machine: &Explanation) -> String {
     out
 }
 
-/// What to do; a command in lines of its own, which a shell takes as they are.
+/// A thing to do; a command in lines of its own, which a shell takes as they are.
 fn next_text(next: &str) -> String {
     let command = [": oc ", ": curl "].iter().find_map(|mark| {
         let at = next.find(mark)?;
@@ -102,7 +102,7 @@ pub(super) fn mark(mark: Mark) -> &'static str {
     }
 }
 
-/// How many stopped where, if there are several.
+/// The numbers of those that stopped at each stage, if there are several.
 fn summary(report: &WhyReport) -> String {
     if report.machines.len() < 2 {
         return String::new();

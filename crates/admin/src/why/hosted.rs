@@ -1,0 +1,228 @@
+//! Machines of a NodePool: their config comes from HyperShift's ignition server, and their Node is in
+//! another cluster (pure).
+
+use super::case::Case;
+use super::finding::{At, Finding, sentence};
+use super::ignition_server::{Refusal, Request};
+use super::kinds::condition;
+use super::moment::{Moment, span};
+use super::report::Stage;
+use std::collections::BTreeMap;
+
+/// Seconds by which a clock may differ from another.
+const CLOCKS: u64 = 60;
+
+/// Conditions of a NodePool about its machines, the earliest on their way first.
+const CONDITIONS: [&str; 5] = [
+    "ReachedIgnitionEndpoint",
+    "ValidPlatformImage",
+    "ValidReleaseImage",
+    "AllMachinesReady",
+    "AllNodesHealthy",
+];
+
+impl Case<'_> {
+    /// The finding of a machine whose Node is in a hosted cluster.
+    pub(super) fn hosted(&mut self) -> Finding {
+        let bad = self.bad_condition();
+        let by_log = self.by_ignition_log();
+        let (name, pool) = (self.name(), self.node_pool());
+        self.unseen("its Node and certificate requests: they are in the hosted cluster");
+        match (by_log, bad) {
+            (Some(finding), _) => finding,
+            (None, Some(("ReachedIgnitionEndpoint", why))) => Finding::new(
+                Stage::NoRequest,
+                At::Requested,
+                "ReachedIgnitionEndpoint is False",
+                format!("No machine of NodePool {pool} has reached the ignition server, {name} among them: {}", sentence(&why)),
+            )
+            .next(ROUTE),
+            (None, Some((kind, why))) => Finding::new(
+                Stage::Unknown,
+                At::Requested,
+                format!("{kind} is False"),
+                format!("Why {name} is no Node cannot be told from here; its NodePool {pool} says {kind} is False: {}", sentence(&why)),
+            )
+            .doubtful(true),
+            (None, None) => Finding::new(
+                Stage::Unknown,
+                At::Requested,
+                "not seen from here",
+                format!("Why {name} is no Node cannot be told from here: its config comes from HyperShift's ignition server."),
+            )
+            .doubtful(true),
+        }
+    }
+
+    fn node_pool(&self) -> String {
+        let pool = self.machine.and_then(|machine| machine.node_pool.clone());
+        pool.unwrap_or_default()
+    }
+
+    /// The first condition of its NodePool that is False; each goes into the evidence.
+    fn bad_condition(&mut self) -> Option<(&'static str, String)> {
+        let (facts, pool) = (self.facts, self.node_pool());
+        let pools = &mut facts.node_pools.iter();
+        let conditions = &pools.find(|of| of.meta.full_name() == pool)?.conditions;
+        let mut bad = None;
+        for kind in CONDITIONS {
+            let Some(condition) = condition(conditions, kind) else {
+                continue;
+            };
+            let text = format!("{}: {}", condition.status, condition.says());
+            let source = format!("NodePool {pool}, condition {kind}");
+            self.see(source, condition.since, text);
+            if condition.status == "False" && bad.is_none() {
+                bad = Some((kind, condition.says()));
+            }
+        }
+        bad
+    }
+
+    /// The finding by the log of the ignition server, where that says something.
+    fn by_ignition_log(&mut self) -> Option<Finding> {
+        let facts = self.facts;
+        let namespace = &self.machine?.meta.namespace;
+        let servers = facts.ignition_servers.get(namespace);
+        // A log that a person named has no namespace.
+        let Some(servers) = servers.or_else(|| facts.ignition_servers.get("")) else {
+            self.unseen(format!(
+                "requests for its config: the ignition-server's log (get pods/log in {namespace}; hypershift dump has it)"
+            ));
+            return None;
+        };
+        let made = self.created()?;
+        let own: Vec<&Request> = servers
+            .requests
+            .iter()
+            .filter(|request| request.at.plus(CLOCKS) >= made)
+            .collect();
+        let mut refusals: BTreeMap<Refusal, usize> = BTreeMap::new();
+        for refusal in own.iter().filter_map(|request| request.refusal) {
+            *refusals.entry(refusal).or_default() += 1;
+        }
+        let served = own.len() - refusals.values().sum::<usize>();
+        self.see(
+            format!("log of the ignition-server in {namespace}"),
+            own.last().map(|request| request.at).or(Some(made)),
+            match own.len() {
+                0 => format!(
+                    "since then no request in the logs of {} pods",
+                    servers.count()
+                ),
+                count => format!(
+                    "{} since {made}, the last by {}; {served} served",
+                    requests(count),
+                    servers.agent
+                ),
+            },
+        );
+        let begin = servers.begin();
+        let is_whole = begin.is_some_and(|begin| begin <= made.plus(CLOCKS));
+        if own.is_empty() {
+            return Some(self.nobody_asked(made.max(begin.unwrap_or(made)), is_whole));
+        }
+        if served == 0 {
+            let (refusal, _) = refusals.iter().max_by_key(|(_, count)| **count)?;
+            return Some(self.all_refused(&own, *refusal));
+        }
+        Some(self.some_served(&own, served))
+    }
+
+    fn nobody_asked(&self, since: Moment, is_whole: bool) -> Finding {
+        let (name, pool) = (self.name(), self.node_pool());
+        let age = span(self.now.since(since));
+        let far = if is_whole {
+            ""
+        } else {
+            ", as far as the logs go back"
+        };
+        Finding::new(
+            Stage::NoRequest,
+            At::Requested,
+            format!("none since {}", since.clock()),
+            format!("{name} is up, and no machine of NodePool {pool}'s cluster has asked for a config in {age}{far}: user data, network or route."),
+        )
+        .doubtful(!is_whole)
+        .next(ROUTE)
+    }
+
+    fn all_refused(&self, own: &[&Request], refusal: Refusal) -> Finding {
+        let (name, pool) = (self.name(), self.node_pool());
+        let last = own.last().map_or(self.now, |request| request.at);
+        let (why, help) = match refusal {
+            Refusal::UnknownToken => (
+                "the ignition server does not know the token of their user data, which is of an older config of the NodePool, or its config is not made yet",
+                format!("Look at the NodePool: oc describe nodepools.hypershift.openshift.io {}", flags(&pool)),
+            ),
+            Refusal::Token => (
+                "their user data has no token",
+                "Make the machines from the NodePool's own user data, with its Authorization header".to_owned(),
+            ),
+            Refusal::Payload => (
+                "the NodePool's config is not valid",
+                "Correct the ConfigMaps in spec.config of the NodePool".to_owned(),
+            ),
+        };
+        Finding::new(
+            Stage::RequestRefused,
+            At::Served,
+            format!("refused ({})", refusal.status()),
+            format!(
+                "{name}'s cluster did not serve a config to any machine since {name} was made, at {}, the last {} ({}): {why}.",
+                requests(own.len()),
+                self.ago(last),
+                refusal.status()
+            ),
+        )
+        .next(help)
+    }
+
+    /// Some requests were served; whose cannot be told if several machines came since.
+    fn some_served(&self, own: &[&Request], served: usize) -> Finding {
+        let name = self.name();
+        let (namespace, made) = (
+            self.machine.map(|machine| &machine.meta.namespace),
+            self.created(),
+        );
+        let later = self.facts.machines.iter().filter(|machine| {
+            Some(&machine.meta.namespace) == namespace && machine.meta.created >= made
+        });
+        if later.count() > 1 {
+            return Finding::new(
+                Stage::Unknown,
+                At::Requested,
+                "cannot be told apart",
+                format!("Whether {name} got its config cannot be told apart: the ignition server's log has no addresses, and served {served} of {} since it was made.", requests(own.len())),
+            )
+            .doubtful(true)
+            .next("Look at its console: Ignition says there whether it reaches the ignition server");
+        }
+        let last = own.last().map_or(self.now, |request| request.at);
+        Finding::new(
+            Stage::FirstBoot,
+            At::FirstBoot,
+            format!("nothing seen since {}", last.clock()),
+            format!(
+                "{name} got its config {}, as the only machine that was made since then, and was not seen since: its first boot hangs, or it died there.",
+                self.ago(last)
+            ),
+        )
+        .doubtful(true)
+        .next("Look at its console, and in the hosted cluster: oc get csr")
+    }
+}
+
+const ROUTE: &str = "Look at the route ignition-server of the hosted control plane, and at the way there from the machines' network";
+
+fn requests(count: usize) -> String {
+    format!("{count} request{}", if count == 1 { "" } else { "s" })
+}
+
+/// A name with its namespace, as oc takes it.
+fn flags(full_name: &str) -> String {
+    match full_name.split_once('/') {
+        Some((namespace, name)) => format!("-n {namespace} {name}"),
+        None => full_name.to_owned(),
+    }
+}
