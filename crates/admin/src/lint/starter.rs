@@ -19,6 +19,12 @@ pub static STARTER: LazyLock<String> =
 pub static STARTER_OKD: LazyLock<String> =
     LazyLock::new(|| starter(include_str!("init-okd.json"), Cluster::Okd));
 
+/// What the policy of an audit is called where none was named.
+pub(crate) const STARTER_NAME: &str = "oc skewguard policy init";
+
+/// The one for a cluster of OKD.
+pub(crate) const STARTER_NAME_OKD: &str = "oc skewguard policy init --okd";
+
 /// A policy, as indented JSON, with the known issues of an OCP cluster at its end.
 pub(crate) fn with_known_issues(policy: &str) -> String {
     starter(policy, Cluster::Ocp)

@@ -24,13 +24,23 @@ fn version(history: &[(&str, &str)]) -> Value {
         "status": { "desired": { "version": desired }, "history": history.iter().map(entry).collect::<Vec<_>>() } })
 }
 
+/// It names no images of its own.
+fn provisioning() -> Value {
+    json!({ "apiVersion": "metal3.io/v1alpha1", "kind": "Provisioning", "metadata": { "name": "provisioning-configuration" },
+        "spec": { "provisioningNetwork": "Managed" } })
+}
+
 fn at(release: &str) -> Vec<Value> {
     let case = if release.starts_with('5') {
         "azure-gen2-of-5.0"
     } else {
         "fix-rolls-the-control-plane"
     };
-    vec![version(&[(release, "Completed")]), config_map(case)]
+    vec![
+        version(&[(release, "Completed")]),
+        config_map(case),
+        provisioning(),
+    ]
 }
 
 /// A provider spec with an image of 4.12.
@@ -108,14 +118,24 @@ fn control_plane(platform: &str, state: &str, strategy: Option<&str>) -> Value {
 
 /// The first set of these objects; and its script has a command where the set has a patch alone.
 fn first(items: &[Value]) -> Value {
+    let set = first_of_any_verdict(items);
+    assert_eq!(set["verdict"], "Refused", "{set}");
+    set
+}
+
+fn first_of_any_verdict(items: &[Value]) -> Value {
     let (found, _) = audited(items.iter().cloned(), &[]);
     let set = found["sets"][0].clone();
-    assert_eq!(set["verdict"], "Refused", "{set}");
     let script = script(items);
     let bare = script
         .lines()
         .any(|line| line.trim_start().starts_with("oc patch"));
-    assert_eq!(bare, set["patch"].is_string(), "{script}\n{set}");
+    let is_refused = set["verdict"] == "Refused";
+    assert_eq!(
+        bare,
+        is_refused && set["patch"].is_string(),
+        "{script}\n{set}"
+    );
     if set["patch"].is_string() {
         assert_eq!(set["effect"], "nextMachineOnly", "{set}");
     }
@@ -329,6 +349,7 @@ fn an_installed_host_is_left_alone() {
     // No ConfigMap: the release's own image is not known.
     let found = first(&[
         version(&[("4.16.30", "Completed")]),
+        provisioning(),
         host("w-0", Some("provisioned")),
     ]);
     let remedy = found["remedy"].as_str().unwrap();
@@ -427,7 +448,8 @@ fn user_data_that_an_image_does_not_read_comes_first() {
             (born("4.5.1"), None, "needsFirst"),
             (born("4.6.1"), None, "nextMachineOnly"),
         ] {
-            let items: Vec<Value> = [history, map(), set()].into_iter().chain(more).collect();
+            let all = [history, map(), provisioning(), set()];
+            let items: Vec<Value> = all.into_iter().chain(more).collect();
             let found = first(&items);
             assert_eq!(effect(&found), wanted, "{platform}: {found}");
             let (text, _, _) = audit_text(&list(items), &["--output", "json"]);
@@ -573,6 +595,111 @@ fn a_set_that_a_tool_keeps_is_changed_in_its_repository() {
             assert_eq!(set["metadata"]["name"], "s");
         }
     }
+}
+
+/// A provider spec for each row of the platforms' fixes (docs/audit.md, "What helps"), beside the images that
+/// are replaced by the cluster's own.
+fn special(row: &str) -> Value {
+    let of = |platform: &str, change: &dyn Fn(&mut Value)| {
+        let mut spec = old(platform);
+        change(&mut spec);
+        spec
+    };
+    match row {
+        // The joined node says what the filter chose.
+        "chosen AMI" => {
+            of(
+                "aws",
+                &|spec| {
+                    spec["ami"] =
+                        json!({ "filters": [{ "name": "name", "values": ["rhcos-412*"] }] })
+                },
+            )
+        }
+        "AMI of nobody's list" => of("aws", &|spec| {
+            spec["ami"] = json!({ "id": "ami-0123456789abcdef0" })
+        }),
+        "GCP marketplace" => of("gcp", &|spec| {
+            spec["disks"][1]["image"] = json!(
+                "projects/redhat-marketplace-public/global/images/redhat-coreos-ocp-412-x86-64-202301311551"
+            );
+        }),
+        "GCP upload" => of("gcp", &|spec| {
+            spec["disks"][1]["image"] =
+                json!("projects/mine/global/images/rhcos-412-86-202301311551-0-gcp-x86-64")
+        }),
+        "Azure security type" => of("azure", &|spec| {
+            spec["image"] = json!({ "publisher": "", "offer": "", "sku": "", "version": "",
+                "resourceID": "/resourceGroups/g/providers/Microsoft.Compute/galleries/g/images/rhcos-412.86.202301311551-0-azure/versions/1.0.0" });
+            spec["securityProfile"] = json!({ "settings": { "securityType": "ConfidentialVM" } });
+        }),
+        "Azure plan" => of("azure", &|spec| {
+            spec["image"] = json!({ "publisher": "redhat", "offer": "rh-ocp-worker", "sku": "rh-ocp-worker", "version": "412.86.2023030600",
+                "resourceID": "", "type": "MarketplaceWithPlan" });
+        }),
+        platform => old(platform),
+    }
+}
+
+/// For each fix of each platform there are clusters in which the change alone would hurt: a control plane that is
+/// rolled, a set that another tool writes, user data that the new image does not read. None has a bare command.
+#[test]
+fn every_fix_has_clusters_in_which_it_has_no_bare_command() {
+    let rows = [
+        "chosen AMI",
+        "AMI of nobody's list",
+        "GCP marketplace",
+        "GCP upload",
+        "Azure security type",
+        "Azure plan",
+    ];
+    let mut bare = Vec::new();
+    for row in rows.into_iter().chain(PLATFORMS) {
+        let joined = || joined("s", &special(row), "412.86.202301311551-0");
+        let set = |annotations: Value| {
+            let mut set = machine_set("s", &special(row));
+            set["metadata"]["annotations"] = json!({ "capacity.cluster-autoscaler.kubernetes.io/labels": "kubernetes.io/arch=amd64" });
+            set["metadata"]["annotations"]
+                .as_object_mut()
+                .unwrap()
+                .extend(annotations.as_object().unwrap().clone());
+            set
+        };
+        let with = |more: Vec<Value>| {
+            first_of_any_verdict(&[at("4.19.9"), joined().to_vec(), more].concat())
+        };
+        let owned = with(vec![set(json!({ "argocd.argoproj.io/tracking-id": "a" }))]);
+        assert_eq!(
+            (&owned["patch"], effect(&owned)),
+            (&Value::Null, "isReverted"),
+            "{row}: {owned}"
+        );
+        let unreadable = with(vec![set(json!({})), secret("2.2.0")]);
+        assert_eq!(
+            (&unreadable["patch"], effect(&unreadable)),
+            (&Value::Null, "needsFirst"),
+            "{row}: {unreadable}"
+        );
+        let mut rolled = control_plane("aws", "Active", None);
+        rolled["spec"]["template"]["machines_v1beta1_machine_openshift_io"]["spec"]["providerSpec"]
+            ["value"] = special(row);
+        let (found, _) = audited([at("4.19.9"), vec![rolled]].concat(), &[]);
+        let rolled = &found["sets"][0];
+        assert_eq!(rolled["patch"], Value::Null, "{row}: {rolled}");
+        if rolled["verdict"] == "Refused" {
+            assert_eq!(effect(rolled), "replacesRunning", "{row}: {rolled}");
+        }
+        if with(vec![set(json!({}))])["patch"].is_string() {
+            bare.push(row);
+        }
+    }
+    // Where nothing of this is so, these have one.
+    assert_eq!(bare, ["chosen AMI", "GCP upload", "aws", "gcp", "metal"]);
+    // An image of the NodePool's own is unset.
+    let pool = |management: Value| first(&[node_pool(management)])["patch"].is_string();
+    assert!(
+        pool(json!({ "upgradeType": "InPlace" })) && !pool(json!({ "upgradeType": "Replace" }))
+    );
 }
 
 /// A merge replaces lists as a whole: what is in one has an operation.

@@ -160,6 +160,29 @@ fn a_policy_that_refuses_the_clusters_own_image_is_the_mistake() {
     assert!(remedy.starts_with(begin), "{remedy}");
 }
 
+/// Nobody can correct a policy that nobody named.
+#[test]
+fn limits_that_nobody_named_are_no_policy_to_correct() {
+    let old = || {
+        let mut set = machine_set("old", &super::real::aws("ami-1"));
+        set["spec"]["template"]["spec"]["providerSpec"]["value"]["ami"]["id"] = json!(OF_4_12);
+        set
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("objects.json");
+    std::fs::write(&file, list([release("4.12.9"), old()])).unwrap();
+    let args = ["audit", "--from", file.to_str().unwrap(), "--output"];
+    let wanted = "name a policy with other limits (--policy): those of `oc skewguard policy init` refuse 412.86.";
+    for form in ["text", "wide", "json", "html", "markdown", "junit"] {
+        let (out, err, exit) = run(&[&args[..], &[form]].concat());
+        assert_eq!((err.as_str(), exit), ("", Exit::Refused), "{form}");
+        let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = said.replace('\\', "");
+        assert!(said.contains(wanted), "{form}: {said}");
+        assert!(!said.contains("correct the policy"), "{form}: {said}");
+    }
+}
+
 fn with_policy(
     items: impl IntoIterator<Item = Value>,
     policy: &str,

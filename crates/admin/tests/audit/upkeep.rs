@@ -86,6 +86,47 @@ fn azure_security_types_and_plans() {
     );
 }
 
+/// Security types count from 5.0 on, and in 4.22 from a patch that nobody named; the operator's own value
+/// says more.
+#[test]
+fn security_types_reset_the_value_by_release() {
+    const RESETS: &str = "it takes the release that the cluster was installed as";
+    for (release, value, says, says_not) in [
+        ("4.22.3", "4.22.3", "does not cover this set", RESETS),
+        ("4.22.11", "4.22.11", "does not cover this set", RESETS),
+        (
+            "4.22.12",
+            "4.22.12",
+            "from a later release on it takes the release that the cluster was installed as: which one is not known",
+            "; then",
+        ),
+        ("4.22.40", "4.14.1", RESETS, "not known"),
+        ("5.0.1", "5.0.1", RESETS, "not known"),
+    ] {
+        let of_case = |kind: &str| object("azure-confidential", kind);
+        let mut version = of_case("ClusterVersion");
+        version["status"] = json!({ "desired": { "version": release },
+            "history": [{ "state": "Completed", "version": release }, { "state": "Completed", "version": "4.14.1" }] });
+        let mut configuration = of_case("MachineConfiguration");
+        configuration["status"]["bootImageSkewEnforcementStatus"]["automatic"]["ocpVersion"] =
+            json!(value);
+        let items = [
+            version,
+            configuration,
+            of_case("Infrastructure"),
+            of_case("ConfigMap"),
+            fixture_set("azure-confidential", "c1-confidential"),
+        ];
+        let (audit, _) = audited(items, &[]);
+        let notes = of(&audit, "c1-confidential")["notes"].to_string();
+        assert!(
+            notes.contains("because its securityType is ConfidentialVM") && notes.contains(says),
+            "{release} {value}: {notes}"
+        );
+        assert!(!notes.contains(says_not), "{release} {value}: {notes}");
+    }
+}
+
 #[test]
 fn vsphere_workspaces_have_to_be_in_a_failure_domain() {
     let (audit, _) = case("vsphere-no-failure-domain");
@@ -260,8 +301,35 @@ fn bare_metal_is_installed_from_the_release() {
     );
     let version = json!({ "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": { "name": "version" },
         "status": { "desired": { "version": "4.16.3" } } });
-    let (audit, exit) = audited([set, version], &[]);
+    let provisioning = |spec: Value| json!({ "apiVersion": "metal3.io/v1alpha1", "kind": "Provisioning", "metadata": { "name": "provisioning-configuration" }, "spec": spec });
+    let (audit, exit) = audited([set.clone(), version.clone(), provisioning(json!({}))], &[]);
     assert_eq!(exit, Exit::Refused);
+    // What the Provisioning names comes before the release's own: the set alone is no remedy.
+    for (more, then, first) in [
+        (
+            Some(
+                json!({ "provisioningOSDownloadURL": "https://x/rhcos.qcow2.gz?sha256=0", "preProvisioningOSDownloadURLs": { "isoURL": "https://x/live.iso" } }),
+            ),
+            "once no other set or host is installed from its images clear spec.provisioningOSDownloadURL and spec.preProvisioningOSDownloadURLs of \
+             Provisioning provisioning-configuration: hosts are then installed from ",
+            "the Provisioning object names images of its own, which hosts would be installed from",
+        ),
+        (
+            None,
+            "was not read, unless Provisioning provisioning-configuration, which was not read, names another",
+            "the Provisioning object was not read, and may name images of its own",
+        ),
+    ] {
+        let more = more.map(provisioning);
+        let (audit, _) = audited([set.clone(), version.clone()].into_iter().chain(more), &[]);
+        let set = of(&audit, "metal");
+        assert_eq!(
+            (&set["patch"], &set["effect"]),
+            (&Value::Null, &json!("needsFirst"))
+        );
+        assert_eq!(set["effects"][0]["reason"], first);
+        assert!(remedy(&audit, "metal").contains(then), "{set}");
+    }
     let set = of(&audit, "metal");
     assert_eq!(
         (&set["upkeep"]["by"], &set["upkeep"]["rule"]),
@@ -271,9 +339,8 @@ fn bare_metal_is_installed_from_the_release() {
     assert_eq!(
         set["remedy"],
         format!(
-            "set {path}.customDeploy.method to install_coreos, {path}.image.url and {path}.image.checksum to \"\", then set \
-             spec.provisioningOSDownloadURL of Provisioning provisioning-configuration to \"\": hosts are then installed from the release's own image, \
-             whose version is not known: the ConfigMap coreos-bootimages was not read"
+            "set {path}.customDeploy.method to install_coreos, {path}.image.url and {path}.image.checksum to \"\": hosts are then \
+             installed from the release's own image, whose version is not known: the ConfigMap coreos-bootimages was not read"
         )
     );
     let command = set["patch"].as_str().unwrap();
@@ -292,7 +359,7 @@ fn bare_metal_is_installed_from_the_release() {
     let mut patched = real_metal("");
     patched["spec"]["template"]["spec"]["providerSpec"]["value"]["customDeploy"] =
         value["customDeploy"].clone();
-    for (provisioning, keeper) in [
+    for (spec, keeper) in [
         (json!({}), "Release"),
         (json!({ "provisioningOSDownloadURL": "" }), "Release"),
         (
@@ -300,14 +367,8 @@ fn bare_metal_is_installed_from_the_release() {
             "Nobody",
         ),
     ] {
-        let provisioning = json!({ "apiVersion": "metal3.io/v1alpha1", "kind": "Provisioning",
-            "metadata": { "name": "provisioning-configuration" }, "spec": provisioning });
-        let (audit, _) = audited([patched.clone(), provisioning.clone()], &[]);
-        assert_eq!(
-            of(&audit, "metal")["upkeep"]["by"],
-            keeper,
-            "{provisioning}"
-        );
+        let (audit, _) = audited([patched.clone(), provisioning(spec.clone())], &[]);
+        assert_eq!(of(&audit, "metal")["upkeep"]["by"], keeper, "{spec}");
     }
 }
 

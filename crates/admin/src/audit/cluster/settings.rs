@@ -101,18 +101,25 @@ impl History {
 /// `Provisioning` of metal3.io: from where bare metal hosts get their image.
 #[derive(Debug)]
 pub(crate) struct Provisioning {
-    /// It names images of its own, instead of those that come with the release
+    /// The fields that name images, instead of those that come with the release
     /// (cluster-baremetal-operator, `ProvisioningSpec`).
-    pub(crate) has_own_images: bool,
+    pub(crate) image_fields: Vec<&'static str>,
 }
 
 impl Provisioning {
     pub(crate) fn of(object: &Value) -> Self {
-        let live = fields_at(object, "/spec/preProvisioningOSDownloadURLs")
+        let has_disk = str_at(object, "/spec/provisioningOSDownloadURL").is_some();
+        let has_live = fields_at(object, "/spec/preProvisioningOSDownloadURLs")
             .any(|(_, url)| url.as_str().is_some_and(|url| !url.is_empty()));
+        let disk = has_disk.then_some("spec.provisioningOSDownloadURL");
+        let live = has_live.then_some("spec.preProvisioningOSDownloadURLs");
         Self {
-            has_own_images: live || str_at(object, "/spec/provisioningOSDownloadURL").is_some(),
+            image_fields: disk.into_iter().chain(live).collect(),
         }
+    }
+
+    pub(crate) fn has_own_images(&self) -> bool {
+        !self.image_fields.is_empty()
     }
 }
 

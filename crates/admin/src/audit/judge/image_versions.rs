@@ -343,7 +343,7 @@ impl<'a> Lookup<'a> {
         architecture: Option<&str>,
         stream: Option<&str>,
     ) -> Option<KnownVersion> {
-        let has_own_images = self.objects.provisioning.as_ref()?.has_own_images;
+        let has_own_images = self.objects.provisioning.as_ref()?.has_own_images();
         if !image.is_of_release || has_own_images {
             return None;
         }

@@ -9,6 +9,7 @@ use super::sets::Set;
 use super::upkeep_rules as rules;
 use crate::audit::cluster::image::FREE_PUBLISHER;
 use crate::audit::cluster::kind_table::NODE_POOL;
+use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::platforms::audit_row;
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::some_of;
@@ -79,7 +80,7 @@ impl Own {
 
 /// The fix that works, where putting the cluster's own image in the place of the set's image does
 /// not, or is not all.
-pub(crate) fn fix(set: &Set, own: &Own, running: Option<OcpMinor>) -> Option<Remedy> {
+pub(crate) fn fix(set: &Set, own: &Own, objects: &Objects) -> Option<Remedy> {
     let rule = set.upkeep.as_ref().map(|upkeep| upkeep.rule);
     match (rule, set.image.platform) {
         (Some(Rule::NodePoolImage), _) => node_pool(set, own),
@@ -89,7 +90,7 @@ pub(crate) fn fix(set: &Set, own: &Own, running: Option<OcpMinor>) -> Option<Rem
             set.name
         ))),
         (Some(Rule::BareMetalImage), _) if set.template.is_none() => {
-            Some(bare_metal(set, own, running))
+            Some(bare_metal(set, own, objects))
         }
         (_, Some(Platform::Gcp)) => gcp_marketplace(set),
         (_, Some(Platform::Aws)) if set.image.site.chooser.is_some() => Some(chosen_ami(set, own)),
@@ -171,17 +172,22 @@ const INSTALL_COREOS: OcpMinor = OcpMinor {
 };
 
 /// Metal3 installs what `image.url` names, else, by `install_coreos`, what the Provisioning brings
-/// (cluster-baremetal-operator; machine-api-provider-baremetal `BareMetalMachineProviderSpec`).
-fn bare_metal(set: &Set, own: &Own, running: Option<OcpMinor>) -> Remedy {
+/// (cluster-baremetal-operator; machine-api-provider-baremetal `BareMetalMachineProviderSpec`). Its
+/// images come before those of the release, and `image.url` mostly is the cluster's own copy of one,
+/// which goes with the field.
+fn bare_metal(set: &Set, own: &Own, objects: &Objects) -> Remedy {
+    let running = objects.history.running_minor();
     let brings = match &own.version {
         Some(version) if own.is_of_cluster => format!("the release's own image, {version}"),
         _ => "the release's own image, whose version is not known: the ConfigMap coreos-bootimages was not read".to_owned(),
     };
-    let provisioning =
-        "set spec.provisioningOSDownloadURL of Provisioning provisioning-configuration to \"\"";
+    let provisioning = objects.provisioning.as_ref();
+    let fields = provisioning.map(|provisioning| provisioning.image_fields.join(" and "));
+    let clear = |fields: &str| format!("clear {fields} of Provisioning provisioning-configuration");
     if set.image.is_of_release {
         return Remedy::words(format!(
-            "{provisioning}: hosts are then installed from {brings}"
+            "{}: hosts are then installed from {brings}",
+            clear(&fields.unwrap_or_default())
         ));
     }
     if running.is_some_and(|release| release < INSTALL_COREOS) {
@@ -196,8 +202,27 @@ fn bare_metal(set: &Set, own: &Own, running: Option<OcpMinor>) -> Remedy {
             own.value()
         ));
     }
+    let (then, unless, first) = match fields.as_deref() {
+        Some("") => (String::new(), "", None),
+        Some(fields) => (
+            format!(
+                ", once no other set or host is installed from its images {}",
+                clear(fields)
+            ),
+            "",
+            Some(
+                "the Provisioning object names images of its own, which hosts would be installed from",
+            ),
+        ),
+        None => (
+            String::new(),
+            ", unless Provisioning provisioning-configuration, which was not read, names another",
+            Some("the Provisioning object was not read, and may name images of its own"),
+        ),
+    };
+    let brings = format!("{brings}{unless}");
     if set.kind == "BareMetalHost" {
-        return Remedy::words(hosts(set, provisioning, &brings));
+        return Remedy::words(hosts(set, &then, &brings));
     }
     let path = set.path;
     let value = json!({ "spec": { "template": { "spec": { "providerSpec": { "value": {
@@ -205,15 +230,16 @@ fn bare_metal(set: &Set, own: &Own, running: Option<OcpMinor>) -> Remedy {
     let is_known = set.kind == "MachineSet" && running.is_some();
     Remedy {
         change: is_known.then_some(Change::Merge(value)),
+        first,
         ..Remedy::words(format!(
-            "set {path}customDeploy.method to install_coreos, {path}image.url and {path}image.checksum to \"\", then {provisioning}: hosts are then \
-             installed from {brings}"
+            "set {path}customDeploy.method to install_coreos, {path}image.url and {path}image.checksum to \"\"{then}: hosts are then installed from \
+             {brings}"
         ))
     }
 }
 
 /// A host with an image on its disk is left alone.
-fn hosts(set: &Set, provisioning: &str, brings: &str) -> String {
+fn hosts(set: &Set, then: &str, brings: &str) -> String {
     let has_no_image = |state: &Option<String>| {
         let state = state.as_deref();
         state.is_some_and(|state| !effect::is_installed(state))
@@ -224,15 +250,13 @@ fn hosts(set: &Set, provisioning: &str, brings: &str) -> String {
         let names: Vec<&str> = hosts.iter().map(|(name, _)| name.as_str()).collect();
         some_of(&names)
     };
-    let way = format!("then {provisioning}: it is then installed from {brings}");
+    let way = format!("{then}: it is then installed from {brings}");
     let next = if open.is_empty() {
-        format!(
-            "give the next host spec.customDeploy.method install_coreos and no spec.image, {way}"
-        )
+        format!("give the next host spec.customDeploy.method install_coreos and no spec.image{way}")
     } else {
         let open = names(open);
         format!(
-            "of {open} set spec.customDeploy.method to install_coreos and remove spec.image, {way}"
+            "of {open} set spec.customDeploy.method to install_coreos and remove spec.image{way}"
         )
     };
     if installed.is_empty() {

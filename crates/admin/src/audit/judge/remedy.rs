@@ -10,6 +10,7 @@ use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::cluster::target;
 use crate::audit::results::upkeep::Rule;
+use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 use crate::verdict::{Action, Verdict};
 use crate::version::{ImageVersion, OcpMinor, Release};
 use std::collections::BTreeSet;
@@ -62,7 +63,7 @@ pub(crate) fn remedy(
         Choice::Own(images) | Choice::Published(images, _) => images,
     };
     let own = Own::of(images, &choice);
-    if let Some(fix) = fix(set, &own, lookup.objects.history.running_minor()) {
+    if let Some(fix) = fix(set, &own, lookup.objects) {
         return fix;
     }
     let Some(field) = &set.image.field else {
@@ -147,6 +148,18 @@ impl Choice {
         }
     }
 
+    /// The policy refuses what would take the place of a set's image.
+    fn refused(verdict: &Verdict, image: &str) -> Self {
+        let named = verdict.policy.as_ref().map(|policy| &*policy.path);
+        let begin = match named {
+            Some(limits @ (STARTER_NAME | STARTER_NAME_OKD)) => {
+                format!("name a policy with other limits (--policy): those of `{limits}` refuse")
+            }
+            _ => "correct the policy: it refuses".to_owned(),
+        };
+        Self::Policy(format!("{begin} {image}, too: {}", verdict.message))
+    }
+
     fn several(&self, count: usize) -> String {
         match self {
             Self::Published(_, release) => format!(
@@ -191,10 +204,10 @@ fn choice(
         .filter(|_| cluster.is_none() || asked == cluster)
     {
         let version = own.version();
-        return Choice::Policy(format!(
-            "correct the policy: it refuses {version}, this cluster's own image (ConfigMap coreos-bootimages), too: {}",
-            judge(&version).message
-        ));
+        return Choice::refused(
+            &judge(&version),
+            &format!("{version}, this cluster's own image (ConfigMap coreos-bootimages)"),
+        );
     }
     let of_openshift = asked.filter(|_| !release.is_some_and(target::is_okd));
     let Some(asked) = of_openshift else {
@@ -205,11 +218,10 @@ fn choice(
     };
     let images = published(&is_let_in);
     match published(&|_| true).first() {
-        Some(newest) if images.is_empty() => Choice::Policy(format!(
-            "correct the policy: it refuses {version}, the newest image published for {asked}, too: {}",
-            judge(&newest.version()).message,
-            version = newest.release
-        )),
+        Some(newest) if images.is_empty() => Choice::refused(
+            &judge(&newest.version()),
+            &format!("{}, the newest image published for {asked}", newest.release),
+        ),
         _ => Choice::Published(images, asked),
     }
 }

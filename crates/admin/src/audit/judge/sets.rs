@@ -105,7 +105,7 @@ impl Set {
             let provisioning = lookup.objects.provisioning.as_ref();
             self.image.why_not = Some(match provisioning {
                 None => "install_coreos: the Provisioning object was not read",
-                Some(provisioning) if provisioning.has_own_images => {
+                Some(provisioning) if provisioning.has_own_images() => {
                     "install_coreos: the Provisioning object names images of its own"
                 }
                 Some(_) => "install_coreos: the ConfigMap coreos-bootimages has no image for it",

@@ -211,46 +211,70 @@ fn note(
         return None;
     }
     let alone = format!("the Machine Config Operator leaves its image alone, because {reason}");
-    let is_reset = is_selected
-        && skew.is_some_and(|skew| skew.mode == "Automatic")
-        && counts(candidate, obstacle.rule, objects);
-    Some(match skew {
-        None => alone,
+    let is_counted = is_selected && skew.is_some_and(|skew| skew.mode == "Automatic");
+    let counts = is_counted.then(|| counts(candidate, obstacle.rule, objects));
+    Some(match (skew, counts) {
+        (None, _) => alone,
         // Since 4.22 what is skipped counts, but for some.
-        Some(_) if is_reset => format!(
+        (_, Some(Counts::Yes)) => format!(
             "{alone}; then it takes the release that the cluster was installed as for the oldest boot image"
         ),
-        Some(_) => format!("{alone}: its value for the oldest boot image does not cover this set"),
+        (_, Some(Counts::FromSomePatch)) => format!(
+            "{alone}; up to {WITHOUT_SECURITY_TYPES} its value for the oldest boot image did not cover this set, and from a later release on it takes \
+             the release that the cluster was installed as: which one is not known"
+        ),
+        (_, None | Some(Counts::No)) => {
+            format!("{alone}: its value for the oldest boot image does not cover this set")
+        }
     })
 }
 
-/// Whether a set that is skipped by this rule resets the operator's value to the installed release
-/// (`reconcileSkipped`; PR 6162, in 4.22).
-fn counts(candidate: Candidate<'_>, rule: Rule, objects: &Objects) -> bool {
-    let by_security_type =
-        || rule == Rule::AzureSecurityType && (is_since_five(objects) || is_reset(objects));
-    let by_rule = || {
-        matches!(
-            rule,
-            Rule::Owned
-                | Rule::Architecture
-                | Rule::AMIWithoutID
-                | Rule::AMIRegion
-                | Rule::AMIList
-                | Rule::GCPProject
-                | Rule::AzureWithoutMarketplace
-        )
-    };
-    candidate.kind == "MachineSet" && (by_rule() || by_security_type())
+/// Whether a set that is skipped resets the operator's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    Yes,
+    No,
+    /// In this minor release from some patch on.
+    FromSomePatch,
 }
 
-/// #6448, in 5.0; 4.22 has it from some patch release on (#6459).
-fn is_since_five(objects: &Objects) -> bool {
-    let five = OcpMinor { major: 5, minor: 0 };
-    objects
-        .history
-        .running_minor()
-        .is_some_and(|release| release >= five)
+/// The last release that was built before security types counted in 4.22: #6459 is of 2026-08-26, this
+/// release of 2026-08-21 (openshift/cincinnati-graph-data). The notes of 4.22.12 to 4.22.15 do not name it.
+const WITHOUT_SECURITY_TYPES: Release = Release {
+    minor: OcpMinor {
+        major: 4,
+        minor: 22,
+    },
+    patch: 11,
+};
+
+/// Whether a set that is skipped by this rule resets the operator's value to the installed release
+/// (`reconcileSkipped`; PR 6162, in 4.22).
+fn counts(candidate: Candidate<'_>, rule: Rule, objects: &Objects) -> Counts {
+    match rule {
+        _ if candidate.kind != "MachineSet" => Counts::No,
+        Rule::AzureSecurityType => security_type_counts(objects),
+        Rule::Owned
+        | Rule::Architecture
+        | Rule::AMIWithoutID
+        | Rule::AMIRegion
+        | Rule::AMIList
+        | Rule::GCPProject
+        | Rule::AzureWithoutMarketplace => Counts::Yes,
+        _ => Counts::No,
+    }
+}
+
+/// #6448, in 5.0; #6459 in 4.22. The value that the operator has says more than the release.
+fn security_type_counts(objects: &Objects) -> Counts {
+    let running = objects.history.running.as_deref();
+    let running = running.and_then(|running| running.parse::<Release>().ok());
+    match running {
+        _ if is_reset(objects) => Counts::Yes,
+        Some(running) if running.minor > WITHOUT_SECURITY_TYPES.minor => Counts::Yes,
+        Some(running) if running > WITHOUT_SECURITY_TYPES => Counts::FromSomePatch,
+        _ => Counts::No,
+    }
 }
 
 /// Whether the operator's value is the release that the cluster was installed as.

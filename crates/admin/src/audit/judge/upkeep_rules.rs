@@ -5,6 +5,7 @@ use super::image_versions::Lookup;
 use super::upkeep::{Candidate, KEPT, can_be_managed, is_of_machine_api, since};
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::objects::Objects;
+use crate::audit::cluster::settings::Provisioning;
 use crate::audit::results::KnownBy;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
@@ -62,7 +63,7 @@ pub(crate) fn bare_metal(is_of_release: bool, objects: &Objects) -> Upkeep {
     let own = objects
         .provisioning
         .as_ref()
-        .map(|provisioning| provisioning.has_own_images);
+        .map(Provisioning::has_own_images);
     match (is_of_release, own) {
         (true, Some(false)) => Upkeep::new(
             Keeper::Release,

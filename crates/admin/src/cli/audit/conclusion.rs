@@ -6,11 +6,7 @@ use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::Exit;
 use anstyle::{AnsiColor, Style};
 
-/// What the policy is called where none is named.
-pub(crate) const STARTER_NAME: &str = "oc skewguard policy init";
-
-/// The one for a cluster of OKD.
-pub(crate) const STARTER_NAME_OKD: &str = "oc skewguard policy init --okd";
+pub(crate) use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 
 /// The verdict on a set, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
