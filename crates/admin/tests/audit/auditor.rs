@@ -168,7 +168,7 @@ fn the_printed_commands_word_for_word() {
     assert_eq!(
         String::from_utf8(gathered.stdout).unwrap(),
         "1\nawsmachinetemplates.infrastructure.cluster.x-k8s.io.json\nconfigmaps.json\nmachinesets.machine.openshift.io.json\nnodes.json\nnotes.txt\n\
-         not read: configmaps machinesets.machine.openshift.io; the audit will say so\n"
+         user-data.json\nnot read: configmaps machinesets.machine.openshift.io secrets; the audit will say so\n"
     );
     let (out, err, exit) = run(&[
         "audit",
@@ -191,5 +191,14 @@ fn the_printed_commands_word_for_word() {
                 .unwrap()
                 .starts_with("Error from server (Forbidden): machinesets.machine.openshift.io is forbidden: 'evil' ' cannot list")),
         "{out}"
+    );
+    let of_secrets = unread.iter().filter(|unread| unread["what"] == "secrets");
+    let of_secrets: Vec<&str> = of_secrets
+        .map(|unread| unread["why"].as_str().unwrap())
+        .collect();
+    assert!(
+        matches!(of_secrets[..], [why] if why.ends_with("is forbidden: 'evil' ' cannot list; the Ignition version of the user data is then an estimate, \
+            by the release that the cluster was installed as")),
+        "{of_secrets:?}"
     );
 }

@@ -355,6 +355,146 @@ fn must_gather(dir: &Path) -> PathBuf {
     root
 }
 
+/// What the Insights Operator keeps, as its archive has it (openshift/insights-operator, `docs/gathered-data.md`
+/// and `pkg/gatherers/clusterconfig`). What typed clients list has neither `kind` nor `apiVersion`, and no link to
+/// itself since Kubernetes 1.20.
+#[test]
+fn an_insights_archive_says_kinds_by_paths() {
+    let bare = |name: &str| {
+        let mut object: Value =
+            serde_json::from_str(&fixture(&format!("real/insights/{name}.json"))).unwrap();
+        let fields = object.as_object_mut().unwrap();
+        fields.remove("kind");
+        fields.remove("apiVersion");
+        fields["metadata"]
+            .as_object_mut()
+            .unwrap()
+            .remove("selfLink");
+        object
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("insights-2026-11-26-101010");
+    for (path, object) in [
+        ("config/version.json", bare("version-without-kind")),
+        (
+            "config/infrastructure.json",
+            bare("infrastructure-without-kind"),
+        ),
+        (
+            "config/node/n-0.us-east-2.compute.internal.json",
+            bare("node-without-kind"),
+        ),
+        (
+            "config/machines/openshift-machine-api/w.json",
+            bare("machine-worker"),
+        ),
+        (
+            "config/machineconfigpools/worker.json",
+            bare("machineconfigpool"),
+        ),
+        (
+            "config/controlplanemachinesets/openshift-machine-api/cluster.json",
+            bare("controlplanemachineset"),
+        ),
+        (
+            "machinesets/openshift-machine-api/gcp.json",
+            bare("machineset-gcp"),
+        ),
+        // Others have neither, too.
+        (
+            "config/pod/openshift-etcd/etcd.json",
+            json!({ "metadata": { "name": "etcd" } }),
+        ),
+        (
+            "config/node/logs/n-0.json",
+            json!({ "metadata": { "name": "log" } }),
+        ),
+    ] {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, object.to_string()).unwrap();
+    }
+    let tar = dir.path().join("insights.tar.gz");
+    std::fs::write(&tar, gzip(&tar_of(&root))).unwrap();
+    for from in [&root, &tar] {
+        let (out, err, _) = audit(&[
+            "--policy",
+            POLICY,
+            "-o",
+            "json",
+            "--from",
+            from.to_str().unwrap(),
+        ]);
+        let audit: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+        let version = bare("version-without-kind");
+        assert_eq!(audit["origin"]["clusterID"], version["spec"]["clusterID"]);
+        assert_eq!(audit["release"], version["status"]["desired"]["version"]);
+        let kinds: Vec<&str> = audit["sets"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|set| set["kind"].as_str().unwrap())
+            .collect();
+        for kind in ["MachineSet", "ControlPlaneMachineSet", "MachineConfigPool"] {
+            assert!(kinds.contains(&kind), "{kind}: {audit}");
+        }
+        let unread = audit["unread"].to_string();
+        assert!(!unread.contains("no kind"), "{unread}");
+    }
+}
+
+/// A folder may have objects in files that no one would look into: they are named, and others are not.
+#[test]
+fn objects_in_files_without_an_ending_are_named() {
+    let object = set(Some("1"), "u", "rhcos-418.94.202501221327-0");
+    let yaml = serde_saphyr::to_string(&object).unwrap();
+    let wide: Vec<u8> = [0xff, 0xfe]
+        .into_iter()
+        .chain(yaml.encode_utf16().flat_map(u16::to_le_bytes))
+        .collect();
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("files");
+    std::fs::create_dir(&root).unwrap();
+    for (name, bytes) in [
+        ("a.json", object.to_string().as_bytes()),
+        ("machinesets.txt", yaml.as_bytes()),
+        (
+            "nodes",
+            br#"{"apiVersion":"v1","kind":"NodeList","items":[]}"#,
+        ),
+        ("of-powershell.TXT", &wide),
+        (
+            "notes.txt",
+            b"the kind: of notes that one writes\n        kind: Node\n",
+        ),
+        ("version", b"4.20.0\n"),
+        ("pods", b"kind: PodList\nitems: []\n"),
+        ("gather.logs", b"kind: Node\n"),
+    ] {
+        std::fs::write(root.join(name), bytes).unwrap();
+    }
+    let tar = dir.path().join("files.tgz");
+    std::fs::write(&tar, gzip(&tar_of(&root))).unwrap();
+    let why =
+        "has objects of a cluster, and no ending of JSON or YAML: name it itself, or rename it";
+    for (from, shown) in [
+        (&root, format!("{}/NAME", root.display())),
+        (&tar, format!("files/NAME in {}", tar.display())),
+    ] {
+        let (sets, mut unread, exit) = found(&[from.to_str().unwrap()]);
+        assert_eq!((sets.len(), exit), (1, Exit::Failed));
+        unread.sort();
+        let names = ["machinesets.txt", "nodes", "of-powershell.TXT"];
+        assert_eq!(
+            unread,
+            names.map(|name| format!("{}: {why}", shown.replace("NAME", name)))
+        );
+    }
+    // By its own name it is read.
+    let (sets, unread, _) = found(&[root.join("machinesets.txt").to_str().unwrap()]);
+    assert_eq!((sets.len(), unread), (1, Vec::new()));
+}
+
 /// Sets and what was not read, as JSON without the names of files.
 fn sets(from: &str) -> (Value, Vec<String>, Exit) {
     let (out, err, exit) = audit(&["--policy", POLICY, "-o", "json", "--from", from]);

@@ -193,6 +193,40 @@ fn what_may_not_be_read_is_named_and_the_rest_is_read() {
     );
 }
 
+/// Without the right to user data its Ignition version is an estimate, and that is said.
+#[test]
+fn user_data_that_may_not_be_read_is_named_as_an_estimate() {
+    let file = "tests/data/cases/user-data-of-spec-2/objects.json";
+    let list: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let items = list["items"].as_array().unwrap();
+    let lists = || Lists::of(items.clone());
+    let (audit, _) = serve(lists(), Options::default()).json();
+    assert_eq!(audit["unread"], json!([]));
+    let set = |audit: &Value| audit["sets"][0]["effects"].to_string();
+    assert!(set(&audit).contains("is of Ignition spec 2"), "{audit}");
+    let mut forbidden = lists();
+    forbidden.forbidden = ["secrets".to_owned()].into();
+    let served = serve(forbidden, Options::default());
+    let (audit, _) = served.json();
+    assert!(
+        set(&audit).contains("is most likely of Ignition spec 2"),
+        "{audit}"
+    );
+    let why = "403: secrets is forbidden: User \"auditor\" cannot list resource \"secrets\" at the cluster scope; the Ignition version of the \
+               user data is then an estimate, by the release that the cluster was installed as";
+    let unread = ["worker-user-data", "master-user-data"];
+    let unread = unread
+        .map(|name| json!({ "what": format!("Secret {name}"), "why": why, "hidesSets": false }));
+    assert_eq!(audit["unread"], json!(unread));
+    let (out, _, exit) = served.audit(&[]);
+    assert_eq!(exit, Exit::Refused);
+    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains(&format!("not read: Secret worker-user-data: {why}")),
+        "{out}"
+    );
+}
+
 /// One sentence, and the role that is missing.
 #[test]
 fn an_account_that_may_read_nothing_is_told_so_once() {

@@ -3,6 +3,7 @@
 use super::fields::text_at;
 use crate::audit::results::Unread;
 use serde_json::Value;
+use std::path::Path;
 
 // The API groups.
 pub(crate) const AGENT_INSTALL: &str = "agent-install.openshift.io";
@@ -103,8 +104,11 @@ impl Resource {
 /// Where the Machine API's objects are.
 const MACHINE_NAMESPACE: &str = "openshift-machine-api";
 
-/// User data; who may not read it gets an estimate.
+/// User data.
 pub(crate) const SECRET: &str = "Secret";
+
+/// What follows where user data could not be read.
+pub(crate) const ESTIMATED: &str = "; the Ignition version of the user data is then an estimate, by the release that the cluster was installed as";
 
 const MCO_NAMESPACE: &str = "openshift-machine-config-operator";
 
@@ -201,6 +205,28 @@ pub(crate) fn resource(group: &str, kind: &str) -> Option<Resource> {
     RESOURCES.into_iter().find(is_it)
 }
 
+/// Group and kind of the object in a file of an Insights archive, where it does not say them: what
+/// typed clients list has none (openshift/insights-operator, `docs/gathered-data.md`).
+pub(crate) fn kind_of_file(place: &Path) -> Option<(&'static str, &'static str)> {
+    let place = place.with_extension("");
+    let mut parts = place.iter().rev().map_while(|part| part.to_str());
+    let [name, folder, above] = [(); 3].map(|()| parts.next().unwrap_or_default());
+    match (folder, name) {
+        ("config", "version") => return Some((CONFIG, "ClusterVersion")),
+        ("config", "infrastructure") => return Some((CONFIG, "Infrastructure")),
+        ("node", _) if above == "config" => return Some(("", "Node")),
+        ("clusteroperator", _) if above == "config" => return Some((CONFIG, "ClusterOperator")),
+        _ => {}
+    }
+    // `machines/NAME`, or `machines/NAMESPACE/NAME`.
+    let is_it = |resource: &&Resource| {
+        let is_kept = matches!(resource.group, MACHINE_API | MACHINE_CONFIG);
+        is_kept && [folder, above].contains(&resource.plural)
+    };
+    let resource = RESOURCES.iter().find(is_it)?;
+    Some((resource.group, resource.kind))
+}
+
 /// Whether sets are missing where an object of this kind is; so where it does not say its kind.
 pub(crate) fn is_of_sets(group: &str, kind: &str) -> bool {
     kind.is_empty() || resource(group, kind).is_some_and(|resource| resource.is_set)
@@ -219,8 +245,10 @@ pub(crate) fn is_maker(group: &str) -> bool {
 pub(crate) fn unread(status: &Value) -> Unread {
     let what = text_at(status, "/details/kind").unwrap_or_else(|| "an object".to_owned());
     let known = RESOURCES.iter().find(|resource| resource.name() == what);
+    let why = text_at(status, "/message").unwrap_or_else(|| "the server failed".to_owned());
+    let is_user_data = known.is_some_and(|resource| resource.kind == SECRET);
     Unread {
-        why: text_at(status, "/message").unwrap_or_else(|| "the server failed".to_owned()),
+        why: why.trim_end().to_owned() + if is_user_data { ESTIMATED } else { "" },
         hides_sets: known.is_none_or(|resource| resource.hides_sets),
         makes_nodes: false,
         what,

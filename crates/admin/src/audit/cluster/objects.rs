@@ -254,7 +254,9 @@ impl Objects {
         let (api_version, kind) = of.or_else(own).unwrap_or(of_list);
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let (group, kind) = match kind {
-            "" => kind_in_link(object).unwrap_or_default(),
+            "" => kind_in_link(object)
+                .or_else(|| kind_table::kind_of_file(&self.staged.file.place))
+                .unwrap_or_default(),
             kind => (group, kind),
         };
         // Before a Secret loses its content.

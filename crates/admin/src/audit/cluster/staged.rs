@@ -9,6 +9,16 @@ use crate::audit::results::{MAX_NOT_UNDERSTOOD, Unread};
 use crate::text::printable;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A file that objects are read from.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SourceFile {
+    /// The name as a person knows it: `nodes.yaml in must-gather.tar.gz`.
+    pub(crate) shown: String,
+    /// Its path, through archives: `must-gather.tar.gz/nodes.yaml`.
+    pub(crate) place: PathBuf,
+}
 
 /// An object of a file.
 #[derive(Debug)]
@@ -27,7 +37,7 @@ pub(crate) struct Staging {
 #[derive(Debug, Default)]
 pub(crate) struct Staged {
     /// The file that is read now.
-    pub(crate) file: String,
+    pub(crate) file: SourceFile,
     /// In the order in which they were read first.
     pub(crate) objects: Vec<Staging>,
     /// What cannot be decided between two of the same name.
@@ -38,9 +48,10 @@ pub(crate) struct Staged {
 }
 
 impl Staged {
-    /// Takes an object, unless a newer one of its name was read; returns whether it is the first.
+    /// Takes an object, unless a newer one of its name was read; returns whether it is the first, or
+    /// the same once more.
     pub(crate) fn add(&mut self, group: &str, kind: &str, object: &Value) -> bool {
-        self.clusters.add(&self.file, group, kind, object);
+        self.clusters.add(&self.file.shown, group, kind, object);
         let Metadata {
             namespace, name, ..
         } = Metadata::of(object);
@@ -58,6 +69,9 @@ impl Staged {
             self.objects.push(new);
             return true;
         };
+        if new.version == old.version && new.json == old.json {
+            return true;
+        }
         if let Some(why) = conflict(old, &new) {
             let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
             let unread = Unread {

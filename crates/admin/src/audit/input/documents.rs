@@ -4,6 +4,7 @@ use super::cut_short::cut_short;
 use super::yaml_list::{self, List, Piece};
 use crate::audit::cluster::fields::{str_at, text_at};
 use crate::audit::cluster::objects::{MAX_OBJECTS, OBJECT, Objects, no_json};
+use crate::audit::cluster::staged::SourceFile;
 use crate::audit::results::Unread;
 use crate::yaml;
 use serde::Deserialize;
@@ -29,7 +30,7 @@ impl Objects {
     ///
     /// # Errors
     /// It is neither, or larger than is read. What came before the error stays added.
-    pub(crate) fn add_file(&mut self, file: &str, text: &str) -> Result<(), String> {
+    pub(crate) fn add_file(&mut self, file: &SourceFile, text: &str) -> Result<(), String> {
         let before = self.not_understood.len();
         file.clone_into(&mut self.staged.file);
         let done = self.add_documents(text);
@@ -37,7 +38,7 @@ impl Objects {
         let new = self.not_understood.split_off(before);
         for mut unread in new {
             if unread.what == OBJECT {
-                unread.what = file.to_owned();
+                unread.what.clone_from(&file.shown);
             }
             if self.not_understood.last() != Some(&unread) {
                 self.not_understood.push(unread);

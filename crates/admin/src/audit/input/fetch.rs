@@ -2,8 +2,7 @@
 
 use super::server::{Response, Server};
 use crate::audit::cluster::fields::{list_at, str_at, text_at};
-use crate::audit::cluster::kind_table::INFRASTRUCTURE;
-use crate::audit::cluster::kind_table::{RESOURCES, Resource, SECRET};
+use crate::audit::cluster::kind_table::{ESTIMATED, INFRASTRUCTURE, RESOURCES, Resource, SECRET};
 use crate::audit::cluster::objects::Objects;
 use crate::audit::results::Unread;
 use crate::text::printable;
@@ -74,11 +73,14 @@ pub(crate) async fn fetch(
     let is_wanted = |resource: &Resource| kinds.is_none_or(|kinds| kinds.contains(&resource.kind));
     for resource in RESOURCES.into_iter().filter(is_wanted) {
         let read = reader.resource(&resource).await;
-        // Who may not read user data gets an estimate by the installed release.
-        if resource.kind == SECRET && matches!(read, Err(FetchError::Failed(_))) {
-            continue;
-        }
+        let before = reader.unread.len();
         reader.note(read, resource.name(), resource.hides_sets)?;
+        if let (SECRET, Some((_, name))) = (resource.kind, resource.one) {
+            for unread in reader.unread.iter_mut().skip(before) {
+                unread.what = format!("Secret {name}");
+                unread.why += ESTIMATED;
+            }
+        }
     }
     if reader.objects.has_cluster_api() {
         let read = reader.infrastructure().await;

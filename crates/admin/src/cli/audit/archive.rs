@@ -64,6 +64,12 @@ pub(super) fn may_have_objects(path: &Path) -> bool {
     TEXT.iter().chain(&ARCHIVE).any(|end| name.ends_with(end))
 }
 
+/// Whether a name has no ending, or one of any text: objects in such a file are not read, and named.
+pub(super) fn is_unnamed(path: &Path) -> bool {
+    path.extension()
+        .is_none_or(|end| end.eq_ignore_ascii_case("txt"))
+}
+
 /// What the Insights Operator keeps of its own cluster, and a must-gather takes along
 /// (openshift/must-gather, `gather_insights`): copies, with names made unreadable.
 pub(super) fn is_of_insights(path: &Path) -> bool {

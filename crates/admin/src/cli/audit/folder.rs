@@ -1,8 +1,8 @@
 //! The files of a folder that may have objects in them: a must-gather, what `oc adm inspect` wrote,
 //! or what the printed commands gathered.
 
-use super::archive::may_have_objects;
-use crate::audit::cluster::kind_table::{INFRASTRUCTURE, MAKERS, RESOURCES};
+use super::archive::{is_unnamed, may_have_objects};
+use crate::audit::cluster::kind_table::{INFRASTRUCTURE, MAKERS, RESOURCES, kind_of_file};
 use std::fs;
 use std::io::Error;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,8 @@ const MAX_FILES: usize = 200_000;
 pub(super) struct Found {
     /// JSON and YAML files and archives, however they are packed.
     pub(super) files: Vec<PathBuf>,
+    /// Files without an ending, or with `.txt`.
+    pub(super) unnamed: Vec<PathBuf>,
     /// Links with such names. They are not followed: they may lead out, or round and round.
     pub(super) links: Vec<PathBuf>,
 }
@@ -44,10 +46,13 @@ pub(super) fn files(folder: &Path, is_log: &dyn Fn(&Path) -> bool) -> Result<Fou
                 if found.files.len() + found.links.len() > MAX_FILES {
                     return Err(Error::other("has too many files"));
                 }
+            } else if kind.is_file() && is_unnamed(&path) && found.unnamed.len() < MAX_FILES {
+                found.unnamed.push(path);
             }
         }
     }
     found.files.sort();
+    found.unnamed.sort();
     found.links.sort();
     Ok(found)
 }
@@ -65,7 +70,9 @@ pub(super) fn node_of_aleph(path: &Path) -> Option<&str> {
 /// printed commands name files, or by a `kind` in it. In YAML only the kinds of the file's own
 /// objects count, not those that an event or an owner names.
 pub(super) fn is_of_interest(path: &Path, text: &str, also: &dyn Fn(&str) -> bool) -> bool {
-    if node_of_aleph(path).is_some() {
+    // Of user data the printed commands keep what could not be read, too.
+    let is_user_data = path.ends_with("user-data.json");
+    if node_of_aleph(path).is_some() || kind_of_file(path).is_some() || is_user_data {
         return true;
     }
     let path = path.to_string_lossy();
@@ -78,9 +85,11 @@ pub(super) fn is_of_interest(path: &Path, text: &str, also: &dyn Fn(&str) -> boo
         });
     let of_maker = |group: &&str| path.contains(&format!("/{group}/"));
     let by_path = by_path || path.contains("/karpenter.") || MAKERS.iter().any(of_maker);
-    if by_path || path.contains(INFRASTRUCTURE) {
-        return true;
-    }
+    by_path || path.contains(INFRASTRUCTURE) || has_objects(text, also)
+}
+
+/// Whether a text has objects of a kind that is read.
+pub(super) fn has_objects(text: &str, also: &dyn Fn(&str) -> bool) -> bool {
     let is_json = text.trim_start().starts_with(['{', '[']);
     let mut begin = 0;
     while let Some(found) = text.get(begin..).and_then(|rest| rest.find("kind")) {

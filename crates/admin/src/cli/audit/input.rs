@@ -3,6 +3,7 @@
 use super::archive::{self, BLOCK, Bounded, Format, Member, TooMuch};
 use super::folder;
 use crate::audit::cluster::listener::{Shared, held};
+use crate::audit::cluster::staged::SourceFile;
 use crate::audit::{Objects, Unread};
 use crate::cli::{named, read_file};
 use crate::text::printable;
@@ -37,9 +38,16 @@ const LIMITS: Limits = Limits {
 /// Memory for the dictionary of xz, in KiB: `xz -9` takes 65 MiB.
 const XZ_MEMORY: u32 = 128 << 10;
 
+/// As much of a file tells whether it has objects.
+const HEAD: u64 = 64 << 10;
+
 /// What can be done about a file that is too large.
 const SPLIT: &str = "split it: one file for each kind (`oc get machines.machine.openshift.io -A -o json`), nodes by a label \
     (`oc get nodes -l node-role.kubernetes.io/worker -o json`); any number of files is read";
+
+/// Why a file of another name is not read.
+const UNNAMED: &str =
+    "has objects of a cluster, and no ending of JSON or YAML: name it itself, or rename it";
 
 /// Reads what was named, and returns what could not be read.
 ///
@@ -84,8 +92,7 @@ fn read_within(paths: &[PathBuf], objects: &mut Objects, limits: Limits) -> Vec<
 struct Source {
     /// The name that says what may be in it.
     path: PathBuf,
-    /// The name as a person knows it: `nodes.yaml in must-gather.tar.gz`.
-    shown: String,
+    file: SourceFile,
     /// Packings around it.
     depth: usize,
     /// A person named it, or what it is the whole content of.
@@ -108,7 +115,8 @@ impl InputReader<'_> {
     /// Reads a file, or all files of a folder. One of several that is not there may have been meant
     /// as a set.
     fn path(&mut self, path: &Path, is_of_several: bool) {
-        let (count, failed) = (self.objects.count() + self.logs, self.unread.len());
+        let so_far = |reader: &Self| (reader.objects.count(), reader.logs, reader.unread.len());
+        let before = so_far(self);
         if path.is_dir() {
             self.folder(path);
         } else {
@@ -122,7 +130,7 @@ impl InputReader<'_> {
                 self.note(named(path), why + also);
             }
         }
-        if self.objects.count() + self.logs == count && self.unread.len() == failed {
+        if so_far(self) == before {
             let why = "has no objects that the audit reads: `oc get -o json` prints them";
             self.note(named(path), why.to_owned());
         }
@@ -138,6 +146,11 @@ impl InputReader<'_> {
         for link in found.links {
             self.note(named(&link), LINK.to_owned());
         }
+        for file in found.unnamed {
+            if File::open(&file).is_ok_and(|mut stream| self.is_of_objects(&mut stream)) {
+                self.note(named(&file), UNNAMED.to_owned());
+            }
+        }
         for file in found.files {
             let within = file.strip_prefix(path).unwrap_or(&file);
             if archive::is_of_insights(within) {
@@ -146,6 +159,20 @@ impl InputReader<'_> {
                 self.note(named(&file), why);
             }
         }
+    }
+
+    /// Tells whether the beginning of a text has objects that are read.
+    fn is_of_objects(&self, stream: &mut dyn Read) -> bool {
+        let mut head = Vec::new();
+        let read = stream.take(HEAD).read_to_end(&mut head);
+        // PowerShell writes two bytes a character.
+        let text = String::from_utf8_lossy(&head).replace('\0', "");
+        read.is_ok() && folder::has_objects(&text, &|kind| self.hears_in(Path::new(""), kind))
+    }
+
+    fn hears_in(&self, path: &Path, kind: &str) -> bool {
+        let listener = self.objects.listener.as_ref();
+        listener.is_some_and(|listener| held(listener).hears_in(path, kind))
     }
 
     fn note(&mut self, what: String, why: String) {
@@ -165,7 +192,10 @@ impl InputReader<'_> {
         };
         let source = Source {
             path: path.to_owned(),
-            shown: named(path),
+            file: SourceFile {
+                shown: named(path),
+                place: path.to_owned(),
+            },
             depth: 0,
             is_named,
         };
@@ -184,7 +214,7 @@ impl InputReader<'_> {
         }
         let inner = Source {
             path: archive::unpacked_name(&source.path),
-            shown: source.shown.clone(),
+            file: source.file.clone(),
             depth: source.depth + 1,
             is_named: source.is_named,
         };
@@ -210,15 +240,29 @@ impl InputReader<'_> {
         let max = self.limits.members;
         let mut take = |member: Member<'_>| {
             let is_log = hears_log(self.objects.listener.as_ref(), &member.path);
-            if !archive::may_have_objects(&member.path) && !is_log {
+            let may_be = archive::may_have_objects(&member.path) || is_log;
+            if !may_be && (member.is_link || !archive::is_unnamed(&member.path)) {
                 return;
             }
             if archive::is_of_insights(&member.path) {
-                self.of_insights += 1;
+                self.of_insights += usize::from(may_be);
+                return;
+            }
+            let file = SourceFile {
+                shown: format!("{} in {}", named(&member.path), source.file.shown),
+                place: source
+                    .file
+                    .place
+                    .join(member.path.strip_prefix("/").unwrap_or(&member.path)),
+            };
+            if !may_be {
+                if self.is_of_objects(member.content) {
+                    self.note(file.shown, UNNAMED.to_owned());
+                }
                 return;
             }
             let inner = Source {
-                shown: format!("{} in {}", named(&member.path), source.shown),
+                file,
                 path: member.path,
                 depth: source.depth + 1,
                 is_named: false,
@@ -229,7 +273,7 @@ impl InputReader<'_> {
                 self.stream(&inner, member.content)
             };
             if let Err(why) = read {
-                self.note(inner.shown, why);
+                self.note(inner.file.shown, why);
             }
         };
         archive::members(stream, max, &mut take).map_err(|error| broken(&error))
@@ -252,10 +296,7 @@ impl InputReader<'_> {
             return Err(format!("is larger than {mib} MiB: {SPLIT}"));
         }
         let text = decode(bytes)?;
-        let listener = self.objects.listener.as_ref();
-        let also = |kind: &str| {
-            listener.is_some_and(|listener| held(listener).hears_in(&source.path, kind))
-        };
+        let also = |kind: &str| self.hears_in(&source.path, kind);
         if !source.is_named && !folder::is_of_interest(&source.path, &text, &also) {
             return Ok(());
         }
@@ -265,7 +306,7 @@ impl InputReader<'_> {
         if let Some(node) = folder::node_of_aleph(&source.path) {
             return self.objects.add_aleph(node, text.as_bytes());
         }
-        let added = self.objects.add_file(&source.shown, &text);
+        let added = self.objects.add_file(&source.file, &text);
         added.map_err(|error| printable(&error))
     }
 }

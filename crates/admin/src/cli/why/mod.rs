@@ -6,7 +6,7 @@ mod text;
 
 use super::audit::{cluster, input, parse_time, starter};
 use super::{Exit, Failure, Io, named_policy, read_once};
-use crate::audit::cluster::kind_table;
+use crate::audit::cluster::kind_table::{self, ESTIMATED};
 use crate::audit::cluster::listener::held;
 use crate::audit::input::login::LoginRequest;
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
@@ -152,7 +152,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 /// Things that could not be read, and objects that were not understood.
 fn left_unread(mut unread: Vec<Unread>, objects: &Objects) -> Vec<Unread> {
     // Those of the audit; the ones that are asked for here have a name.
-    unread.retain(|unread| unread.what != "secrets");
+    unread.retain(|unread| !unread.why.ends_with(ESTIMATED));
     unread.extend(objects.not_understood.iter().take(100).cloned());
     unread
 }

@@ -13,6 +13,15 @@ if [ -z "$kinds" ]; then
   exit 1
 fi
 
+# unread KIND FILE: what oc said in objects/.why, in objects/FILE.json, unless the object is not there
+unread() {
+  ! grep -qF '(NotFound)' objects/.why || return 0
+  cat objects/.why >&2
+  case "$failed " in *" $1 "*) ;; *) failed="$failed $1" ;; esac
+  why=$(tr -c '[:print:]' ' ' <objects/.why | tr '"\\' "''" | cut -c 1-400)
+  printf '{"apiVersion":"v1","kind":"Status","status":"Failure","details":{"kind":"%s"},"message":"%s"}\n' "$1" "$why" >>"objects/$2.json"
+}
+
 # gather KIND WHICH...: what `oc get` prints, in objects/KIND.json in place of what an earlier run left there
 gather() {
   kind=$1
@@ -21,11 +30,8 @@ gather() {
   printf '%s\n' "$kinds" | grep -qxF "$kind" || [ $complete = no ] || return 0
   if oc get "$kind" "$@" -o json >objects/.got 2>objects/.why; then
     mv objects/.got "objects/$kind.json"
-  elif ! grep -qF '(NotFound)' objects/.why; then
-    cat objects/.why >&2
-    failed="$failed $kind"
-    why=$(tr -c '[:print:]' ' ' <objects/.why | tr '"\\' "''" | cut -c 1-400)
-    printf '{"apiVersion":"v1","kind":"Status","status":"Failure","details":{"kind":"%s"},"message":"%s"}\n' "$kind" "$why" >"objects/$kind.json"
+  else
+    unread "$kind" "$kind"
   fi
   rm -f objects/.got objects/.why
 }
@@ -57,10 +63,14 @@ gather nodes -A
 # Of the machines' user data the Ignition version alone is kept.
 rm -f objects/user-data.json
 for name in worker-user-data master-user-data; do
-  version=$(oc get secret -n openshift-machine-api "$name" -o 'go-template={{base64decode .data.userData}}' 2>/dev/null |
-    tr -d ' \n' | sed -n 's/.*"version":"\([0-9.]*\)".*/\1/p')
-  [ -z "$version" ] || printf '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"%s","namespace":"openshift-machine-api"},"ignitionVersion":"%s"}\n' \
-    "$name" "$version" >>objects/user-data.json
+  if data=$(oc get secret -n openshift-machine-api "$name" -o 'go-template={{base64decode .data.userData}}' 2>objects/.why); then
+    version=$(printf '%s' "$data" | tr -d ' \n' | sed -n 's/.*"version":"\([0-9.]*\)".*/\1/p')
+    [ -z "$version" ] || printf '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"%s","namespace":"openshift-machine-api"},"ignitionVersion":"%s"}\n' \
+      "$name" "$version" >>objects/user-data.json
+  else
+    unread secrets user-data
+  fi
+  rm -f objects/.why
 done
 rm -f objects/*.infrastructure.cluster.x-k8s.io.json
 for kind in $(printf '%s\n' "$kinds" | grep -E 'machines\.infrastructure\.cluster\.x-k8s\.io|machinepools\.infrastructure\.cluster\.x-k8s\.io|machinetemplates\.infrastructure\.cluster\.x-k8s\.io'); do
