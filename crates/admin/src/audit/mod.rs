@@ -13,9 +13,11 @@ pub(crate) mod results;
 pub(crate) use cluster::objects::Objects;
 pub(crate) use cluster::target::is_okd;
 pub(crate) use judge::own::{RefusedOwn, refused_own};
+pub(crate) use results::birth::BirthAudit;
+pub(crate) use results::set::{KnownBy, SetAudit, SetException};
 pub(crate) use results::{
-    AuditChanges, BirthAudit, BootImageAudit, ClusterSkew, KnownBy, Oldest, OldestBirth, Origin,
-    Provisioned, SetAudit, SetChange, SetException, Unread, full_name,
+    AuditChanges, BootImageAudit, ClusterSkew, Oldest, OldestBirth, Origin, Provisioned, SetChange,
+    Unread, full_name,
 };
 
 use crate::API_VERSION;
@@ -26,7 +28,7 @@ use judge::image_versions::Lookup;
 use judge::verdicts::judge;
 use judge::{births, missing, node_classes, operator, sets, skew, upkeep, without_set};
 use results::upkeep::{NEWEST, READ};
-use results::{MAX_NOT_UNDERSTOOD, Summary};
+use results::{AUDIT, MAX_NOT_UNDERSTOOD, Summary};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes the audit, for the release `asked` or else for the cluster's own. `unread` is what could
@@ -40,91 +42,44 @@ pub(crate) fn audit(
 ) -> BootImageAudit {
     let lookup = Lookup::new(objects);
     let release = asked.or(objects.release.as_deref());
-    unread.extend(
-        objects
-            .not_understood
-            .iter()
-            .take(MAX_NOT_UNDERSTOOD)
-            .cloned(),
-    );
-    unread.extend(
-        missing::missing(objects)
-            .into_iter()
-            .take(MAX_NOT_UNDERSTOOD),
-    );
+    let not_understood = objects.not_understood.iter().take(MAX_NOT_UNDERSTOOD);
+    unread.extend(not_understood.cloned());
+    let missing = missing::missing(objects).into_iter();
+    unread.extend(missing.take(MAX_NOT_UNDERSTOOD));
     let update = asked.or(objects.next_update.as_deref());
-    let mut policy = None;
-    let mut sets: Vec<SetAudit> = Vec::new();
-    let births: Vec<_> = lookup
-        .versions()
-        .map(|(name, version)| (format!("Node {name}"), version))
-        .collect();
-    let mut users = Vec::new();
-    let all = sets::sets(&lookup)
-        .into_iter()
-        .chain(node_classes::sets(&lookup))
-        .chain(without_set::without_set(&lookup));
-    for set in all {
-        if set.makes_nodes() {
-            // A report is a claim, on which nobody should turn the cluster's updates off.
-            let known = set.known.as_ref();
-            let known = known.filter(|known| known.by != KnownBy::Report);
-            let version = known.map(|known| known.version.clone());
-            users.push((
-                format!("{} {}", set.kind, full_name(&set.namespace, &set.name)),
-                version,
-            ));
-        }
-        let own = set.release.as_deref().or(objects.release.as_deref());
-        let of_set = asked
-            .map(|asked| target::meant_release(own, asked))
-            .or_else(|| set.release.clone())
-            .or_else(|| release.map(str::to_owned));
-        let (row, verdict) = judge(
-            set,
-            &lookup,
-            policy_input,
-            of_set.as_deref(),
-            takes_estimates,
-        );
-        // The limit may be another one for each set.
-        policy = verdict.policy.map(|policy| PolicyStatus {
-            limit_release: None,
-            ..policy
-        });
-        sets.push(row);
-    }
+    let born = lookup.versions();
+    let born = born.map(|(name, version)| (format!("Node {name}"), version));
+    let Rows {
+        mut sets,
+        policy,
+        users,
+    } = rows(&lookup, policy_input, asked, takes_estimates);
     sets.sort_by(|a, b| a.rank().cmp(&b.rank()));
     let (oldest, cluster) = oldest_and_cluster(objects, users);
-    let oldest_image = oldest.as_ref();
-    let oldest_image = oldest_image.map(|oldest| ImageVersion::parse(&oldest.boot_image.version));
+    let image = oldest.as_ref().map(|oldest| &oldest.boot_image.version);
+    let image = image.map(|version| ImageVersion::parse(version));
     let (policy_differs_from_operator, doubt) = match policy_input {
         PolicyInput::Valid { policy, .. } => operator::differences(objects, policy, release),
         PolicyInput::Absent | PolicyInput::Invalid { .. } => (Vec::new(), None),
     };
     let mut warnings = warnings(objects, policy_input);
     warnings.extend(doubt);
-    warnings.extend(operator::stream_note(
-        objects,
-        oldest_image.as_ref(),
-        release,
-    ));
-    let keep_commands = keep_commands(&sets, objects);
+    let stream = operator::stream_note(objects, image.as_ref(), release);
+    warnings.extend(stream);
+    let managed = objects.managed.as_ref();
     BootImageAudit {
         api_version: API_VERSION,
-        kind: "BootImageAudit",
+        kind: AUDIT,
         origin: None,
         summary: Summary::of(sets.iter()),
         policy,
         release: release.map(str::to_owned),
+        keep_commands: keep_commands(&sets, objects),
         sets,
         oldest,
-        oldest_birth: skew::oldest_birth(births),
+        oldest_birth: skew::oldest_birth(born.collect()),
         cluster,
-        keep_commands,
-        managed_boot_images: objects
-            .managed
-            .as_ref()
+        managed_boot_images: managed
             .map(settings::ManagedBootImages::modes)
             .unwrap_or_default(),
         births: births::births(&lookup, policy_input, update),
@@ -137,7 +92,53 @@ pub(crate) fn audit(
     }
 }
 
-/// What has the cluster keep the images that it could keep, by kind.
+/// The rows of the sets, and what is known of all of them.
+#[derive(Default)]
+struct Rows {
+    sets: Vec<SetAudit>,
+    /// The policy without a limit: that may be another one for each set.
+    policy: Option<PolicyStatus>,
+    /// Sets that make nodes, and the image of each.
+    users: Vec<skew::User>,
+}
+
+fn rows(
+    lookup: &Lookup<'_>,
+    policy: &PolicyInput,
+    asked: Option<&str>,
+    takes_estimates: bool,
+) -> Rows {
+    let release = lookup.objects.release.as_deref();
+    let all = sets::sets(lookup)
+        .into_iter()
+        .chain(node_classes::sets(lookup))
+        .chain(without_set::without_set(lookup));
+    let mut rows = Rows::default();
+    for set in all {
+        if set.makes_nodes() {
+            // A report is a claim, on which nobody should turn the cluster's updates off.
+            let known = set.known.as_ref();
+            let known = known.filter(|known| known.by != KnownBy::Report);
+            let version = known.map(|known| known.version.clone());
+            let name = full_name(&set.namespace, &set.name);
+            rows.users.push((format!("{} {name}", set.kind), version));
+        }
+        let own = set.release.as_deref().or(release);
+        let of_set = match asked {
+            Some(asked) => Some(target::meant_release(own, asked)),
+            None => own.map(str::to_owned),
+        };
+        let (row, verdict) = judge(set, lookup, policy, of_set.as_deref(), takes_estimates);
+        rows.policy = verdict.policy.map(|policy| PolicyStatus {
+            limit_release: None,
+            ..policy
+        });
+        rows.sets.push(row);
+    }
+    rows
+}
+
+/// The commands with which the cluster keeps the images that it could keep, by kind.
 fn keep_commands(sets: &[SetAudit], objects: &Objects) -> BTreeMap<&'static str, String> {
     let kinds: BTreeSet<&'static str> = sets
         .iter()
@@ -166,7 +167,7 @@ fn oldest_and_cluster(
     (oldest, cluster)
 }
 
-/// What of the policy is ignored, and what was read and does not count.
+/// Parts of the policy that are ignored, and what was read and does not count.
 fn warnings(objects: &Objects, policy: &PolicyInput) -> Vec<String> {
     let ignored = match policy {
         PolicyInput::Valid { policy, .. } => &*policy.warnings,
@@ -193,7 +194,7 @@ fn warnings(objects: &Objects, policy: &PolicyInput) -> Vec<String> {
         .collect()
 }
 
-/// What was read and does not count.
+/// Objects that were read and do not count.
 fn left_out(objects: &Objects) -> Vec<String> {
     let counts = [
         (

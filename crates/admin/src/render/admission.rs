@@ -9,10 +9,12 @@
 
 use super::yaml;
 use crate::audit::cluster::platforms::{ImageField, URN, audit_row};
+use crate::audit::results::AUDIT;
+use crate::audit::{BootImageAudit, KnownBy, SetAudit};
 use crate::platform::Platform;
 use crate::policy::Mode;
 use crate::text::{cut, printable_up_to};
-use serde::Deserialize;
+use crate::verdict::Outcome;
 use serde_json::{Value, json};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,50 +49,6 @@ const NAME: &str = "skewguard-machines";
 
 /// The kind of that; empty where the object does not say it.
 const KIND: &str = "variables.kind";
-
-/// What is read of an audit (`oc skewguard audit --output json`).
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Audit {
-    kind: String,
-    /// The release that the audit is for.
-    release: Option<String>,
-    origin: Option<Origin>,
-    policy: Option<AuditPolicy>,
-    sets: Vec<Set>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Origin {
-    /// The cluster's own.
-    release: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct AuditPolicy {
-    digest: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Set {
-    #[serde(default)]
-    kind: String,
-    verdict: String,
-    platform: Option<String>,
-    image: Option<String>,
-    image_field: Option<String>,
-    boot_image: Option<BootImage>,
-    known_by: Option<String>,
-    #[serde(default)]
-    message: String,
-    remedy: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct BootImage {
-    version: String,
-}
 
 /// The images that are refused, and where Machines name them.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -140,12 +98,14 @@ impl Images {
         of_any_release: bool,
         denies_own: bool,
     ) -> Result<Self, String> {
-        let audit: Audit = serde_json::from_slice(json).map_err(|error| {
-            format!("not the JSON of `oc skewguard audit --output json`: {error}")
-        })?;
-        if audit.kind != "BootImageAudit" {
-            return Err("not the JSON of `oc skewguard audit --output json`".to_owned());
+        let no_audit = "not the JSON of `oc skewguard audit --output json`";
+        let json: Value =
+            serde_json::from_slice(json).map_err(|error| format!("{no_audit}: {error}"))?;
+        if json.get("kind").and_then(Value::as_str) != Some(AUDIT) {
+            return Err(no_audit.to_owned());
         }
+        let audit: BootImageAudit =
+            serde_json::from_value(json).map_err(|error| format!("{no_audit}: {error}"))?;
         if audit.policy.and_then(|policy| policy.digest).as_deref() != Some(digest) {
             return Err(
                 "the audit was made with another policy; make it again with this one".to_owned(),
@@ -162,35 +122,12 @@ impl Images {
                 cut(&printable_up_to(own, 100), 100)
             ));
         }
-        let others: BTreeSet<&str> = audit
-            .sets
-            .iter()
-            .filter(|set| set.verdict != "Refused")
-            .filter_map(|set| set.image.as_deref())
-            .collect();
-        let mut images = Self {
+        let images = Self {
             releases,
-            ..Self::default()
+            ..Self::of_sets(&audit.sets)
         };
-        let mut left_out = BTreeSet::new();
-        for set in audit.sets.iter().filter(|set| set.verdict == "Refused") {
-            if let Err(why) = images.add(set, &others) {
-                left_out.insert(why);
-            }
-        }
-        images.left_out = left_out.into_iter().collect();
-        let own = audit.sets.iter().find(|set| images.has_own(set));
-        if let Some(set) = own.filter(|_| !denies_own) {
-            let version = set.boot_image.as_ref().map(|image| image.version.as_str());
-            return Err(format!(
-                "it refuses {} ({}), the image of the cluster's own release (ConfigMap coreos-bootimages): no machine could be made from it any more. \
-                 Correct the policy, or say --deny-own",
-                cut(
-                    &printable_up_to(set.image.as_deref().unwrap_or_default(), 100),
-                    100
-                ),
-                cut(&printable_up_to(version.unwrap_or("unknown"), 100), 100)
-            ));
+        if !denies_own {
+            images.spare_own(&audit.sets)?;
         }
         let lists: usize = images.lists().iter().map(String::len).sum();
         if images.len() > MAX_IMAGES || lists > MAX_LISTS {
@@ -203,22 +140,52 @@ impl Images {
         Ok(images)
     }
 
-    /// Whether the set's image is refused, and of the cluster's release.
-    fn has_own(&self, set: &Set) -> bool {
-        let image = set.image.as_ref();
-        set.known_by.as_deref() == Some("ConfigMap")
-            && image.is_some_and(|image| self.refusals.contains_key(image))
+    fn of_sets(sets: &[SetAudit]) -> Self {
+        let is_refused = |set: &&SetAudit| set.verdict == Outcome::Refused;
+        let others = sets.iter().filter(|set| !is_refused(set));
+        let others: BTreeSet<&str> = others.filter_map(|set| set.image.as_deref()).collect();
+        let mut images = Self::default();
+        let mut left_out = BTreeSet::new();
+        for set in sets.iter().filter(is_refused) {
+            if let Err(why) = images.add(set, &others) {
+                left_out.insert(why);
+            }
+        }
+        images.left_out = left_out.into_iter().collect();
+        images
     }
 
-    fn add(&mut self, set: &Set, others: &BTreeSet<&str>) -> Result<(), String> {
+    /// # Errors
+    /// An image of the cluster's own release is refused.
+    fn spare_own(&self, sets: &[SetAudit]) -> Result<(), String> {
+        let is_own = |set: &&SetAudit| {
+            let image = set.image.as_ref();
+            set.known_by == KnownBy::ConfigMap
+                && image.is_some_and(|image| self.refusals.contains_key(image))
+        };
+        let Some(set) = sets.iter().find(is_own) else {
+            return Ok(());
+        };
+        let image = set.image.as_deref().unwrap_or_default();
+        let version = set.boot_image.as_ref();
+        let version = version.map_or("unknown", |image| image.version.as_str());
+        Err(format!(
+            "it refuses {} ({}), the image of the cluster's own release (ConfigMap coreos-bootimages): no machine could be made from it any more. \
+             Correct the policy, or say --deny-own",
+            cut(&printable_up_to(image, 100), 100),
+            cut(&printable_up_to(version, 100), 100)
+        ))
+    }
+
+    fn add(&mut self, set: &SetAudit, others: &BTreeSet<&str>) -> Result<(), String> {
         let (Some(image), Some(field)) = (&set.image, &set.image_field) else {
             return Err("sets whose image is not named".to_owned());
         };
         let shown = printable_up_to(image, MAX_IMAGE);
-        if set.known_by.as_deref() == Some("InstalledRelease") {
+        if set.known_by == KnownBy::InstalledRelease {
             return Err(format!("{}: its version is an estimate", cut(&shown, 100)));
         }
-        if set.known_by.as_deref() == Some("Report") {
+        if set.known_by == KnownBy::Report {
             return Err(format!(
                 "{}: a report alone says what it is, which is a claim",
                 cut(&shown, 100)

@@ -261,6 +261,36 @@ fn only_what_is_new_or_worse_counts_since_then() {
     assert!(text.contains("; the policy is another one.\n"), "{text}");
 }
 
+/// Its words and fields are not all known: what it says of a verdict is neither good nor bad then.
+#[test]
+fn an_audit_of_a_later_release_is_read() {
+    let desk = Desk::new();
+    let old = desk.baseline(&[]);
+    let mut then: Value = serde_json::from_str(&std::fs::read_to_string(&old).unwrap()).unwrap();
+    for set in then["sets"].as_array_mut().unwrap() {
+        set["knownBy"] = json!("Oracle");
+        set["reason"] = json!("BelowMinimumLuck");
+        set["upkeep"] = json!({ "by": "Robot", "rule": "RobotsAlone", "reason": 17 });
+        set["effect"] = json!("flies");
+        set["effects"] = json!([{ "effect": "flies" }]);
+        set["bootImage"] = json!({ "version": "1", "scheme": "Roman" });
+        set["luck"] = json!([17]);
+    }
+    then["births"] = json!(17);
+    then["sets"][0]["verdict"] = json!("Postponed");
+    then["sets"][0]["action"] = json!("Wait");
+    then["sets"][6]["kind"] = json!("MachineFleet");
+    let old = desk.write("old.json", &then.to_string());
+    let (out, exit) = form("json", &["--since", &old]);
+    let found: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(exit, Exit::Refused);
+    assert_eq!(
+        found["since"]["changes"],
+        json!([{ "kind": "MachineSet", "namespace": "openshift-machine-api", "name": "c1-old", "was": "unknown", "is": "refused" }])
+    );
+    assert_eq!(found["since"]["gone"], 1);
+}
+
 #[test]
 fn what_could_not_be_read_is_no_good_news_since_then() {
     let desk = Desk::new();

@@ -21,7 +21,7 @@ pub(crate) fn set(verdict: &str, field: &str, image: &str) -> Value {
         _ => "azure",
     };
     json!({ "kind": "MachineSet", "name": "worker-a", "verdict": verdict, "platform": platform, "imageField": format!("spec.template.spec.providerSpec.value.{field}"),
-        "image": image, "bootImage": { "version": "412.86.202303211731-0" }, "message": "boot image is OCP 4.12; the minimum is 4.13.0",
+        "image": image, "bootImage": { "version": "412.86.202303211731-0", "scheme": "Legacy" }, "message": "boot image is OCP 4.12; the minimum is 4.13.0",
         "remedy": "set ami.id to ami-0new" })
 }
 
@@ -31,7 +31,7 @@ fn audit(policy: &str, sets: &[Value]) -> Value {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageAudit", "policy": { "digest": format!("sha256:{digest}"), "mode": "Enforce" }, "sets": sets })
+    json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageAudit", "policy": { "path": "policy.json", "digest": format!("sha256:{digest}"), "mode": "Enforce" }, "sets": sets })
 }
 
 fn policy(mode: &str) -> String {

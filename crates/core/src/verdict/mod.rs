@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 
 string_enums! {
     /// Decision.
+    #[derive(Default)]
     pub enum Outcome {
         /// The policy's mode is `None`, or the override says `off`.
         Disabled = "Disabled",
@@ -37,11 +38,14 @@ string_enums! {
         /// At least one rule passes and none fails, or the node already runs its target image.
         Allowed = "Allowed",
         Refused = "Refused",
+        #[default]
         Undetermined = "Undetermined",
     }
 
     /// Action on it.
+    #[derive(Default)]
     pub enum Action {
+        #[default]
         Proceed = "Proceed",
         /// The rebase and the kubelet are held back.
         Block = "Block",
@@ -49,6 +53,7 @@ string_enums! {
 
     /// Why, in one word. The first of them are rules, and so the reasons of refusals, in the order
     /// of their rank. [`words`] has a row for each.
+    #[derive(Default)]
     pub enum Reason {
         DeniedVersion = "DeniedVersion",
         /// The policy's `knownIssues` have one that the node has. It ranks with the rules of a
@@ -80,6 +85,7 @@ string_enums! {
         BootImageUnknown = "BootImageUnknown",
         BootImageUndecodable = "BootImageUndecodable",
         /// The boot image is known, but says too little for any rule of the limit.
+        #[default]
         NoRuleEvaluated = "NoRuleEvaluated",
     }
 

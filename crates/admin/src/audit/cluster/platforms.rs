@@ -63,104 +63,128 @@ const ROW: AuditRow = AuditRow {
 /// The row of a platform.
 pub(crate) const fn audit_row(platform: Platform) -> AuditRow {
     match platform {
-        Platform::Aws => AuditRow {
-            provider_spec: &[Text("ami.id")],
-            machine: &[Text("ami.id")],
-            unnamed: "ami.id",
-            node_pool: &[Text("aws.ami")],
-            is_in_release: true,
-            kept_since: Some(18),
-            control_plane_kept_since: Some(22),
-            ..ROW
-        },
-        Platform::Azure => AuditRow {
-            provider_spec: &[Text("image.resourceID"), Urn("image")],
-            machine: &[Text("image.id"), Urn("image.marketplace")],
-            node_pool: &[
-                Text("azure.image.imageID"),
-                Text("azure.imageID"),
-                Urn("azure.image.azureMarketplace"),
-            ],
-            scope: site::azure,
-            kept_since: Some(21),
-            control_plane_kept_since: Some(22),
-            ..ROW
-        },
-        Platform::Gcp => AuditRow {
-            provider_spec: &[BootDisk],
-            machine: &[Text("image")],
-            unnamed: "disks[].image",
-            node_pool: &[Text("gcp.image")],
-            scope: site::gcp,
-            kept_since: Some(17),
-            control_plane_kept_since: Some(22),
-            ..ROW
-        },
-        Platform::IbmCloud => AuditRow {
-            provider_spec: &[Text("image")],
-            machine: &[Text("image.name"), Text("image.id")],
-            scope: site::ibm_cloud,
-            ..ROW
-        },
-        Platform::KubeVirt => AuditRow {
-            node_pool: &[Text("kubevirt.rootVolume.diskImage.containerDiskImage")],
-            is_in_release: true,
-            ..ROW
-        },
-        Platform::Libvirt => AuditRow {
-            provider_spec: &[Text("volume.baseVolumeID")],
-            unnamed: "volume.baseVolumeID",
-            scope: site::libvirt,
-            ..ROW
-        },
-        Platform::Metal => AuditRow {
-            provider_spec: &[Text("image.url")],
-            machine: &[Text("image.url")],
-            ..ROW
-        },
-        Platform::Nutanix => AuditRow {
-            provider_spec: &[Text("image.name"), Text("image.uuid")],
-            machine: &[Text("image.name"), Text("image.uuid")],
-            scope: site::nutanix,
-            ..ROW
-        },
-        Platform::OpenStack => AuditRow {
-            // The second counts where the first is empty (`RootVolume`).
-            provider_spec: &[Text("image"), Text("rootVolume.sourceUUID")],
-            machine: &[
-                Text("image.filter.name"),
-                Text("image.id"),
-                Text("image.imageRef.name"),
-            ],
-            node_pool: &[Text("openstack.imageName")],
-            is_in_release: true,
-            scope: site::openstack,
-            ..ROW
-        },
-        Platform::Ovirt => AuditRow {
-            provider_spec: &[Text("template_name")],
-            unnamed: "template_name",
-            scope: site::ovirt,
-            ..ROW
-        },
-        Platform::PowerVs => AuditRow {
-            provider_spec: &[Text("image.name"), Text("image.id")],
-            machine: &[Text("image.name"), Text("image.id")],
-            node_pool: &[Text("powervs.image.id"), Text("powervs.image.name")],
-            is_in_release: true,
-            scope: site::powervs,
-            ..ROW
-        },
-        Platform::VSphere => AuditRow {
-            provider_spec: &[Text("template")],
-            machine: &[Text("template")],
-            unnamed: "template",
-            scope: site::vsphere,
-            kept_since: Some(21),
-            ..ROW
-        },
+        Platform::Aws => AWS,
+        Platform::Azure => AZURE,
+        Platform::Gcp => GCP,
+        Platform::IbmCloud => IBM_CLOUD,
+        Platform::KubeVirt => KUBEVIRT,
+        Platform::Libvirt => LIBVIRT,
+        Platform::Metal => METAL,
+        Platform::Nutanix => NUTANIX,
+        Platform::OpenStack => OPENSTACK,
+        Platform::Ovirt => OVIRT,
+        Platform::PowerVs => POWERVS,
+        Platform::VSphere => VSPHERE,
     }
 }
+
+const AWS: AuditRow = AuditRow {
+    provider_spec: &[Text("ami.id")],
+    machine: &[Text("ami.id")],
+    unnamed: "ami.id",
+    node_pool: &[Text("aws.ami")],
+    is_in_release: true,
+    kept_since: Some(18),
+    control_plane_kept_since: Some(22),
+    ..ROW
+};
+
+const AZURE: AuditRow = AuditRow {
+    provider_spec: &[Text("image.resourceID"), Urn("image")],
+    machine: &[Text("image.id"), Urn("image.marketplace")],
+    node_pool: &[
+        Text("azure.image.imageID"),
+        Text("azure.imageID"),
+        Urn("azure.image.azureMarketplace"),
+    ],
+    scope: site::azure,
+    kept_since: Some(21),
+    control_plane_kept_since: Some(22),
+    ..ROW
+};
+
+const GCP: AuditRow = AuditRow {
+    provider_spec: &[BootDisk],
+    machine: &[Text("image")],
+    unnamed: "disks[].image",
+    node_pool: &[Text("gcp.image")],
+    scope: site::gcp,
+    kept_since: Some(17),
+    control_plane_kept_since: Some(22),
+    ..ROW
+};
+
+const IBM_CLOUD: AuditRow = AuditRow {
+    provider_spec: &[Text("image")],
+    machine: &[Text("image.name"), Text("image.id")],
+    scope: site::ibm_cloud,
+    ..ROW
+};
+
+const KUBEVIRT: AuditRow = AuditRow {
+    node_pool: &[Text("kubevirt.rootVolume.diskImage.containerDiskImage")],
+    is_in_release: true,
+    ..ROW
+};
+
+const LIBVIRT: AuditRow = AuditRow {
+    provider_spec: &[Text("volume.baseVolumeID")],
+    unnamed: "volume.baseVolumeID",
+    scope: site::libvirt,
+    ..ROW
+};
+
+const METAL: AuditRow = AuditRow {
+    provider_spec: &[Text("image.url")],
+    machine: &[Text("image.url")],
+    ..ROW
+};
+
+const NUTANIX: AuditRow = AuditRow {
+    provider_spec: &[Text("image.name"), Text("image.uuid")],
+    machine: &[Text("image.name"), Text("image.uuid")],
+    scope: site::nutanix,
+    ..ROW
+};
+
+const OPENSTACK: AuditRow = AuditRow {
+    // The second counts where the first is empty (`RootVolume`).
+    provider_spec: &[Text("image"), Text("rootVolume.sourceUUID")],
+    machine: &[
+        Text("image.filter.name"),
+        Text("image.id"),
+        Text("image.imageRef.name"),
+    ],
+    node_pool: &[Text("openstack.imageName")],
+    is_in_release: true,
+    scope: site::openstack,
+    ..ROW
+};
+
+const OVIRT: AuditRow = AuditRow {
+    provider_spec: &[Text("template_name")],
+    unnamed: "template_name",
+    scope: site::ovirt,
+    ..ROW
+};
+
+const POWERVS: AuditRow = AuditRow {
+    provider_spec: &[Text("image.name"), Text("image.id")],
+    machine: &[Text("image.name"), Text("image.id")],
+    node_pool: &[Text("powervs.image.id"), Text("powervs.image.name")],
+    is_in_release: true,
+    scope: site::powervs,
+    ..ROW
+};
+
+const VSPHERE: AuditRow = AuditRow {
+    provider_spec: &[Text("template")],
+    machine: &[Text("template")],
+    unnamed: "template",
+    scope: site::vsphere,
+    kept_since: Some(21),
+    ..ROW
+};
 
 impl AuditRow {
     /// Whether the end of a path, as the audit shows it, is one of these fields.

@@ -4,7 +4,7 @@ use super::image_versions::Lookup;
 use super::issues;
 use crate::audit::cluster::kinds::{Machine, Node};
 use crate::audit::cluster::target::meant_release;
-use crate::audit::results::BirthAudit;
+use crate::audit::results::birth::BirthAudit;
 use crate::policy::KnownIssue;
 use crate::verdict::{Birth, BootImageStatus, PolicyInput, Target, UpdateIssues, update_issues};
 use crate::version::ImageVersion;

@@ -5,6 +5,7 @@ use super::sets::Set;
 use crate::audit::cluster::image::FREE_PUBLISHER;
 use crate::audit::cluster::kind_table::{HYPERSHIFT, MACHINE_API, NODE_POOL};
 use crate::audit::results::effect::PatchFile;
+use crate::audit::results::set::SetAudit;
 use crate::render::yaml;
 use crate::text::is_dns_name;
 use serde_json::{Map, Value, json};
@@ -66,13 +67,13 @@ impl Change {
     pub(crate) fn file(&self, set: &Set) -> Option<PatchFile> {
         let (_, version) = resource(set)?;
         let name = format!("{}-{}.yaml", set.kind.to_ascii_lowercase(), set.name);
-        let Set {
+        let SetAudit {
             kind,
             group,
             namespace,
             name: of,
             ..
-        } = set;
+        } = &set.row;
         let head = format!("# kustomization.yaml:\n# patches:\n# - path: {name}\n");
         let text = match self.merge() {
             Some(patch) => {

@@ -9,7 +9,7 @@
 use super::sets::Set;
 use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::stream;
-use crate::audit::results::Estimate;
+use crate::audit::results::set::Estimate;
 use crate::audit::results::upkeep::Keeper;
 use crate::platform::Platform;
 use crate::version::{ImageVersion, Release};

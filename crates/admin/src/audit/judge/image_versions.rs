@@ -9,7 +9,7 @@ use crate::audit::cluster::kinds::{Machine, Node, NodeReport};
 use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::site::Site;
 use crate::audit::cluster::stream::{self, OwnImage, published_image, version_of};
-use crate::audit::results::KnownBy;
+use crate::audit::results::set::KnownBy;
 use crate::data::PUBLISHED;
 use crate::platform::Platform;
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Scheme, compare_rhel, compare_scos};

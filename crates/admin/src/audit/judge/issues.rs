@@ -1,7 +1,7 @@
 //! Which known issues the image of a set has, whether or not the policy names them (pure).
 
 use crate::API_VERSION;
-use crate::audit::results::SetIssue;
+use crate::audit::results::set::SetIssue;
 use crate::lint::starter::KNOWN_ISSUES;
 use crate::lint::today::difference;
 use crate::policy::fields::KIND;

@@ -48,7 +48,7 @@ pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<&'static str
     let joined = match set.image.key() {
         Some(_) => lookup.joined_from(&set.image),
         // Sets without machines have nodes alone.
-        None if set.path.is_empty() => set.nodes.len(),
+        None if set.path.is_empty() => set.nodes.iter().map(|nodes| nodes.count).sum(),
         None => 0,
     };
     // Where one node has a label, skewguard is there.
@@ -63,7 +63,7 @@ pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<&'static str
                 Some(Platform::Gcp) => UPLOADED,
                 _ => JOIN,
             };
-            let is_unread = !set.is_nodes_read && !set.path.is_empty();
+            let is_unread = set.nodes_unread && !set.path.is_empty();
             Some(if is_unread { unread } else { read })
         }
         (_, true) => Some(LABELS),

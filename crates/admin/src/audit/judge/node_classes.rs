@@ -1,14 +1,15 @@
 //! Rows for what Karpenter makes nodes from (pure).
 
 use super::image_versions::{KnownVersion, Lookup};
-use super::sets::{Set, versions};
+use super::sets::{Set, made_from};
 use super::upkeep;
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::karpenter::{Ami, EC2, HOSTED_CLASS, HostedClass, NodeClass, Pool};
 use crate::audit::cluster::kind_table::{KARPENTER, KARPENTER_AWS, KARPENTER_HOSTED, NODE_POOL};
 use crate::audit::cluster::kinds::Node;
+use crate::audit::results::set::{KnownBy, SetAudit};
+use crate::audit::results::some_of;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
-use crate::audit::results::{KnownBy, some_of};
 use crate::platform::Platform;
 use crate::version::ImageVersion;
 use std::collections::BTreeSet;
@@ -44,72 +45,78 @@ pub(crate) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
     all
 }
 
+/// A row for each AMI of a class.
 fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set> {
-    let hosted = lookup.objects.karpenter.hosted.iter();
+    let objects = lookup.objects;
     // Hosted clusters alone have the controller, which in newer releases sets no owner
     // (hypershift `karpenter-operator/controllers/nodeclass`).
-    let objects = lookup.objects;
     let is_hosted = class.is_owned || objects.is_hosted || !objects.has_infrastructure;
-    let hosted = hosted.clone().find(|hosted| hosted.name == class.name);
-    let hosted = hosted.filter(|_| is_hosted);
+    let mut hosted = objects.karpenter.hosted.iter().filter(|_| is_hosted);
+    let hosted = hosted.find(|hosted| hosted.name == class.name);
     let nodes = nodes_of(lookup, users);
-    let to_set = |ami: Option<&Ami>| {
-        let set = Set {
-            kind: EC2,
-            group: KARPENTER_AWS,
-            name: class.name.clone(),
-            path: "spec.",
-            architecture: ami.and_then(|ami| ami.architecture.clone()),
-            image: Image {
-                platform: Some(Platform::Aws),
-                region: lookup.region_of(&nodes),
-                field: Some("amiSelectorTerms".to_owned()),
-                value: ami.map(|ami| ami.id.clone()),
-                why_not: ami.is_none().then_some(
-                    "a selector chooses the AMI (spec.amiSelectorTerms), and no status says which it is",
-                ),
-                ..Image::default()
-            },
-            stream: upkeep::stream(lookup.objects, None, None),
-            release: hosted.and_then(|hosted| hosted.release.clone()),
-            upkeep: Some(match hosted {
-                Some(_) => Upkeep::new(
-                    Keeper::Release,
-                    Rule::NodeClassRelease,
-                    "the OpenshiftEC2NodeClass of the same name takes the AMI of its release",
-                ),
-                None => Upkeep::new(
-                    Keeper::Nobody,
-                    Rule::NodeClass,
-                    "the Machine Config Operator does not look at Karpenter's node classes",
-                ),
-            }),
-            // Of several AMIs the nodes are of either.
-            is_nodes_read: lookup.has_nodes() && class.amis.len() <= 1,
-            nodes: if class.amis.len() > 1 {
-                Vec::new()
-            } else {
-                versions(lookup.objects, nodes.iter().copied())
-            },
-            notes: users_note(users).into_iter().collect(),
-            ..Set::default()
-        };
-        let mut set = set.known_by(lookup);
-        let name = ami.and_then(|ami| ami.name.as_deref());
-        set.known = set.known.or_else(|| {
-            let name = name?;
-            Some(KnownVersion {
-                version: ImageVersion::from_image_name(name)?,
-                by: KnownBy::ImageName,
-                from: format!("the AMI's name, {name}"),
-            })
-        });
-        set
+    let upkeep = match hosted {
+        Some(_) => Upkeep::new(
+            Keeper::Release,
+            Rule::NodeClassRelease,
+            "the OpenshiftEC2NodeClass of the same name takes the AMI of its release",
+        ),
+        None => Upkeep::nobody(
+            Rule::NodeClass,
+            "the Machine Config Operator does not look at Karpenter's node classes",
+        ),
+    };
+    // Of several AMIs the nodes are of either.
+    let is_one = class.amis.len() <= 1;
+    let counted = nodes.iter().copied().filter(|_| is_one);
+    let row = SetAudit {
+        kind: EC2,
+        group: KARPENTER_AWS,
+        name: class.name.clone(),
+        stream: upkeep::stream(objects, None, None),
+        upkeep: Some(upkeep),
+        nodes_unread: !(lookup.has_nodes() && is_one),
+        nodes: made_from(objects, counted),
+        notes: users_note(users).into_iter().collect(),
+        ..SetAudit::default()
+    };
+    let image = Image {
+        platform: Some(Platform::Aws),
+        region: lookup.region_of(&nodes),
+        field: Some("amiSelectorTerms".to_owned()),
+        ..Image::default()
+    };
+    let set = || Set {
+        row: row.clone(),
+        path: "spec.",
+        image: image.clone(),
+        release: hosted.and_then(|hosted| hosted.release.clone()),
+        ..Set::default()
     };
     if class.amis.is_empty() {
-        return vec![to_set(None)];
+        let mut set = set();
+        set.image.why_not = Some(
+            "a selector chooses the AMI (spec.amiSelectorTerms), and no status says which it is",
+        );
+        return vec![set.known_by(lookup)];
     }
-    class.amis.iter().map(|ami| to_set(Some(ami))).collect()
+    let amis = class.amis.iter();
+    amis.map(|ami| ami_set(set(), ami, lookup)).collect()
+}
+
+/// The row of a class's AMI.
+fn ami_set(mut set: Set, ami: &Ami, lookup: &Lookup<'_>) -> Set {
+    set.architecture.clone_from(&ami.architecture);
+    set.image.value = Some(ami.id.clone());
+    let mut set = set.known_by(lookup);
+    set.known = set.known.or_else(|| {
+        let name = ami.name.as_deref()?;
+        Some(KnownVersion {
+            version: ImageVersion::from_image_name(name)?,
+            by: KnownBy::ImageName,
+            from: format!("the AMI's name, {name}"),
+        })
+    });
+    set
 }
 
 fn hosted_set(lookup: &Lookup<'_>, class: &HostedClass) -> Set {
@@ -117,9 +124,20 @@ fn hosted_set(lookup: &Lookup<'_>, class: &HostedClass) -> Set {
     let release = class.release.as_ref();
     let release_note = release.map(|release| format!("release {release}"));
     Set {
-        kind: HOSTED_CLASS,
-        group: KARPENTER_HOSTED,
-        name: class.name.clone(),
+        row: SetAudit {
+            kind: HOSTED_CLASS,
+            group: KARPENTER_HOSTED,
+            name: class.name.clone(),
+            upkeep: Some(Upkeep::new(
+                Keeper::Release,
+                Rule::NodeClassRelease,
+                "it takes the AMI of its release",
+            )),
+            nodes_unread: !lookup.has_nodes(),
+            nodes: made_from(lookup.objects, nodes_of(lookup, &users)),
+            notes: release_note.into_iter().chain(users_note(&users)).collect(),
+            ..SetAudit::default()
+        },
         image: Image {
             platform: Some(Platform::Aws),
             field: Some("spec.version".to_owned()),
@@ -127,14 +145,6 @@ fn hosted_set(lookup: &Lookup<'_>, class: &HostedClass) -> Set {
             ..Image::default()
         },
         release: class.release.clone(),
-        upkeep: Some(Upkeep::new(
-            Keeper::Release,
-            Rule::NodeClassRelease,
-            "it takes the AMI of its release",
-        )),
-        is_nodes_read: lookup.has_nodes(),
-        nodes: versions(lookup.objects, nodes_of(lookup, &users)),
-        notes: release_note.into_iter().chain(users_note(&users)).collect(),
         ..Set::default()
     }
 }
@@ -146,21 +156,21 @@ fn pool_set(lookup: &Lookup<'_>, pool: &Pool) -> Set {
     } else {
         "what makes its nodes is not understood"
     };
-    let nodes = nodes_of(lookup, &[&*pool.name]);
+    let note = format!("made by Karpenter from {} {}", pool.kind, pool.class);
     Set {
-        kind: NODE_POOL,
-        group: KARPENTER,
-        name: pool.name.clone(),
+        row: SetAudit {
+            kind: NODE_POOL,
+            group: KARPENTER,
+            name: pool.name.clone(),
+            nodes_unread: !lookup.has_nodes(),
+            nodes: made_from(lookup.objects, nodes_of(lookup, &[&*pool.name])),
+            notes: vec![note],
+            ..SetAudit::default()
+        },
         image: Image {
             why_not: Some(why_not),
             ..Image::default()
         },
-        is_nodes_read: lookup.has_nodes(),
-        nodes: versions(lookup.objects, nodes),
-        notes: vec![format!(
-            "made by Karpenter from {} {}",
-            pool.kind, pool.class
-        )],
         ..Set::default()
     }
 }

@@ -3,7 +3,7 @@
 use super::change::{Change, is_urn};
 use super::image_versions::Lookup;
 use super::platform_fixes::{Own, UPLOADED, ask_the_owner, fix};
-use super::sets::{self, Set};
+use super::sets::{RELEASE_IMAGE, Set};
 use super::upkeep;
 use crate::audit::cluster::kind_table::NODE_POOL;
 use crate::audit::cluster::objects::Objects;
@@ -69,18 +69,25 @@ pub(crate) fn remedy(
     let Some(field) = &set.image.field else {
         return Remedy::words("make the next node from an image that the policy allows");
     };
-    if field == sets::RELEASE_IMAGE {
+    if field == RELEASE_IMAGE {
         return Remedy::words(format!(
             "set {field} to a release whose boot image the policy allows"
         ));
     }
+    let remedy = by_image(set, images, &choice, lookup.objects);
+    ask_the_owner(set, lookup, remedy)
+}
+
+/// The image field is set to one of these images.
+fn by_image(set: &Set, images: &[OwnImage], choice: &Choice, objects: &Objects) -> Remedy {
+    let field = set.image.field.as_deref().unwrap_or_default();
     let version = one(images.iter().map(|own| &*own.release).collect());
     let name = one(images
         .iter()
         .filter_map(|own| own.image.as_deref())
         .collect());
     let whose = choice.whose();
-    let (before, value) = match (images.as_slice(), name, version) {
+    let (before, value) = match (images, name, version) {
         ([], _, _) => (None, "an image that the policy allows".to_owned()),
         (_, Some(name), Some(version)) => (None, format!("{name}: {version}, {whose}")),
         ([own, ..], None, Some(version)) if own.image.is_none() => (
@@ -107,19 +114,18 @@ pub(crate) fn remedy(
         }
         None => format!("set {}{field} to {value}", set.path),
     };
-    let remedy = Remedy {
+    Remedy {
         text: Some(format!(
             "{}{}{change}",
-            by_the_cluster(set, lookup.objects),
+            by_the_cluster(set, objects),
             before.as_deref().unwrap_or_default()
         )),
         image: name.map(str::to_owned),
         version: version.map(str::to_owned),
         first: before.map(|_| UPLOADED),
-        is_own: own.is_of_cluster,
+        is_own: matches!(choice, Choice::Own(_)),
         ..Remedy::default()
-    };
-    ask_the_owner(set, lookup, remedy)
+    }
 }
 
 /// Where the next image comes from.

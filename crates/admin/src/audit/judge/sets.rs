@@ -7,10 +7,12 @@ use crate::audit::cluster::kind_table::{CLUSTER_API, HYPERSHIFT, MACHINE_API, NO
 use crate::audit::cluster::kinds::{Machine, MachineSet, Metadata, Node, NodePool};
 use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::site::Site;
+use crate::audit::results::set::{NodeCount, SetAudit};
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Deref, DerefMut};
 
 /// Where the cluster has the Cluster API's side of its own sets.
 const MIRRORS: &str = "openshift-cluster-api";
@@ -18,44 +20,31 @@ const MIRRORS: &str = "openshift-cluster-api";
 /// A node pool's image field.
 pub(crate) const RELEASE_IMAGE: &str = "spec.release.image";
 
-/// A set of machines, and what is known of its next node's image.
+/// A set of machines: its row of the audit, as far as it is made yet, and what no row shows.
 #[derive(Debug, Default)]
 pub(crate) struct Set {
-    pub(crate) kind: &'static str,
-    pub(crate) group: &'static str,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) replicas: Option<i64>,
-    pub(crate) architecture: Option<String>,
+    pub(crate) row: SetAudit,
     pub(crate) image: Image,
     /// The path to the spec that has the image field.
     pub(crate) path: &'static str,
     /// Kind and name of the Cluster API's template, which has that field and cannot be changed.
     pub(crate) template: Option<(String, String)>,
-    /// The stream of images that is its own.
-    pub(crate) stream: Option<String>,
     /// The stream that a node pool is pinned to.
     pub(crate) pinned: Option<String>,
-    /// Something about the set keeps the Machine Config Operator from it.
+    /// The Machine Config Operator is kept from it by something about the set.
     pub(crate) is_left_alone: bool,
     /// It makes no Machine until it is activated.
     pub(crate) is_inactive: bool,
-    /// How machines follow a change of the spec: `RollingUpdate`, `OnDelete`.
+    /// Way in which machines follow a change of the spec: `RollingUpdate`, `OnDelete`.
     pub(crate) strategy: Option<String>,
-    /// How a NodePool's nodes follow: `Replace`, `InPlace`.
+    /// Way in which a NodePool's nodes follow: `Replace`, `InPlace`.
     pub(crate) upgrade: Option<String>,
-    /// What writes it beside its own controller.
+    /// Writer of it beside its own controller.
     pub(crate) owner: Option<String>,
     /// The Secret with its user data.
     pub(crate) user_data: Option<String>,
     /// Hosts, and the state of each.
     pub(crate) hosts: Vec<(String, Option<String>)>,
-    /// Of a row without a set: the objects of it, sorted.
-    pub(crate) members: Vec<String>,
-    /// Who keeps its image up to date.
-    pub(crate) upkeep: Option<Upkeep>,
-    /// The cluster keeps its image up to date.
-    pub(crate) managed: Option<bool>,
     pub(crate) known: Option<KnownVersion>,
     /// The release of its next node, where that is not the cluster's.
     pub(crate) release: Option<String>,
@@ -65,15 +54,24 @@ pub(crate) struct Set {
     pub(crate) has_release_image: bool,
     /// The cluster's name for what it makes, by the set's label.
     pub(crate) infra: Option<String>,
-    /// Its Machines and Nodes were read.
-    pub(crate) is_nodes_read: bool,
-    /// What each of its joined nodes was made from.
-    pub(crate) nodes: Vec<Option<String>>,
-    pub(crate) notes: Vec<String>,
+}
+
+impl Deref for Set {
+    type Target = SetAudit;
+
+    fn deref(&self) -> &SetAudit {
+        &self.row
+    }
+}
+
+impl DerefMut for Set {
+    fn deref_mut(&mut self) -> &mut SetAudit {
+        &mut self.row
+    }
 }
 
 impl Set {
-    /// Whether the cluster's next nodes are made by it. A node pool's nodes are of another cluster;
+    /// Tells whether the cluster's next nodes are made by it. A node pool's nodes are of another cluster;
     /// Machines without a set, and a control plane that nothing makes, are what they are; and a set
     /// that has neither nodes nor replicas makes none.
     pub(crate) fn makes_nodes(&self) -> bool {
@@ -85,22 +83,11 @@ impl Set {
         }
     }
 
-    fn named(self, metadata: &Metadata) -> Self {
-        Self {
-            namespace: metadata.namespace.clone(),
-            name: metadata.name.clone(),
-            ..self
-        }
-    }
-
     /// Adds what is known of its image.
     pub(crate) fn known_by(mut self, lookup: &Lookup<'_>) -> Self {
-        self.known = lookup.image_version(
-            &self.image,
-            self.architecture.as_deref(),
-            self.stream.as_deref(),
-            &mut self.notes,
-        );
+        let Self { image, row, .. } = &mut self;
+        let (architecture, stream) = (row.architecture.as_deref(), row.stream.as_deref());
+        self.known = lookup.image_version(image, architecture, stream, &mut row.notes);
         if self.image.is_of_release {
             let provisioning = lookup.objects.provisioning.as_ref();
             self.image.why_not = Some(match provisioning {
@@ -215,19 +202,24 @@ fn machine_set(
         (_, "MachinePool") => "infrastructureRef spec.template.",
         _ => "infrastructureRef spec.template.spec.",
     };
-    let image = lookup.objects.image_of(&set.metadata, &set.source);
-    with_machines(
-        Set {
-            kind,
-            group,
-            path,
-            image,
-            ..Set::default()
-        },
-        set,
-        members,
-        lookup,
-    )
+    let of_set = Set {
+        row: row(kind, group, &set.metadata),
+        path,
+        image: lookup.objects.image_of(&set.metadata, &set.source),
+        ..Set::default()
+    };
+    with_machines(of_set, set, members, lookup)
+}
+
+/// The row of an object.
+fn row(kind: &'static str, group: &'static str, metadata: &Metadata) -> SetAudit {
+    SetAudit {
+        kind,
+        group,
+        namespace: metadata.namespace.clone(),
+        name: metadata.name.clone(),
+        ..SetAudit::default()
+    }
 }
 
 /// A control plane's set; where its failure domains name the template, one for each template.
@@ -238,20 +230,60 @@ fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
         pool: image.pool.or_else(|| Some("master".to_owned())),
         ..image
     };
+    let mut ways = by_failure_domain(set, &image, objects);
+    if ways.is_empty() {
+        ways.push((
+            "spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.",
+            image,
+            None,
+        ));
+    }
+    let images: Vec<Image> = ways.iter().map(|(_, image, _)| image.clone()).collect();
+    let to_set = |(n, (path, image, note)): (usize, Way)| {
+        let is_here = |machine: &&Machine| {
+            let own = objects.image_of(&machine.metadata, &machine.source);
+            let is_of = |image: &Image| own.value == image.value && own.site.agrees(&image.site);
+            // A machine that is of none of the templates counts with the first.
+            machine.is_owned_by("ControlPlaneMachineSet", Some(&set.metadata.name))
+                && (is_of(&image) || n == 0 && !images.iter().any(is_of))
+        };
+        let machines = objects.machines.iter().filter(is_here).collect();
+        let inactive = set
+            .is_inactive
+            .then(|| "Inactive: it makes no Machine until it is activated".to_owned());
+        let of_set = Set {
+            row: SetAudit {
+                notes: inactive.into_iter().chain(note).collect(),
+                ..row("ControlPlaneMachineSet", MACHINE_API, &set.metadata)
+            },
+            path,
+            image,
+            ..Set::default()
+        };
+        with_machines(of_set, set, machines, lookup)
+    };
+    ways.into_iter().enumerate().map(to_set).collect()
+}
+
+/// The path to an image's spec, the image, and a note.
+type Way = (&'static str, Image, Option<String>);
+
+/// The templates that a control plane's failure domains name.
+fn by_failure_domain(set: &MachineSet, image: &Image, objects: &Objects) -> Vec<Way> {
+    let vsphere = objects.vsphere.as_ref();
     let mut domains: BTreeMap<(Option<String>, Site), Vec<&str>> = BTreeMap::new();
     for name in &set.failure_domains {
-        let vsphere = objects.vsphere.as_ref();
         let template = vsphere.and_then(|vsphere| vsphere.template(name));
         let site = vsphere.map(|vsphere| vsphere.site(name));
         let domain = domains.entry((template, site.unwrap_or_default()));
         domain.or_default().push(name);
     }
-    let why_not = if objects.vsphere.is_some() {
+    let why_not = if vsphere.is_some() {
         "the Infrastructure does not name the template of its failure domain"
     } else {
         "the template of its failure domain was not read"
     };
-    let of_domains = |((template, site), names): ((Option<String>, Site), Vec<&str>)| {
+    let way = |((template, site), names): ((Option<String>, Site), Vec<&str>)| {
         let image = Image {
             field: Some("failureDomains[].topology.template".to_owned()),
             why_not: template.is_none().then_some(why_not),
@@ -265,99 +297,49 @@ fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
             Some(format!("failure domain {}", some_of(&names))),
         )
     };
-    let mut ways: Vec<_> = domains.into_iter().map(of_domains).collect();
-    if ways.is_empty() {
-        ways.push((
-            "spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.",
-            image,
-            None,
-        ));
-    }
-    let images: Vec<Image> = ways.iter().map(|(_, image, _)| image.clone()).collect();
-    let to_set = |(n, (path, image, note)): (usize, (&'static str, Image, Option<String>))| {
-        let wanted = image.clone();
-        let is_here = |machine: &Machine| {
-            let own = objects.image_of(&machine.metadata, &machine.source);
-            let is_of = |image: &Image| own.value == image.value && own.site.agrees(&image.site);
-            // A machine that is of none of the templates counts with the first.
-            machine.is_owned_by("ControlPlaneMachineSet", Some(&set.metadata.name))
-                && (is_of(&wanted) || n == 0 && !images.iter().any(is_of))
-        };
-        let inactive = set
-            .is_inactive
-            .then(|| "Inactive: it makes no Machine until it is activated".to_owned());
-        let notes = inactive.into_iter().chain(note).collect();
-        let of_set = Set {
-            kind: "ControlPlaneMachineSet",
-            group: MACHINE_API,
-            path,
-            image,
-            notes,
-            ..Set::default()
-        };
-        let machines = objects.machines.iter();
-        let machines = machines.filter(|machine| is_here(machine)).collect();
-        with_machines(of_set, set, machines, lookup)
-    };
-    ways.into_iter().enumerate().map(to_set).collect()
+    domains.into_iter().map(way).collect()
 }
 
 /// Adds what the set and its machines say.
 fn with_machines(
-    of_set: Set,
+    mut of_set: Set,
     set: &MachineSet,
     members: Vec<&Machine>,
     lookup: &Lookup<'_>,
 ) -> Set {
-    let mut of_set = of_set.named(&set.metadata);
+    let newest = members.iter().copied().max_by(|a, b| a.age().cmp(&b.age()));
+    let nodes = lookup.nodes_of(members.into_iter());
     if let Some(offer) = lookup.own_offer(&of_set.image) {
         of_set.image.offer = Some(offer);
     }
-    of_set.replicas = set.replicas;
-    of_set.is_inactive = set.is_inactive;
-    of_set.infra.clone_from(&set.infra);
-    of_set.is_nodes_read =
-        lookup.has_nodes() && (set.replicas_now == Some(0) || lookup.has_machines(of_set.group));
-    of_set.strategy.clone_from(&set.strategy);
-    of_set.owner.clone_from(&set.owner);
-    of_set.user_data.clone_from(&set.source.user_data);
-    let newest = members.iter().copied().max_by(|a, b| a.age().cmp(&b.age()));
-    let nodes = lookup.nodes_of(members.into_iter());
-    of_set.architecture = set
-        .architecture
-        .clone()
-        .or_else(|| lookup.architecture_of(&nodes));
     if of_set.image.platform == Some(Platform::Aws) && of_set.image.region.is_none() {
         of_set.image.region = lookup.region_of(&nodes);
     }
-    of_set.stream = upkeep::stream(
-        lookup.objects,
-        set.stream.as_deref(),
-        of_set.image.pool.as_deref(),
-    );
+    let is_read =
+        lookup.has_nodes() && (set.replicas_now == Some(0) || lookup.has_machines(of_set.group));
+    let pool = of_set.image.pool.as_deref();
+    let own = set.architecture.clone();
+    let row = SetAudit {
+        replicas: set.replicas,
+        architecture: own.or_else(|| lookup.architecture_of(&nodes)),
+        stream: upkeep::stream(lookup.objects, set.stream.as_deref(), pool),
+        nodes: made_from(lookup.objects, nodes.iter().copied()),
+        nodes_unread: !is_read,
+        ..of_set.row
+    };
     // Pools can be changed, templates cannot.
-    if of_set.kind != "MachinePool" {
-        of_set.template.clone_from(&set.source.infrastructure);
-    }
-    of_set.nodes = versions(lookup.objects, nodes.iter().copied());
-    let judgement = upkeep::judge_set(
-        Candidate {
-            kind: of_set.kind,
-            group: of_set.group,
-            set,
-            image: &of_set.image,
-            architecture: of_set.architecture.as_deref(),
-        },
-        lookup,
-    );
+    let template = (row.kind != "MachinePool").then(|| set.source.infrastructure.clone());
     let of_set = Set {
-        is_left_alone: judgement.is_left_alone,
-        managed: judgement.managed(),
-        notes: of_set.notes.into_iter().chain(judgement.note).collect(),
-        upkeep: Some(judgement.upkeep),
+        row,
+        template: template.flatten(),
+        is_inactive: set.is_inactive,
+        infra: set.infra.clone(),
+        strategy: set.strategy.clone(),
+        owner: set.owner.clone(),
+        user_data: set.source.user_data.clone(),
         ..of_set
     };
-    let mut of_set = of_set.known_by(lookup);
+    let mut of_set = with_upkeep(of_set, set, lookup).known_by(lookup);
     let is_left_out = of_set.image.value.is_none()
         && !of_set.image.is_of_release
         && !of_set.path.starts_with("Infrastructure")
@@ -371,8 +353,25 @@ fn with_machines(
     of_set
 }
 
-/// What the set's own Machines say, where its field is absent: their image is what admission filled
-/// in, and what the next one gets.
+/// Adds who keeps its image up to date.
+fn with_upkeep(mut of_set: Set, set: &MachineSet, lookup: &Lookup<'_>) -> Set {
+    let candidate = Candidate {
+        kind: of_set.kind,
+        group: of_set.group,
+        set,
+        image: &of_set.image,
+        architecture: of_set.architecture.as_deref(),
+    };
+    let judgement = upkeep::judge_set(candidate, lookup);
+    of_set.is_left_alone = judgement.is_left_alone;
+    of_set.managed = judgement.managed();
+    of_set.notes.extend(judgement.note);
+    of_set.upkeep = Some(judgement.upkeep);
+    of_set
+}
+
+/// Version by the set's own Machines, where its field is absent: their image is what admission
+/// filled in, and what the next one gets.
 fn by_members(
     set: &Set,
     newest: Option<&Machine>,
@@ -397,22 +396,70 @@ fn by_members(
     })
 }
 
+/// A node pool, and what makes its nodes.
+fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
+    let image = node_pool_image(objects, pool);
+    let upkeep = if image.field.as_deref() == Some(RELEASE_IMAGE) {
+        Upkeep::new(
+            Keeper::Release,
+            Rule::NodePoolRelease,
+            "the image is that of its release",
+        )
+    } else {
+        Upkeep::new(
+            Keeper::Nobody,
+            Rule::NodePoolImage,
+            "the NodePool names an image, which stays whatever its release is",
+        )
+    };
+    let is_unknown = image.platform.is_none();
+    let name = &pool.metadata.name;
+    let nodes = objects
+        .nodes
+        .iter()
+        .filter(|node| node.node_pool.as_ref() == Some(name));
+    let nodes = made_from(objects, nodes);
+    let platform = pool.platform.as_deref();
+    let note = platform
+        .filter(|_| is_unknown)
+        .map(|platform| platform_note(platform, pool.release.as_deref()));
+    let set = Set {
+        row: SetAudit {
+            replicas: pool.replicas,
+            architecture: pool.architecture.clone(),
+            stream: pool.stream.clone(),
+            upkeep: Some(upkeep),
+            nodes_unread: nodes.is_empty(),
+            nodes,
+            notes: note.into_iter().chain(pool.conditions.clone()).collect(),
+            ..row(NODE_POOL, HYPERSHIFT, &pool.metadata)
+        },
+        image,
+        release: pool.release.clone(),
+        pinned: pool.pinned.clone(),
+        release_platform: platform.and_then(platform_id),
+        has_release_image: !matches!(platform, Some("Agent" | "None") | None),
+        upgrade: pool.upgrade.clone(),
+        strategy: pool.strategy.clone(),
+        owner: pool.owner.clone(),
+        ..Set::default()
+    };
+    set.known_by(lookup)
+}
+
 /// A node pool's image is that of its release, which its machines' templates name where they are
 /// read; the release itself says no version.
-fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
+fn node_pool_image(objects: &Objects, pool: &NodePool) -> Image {
     let full_name = pool.metadata.full_name();
     let of_pool =
         |set: &&MachineSet| set.node_pool.as_ref() == Some(&full_name) && set.replicas != Some(0);
-    let sets = objects
-        .cluster_api_sets
-        .iter()
-        .chain(&objects.deployments)
-        .filter(of_pool);
+    let sets = objects.cluster_api_sets.iter().chain(&objects.deployments);
     let mut images: Vec<Image> = sets
+        .filter(of_pool)
         .map(|set| objects.image_of(&set.metadata, &set.source))
         .collect();
     images.dedup();
-    let mut image = match (&pool.image, images.as_slice()) {
+    let image = match (&pool.image, images.as_slice()) {
         (Some(named), _) => Image {
             platform: Some(named.platform),
             field: Some(named.field.clone()),
@@ -431,52 +478,10 @@ fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
             ..Image::default()
         },
     };
-    image.pool = Some(pool.metadata.name.clone());
-    let upkeep = if image.field.as_deref() == Some(RELEASE_IMAGE) {
-        Upkeep::new(
-            Keeper::Release,
-            Rule::NodePoolRelease,
-            "the image is that of its release",
-        )
-    } else {
-        Upkeep::new(
-            Keeper::Nobody,
-            Rule::NodePoolImage,
-            "the NodePool names an image, which stays whatever its release is",
-        )
-    };
-    let is_unknown = image.platform.is_none();
-    let nodes = objects
-        .nodes
-        .iter()
-        .filter(|node| node.node_pool.as_ref() == Some(&pool.metadata.name));
-    let set = Set {
-        kind: NODE_POOL,
-        group: HYPERSHIFT,
-        replicas: pool.replicas,
-        architecture: pool.architecture.clone(),
-        image,
-        upkeep: Some(upkeep),
-        release: pool.release.clone(),
-        stream: pool.stream.clone(),
-        pinned: pool.pinned.clone(),
-        release_platform: pool.platform.as_deref().and_then(platform_id),
-        has_release_image: !matches!(pool.platform.as_deref(), Some("Agent" | "None") | None),
-        upgrade: pool.upgrade.clone(),
-        strategy: pool.strategy.clone(),
-        owner: pool.owner.clone(),
-        is_nodes_read: nodes.clone().next().is_some(),
-        nodes: versions(objects, nodes),
-        notes: pool
-            .platform
-            .iter()
-            .filter(|_| is_unknown)
-            .map(|platform| platform_note(platform, pool.release.as_deref()))
-            .chain(pool.conditions.clone())
-            .collect(),
-        ..Set::default()
-    };
-    set.named(&pool.metadata).known_by(lookup)
+    Image {
+        pool: Some(pool.metadata.name.clone()),
+        ..image
+    }
 }
 
 /// `AWS` as `aws` (openshift/hypershift `PlatformType`).
@@ -485,7 +490,7 @@ fn platform_id(platform: &str) -> Option<Platform> {
     Platform::named(&name)
 }
 
-/// What the nodes of a NodePool that names no image are made from. Agents have booted from an ISO of
+/// Note on a NodePool that names no image. Its Agents have booted from an ISO of
 /// their own (hypershift `NodePoolPlatform`).
 fn platform_note(platform: &str, release: Option<&str>) -> String {
     match (platform, release) {
@@ -496,11 +501,16 @@ fn platform_note(platform: &str, release: Option<&str>) -> String {
     }
 }
 
-/// What each of these nodes was made from.
-pub(crate) fn versions<'n>(
+/// Numbers of these nodes by what they were made from; those without a label last.
+pub(crate) fn made_from<'n>(
     objects: &Objects,
     nodes: impl IntoIterator<Item = &'n Node>,
-) -> Vec<Option<String>> {
-    let version = |node: &Node| objects.version_text(node);
-    nodes.into_iter().map(version).collect()
+) -> Vec<NodeCount> {
+    let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+    for node in nodes {
+        let version = objects.version_text(node);
+        *counts.entry((version.is_none(), version)).or_default() += 1;
+    }
+    let count = |((_, version), count)| NodeCount { version, count };
+    counts.into_iter().map(count).collect()
 }

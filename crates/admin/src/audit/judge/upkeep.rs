@@ -17,7 +17,7 @@ use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::platforms::audit_row;
 use crate::audit::cluster::settings::{Degraded, History};
 use crate::audit::cluster::stream::OwnImage;
-use crate::audit::results::KnownBy;
+use crate::audit::results::set::KnownBy;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
 use crate::version::{OcpMinor, Release};
@@ -63,8 +63,7 @@ impl Judgement {
     }
 }
 
-/// Who keeps the image of this set up to date: by the cluster's own release, whatever is asked
-/// about.
+/// The keeper of this set's image: by the cluster's own release, whatever is asked about.
 pub(crate) fn judge_set(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Judgement {
     let objects = lookup.objects;
     if let Some(upkeep) = rules::elsewhere(candidate, objects) {
@@ -78,18 +77,40 @@ pub(crate) fn judge_set(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Judgem
         "ControlPlaneMachineSet" => "controlplanemachinesets",
         _ => "machinesets",
     };
-    let selected = objects
-        .managed
-        .as_ref()
-        .and_then(|managed| managed.selects(MACHINE_API, resource, &candidate.set.labels));
-    let obstacle = rules::obstacle(candidate, lookup, selected == Some(true));
-    let note = obstacle
-        .as_ref()
-        .and_then(|obstacle| note(objects, candidate, obstacle, selected == Some(true)));
-    let name = &candidate.set.metadata.name;
+    let managed = objects.managed.as_ref();
+    let selected =
+        managed.and_then(|managed| managed.selects(MACHINE_API, resource, &candidate.set.labels));
+    let is_selected = selected == Some(true);
+    let obstacle = rules::obstacle(candidate, lookup, is_selected);
+    let upkeep = by_selection(selected, obstacle.as_ref(), candidate, objects);
+    let note = match (upkeep.by, upkeep.rule) {
+        (Keeper::MachineConfigOperator, _) => Some(KEPT_NOTE.to_owned()),
+        (_, Rule::Degraded) => Some(format!(
+            "managedBootImages selects it, and {}",
+            upkeep.reason
+        )),
+        _ => obstacle
+            .as_ref()
+            .and_then(|obstacle| note(objects, candidate, obstacle, is_selected)),
+    };
+    Judgement {
+        is_left_alone: obstacle.is_some_and(|obstacle| obstacle.by == Keeper::Nobody),
+        note,
+        upkeep,
+    }
+}
+
+/// The keeper by what is selected, and by what stands against it.
+fn by_selection(
+    selected: Option<bool>,
+    obstacle: Option<&Upkeep>,
+    candidate: Candidate<'_>,
+    objects: &Objects,
+) -> Upkeep {
     let degraded = objects.conditions.degraded.as_ref();
+    let name = &candidate.set.metadata.name;
     let names = degraded.map(|degraded| degraded.names(candidate.kind, name));
-    let upkeep = match (selected, &obstacle) {
+    match (selected, obstacle) {
         // What the operator says of itself counts more than what its rules look like.
         (Some(true), _) if names == Some(Some(true)) => is_degraded(degraded),
         (Some(true), None) if names == Some(None) => is_degraded(degraded),
@@ -113,22 +134,6 @@ pub(crate) fn judge_set(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Judgem
                 "MachineConfiguration cluster was not read"
             },
         ),
-    };
-    let is_kept = upkeep.by == Keeper::MachineConfigOperator;
-    let is_failed = upkeep.rule == Rule::Degraded;
-    Judgement {
-        is_left_alone: obstacle.is_some_and(|obstacle| obstacle.by == Keeper::Nobody),
-        note: if is_kept {
-            Some(KEPT_NOTE.to_owned())
-        } else if is_failed {
-            Some(format!(
-                "managedBootImages selects it, and {}",
-                upkeep.reason
-            ))
-        } else {
-            note
-        },
-        upkeep,
     }
 }
 
@@ -307,24 +312,16 @@ pub(crate) fn stream(
         .map(str::to_owned)
 }
 
-/// The stream of a NodePool's next node at this release, and what to know of it.
-pub(crate) fn node_pool_stream(
-    pinned: Option<&str>,
-    now: Option<&str>,
-    release: Option<&str>,
-) -> (Option<String>, Option<String>) {
-    let is_five = release
-        .and_then(|release| release.parse::<Release>().ok())
-        .is_some_and(|release| release.minor.major >= 5);
-    match (pinned, is_five) {
-        (Some(pinned), _) => (Some(pinned.to_owned()), None),
-        (None, true) => {
-            let note = format!(
-                "no stream is pinned (spec.osImageStream): from OpenShift 5.0 on its nodes are of {OF_NODE_POOLS}"
-            );
-            (Some(OF_NODE_POOLS.to_owned()), Some(note))
-        }
-        (None, false) => (now.map(str::to_owned), None),
+/// Adds the stream of a NodePool's next node at this release, and what to know of it.
+pub(crate) fn add_stream(set: &mut Set, release: Option<&str>) {
+    let release = release.and_then(|release| release.parse::<Release>().ok());
+    if set.pinned.is_some() {
+        set.row.stream.clone_from(&set.pinned);
+    } else if release.is_some_and(|release| release.minor.major >= 5) {
+        set.stream = Some(OF_NODE_POOLS.to_owned());
+        set.notes.push(format!(
+            "no stream is pinned (spec.osImageStream): from OpenShift 5.0 on its nodes are of {OF_NODE_POOLS}"
+        ));
     }
 }
 

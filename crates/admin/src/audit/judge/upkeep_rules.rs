@@ -6,7 +6,7 @@ use super::upkeep::{Candidate, KEPT, can_be_managed, is_of_machine_api, since};
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::settings::Provisioning;
-use crate::audit::results::KnownBy;
+use crate::audit::results::set::KnownBy;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
 use crate::version::{OcpMinor, Release};

@@ -13,8 +13,8 @@ use super::user_data;
 use crate::audit::cluster::kind_table::{HYPERSHIFT, NODE_POOL};
 use crate::audit::cluster::target::is_okd;
 use crate::audit::results::effect::{Effect, EffectKind};
+use crate::audit::results::set::{KnownBy, NodeCount, SetAudit};
 use crate::audit::results::upkeep::Keeper;
-use crate::audit::results::{KnownBy, NodeCount, SetAudit};
 use crate::data::{PUBLISHED, is_ami};
 use crate::policy::{Mode, OnUndetermined};
 use crate::verdict::words::About;
@@ -23,154 +23,157 @@ use crate::verdict::{
     RuleResult, Target, TargetInput, Verdict, decide,
 };
 use crate::version::{ImageVersion, OsFamily, Release};
-use std::collections::BTreeMap;
 
 /// The verdict on the next node of a set, by the same rules as on the node itself: at its first
 /// boot, and as if the policy enforced.
 pub(crate) fn judge(
-    set: Set,
+    mut set: Set,
     lookup: &Lookup<'_>,
     policy: &PolicyInput,
     release: Option<&str>,
     takes_estimates: bool,
 ) -> (SetAudit, Verdict) {
-    let mut set = set;
     if (set.kind, set.group) == (NODE_POOL, HYPERSHIFT) {
-        let (stream, note) =
-            upkeep::node_pool_stream(set.pinned.as_deref(), set.stream.as_deref(), release);
-        set.stream = stream;
-        set.notes.extend(note);
+        upkeep::add_stream(&mut set, release);
     }
-    let to_know = set
-        .known
-        .is_none()
-        .then(|| lookup_help(&set, lookup))
-        .flatten();
     let known = set.known.take();
-    if known.is_none() {
-        let note = looked_for(&set, lookup);
-        set.notes.extend(note);
-    }
     let mut verdict = by_what_is_known(&set, known.as_ref(), policy, release);
-    let (mut known_by, mut known_from) = match &known {
-        Some(known) => (known.by, Some(known.from.clone())),
-        None => (KnownBy::Unknown, None),
-    };
-    let mut estimate = None;
-    if known.is_none() {
-        if let Some((of_release, from)) = by_release(&set, policy, release) {
-            (verdict, known_by, known_from) = (of_release, KnownBy::Release, Some(from));
-        } else if let Some((found, version)) = estimate::estimate(&set, lookup.objects) {
-            known_by = KnownBy::InstalledRelease;
-            let probable = self::verdict(&set, Some(&version), policy, release);
-            if takes_estimates && probable.verdict == Outcome::Refused {
-                verdict = probable;
-            }
-            verdict.message = format!("{}; {}", verdict.message, found.from);
-            known_from = Some(found.from.clone());
-            estimate = Some(Box::new(found));
+    match &known {
+        Some(known) => {
+            set.known_by = known.by;
+            set.known_from = Some(known.from.clone());
+            set.boot_image = Some(BootImageStatus::from(&known.version));
+            with_upkeep_of(&mut set, known, lookup);
         }
+        None => estimated(
+            &mut set,
+            &mut verdict,
+            lookup,
+            policy,
+            release,
+            takes_estimates,
+        ),
     }
     let version = known.as_ref().map(|known| &known.version);
-    let known_issues = issues::known_to_fail(policy, |policy| {
+    set.row.known_issues = issues::known_to_fail(policy, |policy| {
         self::verdict(&set, version, policy, release)
     });
-    if let Some(upkeep) = known
-        .as_ref()
-        .and_then(|known| upkeep::behind(&set, known, lookup))
-    {
-        // It takes the place of the note that the cluster keeps it.
+    set.could_be_kept = upkeep::could_be_kept(&set, lookup.objects);
+    let unreadable = unreadable(&mut set, version, &mut verdict, lookup);
+    let remedy = match unreadable {
+        Some(Unreadable::Convert(how)) if verdict.verdict != Outcome::Refused => Remedy {
+            is_elsewhere: true,
+            ..Remedy::words(how)
+        },
+        None if !needs_remedy(&set, version, &verdict, lookup) => Remedy::default(),
+        _ => {
+            let judge = |version: &_| self::verdict(&set, Some(version), policy, release);
+            remedy(&set, release, judge, lookup)
+        }
+    };
+    let set = with_remedy(set, remedy, lookup);
+    let image = set.image;
+    let row = SetAudit {
+        pool: image.pool,
+        platform: image.platform.map(|platform| platform.id().to_owned()),
+        region: image.region,
+        image_field: image.field.map(|field| format!("{}{field}", set.path)),
+        image: image.value,
+        verdict: verdict.verdict,
+        action: verdict.action,
+        reason: verdict.reason,
+        message: verdict.message.clone(),
+        ..set.row
+    };
+    (row, verdict)
+}
+
+/// Adds to a set of unknown image what its release or an estimate says, and what would help.
+fn estimated(
+    set: &mut Set,
+    verdict: &mut Verdict,
+    lookup: &Lookup<'_>,
+    policy: &PolicyInput,
+    release: Option<&str>,
+    takes_estimates: bool,
+) {
+    let to_know = lookup_help(set, lookup).map(str::to_owned);
+    let note = looked_for(set, lookup);
+    set.notes.extend(note);
+    if let Some((of_release, from)) = by_release(set, policy, release) {
+        *verdict = of_release;
+        set.known_by = KnownBy::Release;
+        set.known_from = Some(from);
+        return;
+    }
+    set.to_know = to_know;
+    if let Some((found, version)) = estimate::estimate(set, lookup.objects) {
+        let probable = self::verdict(set, Some(&version), policy, release);
+        if takes_estimates && probable.verdict == Outcome::Refused {
+            *verdict = probable;
+        }
+        verdict.message = format!("{}; {}", verdict.message, found.from);
+        set.known_by = KnownBy::InstalledRelease;
+        set.known_from = Some(found.from.clone());
+        set.estimate = Some(Box::new(found));
+    }
+}
+
+/// Replaces the note that the cluster keeps its image, where the image is an older one.
+fn with_upkeep_of(set: &mut Set, known: &KnownVersion, lookup: &Lookup<'_>) {
+    if let Some(upkeep) = upkeep::behind(set, known, lookup) {
         set.notes.retain(|note| *note != upkeep::KEPT_NOTE);
         set.notes.push(upkeep.reason.clone());
         set.managed = (upkeep.by == Keeper::MachineConfigOperator).then_some(true);
         set.upkeep = Some(upkeep);
     }
-    let could_be_kept = upkeep::could_be_kept(&set, lookup.objects);
-    let mut notes = Vec::new();
-    let unreadable = unreadable(&set, version, &mut verdict, &mut notes, lookup);
-    set.notes.extend(notes);
-    let of_version = |version: &ImageVersion| self::verdict(&set, Some(version), policy, release);
-    // What a filter chooses nobody can know beforehand.
-    let is_chosen = known.is_none() && set.image.site.chooser.is_some();
-    // Nothing refuses it, and the cluster has a newer one.
-    let is_behind = verdict.verdict == Outcome::Undetermined
-        && version.is_some_and(|version| {
-            lookup.is_behind(
-                &set.image,
-                set.architecture.as_deref(),
-                set.stream.as_deref(),
-                version,
-            )
-        });
-    let remedy = match &unreadable {
-        Some(Unreadable::Convert(how)) if verdict.verdict != Outcome::Refused => Remedy {
-            is_elsewhere: true,
-            ..Remedy::words(how)
-        },
-        Some(_) => remedy(&set, release, of_version, lookup),
-        None if verdict.verdict == Outcome::Refused || is_chosen || is_behind => {
-            remedy(&set, release, of_version, lookup)
+}
+
+/// Tells whether there is something to change: also where nothing refuses an image, and the cluster
+/// has a newer one.
+fn needs_remedy(
+    set: &Set,
+    version: Option<&ImageVersion>,
+    verdict: &Verdict,
+    lookup: &Lookup<'_>,
+) -> bool {
+    let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
+    verdict.verdict == Outcome::Refused
+        || match version {
+            // What a filter chooses nobody can know beforehand.
+            None => set.image.site.chooser.is_some(),
+            Some(version) => {
+                verdict.verdict == Outcome::Undetermined
+                    && lookup.is_behind(&set.image, architecture, stream, version)
+            }
         }
-        None => Remedy::default(),
-    };
+}
+
+/// Adds what to change, and what the change does.
+fn with_remedy(mut set: Set, remedy: Remedy, lookup: &Lookup<'_>) -> Set {
     let effects = effects(&set, &remedy, lookup);
     let is_bare = |effect: &Effect| effect.effect == EffectKind::NextMachineOnly;
-    let change = remedy.change.or_else(|| {
-        let image = remedy.image.as_deref()?;
-        Change::of_image(&set, image)
-    });
-    let patch = change
+    let change = remedy
+        .change
+        .or_else(|| Change::of_image(&set, remedy.image.as_deref()?));
+    let command = change
         .as_ref()
         .filter(|_| effects.iter().all(is_bare))
         .and_then(|change| change.command(&set));
-    let patch_file = change
+    let file = change
         .filter(|_| set.owner.is_some())
-        .and_then(|change| change.file(&set))
-        .map(Box::new);
-    let row = SetAudit {
-        kind: set.kind,
-        group: set.group,
-        namespace: set.namespace,
-        name: set.name,
-        members: set.members,
-        replicas: set.replicas,
+        .and_then(|change| change.file(&set));
+    set.row = SetAudit {
         remedy: remedy.text,
         want_image: remedy.image,
         want_version: remedy.version,
-        patch,
-        patch_file,
-        could_be_kept,
+        patch: command,
+        patch_file: file.map(Box::new),
         effect: effects.first().map(|effect| effect.effect),
         effects,
-        pool: set.image.pool,
-        platform: set.image.platform.map(|platform| platform.id().to_owned()),
-        architecture: set.architecture,
-        region: set.image.region,
-        image_field: set.image.field.map(|field| format!("{}{field}", set.path)),
-        stream: set.stream,
-        managed: set.managed,
-        upkeep: set.upkeep,
-        image: set.image.value,
-        boot_image: known
-            .as_ref()
-            .map(|known| BootImageStatus::from(&known.version)),
-        known_by,
-        known_from,
-        estimate,
-        verdict: verdict.verdict,
-        action: verdict.action,
-        reason: verdict.reason,
-        message: verdict.message.clone(),
-        to_know: to_know
-            .filter(|_| known_by != KnownBy::Release)
-            .map(str::to_owned),
-        known_issues,
-        nodes: count(&set.nodes),
-        nodes_unread: !set.is_nodes_read,
-        notes: set.notes,
-        exception: None,
+        ..set.row
     };
-    (row, verdict)
+    set
 }
 
 /// The verdict on a node pool whose image is that of its release: where all images that were
@@ -211,7 +214,7 @@ fn by_release(set: &Set, policy: &PolicyInput, release: Option<&str>) -> Option<
     Some((verdict, format!("{}: {says}", PUBLISHED.source())))
 }
 
-/// What helps a node whose Ignition does not read its user data.
+/// Help for a node whose Ignition does not read its user data.
 enum Unreadable {
     /// The user data is changed.
     Convert(String),
@@ -219,13 +222,12 @@ enum Unreadable {
     Replace,
 }
 
-/// Whether the next node stops in the initramfs, because the image's Ignition does not read the user
-/// data: then nothing is allowed. By an estimate alone it is a note.
+/// Tells what helps where the next node stops in the initramfs, because the image's Ignition does not
+/// read the user data: then nothing is allowed. By an estimate alone it is a note.
 fn unreadable(
-    set: &Set,
+    set: &mut Set,
     version: Option<&ImageVersion>,
     verdict: &mut Verdict,
-    notes: &mut Vec<String>,
     lookup: &Lookup<'_>,
 ) -> Option<Unreadable> {
     let (version, stub) = (version?, effect::stub(set, lookup.objects)?);
@@ -235,12 +237,14 @@ fn unreadable(
     let why = effect::unreadable(&stub, Some(version));
     if !stub.is_known() {
         // A node that joined from the image says otherwise.
-        let text = Some(version.text.clone());
-        notes.extend((!set.nodes.contains(&text)).then_some(why));
+        let is_it = |nodes: &NodeCount| nodes.version.as_ref() == Some(&version.text);
+        if !set.nodes.iter().any(is_it) {
+            set.notes.push(why);
+        }
         return None;
     }
     if verdict.verdict == Outcome::Refused {
-        notes.push(why);
+        set.notes.push(why);
         return None;
     }
     verdict.verdict = Outcome::Undetermined;
@@ -299,7 +303,7 @@ fn unjudged(version: &ImageVersion, verdict: &Verdict) -> Option<&'static str> {
     (!findings.any(|finding| own.contains(&finding.rule))).then(|| family.name())
 }
 
-/// Why an image that is named is unknown.
+/// Reason why an image that is named is unknown.
 fn in_no_list(set: &Set) -> &'static str {
     if ami(set).is_some() {
         "its AMI is in no list of its region, and no node of it has a label"
@@ -313,7 +317,7 @@ fn ami(set: &Set) -> Option<&str> {
     value.rsplit('/').next().filter(|id| is_ami(id))
 }
 
-/// Where an AMI was looked for.
+/// Lists in which an AMI was looked for.
 fn looked_for(set: &Set, lookup: &Lookup<'_>) -> Option<String> {
     let ami = ami(set)?;
     if let Some(own) = lookup.elsewhere(&set.image) {
@@ -340,7 +344,7 @@ fn looked_for(set: &Set, lookup: &Lookup<'_>) -> Option<String> {
     ))
 }
 
-/// Why a node may be refused although what is known of its image is allowed: a claim says it, or its
+/// Reason why a node may be refused although what is known of its image is allowed: a claim says it, or its
 /// aleph says more than the image's name does.
 fn open_question(known: &KnownVersion, verdict: &Verdict) -> Option<String> {
     if verdict.verdict == Outcome::Allowed && known.by == KnownBy::Report {
@@ -422,23 +426,4 @@ pub(crate) fn verdict(
         },
         ..Facts::new(policy, TargetInput::Read(target))
     })
-}
-
-fn count(nodes: &[Option<String>]) -> Vec<NodeCount> {
-    let mut counts: BTreeMap<&Option<String>, usize> = BTreeMap::new();
-    for version in nodes {
-        *counts.entry(version).or_default() += 1;
-    }
-    // Those without a label last.
-    let (mut known, unknown): (Vec<_>, Vec<_>) = counts
-        .into_iter()
-        .partition(|(version, _)| version.is_some());
-    known.extend(unknown);
-    known
-        .into_iter()
-        .map(|(version, count)| NodeCount {
-            version: version.clone(),
-            count,
-        })
-        .collect()
 }

@@ -1,7 +1,7 @@
 //! What makes nodes without a set: machines, hosts, and nodes that no Machine stands for (pure).
 
 use super::image_versions::{KnownVersion, Lookup, by_newest_node, is_other};
-use super::sets::{Set, versions};
+use super::sets::{Set, made_from};
 use super::{skew, upkeep, upkeep_rules};
 use crate::audit::cluster::image::{INSTALL_COREOS, Image};
 use crate::audit::cluster::kind_table::{
@@ -9,7 +9,8 @@ use crate::audit::cluster::kind_table::{
 };
 use crate::audit::cluster::kinds::{Host, HostSource, Machine, Node};
 use crate::audit::cluster::objects::Objects;
-use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
+use crate::audit::results::set::SetAudit;
+use crate::audit::results::upkeep::{Rule, Upkeep};
 use crate::platform::Platform;
 use crate::version::ImageVersion;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +24,7 @@ pub(crate) fn without_set(lookup: &Lookup<'_>) -> Vec<Set> {
     all
 }
 
-/// What rows without a set are called: what they have in common, and the last part of their image.
+/// Name of a row without a set: what its members have in common, and the last part of their image.
 /// Members come and go, and are read in any order.
 fn row_name(what: &str, image: Option<&str>) -> String {
     let image = image.unwrap_or("no image");
@@ -80,34 +81,36 @@ fn machines(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
             members.sort();
             let nodes = lookup.nodes_of(machines.iter().copied());
             let set = Set {
-                kind: "Machine",
-                group: MACHINE_API,
-                namespace: namespace.clone(),
-                name: row_name(role, image.as_deref()),
-                members,
+                row: SetAudit {
+                    kind: "Machine",
+                    group: MACHINE_API,
+                    namespace: namespace.clone(),
+                    name: row_name(role, image.as_deref()),
+                    members,
+                    stream: upkeep::stream(objects, None, None),
+                    upkeep: Some(Upkeep::nobody(
+                        Rule::WithoutSet,
+                        "no set makes machines of it",
+                    )),
+                    architecture: lookup.architecture_of(&nodes),
+                    nodes_unread: !lookup.has_nodes(),
+                    nodes: made_from(objects, nodes.iter().copied()),
+                    ..SetAudit::default()
+                },
                 path: "spec.providerSpec.value.",
                 image: machines
                     .first()
                     .map(|machine| objects.image_of(&machine.metadata, &machine.source))
                     .unwrap_or_default(),
-                stream: upkeep::stream(objects, None, None),
-                upkeep: Some(Upkeep::new(
-                    Keeper::Nobody,
-                    Rule::WithoutSet,
-                    "no set makes machines of it",
-                )),
-                architecture: lookup.architecture_of(&nodes),
-                is_nodes_read: lookup.has_nodes(),
-                nodes: versions(objects, nodes.iter().copied()),
                 ..Set::default()
             };
-            made_from(set.known_by(lookup), &nodes, objects)
+            by_running(set.known_by(lookup), &nodes, objects)
         };
     groups.into_iter().map(to_set).collect()
 }
 
 /// A Machine that runs is judged by what it was made from, whatever its spec says by now.
-fn made_from(set: Set, nodes: &[&Node], objects: &Objects) -> Set {
+fn by_running(mut set: Set, nodes: &[&Node], objects: &Objects) -> Set {
     let Some(known) = &set.known else {
         return set;
     };
@@ -127,15 +130,13 @@ fn made_from(set: Set, nodes: &[&Node], objects: &Objects) -> Set {
         "the spec names {}: a Machine that runs is judged by what it was made from",
         known.version
     );
-    Set {
-        known: Some(KnownVersion {
-            version,
-            by,
-            from: format!("Node {name}"),
-        }),
-        notes: vec![note],
-        ..set
-    }
+    set.known = Some(KnownVersion {
+        version,
+        by,
+        from: format!("Node {name}"),
+    });
+    set.notes = vec![note];
+    set
 }
 
 /// Hosts that are installed from an image of their own: by that image.
@@ -171,15 +172,19 @@ fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
             ..Image::default()
         };
         let set = Set {
-            kind: "BareMetalHost",
-            group: METAL,
-            namespace: namespace.clone(),
-            name: row_name(&what, Some(url.as_deref().unwrap_or(INSTALL_COREOS))),
-            members,
+            row: SetAudit {
+                kind: "BareMetalHost",
+                group: METAL,
+                namespace: namespace.clone(),
+                name: row_name(&what, Some(url.as_deref().unwrap_or(INSTALL_COREOS))),
+                members,
+                stream: upkeep::stream(objects, stream.as_deref(), pool.as_deref()),
+                upkeep: Some(upkeep_rules::bare_metal(url.is_none(), objects)),
+                nodes_unread: true,
+                ..SetAudit::default()
+            },
             hosts: states.collect(),
             owner: hosts.iter().find_map(|host| host.owner.clone()),
-            stream: upkeep::stream(objects, stream.as_deref(), pool.as_deref()),
-            upkeep: Some(upkeep_rules::bare_metal(url.is_none(), objects)),
             image,
             ..Set::default()
         };
@@ -231,16 +236,18 @@ fn nodes(objects: &Objects) -> Vec<Set> {
         let why_not = Some("no Machine stands for its nodes, and the newest of them has no label");
         let newest = nodes.iter().copied().max_by(|a, b| a.age().cmp(&b.age()));
         Set {
-            kind,
-            group,
-            name: pool.to_owned(),
+            row: SetAudit {
+                kind,
+                group,
+                name: pool.to_owned(),
+                nodes: made_from(objects, nodes.iter().copied()),
+                notes: vec!["made without the Machine API: judged as if the next node were made like the newest one".to_owned()],
+                ..SetAudit::default()
+            },
             image: Image { pool: Some(pool.to_owned()), why_not, ..Image::default() },
             known: newest
                 .filter(|newest| objects.version_of(newest).is_some())
-                .and_then(|_| by_newest_node(objects, nodes.iter().copied(), &mut Vec::new())),
-            is_nodes_read: true,
-            nodes: versions(objects, nodes),
-            notes: vec!["made without the Machine API: judged as if the next node were made like the newest one".to_owned()],
+                .and_then(|_| by_newest_node(objects, nodes.into_iter(), &mut Vec::new())),
             ..Set::default()
         }
     };

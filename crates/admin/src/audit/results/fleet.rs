@@ -3,19 +3,25 @@
 
 use super::{BootImageAudit, Summary};
 use crate::API_VERSION;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+/// Kind of a [`FleetAudit`].
+pub(crate) const LIST: &str = "BootImageAuditList";
 
 /// The audits of several clusters, serialised as `BootImageAuditList`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct FleetAudit {
+    #[serde(skip_deserializing)]
     pub(crate) api_version: &'static str,
+    #[serde(skip_deserializing)]
     pub(crate) kind: &'static str,
-    /// When the audits were made, RFC 3339 in UTC.
+    /// Time at which the audits were made, RFC 3339 in UTC.
     pub(crate) time: String,
+    #[serde(skip_deserializing)]
     pub(crate) summary: FleetSummary,
-    /// What changed since an earlier list, where one was named.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Changes since an earlier list, where one was named.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<FleetSince>,
     /// Clusters that were not audited first, then those with refused sets, by context within.
     pub(crate) items: Vec<ClusterAudit>,
@@ -35,16 +41,16 @@ pub(crate) struct FleetSummary {
     /// The sets of all clusters.
     #[serde(flatten)]
     pub(crate) of_sets: Summary,
-    /// Those without an exception.
+    /// Sets without an exception.
     #[serde(skip)]
     pub(crate) counted: Summary,
 }
 
-/// What changed since an earlier list; each cluster's audit has its own changes.
+/// Changes since an earlier list; each cluster's audit has its own changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FleetSince {
-    /// When that list was made; empty where it does not say.
+    /// Time at which that list was made; empty where it does not say.
     pub(crate) time: String,
     /// Sets that are new or worse.
     pub(crate) changes: usize,
@@ -53,8 +59,8 @@ pub(crate) struct FleetSince {
 }
 
 /// A cluster of several.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct ClusterAudit {
     /// The context of the kubeconfig.
     pub(crate) context: String,
@@ -62,12 +68,12 @@ pub(crate) struct ClusterAudit {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) other_contexts: Vec<String>,
     /// The sums of its sets; absent where it could not be audited.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) summary: Option<Summary>,
     /// The sums of those without an exception.
     #[serde(skip)]
     pub(crate) counted: Summary,
-    /// Why it could not be audited.
+    /// Reason why it could not be audited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,7 +194,7 @@ impl FleetAudit {
         }
         Self {
             api_version: API_VERSION,
-            kind: "BootImageAuditList",
+            kind: LIST,
             time,
             summary,
             since: None,

@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         None => alone(&request, io)?,
     };
     if let Some(before) = before {
-        before.compare(&mut fleet);
+        since::compare(&before, &mut fleet);
     }
     let conclusions = Conclusions::of(&fleet, |context| asked(args, context));
     if args.print_commands.is_some() {

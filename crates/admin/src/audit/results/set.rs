@@ -1,0 +1,301 @@
+//! A set of machines, and the verdict on its next node.
+
+use super::effect::{Effect, EffectKind, PatchFile, STAYS};
+use super::upkeep::{Rule, Upkeep};
+use crate::verdict::{Action, BootImageStatus, Outcome, Reason};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Source of a boot image's version.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum KnownBy {
+    /// A joined node that was made from the same image says so on its Node.
+    Node,
+    /// The aleph file of such a node, which a person collected.
+    Aleph,
+    /// A refused node that was made from the same image said so in its report, which is a claim and
+    /// no proof.
+    Report,
+    /// It is an image of the cluster's own release, by the ConfigMap `coreos-bootimages`.
+    ConfigMap,
+    /// It is one of the images that openshift/installer has published, of whatever release.
+    Published,
+    /// It is an image of another release, by the stream metadata that a person named.
+    StreamMetadata,
+    /// The image's name or URN has it.
+    ImageName,
+    /// All images that were published for the release that it is of say the same.
+    Release,
+    /// The cluster was installed as the release that it is probably of: an estimate.
+    InstalledRelease,
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+/// A kind of sets: one of [`KINDS`]; empty for one of a later release, which no set of this one has.
+pub(crate) type SetKind = &'static str;
+
+const KINDS: [SetKind; 10] = [
+    "BareMetalHost",
+    "ControlPlaneMachineSet",
+    "EC2NodeClass",
+    "Machine",
+    "MachineConfigPool",
+    "MachineDeployment",
+    "MachinePool",
+    "MachineSet",
+    "NodePool",
+    "OpenshiftEC2NodeClass",
+];
+
+fn known_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SetKind, D::Error> {
+    let kind = String::deserialize(deserializer)?;
+    Ok(KINDS
+        .into_iter()
+        .find(|known| *known == kind)
+        .unwrap_or_default())
+}
+
+/// A set of machines, or a pool of nodes without one, and the verdict on its next node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct SetAudit {
+    /// `MachineSet`, `ControlPlaneMachineSet`, `NodePool`; `Machine` and `BareMetalHost` for those
+    /// without a set; `MachineConfigPool` for nodes without either.
+    #[serde(deserialize_with = "known_kind")]
+    pub(crate) kind: SetKind,
+    /// The API group of that kind.
+    #[serde(skip_deserializing)]
+    pub group: &'static str,
+    /// Empty where the kind has none.
+    pub namespace: String,
+    /// The object's name; of objects without a set, what they have in common: role or pool, and image.
+    pub(crate) name: String,
+    /// Machines or hosts without a set, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) members: Vec<String>,
+    /// Number of machines that are wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) replicas: Option<i64>,
+    /// The MachineConfigPool whose config the next node asks for, where the name of its user data
+    /// says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pool: Option<String>,
+    /// `aws`, `vmware` and the like: Ignition's names, as a verdict has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub platform: Option<String>,
+    /// Name as in the ConfigMap `coreos-bootimages`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) architecture: Option<String>,
+    /// Present where images are kept by region.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) region: Option<String>,
+    /// The stream of the cluster's images that is its own: `rhel-9`, `rhel-10`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stream: Option<String>,
+    /// The cluster keeps its image up to date itself (`managedBootImages`); absent where
+    /// unknown, and where it never does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) managed: Option<bool>,
+    /// Keeper of its image, and the rule that says so; absent where no object makes the next node.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub(crate) upkeep: Option<Upkeep>,
+    /// The field that names the image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) image_field: Option<String>,
+    /// Value of that field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// The image's version; absent where unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) boot_image: Option<BootImageStatus>,
+    pub(crate) known_by: KnownBy,
+    /// Probable version of an unknown image: it refuses with `--estimates` alone, and never allows.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub(crate) estimate: Option<Box<Estimate>>,
+    /// The object that told it, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) known_from: Option<String>,
+    /// The verdict on the next node.
+    pub verdict: Outcome,
+    /// Action if the policy's mode were `Enforce`.
+    pub(crate) action: Action,
+    pub(crate) reason: Reason,
+    pub(crate) message: String,
+    /// Way to learn the version, where it is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) to_know: Option<String>,
+    /// Change that helps; absent where none has to be made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) remedy: Option<String>,
+    /// Value to set the image field to, where one image fits: the cluster's own for this platform,
+    /// architecture, region and stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) want_image: Option<String>,
+    /// The version of the image to take, where the cluster has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) want_version: Option<String>,
+    /// The command that sets it, where one command does, and the next machine alone changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) patch: Option<String>,
+    /// The cluster could keep the image up to date, and does not: `keepCommands` of the audit has the
+    /// command for all sets of this kind.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) could_be_kept: bool,
+    /// The same change for the repository that the set is kept in.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub(crate) patch_file: Option<Box<PatchFile>>,
+    /// The worst of `effects`.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub(crate) effect: Option<EffectKind>,
+    /// Effects of the remedy beside its field, the worst first, and who does it.
+    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) effects: Vec<Effect>,
+    /// Known issues of this image and release.
+    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) known_issues: Vec<SetIssue>,
+    /// Numbers of joined nodes by the image that they were made from.
+    #[serde(skip_deserializing)]
+    pub(crate) nodes: Vec<NodeCount>,
+    /// Its Machines and Nodes were not read: how many joined is not known.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) nodes_unread: bool,
+    pub(crate) notes: Vec<String>,
+    /// Reason why it does not count, by a file that a person named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) exception: Option<SetException>,
+}
+
+/// Probable version of an unknown image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Estimate {
+    pub(crate) ocp_version: String,
+    /// `InstalledRelease`.
+    pub(crate) source: &'static str,
+    /// In words.
+    pub(crate) from: String,
+}
+
+/// Reason why a set does not count for the exit status, and its last day.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct SetException {
+    pub(crate) reason: String,
+    /// Its last day, in UTC.
+    pub(crate) until: String,
+    /// That day is over: the set counts again.
+    pub(crate) ran_out: bool,
+}
+
+impl SetException {
+    /// In words.
+    pub(crate) fn says(&self) -> String {
+        let Self { reason, until, .. } = self;
+        if self.ran_out {
+            format!("its exception expired on {until}: {reason}")
+        } else {
+            format!("excepted until {until}: {reason}")
+        }
+    }
+}
+
+/// A known issue that a set's image has, of the policy or of the list that `policy known-issues`
+/// prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SetIssue {
+    pub(crate) id: String,
+    pub(crate) reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) url: Option<String>,
+    /// `Refuse`, or `Warn` where a node that has it goes on.
+    pub(crate) effect: &'static str,
+    /// The policy names it; otherwise a node that has it is not refused for it.
+    pub(crate) in_policy: bool,
+}
+
+impl SetIssue {
+    /// In words.
+    pub(crate) fn says(&self) -> String {
+        let warns = if self.effect == "Warn" {
+            " (a warning)"
+        } else {
+            ""
+        };
+        let lacks = if self.in_policy {
+            ""
+        } else {
+            ", which the policy lacks"
+        };
+        let url = self.url.as_deref().unwrap_or_default();
+        let text = format!("{}{warns}{lacks}: {} {url}", self.id, self.reason);
+        text.trim_end().to_owned()
+    }
+}
+
+/// Nodes of one boot image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct NodeCount {
+    /// The version; absent where the node has no label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    pub(crate) count: usize,
+}
+
+impl SetAudit {
+    /// The remedy, and what it does beside its field.
+    pub(crate) fn advice(&self) -> Option<String> {
+        let remedy = self.remedy.clone()?;
+        let is_said = |effect: &&Effect| !effect.is_in_remedy && effect.reason != STAYS;
+        let says = self.effects.iter().filter(is_said).map(Effect::says);
+        let all: Vec<String> = std::iter::once(remedy).chain(says).collect();
+        Some(all.join(". "))
+    }
+
+    /// Whether the Machine Config Operator should keep its image, and says that it fails to.
+    pub(crate) fn is_degraded(&self) -> bool {
+        let upkeep = self.upkeep.as_ref();
+        upkeep.is_some_and(|upkeep| matches!(upkeep.rule, Rule::Degraded | Rule::Behind))
+    }
+
+    /// How many nodes joined; `None` where that was not read.
+    pub(crate) fn joined(&self) -> Option<usize> {
+        let joined = self.nodes.iter().map(|nodes| nodes.count).sum();
+        (!self.nodes_unread).then_some(joined)
+    }
+
+    /// Whether a policy that enforces would hold the next node back.
+    pub(crate) fn would_be_refused(&self) -> bool {
+        self.action == Action::Block
+    }
+
+    /// Whether the next node would be let in because its image is allowed, or because the policy
+    /// looks at none.
+    pub(crate) fn would_be_allowed(&self) -> bool {
+        self.action == Action::Proceed
+            && matches!(self.verdict, Outcome::Allowed | Outcome::Disabled)
+    }
+
+    /// Whether the policy could not decide, mostly because the version is unknown.
+    pub(crate) fn is_unknown(&self) -> bool {
+        !self.would_be_refused() && !self.would_be_allowed()
+    }
+
+    /// Whether an exception says that it does not count.
+    pub(crate) fn is_excepted(&self) -> bool {
+        let exception = self.exception.as_ref();
+        exception.is_some_and(|exception| !exception.ran_out)
+    }
+
+    /// Refused first, then what is not known, then what is allowed; by kind and name within.
+    pub(crate) fn rank(&self) -> impl Ord + '_ {
+        (
+            self.would_be_allowed(),
+            !self.would_be_refused(),
+            self.kind,
+            &self.namespace,
+            &self.name,
+        )
+    }
+}
