@@ -1,8 +1,9 @@
-//! The lists of what is linked, and what cargo-deny does not see of Cargo.lock. The rest of
-//! deny.toml is its own to check (`tests/run deny`).
+//! The lists of what is linked, what of it has a known vulnerability that does not apply, and what
+//! cargo-deny does not see of Cargo.lock. The rest of deny.toml is its own to check (`tests/run
+//! deny`).
 
-use serde_json::Value;
-use std::collections::BTreeSet;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -56,6 +57,28 @@ fn bill(build: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// What is wrong with a document, by a schema of `tests/data/supply`. Of the two schemas that
+/// CycloneDX's refers to nothing may be used: no bill has a signature, or a licence by its id.
+fn invalid(schema: &str, document: &Value) -> Vec<String> {
+    let schema: Value =
+        serde_json::from_str(&read(&format!("tests/data/supply/{schema}"))).unwrap();
+    let none = json!({ "not": {}, "definitions": { "signature": { "not": {} } } });
+    let registry = ["spdx", "jsf-0.82"].map(|name| {
+        let uri = format!("http://cyclonedx.org/schema/{name}.SNAPSHOT.schema.json");
+        (uri, none.clone())
+    });
+    let registry = jsonschema::Registry::new().extend(registry).unwrap();
+    let registry = registry.prepare().unwrap();
+    jsonschema::options()
+        .with_registry(&registry)
+        .should_validate_formats(true)
+        .build(&schema)
+        .unwrap()
+        .iter_errors(document)
+        .map(|error| format!("{error} at {}", error.instance_path()))
+        .collect()
+}
+
 /// Twice in Cargo.lock, but not in what is built for one of deny.toml's targets, so cargo-deny does
 /// not see them.
 const NOT_BUILT_TWICE: [&str; 4] = ["bit-set", "bit-vec", "r-efi", "windows-sys"];
@@ -99,6 +122,110 @@ fn every_advisory_is_for_a_crate_that_is_locked() {
     }
 }
 
+/// The minimum elements of a bill of materials by NTIA (2021): supplier, name, version, another
+/// identifier, dependencies, author and time; and the serial number, by which others name it.
+fn has_the_minimum_elements(bill: &Value) {
+    let text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+    let about = &bill["metadata"];
+    assert!(text(&bill["serialNumber"]), "{bill}");
+    assert!(
+        text(&about["timestamp"]) && text(&about["authors"][0]["name"]),
+        "{about}"
+    );
+    let components = bill["components"].as_array().unwrap();
+    let mut references = BTreeSet::new();
+    for component in components.iter().chain([&about["component"]]) {
+        for key in ["name", "version", "purl"] {
+            assert!(text(&component[key]), "{key}: {component}");
+        }
+        assert!(text(&component["supplier"]["name"]), "{component}");
+        let reference = component["bom-ref"].as_str().unwrap();
+        assert!(references.insert(reference), "{component}");
+    }
+    let edges: BTreeMap<&str, &Vec<Value>> = bill["dependencies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            (
+                one["ref"].as_str().unwrap(),
+                one["dependsOn"].as_array().unwrap(),
+            )
+        })
+        .collect();
+    // Everything is reached from the program.
+    let mut reached = BTreeSet::new();
+    let mut next = vec![about["component"]["bom-ref"].as_str().unwrap()];
+    while let Some(one) = next.pop() {
+        if reached.insert(one) {
+            next.extend(edges[one].iter().map(|on| on.as_str().unwrap()));
+        }
+    }
+    assert_eq!(reached, references);
+}
+
+/// A bill describes one binary, by its digest; of another one, or of another day, it has another
+/// serial number.
+#[test]
+fn a_bill_of_materials_has_the_digest_of_its_binary() {
+    let made = |binary: &str, time: &str| -> Value {
+        let output = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/sbom"))
+            .args(["embed", "x86_64", binary])
+            .env("SOURCE_DATE_EPOCH", time)
+            .output()
+            .unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let binary = dir.path().join("skewguard-embed");
+    std::fs::write(&binary, "abc").unwrap();
+    let bill = made(binary.to_str().unwrap(), "1767225600");
+    assert_eq!(invalid("bom-1.5.SNAPSHOT.schema.json", &bill), [""; 0]);
+    assert_eq!(bill["metadata"]["timestamp"], "2026-01-01T00:00:00Z");
+    // FIPS 180's own example.
+    let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(
+        bill["metadata"]["component"]["hashes"],
+        json!([{ "alg": "SHA-256", "content": digest }])
+    );
+    let later = made(binary.to_str().unwrap(), "1767225601");
+    std::fs::write(&binary, "abd").unwrap();
+    let other = made(binary.to_str().unwrap(), "1767225600");
+    let serials = [bill, later, other].map(|bill| bill["serialNumber"].to_string());
+    assert_eq!(BTreeSet::from(serials).len(), 3);
+}
+
+/// What says that a vulnerability does not apply names what is linked today: a newer musl makes it
+/// wrong.
+#[test]
+fn the_vex_document_speaks_of_what_is_linked() {
+    let document: Value = serde_json::from_str(&read("dist/skewguard.openvex.json")).unwrap();
+    assert_eq!(invalid("openvex_json_schema.json", &document), [""; 0]);
+    let mut linked = BTreeSet::new();
+    for build in ["full", "embed", "admin"] {
+        let bill: Value = serde_json::from_str(&bill(build)).unwrap();
+        let components = bill["components"].as_array().unwrap();
+        linked.extend(components.iter().map(|one| one["purl"].to_string()));
+        let program = bill["metadata"]["component"]["name"].as_str().unwrap();
+        linked.insert(format!("\"pkg:cargo/{program}\""));
+    }
+    let mut names = BTreeSet::new();
+    for statement in document["statements"].as_array().unwrap() {
+        assert!(names.insert(statement["vulnerability"]["name"].to_string()));
+        for product in statement["products"].as_array().unwrap() {
+            let parts = product["subcomponents"].as_array().unwrap();
+            assert!(!parts.is_empty(), "{product}");
+            for id in parts
+                .iter()
+                .chain([product])
+                .map(|one| one["@id"].to_string())
+            {
+                assert!(linked.contains(&id), "{id}: {statement}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_bills_of_materials_name_what_is_linked_and_its_licences() {
     let allowed = denied("allow");
@@ -106,10 +233,8 @@ fn the_bills_of_materials_name_what_is_linked_and_its_licences() {
         let text = bill(build);
         assert_eq!(text, bill(build), "the same bytes every time");
         let bill: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(
-            (&bill["bomFormat"], &bill["specVersion"]),
-            (&"CycloneDX".into(), &"1.5".into())
-        );
+        assert_eq!(invalid("bom-1.5.SNAPSHOT.schema.json", &bill), [""; 0]);
+        has_the_minimum_elements(&bill);
         let mut names = BTreeSet::new();
         for component in bill["components"].as_array().unwrap() {
             let name = component["name"].as_str().unwrap();

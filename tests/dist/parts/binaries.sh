@@ -20,6 +20,11 @@ no_path_of_this_machine() {
     ! grep -aqF /lib/rustlib/src/ "$program" || fail "$program names the place of rust-src"
 }
 
+# As dist/skewguard.openvex.json says: iconv.c of musl has these names, and nothing else has.
+without_iconv() {
+    ! grep -aqE 'euckr|gb18030|ksc5601' "$@" || fail "iconv is linked"
+}
+
 # Run where nothing but the toolchain is: says which packages are missing, and builds nothing.
 names_what_is_missing() {
     local few=$work/few program status=0 said
@@ -79,6 +84,7 @@ check "embed says build, transport and commit" says "$dist/skewguard-embed" embe
 check "full names no path of this machine" no_path_of_this_machine "$dist/skewguard"
 check "embed names no path of this machine" no_path_of_this_machine "$dist/skewguard-embed"
 check "admin names no path of this machine" no_path_of_this_machine "$dist/kubectl-skewguard"
+check "no binary has musl's iconv" without_iconv "$dist"/{skewguard,skewguard-embed,kubectl-skewguard}
 check "full does the same on kernel 4.18" runs_on_kernel_4_18 "$dist/skewguard"
 check "embed does the same on kernel 4.18" runs_on_kernel_4_18 "$dist/skewguard-embed"
 check "a MachineConfig with it is within its budgets" within_a_machine_config

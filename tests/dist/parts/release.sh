@@ -58,13 +58,11 @@ stubbed() {
 set -eu
 [[ $1 == --target && $3 == --out && $SKEWGUARD_RELEASE ]]
 mkdir -p "$4"
-for name in skewguard skewguard-embed kubectl-skewguard; do
+for build in full:skewguard embed:skewguard-embed admin:kubectl-skewguard; do
+    name=${build#*:}
     printf '#!/bin/sh\necho %s %s\n' "$name" "$2" >"$4/$name"
     chmod 755 "$4/$name"
-    cat >"$4/$name.cdx.json" <<JSON
-{"metadata": {"component": {"name": "$name", "version": "1", "purl": "pkg:cargo/$name@1", "properties": [{"name": "skewguard:build", "value": "x"}]}},
- "components": [{"name": "a", "version": "2", "purl": "pkg:cargo/a@2", "licenses": [{"expression": "MIT"}], "hashes": [{"alg": "SHA-256", "content": "00"}]}]}
-JSON
+    "${0%/*}/sbom" "${build%:*}" "$2" "$4/$name" >"$4/$name.cdx.json"
     echo "licences of $name" >"$4/$name.licences.txt"
 done
 mkdir "$4/man" "$4/completions"
@@ -81,7 +79,7 @@ what_is_released() {
     local v=$release_version arch file
     (umask 077 && "$clone/dist/release" "$v" --out "$work/first")
     sleep 1
-    (cd / && HOME=$work TZ=Asia/Tokyo "$clone/dist/release" "$v" --out "$work/second" --target x86_64 --target aarch64)
+    (cd / && RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup} CARGO_HOME=${CARGO_HOME:-$HOME/.cargo} HOME=$work TZ=Asia/Tokyo "$clone/dist/release" "$v" --out "$work/second" --target x86_64 --target aarch64)
     diff -r "$work/first" "$work/second" || fail "two runs differ"
     diff <(cd "$work/first" && ls) <(sort <<END
 CHANGELOG-$v.md
@@ -96,6 +94,7 @@ skewguard-$v-vendor.tar.zst
 skewguard-$v-x86_64.cdx.json
 skewguard-$v-x86_64.spdx.json
 skewguard-$v-x86_64.tar.gz
+skewguard-$v.openvex.json
 skewguard-$v.tar.gz
 skewguard-cli-$v-1.aarch64.rpm
 skewguard-cli-$v-1.x86_64.rpm
@@ -112,7 +111,7 @@ skewguard-embed-$v-x86_64.spdx.json
 skewguard.yaml
 END
     )
-    (cd "$work/first" && sha256sum --quiet --check SHA256SUMS && [[ $(wc -l <SHA256SUMS) == 25 ]])
+    (cd "$work/first" && sha256sum --quiet --check SHA256SUMS && [[ $(wc -l <SHA256SUMS) == 26 ]])
     for arch in x86_64 aarch64; do
         mkdir "$work/$arch-tar"
         tar -xf "$work/first/skewguard-$v-$arch.tar.gz" -C "$work/$arch-tar"
@@ -130,11 +129,33 @@ END
     # Both sources and the spec, and no path of this machine.
     diff <(rpm -qlp "$work/first/skewguard-$v-1.src.rpm") <(printf '%s\n' "skewguard-$v-vendor.tar.zst" "skewguard-$v.tar.gz" skewguard.spec)
     ! rpm2cpio "$work/first/skewguard-$v-1.src.rpm" | cat - "$work/first/skewguard-$v-1.src.rpm" | grep -aF "$work" || fail "a path of this machine"
-    python3 -c 'import json, sys
-bill = json.load(open(sys.argv[1]))
-assert [(one["name"], one["licenseDeclared"], one["checksums"]) for one in bill["packages"]] == [
-    ("kubectl-skewguard", "Apache-2.0", []), ("a", "MIT", [{"algorithm": "SHA256", "checksumValue": "00"}])], bill' "$work/first/skewguard-cli-$v-x86_64.spdx.json"
+    bills_of_materials
     [[ $(head -n 1 "$work/first/CHANGELOG-$v.md") != "## "* && -s $work/first/CHANGELOG-$v.md ]]
+}
+
+# Each bill describes the binary that is in the tarball, at the time of the commit; its SPDX says the same.
+bills_of_materials() {
+    python3 - "$release_version" "$(git -C "$clone" show -s --format=%cI HEAD)" "$work" <<'END'
+import hashlib, json, sys
+from datetime import datetime
+from pathlib import Path
+version, time, work = sys.argv[1], datetime.fromisoformat(sys.argv[2]), Path(sys.argv[3])
+serials = set()
+for arch in "x86_64", "aarch64":
+    for name, program in {"skewguard": "skewguard", "skewguard-embed": "skewguard-embed", "skewguard-cli": "kubectl-skewguard"}.items():
+        bill, other = (json.loads((work / f"first/{name}-{version}-{arch}.{kind}.json").read_text()) for kind in ("cdx", "spdx"))
+        digest = hashlib.sha256((work / f"{arch}-tar/skewguard-{version}-{arch}" / program).read_bytes()).hexdigest()
+        about, packages = bill["metadata"]["component"], other["packages"]
+        assert about["hashes"] == [{"alg": "SHA-256", "content": digest}], about
+        assert packages[0]["checksums"] == [{"algorithm": "SHA256", "checksumValue": digest}] and packages[0]["licenseDeclared"] == "Apache-2.0", packages[0]
+        assert datetime.fromisoformat(bill["metadata"]["timestamp"].replace("Z", "+00:00")) == time, bill["metadata"]["timestamp"]
+        assert other["creationInfo"]["created"] == bill["metadata"]["timestamp"]
+        assert [(one["name"], one["versionInfo"]) for one in packages[1:]] == [(one["name"], one["version"]) for one in bill["components"]]
+        edges = sum(one["relationshipType"] == "DEPENDS_ON" for one in other["relationships"])
+        assert edges == sum(len(one["dependsOn"]) for one in bill["dependencies"]) > len(packages), edges
+        serials.add(bill["serialNumber"])
+assert len(serials) == 6, serials
+END
 }
 
 # What krew reads of its manifest (internal/index/validation), and what it would unpack; the same with a tarball for macOS beside it.
