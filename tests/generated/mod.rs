@@ -5,6 +5,7 @@ mod commits;
 mod docs;
 mod schemas;
 mod supply;
+mod workflows;
 
 use skewguard_admin::cli::{Exit, Io};
 use std::collections::{BTreeMap, BTreeSet};
