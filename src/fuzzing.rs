@@ -99,7 +99,7 @@ pub fn tree(data: &[u8]) {
         }
     }
     let root = &scratch.root;
-    let facts = node::facts(&node::Node::read(root), node::Options::default())
+    let facts = node::facts(&node::Node::read(root), node::Inputs::default())
         .expect("only files of the caller's fail it");
     let verdict = decide(&facts);
     if verdict.action == Action::Block {
@@ -278,7 +278,7 @@ pub fn stall(data: &[u8]) {
         uptime: Some(Duration::from_secs(600)),
     };
     let scratch = Scratch::new();
-    let facts = node::facts(&node::Node::read(&scratch.root), node::Options::default())
+    let facts = node::facts(&node::Node::read(&scratch.root), node::Inputs::default())
         .expect("only files of the caller's fail it");
     let first_boot = stall::FirstBoot::default();
     let progress = stall::Progress::new(waiting, finding, &first_boot, times, &decide(&facts));

@@ -8,7 +8,7 @@ use crate::report::situation;
 use crate::verdict::Fate;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::geteuid;
-use std::path::PathBuf;
+use std::path::Path;
 
 pub(super) const HELP: &str = "\
 Let this refused node through, for this boot
@@ -29,20 +29,14 @@ Options:
 Exit status: 0 done, or nothing to do; 1 could not do it; 2 wrong usage.
 ";
 
-#[derive(Debug)]
-pub(super) struct Args {
-    /// Directory that stands for the node's `/`; with any other than `/`, only files below it are
-    /// touched.
-    pub(super) root: PathBuf,
-}
-
-pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let root = super::open(&args.root)?;
+/// Lets the node under `root` through.
+pub(super) fn run(root: &Path, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let root = super::open(root)?;
     let systemd = root.is_live().then(Systemd::system);
     if systemd.is_some() && !geteuid().is_root() {
         return Err("only root can let a node through; run it with sudo".into());
     }
-    outlive_the_terminal();
+    block_signals();
     // Without the lock file `enforce` has not run, so there is nobody to wait for and nothing to
     // let through.
     let _lock = root
@@ -78,7 +72,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 /// Goes on to the end where the terminal goes away, as ssh does when the network is set up, or
 /// where somebody presses Ctrl-C: half a release is safe, but starts nothing. The signals stay
 /// blocked for the programs that are run, too.
-fn outlive_the_terminal() {
+fn block_signals() {
     let signals = [
         Signal::SIGHUP,
         Signal::SIGINT,
@@ -89,15 +83,15 @@ fn outlive_the_terminal() {
     let _ = signals.into_iter().collect::<SigSet>().thread_block();
 }
 
-/// Why the hold could not be lifted. Whatever was done by then, a kubelet still fails, or waits for
-/// the OS update.
+/// Explains why the hold could not be lifted. Whatever was done by then, a kubelet still fails, or
+/// waits for the OS update.
 fn explain_release(error: GateError) -> String {
     format!(
         "{error}\nNothing was started, and the kubelet cannot start before the OS update. To complete this, run the same command again."
     )
 }
 
-/// Why the boot does not go on, with the command that helps.
+/// Explains why the boot does not go on, with the command that helps.
 fn explain_resume(error: GateError) -> String {
     let (but, run) = match &error {
         // Not multi-user.target: in the newer wiring it wants the kubelet, but not the rebase,

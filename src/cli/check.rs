@@ -3,7 +3,7 @@
 use super::{Exit, Failure, Io, named};
 use crate::console::{Context, message};
 use crate::json;
-use crate::node::{self, NODE_PATHS, Node, Options, Root, facts};
+use crate::node::{self, Inputs, NODE_PATHS, Node, Root, facts};
 use crate::text::printable;
 use crate::verdict::{Facts, Stage, Target, TargetInput, decide, text};
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ Examples:
 ";
 
 #[derive(Debug)]
-pub(super) struct Args {
+pub(super) struct CheckArgs {
     /// Directory that stands for the node's `/`; symlinks are followed inside it only.
     pub(super) root: PathBuf,
     /// Policy to try, instead of the one that the node was served; - is standard input.
@@ -61,11 +61,11 @@ pub(super) struct Args {
     /// Pool to ask about, instead of the node's own.
     pub(super) pool: Option<String>,
     /// Form of the verdict.
-    pub(super) output: Output,
+    pub(super) output: Form,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Output {
+pub(super) enum Form {
     /// For a person: verdict first, then why, then what was had and wanted.
     Text,
     /// For a script; fields are only ever added.
@@ -74,7 +74,7 @@ pub(super) enum Output {
     Issue,
 }
 
-pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let root = super::open(&args.root)?;
     super::read_once(
         args.policy
@@ -82,7 +82,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             .into_iter()
             .chain(args.aleph.as_deref()),
     )?;
-    let options = Options {
+    let inputs = Inputs {
         policy: args
             .policy
             .as_deref()
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             .transpose()?,
         aleph: args.aleph.as_deref(),
     };
-    let facts = facts(&Node::read(&root), options).map_err(|error| format!("--aleph {error}"))?;
+    let facts = facts(&Node::read(&root), inputs).map_err(|error| format!("--aleph {error}"))?;
     let needs_node = args.policy.is_none() || args.aleph.is_none();
     // The node decides as root, and may decide otherwise.
     let denied = facts.warnings.iter().find(|text| node::is_denied(text));
@@ -107,11 +107,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let facts = aim(args, facts);
     let verdict = decide(&facts);
     match args.output {
-        Output::Text => io.out.write_all(text::render(&verdict).as_bytes())?,
-        Output::Json => io
+        Form::Text => io.out.write_all(text::render(&verdict).as_bytes())?,
+        Form::Json => io
             .out
             .write_all(&[json::pretty(&verdict)?, vec![b'\n']].concat())?,
-        Output::Issue => {
+        Form::Issue => {
             io.out
                 .write_all(message::issue(&verdict, &Context::load(&root, &verdict)).as_bytes())?;
             if !message::is_shown(&verdict) {
@@ -140,7 +140,7 @@ fn is_node(root: &Root, facts: &Facts) -> bool {
 }
 
 /// Asks about another target than the node's own.
-fn aim(args: &Args, facts: Facts) -> Facts {
+fn aim(args: &CheckArgs, facts: Facts) -> Facts {
     if args.target.is_none() && args.pool.is_none() {
         return facts;
     }

@@ -6,7 +6,7 @@ use crate::console::{self, Context, live};
 use crate::gate::{self, Systemd};
 use crate::journal;
 use crate::node::{
-    self, ENCAPSULATED_PATH, FirstRun, KEPT_VERDICT_PATH, Lock, Node, Options, RECORD_PATH,
+    self, ENCAPSULATED_PATH, FirstRun, Inputs, KEPT_VERDICT_PATH, Lock, Node, RECORD_PATH,
     RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts, is_refused, save_verdict,
 };
 use crate::report::ledger::{INSTALLATION_PATH, STATE_PATH};
@@ -41,7 +41,7 @@ Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused.
 ";
 
 #[derive(Debug)]
-pub(super) struct Args {
+pub(super) struct EnforceArgs {
     /// Directory that stands for the node's `/`; with any other than `/`, only files below it are
     /// touched.
     pub(super) root: PathBuf,
@@ -50,7 +50,7 @@ pub(super) struct Args {
     pub(super) restore_console: bool,
 }
 
-pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(args: &EnforceArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let root = super::open(&args.root)?;
     if args.restore_console {
         return clean_up(&root, io);
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         .then(|| super::effects::lock(&root, Lock::BOOT, io));
     if first_boot {
         if root.is_live() {
-            die_with_the_clock()?;
+            exit_with_parent()?;
         }
         return decide_and_act(&root, io);
     }
@@ -79,17 +79,17 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 ///
 /// # Errors
 /// It is too late: that process has ended.
-fn die_with_the_clock() -> Result<(), Failure> {
+fn exit_with_parent() -> Result<(), Failure> {
     let parent = getppid();
     set_pdeathsig(Signal::SIGKILL)?;
     if getppid() == parent {
         Ok(())
     } else {
-        Err("what started this has ended".into())
+        Err("the parent process has exited".into())
     }
 }
 
-/// What the service does when it is stopped, or has failed: on a boot that is not refused nothing
+/// Cleans up after a service that was stopped, or has failed: on a boot that is not refused nothing
 /// of a decision is left.
 fn clean_up(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let _lock = super::effects::lock(root, Lock::BOOT, io);
@@ -162,7 +162,7 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
         return Ok(still_refused(None, io));
     }
     let node = Node::read(root);
-    let facts = facts(&node, Options::default())?;
+    let facts = facts(&node, Inputs::default())?;
     let mut verdict = decide(&facts);
     if !verdict.blocks() && refused_before {
         return Ok(still_refused(Some(&verdict), io));
@@ -204,8 +204,8 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     })
 }
 
-/// Whether the run that refused this boot was completed: the kept verdict is the last file that it
-/// writes. If it was, another run has nothing to add.
+/// The run that refused this boot was completed: the kept verdict is the last file that it writes.
+/// Another run has nothing to add.
 fn has_its_verdicts(root: &Root) -> bool {
     let read = |path| root.read(path, VERDICT_MAX).ok().flatten();
     read(RUN_VERDICT_PATH).is_some_and(|verdict| read(KEPT_VERDICT_PATH) == Some(verdict))

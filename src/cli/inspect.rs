@@ -34,14 +34,14 @@ Example: skewguard inspect 418.94.202511191518-0 9.6.20250523-0
 ";
 
 #[derive(Debug)]
-pub(super) struct Args {
+pub(super) struct InspectArgs {
     /// Versions as an aleph file or os-release names them; - is standard input, with one a line.
     pub(super) versions: Vec<OsString>,
     /// A line per version: text for a person, or a JSON object.
     pub(super) output: TextOrJson,
 }
 
-pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(args: &InspectArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let written: Vec<&Path> = args.versions.iter().map(Path::new).collect();
     super::read_once(written.iter().copied())?;
     for written in written {

@@ -89,13 +89,13 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
 }
 
 fn check(line: &mut Line) -> Result<Command, End> {
-    let mut args = check::Args {
+    let mut args = check::CheckArgs {
         root: "/".into(),
         policy: None,
         aleph: None,
         target: None,
         pool: None,
-        output: check::Output::Text,
+        output: check::Form::Text,
     };
     while let Some(word) = line.next()? {
         match word.option() {
@@ -106,9 +106,9 @@ fn check(line: &mut Line) -> Result<Command, End> {
             "--pool" => args.pool = Some(line.value()?.to_string_lossy().into_owned()),
             "--output" => {
                 args.output = line.one_of(&[
-                    ("text", check::Output::Text),
-                    ("json", check::Output::Json),
-                    ("issue", check::Output::Issue),
+                    ("text", check::Form::Text),
+                    ("json", check::Form::Json),
+                    ("issue", check::Form::Issue),
                 ])?;
             }
             _ => return Err(line.unknown(&word)),
@@ -118,7 +118,7 @@ fn check(line: &mut Line) -> Result<Command, End> {
 }
 
 fn enforce(line: &mut Line) -> Result<Command, End> {
-    let mut args = enforce::Args {
+    let mut args = enforce::EnforceArgs {
         root: "/".into(),
         restore_console: false,
     };
@@ -133,18 +133,18 @@ fn enforce(line: &mut Line) -> Result<Command, End> {
 }
 
 fn allow(line: &mut Line) -> Result<Command, End> {
-    let mut args = allow::Args { root: "/".into() };
+    let mut root = "/".into();
     while let Some(word) = line.next()? {
         match word.option() {
-            "--root" => args.root = line.value()?.into(),
+            "--root" => root = line.value()?.into(),
             _ => return Err(line.unknown(&word)),
         }
     }
-    Ok(Command::Allow(args))
+    Ok(Command::Allow(root))
 }
 
 fn report(line: &mut Line) -> Result<Command, End> {
-    let mut args = report::Args {
+    let mut args = report::ReportArgs {
         root: "/".into(),
         kubeconfig: None,
         insecure_skip_tls_verify: false,
@@ -163,7 +163,7 @@ fn report(line: &mut Line) -> Result<Command, End> {
 }
 
 fn status(line: &mut Line) -> Result<Command, End> {
-    let mut args = status::Args {
+    let mut args = status::StatusArgs {
         root: "/".into(),
         output: TextOrJson::Text,
     };
@@ -178,7 +178,7 @@ fn status(line: &mut Line) -> Result<Command, End> {
 }
 
 fn inspect(line: &mut Line) -> Result<Command, End> {
-    let mut args = inspect::Args {
+    let mut args = inspect::InspectArgs {
         versions: vec![],
         output: TextOrJson::Text,
     };

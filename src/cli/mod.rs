@@ -13,25 +13,25 @@ mod version;
 pub use skewguard_core::command::{Exit, Io};
 
 use crate::node::Root;
-use crate::node::named::name as named;
-use crate::node::named::read as read_named;
 use crate::node::policy::input;
+use crate::node::user_file::name as named;
+use crate::node::user_file::read as read_named;
 use crate::policy::MAX_BYTES;
 use crate::verdict::PolicyInput;
 use line::parse;
 use skewguard_core::command::{Failure, parse_release, read_once};
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The command that a command line names.
 #[derive(Debug)]
 enum Command {
-    Check(check::Args),
-    Enforce(enforce::Args),
-    Allow(allow::Args),
-    Report(report::Args),
-    Status(status::Args),
-    Inspect(inspect::Args),
+    Check(check::CheckArgs),
+    Enforce(enforce::EnforceArgs),
+    Allow(PathBuf),
+    Report(report::ReportArgs),
+    Status(status::StatusArgs),
+    Inspect(inspect::InspectArgs),
 }
 
 /// The form of results that people and scripts both read.
@@ -52,7 +52,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
     let done = match &command {
         Command::Check(args) => check::run(args, io),
         Command::Enforce(args) => enforce::run(args, io),
-        Command::Allow(args) => allow::run(args, io),
+        Command::Allow(root) => allow::run(root, io),
         Command::Report(args) => report::run(args, io),
         Command::Status(args) => status::run(args, io),
         Command::Inspect(args) => inspect::run(args, io),

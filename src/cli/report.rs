@@ -52,7 +52,7 @@ something is not delivered; 2 wrong usage.
 ";
 
 #[derive(Debug)]
-pub(super) struct Args {
+pub(super) struct ReportArgs {
     /// Directory that stands for the node's `/`; with any other than `/`, neither D-Bus nor the
     /// console is touched.
     pub(super) root: PathBuf,
@@ -65,7 +65,7 @@ pub(super) struct Args {
     pub(super) once: bool,
 }
 
-pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(args: &ReportArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let root = super::open(&args.root)?;
     let slash = super::open(Path::new("/"))?;
     let kubeconfig = args.kubeconfig.as_deref().map(std::path::absolute);
@@ -238,7 +238,7 @@ impl Output for Console<'_> {
             return;
         };
         let lines = match refused {
-            true => hold_change_lines(gate::look_again(self.root, &Systemd::system(), units)),
+            true => hold_change_lines(gate::restore_hold(self.root, &Systemd::system(), units)),
             false => super::effects::cleared(self.root).into_iter().collect(),
         };
         for line in &lines {

@@ -39,7 +39,7 @@ Exit status: 0 not held, 1 could not find out, 2 wrong usage, 3 held.
 ";
 
 #[derive(Debug)]
-pub(super) struct Args {
+pub(super) struct StatusArgs {
     /// Directory that stands for the node's `/`.
     pub(super) root: PathBuf,
     /// Text for a person, or one JSON object; its fields are only ever added.
@@ -48,7 +48,7 @@ pub(super) struct Args {
 
 /// The node's position between refusal and joining.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-enum State {
+enum NodeState {
     /// It is refused and held back.
     Held,
     /// It should be held back on this boot, but could not be.
@@ -73,7 +73,7 @@ enum State {
 struct Status {
     api_version: &'static str,
     kind: &'static str,
-    state: State,
+    state: NodeState,
     /// Since when the node is held.
     #[serde(skip_serializing_if = "Option::is_none")]
     held_since: Option<String>,
@@ -130,7 +130,7 @@ impl From<ClusterKnows> for Cluster {
     }
 }
 
-pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(args: &StatusArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let status = read(&super::open(&args.root)?)?;
     match args.output {
         TextOrJson::Text => io.out.write_all(text(&status).as_bytes())?,
@@ -139,7 +139,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             .write_all(&[json::pretty(&status)?, vec![b'\n']].concat())?,
     }
     Ok(match status.state {
-        State::Held => Exit::Refused,
+        NodeState::Held => Exit::Refused,
         _ => Exit::Done,
     })
 }
@@ -151,16 +151,16 @@ fn read(root: &Root) -> Result<Status, Failure> {
         LastRun::Verdict(observed) => (
             Some(*observed),
             situation::unreadable(root),
-            State::NeverRan,
+            NodeState::NeverRan,
         ),
-        LastRun::NoVerdict(error) => (None, error, State::NoVerdict),
-        LastRun::NeverRan(error) => (None, error, State::NeverRan),
+        LastRun::NoVerdict(error) => (None, error, NodeState::NoVerdict),
+        LastRun::NeverRan(error) => (None, error, NodeState::NeverRan),
     };
     let (decided_at, verdict) = observed.map(|seen| (time(seen.at), seen.verdict)).unzip();
     let state = match (&verdict, held_since) {
-        (_, Some(_)) => State::Held,
+        (_, Some(_)) => NodeState::Held,
         (None, None) => nothing,
-        (Some(_), None) if !this_boot => State::FirstBootOver,
+        (Some(_), None) if !this_boot => NodeState::FirstBootOver,
         (Some(verdict), None) => without_stamp(verdict),
     };
     let first_boot = held_since
@@ -168,9 +168,9 @@ fn read(root: &Root) -> Result<Status, Failure> {
         .then(|| situation::hangs(root))
         .flatten();
     let state = match (state, &first_boot) {
-        (State::GoesOn | State::FirstBootOver, Some(_)) => State::Stalled,
+        (NodeState::GoesOn | NodeState::FirstBootOver, Some(_)) => NodeState::Stalled,
         // Its config survived: the check still runs on every boot.
-        (State::GoesOn, None) if has_certificate(root) => State::FirstBootOver,
+        (NodeState::GoesOn, None) if has_certificate(root) => NodeState::FirstBootOver,
         (state, _) => state,
     };
     let units = match held_since {
@@ -192,7 +192,7 @@ fn read(root: &Root) -> Result<Status, Failure> {
         override_file: root
             .read(OVERRIDE_PATH, OVERRIDE_MAX)?
             .map(|word| printable(String::from_utf8_lossy(&word).trim())),
-        allow: (state == State::Held).then(|| {
+        allow: (state == NodeState::Held).then(|| {
             let program = context.as_ref().map_or("skewguard", |known| &known.program);
             format!("sudo {program} allow")
         }),
@@ -206,26 +206,26 @@ fn read(root: &Root) -> Result<Status, Failure> {
     })
 }
 
-/// State of a node that is not held, by this boot's verdict.
-fn without_stamp(verdict: &Verdict) -> State {
+/// NodeState of a node that is not held, by this boot's verdict.
+fn without_stamp(verdict: &Verdict) -> NodeState {
     match &verdict.gate {
-        Some(gate) if gate.held => State::LetThrough,
-        _ if verdict.blocks() => State::NotHeld,
-        _ => State::GoesOn,
+        Some(gate) if gate.held => NodeState::LetThrough,
+        _ if verdict.blocks() => NodeState::NotHeld,
+        _ => NodeState::GoesOn,
     }
 }
 
 /// Meaning of a state, for a person.
-fn meaning(state: State) -> &'static str {
+fn meaning(state: NodeState) -> &'static str {
     match state {
-        State::Held => "Held: this node is refused, and does not go on to join",
-        State::NotHeld => "Not held: this node is refused, but could not be held back",
-        State::LetThrough => "Let through: this node was refused, and somebody let it go on",
-        State::GoesOn => "Not held: this node goes on to join",
-        State::Stalled => "Not held: this node goes on, but its first boot does not finish",
-        State::FirstBootOver => "Not held: the first boot is over",
-        State::NoVerdict => "Not held: skewguard.service left no verdict on this boot",
-        State::NeverRan => "Not held: skewguard never decided about this node",
+        NodeState::Held => "Held: this node is refused, and does not go on to join",
+        NodeState::NotHeld => "Not held: this node is refused, but could not be held back",
+        NodeState::LetThrough => "Let through: this node was refused, and somebody let it go on",
+        NodeState::GoesOn => "Not held: this node goes on to join",
+        NodeState::Stalled => "Not held: this node goes on, but its first boot does not finish",
+        NodeState::FirstBootOver => "Not held: the first boot is over",
+        NodeState::NoVerdict => "Not held: skewguard.service left no verdict on this boot",
+        NodeState::NeverRan => "Not held: skewguard never decided about this node",
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a message says besides the verdict: the node's address, and whether the cluster knows.
+//! The rest of a message, beside the verdict: the node's address, and whether the cluster knows.
 //!
 //! The report learns this and keeps it in a file, so that a message that is written or printed
 //! later on this boot says the same.
@@ -10,7 +10,7 @@ use crate::verdict::{ClusterKnows, Verdict};
 use crate::{FETCHED_PATH, IMAGE_PATH, PACKED_PATHS, UNPACKED_PATH};
 use serde::{Deserialize, Serialize};
 
-/// Where it is kept, together with the message of the verdict that it belongs to.
+/// The file that keeps it, together with the message of the verdict that it belongs to.
 const KNOWN_PATH: &str = "/run/skewguard/console.json";
 
 /// 1 in a guest under Secure Execution (Linux, `arch/s390/kernel/uv.c`).
@@ -19,7 +19,7 @@ const SECURE_GUEST: &str = "/sys/firmware/uv/prot_virt_guest";
 /// Largest such file that is read, in bytes.
 const KNOWN_MAX: u64 = 16 * 1024;
 
-/// What a message says besides the verdict.
+/// The rest of a message, beside the verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
     /// The node's address for `ssh`. While it is unknown the login prompt has agetty's escapes `\4`
@@ -35,7 +35,7 @@ pub struct Context {
     /// identifies the node goes there.
     #[serde(skip)]
     pub is_secret: bool,
-    /// Whether the cluster knows about the verdict.
+    /// The cluster's knowledge of the verdict.
     pub cluster: ClusterKnows,
 }
 

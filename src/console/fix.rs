@@ -1,4 +1,4 @@
-//! What to change on each platform so that machines get another boot image (pure). The fields of a
+//! The change on each platform so that machines get another boot image (pure). The fields of a
 //! `NodePool` are HyperShift's.
 
 use crate::platform::{ImageField, Platform};
@@ -15,7 +15,7 @@ fn article(wanted: Wanted) -> &'static str {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fix {
-    /// What to do: one line.
+    /// The remedy: one line.
     pub(super) what: String,
     /// The field to change, or another way: one line.
     pub(super) field: String,
@@ -23,7 +23,7 @@ pub(super) struct Fix {
     pub(super) from_cluster: bool,
 }
 
-/// What to change on the platform `id` (`ignition.platform.id`) for nodes with this target, which
+/// The change on the platform `id` (`ignition.platform.id`) for nodes with this target, which
 /// need this image. Every line fits without being cut.
 pub(super) fn fix(id: Option<&str>, target: &Target, wanted: Wanted, product: Product) -> Fix {
     let (a, os) = (article(wanted), product.image());
@@ -55,7 +55,7 @@ pub(super) fn fix(id: Option<&str>, target: &Target, wanted: Wanted, product: Pr
     }
 }
 
-/// Where the images of the cluster's own release are named. OKD's nodes up to 4.15 are made from
+/// The list of the images of the cluster's own release. OKD's nodes up to 4.15 are made from
 /// Fedora CoreOS, which its installer knows by name.
 pub(super) fn images(product: Product) -> &'static str {
     if product.is_okd {
@@ -65,7 +65,7 @@ pub(super) fn images(product: Product) -> &'static str {
     }
 }
 
-/// What to change where the node may be of a hosted cluster: that has `NodePool`s instead of
+/// The change where the node may be of a hosted cluster: that has `NodePool`s instead of
 /// MachineSets, and no ConfigMap with images.
 fn perhaps_hosted(platform: Option<Platform>, a: &str, os: &str) -> Fix {
     let image = platform.and_then(|platform| platform.row().image);
@@ -90,7 +90,7 @@ fn perhaps_hosted(platform: Option<Platform>, a: &str, os: &str) -> Fix {
     }
 }
 
-/// What to change where the installation put another OS in place of the boot image.
+/// The change where the installation put another OS in place of the boot image.
 pub(super) fn installed_over(wanted: Wanted) -> Fix {
     let a = article(wanted);
     Fix {
@@ -100,7 +100,7 @@ pub(super) fn installed_over(wanted: Wanted) -> Fix {
     }
 }
 
-/// What to change where the machine's CPU is too old.
+/// The change where the machine's CPU is too old.
 pub(super) fn other_cpu() -> Fix {
     Fix {
         what: "No boot image helps: take other hardware, another instance type or CPU".to_owned(),
@@ -109,7 +109,7 @@ pub(super) fn other_cpu() -> Fix {
     }
 }
 
-/// What to do where the booted deployment is newer than the boot loader on the EFI system
+/// The remedy where the booted deployment is newer than the boot loader on the EFI system
 /// partition.
 pub(super) fn update_shim(product: Product) -> Fix {
     Fix {
@@ -122,7 +122,7 @@ pub(super) fn update_shim(product: Product) -> Fix {
     }
 }
 
-/// How to let in a node of this architecture (`std::env::consts::ARCH`) from its console, without
+/// Words for letting in a node of this architecture (`std::env::consts::ARCH`) from its console, without
 /// ssh. IBM Z has no boot loader menu: arguments are given with the IPL, as `PARM` in z/VM, or as
 /// `SCPDATA` for a SCSI disk. A KVM guest, and an LPAR with a DASD, take none.
 pub(super) fn without_ssh(arch: &str) -> &'static str {

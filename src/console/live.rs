@@ -15,10 +15,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Where RHEL 8 to 10 have agetty.
+/// agetty(8), in RHEL 8 to 10.
 const AGETTY: &str = "/usr/sbin/agetty";
 
-/// How long `agetty --reload` may take. All it does is touch a file.
+/// Longest run of `agetty --reload`. All it does is touch a file.
 const RELOAD_MAX: Duration = Duration::from_secs(2);
 
 /// The file that waiting agettys watch.

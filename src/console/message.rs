@@ -28,7 +28,7 @@ pub(super) fn words(verdict: &Verdict) -> Option<ConsoleWords> {
     verdict.fate_words().console.filter(|_| said)
 }
 
-/// Whether the verdict has a message. If not, all texts are empty.
+/// The verdict has a message. If not, all texts are empty.
 pub(crate) fn is_shown(verdict: &Verdict) -> bool {
     words(verdict).is_some()
 }
@@ -90,8 +90,8 @@ pub(crate) fn kernel_log(verdict: &Verdict) -> String {
     )
 }
 
-/// What to change so that the next node of this kind is allowed, with the field to change: one or
-/// two sentences for a report.
+/// The change that allows the next node of this kind, with the field to change: one or two
+/// sentences for a report.
 pub(crate) fn remedy(verdict: &Verdict) -> String {
     let Fix { what, field, .. } = fix_of(verdict);
     let begins = field.starts_with(char::is_uppercase) && !what.ends_with(['.', ':']);
@@ -131,7 +131,7 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
     page.finish()
 }
 
-/// Whether a line is the first of a message, of this release or of an earlier one.
+/// The line is the first of a message, of this release or of an earlier one.
 pub(super) fn is_first_line(line: &[u8]) -> bool {
     let headline = line.strip_prefix(b"*** ").unwrap_or_default();
     let is_part = |rest: &[u8]| rest.starts_with(b"BOOT") || rest.starts_with(b"CPU");
@@ -168,7 +168,7 @@ fn headline(words: &ConsoleWords, verdict: &Verdict) -> String {
     fill(words.headline, value).unwrap_or_default()
 }
 
-/// What this means for the node, in at most two lines.
+/// The consequence for the node, in at most two lines.
 fn consequence(
     words: &ConsoleWords,
     verdict: &Verdict,
@@ -219,7 +219,7 @@ fn found_where(verdict: &Verdict) -> String {
         .unwrap_or_default()
 }
 
-/// Where to read about a known issue, or else by which limit of which policy.
+/// The page about a known issue, or else the limit and the policy that decided.
 fn source(verdict: &Verdict) -> String {
     let first = verdict.charges().next();
     match first.and_then(|finding| finding.url.as_ref()) {

@@ -1,4 +1,4 @@
-//! What an admin reads on the console of a node that did not join.
+//! Texts for an admin at the console of a node that did not join.
 //!
 //! [`message`] makes the texts (pure). [`install`] puts them on top of `/etc/issue` and into
 //! `/etc/motd.d`, and takes them away again. [`live`] refreshes the login prompts and writes the

@@ -6,7 +6,7 @@ use crate::text::{cut, wrap};
 /// is written.
 const COLUMNS: usize = 79;
 
-/// Most lines of a page, with its last empty one. A terminal has 24, and below the message are the
+/// Limit of a page's lines, with its last empty one. A terminal has 24, and below the message are the
 /// original `/etc/issue`, which on RHCOS is a few lines, and the login prompt.
 pub(super) const LINES: usize = 20;
 
@@ -16,7 +16,7 @@ const LABEL: usize = 8;
 /// Columns of the text after a label.
 pub(super) const TEXT: usize = COLUMNS - LABEL;
 
-/// What prints the page, and so what has to be escaped.
+/// The program that prints the page, and so what has to be escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Printer {
     /// agetty(8): a backslash starts an escape.

@@ -1,4 +1,4 @@
-//! What systemd says of units, for others than the gate.
+//! systemd's answers about units, for others than the gate.
 
 use super::plan::UnitStates;
 use super::retry::{apart, on_any_connection, run};

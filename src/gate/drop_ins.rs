@@ -1,6 +1,6 @@
 //! The drop-ins of ours, and the unit files of others, under a root.
 
-use super::fixed::is_always;
+use super::always_held::is_always;
 use crate::node::units::{FIRSTBOOT, SKEWGUARD, is_unit_name};
 use crate::node::{FileError, Root, STAMP_PATH};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ const RUNTIME_UNITS: &str = "/run/systemd/system";
 
 const DROP_IN_NAME: &str = "50-skewguard.conf";
 
-/// Where unit files are (systemd.unit(5), "Unit File Load Path"), the first that has a unit wins.
+/// Folders of unit files (systemd.unit(5), "Unit File Load Path"), the first that has a unit wins.
 /// Ignition and the Machine Config Daemon write to /etc. Generators, Podman's for quadlets among
 /// them, write to the three in /run.
 const UNIT_FILES: [&str; 7] = [
@@ -26,7 +26,7 @@ const UNIT_FILES: [&str; 7] = [
 /// Largest unit file that is read, in bytes.
 const UNIT_FILE_MAX: u64 = 64 * 1024;
 
-/// Most entries of a directory that are looked at.
+/// Limit of the entries of a directory that are looked at.
 const ENTRIES_MAX: usize = 4096;
 
 fn path_of(unit: &str) -> String {
@@ -41,7 +41,7 @@ pub(crate) fn drop_in_of_an_admin(unit: &str) -> String {
 /// The drop-in that holds, the same for every unit. A mask would not work, because a unit file in
 /// /etc wins over one in /run; a drop-in applies to both. The assertion is for `systemctl
 /// --job-mode=ignore-requirements start`, which ignores dependencies.
-pub(super) fn that_holds() -> String {
+pub(super) fn hold_drop_in() -> String {
     format!(
         "# Written by skewguard: this boot is refused, see /etc/issue.\n\
          # \"skewguard allow\" lets the node through and replaces this file.\n\
@@ -52,14 +52,14 @@ pub(super) fn that_holds() -> String {
 /// The drop-in of a node that was let through, in the place of the one that holds. Whatever starts
 /// the unit starts the rebase, and waits for it: in the newer wiring nothing else would keep a
 /// kubelet that somebody starts alone from joining on the old OS.
-pub(super) fn that_lets_through() -> String {
+pub(super) fn release_drop_in() -> String {
     format!(
         "# Written by skewguard: \"skewguard allow\" let this boot through. The OS update comes first.\n\
          [Unit]\nRequires={FIRSTBOOT}\nAfter={FIRSTBOOT}\n"
     )
 }
 
-/// What writing drop-ins came to.
+/// The outcome of writing drop-ins.
 #[derive(Debug, Default)]
 pub(super) struct WriteResult {
     /// There was one to write.
@@ -92,7 +92,7 @@ pub(super) fn write<'a>(
     Ok(written)
 }
 
-/// Whether the drop-in of a unit is this one.
+/// The drop-in of a unit is this one.
 pub(super) fn has(root: &Root, unit: &str, text: &str) -> bool {
     let there = root.read(&path_of(unit), text.len() as u64);
     there
@@ -116,13 +116,13 @@ pub(super) fn list(root: &Root) -> Result<Vec<String>, FileError> {
 
 /// The units that are held by a drop-in of ours.
 pub(crate) fn held_units(root: &Root) -> Result<Vec<String>, FileError> {
-    let let_through = that_lets_through();
+    let let_through = release_drop_in();
     let mut units = list(root)?;
     units.retain(|unit| !has(root, unit, &let_through));
     Ok(units)
 }
 
-/// Whether an admin's drop-in has replaced this unit's.
+/// An admin's drop-in has replaced this unit's.
 pub(crate) fn is_overruled(root: &Root, unit: &str) -> bool {
     let path = drop_in_of_an_admin(unit);
     root.exists(&path).unwrap_or(false)
@@ -198,12 +198,12 @@ mod tests {
             "/run/systemd/system/crio.service.d/50-skewguard.conf"
         );
         assert_eq!(
-            that_holds(),
+            hold_drop_in(),
             "# Written by skewguard: this boot is refused, see /etc/issue.\n# \"skewguard allow\" lets the node through and replaces this file.\n\
              [Unit]\nRequires=skewguard.service\nAfter=skewguard.service\nAssertPathExists=!/run/skewguard/refused\n"
         );
         assert_eq!(
-            that_lets_through(),
+            release_drop_in(),
             "# Written by skewguard: \"skewguard allow\" let this boot through. The OS update comes first.\n\
              [Unit]\nRequires=machine-config-daemon-firstboot.service\nAfter=machine-config-daemon-firstboot.service\n"
         );

@@ -1,12 +1,12 @@
 //! Holds a refused node back.
 
+use super::always_held::{always, is_always, is_template};
 use super::ask::ask;
-use super::doubts::Doubts;
-use super::fixed::{always, is_always, is_template};
 use super::plan::{self, Plan, UnitStates};
 use super::retry::{apart, on_any_connection, run};
-use super::state::UnitState;
 use super::systemd::{Manager, PAUSE, Systemd, SystemdError};
+use super::unit_state::UnitState;
+use super::unverified::Unverified;
 use super::{GateError, drop_ins};
 use crate::node::units::{FIRSTBOOT, SKEWGUARD};
 use crate::node::{self, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, Root, STAMP_PATH};
@@ -59,14 +59,14 @@ pub(crate) fn hold(root: &Root, systemd: Option<&Systemd>) -> GateStatus {
     }
 }
 
-/// Whether this boot is refused. If that cannot be found out it is not, as for `test -e`.
+/// This boot is refused. If that cannot be found out it is not, as for `test -e`.
 pub(crate) fn is_refused(root: &Root) -> bool {
     node::is_refused(root).unwrap_or(false)
 }
 
 fn hold_files(root: &Root) -> Result<GateStatus, GateError> {
     let units = always();
-    drop_ins::write(root, &units, &drop_ins::that_holds())?;
+    drop_ins::write(root, &units, &drop_ins::hold_drop_in())?;
     stamp(root)?;
     Ok(GateStatus {
         held: true,
@@ -79,9 +79,9 @@ fn hold_files(root: &Root) -> Result<GateStatus, GateError> {
 struct Verified {
     /// The loaded units that are held.
     held: Vec<String>,
-    /// Those of them that run already.
+    /// Units of these that run already.
     running: Vec<String>,
-    /// What is in doubt.
+    /// Unverified.
     error: Option<String>,
     /// Some of that, because the connection broke.
     has_lost: bool,
@@ -162,10 +162,10 @@ async fn verified(
     if is_running(&known, FIRSTBOOT) {
         return Err(GateError::HasBegun);
     }
-    let written = drop_ins::write(root, &plan.units, &drop_ins::that_holds())?;
-    let mut doubts = Doubts::default();
+    let written = drop_ins::write(root, &plan.units, &drop_ins::hold_drop_in())?;
+    let mut unverified = Unverified::default();
     for (_, error) in &written.failed {
-        doubts.about(error);
+        unverified.about(error);
     }
     let failed: Vec<String> = written.failed.into_iter().map(|(unit, _)| unit).collect();
     let units: Vec<String> = plan
@@ -189,7 +189,7 @@ async fn verified(
             .collect();
         for (unit, answer) in manager.states(&loadable, manager.deadline).await {
             silent.retain(|(silent, _)| *silent != unit);
-            take(unit, answer, &mut known, &mut silent)?;
+            record_answer(unit, answer, &mut known, &mut silent)?;
         }
     }
     let (mut held, mut running) = (Vec::new(), Vec::new());
@@ -211,7 +211,7 @@ async fn verified(
             if is_fixed {
                 return Err(error);
             }
-            doubts.about(error);
+            unverified.about(error);
             continue;
         }
         if state.is_loaded() && state.is_running() {
@@ -226,13 +226,13 @@ async fn verified(
     }
     let has_lost = !silent.is_empty() && manager.is_broken.get();
     for (unit, why) in silent {
-        doubts.silent_about(unit, why);
+        unverified.silent_about(unit, why);
     }
-    doubts.leave_out(plan.left_out);
+    unverified.leave_out(plan.left_out);
     Ok(Verified {
         held,
         running,
-        error: doubts.text(),
+        error: unverified.text(),
         has_lost,
     })
 }
@@ -240,7 +240,7 @@ async fn verified(
 /// Units without an answer of systemd, and why.
 type Unanswered = Vec<(String, SystemdError)>;
 
-/// What is to be held, and what systemd said of it.
+/// The units to hold, and what systemd said of them.
 struct Survey {
     plan: Plan,
     known: UnitStates,
@@ -268,18 +268,18 @@ async fn survey(root: &Root, manager: &Manager<'_>) -> Result<Survey, GateError>
         }
         let until = rest.unwrap_or(manager.deadline);
         for (unit, answer) in manager.states(&plan.ask, until).await {
-            take(unit, answer, &mut known, &mut silent)?;
+            record_answer(unit, answer, &mut known, &mut silent)?;
         }
         let left = manager.deadline.saturating_duration_since(Instant::now());
         rest = rest.or_else(|| Some(Instant::now() + left / 2));
     }
 }
 
-/// Takes down systemd's answer about a unit. Without one, the unit orders and requires nothing.
+/// Records systemd's answer. A missing answer counts as no dependencies.
 ///
 /// # Errors
 /// There is none about a unit that is always held.
-fn take(
+fn record_answer(
     unit: String,
     answer: Result<UnitState, SystemdError>,
     known: &mut UnitStates,
@@ -372,7 +372,7 @@ pub(crate) fn clear(root: &Root, systemd: Option<&Systemd>) -> Result<bool, Gate
     Ok(any)
 }
 
-/// What became of a hold after it was verified.
+/// A hold's changes since it was verified.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct HoldChange {
     /// It was made again, because drop-ins were removed, as by `systemctl revert`.
@@ -386,13 +386,13 @@ pub(crate) struct HoldChange {
 /// Looks at a refused node: holds what is not held any more because what holds it was removed, and
 /// what comes after the rebase and is new. A drop-in that an admin has put in the place of ours is
 /// left alone. `held`: the units that the verdict names.
-pub(crate) fn look_again(root: &Root, systemd: &Systemd, held: &[String]) -> HoldChange {
+pub(crate) fn restore_hold(root: &Root, systemd: &Systemd, held: &[String]) -> HoldChange {
     if !is_refused(root) {
         return HoldChange::default();
     }
     let mut units = always();
     units.extend(held.iter().filter(|unit| !is_always(unit)).cloned());
-    let drop_in = drop_ins::that_holds();
+    let drop_in = drop_ins::hold_drop_in();
     let is_whole = units.iter().all(|unit| drop_ins::has(root, unit, &drop_in));
     let is_overruled = |unit: &&String| drop_ins::is_overruled(root, unit);
     let overruled: Vec<String> = units.iter().filter(is_overruled).cloned().collect();
@@ -409,7 +409,7 @@ pub(crate) fn look_again(root: &Root, systemd: &Systemd, held: &[String]) -> Hol
     apart(look).unwrap_or_default()
 }
 
-/// Those of these units that systemd does not hold any more; none if it cannot be asked.
+/// Units of these that systemd does not hold any more; none if it cannot be asked.
 fn not_held(systemd: &Systemd, units: &[String]) -> Vec<String> {
     if units.is_empty() {
         return Vec::new();

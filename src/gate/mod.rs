@@ -11,30 +11,30 @@
 //! and only then takes the stamp away. So at no moment, and however it ends, can a kubelet start on
 //! the old OS.
 
+pub(crate) mod always_held;
 mod ask;
-mod doubts;
 mod drop_ins;
-pub(crate) mod fixed;
 mod hold;
 pub(crate) mod plan;
 mod private;
 mod release;
 mod retry;
-mod state;
 mod systemd;
+mod unit_state;
+mod unverified;
 
 use crate::node::FileError;
 use crate::node::units::{FIRSTBOOT, SKEWGUARD};
 pub(crate) use ask::ask;
 pub(crate) use drop_ins::{drop_in_of_an_admin, held_units, is_overruled};
-pub(crate) use hold::{HoldChange, clear, hold, is_refused, left_behind, look_again};
+pub(crate) use hold::{HoldChange, clear, hold, is_refused, left_behind, restore_hold};
 pub(crate) use plan::UnitStates;
 pub(crate) use release::{Released, go_on, release, resume};
-pub(crate) use state::UnitState;
 pub(crate) use systemd::Systemd;
 use systemd::SystemdError;
+pub(crate) use unit_state::UnitState;
 
-/// Why a node could not be held, or not be let through.
+/// The reason that a node could not be held, or not be let through.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GateError {
     #[error(transparent)]

@@ -1,20 +1,20 @@
 //! Which units a refused node holds (pure).
 
-use super::fixed::{ALWAYS, always, is_always, is_never_held, is_template};
-use super::state::UnitState;
+use super::always_held::{ALWAYS, always, is_always, is_never_held, is_template};
+use super::unit_state::UnitState;
 use crate::node::units::{PULL, is_unit_name};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most units that are held besides [`ALWAYS`]; a real node has fewer than twenty.
+/// Limit of the units that are held besides [`ALWAYS`]; a real node has fewer than twenty.
 const ORDERED_MAX: usize = 256;
 
-/// Most units that systemd is asked about.
+/// Limit of the units that systemd is asked about.
 const LOOK_MAX: usize = 1024;
 
 /// The units whose state is known, by name.
 pub(crate) type UnitStates = BTreeMap<String, UnitState>;
 
-/// What is to be held.
+/// The units to hold, and the questions to ask first.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// The units to hold. Those of [`ALWAYS`] come first.
@@ -145,7 +145,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether one of [`NEVER`] cannot start without `unit`; `None` if that is not known: not yet,
+    /// One of [`NEVER`] cannot start without `unit`; `None` if that is not known: not yet,
     /// or because too much requires it.
     fn is_needed(&mut self, unit: &str) -> Option<bool> {
         let (mut todo, mut seen) = (vec![unit.to_owned()], BTreeSet::new());
@@ -176,7 +176,7 @@ fn is_holdable(name: &str) -> bool {
     is_unit_name(name) && name.ends_with(".service") && !is_never_held(name)
 }
 
-/// Whether orderings are followed through this unit, although it is not held itself: most of these
+/// Orderings are followed through this unit, although it is not held itself: most of these
 /// are ordered before `basic.target`, which our own unit comes after.
 fn is_passed(name: &str) -> bool {
     let kinds = [
@@ -190,7 +190,7 @@ fn is_passed(name: &str) -> bool {
     is_unit_name(name) && kinds.iter().any(|kind| name.ends_with(kind))
 }
 
-/// Whether the text of a unit's files says that `unit` waits for something that comes after the
+/// The text of a unit's files says that `unit` waits for something that comes after the
 /// rebase. systemd only names loaded units, but one that is not loaded yet can be started later, by
 /// a timer or by hand.
 fn waits_for(unit: &str, text: &str, comes_after: impl Fn(&str) -> bool) -> bool {
@@ -212,7 +212,7 @@ fn waits_for(unit: &str, text: &str, comes_after: impl Fn(&str) -> bool) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::fixed::OSUPDATE_TARGET;
+    use crate::gate::always_held::OSUPDATE_TARGET;
     use crate::node::units::{FIRSTBOOT, KUBELET};
 
     fn names(names: &[&str]) -> Vec<String> {
@@ -266,7 +266,7 @@ mod tests {
         whole(|name| state(units, name), &BTreeMap::new()).0
     }
 
-    /// What is held beside the fixed ones.
+    /// The units that are held beside the fixed ones.
     fn more(units: &[Line<'_>]) -> Vec<String> {
         let plan = plan(units);
         assert!(plan.left_out.is_empty(), "{:?}", plan.left_out);

@@ -21,7 +21,7 @@ const ANSWER_MAX: usize = 256;
 /// Length of the fixed part of a message, in bytes (D-Bus specification, "Message Format").
 const FIXED: usize = 16;
 
-/// How a field that is a sender begins: its code 7, and the type `s` of its value.
+/// The beginning of a field that is a sender: its code 7, and the type `s` of its value.
 const SENDER: u64 = 0x0701_7300;
 
 /// Connects to the socket at `path`, as the user that this process runs as.
@@ -125,7 +125,7 @@ impl WriteHalf for Writer {
 /// A stream of messages, as far as it has been read.
 #[derive(Debug, Default)]
 struct Messages {
-    /// How much of the message has been read.
+    /// The bytes of the message that have been read.
     at: usize,
     /// Its fixed part.
     fixed: [u8; FIXED],

@@ -14,25 +14,25 @@
 //! fails with one that is held.
 
 use super::GateError;
-use super::doubts::Doubts;
+use super::always_held::{always, is_always, is_rebase, is_template};
 use super::drop_ins;
-use super::fixed::{always, is_always, is_rebase, is_template};
 use super::retry::{on_any_connection, run};
 use super::systemd::{Manager, PAUSE, Systemd, SystemdError};
+use super::unverified::Unverified;
 use crate::node::units::{FIRSTBOOT, KUBELET, SKEWGUARD};
 use crate::node::{ENCAPSULATED_PATH, FileError, OVERRIDE_PATH, Root, STAMP_PATH, is_refused};
 use crate::verdict::OverrideWord;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How long to wait for a start of our own unit to end, before the boot is started again.
+/// Longest wait for a start of our own unit to end, before the boot is started again.
 const SETTLING: Duration = Duration::from_secs(1);
 
 /// The usual targets of a boot. Any other `default.target`, as on a rescue boot, was chosen on
 /// purpose.
 const BOOT_TARGETS: [&str; 2] = ["multi-user.target", "graphical.target"];
 
-/// Where somebody works on the node alone, however that was entered: `systemd.unit=` and `systemctl
+/// Targets for somebody who works on the node alone, however that was entered: `systemd.unit=` and `systemctl
 /// rescue` leave `default.target` as it is.
 const RESCUE_TARGETS: [&str; 2] = ["rescue.target", "emergency.target"];
 
@@ -73,7 +73,7 @@ pub(crate) fn release(root: &Root, systemd: Option<&Systemd>) -> Result<Released
         systemd,
         deadline,
         async |manager: &Manager<'_>| {
-            let doubts = let_through(root, manager, &units).await?;
+            let unverified = let_through(root, manager, &units).await?;
             root.remove(STAMP_PATH)?;
             let failed = [&units[..], &[SKEWGUARD.to_owned()]].concat();
             for (unit, done) in manager.reset_failed(&failed).await {
@@ -81,24 +81,24 @@ pub(crate) fn release(root: &Root, systemd: Option<&Systemd>) -> Result<Released
                     done?;
                 }
             }
-            Ok(doubts.text())
+            Ok(unverified.text())
         },
     ))?;
     Ok(Released::Done { doubt })
 }
 
-/// What came of letting a node through.
+/// The outcome of letting a node through.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Released {
     /// It is not refused.
     NothingToDo,
     Done {
-        /// What is in doubt about units that are not always held.
+        /// The doubt about units that are not always held.
         doubt: Option<String>,
     },
 }
 
-/// Whether the node is held, or was let through in this boot, perhaps by an `allow` that did not
+/// The node is held, or was let through in this boot, perhaps by an `allow` that did not
 /// come to its end.
 fn is_held_or_begun(root: &Root) -> Result<bool, FileError> {
     Ok(is_refused(root)?
@@ -112,15 +112,15 @@ async fn let_through(
     root: &Root,
     manager: &Manager<'_>,
     units: &[String],
-) -> Result<Doubts, GateError> {
+) -> Result<Unverified, GateError> {
     let rebases = manager.state(FIRSTBOOT).await?.is_loaded();
     let waits = |unit: &str| rebases && !is_rebase(unit);
     let (after, free): (Vec<&String>, Vec<&String>) = units.iter().partition(|unit| waits(unit));
-    let written = drop_ins::write(root, after, &drop_ins::that_lets_through())?;
+    let written = drop_ins::write(root, after, &drop_ins::release_drop_in())?;
     drop_ins::remove(root, free)?;
-    let mut doubts = Doubts::default();
+    let mut unverified = Unverified::default();
     for (_, error) in &written.failed {
-        doubts.about(error);
+        unverified.about(error);
     }
     let is_written = |unit: &&String| !written.failed.iter().any(|(failed, _)| failed == *unit);
     let loadable = units.iter().filter(|unit| !is_template(unit));
@@ -131,7 +131,7 @@ async fn let_through(
     for (unit, why) in not_let_through(manager, &loadable, waits).await? {
         let why = match why {
             NotLetThrough::Silent(error) => {
-                doubts.silent_about(unit, error);
+                unverified.silent_about(unit, error);
                 continue;
             }
             NotLetThrough::Lacks(_) if drop_ins::is_overruled(root, &unit) => {
@@ -150,12 +150,12 @@ async fn let_through(
         if is_always(&unit) {
             return Err(why);
         }
-        doubts.about(why);
+        unverified.about(why);
     }
-    Ok(doubts)
+    Ok(unverified)
 }
 
-/// Why a unit does not count as let through.
+/// The reason that a unit does not count as let through.
 enum NotLetThrough {
     /// systemd does not say.
     Silent(SystemdError),
@@ -165,7 +165,7 @@ enum NotLetThrough {
     StillHeld,
 }
 
-/// What systemd does not apply yet: units that wait for the rebase require it, and the others
+/// Finds what systemd does not apply yet: units that wait for the rebase require it, and the others
 /// require nothing of ours any more.
 ///
 /// # Errors

@@ -49,7 +49,7 @@ const ROUTES: [Route; 2] = [Route::Private, Route::Bus];
 struct Tries<'a> {
     systemd: &'a Systemd,
     deadline: Instant,
-    /// Why each route failed at first.
+    /// The reason that each route failed at first.
     lost: Vec<(Route, String)>,
     pauses: std::array::IntoIter<Duration, 4>,
     /// Of this round: the routes that are left, and the one that is tried.
@@ -146,7 +146,7 @@ impl<'a> Tries<'a> {
     }
 }
 
-/// Whether this is an answer of systemd, which may be another one on another connection.
+/// This is an answer of systemd, which may be another one on another connection.
 fn is_systemd(error: &GateError) -> bool {
     !matches!(error, GateError::File(_) | GateError::HasBegun)
 }

@@ -4,9 +4,9 @@
 //! Every call is bounded in time. They are written out instead of generated, which makes the binary
 //! smaller.
 
-use super::fixed::is_always;
+use super::always_held::is_always;
 use super::private;
-use super::state::UnitState;
+use super::unit_state::UnitState;
 use crate::text;
 use serde::{Serialize, Serializer};
 use std::cell::Cell;
@@ -30,15 +30,15 @@ const MANAGER_PATH: &str = "/org/freedesktop/systemd1";
 const MANAGER: &str = "org.freedesktop.systemd1.Manager";
 const UNIT_INTERFACE: &str = "org.freedesktop.systemd1.Unit";
 const SERVICE_INTERFACE: &str = "org.freedesktop.systemd1.Service";
-/// How often something is looked at that takes a moment.
+/// Interval of looks at something that takes a moment.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
-/// Most calls that wait for their answers at the same time. dbus-daemon takes 128 of a connection
+/// Limit of the calls that wait for their answers at the same time. dbus-daemon takes 128 of a connection
 /// (`max_replies_per_connection`, dbus-daemon(1)); and what systemd was asked and nobody waits for
 /// any more comes before a reload all the same.
 const IN_FLIGHT: usize = 32;
 
-/// How to reach systemd, and how long to wait for it.
+/// Addresses of systemd, and the longest waits for it.
 #[derive(Debug, Clone)]
 pub(crate) struct Systemd {
     /// Path of PID 1's own socket.
@@ -72,7 +72,7 @@ impl Systemd {
     }
 }
 
-/// How to connect to systemd.
+/// A way to connect to systemd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Route {
     /// PID 1's own socket.
@@ -89,7 +89,7 @@ impl fmt::Display for Route {
     }
 }
 
-/// Why systemd did not do something: what it was asked, and its answer, made printable.
+/// A failed call to systemd: what it was asked, and its answer, made printable.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SystemdError {
     /// It answered with an error. Asking again does not help.
@@ -137,7 +137,7 @@ impl SystemdError {
     }
 }
 
-/// What each unit that was asked about came to, in the order in which they were asked for.
+/// The answer for each unit that was asked about, in the order in which they were asked for.
 pub(super) type Answers<T> = Vec<(String, Result<T, SystemdError>)>;
 
 /// A connection to systemd.
@@ -204,7 +204,7 @@ impl<'a> Manager<'a> {
         }
     }
 
-    /// One round: a call for each unit, without waiting for one answer before the next call, so that
+    /// Makes one round: a call for each unit, without waiting for one answer before the next call, so that
     /// a slow systemd costs its delay once. It answers in the order of the calls, so the units that
     /// are always held come first. The others are waited for until `rest`, and as long as one more
     /// answer comes in time.
@@ -288,7 +288,7 @@ impl<'a> Manager<'a> {
         answer.unwrap_or_else(|| Err(SystemdError::timeout(unit)))
     }
 
-    /// How often systemd restarted a service; zero where it does not say.
+    /// Number of a service's restarts by systemd; zero where it does not say.
     pub(super) async fn restarts(&self, service: &str) -> u64 {
         let asked = Call::restarts(service).send(&self.connection);
         let Ok((_, Ok(answer))) = timeout_at(self.until(self.systemd.answer), asked).await else {
@@ -342,7 +342,7 @@ impl<'a> Manager<'a> {
 /// A call that takes nothing but words: all that are needed here. One type for all of them is in the
 /// program once.
 struct Call {
-    /// What it is about; empty where that is no unit.
+    /// The unit that it is about; empty where that is no unit.
     unit: String,
     path: String,
     interface: &'static str,
@@ -372,7 +372,7 @@ impl Call {
         }
     }
 
-    /// How often a service was restarted.
+    /// Number of a service's restarts.
     fn restarts(service: &str) -> Self {
         Self {
             method: "Get",
@@ -381,7 +381,7 @@ impl Call {
         }
     }
 
-    /// What errors call it.
+    /// Its name in errors.
     fn what(&self) -> String {
         if self.interface == PROPERTIES {
             format!("properties of {}", self.unit)
@@ -429,7 +429,7 @@ impl Serialize for Words {
     }
 }
 
-/// What systemd says of a unit.
+/// Reads systemd's answer about a unit.
 fn state_of(unit: &str, answer: &Message) -> Result<UnitState, SystemdError> {
     let all: Result<HashMap<String, OwnedVariant>, _> = answer.body().deserialize();
     let all =

@@ -38,7 +38,7 @@ pub struct Kubeconfig {
     pub insecure: bool,
     /// The bearer token.
     pub token: Option<Secret>,
-    pub client: Option<Client>,
+    pub client: Option<ClientCertificate>,
 }
 
 impl Kubeconfig {
@@ -81,14 +81,14 @@ impl Kubeconfig {
 /// A client certificate and its key, each as PEM. Where one file holds both, each field has the
 /// whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Client {
+pub struct ClientCertificate {
     /// The certificate and the rest of its chain.
     pub certificate: Secret,
     /// The key: PKCS#8, SEC 1 or PKCS#1.
     pub key: Secret,
 }
 
-/// What a kubeconfig may ask for.
+/// Permissions for a kubeconfig's settings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allow {
     /// `insecure-skip-tls-verify` is obeyed instead of refused.

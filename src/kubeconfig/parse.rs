@@ -3,7 +3,7 @@
 
 use super::server::{Server, is_host_name};
 use super::yaml;
-use super::{Allow, Client, Kubeconfig, Secret};
+use super::{Allow, ClientCertificate, Kubeconfig, Secret};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls_pki_types::pem::{PemObject, SectionKind};
@@ -102,7 +102,7 @@ fn shown(name: &str) -> &str {
     if fits { name } else { "..." }
 }
 
-/// One mapping of the file, and its path.
+/// A mapping of the file, and its path.
 struct Section<'a> {
     at: String,
     fields: &'a Map<String, Value>,
@@ -246,7 +246,10 @@ impl<'a> Section<'a> {
     }
 
     /// The token and the client certificate of a user, at least one of them.
-    fn credentials(&self, read: Read<'_>) -> Result<(Option<Secret>, Option<Client>), String> {
+    fn credentials(
+        &self,
+        read: Read<'_>,
+    ) -> Result<(Option<Secret>, Option<ClientCertificate>), String> {
         for field in ["exec", "auth-provider", "username", "password", "as"] {
             if self.has(field) {
                 return Err(self.wrong(
@@ -268,7 +271,7 @@ impl<'a> Section<'a> {
 
     /// The client certificate. The kubelet keeps certificate and key in one file, and names it in
     /// both fields. Without `client-key` the key is taken from the certificate's PEM.
-    fn client(&self, read: Read<'_>) -> Result<Option<Client>, String> {
+    fn client(&self, read: Read<'_>) -> Result<Option<ClientCertificate>, String> {
         let certificate = self.material("client-certificate", read)?;
         let key = self.material("client-key", read)?;
         let Some(certificate) = certificate else {
@@ -278,7 +281,7 @@ impl<'a> Section<'a> {
                 None => Ok(None),
             };
         };
-        Ok(Some(Client {
+        Ok(Some(ClientCertificate {
             key: key.as_ref().unwrap_or(&certificate).key()?,
             certificate: certificate.certificate()?,
         }))

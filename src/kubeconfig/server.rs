@@ -97,7 +97,7 @@ impl fmt::Display for Server {
     }
 }
 
-/// Whether this is a DNS name that may stand in a URL: at most 253 letters, digits, `-`, `_` and
+/// This is a DNS name that may stand in a URL: at most 253 letters, digits, `-`, `_` and
 /// dots, without empty labels, and not an IP address.
 pub(super) fn is_host_name(name: &str) -> bool {
     let is_label = |label: &str| {

@@ -8,17 +8,17 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 use serde_json::{Map, Value};
 use zeroize::Zeroize;
 
-/// Most levels of nesting; a kubeconfig needs five.
+/// Limit of levels of nesting; a kubeconfig needs five.
 const MAX_DEPTH: usize = 32;
-/// Most scalars, sequences and mappings together.
+/// Limit of scalars, sequences and mappings together.
 const MAX_NODES: usize = 10_000;
-/// Most punctuation characters, not counting those of base64, names and URLs. They bound the number
+/// Limit of punctuation characters, not counting those of base64, names and URLs. They bound the number
 /// of tokens before the parser runs: it keeps every token of a flow sequence in memory, some 200
 /// bytes each, until it knows that the sequence is not a key.
 const MAX_MARKS: usize = 32 * 1024;
 const EXCESS: &str = "is larger or deeper than any kubeconfig";
 
-/// What was read. Some of its strings are secrets, so dropping it wipes them all.
+/// The mapping that was read. Some of its strings are secrets, so dropping it wipes them all.
 #[derive(Debug, Default)]
 pub(super) struct Tree(pub(super) Value);
 
@@ -158,7 +158,7 @@ fn scalar(text: &str, style: ScalarStyle, is_str: bool) -> Value {
     }
 }
 
-/// Whether this is a decimal integer or float of the core schema. (`f64`'s own parser would add its
+/// This is a decimal integer or float of the core schema. (`f64`'s own parser would add its
 /// tables to the binary.)
 fn is_number(text: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());

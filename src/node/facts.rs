@@ -5,7 +5,7 @@ use super::image;
 use super::machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, load_target};
 use super::rebase::is_not_finalized;
 use super::record::is_certified;
-use super::{FileError, KUBELET_KUBECONFIG, Node, machine, named, policy};
+use super::{FileError, KUBELET_KUBECONFIG, Node, machine, policy, user_file};
 use crate::text;
 use crate::verdict::{Deployment, Facts, PolicyInput, Stage, TargetInput};
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) const NODE_PATHS: [&str; 8] = [
 
 /// Inputs that count instead of the node's own.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Options<'a> {
+pub(crate) struct Inputs<'a> {
     pub(crate) policy: Option<PolicyInput>,
     pub(crate) aleph: Option<&'a Path>,
 }
@@ -36,8 +36,8 @@ pub(crate) struct Options<'a> {
 /// Gathers the facts. What cannot be read becomes a warning and stays unknown.
 ///
 /// # Errors
-/// A file that `options` names is missing or unreadable. The node's own files never cause an error.
-pub(crate) fn facts(node: &Node<'_>, options: Options<'_>) -> Result<Facts, FileError> {
+/// A file that `inputs` names is missing or unreadable. The node's own files never cause an error.
+pub(crate) fn facts(node: &Node<'_>, inputs: Inputs<'_>) -> Result<Facts, FileError> {
     let mut reading = FactsReader {
         node,
         warnings: node.warnings.clone(),
@@ -51,7 +51,7 @@ pub(crate) fn facts(node: &Node<'_>, options: Options<'_>) -> Result<Facts, File
             "{ENCAPSULATED_BAK_PATH}: the rebase was staged, but not finalized: the node still runs the deployment of its first run; see journalctl -b -1 -u ostree-finalize-staged"
         ));
     }
-    let policy = options
+    let policy = inputs
         .policy
         .unwrap_or_else(|| policy::find(node.root, &mut warnings));
     let mut facts = Facts {
@@ -60,11 +60,11 @@ pub(crate) fn facts(node: &Node<'_>, options: Options<'_>) -> Result<Facts, File
         ..Facts::new(policy, target)
     };
     let record = node.record.as_ref();
-    if let Some(path) = options.aleph {
+    if let Some(path) = inputs.aleph {
         // The aleph stands for another node, so this node's deployment and machine say nothing
         // about it.
-        let bytes = named::read(path, skewguard_core::aleph::MAX_BYTES)?;
-        facts.boot_image = Some(image::aleph(&named::shown(path), &bytes)?);
+        let bytes = user_file::read(path, skewguard_core::aleph::MAX_BYTES)?;
+        facts.boot_image = Some(image::aleph(&user_file::shown(path), &bytes)?);
     } else {
         (facts.boot_image, facts.replaced_by) =
             image::find(node.root, record, &node.os_release, stage, &mut warnings);

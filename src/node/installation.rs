@@ -66,7 +66,7 @@ pub(crate) fn is_image_based(root: &Root) -> bool {
     !has_root || cmdline::parse(&line).ostree.is_some()
 }
 
-/// How long the kernel runs, to the second (proc_uptime(5)).
+/// The time that the kernel runs, to the second (proc_uptime(5)).
 pub(crate) fn uptime(root: &Root) -> Option<Duration> {
     let uptime = root.read_text("/proc/uptime", 256).ok().flatten()?;
     let seconds = uptime.split(['.', ' ']).next()?.parse().ok()?;

@@ -49,7 +49,7 @@ pub(super) struct Payload<'a> {
 /// An object that the cluster is to have, and has not.
 #[derive(Debug)]
 pub(super) struct Due {
-    /// What makes it another one than the last on its channel.
+    /// Makes it another one than the last on its channel.
     pub(super) key: String,
     /// Time until it is due.
     pub(super) wait: Duration,

@@ -55,7 +55,7 @@ pub(crate) enum ChannelState {
 #[derive(Debug, Clone, Default)]
 struct Track {
     state: ChannelState,
-    /// What is sent: another key is another object.
+    /// Identifies what is sent: another key is another object.
     key: String,
     /// Failures in a row.
     failures: u32,

@@ -6,9 +6,9 @@ use super::stall::HungBoot;
 use crate::json;
 use crate::node::identity::Identity;
 use crate::node::{
-    BOOT_ID_PATH, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, KEPT_VERDICT_PATH,
-    KUBELET_KUBECONFIG, LOCK_PATH, Node, Options, RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH,
-    VERDICT_MAX, boot_time, facts, has_certificate, is_image_based, is_not_finalized, is_refused,
+    BOOT_ID_PATH, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, Inputs, KEPT_VERDICT_PATH,
+    KUBELET_KUBECONFIG, LOCK_PATH, Node, RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH, VERDICT_MAX,
+    boot_time, facts, has_certificate, is_image_based, is_not_finalized, is_refused,
 };
 use crate::text::bounded;
 use crate::verdict::{Outcome, Verdict, decide};
@@ -105,7 +105,7 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
     if !is_image_based(root) {
         return None;
     }
-    let mut decided = decide(&facts(&Node::read(root), Options::default()).ok()?);
+    let mut decided = decide(&facts(&Node::read(root), Inputs::default()).ok()?);
     // Like a verdict that was read from a file.
     decided.bound(WORD_MAX, TEXT_MAX);
     Some(decided)

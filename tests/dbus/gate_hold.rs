@@ -1,6 +1,6 @@
 //! Holding a node, with a systemd that does what it should.
 
-use crate::gate::{HoldChange, hold, look_again};
+use crate::gate::{HoldChange, hold, restore_hold};
 use crate::inside::dbus::bus::Bus;
 use crate::inside::dbus::node::{Node, unit, wiring_a, wiring_b};
 use crate::inside::dbus::systemd1::{Behaviour, Unit};
@@ -434,7 +434,7 @@ fn look(node: &Node, held: &[String]) -> HoldChange {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .expect("a runtime");
-    runtime.block_on(async { look_again(&node.root, &node.systemd, held) })
+    runtime.block_on(async { restore_hold(&node.root, &node.systemd, held) })
 }
 
 #[test]

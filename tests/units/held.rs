@@ -3,7 +3,7 @@
 //! (`tests/boot/run --scenario 'graph-*'`).
 
 use crate::gate::plan::{self, UnitStates};
-use crate::gate::{UnitState, fixed};
+use crate::gate::{UnitState, always_held};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -166,7 +166,7 @@ fn what_is_held_on_every_node_of_every_release() {
         .map(|node| node.split('/').next().unwrap())
         .filter(|name| !["all", "masters"].contains(name))
         .collect();
-    let fixed = fixed::always();
+    let fixed = always_held::always();
     // Unit -> release -> nodes.
     let mut found: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
     for release in releases() {

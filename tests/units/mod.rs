@@ -1,7 +1,7 @@
 //! The unit files: what they use of systemd, what systemd says of them, and that they name the
 //! paths that the code uses.
 
-use crate::gate::fixed;
+use crate::gate::always_held;
 use crate::node::{ENCAPSULATED_PATH, STAMP_PATH};
 use std::collections::BTreeSet;
 use std::fs;
@@ -336,7 +336,7 @@ fn what_is_held_waits_for_the_decision() {
         .split(' ')
         .map(str::to_owned)
         .collect();
-    let mut expected: BTreeSet<String> = fixed::always().into_iter().collect();
+    let mut expected: BTreeSet<String> = always_held::always().into_iter().collect();
     // Only ever started by a failure of what waits.
     expected.remove("ovs-kubelet-recovery.service");
     // Where firstboot-osupdate.target is not part of the boot, nothing would order these.

@@ -24,10 +24,10 @@ use crate::node::{FileError, Problem, Root, is_refused, sha256_hex};
 use crate::verdict::{Fate, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// What agetty(8) prints above the login prompt.
+/// Text that agetty(8) prints above the login prompt.
 const ISSUE: &str = "/etc/issue";
 
-/// What agetty prints last, next to the prompt. It lasts as long as the boot. It is in no folder of
+/// Text that agetty prints last, next to the prompt. It lasts as long as the boot. It is in no folder of
 /// ours: agetty's SELinux domain reads a service's files in /run on RHEL and on Debian, but searches
 /// a service's folders on RHEL alone.
 pub(crate) const PROMPT: &str = "/run/skewguard-prompt.issue";
@@ -38,20 +38,20 @@ pub(crate) const PROMPT: &str = "/run/skewguard-prompt.issue";
 /// over.
 const PROMPT_LINK: &str = "/etc/issue.d/zz-skewguard.issue";
 
-/// Where older releases had the message of a node that goes on.
+/// The message of a node that goes on, by older releases.
 const BESIDE: &str = "/etc/issue.d/skewguard.issue";
 
 /// The original [`ISSUE`].
 const ASIDE: &str = "/etc/issue.skewguard-saved";
 
-/// What is known about the original. It may be missing: /var may have been mounted after it was
+/// The record of the original. It may be missing: /var may have been mounted after it was
 /// written.
 pub(crate) const STATE: &str = "/var/lib/skewguard/issue.saved";
 
 /// The message for logins over ssh.
 pub(crate) const MOTD: &str = "/etc/motd.d/skewguard";
 
-/// What is said of a first boot that does not finish. It lasts as long as the boot.
+/// The note about a first boot that does not finish. It lasts as long as the boot.
 pub(crate) const FIRST_BOOT_ISSUE: &str = "/run/issue.d/skewguard-first-boot.issue";
 
 /// A link to [`FIRST_BOOT_ISSUE`], as [`PROMPT_LINK`].
@@ -75,7 +75,7 @@ const MESSAGE_MAX: usize = 8 * 1024;
 /// Largest [`STATE`] that is read, in bytes; older releases kept their messages in it.
 const STATE_MAX: u64 = 64 * 1024;
 
-/// Whether a message of this or an earlier boot is still shown. A file that cannot be examined
+/// A message of this or an earlier boot is still shown. A file that cannot be examined
 /// counts as absent.
 pub(crate) fn pending_restore(root: &Root) -> bool {
     [MOTD, PROMPT_LINK, BESIDE, STATE, ASIDE]
@@ -104,9 +104,9 @@ pub fn update(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool,
     Ok(true)
 }
 
-/// What is shown.
+/// The texts to show.
 struct Texts {
-    /// What is repeated at the prompt; `None` for a node that goes on, whose whole message is there.
+    /// The line that is repeated at the prompt; `None` for a node that goes on, whose whole message is there.
     headline: Option<String>,
     issue: String,
     motd: String,
@@ -197,7 +197,7 @@ impl Ours {
         }
     }
 
-    /// Whether `text` begins with it.
+    /// `text` begins with it.
     fn is_at(&self, text: &[u8]) -> bool {
         self.length <= MESSAGE_MAX
             && text.starts_with(b"*** ")
@@ -226,7 +226,7 @@ impl State {
         root.write(STATE, &json, 0o644)
     }
 
-    /// What is above the text that was below the message, if that still ends `now`.
+    /// The text above the text that was below the message, if that still ends `now`.
     fn above<'a>(&self, now: &'a [u8]) -> Option<&'a [u8]> {
         let length = self.below_length.filter(|length| *length > 0)?;
         let (above, below) = now.split_at_checked(now.len().checked_sub(length)?)?;
@@ -272,10 +272,10 @@ fn show_at_prompt(root: &Root, text: &str) -> Result<(), FileError> {
     shown
 }
 
-/// What came of a message on `/etc/issue`.
+/// The outcome of a message on `/etc/issue`.
 #[derive(Default)]
 struct Shown {
-    /// What could not be kept for restoring.
+    /// The original could not be kept for restoring.
     doubt: Option<FileError>,
 }
 
@@ -366,7 +366,7 @@ fn restore_issue(root: &Root) -> Result<(), FileError> {
     root.remove(STATE).map(drop)
 }
 
-/// Whether `now` is a message with a headline that this release does not know, above the whole
+/// `now` is a message with a headline that this release does not know, above the whole
 /// original: another release wrote it, or somebody edited it. Where the original is a symlink, its
 /// target may have changed, and the state still knows what it was.
 fn is_another_headline(now: Option<&[u8]>, original: Option<&[u8]>, state: Option<&State>) -> bool {
@@ -399,7 +399,7 @@ fn read_issue(root: &Root) -> Result<Option<Vec<u8>>, FileError> {
     }
 }
 
-/// Whether the path exists, even as a dangling symlink.
+/// The path exists, even as a dangling symlink.
 fn is_there(root: &Root, path: &str) -> bool {
     root.exists(path).unwrap_or(false) || root.read_link(path).is_ok_and(|link| link.is_some())
 }

@@ -41,14 +41,14 @@ struct MachineConfig<'a> {
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct ConfigMetadata {
     name: Option<String>,
-    annotations: Option<Annotations>,
+    annotations: Option<ReleaseAnnotation>,
     owner_references: Option<Last<OwnerReference>>,
 }
 
 /// An entry of a map that may be huge; the others are dropped.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
-struct Annotations {
+struct ReleaseAnnotation {
     #[serde(rename = "machineconfiguration.openshift.io/release-image-version")]
     release: Option<String>,
 }

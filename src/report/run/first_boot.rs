@@ -1,6 +1,6 @@
 //! Watches a first boot that was let in. It only looks: nothing in the boot waits for it.
 
-use super::{Client, Duration, Level, Output, Run, situation};
+use super::{Client, Duration, Level, Output, Reporter, situation};
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
 use crate::node::{Node, has_certificate, is_not_finalized, is_renamed};
 use crate::report::stall::{
@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_secs(60);
 /// Interval in which the time that passed is kept for a later boot, in seconds.
 const KEEP: u64 = 5 * 60;
 
-impl<C: Client, W: Output> Run<'_, C, W> {
+impl<C: Client, W: Output> Reporter<'_, C, W> {
     /// Tells a first boot that does not finish, and that it goes on.
     pub(super) async fn look_at_first_boot(&mut self) {
         let elapsed = self.now().saturating_sub(self.looked);

@@ -72,12 +72,12 @@ pub enum End {
 /// Tells the cluster everything there is to tell. Without `once` it does not return as long as the
 /// node is held.
 pub async fn run<C: Client, W: Output>(env: Env<'_, C, W>) -> End {
-    let mut run = Run::new(env);
+    let mut run = Reporter::new(env);
     run.plan();
     run.deliver().await
 }
 
-struct Run<'a, C, W> {
+struct Reporter<'a, C, W> {
     env: Env<'a, C, W>,
     started: Instant,
     schedule: Schedule,
@@ -90,7 +90,7 @@ struct Run<'a, C, W> {
     looked: Duration,
 }
 
-impl<'a, C: Client, W: Output> Run<'a, C, W> {
+impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
     fn new(mut env: Env<'a, C, W>) -> Self {
         let ledger = Ledger::load(env.root).unwrap_or_else(|error| {
             env.output

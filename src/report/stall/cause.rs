@@ -50,9 +50,9 @@ pub(crate) fn beside(unit: &str) -> &'static [&'static str] {
 /// The cause by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// One of the table.
+    /// A cause of the table.
     Known(&'static str),
-    /// One that another release of skewguard knows.
+    /// A cause that another release of skewguard knows.
     Other(UnknownWord),
 }
 

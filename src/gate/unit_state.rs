@@ -32,7 +32,7 @@ pub(crate) struct UnitState {
 }
 
 impl UnitState {
-    /// Whether it can be started. A unit that is missing, masked or broken cannot be; if that
+    /// It can be started. A unit that is missing, masked or broken cannot be; if that
     /// changes, the drop-in applies.
     pub(crate) fn is_loaded(&self) -> bool {
         self.load == "loaded"
@@ -61,7 +61,7 @@ impl UnitState {
         }
     }
 
-    /// Whether it runs or may run: only `inactive` and `failed` units do not.
+    /// It runs or may run: only `inactive` and `failed` units do not.
     pub(crate) fn is_running(&self) -> bool {
         !matches!(self.active.as_str(), "inactive" | "failed")
     }

@@ -1,23 +1,23 @@
-//! What could not be held, or not be made sure of, beside the units that are always held (pure).
+//! Units that could not be held, or not be made sure of, beside those that are always held (pure).
 
-/// Most names and sentences that are said of one kind; the rest is counted. The console has room
+/// Limit of the names and sentences of one kind; the rest is counted. The console has room
 /// for a few lines.
 const SAID_MAX: usize = 8;
 
-/// Doubts about units, in words.
+/// Unverified about units, in words.
 #[derive(Debug, Default)]
-pub(super) struct Doubts {
+pub(super) struct Unverified {
     /// Sentences about one unit each.
     one: Vec<String>,
     /// Units without an answer of systemd.
     silent: Vec<String>,
-    /// Why it does not, for the first of them.
+    /// The reason, for the first of them.
     why: String,
     /// Units beyond those that are held.
     left_out: Vec<String>,
 }
 
-impl Doubts {
+impl Unverified {
     /// Something is wrong with one unit.
     pub(super) fn about(&mut self, what: impl ToString) {
         self.one.push(what.to_string());
@@ -67,16 +67,16 @@ mod tests {
 
     #[test]
     fn what_is_said_stays_short() {
-        assert_eq!(Doubts::default().text(), None);
-        let mut doubts = Doubts::default();
+        assert_eq!(Unverified::default().text(), None);
+        let mut unverified = Unverified::default();
         for n in 0..10 {
-            doubts.silent_about(format!("u{n}.service"), format!("no answer of u{n}"));
+            unverified.silent_about(format!("u{n}.service"), format!("no answer of u{n}"));
         }
-        doubts.leave_out((0..9).map(|n| format!("v{n}.service")));
-        doubts.about("x.service is not held");
+        unverified.leave_out((0..9).map(|n| format!("v{n}.service")));
+        unverified.about("x.service is not held");
         let text = "x.service is not held; systemd does not say whether these are held: u0.service u1.service u2.service u3.service u4.service \
                     u5.service u6.service u7.service and 2 more (no answer of u0); too many units wait for the OS update, these are not held: \
                     v0.service v1.service v2.service v3.service v4.service v5.service v6.service v7.service and 1 more";
-        assert_eq!(doubts.text().as_deref(), Some(text));
+        assert_eq!(unverified.text().as_deref(), Some(text));
     }
 }

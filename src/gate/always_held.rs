@@ -5,7 +5,7 @@ use crate::node::units::{CRIO, FIRSTBOOT, KUBELET, PULL};
 /// Reached when the rebase is done (MCO templates, 4.12 and later).
 pub(super) const OSUPDATE_TARGET: &str = "firstboot-osupdate.target";
 
-/// What the kubelet and CRI-O wait for (MCO templates, 4.12 and later).
+/// The target that the kubelet and CRI-O wait for (MCO templates, 4.12 and later).
 pub(super) const DEPENDENCIES_TARGET: &str = "kubelet-dependencies.target";
 
 /// Always held, as far as a node has them: the rebase, what waits for it, and what joins the
@@ -72,7 +72,7 @@ pub(super) fn is_always(unit: &str) -> bool {
     ALWAYS.contains(&unit)
 }
 
-/// Whether a unit is one of [`NEVER`] or of their families.
+/// The unit is one of [`NEVER`] or of their families.
 pub(super) fn is_never_held(name: &str) -> bool {
     let is = |never: &&str| {
         name.strip_prefix(*never)
@@ -81,13 +81,13 @@ pub(super) fn is_never_held(name: &str) -> bool {
     NEVER.iter().any(is) || NEVER_FAMILIES.iter().any(|family| name.starts_with(family))
 }
 
-/// Whether a unit is the rebase, or what the rebase needs: on a node that was let through it has no
+/// The unit is the rebase, or what the rebase needs: on a node that was let through it has no
 /// drop-in.
 pub(super) fn is_rebase(unit: &str) -> bool {
     [PULL, FIRSTBOOT].contains(&unit)
 }
 
-/// Whether this is the name of a template, which systemd cannot load.
+/// This is the name of a template, which systemd cannot load.
 pub(super) fn is_template(unit: &str) -> bool {
     unit.contains("@.")
 }
