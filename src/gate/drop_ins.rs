@@ -1,6 +1,7 @@
 //! The drop-ins of ours, and the unit files of others, under a root.
 
 use super::always_held::is_always;
+use super::{GateError, UnitState};
 use crate::node::units::{FIRSTBOOT, SKEWGUARD, is_unit_name};
 use crate::node::{FileError, Root, STAMP_PATH};
 use std::collections::BTreeMap;
@@ -120,6 +121,16 @@ pub(crate) fn held_units(root: &Root) -> Result<Vec<String>, FileError> {
     let mut units = list(root)?;
     units.retain(|unit| !has(root, unit, &let_through));
     Ok(units)
+}
+
+/// The unit, if systemd applies the drop-in that holds, or cannot start it.
+pub(super) fn applied(root: &Root, unit: String, state: &UnitState) -> Result<String, GateError> {
+    let is = "is not held";
+    match state.missing() {
+        None => Ok(unit),
+        Some(_) if is_overruled(root, &unit) => Err(GateError::Overruled { unit, is }),
+        Some(missing) => Err(GateError::NotHeld { unit, missing }),
+    }
 }
 
 /// An admin's drop-in has replaced this unit's.

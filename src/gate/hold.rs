@@ -181,47 +181,24 @@ async fn verified(
     if written.any || units.iter().any(|unit| is_missing(&unit)) {
         manager.reload().await?;
         reloaded.set(true);
-        known = UnitStates::new();
-        let loadable: Vec<String> = units
-            .iter()
-            .filter(|unit| !is_template(unit))
-            .cloned()
-            .collect();
-        for (unit, answer) in manager.states(&loadable, manager.deadline).await {
-            silent.retain(|(silent, _)| *silent != unit);
-            record_answer(unit, answer, &mut known, &mut silent)?;
-        }
+        known = states_again(manager, &units, &mut silent).await?;
     }
     let (mut held, mut running) = (Vec::new(), Vec::new());
-    for unit in units
-        .into_iter()
-        .filter(|unit| !silent.iter().any(|(silent, _)| silent == unit))
-    {
-        let Some(state) = known.remove(&unit) else {
+    let has_answer = |unit: &String| !silent.iter().any(|(silent, _)| silent == unit);
+    for unit in units.into_iter().filter(has_answer) {
+        let Some(state) = known.get(&unit) else {
             continue;
         };
-        if let Some(missing) = state.missing() {
-            let is_fixed = is_always(&unit);
-            let error = if drop_ins::is_overruled(root, &unit) {
-                let is = "is not held";
-                GateError::Overruled { unit, is }
-            } else {
-                GateError::NotHeld { unit, missing }
-            };
-            if is_fixed {
-                return Err(error);
+        let is_fixed = is_always(&unit);
+        match drop_ins::applied(root, unit, state) {
+            Ok(unit) if !state.is_loaded() => drop(unit),
+            Ok(unit) if state.is_running() && unit == FIRSTBOOT => return Err(GateError::HasBegun),
+            Ok(unit) => {
+                running.extend(state.is_running().then(|| unit.clone()));
+                held.push(unit);
             }
-            unverified.about(error);
-            continue;
-        }
-        if state.is_loaded() && state.is_running() {
-            if unit == FIRSTBOOT {
-                return Err(GateError::HasBegun);
-            }
-            running.push(unit.clone());
-        }
-        if state.is_loaded() {
-            held.push(unit);
+            Err(error) if is_fixed => return Err(error),
+            Err(error) => unverified.about(error),
         }
     }
     let has_lost = !silent.is_empty() && manager.is_broken.get();
@@ -235,6 +212,22 @@ async fn verified(
         error: unverified.text(),
         has_lost,
     })
+}
+
+/// Asks again about the units that systemd can load.
+async fn states_again(
+    manager: &Manager<'_>,
+    units: &[String],
+    silent: &mut Unanswered,
+) -> Result<UnitStates, GateError> {
+    let mut known = UnitStates::new();
+    let loadable = units.iter().filter(|unit| !is_template(unit));
+    let loadable: Vec<String> = loadable.cloned().collect();
+    for (unit, answer) in manager.states(&loadable, manager.deadline).await {
+        silent.retain(|(silent, _)| *silent != unit);
+        record_answer(unit, answer, &mut known, silent)?;
+    }
+    Ok(known)
 }
 
 /// Units without an answer of systemd, and why.

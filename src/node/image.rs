@@ -107,6 +107,25 @@ impl OsRelease {
     }
 }
 
+/// The images that the node's alephs name.
+fn alephs(root: &Root, is_rhel: bool, warnings: &mut Vec<String>) -> Vec<BootImage> {
+    let mut found: Vec<BootImage> = Vec::new();
+    for path in ALEPHS {
+        match root
+            .read(path, ALEPH_MAX)
+            .and_then(|bytes| bytes.map(|bytes| aleph(path, &bytes)).transpose())
+        {
+            Ok(Some(image)) if is_rhel => found.push(BootImage {
+                version: image.version.on_rhel(),
+                ..image
+            }),
+            Ok(image) => found.extend(image),
+            Err(error) => warnings.push(error.to_string()),
+        }
+    }
+    found
+}
+
 /// Finds the boot image, and the image that the installation put in its place, if it did.
 ///
 /// The first source with a version that is understood names the boot image, else the first with
@@ -119,20 +138,7 @@ pub(super) fn find(
     stage: Stage,
     warnings: &mut Vec<String>,
 ) -> (Option<BootImage>, Option<BootImage>) {
-    let mut found: Vec<BootImage> = Vec::new();
-    for path in ALEPHS {
-        match root
-            .read(path, ALEPH_MAX)
-            .and_then(|bytes| bytes.map(|bytes| aleph(path, &bytes)).transpose())
-        {
-            Ok(Some(image)) if os_release.is_rhel => found.push(BootImage {
-                version: image.version.on_rhel(),
-                ..image
-            }),
-            Ok(image) => found.extend(image),
-            Err(error) => warnings.push(error.to_string()),
-        }
-    }
+    let mut found = alephs(root, os_release.is_rhel, warnings);
     let recorded = record.and_then(Record::image);
     found.extend(recorded.map(|version| BootImage {
         version,
