@@ -4,12 +4,17 @@
 //! `dist/skewguard.catalog` explains them to `journalctl -x`. Where journald is missing or hangs,
 //! the entry may be lost, and the boot waits for [`LIMIT`] at most.
 
-use crate::verdict::{Fate, Outcome, Verdict, words};
+use crate::verdict::words::Level;
+use crate::verdict::{Fate, Outcome, Verdict};
 use std::io::{Error, ErrorKind, Write};
-use std::sync::mpsc;
-use std::time::Duration;
-use tracing::Level;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::{Subscriber, with_default};
+use tracing::{Event, Metadata};
+use tracing_journald::{Priority, PriorityMappings};
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::{Extensions, ExtensionsMut, LookupSpan, SpanData};
 
 /// Time that journald may take. Writes to its socket block while its queue is full.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -31,13 +36,12 @@ pub(crate) fn message_id(verdict: Outcome) -> &'static str {
     }
 }
 
-fn level(verdict: &Verdict) -> Level {
+fn priority(verdict: &Verdict) -> Priority {
     match verdict.fate_words().level {
-        // tracing-journald maps INFO to NOTICE (5).
-        _ if verdict.fate() == Fate::PastFirstBoot => Level::INFO,
-        words::Level::Error => Level::ERROR,
-        words::Level::Warning => Level::WARN,
-        words::Level::Info => Level::INFO,
+        _ if verdict.fate() == Fate::PastFirstBoot => Priority::Notice,
+        Level::Error => Priority::Error,
+        Level::Warning => Priority::Warning,
+        Level::Info => Priority::Notice,
     }
 }
 
@@ -95,7 +99,8 @@ pub(crate) fn message(verdict: &Verdict) -> String {
 /// with the journal may change what happens to the node.
 pub(crate) fn record(verdict: &Verdict, live: bool, err: &mut dyn Write) {
     let entry = verdict.clone();
-    if !live || send(move || emit(&entry)).is_err() {
+    let emit = move || emit(&entry);
+    if !live || send(priority(verdict), Box::new(emit)).is_err() {
         let _ = write_plain(verdict, err);
     }
 }
@@ -108,30 +113,85 @@ pub(crate) fn write_plain(verdict: &Verdict, err: &mut dyn Write) -> Result<(), 
     Ok(())
 }
 
-/// Sends one entry to journald.
+/// Sends one entry to journald, with this priority whatever its level is: a level would have to be a
+/// constant.
 ///
 /// # Errors
 /// There is no journald (`NotFound`, `ConnectionRefused`), or it did not take the entry within
 /// [`LIMIT`] (`TimedOut`).
-fn send(emit: impl FnOnce() + Send + 'static) -> Result<(), Error> {
-    let (done, waiting) = mpsc::channel();
+fn send(priority: Priority, emit: Box<dyn FnOnce() + Send>) -> Result<(), Error> {
+    let (done, waits) = (Arc::new(OnceLock::new()), std::thread::current());
+    let sent = Arc::clone(&done);
     // A thread that hangs is abandoned; it ends with the process.
-    std::thread::Builder::new()
-        .name("journal".to_owned())
-        .spawn(move || {
-            let layer = tracing_journald::layer().map(|layer| {
-                layer
-                    .with_field_prefix(None)
-                    .with_syslog_identifier(IDENTIFIER.to_owned())
-            });
-            let sent = layer.map(|layer| {
-                tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), emit)
-            });
-            let _ = done.send(sent);
-        })?;
-    waiting
-        .recv_timeout(LIMIT)
-        .unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+    std::thread::Builder::new().spawn(move || {
+        let layer = tracing_journald::layer().map(|layer| {
+            layer
+                .with_field_prefix(None)
+                .with_syslog_identifier(IDENTIFIER.to_owned())
+                .with_priority_mappings(PriorityMappings {
+                    info: priority,
+                    ..PriorityMappings::new()
+                })
+        });
+        let result = layer.map(|layer| with_default(NoSpans.with(layer), emit));
+        let _ = sent.set(result.map_err(|error| error.kind()));
+        waits.unpark();
+    })?;
+    let until = Instant::now() + LIMIT;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        match done.get() {
+            Some(result) => return result.map_err(Error::from),
+            None if left.is_zero() => return Err(ErrorKind::TimedOut.into()),
+            None => std::thread::park_timeout(left),
+        }
+    }
+}
+
+/// Takes single events. tracing's own registry would bring a store for spans, of which there are
+/// none.
+struct NoSpans;
+
+impl Subscriber for NoSpans {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, _: &Event<'_>) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+impl LookupSpan<'_> for NoSpans {
+    type Data = Never;
+    fn span_data(&self, _: &Id) -> Option<Never> {
+        None
+    }
+}
+
+/// A span of [`NoSpans`].
+enum Never {}
+
+impl SpanData<'_> for Never {
+    fn id(&self) -> Id {
+        match *self {}
+    }
+    fn metadata(&self) -> &'static Metadata<'static> {
+        match *self {}
+    }
+    fn parent(&self) -> Option<&Id> {
+        match *self {}
+    }
+    fn extensions(&self) -> Extensions<'_> {
+        match *self {}
+    }
+    fn extensions_mut(&self) -> ExtensionsMut<'_> {
+        match *self {}
+    }
 }
 
 /// The `MESSAGE_ID` of a first boot that does not finish. It never changes.
@@ -146,23 +206,21 @@ pub(crate) fn record_stall(
     live: bool,
     err: &mut dyn Write,
 ) {
-    let entry = (unit, message.clone());
-    let sent = live
-        && send(move || {
-            let (unit, message) = entry;
-            tracing::event!(
-                target: "skewguard",
-                Level::WARN,
-                MESSAGE_ID = STALLED_ID,
-                OBJECT_SYSTEMD_UNIT = "skewguard.service",
-                SKEWGUARD_PHASE = phase,
-                SKEWGUARD_UNIT = unit.as_deref(),
-                SKEWGUARD_CAUSE = cause.as_str(),
-                "{}",
-                message
-            );
-        })
-        .is_ok();
+    let text = message.clone();
+    let emit = move || {
+        tracing::event!(
+            target: "skewguard",
+            tracing::Level::INFO,
+            MESSAGE_ID = STALLED_ID,
+            OBJECT_SYSTEMD_UNIT = "skewguard.service",
+            SKEWGUARD_PHASE = phase,
+            SKEWGUARD_UNIT = unit.as_deref(),
+            SKEWGUARD_CAUSE = cause.as_str(),
+            "{}",
+            text
+        );
+    };
+    let sent = live && send(Priority::Warning, Box::new(emit)).is_ok();
     if !sent {
         let _ = writeln!(err, "skewguard: {message}");
     }
@@ -170,35 +228,25 @@ pub(crate) fn record_stall(
 
 fn emit(verdict: &Verdict) {
     let image = verdict.boot_image.as_ref();
-    // A macro, because `tracing` wants the level as a constant.
-    macro_rules! at {
-        ($level:expr) => {
-            tracing::event!(
-                target: "skewguard",
-                $level,
-                MESSAGE_ID = message_id(verdict.verdict),
-                // journald reads the sender's unit from /proc, too late if the process has ended by
-                // then. With this field `journalctl -u skewguard` finds the entry anyway
-                // (systemd.journal-fields(7)).
-                OBJECT_SYSTEMD_UNIT = "skewguard.service",
-                SKEWGUARD_VERDICT = verdict.verdict.as_str(),
-                SKEWGUARD_ACTION = verdict.action.as_str(),
-                SKEWGUARD_REASON = verdict.reason.as_str(),
-                SKEWGUARD_BOOT_IMAGE = image.map(|image| image.version.as_str()),
-                SKEWGUARD_RHEL = image.and_then(|image| image.rhel_version.as_deref()),
-                SKEWGUARD_OCP = image.and_then(|image| image.ocp_version.as_deref()),
-                SKEWGUARD_RELEASE = verdict.target.release.as_deref(),
-                SKEWGUARD_POOL = verdict.target.pool.as_deref(),
-                SKEWGUARD_POLICY_DIGEST = verdict.policy.as_ref().and_then(|policy| policy.digest.as_deref()),
-                SKEWGUARD_OVERRIDE = verdict.r#override.as_ref().map(|given| given.value.as_str()),
-                "{}",
-                message(verdict)
-            )
-        };
-    }
-    match level(verdict) {
-        Level::ERROR => at!(Level::ERROR),
-        Level::WARN => at!(Level::WARN),
-        _ => at!(Level::INFO),
-    }
+    tracing::event!(
+        target: "skewguard",
+        tracing::Level::INFO,
+        MESSAGE_ID = message_id(verdict.verdict),
+        // journald reads the sender's unit from /proc, too late if the process has ended by then.
+        // With this field `journalctl -u skewguard` finds the entry anyway
+        // (systemd.journal-fields(7)).
+        OBJECT_SYSTEMD_UNIT = "skewguard.service",
+        SKEWGUARD_VERDICT = verdict.verdict.as_str(),
+        SKEWGUARD_ACTION = verdict.action.as_str(),
+        SKEWGUARD_REASON = verdict.reason.as_str(),
+        SKEWGUARD_BOOT_IMAGE = image.map(|image| image.version.as_str()),
+        SKEWGUARD_RHEL = image.and_then(|image| image.rhel_version.as_deref()),
+        SKEWGUARD_OCP = image.and_then(|image| image.ocp_version.as_deref()),
+        SKEWGUARD_RELEASE = verdict.target.release.as_deref(),
+        SKEWGUARD_POOL = verdict.target.pool.as_deref(),
+        SKEWGUARD_POLICY_DIGEST = verdict.policy.as_ref().and_then(|policy| policy.digest.as_deref()),
+        SKEWGUARD_OVERRIDE = verdict.r#override.as_ref().map(|given| given.value.as_str()),
+        "{}",
+        message(verdict)
+    );
 }

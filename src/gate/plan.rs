@@ -44,7 +44,7 @@ pub(crate) fn plan(known: &UnitStates, files: &BTreeMap<String, String>) -> Plan
         passed: BTreeSet::new(),
         free: BTreeSet::new(),
     };
-    let (mut done, mut unread) = (0, files.clone());
+    let (mut done, mut unread) = (0, files.iter().collect::<Vec<_>>());
     loop {
         while let Some(name) = survey.plan.units.get(done).cloned() {
             done += 1;
@@ -53,14 +53,12 @@ pub(crate) fn plan(known: &UnitStates, files: &BTreeMap<String, String>) -> Plan
         let (units, passed) = (&survey.plan.units, &survey.passed);
         let comes_after =
             |name: &str| passed.contains(name) || units.iter().any(|unit| unit == name);
-        let waits = unread
-            .iter()
-            .find(|(name, text)| waits_for(name, text, comes_after));
-        let Some(name) = waits.map(|(name, _)| name.clone()) else {
+        let mut waiting = unread.iter();
+        let waiting = waiting.position(|(name, text)| waits_for(name, text, comes_after));
+        let Some(at) = waiting else {
             return survey.plan;
         };
-        unread.remove(&name);
-        survey.add(name);
+        survey.add(unread.remove(at).0.clone());
     }
 }
 
@@ -167,7 +165,7 @@ impl<'a> Search<'a> {
             let required_by = self.state(&name)?.required_by.iter();
             todo.extend(required_by.filter(|name| !seen.contains(*name)).cloned());
         }
-        self.free.append(&mut seen);
+        self.free.extend(seen);
         Some(false)
     }
 }

@@ -65,9 +65,9 @@ pub(crate) fn release(root: &Root, systemd: Option<&Systemd>) -> Result<Released
         return Ok(Released::Done { doubt: None });
     };
     // Also those whose drop-in somebody has removed.
-    units.extend(always());
-    units.sort();
-    units.dedup();
+    let removed = always().into_iter().filter(|unit| !units.contains(unit));
+    let removed: Vec<String> = removed.collect();
+    units.extend(removed);
     let deadline = Instant::now() + systemd.whole;
     let doubt = run(on_any_connection(
         systemd,

@@ -151,9 +151,13 @@ fn is_systemd(error: &GateError) -> bool {
     !matches!(error, GateError::File(_) | GateError::HasBegun)
 }
 
-/// Does `work` on a thread of its own, because the caller may be in a runtime already.
+/// Does `work` on a thread of its own, because the caller may be in a runtime already. Its type is
+/// erased: so the thread is in a program once.
 pub(super) fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
-    std::thread::scope(|scope| scope.spawn(work).join().ok())
+    let mut done = None;
+    let work: Box<dyn FnOnce() + Send> = Box::new(|| done = Some(work()));
+    let _ = std::thread::scope(|scope| scope.spawn(work).join());
+    done
 }
 
 /// Runs the calls on a runtime made for them. A node with nothing to hold never gets here.

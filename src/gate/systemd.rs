@@ -7,14 +7,12 @@
 use super::always_held::is_always;
 use super::private;
 use super::unit_state::UnitState;
+use crate::runtime::{Work, first_done};
 use crate::text;
 use serde::{Serialize, Serializer};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
-use std::task::Poll;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use zbus::{Connection, DynamicType, Message, OwnedVariant, Signature, Type, Variant, connection};
@@ -217,7 +215,7 @@ impl<'a> Manager<'a> {
             calls.into_iter().partition(|call| is_always(&call.unit));
         let mut left = always.len();
         let mut to_ask = always.into_iter().chain(others);
-        let mut asking: Vec<Pin<Box<dyn Future<Output = _> + '_>>> = Vec::new();
+        let mut asking: Work<'_, _> = Vec::new();
         let mut answers: Vec<(String, Result<Message, SystemdError>)> = Vec::new();
         let mut until = self.until(self.systemd.answer);
         loop {
@@ -231,18 +229,7 @@ impl<'a> Manager<'a> {
             }
             let until_now = if left > 0 { until } else { until.min(rest) };
             // Each is sent when it is polled first, so in this order.
-            let next = poll_fn(|context| {
-                for at in 0..asking.len() {
-                    if let Some(call) = asking.get_mut(at)
-                        && let Poll::Ready(done) = call.as_mut().poll(context)
-                    {
-                        drop(asking.remove(at));
-                        return Poll::Ready(done);
-                    }
-                }
-                Poll::Pending
-            });
-            let Ok((unit, answer)) = timeout_at(until_now, next).await else {
+            let Ok((unit, answer)) = timeout_at(until_now, first_done(&mut asking)).await else {
                 break;
             };
             left -= usize::from(is_always(&unit)).min(left);

@@ -122,10 +122,10 @@ fn addresses(interfaces: impl Iterator<Item = InterfaceAddress>) -> (Vec<String>
         let mac = mac.map(|mac| mac.map(|byte| format!("{byte:02x}")).join(":"));
         macs.extend(mac.filter(|mac| !macs.contains(mac)));
     }
-    ips.sort_by_key(IpAddr::is_ipv6);
-    ips.truncate(ADDRESSES_MAX);
     macs.truncate(ADDRESSES_MAX);
-    (ips.iter().map(IpAddr::to_string).collect(), macs)
+    let of = |is_v6| ips.iter().filter(move |ip| ip.is_ipv6() == is_v6);
+    let ips = of(false).chain(of(true)).take(ADDRESSES_MAX);
+    (ips.map(IpAddr::to_string).collect(), macs)
 }
 
 fn is_link_local(ip: IpAddr) -> bool {

@@ -235,7 +235,7 @@ impl Root {
                 .filter(|name| !name.as_ref().is_ok_and(|name| name == "." || name == ".."))
                 .take(max)
                 .collect::<Result<_, Errno>>()?;
-            names.sort();
+            names.sort_unstable();
             Ok(names)
         };
         names().map_err(|error: Errno| FileError::new(path, error))
