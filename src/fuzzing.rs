@@ -130,7 +130,8 @@ pub fn tree(data: &[u8]) {
     );
 
     // What is kept from earlier runs.
-    let _ = (Record::load(root), Ledger::load(root));
+    let record = Record::load(root).ok().flatten();
+    let _ = Ledger::load(root, record.as_ref());
     situation::read(root);
     let _ = Context::load(root, &verdict);
 

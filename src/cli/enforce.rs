@@ -154,7 +154,8 @@ pub(super) fn mend(root: &Root, io: &mut Io<'_>) {
 /// full, does not stop the next.
 fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let systemd = root.is_live().then(Systemd::system);
-    let refused_before = gate::is_refused(root);
+    // What cannot be found out is not refused, as for `test -e`.
+    let refused_before = is_refused(root).unwrap_or(false);
     if refused_before
         && has_its_verdicts(root)
         && gate::hold(root, systemd.as_ref()).error.is_none()

@@ -8,7 +8,7 @@ use crate::console::Context;
 use crate::console::message::is_shown;
 use crate::gate::{drop_in_of_an_admin, held_units, is_overruled};
 use crate::json;
-use crate::node::{OVERRIDE_PATH, RUN_VERDICT_PATH, Root, STAMP_PATH, has_certificate};
+use crate::node::{Node, OVERRIDE_PATH, RUN_VERDICT_PATH, Root, STAMP_PATH};
 use crate::report::situation::{self, LastRun};
 use crate::report::stall::HungBoot;
 use crate::text::printable;
@@ -146,6 +146,7 @@ pub(super) fn run(args: &StatusArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
 
 fn read(root: &Root) -> Result<Status, Failure> {
     let held_since = root.changed(STAMP_PATH)?;
+    let node = Node::read(root);
     let this_boot = root.exists(RUN_VERDICT_PATH)?;
     let (observed, error, nothing) = match situation::read(root) {
         LastRun::Verdict(observed) => (
@@ -157,25 +158,17 @@ fn read(root: &Root) -> Result<Status, Failure> {
         LastRun::NeverRan(error) => (None, error, NodeState::NeverRan),
     };
     let (decided_at, verdict) = observed.map(|seen| (time(seen.at), seen.verdict)).unzip();
-    let state = match (&verdict, held_since) {
-        (_, Some(_)) => NodeState::Held,
-        (None, None) => nothing,
-        (Some(_), None) if !this_boot => NodeState::FirstBootOver,
-        (Some(verdict), None) => without_stamp(verdict),
-    };
-    let first_boot = held_since
-        .is_none()
-        .then(|| situation::hangs(root))
-        .flatten();
-    let state = match (state, &first_boot) {
-        (NodeState::GoesOn | NodeState::FirstBootOver, Some(_)) => NodeState::Stalled,
-        // Its config survived: the check still runs on every boot.
-        (NodeState::GoesOn, None) if has_certificate(root) => NodeState::FirstBootOver,
-        (state, _) => state,
-    };
-    let units = match held_since {
-        Some(_) => held_units(root)?,
-        None => Vec::new(),
+    let (state, first_boot, units) = match (held_since, &verdict) {
+        (Some(_), _) => (NodeState::Held, None, held_units(root)?),
+        (None, verdict) => {
+            let state = match verdict {
+                None => nothing,
+                Some(_) if !this_boot => NodeState::FirstBootOver,
+                Some(verdict) => without_stamp(verdict),
+            };
+            let first_boot = situation::hangs(&node);
+            (since_let_go(&node, state, &first_boot), first_boot, vec![])
+        }
     };
     let (overruled, units) = units.into_iter().partition(|unit| is_overruled(root, unit));
     let context = verdict.as_ref().map(|verdict| Context::load(root, verdict));
@@ -206,7 +199,17 @@ fn read(root: &Root) -> Result<Status, Failure> {
     })
 }
 
-/// NodeState of a node that is not held, by this boot's verdict.
+/// The state of a node that is not held, by what became of its first boot since.
+fn since_let_go(node: &Node<'_>, state: NodeState, first_boot: &Option<HungBoot>) -> NodeState {
+    match (state, first_boot) {
+        (NodeState::GoesOn | NodeState::FirstBootOver, Some(_)) => NodeState::Stalled,
+        // Its config survived: the check still runs on every boot.
+        (NodeState::GoesOn, None) if node.has_certificate() => NodeState::FirstBootOver,
+        (state, _) => state,
+    }
+}
+
+/// The state of a node that is not held, by this boot's verdict.
 fn without_stamp(verdict: &Verdict) -> NodeState {
     match &verdict.gate {
         Some(gate) if gate.held => NodeState::LetThrough,

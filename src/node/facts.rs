@@ -1,9 +1,9 @@
 //! Gathers everything that the decision needs.
 
-use super::deployment::{self, Booted};
+use super::deployment::Booted;
 use super::image;
-use super::machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, load_target};
-use super::rebase::is_not_finalized;
+use super::machine_config::{ENCAPSULATED_BAK_PATH, find_target, load_policy_file};
+use super::rebase::is_still_the_first;
 use super::record::is_certified;
 use super::{FileError, KUBELET_KUBECONFIG, Node, machine, policy, user_file};
 use crate::text;
@@ -43,23 +43,26 @@ pub(crate) fn facts(node: &Node<'_>, inputs: Inputs<'_>) -> Result<Facts, FileEr
         warnings: node.warnings.clone(),
         in_doubt: node.in_doubt,
     };
-    let reference = node.booted.as_ref().and_then(Booted::image_reference);
-    let (target, stage) = reading.target_and_stage(reference.as_deref());
+    let (target, stage) = reading.target_and_stage();
     let mut warnings = reading.warnings;
-    if stage == Stage::FirstBootFinished && is_not_finalized(node) {
+    if stage == Stage::FirstBootFinished && is_still_the_first(node, &target) {
         warnings.push(format!(
             "{ENCAPSULATED_BAK_PATH}: the rebase was staged, but not finalized: the node still runs the deployment of its first run; see journalctl -b -1 -u ostree-finalize-staged"
         ));
     }
-    let policy = inputs
-        .policy
-        .unwrap_or_else(|| policy::find(node.root, &mut warnings));
+    let policy = match inputs.policy {
+        Some(policy) => policy,
+        None => {
+            let served = load_policy_file(node.root);
+            policy::find(node.root, served, &mut warnings)
+        }
+    };
     let mut facts = Facts {
         r#override: node.r#override,
         platform: node.line.platform.clone(),
         ..Facts::new(policy, target)
     };
-    let record = node.record.as_ref();
+    let record = node.record();
     if let Some(path) = inputs.aleph {
         // The aleph stands for another node, so this node's deployment and machine say nothing
         // about it.
@@ -70,7 +73,7 @@ pub(crate) fn facts(node: &Node<'_>, inputs: Inputs<'_>) -> Result<Facts, FileEr
             image::find(node.root, record, &node.os_release, stage, &mut warnings);
         facts.deployment = Deployment {
             ostree: node.line.ostree.as_deref().map(text::printable),
-            container_image_reference: reference,
+            container_image_reference: node.booted.as_ref().and_then(Booted::image_reference),
             stage,
             image: None,
         };
@@ -79,17 +82,6 @@ pub(crate) fn facts(node: &Node<'_>, inputs: Inputs<'_>) -> Result<Facts, FileEr
     }
     facts.warnings = warnings;
     Ok(facts)
-}
-
-fn is_on_target(target: &TargetInput, reference: Option<&str>) -> bool {
-    let TargetInput::Read(target) = target else {
-        return false;
-    };
-    target
-        .os_image_url
-        .as_deref()
-        .zip(reference)
-        .is_some_and(|(target, reference)| deployment::same_digest(reference, target))
 }
 
 /// Results of reading a node's files so far.
@@ -110,13 +102,13 @@ impl FactsReader<'_> {
         })
     }
 
-    fn target_and_stage(&mut self, reference: Option<&str>) -> (TargetInput, Stage) {
-        let record = self.node.record.as_ref();
+    fn target_and_stage(&mut self) -> (TargetInput, Stage) {
+        let record = self.node.record();
         let rebased = record.map(|record| record.is_rebased(self.node));
         let rebased = self.or_in_doubt(rebased.transpose()).unwrap_or(false);
-        let (target, renamed) = self.target();
+        let (target, renamed) = find_target(self.node.root, &mut self.warnings);
         let joined = self.has_joined(&target);
-        let stage = if is_on_target(&target, reference) {
+        let stage = if self.node.is_on(&target) {
             Stage::OnTarget
         } else if rebased {
             Stage::Rebased
@@ -130,30 +122,11 @@ impl FactsReader<'_> {
         (target, stage)
     }
 
-    /// The target, and whether it comes from the renamed file. The Machine Config Daemon renames
-    /// the file when the first boot is finished.
-    fn target(&mut self) -> (TargetInput, bool) {
-        let mut load = |path| match load_target(self.node.root, path) {
-            Ok(target) => target.map(TargetInput::Read),
-            Err(error) => {
-                self.warnings.push(error.to_string());
-                Some(TargetInput::Unreadable)
-            }
-        };
-        if let Some(target) = load(ENCAPSULATED_PATH) {
-            return (target, false);
-        }
-        match load(ENCAPSULATED_BAK_PATH) {
-            Some(target) => (target, true),
-            None => (TargetInput::Absent, false),
-        }
-    }
-
     /// Looks for signs that the node has joined. It can have joined while its encapsulated config still exists:
     /// where the kubelet does not wait for the rebase, it may join without one. The Machine Config
     /// Daemon then renames the config (from OCP 4.5 on), but a reboot can come first.
     fn has_joined(&mut self, target: &TargetInput) -> bool {
-        let (root, record) = (self.node.root, self.node.record.as_ref());
+        let (root, record) = (self.node.root, self.node.record());
         // Nothing under /var is evidence on the first boot of an installation, unless it is newer
         // than the record of this boot.
         let has_old_var = self.node.installation.is_new && record.is_none();

@@ -36,7 +36,7 @@ pub(crate) use rebase::{is_not_finalized, is_renamed};
 pub(crate) use record::{
     FirstRun, KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, UNTOLD_VERDICT_PATH,
 };
-pub(crate) use record::{VERDICT_MAX, has_certificate, save_verdict};
+pub(crate) use record::{VERDICT_MAX, save_verdict};
 pub use root::Root;
 pub(crate) use snapshot::Node;
 

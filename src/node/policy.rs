@@ -1,15 +1,19 @@
 //! Finds the policy, and compares the one on disk with the one that was served.
 
-use super::machine_config::{ENCAPSULATED_PATH, SERVED_PATH, load_policy_file};
+use super::machine_config::SERVED_PATH;
 use super::{FileError, Root, sha256_hex};
 use crate::policy::{MAX_BYTES, POLICY_PATH};
 use crate::verdict::PolicyInput;
 
-/// Finds the policy. Until the first boot is over the served config is the authority; a file on
+/// Finds the policy. The served config is the authority, if it still counts; a file on
 /// disk that differs adds a warning. Where the served config cannot be read, the file on disk is
 /// not used instead: it may hold another policy. Afterwards the cluster updates the file on disk
 /// only.
-pub(super) fn find(root: &Root, warnings: &mut Vec<String>) -> PolicyInput {
+pub(super) fn find(
+    root: &Root,
+    served: Result<Option<Vec<u8>>, FileError>,
+    warnings: &mut Vec<String>,
+) -> PolicyInput {
     let mut unreadable = |path: &str, error: FileError| {
         warnings.push(error.to_string());
         PolicyInput::Invalid {
@@ -17,11 +21,6 @@ pub(super) fn find(root: &Root, warnings: &mut Vec<String>) -> PolicyInput {
             digest: None,
             error: error.problem.to_string(),
         }
-    };
-    let served = if root.exists(ENCAPSULATED_PATH).unwrap_or(true) {
-        load_policy_file(root)
-    } else {
-        Ok(None)
     };
     let served = match served {
         Ok(served) => served,

@@ -1,9 +1,9 @@
 //! A rebase that was staged and took no effect.
 
-use super::deployment::same_digest;
 use super::image;
-use super::machine_config::{ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, load_target};
-use super::{Node, Root, has_certificate};
+use super::machine_config::{ENCAPSULATED_PATH, find_target};
+use super::{Node, Root};
+use crate::verdict::TargetInput;
 
 /// Looks for a rebase that was staged and not finalized at the shutdown: the Machine
 /// Config Daemon renamed its config, as it does moments before its reboot, and the booted deployment
@@ -12,9 +12,16 @@ use super::{Node, Root, has_certificate};
 ///
 /// In doubt it is not so, and where the node has joined it is no news.
 pub(crate) fn is_not_finalized(node: &Node<'_>) -> bool {
+    let (target, _) = find_target(node.root, &mut Vec::new());
+    !node.is_on(&target) && is_still_the_first(node, &target)
+}
+
+/// [`is_not_finalized`] of a node that does not run its target.
+pub(super) fn is_still_the_first(node: &Node<'_>, target: &TargetInput) -> bool {
     is_renamed(node.root)
-        && !has_certificate(node.root)
-        && is_still_the_first(node).unwrap_or(false)
+        && !node.has_certificate()
+        && matches!(target, TargetInput::Read(_))
+        && runs_the_first(node).unwrap_or(false)
 }
 
 /// The config of the first boot is not where it was.
@@ -23,16 +30,9 @@ pub(crate) fn is_renamed(root: &Root) -> bool {
 }
 
 /// `None`: that is not known.
-fn is_still_the_first(node: &Node<'_>) -> Option<bool> {
-    let target = load_target(node.root, ENCAPSULATED_BAK_PATH).ok()??;
+fn runs_the_first(node: &Node<'_>) -> Option<bool> {
     let booted = node.booted.as_ref().filter(|booted| booted.has_origin())?;
-    let reference = booted.image_reference();
-    let is_target =
-        |reference: &String| same_digest(reference, target.os_image_url.as_deref().unwrap_or(""));
-    if reference.as_ref().is_some_and(is_target) {
-        return Some(false);
-    }
-    if let Some(record) = &node.record {
+    if let Some(record) = node.record() {
         // The boot of the record may still be the one that stages the rebase.
         if record.boot_id.is_some() && record.boot_id == node.installation.boot_id {
             return Some(false);
@@ -47,5 +47,5 @@ fn is_still_the_first(node: &Node<'_>) -> Option<bool> {
     }
     // Without a record: nothing was rebased to, and the deployment is of the boot image's version.
     let pivot = booted.origin_value("custom-url");
-    Some(reference.is_none() && pivot.is_none() && image::runs_the_boot_image(node)?)
+    Some(booted.image_reference().is_none() && pivot.is_none() && image::runs_the_boot_image(node)?)
 }

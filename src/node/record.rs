@@ -26,13 +26,6 @@ pub(super) const CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-curren
 const KIND: &str = "BootImageRecord";
 const MAX: u64 = 64 << 10;
 
-/// Looks for a certificate of the kubelet that is not of an earlier installation, which kept /var.
-/// If that cannot be found out, it has one.
-pub(crate) fn has_certificate(root: &Root) -> bool {
-    let record = Record::load(root).ok().flatten();
-    is_certified(root, record.as_ref()).unwrap_or(true)
-}
-
 /// Looks for a certificate of this installation. Without a record one that is older
 /// than the config, which every installation writes anew, is an earlier one's.
 ///

@@ -1,11 +1,12 @@
 //! A node, read once.
 
 use super::cmdline::{self, Cmdline};
-use super::deployment::{self, Booted};
+use super::deployment::{self, Booted, same_digest};
 use super::image::OsRelease;
 use super::installation::Installation;
+use super::record::is_certified;
 use super::{FileError, Record, Root};
-use crate::verdict::Override;
+use crate::verdict::{Override, TargetInput};
 
 /// A node as a command knows it: read once, and handed down. Taken under the lock where there is
 /// one, because `allow` writes the override. The stamp, the certificate and the first boot's config
@@ -16,8 +17,8 @@ pub(crate) struct Node<'a> {
     pub(super) os_release: OsRelease,
     pub(super) r#override: Option<Override>,
     pub(super) installation: Installation,
-    /// The record of this installation's first run.
-    pub(super) record: Option<Record>,
+    /// The record of a first run, perhaps of an earlier installation's.
+    pub(crate) kept_record: Option<Record>,
     /// This installation has a record, which may be damaged.
     pub(super) has_record: bool,
     pub(super) booted: Option<Booted>,
@@ -36,7 +37,7 @@ impl<'a> Node<'a> {
             os_release: OsRelease::default(),
             r#override: None,
             installation: Installation::default(),
-            record: None,
+            kept_record: None,
             has_record: false,
             booted: None,
             warnings: Vec::new(),
@@ -63,15 +64,42 @@ impl<'a> Node<'a> {
         let record = Record::load(self.root);
         let is_new = self.installation.is_new;
         self.has_record = record.is_err() && !is_new;
-        let record = if is_new {
+        self.kept_record = if is_new {
             // An earlier installation left it, or it was made on this boot. A damaged one is no
             // evidence.
             record.ok().flatten()
         } else {
             self.or_in_doubt(record)
         };
-        self.record = record.filter(|record| record.is_of(&self.installation));
-        self.has_record |= self.record.is_some();
+        self.has_record |= self.record().is_some();
+    }
+
+    /// The record of this installation's first run.
+    pub(super) fn record(&self) -> Option<&Record> {
+        let record = self.kept_record.as_ref();
+        record.filter(|record| record.is_of(&self.installation))
+    }
+
+    /// machine-id(5), as [`super::identity::Identity`] has it.
+    pub(crate) fn machine_id(&self) -> &str {
+        let id = self.installation.machine_id.as_deref();
+        id.filter(|id| id.len() == 32).unwrap_or_default()
+    }
+
+    /// The booted deployment was made from this target.
+    pub(super) fn is_on(&self, target: &TargetInput) -> bool {
+        let TargetInput::Read(target) = target else {
+            return false;
+        };
+        let reference = self.booted.as_ref().and_then(Booted::image_reference);
+        let pair = target.os_image_url.as_deref().zip(reference);
+        pair.is_some_and(|(target, reference)| same_digest(&reference, target))
+    }
+
+    /// Looks for a certificate of the kubelet that is not of an earlier installation, which kept
+    /// /var. If that cannot be found out, it has one.
+    pub(crate) fn has_certificate(&self) -> bool {
+        is_certified(self.root, self.kept_record.as_ref()).unwrap_or(true)
     }
 
     /// Unwraps what was read. On an error it adds a warning, sets `in_doubt` and returns the

@@ -68,8 +68,9 @@ struct EventEntry {
     at: u64,
 }
 
-impl Default for Ledger {
-    fn default() -> Self {
+impl Ledger {
+    /// An empty one, for the installation whose record this is.
+    pub(crate) fn new(record: Option<&Record>) -> Self {
         let (api_version, kind) = (API_VERSION.to_owned(), "ReportState".to_owned());
         Self {
             api_version,
@@ -78,18 +79,14 @@ impl Default for Ledger {
             event: None,
             node_patch: None,
             no_verdict_boot: None,
-            installation: None,
+            installation: record.and_then(Record::first_boot_id).map(str::to_owned),
             first_boot: None,
         }
     }
-}
 
-impl Ledger {
     /// An earlier installation left it on a /var that could not be written to since.
-    fn is_of_an_earlier_installation(&self, root: &Root) -> bool {
-        let record = Record::load(root).ok().flatten();
-        let first = record.as_ref().and_then(Record::first_boot_id);
-        match (&self.installation, first) {
+    fn is_of_an_earlier_installation(&self, record: Option<&Record>) -> bool {
+        match (&self.installation, record.and_then(Record::first_boot_id)) {
             (Some(of), first) => Some(of.as_str()) != first,
             (None, Some(_)) => record.is_some_and(|record| record.file != RECORD_PATH),
             (None, None) => false,
@@ -98,15 +95,17 @@ impl Ledger {
 
     /// Reads the state; an empty one if there is none. After an error the caller goes on with an
     /// empty one: things are sent again, and the server answers 409 to a name that it has.
-    pub(crate) fn load(root: &Root) -> Result<Self, FileError> {
+    pub(crate) fn load(root: &Root, record: Option<&Record>) -> Result<Self, FileError> {
+        let fresh = Self::new(record);
         let Some(text) = root.read_text(STATE_PATH, STATE_MAX)? else {
-            return Ok(Self::default());
+            return Ok(fresh);
         };
         let mut state: Self =
             json::read(text.as_bytes()).map_err(|error| FileError::content(STATE_PATH, error))?;
-        if state.is_of_an_earlier_installation(root) {
-            return Ok(Self::default());
+        if state.is_of_an_earlier_installation(record) {
+            return Ok(fresh);
         }
+        state.installation = fresh.installation;
         let surplus = state.reports.len().saturating_sub(REPORTS_MAX);
         state.reports.drain(..surplus);
         Ok(state)
@@ -114,13 +113,8 @@ impl Ledger {
 
     /// Writes the state as a whole.
     pub(crate) fn save(&self, root: &Root) -> Result<(), FileError> {
-        let record = Record::load(root).ok().flatten();
-        let state = Self {
-            installation: record.and_then(|record| record.first_boot_id().map(str::to_owned)),
-            ..self.clone()
-        };
         // A struct of strings always serialises.
-        let mut json = json::pretty(&state).unwrap_or_default();
+        let mut json = json::pretty(self).unwrap_or_default();
         json.push(b'\n');
         root.write(STATE_PATH, &json, 0o644)
     }
@@ -145,6 +139,11 @@ impl Ledger {
             .find(|report| hash_of(&report.name) == hash_of(name))
     }
 
+    /// The cluster has a report or an Event of that name.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.known_report(name).is_some() || self.last_event(name).is_some()
+    }
+
     /// Records that the cluster has an Event about the report of that name.
     pub(crate) fn event_delivered(&mut self, report: &str, at: u64) {
         self.event = Some(EventEntry {
@@ -166,10 +165,13 @@ impl Ledger {
 /// read-only or full), it is a hash of machine-id(5), which is the same on the next boot, and the
 /// error is returned with it. Where /var could not hold the record either, what is there may be an
 /// earlier installation's: then it is a hash of the first boot's id.
-pub(crate) fn installation(root: &Root, machine_id: Option<&str>) -> (String, Option<FileError>) {
-    let record = Record::load(root).ok().flatten();
+pub(crate) fn installation(
+    root: &Root,
+    record: Option<&Record>,
+    machine_id: Option<&str>,
+) -> (String, Option<FileError>) {
     let beside = record.filter(|record| record.file != RECORD_PATH);
-    if let Some(first) = beside.as_ref().and_then(Record::first_boot_id) {
+    if let Some(first) = beside.and_then(Record::first_boot_id) {
         return (hex16(&["skewguard.dev/installation\n", first]), None);
     }
     match kept_installation(root) {

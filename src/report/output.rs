@@ -56,12 +56,7 @@ impl ConsoleState {
 
     /// Tells the console what the cluster knows and which address the node has, if either has
     /// changed.
-    pub(super) fn tell(
-        &mut self,
-        output: &mut impl Output,
-        payload: &Payload<'_>,
-        ledger: &Ledger,
-    ) {
+    pub(super) fn tell(&mut self, output: &mut impl Output, payload: &Payload, ledger: &Ledger) {
         // The console has nothing of an earlier boot.
         let verdict = payload.verdict();
         let Some(verdict) = verdict.filter(|_| !payload.is_about_earlier_boot()) else {

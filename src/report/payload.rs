@@ -1,4 +1,4 @@
-//! Content of the three channels, and the requests for it.
+//! Content of the three channels, and the requests for it (pure).
 
 use super::answer::Channel;
 use super::event::{Event, EventSubject, NO_VERDICT, Regarding};
@@ -6,10 +6,9 @@ use super::inventory::NodePatch;
 use super::ledger::{Ledger, hash_of};
 use super::names::{EVENT_INTERVAL, hex16, report_name, stall_name, subdomain};
 use super::objects::{BootImageReport, ReportInput, is_reportable};
-use super::situation::{self, DatedVerdict};
+use super::situation::{DatedVerdict, Moment};
 use super::stall::{Phase, Progress};
 use crate::node::identity::Identity;
-use crate::node::{Root, UNTOLD_VERDICT_PATH};
 use crate::transport::Request;
 use crate::verdict::{Action, Verdict};
 use std::time::{Duration, SystemTime};
@@ -18,32 +17,35 @@ use std::time::{Duration, SystemTime};
 const UNSEEN: &str =
     "skewguard.service left no verdict on this boot: this one was made by skewguard-report.service";
 
-/// Content of the three channels.
-pub(super) struct Payload<'a> {
-    root: &'a Root,
+/// News of a first boot that does not finish.
+pub(super) enum StallNews {
+    /// Its state.
+    Hangs(Box<Progress>),
+    /// The phase after which it went on; then the Event says so.
+    WentOn(Phase),
+}
+
+/// Content of the three channels: what the node's files said at the last look.
+pub(super) struct Payload {
     pub(super) identity: Identity,
     /// The installation's random id.
     installation: String,
+    /// This boot's id.
+    boot: String,
+    pub(super) now: Moment,
     /// The verdict that report and Event are about.
-    observed: Option<DatedVerdict>,
+    pub(super) observed: Option<DatedVerdict>,
+    /// The service left none: then the Event says so.
+    pub(super) no_verdict: bool,
+    /// The result of a check by the report, where `skewguard.service` left no verdict.
+    pub(super) made_here: Option<DatedVerdict>,
     /// An earlier boot's undelivered verdict, where there is nothing to tell of `observed`.
     earlier_verdict: Option<DatedVerdict>,
-    /// The result of a check on a first boot on which `skewguard.service` left no verdict.
-    verdict_made_here: Option<DatedVerdict>,
-    /// The state of a first boot that does not finish.
-    pub(super) progress: Option<Progress>,
-    /// The phase after which the first boot went on; then the Event says so.
-    pub(super) went_on: Option<Phase>,
-    /// The verdict that the Node is labelled with.
-    pub(super) inventory: Option<Verdict>,
-    /// The Event is about a run without a verdict.
-    pub(super) no_verdict: bool,
+    pub(super) stall: Option<StallNews>,
     /// The report's name; the Event's name begins with it.
     pub(super) name: String,
     /// The Node's name, once the node has joined.
     pub(super) node_name: Option<String>,
-    /// The remedy for an admin.
-    pub(super) remediation: String,
 }
 
 /// An object that the cluster is to have, and has not.
@@ -55,139 +57,106 @@ pub(super) struct Due {
     pub(super) wait: Duration,
 }
 
-impl<'a> Payload<'a> {
-    pub(super) fn new(root: &'a Root, identity: Identity, installation: String) -> Self {
+impl Payload {
+    pub(super) fn new(identity: Identity, installation: String, boot: String) -> Self {
         Self {
-            root,
             identity,
             installation,
+            boot,
+            now: Moment::default(),
             observed: None,
-            earlier_verdict: None,
-            verdict_made_here: None,
-            progress: None,
-            went_on: None,
-            inventory: None,
             no_verdict: false,
+            made_here: None,
+            earlier_verdict: None,
+            stall: None,
             name: String::new(),
             node_name: None,
-            remediation: String::new(),
         }
     }
 
-    /// Makes this the verdict to tell; if it is none to report, what an earlier boot has still to
-    /// tell comes in its place. Returns the verdict that a node that has not joined reports.
-    pub(super) fn adopt(&mut self, observed: DatedVerdict, ledger: &Ledger) -> Option<&Verdict> {
-        self.inventory = Some(observed.verdict.clone());
+    /// Makes this the verdict to tell. `earlier`: an undelivered one of an earlier boot, if this
+    /// needs no report.
+    pub(super) fn adopt(&mut self, observed: DatedVerdict, earlier: Option<DatedVerdict>) {
+        (self.observed, self.earlier_verdict) = (Some(observed), earlier);
         (self.node_name, self.no_verdict) = (None, false);
-        (self.progress, self.went_on, self.verdict_made_here) = (None, None, None);
-        let is_reported = is_reportable(&observed.verdict);
-        self.earlier_verdict = if is_reported {
-            None
-        } else {
-            self.read_untold(ledger)
-        };
-        self.observed = Some(observed);
-        self.name = self.name_of(self.reported());
-        self.reported()
-    }
-
-    /// The report of a node that has not joined and whose first boot does not hang.
-    fn reported(&self) -> Option<&Verdict> {
+        (self.stall, self.made_here) = (None, None);
         let told = self.subject().map(|told| &told.verdict);
-        told.filter(|verdict| is_reportable(verdict))
-    }
-
-    /// Reads an earlier boot's undelivered verdict. If it was delivered, only its file is left.
-    fn read_untold(&self, ledger: &Ledger) -> Option<DatedVerdict> {
-        let untold = situation::untold(self.root)?;
-        let name = self.name_of(Some(&untold.verdict));
-        if ledger.known_report(&name).is_some() || ledger.last_event(&name).is_some() {
-            // If that fails, the next boot tries again.
-            let _ = self.root.remove(UNTOLD_VERDICT_PATH);
-            return None;
-        }
-        Some(untold)
+        self.name = self.name_of(told.filter(|verdict| is_reportable(verdict)));
     }
 
     /// The verdict to tell is an earlier boot's.
     pub(super) fn is_about_earlier_boot(&self) -> bool {
-        self.earlier_verdict.is_some() && self.progress.is_none() && self.went_on.is_none()
-    }
-
-    /// Turns the Event into one about a run without a verdict.
-    pub(super) fn adopt_no_verdict(&mut self) {
-        self.no_verdict = true;
-        self.name = self.name_of(None);
-    }
-
-    /// Makes a verdict for a first boot without one. It goes on, whatever the verdict is: nothing
-    /// held it.
-    pub(super) fn look_without_verdict(&mut self) {
-        if self.observed.is_some() || self.verdict_made_here.is_some() {
-            return;
-        }
-        self.verdict_made_here = situation::decide_now(self.root).map(|mut verdict| {
-            verdict.action = Action::Proceed;
-            verdict.warnings.push(UNSEEN.to_owned());
-            let at = SystemTime::now();
-            DatedVerdict { verdict, at }
-        });
+        self.earlier_verdict.is_some() && self.stall.is_none()
     }
 
     /// The units that the verdict says are held.
     pub(super) fn held_units(&self) -> &[String] {
-        let gate = self
-            .observed
-            .as_ref()
-            .and_then(|seen| seen.verdict.gate.as_ref());
+        let gate = self.observed.as_ref();
+        let gate = gate.and_then(|seen| seen.verdict.gate.as_ref());
         gate.map_or(&[], |gate| &gate.units)
     }
 
     /// The Event is about a run without a verdict.
     pub(super) fn is_about_no_verdict(&self) -> bool {
-        self.no_verdict && self.progress.is_none() && self.went_on.is_none()
+        self.no_verdict && self.stall.is_none()
+    }
+
+    /// This boot's verdict, else one that was made here: the Node is labelled with it.
+    pub(super) fn inventory(&self) -> Option<&Verdict> {
+        let seen = self.observed.as_ref().or(self.made_here.as_ref());
+        seen.map(|seen| &seen.verdict)
     }
 
     /// The verdict of a node that is not held, as the node is now: it was let in, or could not be
     /// held.
     pub(super) fn let_in(&self) -> Option<Verdict> {
-        let seen = self.observed.as_ref().or(self.verdict_made_here.as_ref());
-        seen.filter(|_| !situation::is_held(self.root))
-            .map(|seen| self.as_of_now(&seen.verdict))
+        let verdict = self.inventory().filter(|_| !self.now.held);
+        verdict.map(|verdict| self.as_of_now(verdict))
+    }
+
+    /// The state of a first boot that does not finish.
+    pub(super) fn progress(&self) -> Option<&Progress> {
+        match &self.stall {
+            Some(StallNews::Hangs(progress)) => Some(progress),
+            _ => None,
+        }
     }
 
     /// The verdict to tell, as the node is now.
     pub(super) fn verdict(&self) -> Option<Verdict> {
-        self.subject()
-            .map(|observed| &observed.verdict)
-            .filter(|verdict| self.progress.is_some() || is_reportable(verdict))
-            .map(|verdict| self.as_of_now(verdict))
+        let told = self.subject().map(|told| &told.verdict);
+        let told = told.filter(|told| self.progress().is_some() || is_reportable(told));
+        let mut verdict = self.as_of_now(told?);
+        if self.observed.is_none() {
+            // It goes on, whatever the verdict is: nothing held it.
+            verdict.action = Action::Proceed;
+            verdict.warnings.push(UNSEEN.to_owned());
+        }
+        Some(verdict)
     }
 
     /// The subject of report and Event.
     fn subject(&self) -> Option<&DatedVerdict> {
-        let hangs = self.progress.is_some();
+        let hangs = self.progress().is_some();
         let earlier = self.earlier_verdict.as_ref().filter(|_| !hangs);
-        let verdict_made_here = self.verdict_made_here.as_ref().filter(|_| hangs);
-        earlier.or(self.observed.as_ref()).or(verdict_made_here)
+        let made_here = self.made_here.as_ref().filter(|_| hangs);
+        earlier.or(self.observed.as_ref()).or(made_here)
     }
 
     fn as_of_now(&self, verdict: &Verdict) -> Verdict {
-        verdict
-            .clone()
-            .updated(situation::is_held(self.root), self.has_joined())
+        verdict.clone().updated(self.now.held, self.has_joined())
     }
 
-    /// The objects that the cluster is to have, less those that by the ledger it has. `held`: the
-    /// node is. `now`: seconds since 1970.
-    pub(super) fn due(&self, ledger: &Ledger, held: bool, now: u64) -> [(Channel, Option<Due>); 3] {
+    /// The objects that the cluster is to have, less those that by the ledger it has. `now`: seconds
+    /// since 1970.
+    pub(super) fn due(&self, ledger: &Ledger, now: u64) -> [(Channel, Option<Due>); 3] {
         let at_once = |key: &str| Due {
             key: key.to_owned(),
             wait: Duration::ZERO,
         };
         // A host may get its name late.
         let name = hash_of(&self.name);
-        let goes_on = self.went_on.is_some();
+        let goes_on = matches!(self.stall, Some(StallNews::WentOn(_)));
         // Once it has joined, the bootstrap identity has nothing more to say.
         let is_over = self.has_joined() && !goes_on;
         let has_verdict = !is_over && !goes_on && self.verdict().is_some();
@@ -197,12 +166,11 @@ impl<'a> Payload<'a> {
         } else if goes_on {
             Some(Duration::ZERO)
         } else if self.is_about_no_verdict() {
-            let told = ledger.no_verdict_boot == Some(situation::boot_id(self.root));
-            (!told).then_some(Duration::ZERO)
+            (ledger.no_verdict_boot.as_ref() != Some(&self.boot)).then_some(Duration::ZERO)
         } else if has_verdict {
             match ledger.last_event(&self.name) {
                 None => Some(Duration::ZERO),
-                Some(at) if held => {
+                Some(at) if self.now.held => {
                     // If the clock went back, the Event is due at once.
                     let age = now.checked_sub(at).unwrap_or(EVENT_INTERVAL);
                     Some(Duration::from_secs(EVENT_INTERVAL.saturating_sub(age)))
@@ -233,40 +201,41 @@ impl<'a> Payload<'a> {
 
     /// The node has joined, so that its Node object says all there is to say.
     pub(super) fn has_joined(&self) -> bool {
-        self.node_name.is_some() && situation::is_past_first_boot(self.root)
+        self.node_name.is_some() && self.now.is_past_first_boot
     }
 
     /// The patch for the Node.
     fn node_patch(&self) -> Option<NodePatch> {
-        let verdict = self.inventory.as_ref()?;
-        Some(NodePatch::new(&self.as_of_now(verdict)))
+        Some(NodePatch::new(&self.as_of_now(self.inventory()?)))
     }
 
     /// Names the report after the current host name and verdict.
     pub(super) fn rename(&mut self) {
         // The Event that it goes on is about the report that it had stopped.
-        if self.went_on.is_some() {
-            return;
+        if !matches!(self.stall, Some(StallNews::WentOn(_))) {
+            self.name = self.name_of(self.verdict().as_ref());
         }
-        self.name = self.name_of(self.verdict().as_ref());
     }
 
     fn name_of(&self, verdict: Option<&Verdict>) -> String {
-        let host = self.identity.hostname.as_deref().unwrap_or_default();
-        match verdict {
-            Some(verdict) => {
-                let name = report_name(host, &self.installation, verdict);
-                match &self.progress {
-                    Some(progress) => stall_name(&name, &progress.key()),
-                    None => name,
-                }
-            }
-            None => format!(
-                "{}-{}",
-                subdomain(host),
-                hex16(&[&self.installation, "\n", NO_VERDICT])
-            ),
+        let Some(verdict) = verdict else {
+            let host = subdomain(self.host());
+            return format!("{host}-{}", hex16(&[&self.installation, "\n", NO_VERDICT]));
+        };
+        let name = self.report_name(verdict);
+        match self.progress() {
+            Some(progress) => stall_name(&name, &progress.key()),
+            None => name,
         }
+    }
+
+    /// The name of the report about a verdict alone.
+    pub(super) fn report_name(&self, verdict: &Verdict) -> String {
+        report_name(self.host(), &self.installation, verdict)
+    }
+
+    fn host(&self) -> &str {
+        self.identity.hostname.as_deref().unwrap_or_default()
     }
 
     /// The name of the object that is sent on a channel.
@@ -281,16 +250,17 @@ impl<'a> Payload<'a> {
     pub(super) fn label_digest(&self) -> Option<String> {
         let node = self.node_name.as_deref()?;
         self.node_patch()
-            .map(|patch| patch.digest(node, &situation::boot_id(self.root)))
+            .map(|patch| patch.digest(node, &self.boot))
     }
 
     /// The request for a channel, made anew every time: the node may have been let through while
-    /// the cluster could not be reached.
+    /// the cluster could not be reached. `remedy`: words for an admin, by the verdict.
     pub(super) fn request(
         &self,
         channel: Channel,
         ledger: &Ledger,
         now: SystemTime,
+        remedy: &dyn Fn(&Verdict) -> String,
     ) -> Option<Request> {
         match channel {
             Channel::Report => {
@@ -298,22 +268,22 @@ impl<'a> Payload<'a> {
                 let report = ReportInput {
                     verdict: &verdict,
                     observed: self.subject()?.at,
-                    progress: self.progress.as_ref(),
+                    progress: self.progress(),
                     identity: &self.identity,
-                    remediation: &self.remediation,
+                    remediation: &remedy(&verdict),
                     installation: &self.installation,
                 };
                 Some(BootImageReport::new(&report).request())
             }
             Channel::Event => {
                 let verdict = self.verdict();
-                let about = match (&verdict, &self.progress, self.went_on) {
-                    (_, _, Some(phase)) => EventSubject::WentOn(phase),
-                    (_, Some(progress), _) => EventSubject::Stalled(progress),
-                    _ if self.no_verdict => EventSubject::NoVerdict {
-                        held: situation::is_held(self.root),
+                let about = match &self.stall {
+                    Some(StallNews::WentOn(phase)) => EventSubject::WentOn(*phase),
+                    Some(StallNews::Hangs(progress)) => EventSubject::Stalled(progress),
+                    None if self.no_verdict => EventSubject::NoVerdict {
+                        held: self.now.held,
                     },
-                    (verdict, None, None) => EventSubject::Verdict(verdict.as_ref()?),
+                    None => EventSubject::Verdict(verdict.as_ref()?),
                 };
                 let regarding = match ledger.known_report(&self.name) {
                     Some(report) => Regarding::report(&self.name, report.uid.as_deref()),

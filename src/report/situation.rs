@@ -4,11 +4,10 @@ use super::ledger::Ledger;
 use super::objects::{TEXT_MAX, is_reportable};
 use super::stall::HungBoot;
 use crate::json;
-use crate::node::identity::Identity;
 use crate::node::{
     BOOT_ID_PATH, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, Inputs, KEPT_VERDICT_PATH,
     KUBELET_KUBECONFIG, LOCK_PATH, Node, RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH, VERDICT_MAX,
-    boot_time, facts, has_certificate, is_image_based, is_not_finalized, is_refused,
+    boot_time, facts, is_image_based, is_not_finalized, is_refused, is_renamed,
 };
 use crate::text::bounded;
 use crate::verdict::{Outcome, Verdict, decide};
@@ -37,6 +36,28 @@ pub(crate) enum LastRun {
     /// The service never ran on this node, because it was installed after the node had joined. Or
     /// the kept verdict cannot be read.
     NeverRan(Option<FileError>),
+}
+
+/// The node at one look: this changes while the report runs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Moment {
+    /// The node is held back.
+    pub(super) held: bool,
+    /// A node with the kubelet's own identity has joined for good. While the encapsulated config is
+    /// there, the rebase is still to come, and the identity may be older than this installation.
+    pub(super) is_past_first_boot: bool,
+}
+
+impl Moment {
+    /// Looks at the node. If it cannot be found out whether it is held, it is, unlike for the gate:
+    /// otherwise one failed look would remove the message from the console of a held node, and tell
+    /// the cluster that it goes on.
+    pub(super) fn read(root: &Root) -> Self {
+        Self {
+            held: is_refused(root).unwrap_or(true),
+            is_past_first_boot: is_renamed(root),
+        }
+    }
 }
 
 /// Finds out what there is to report.
@@ -111,32 +132,17 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
     Some(decided)
 }
 
-/// The node is held back now. If that cannot be found out, it is, unlike for the gate:
-/// otherwise one failed look would remove the message from the console of a held node, and tell the
-/// cluster that it goes on.
-pub(super) fn is_held(root: &Root) -> bool {
-    is_refused(root).unwrap_or(true)
-}
-
 /// A first boot that hangs: what the report told of it last, or a rebase that was not finalized.
-pub(crate) fn hangs(root: &Root) -> Option<HungBoot> {
-    let machine_id = Identity::from_files(root).machine_id.unwrap_or_default();
-    let told = Ledger::load(root).ok().and_then(|kept| kept.first_boot);
-    let told = told.filter(|told| told.machine_id == machine_id);
-    HungBoot::new(told.as_ref(), is_not_finalized(&Node::read(root)))
-        .filter(|_| !has_certificate(root))
+pub(crate) fn hangs(node: &Node<'_>) -> Option<HungBoot> {
+    let kept = Ledger::load(node.root, node.kept_record.as_ref()).ok();
+    let told = kept.and_then(|kept| kept.first_boot);
+    let told = told.filter(|told| told.machine_id == node.machine_id());
+    HungBoot::new(told.as_ref(), is_not_finalized(node)).filter(|_| !node.has_certificate())
 }
 
 /// This boot's verdict, if it can be read.
 pub(crate) fn this_boots(root: &Root) -> Option<DatedVerdict> {
     load(root, RUN_VERDICT_PATH).ok().flatten()
-}
-
-/// A node with the kubelet's own identity has joined for good. While the encapsulated
-/// config is there, the rebase is still to come, and the identity may be older than this
-/// installation.
-pub(super) fn is_past_first_boot(root: &Root) -> bool {
-    root.exists(ENCAPSULATED_PATH).is_ok_and(|there| !there)
 }
 
 fn load(root: &Root, path: &str) -> Result<Option<DatedVerdict>, FileError> {

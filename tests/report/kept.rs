@@ -47,7 +47,7 @@ fn what_the_oldest_agent_kept_is_read() {
     );
     let record = Record::load(&node.root).unwrap().unwrap();
     assert_eq!(record.image().unwrap().text, "412.86.202303211731-0");
-    let state = Ledger::load(&node.root).unwrap();
+    let state = Ledger::load(&node.root, None).unwrap();
     let report = state.known_report("worker-3-a17216e094f6e4ff").unwrap();
     assert_eq!(
         report.uid.as_deref(),
@@ -180,7 +180,7 @@ fn a_phase_and_a_cause_of_a_later_release_do_not_lose_what_was_told() {
              "firstBoot": { "machineId": "1", "total": 90, "waited": 9, "stall":
                 { "phase": "Firmware", "report": "worker-0-1", "causes": ["NoSpace", "MoonTooFull"] } } }"#,
     );
-    let state = Ledger::load(&node.root).unwrap();
+    let state = Ledger::load(&node.root, None).unwrap();
     assert!(state.known_report("worker-0-1").is_some());
     let first_boot = state.first_boot.clone().unwrap();
     let stall = first_boot.stall.unwrap();
@@ -188,7 +188,7 @@ fn a_phase_and_a_cause_of_a_later_release_do_not_lose_what_was_told() {
     assert_eq!((first_boot.total, stall.phase.as_str()), (90, "Unknown"));
     assert_eq!(causes, ["NoSpace", "MoonTooFull"]);
     state.save(&node.root).unwrap();
-    assert!(Ledger::load(&node.root).is_ok());
+    assert!(Ledger::load(&node.root, None).is_ok());
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use super::{FileError, Root};
 use crate::json;
 use crate::text;
-use crate::verdict::Target;
+use crate::verdict::{Target, TargetInput};
 use contents::Contents;
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
@@ -136,9 +136,28 @@ impl<'de, T: Deserialize<'de> + Wanted> Deserialize<'de> for Last<T> {
     }
 }
 
+/// Finds the target, and tells if it comes from the renamed file. The Machine Config Daemon renames
+/// the file when the first boot is finished.
+pub(super) fn find_target(root: &Root, warnings: &mut Vec<String>) -> (TargetInput, bool) {
+    let mut load = |path| match load_target(root, path) {
+        Ok(target) => target.map(TargetInput::Read),
+        Err(error) => {
+            warnings.push(error.to_string());
+            Some(TargetInput::Unreadable)
+        }
+    };
+    if let Some(target) = load(ENCAPSULATED_PATH) {
+        return (target, false);
+    }
+    match load(ENCAPSULATED_BAK_PATH) {
+        Some(target) => (target, true),
+        None => (TargetInput::Absent, false),
+    }
+}
+
 /// Loads the target from the encapsulated MachineConfig at `path`; `None` where there is no such
 /// file. Empty fields count as absent.
-pub(super) fn load_target(root: &Root, path: &str) -> Result<Option<Target>, FileError> {
+fn load_target(root: &Root, path: &str) -> Result<Option<Target>, FileError> {
     let Some(bytes) = root.read(path, MAX)? else {
         return Ok(None);
     };
@@ -166,8 +185,11 @@ pub(super) fn load_target(root: &Root, path: &str) -> Result<Option<Target>, Fil
 }
 
 /// Loads the bytes of the served policy; `None` where no MachineConfig was served, or one without a
-/// policy.
+/// policy, and once the first boot is over.
 pub(super) fn load_policy_file(root: &Root) -> Result<Option<Vec<u8>>, FileError> {
+    if !root.exists(ENCAPSULATED_PATH).unwrap_or(true) {
+        return Ok(None);
+    }
     let Some(bytes) = root.read(SERVED_PATH, MAX)? else {
         return Ok(None);
     };

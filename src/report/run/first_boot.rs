@@ -1,8 +1,9 @@
 //! Watches a first boot that was let in. It only looks: nothing in the boot waits for it.
 
-use super::{Client, Duration, Level, Output, Reporter, situation};
+use super::{Client, Duration, Level, Output, Reporter};
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
-use crate::node::{Node, has_certificate, is_not_finalized, is_renamed};
+use crate::node::is_not_finalized;
+use crate::report::payload::StallNews;
 use crate::report::stall::{
     self, Finding, FirstBoot, Phase, Progress, Rebase, Stall, StallChange, Times, Waiting,
 };
@@ -16,15 +17,15 @@ const KEEP: u64 = 5 * 60;
 
 impl<C: Client, W: Output> Reporter<'_, C, W> {
     /// Tells a first boot that does not finish, and that it goes on.
-    pub(super) async fn look_at_first_boot(&mut self) {
+    pub(super) fn look_at_first_boot(&mut self) {
         let elapsed = self.now().saturating_sub(self.looked);
         if self.env.once || elapsed < LOOK || self.schedule.in_flight() || self.is_held() {
             return;
         }
         self.looked = self.now();
         let is_first_boot = self.is_first_boot();
-        if is_first_boot {
-            self.payload.look_without_verdict();
+        if is_first_boot && self.payload.inventory().is_none() {
+            self.decide_now();
         }
         let Some(verdict) = self.payload.let_in() else {
             return;
@@ -52,12 +53,11 @@ impl<C: Client, W: Output> Reporter<'_, C, W> {
             .as_ref()
             .map_or(Phase::Other, |waiting| waiting.phase);
         let phase = is_first_boot.then_some(phase);
-        let is_known = self.payload.progress.is_some();
+        let is_known = self.payload.progress().is_some();
         match (first_boot.look(phase, elapsed, limit, is_known), waiting) {
             (StallChange::Stalled, Some(waiting)) => {
                 let finding = self.finding(&waiting);
-                self.stalled(waiting, finding, &mut first_boot, &verdict)
-                    .await;
+                self.stalled(waiting, finding, &mut first_boot, &verdict);
             }
             (StallChange::WentOn(stall), _) => self.went_on(stall),
             (StallChange::None, Some(waiting)) if has_hung => {
@@ -65,8 +65,7 @@ impl<C: Client, W: Output> Reporter<'_, C, W> {
                 if first_boot.is_told(finding.cause) {
                     return self.keep_first_boot(first_boot, kept);
                 }
-                self.stalled(waiting, finding, &mut first_boot, &verdict)
-                    .await;
+                self.stalled(waiting, finding, &mut first_boot, &verdict);
             }
             _ => return self.keep_first_boot(first_boot, kept),
         }
@@ -113,9 +112,9 @@ impl<C: Client, W: Output> Reporter<'_, C, W> {
     /// not OpenShift's.
     pub(super) fn is_first_boot(&self) -> bool {
         let root = self.env.root;
-        let is_past = situation::is_past_first_boot(root);
+        let is_past = self.payload.now.is_past_first_boot;
         let is_labelled = self.payload.is_labelled(&self.ledger);
-        if has_certificate(root) || is_past && is_labelled {
+        if self.node.has_certificate() || is_past && is_labelled {
             return false;
         }
         !is_past || root.exists(BOOTSTRAP_KUBECONFIG).unwrap_or(false)
@@ -123,10 +122,9 @@ impl<C: Client, W: Output> Reporter<'_, C, W> {
 
     /// Finds what the first boot waits for; `None` if systemd does not answer.
     fn look_at_systemd(&self) -> Option<Waiting> {
-        let root = self.env.root;
-        let rebase = if !situation::is_past_first_boot(root) {
+        let rebase = if !self.payload.now.is_past_first_boot {
             Rebase::ToCome
-        } else if is_renamed(root) && is_not_finalized(&Node::read(root)) {
+        } else if is_not_finalized(&self.node) {
             Rebase::NotFinalized
         } else {
             Rebase::Over
@@ -145,7 +143,7 @@ impl<C: Client, W: Output> Reporter<'_, C, W> {
         known.or_else(of_journal).unwrap_or(Finding::NOTHING)
     }
 
-    async fn stalled(
+    fn stalled(
         &mut self,
         waiting: Waiting,
         finding: Finding,
@@ -160,7 +158,7 @@ impl<C: Client, W: Output> Reporter<'_, C, W> {
         self.env.output.first_boot(Some(&progress));
         let (phase, cause) = (progress.phase, progress.cause);
         let unit = progress.shown_by().map(str::to_owned);
-        (self.payload.progress, self.payload.went_on) = (Some(progress), None);
+        self.payload.stall = Some(StallNews::Hangs(Box::new(progress)));
         self.payload.rename();
         self.reconcile();
         let same_phase = first_boot.stall.take().filter(|stall| stall.phase == phase);
@@ -177,7 +175,8 @@ impl<C: Client, W: Output> Reporter<'_, C, W> {
 
     /// Gives up to say that the first boot goes on: the bootstrap identity may do so no longer.
     pub(super) fn stop_recovery_event(&mut self) {
-        if self.payload.went_on.take().is_some() {
+        if let Some(StallNews::WentOn(_)) = self.payload.stall {
+            self.payload.stall = None;
             self.reconcile();
         }
     }
@@ -189,11 +188,9 @@ impl<C: Client, W: Output> Reporter<'_, C, W> {
             stall.phase.as_str()
         );
         self.env.output.line(Level::Info, &line);
-        self.payload.progress = None;
-        let is_told = self.ledger.known_report(&stall.report).is_some()
-            || self.ledger.last_event(&stall.report).is_some();
-        if is_told {
-            self.payload.went_on = Some(stall.phase);
+        self.payload.stall = None;
+        if self.ledger.knows(&stall.report) {
+            self.payload.stall = Some(StallNews::WentOn(stall.phase));
             self.payload.name = stall.report;
         } else {
             self.payload.rename();

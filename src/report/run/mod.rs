@@ -6,19 +6,20 @@ use super::answer::{Answer, Channel, Retry};
 use super::client::Client;
 use super::event::{NO_VERDICT, no_verdict};
 use super::ledger::{Ledger, installation};
+use super::objects::is_reportable;
 use super::output::{ConsoleState, Level, Output};
 use super::payload::Payload;
 use super::schedule::{ChannelState, Schedule};
-use super::situation;
-use super::situation::{DatedVerdict, LastRun};
+use super::situation::{self, DatedVerdict, LastRun, Moment};
 use super::stall::Units;
 use crate::clock;
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
 use crate::node::identity::Identity;
-use crate::node::{FileError, KUBELET_KUBECONFIG, Root, UNTOLD_VERDICT_PATH, is_image_based};
+use crate::node::{FileError, KUBELET_KUBECONFIG, Node, Root, UNTOLD_VERDICT_PATH, is_image_based};
+use crate::runtime::{Work, first_done};
 use crate::transport::{Response, TransportError};
+use crate::verdict::Verdict;
 use std::time::{Duration, SystemTime};
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// Interval of looks whether the node has joined, and whether a refused one is still held.
@@ -79,10 +80,11 @@ pub async fn run<C: Client, W: Output>(env: Env<'_, C, W>) -> End {
 
 struct Reporter<'a, C, W> {
     env: Env<'a, C, W>,
+    node: Node<'a>,
     started: Instant,
     schedule: Schedule,
     ledger: Ledger,
-    payload: Payload<'a>,
+    payload: Payload,
     console: ConsoleState,
     /// The reason why the name of a joined node is not known yet; said once.
     nameless: Option<String>,
@@ -92,25 +94,30 @@ struct Reporter<'a, C, W> {
 
 impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
     fn new(mut env: Env<'a, C, W>) -> Self {
-        let ledger = Ledger::load(env.root).unwrap_or_else(|error| {
+        let node = Node::read(env.root);
+        let record = node.kept_record.as_ref();
+        let ledger = Ledger::load(env.root, record).unwrap_or_else(|error| {
             env.output
                 .line(Level::Warning, &format!("{error}; starting afresh"));
-            Ledger::default()
+            Ledger::new(record)
         });
-        let (installation, problem) = installation(env.root, env.identity.machine_id.as_deref());
+        let machine_id = env.identity.machine_id.as_deref();
+        let (installation, problem) = installation(env.root, record, machine_id);
         if let Some(problem) = problem {
             env.output.line(
                 Level::Warning,
                 &format!("{problem}; the machine id is used instead"),
             );
         }
-        let payload = Payload::new(env.root, std::mem::take(&mut env.identity), installation);
+        let boot = situation::boot_id(env.root);
+        let identity = std::mem::take(&mut env.identity);
         Self {
+            payload: Payload::new(identity, installation, boot),
             env,
+            node,
             started: Instant::now(),
             schedule: Schedule::default(),
             ledger,
-            payload,
             console: ConsoleState::new(),
             nameless: None,
             looked: Duration::ZERO,
@@ -132,6 +139,7 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
 
     /// Finds out what there is to tell, and what of that the cluster already knows.
     fn plan(&mut self) {
+        self.look();
         match situation::read(self.env.root) {
             LastRun::Verdict(observed) => self.adopt(*observed),
             LastRun::NoVerdict(damaged) => self.plan_no_verdict(damaged),
@@ -143,13 +151,44 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
         self.reconcile();
     }
 
-    /// Makes this the verdict to tell.
+    /// Makes this the verdict to tell. If it needs no report, an undelivered verdict of an earlier
+    /// boot is used.
     fn adopt(&mut self, observed: DatedVerdict) {
-        if let Some(verdict) = self.payload.adopt(observed, &self.ledger) {
-            self.payload.remediation = self.env.output.remediation(verdict);
-        }
+        let is_reported = is_reportable(&observed.verdict);
+        let earlier = if is_reported {
+            None
+        } else {
+            self.undelivered()
+        };
+        self.payload.adopt(observed, earlier);
         self.reconcile();
         self.tell_console();
+    }
+
+    /// Reads an earlier boot's undelivered verdict. If it was delivered, only its file is left.
+    fn undelivered(&self) -> Option<DatedVerdict> {
+        let earlier = situation::untold(self.env.root)?;
+        if self
+            .ledger
+            .knows(&self.payload.report_name(&earlier.verdict))
+        {
+            // If that fails, the next boot tries again.
+            let _ = self.env.root.remove(UNTOLD_VERDICT_PATH);
+            return None;
+        }
+        Some(earlier)
+    }
+
+    /// Looks at what changes on the node while the report runs.
+    fn look(&mut self) {
+        self.payload.now = Moment::read(self.env.root);
+    }
+
+    /// Decides as `check` would, where `skewguard.service` left no verdict.
+    fn decide_now(&mut self) {
+        let at = (self.env.now)();
+        let verdict = situation::decide_now(self.env.root);
+        self.payload.made_here = verdict.map(|verdict| DatedVerdict { verdict, at });
     }
 
     /// Makes due what the cluster is to have and has not, and stops the rest.
@@ -157,8 +196,7 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
         if let Some(known) = self.ledger.known_report(&self.payload.name) {
             self.payload.name = known.name.clone();
         }
-        let (held, now) = (self.is_held(), self.unix());
-        for (channel, due) in self.payload.due(&self.ledger, held, now) {
+        for (channel, due) in self.payload.due(&self.ledger, self.unix()) {
             if self.env.once && self.schedule.has_failed(channel) {
                 continue;
             }
@@ -196,7 +234,8 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
             no_verdict(self.is_held())
         );
         self.env.output.line(Level::Error, &line);
-        self.payload.adopt_no_verdict();
+        self.payload.no_verdict = true;
+        self.payload.rename();
     }
 
     /// If the node has joined, finds its name.
@@ -222,8 +261,8 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
                 return;
             }
         };
-        if self.payload.inventory.is_none() {
-            self.payload.inventory = situation::decide_now(self.env.root);
+        if self.payload.observed.is_none() {
+            self.decide_now();
         }
         self.payload.node_name = Some(node);
         if self.payload.label_digest().is_none() {
@@ -234,24 +273,23 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
     }
 
     fn is_held(&self) -> bool {
-        situation::is_held(self.env.root)
+        self.payload.now.held
     }
 
     async fn deliver(&mut self) -> End {
-        let mut under_way: JoinSet<(Channel, String, Result<Response, TransportError>)> =
-            JoinSet::new();
+        let mut under_way: Work<'_, (Channel, String, Result<Response, TransportError>)> =
+            Vec::new();
         loop {
             for channel in self.schedule.due(self.now()) {
                 self.look_at_the_host(channel);
-                if let Some(request) = self
-                    .payload
-                    .request(channel, &self.ledger, (self.env.now)())
-                {
+                let (now, output) = ((self.env.now)(), &self.env.output);
+                let remedy = |verdict: &Verdict| output.remediation(verdict);
+                if let Some(request) = self.payload.request(channel, &self.ledger, now, &remedy) {
                     let (answer, name) = (
                         self.env.client.send(channel, request),
                         self.payload.object_name(channel).to_owned(),
                     );
-                    under_way.spawn(async move { (channel, name, answer.await) });
+                    under_way.push(Box::pin(async move { (channel, name, answer.await) }));
                 } else {
                     self.schedule.stop(channel);
                 }
@@ -268,19 +306,20 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
             let wake = wake.unwrap_or(POLL).max(Duration::from_millis(1));
             if under_way.is_empty() {
                 tokio::time::sleep(wake).await;
-            } else if let Ok(Some(Ok((channel, name, result)))) =
-                tokio::time::timeout(wake, under_way.join_next()).await
+            } else if let Ok((channel, name, result)) =
+                tokio::time::timeout(wake, first_done(&mut under_way)).await
             {
                 self.answered(channel, &name, result);
             }
             self.look_again();
-            self.look_at_first_boot().await;
+            self.look_at_first_boot();
         }
     }
 
     /// Updates identity and report name before a request: the network may have come up. A report
     /// that was sent keeps its name.
     fn look_at_the_host(&mut self, channel: Channel) {
+        self.look();
         (self.env.refresh)(&mut self.payload.identity);
         let on_its_way = channel != Channel::Report
             && self.schedule.state(Channel::Report) == ChannelState::InFlight;
@@ -313,12 +352,13 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
 
     /// Looks whether the node has joined, was let through, or has a new verdict.
     fn look_again(&mut self) {
+        self.look();
         (self.env.refresh)(&mut self.payload.identity);
         self.env.output.look_at_the_hold(self.payload.held_units());
         self.tell_console();
         if !self.schedule.in_flight()
             && let Some(observed) = situation::this_boots(self.env.root)
-            && self.payload.inventory.as_ref() != Some(&observed.verdict)
+            && self.payload.inventory() != Some(&observed.verdict)
         {
             self.adopt(observed);
         }
@@ -329,6 +369,7 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
     /// Handles the answer about the object `name`.
     fn answered(&mut self, channel: Channel, name: &str, result: Result<Response, TransportError>) {
         let answer = Answer::read(channel, result);
+        self.look();
         let repeat = !self.payload.no_verdict && self.is_held();
         let mended_by_a_person =
             self.schedule
