@@ -8,7 +8,7 @@ use super::kinds::Metadata;
 use crate::audit::results::{MAX_NOT_UNDERSTOOD, Unread};
 use crate::text::printable;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// A file that objects are read from.
@@ -51,7 +51,7 @@ impl Staged {
     /// Takes an object, unless a newer one of its name was read; returns whether it is the first, or
     /// the same once more.
     pub(crate) fn add(&mut self, group: &str, kind: &str, object: &Value) -> bool {
-        self.clusters.add(&self.file.shown, group, kind, object);
+        self.clusters.add(&self.file, group, kind, object);
         let Metadata {
             namespace, name, ..
         } = Metadata::of(object);
@@ -133,25 +133,45 @@ const IDENTITIES: [(&str, &str, &str); 3] = [
     ("Infrastructure", "/status/apiServerURL", "apiServerURL"),
 ];
 
+/// A value that tells a cluster from others, and the files that have it.
+type Sighting = (String, Vec<PathBuf>);
+
 /// Which clusters the objects are of.
 #[derive(Debug, Default)]
 pub(crate) struct Clusters {
-    /// For each of [`IDENTITIES`] its values, in order, each with the file that has it.
-    found: [Vec<(String, String)>; 3],
+    /// For each of [`IDENTITIES`] its values, in order; and the name of the first file of each.
+    found: [Vec<Sighting>; 3],
+    files: BTreeMap<String, String>,
 }
 
 impl Clusters {
-    fn add(&mut self, file: &str, group: &str, kind: &str, object: &Value) {
+    fn add(&mut self, file: &SourceFile, group: &str, kind: &str, object: &Value) {
         if group != CONFIG {
             return;
         }
         for ((of, path, _), found) in IDENTITIES.iter().zip(&mut self.found) {
-            let value = text_at(object, path).filter(|_| *of == kind);
-            if let Some(value) = value.filter(|value| found.iter().all(|(known, _)| known != value))
-            {
-                found.push((value, file.to_owned()));
+            let Some(value) = text_at(object, path).filter(|_| *of == kind) else {
+                continue;
+            };
+            let place = file.place.clone();
+            match found.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, places)) if places.contains(&place) => {}
+                Some((_, places)) => places.push(place),
+                None => {
+                    let name = self.files.entry(value.clone());
+                    name.or_insert_with(|| file.shown.clone());
+                    found.push((value, vec![place]));
+                }
             }
         }
+    }
+
+    /// The clusters, where they are several, each with its files; `None` where one file is of two.
+    pub(crate) fn several(&self) -> Option<&[Sighting]> {
+        let found = self.found.iter().find(|found| found.len() > 1)?;
+        let places = found.iter().flat_map(|(_, places)| places);
+        let (count, each) = (places.clone().count(), places.collect::<BTreeSet<_>>());
+        (each.len() == count).then_some(found.as_slice())
     }
 
     /// # Errors
@@ -159,10 +179,11 @@ impl Clusters {
     pub(crate) fn one(&self) -> Result<(), String> {
         for ((.., name), found) in IDENTITIES.iter().zip(&self.found) {
             if found.len() > 1 {
+                let file = |value| self.files.get(value).map_or("", String::as_str);
                 let all: Vec<String> = found
                     .iter()
                     .take(10)
-                    .map(|(value, file)| format!("{value} ({file})"))
+                    .map(|(value, _)| format!("{value} ({})", file(value)))
                     .collect();
                 return Err(format!(
                     "--from has objects of {} clusters, by their {name}: {}; audit each cluster by itself",

@@ -62,7 +62,7 @@ pub(crate) struct FleetSince {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct ClusterAudit {
-    /// The context of the kubeconfig.
+    /// The context of the kubeconfig; of files the infrastructure's name, else what tells it from the others.
     pub(crate) context: String,
     /// Other contexts of the same cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -6,7 +6,7 @@ use crate::audit::input::fetch::{FetchProgress, fetch};
 use crate::audit::input::kubeconfigs::Kubeconfigs;
 use crate::audit::input::login::{Environment, LoginRequest};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
-use crate::audit::{BootImageAudit, Origin};
+use crate::audit::{BootImageAudit, Origin, Unread};
 use crate::cli::runtime;
 use crate::clock;
 use crate::text::printable;
@@ -88,19 +88,7 @@ enum News {
 }
 
 /// Audits the clusters.
-///
-/// # Errors
-/// An exception does not say which cluster it is of.
-pub(super) fn read(
-    request: &Request<'_>,
-    contexts: &Contexts,
-    io: &mut Io<'_>,
-) -> Result<FleetAudit, Failure> {
-    let exceptions = request.exceptions.as_ref();
-    if let Some(exceptions) = exceptions {
-        let named = exceptions.name_clusters();
-        named.map_err(|why| format!("--exceptions: {why}"))?;
-    }
+pub(super) fn read(request: &Request<'_>, contexts: &Contexts, io: &mut Io<'_>) -> FleetAudit {
     if request.args.insecure_skip_tls_verify {
         io.say("warning: the servers' certificates are not checked: whoever answers gets your credentials");
     }
@@ -148,18 +136,7 @@ pub(super) fn read(
         watcher.end();
     });
     let clusters = clusters.into_iter().flatten().collect();
-    let fleet = FleetAudit::of(clusters, clock::time(SystemTime::now()));
-    for name in exceptions
-        .iter()
-        .flat_map(|exceptions| exceptions.clusters())
-    {
-        if !fleet.items.iter().any(|cluster| cluster.is_named(name)) {
-            io.say(format_args!(
-                "warning: --exceptions: there is no cluster {name} among these"
-            ));
-        }
-    }
-    Ok(fleet)
+    FleetAudit::of(clusters, clock::time(SystemTime::now()))
 }
 
 /// Audits one cluster.
@@ -214,7 +191,12 @@ fn one(
     let names = std::iter::once(&member.context).chain(&member.others);
     let names: Vec<String> = names.map(|context| printable(context)).collect();
     let audit = request.audit(objects, (unread, origin), &names);
-    audit.map_err(|unread| match &*unread {
+    audit.map_err(|unread| no_sets(&unread))
+}
+
+/// Why there is nothing to audit.
+pub(super) fn no_sets(unread: &[Unread]) -> String {
+    match unread {
         [] => "it has no set of machines, and no machine or node without one".to_owned(),
         [first, others @ ..] => {
             let more = match others.len() {
@@ -226,7 +208,7 @@ fn one(
                 first.what, first.why
             )
         }
-    })
+    }
 }
 
 /// Says how far the reading is, on a terminal; what is tried again, always.

@@ -4,6 +4,7 @@ use super::archive::{self, BLOCK, Bounded, Format, Member, TooMuch};
 use super::folder;
 use crate::audit::cluster::listener::{Shared, held};
 use crate::audit::cluster::staged::SourceFile;
+use crate::audit::input::gathers::Gathers;
 use crate::audit::{Objects, Unread};
 use crate::cli::{named, read_file};
 use crate::text::printable;
@@ -45,9 +46,34 @@ const HEAD: u64 = 64 << 10;
 const SPLIT: &str = "split it: one file for each kind (`oc get machines.machine.openshift.io -A -o json`), nodes by a label \
     (`oc get nodes -l node-role.kubernetes.io/worker -o json`); any number of files is read";
 
+/// Why a file that may be of several clusters is not read.
+const SHARED: &str = "may be of any of several clusters: keep the files of each in a folder or an archive of its own";
+
 /// Why a file of another name is not read.
 const UNNAMED: &str =
     "has objects of a cluster, and no ending of JSON or YAML: name it itself, or rename it";
+
+/// The files that were read.
+pub(super) enum Files {
+    /// Of one cluster, and what could not be read.
+    OfOne(Vec<Unread>),
+    OfSeveral(Gathers),
+}
+
+/// Reads what was named, of one cluster or several.
+///
+/// # Errors
+/// The objects are of more than one cluster, and it cannot be told which is of which.
+pub(super) fn read_files(paths: &[PathBuf], objects: &mut Objects) -> Result<Files, String> {
+    let unread = read_within(paths, objects, LIMITS, None);
+    // What is no file is read once.
+    let is_lasting = paths.iter().all(|path| path.is_file() || path.is_dir());
+    if let Some(clusters) = objects.staged.clusters.several().filter(|_| is_lasting) {
+        return Ok(Files::OfSeveral(Gathers::of(clusters)));
+    }
+    objects.settle()?;
+    Ok(Files::OfOne(unread))
+}
 
 /// Reads what was named, and returns what could not be read.
 ///
@@ -57,12 +83,31 @@ pub(in crate::cli) fn read(
     paths: &[PathBuf],
     objects: &mut Objects,
 ) -> Result<Vec<Unread>, String> {
-    let unread = read_within(paths, objects, LIMITS);
+    let unread = read_within(paths, objects, LIMITS, None);
     objects.settle()?;
     Ok(unread)
 }
 
-fn read_within(paths: &[PathBuf], objects: &mut Objects, limits: Limits) -> Vec<Unread> {
+/// Reads the files of one of several clusters.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_of(
+    paths: &[PathBuf],
+    cluster: (&Gathers, usize),
+    objects: &mut Objects,
+) -> Result<Vec<Unread>, String> {
+    let unread = read_within(paths, objects, LIMITS, Some(cluster));
+    objects.settle()?;
+    Ok(unread)
+}
+
+fn read_within(
+    paths: &[PathBuf],
+    objects: &mut Objects,
+    limits: Limits,
+    cluster: Option<(&Gathers, usize)>,
+) -> Vec<Unread> {
     let mut reader = InputReader {
         objects,
         limits,
@@ -70,6 +115,8 @@ fn read_within(paths: &[PathBuf], objects: &mut Objects, limits: Limits) -> Vec<
         unread: Vec::new(),
         of_insights: 0,
         logs: 0,
+        cluster,
+        elsewhere: 0,
     };
     for path in paths {
         reader.path(path, paths.len() > 1);
@@ -109,13 +156,24 @@ struct InputReader<'a> {
     of_insights: usize,
     /// Logs that were read.
     logs: usize,
+    /// The one of several clusters whose files are read.
+    cluster: Option<(&'a Gathers, usize)>,
+    /// Files of the others.
+    elsewhere: usize,
 }
 
 impl InputReader<'_> {
     /// Reads a file, or all files of a folder. One of several that is not there may have been meant
     /// as a set.
     fn path(&mut self, path: &Path, is_of_several: bool) {
-        let so_far = |reader: &Self| (reader.objects.count(), reader.logs, reader.unread.len());
+        let so_far = |reader: &Self| {
+            (
+                reader.objects.count(),
+                reader.logs,
+                reader.elsewhere,
+                reader.unread.len(),
+            )
+        };
         let before = so_far(self);
         if path.is_dir() {
             self.folder(path);
@@ -127,12 +185,12 @@ impl InputReader<'_> {
                 ""
             };
             if let Err(why) = self.file(path, true) {
-                self.note(named(path), why + also);
+                self.note(path, named(path), why + also);
             }
         }
         if so_far(self) == before {
             let why = "has no objects that the audit reads: `oc get -o json` prints them";
-            self.note(named(path), why.to_owned());
+            self.note(path, named(path), why.to_owned());
         }
     }
 
@@ -141,14 +199,14 @@ impl InputReader<'_> {
         let is_log = |path: &Path| hears_log(listener.as_ref(), path);
         let found = match folder::files(path, &is_log) {
             Ok(found) => found,
-            Err(error) => return self.note(named(path), error.to_string()),
+            Err(error) => return self.note(path, named(path), error.to_string()),
         };
         for link in found.links {
-            self.note(named(&link), LINK.to_owned());
+            self.note(&link, named(&link), LINK.to_owned());
         }
         for file in found.unnamed {
             if File::open(&file).is_ok_and(|mut stream| self.is_of_objects(&mut stream)) {
-                self.note(named(&file), UNNAMED.to_owned());
+                self.note(&file, named(&file), UNNAMED.to_owned());
             }
         }
         for file in found.files {
@@ -156,9 +214,16 @@ impl InputReader<'_> {
             if archive::is_of_insights(within) {
                 self.of_insights += 1;
             } else if let Err(why) = self.file(&file, false) {
-                self.note(named(&file), why);
+                self.note(&file, named(&file), why);
             }
         }
+    }
+
+    /// Tells whether a file is of another cluster, and counts it.
+    fn is_elsewhere(&mut self, place: &Path) -> bool {
+        let is = (self.cluster).is_some_and(|(gathers, n)| gathers.is_elsewhere(n, place));
+        self.elsewhere += usize::from(is);
+        is
     }
 
     /// Tells whether the beginning of a text has objects that are read.
@@ -175,7 +240,10 @@ impl InputReader<'_> {
         listener.is_some_and(|listener| held(listener).hears_in(path, kind))
     }
 
-    fn note(&mut self, what: String, why: String) {
+    fn note(&mut self, place: &Path, what: String, why: String) {
+        if self.is_elsewhere(place) {
+            return;
+        }
         self.unread.push(Unread {
             what,
             why,
@@ -185,6 +253,9 @@ impl InputReader<'_> {
     }
 
     fn file(&mut self, path: &Path, is_named: bool) -> Result<(), String> {
+        if self.is_elsewhere(path) {
+            return Ok(());
+        }
         let mut stream: Box<dyn Read> = if path == Path::new("-") {
             Box::new(io::stdin())
         } else {
@@ -257,8 +328,11 @@ impl InputReader<'_> {
             };
             if !may_be {
                 if self.is_of_objects(member.content) {
-                    self.note(file.shown, UNNAMED.to_owned());
+                    self.note(&file.place, file.shown, UNNAMED.to_owned());
                 }
+                return;
+            }
+            if self.is_elsewhere(&file.place) {
                 return;
             }
             let inner = Source {
@@ -273,7 +347,7 @@ impl InputReader<'_> {
                 self.stream(&inner, member.content)
             };
             if let Err(why) = read {
-                self.note(inner.file.shown, why);
+                self.note(&inner.file.place, inner.file.shown, why);
             }
         };
         archive::members(stream, max, &mut take).map_err(|error| broken(&error))
@@ -299,6 +373,9 @@ impl InputReader<'_> {
         let also = |kind: &str| self.hears_in(&source.path, kind);
         if !source.is_named && !folder::is_of_interest(&source.path, &text, &also) {
             return Ok(());
+        }
+        if (self.cluster).is_some_and(|(gathers, _)| gathers.owner(&source.file.place).is_none()) {
+            return Err(SHARED.to_owned());
         }
         if text.trim().is_empty() {
             return Err("is empty".to_owned());

@@ -9,6 +9,7 @@ mod exceptions;
 mod fleet;
 mod folder;
 pub(super) mod forms;
+mod gathers;
 pub(super) mod input;
 mod next;
 mod since;
@@ -32,6 +33,7 @@ use exceptions::Exceptions;
 use forms::terminal::Terminal;
 use forms::text::Detail;
 use forms::{commands, csv, html, junit, markdown, shell, text};
+use input::Files;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -42,17 +44,44 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     let request = Request::load(args)?;
     let contexts = fleet::contexts(args)?;
-    let before = args.since.as_deref();
-    let before = before.map(|path| since::load(path, contexts.is_some()));
-    let before = before.transpose()?;
-    let mut fleet = match &contexts {
-        Some(contexts) => fleet::read(&request, contexts, io)?,
-        None => alone(&request, io)?,
+    let mut objects = request.streams.with_the_same_streams();
+    let files = match &*args.from {
+        [] => None,
+        from => Some(input::read_files(from, &mut objects)?),
     };
+    let is_list = contexts.is_some() || matches!(files, Some(Files::OfSeveral(_)));
+    request.check(is_list)?;
+    let before = args.since.as_deref();
+    let before = before.map(|path| since::load(path, is_list)).transpose()?;
+    let mut paths = gathers::Paths::new();
+    let mut fleet = match (&contexts, files) {
+        (Some(contexts), _) => fleet::read(&request, contexts, io),
+        (None, Some(Files::OfSeveral(gathers))) => {
+            drop(objects);
+            let (fleet, own) = gathers::read(&request, &gathers);
+            paths = own;
+            fleet
+        }
+        (None, Some(Files::OfOne(unread))) => {
+            alone(&request, objects, (unread, Origin::default()), io)?
+        }
+        (None, None) => {
+            let read = cluster::from_server(args, &mut objects, io)?;
+            alone(&request, objects, read, io)?
+        }
+    };
+    let exceptions = request.exceptions.iter().filter(|_| is_list);
+    for name in exceptions.flat_map(Exceptions::clusters) {
+        if !fleet.items.iter().any(|cluster| cluster.is_named(name)) {
+            io.say(format_args!(
+                "warning: --exceptions: there is no cluster {name} among these"
+            ));
+        }
+    }
     if let Some(before) = before {
         since::compare(&before, &mut fleet);
     }
-    let conclusions = Conclusions::of(&fleet, |context| asked(args, context));
+    let conclusions = Conclusions::of(&fleet, |name| asked(args, name, &paths));
     if args.print_commands.is_some() {
         for audit in fleet.audits() {
             of_its_release(args, audit)?;
@@ -106,6 +135,22 @@ impl<'a> Request<'a> {
         })
     }
 
+    /// # Errors
+    /// There are several clusters, and what was asked for is of one.
+    fn check(&self, is_list: bool) -> Result<(), Failure> {
+        let args = self.args;
+        if !is_list {
+            return Ok(());
+        }
+        if args.print_commands.is_some() && !args.from.is_empty() {
+            return Err("--print-commands fix: --from has objects of several clusters, and no context says where each is: name the files of one".into());
+        }
+        let named = self.exceptions.as_ref().map(Exceptions::name_clusters);
+        Ok(named
+            .unwrap_or(Ok(()))
+            .map_err(|why| format!("--exceptions: {why}"))?)
+    }
+
     /// Audits what was read of a cluster, which these contexts name.
     ///
     /// # Errors
@@ -133,14 +178,12 @@ impl<'a> Request<'a> {
 }
 
 /// The only cluster that was asked for.
-fn alone(request: &Request<'_>, io: &mut Io<'_>) -> Result<FleetAudit, Failure> {
-    let args = request.args;
-    let mut objects = request.streams.with_the_same_streams();
-    let (unread, origin) = if args.from.is_empty() {
-        cluster::from_server(args, &mut objects, io)?
-    } else {
-        (input::read(&args.from, &mut objects)?, Origin::default())
-    };
+fn alone(
+    request: &Request<'_>,
+    objects: Objects,
+    (unread, origin): (Vec<Unread>, Origin),
+    io: &mut Io<'_>,
+) -> Result<FleetAudit, Failure> {
     let context = origin.context.clone();
     let audit = request.audit(objects, (unread, origin), context.as_slice());
     let audit = audit.map_err(|unread| {
@@ -290,14 +333,16 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
     Ok(Exit::Done)
 }
 
-/// The arguments that ask once more about the cluster of this context, or the only one.
-fn asked(args: &Args, context: &str) -> conclusion::AuditRequest {
+/// The arguments that ask once more about the cluster of this context or these files, or the only one.
+fn asked(args: &Args, name: &str, paths: &gathers::Paths) -> conclusion::AuditRequest {
     let word = |path: &PathBuf| shell::word(&path.to_string_lossy());
+    let own = paths.get(name);
+    let from = own.filter(|own| !own.is_empty()).unwrap_or(&args.from);
     let mut arguments = String::new();
     for (name, paths) in [
         ("policy", args.policy.as_slice()),
         ("kubeconfig", args.kubeconfig.as_slice()),
-        ("from", &*args.from),
+        ("from", from),
         ("streams", &*args.streams),
         ("exceptions", args.exceptions.as_slice()),
     ] {
@@ -306,7 +351,8 @@ fn asked(args: &Args, context: &str) -> conclusion::AuditRequest {
             arguments += &format!(" --{name} {}", words.join(" "));
         }
     }
-    let context = match context {
+    let context = match name {
+        _ if own.is_some() => None,
         "" => args.context.first().map(String::as_str),
         context => Some(context),
     };
@@ -314,6 +360,10 @@ fn asked(args: &Args, context: &str) -> conclusion::AuditRequest {
         if let Some(value) = value {
             arguments += &format!(" --{name} {}", shell::word(value));
         }
+    }
+    // What has files of others, too, shows all of them.
+    if own.is_some_and(Vec::is_empty) {
+        arguments += " -o wide";
     }
     conclusion::AuditRequest {
         arguments,
