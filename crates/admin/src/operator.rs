@@ -3,7 +3,7 @@
 
 use crate::API_VERSION;
 use crate::lint::starter::with_known_issues;
-use crate::policy::{Limit, Policy, RhcosBound, Setting, choose};
+use crate::policy::{Bound, Limit, Policy, VersionBound, choose};
 use crate::version::{OcpMinor, Release, RhelVersion, compare_rhel};
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -33,51 +33,47 @@ impl OperatorLimits {
     /// What the limit that a policy has for this release has otherwise; `None` is a policy without
     /// such a limit.
     pub(crate) fn mismatches(&self, limit: Option<&Limit>) -> Vec<Mismatch> {
-        let ocp = limit.and_then(|limit| limit.minimum_ocp.as_ref());
-        let rhcos = limit.and_then(|limit| limit.minimum_rhcos.as_ref());
+        let mismatch = |field, operator: String, order: &dyn Fn(&Bound) -> Option<Ordering>| {
+            let own = limit.and_then(|limit| limit.rule(field));
+            Mismatch {
+                field,
+                operator,
+                policy: own.map(|own| match own {
+                    Ok(Bound::Ocp(own)) => own.to_string(),
+                    Ok(Bound::Version(.., own)) => own.to_string(),
+                    Ok(_) => String::new(),
+                    Err(json) => json.clone(),
+                }),
+                order: own.and_then(|own| order(own.as_ref().ok()?)),
+            }
+        };
         let both = [
-            Mismatch {
-                field: "minimumOCPVersion",
-                operator: self.minimum_ocp.to_string(),
-                policy: ocp.map(|own| written(own, Release::to_string)),
-                order: ocp.and_then(|own| Some(own.as_ref().ok()?.cmp(&self.minimum_ocp))),
-            },
-            Mismatch {
-                field: "minimumRHCOSVersion",
-                operator: self.minimum_rhel.to_string(),
-                policy: rhcos.map(|own| written(own, show_bound)),
-                order: rhcos.and_then(|own| self.rhel_order(own.as_ref().ok()?)),
-            },
+            mismatch(
+                "minimumOCPVersion",
+                self.minimum_ocp.to_string(),
+                &|own| match own {
+                    Bound::Ocp(own) => Some(own.cmp(&self.minimum_ocp)),
+                    _ => None,
+                },
+            ),
+            mismatch(
+                "minimumRHCOSVersion",
+                self.minimum_rhel.to_string(),
+                &|own| match own {
+                    Bound::Version(.., VersionBound::Release(own)) => {
+                        compare_rhel(*own, self.minimum_rhel)
+                    }
+                    // An image is at least as new as the first one of its RHEL release.
+                    Bound::Version(.., VersionBound::Image(own)) => {
+                        let order = compare_rhel(own.rhel?, self.minimum_rhel)?;
+                        Some(order.then(Ordering::Greater))
+                    }
+                    _ => None,
+                },
+            ),
         ];
         let is_other = |mismatch: &Mismatch| mismatch.order != Some(Ordering::Equal);
         both.into_iter().filter(is_other).collect()
-    }
-
-    /// The policy's bound beside the operator's, which is a RHEL release.
-    fn rhel_order(&self, own: &RhcosBound) -> Option<Ordering> {
-        match own {
-            RhcosBound::Rhel(own) => compare_rhel(*own, self.minimum_rhel),
-            // An image is at least as new as the first one of its RHEL release.
-            RhcosBound::Image(own) => {
-                let order = compare_rhel(own.rhel?, self.minimum_rhel)?;
-                Some(order.then(Ordering::Greater))
-            }
-        }
-    }
-}
-
-/// The setting of a rule, as text.
-fn written<T>(setting: &Setting<T>, show: impl Fn(&T) -> String) -> String {
-    match setting {
-        Ok(value) => show(value),
-        Err(json) => json.clone(),
-    }
-}
-
-fn show_bound(bound: &RhcosBound) -> String {
-    match bound {
-        RhcosBound::Rhel(rhel) => rhel.to_string(),
-        RhcosBound::Image(image) => image.text.clone(),
     }
 }
 

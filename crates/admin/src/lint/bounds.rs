@@ -2,17 +2,16 @@
 //! against the others.
 
 use super::Lint;
-use super::families::family_field;
+use super::families::{self, family_field};
 use super::published::{self, Effect};
 use super::wording::not_a_version;
 use crate::policy::fields::{self, RHEL_MAJORS};
 use crate::policy::json::{Located, Object};
-use crate::policy::{LimitRelease, RhcosBound};
-use crate::version::{
-    self, ImageVersion, OcpMinor, OsFamily, Release, RhelVersion, compare_images, compare_rhel,
-};
+use crate::policy::{LimitRelease, VersionBound};
+use crate::version::{self, ImageVersion, OcpMinor, OsFamily, Release, RhelVersion, compare_rhel};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 /// An OCP release with this major or a later one is taken for a RHEL release.
 pub(super) const NO_OCP_MAJOR: u16 = 7;
@@ -36,37 +35,25 @@ pub(super) fn versions(
     if let Some(at) = limit.get("minimumOCPVersion") {
         minimum_ocp(lint, &at, release);
     }
-    let [minimum, maximum] = ["minimumRHCOSVersion", "maximumRHCOSVersion"].map(|name| {
-        let field = limit.word(name, fields::rhcos_bound)?;
-        Some((field.at, field.value?))
-    });
-    let [low, high] = [&minimum, &maximum].map(|bound| bound.as_ref().map(|(_, bound)| bound));
+    let [minimum, maximum] =
+        ["minimum", "maximum"].map(|side| families::bound(limit, side, OsFamily::Rhcos));
     if let Some(at) = limit.get("rhelMajors") {
         let mut majors = fields::rhel_majors(&at).unwrap_or_default();
         majors.sort_unstable();
         majors.dedup();
         one_major(lint, &at, &majors, several_pools);
-        majors_in_bounds(lint, &at, &majors, low, high);
+        let [low, high] =
+            [&minimum, &maximum].map(|bound| Some(families::release(&bound.as_ref()?.1)?.major));
+        majors_in_bounds(
+            lint,
+            &at,
+            &majors,
+            low.unwrap_or(0)..=high.unwrap_or(u16::MAX),
+        );
     }
     if let (Some((at, low)), Some(release)) = (&minimum, release) {
         above_release(lint, at, low, minor(release));
     }
-    if let (Some((minimum, low)), Some((maximum, high))) = (&minimum, &maximum)
-        && compare_bounds(low, high) == Some(Ordering::Greater)
-    {
-        above(lint, minimum, maximum, "every image");
-    }
-}
-
-/// Reports a minimum above its maximum.
-pub(super) fn above(lint: &mut Lint, minimum: &Located<'_>, maximum: &Located<'_>, images: &str) {
-    let message = format!(
-        "the minimum {} is above the maximum {}: {images} is refused",
-        minimum.shown(),
-        maximum.shown()
-    );
-    let help = "exchange them, or remove one";
-    lint.error(minimum, "MinimumAboveMaximum", message, help);
 }
 
 /// The minor release that a limit is for.
@@ -78,11 +65,12 @@ pub(super) fn minor(release: LimitRelease) -> OcpMinor {
 }
 
 /// Reports a minimum of a newer RHEL than the images of the release that the limit is for have.
-fn above_release(lint: &mut Lint, at: &Located<'_>, minimum: &RhcosBound, release: OcpMinor) {
+fn above_release(lint: &mut Lint, at: &Located<'_>, minimum: &VersionBound, release: OcpMinor) {
     let Some(own) = published::newest_of(release).and_then(|image| image.rhel) else {
         return;
     };
-    if rhel(minimum).and_then(|minimum| compare_rhel(minimum, own)) == Some(Ordering::Greater) {
+    let minimum = families::release(minimum);
+    if minimum.and_then(|minimum| compare_rhel(minimum, own)) == Some(Ordering::Greater) {
         let message = format!(
             "the minimum {} is newer than RHEL {own} of {release}, which the limit is for: its own images are refused",
             at.shown()
@@ -100,7 +88,8 @@ pub(super) fn ocp_version(lint: &mut Lint, at: &Located<'_>) -> Option<Release> 
     let written = at.string()?;
     let release = fields::minimum_ocp(&written);
     if release.is_none() {
-        let rhcos = fields::rhcos_bound(&written).and(family_field(OsFamily::Rhcos, at));
+        let rhcos =
+            fields::version_bound(OsFamily::Rhcos, &written).and(family_field(OsFamily::Rhcos, at));
         let help = rhcos.map(|field| format!("this is an RHCOS version: write it as {field}"));
         let help = help.unwrap_or_else(|| OCP_HELP.to_owned());
         not_a_version(lint, at, "is not an OCP release", help);
@@ -160,21 +149,21 @@ fn no_effect(lint: &mut Lint, at: &Located<'_>, minimum: Release) {
 pub(super) fn rhcos_version(lint: &mut Lint, at: &Located<'_>) {
     const RHEL: &str = "write RHEL major.minor, such as \"9.2\"";
     let written = at.string().unwrap_or_default();
-    match fields::rhcos_bound(&written) {
+    match fields::version_bound(OsFamily::Rhcos, &written) {
         None => {
             let (what, help) = not_rhcos(&written, at);
             not_a_version(lint, at, what, help);
         }
-        Some(RhcosBound::Image(image)) if image.rhel.is_some_and(|rhel| rhel.minor.is_none()) => {
+        Some(VersionBound::Image(image)) if image.rhel.is_some_and(|rhel| rhel.minor.is_none()) => {
             without_minor(lint, at, &image);
         }
         // Somebody who writes 9.20 for 9.2 would refuse every image of RHEL 9.
-        Some(RhcosBound::Rhel(rhel)) if rhel.minor.is_some_and(|minor| minor > LAST_MINOR) => {
+        Some(VersionBound::Release(rhel)) if rhel.minor.is_some_and(|minor| minor > LAST_MINOR) => {
             let message =
                 format!("there is no RHEL {rhel}: the last minor of a major is {LAST_MINOR}");
             lint.error(at, "ImplausibleVersion", message, RHEL);
         }
-        Some(bound) => match rhel(&bound) {
+        Some(bound) => match families::release(&bound) {
             Some(RhelVersion { major, .. }) if major > LAST_MAJOR => {
                 published::no_images(lint, at, &format!("RHEL {major}"), RHEL);
             }
@@ -263,20 +252,17 @@ fn majors_in_bounds(
     lint: &mut Lint,
     at: &Located<'_>,
     majors: &[u16],
-    minimum: Option<&RhcosBound>,
-    maximum: Option<&RhcosBound>,
+    bounds: RangeInclusive<u16>,
 ) {
-    let low = minimum.and_then(rhel).map_or(0, |rhel| rhel.major);
-    let high = maximum.and_then(rhel).map_or(u16::MAX, |rhel| rhel.major);
     let outside: Vec<String> = majors
         .iter()
-        .filter(|major| !(low..=high).contains(*major))
+        .filter(|major| !bounds.contains(*major))
         .map(|major| format!("RHEL {major}"))
         .collect();
-    let bounds = "minimumRHCOSVersion and maximumRHCOSVersion";
-    if outside.is_empty() || low > high {
+    if outside.is_empty() || bounds.is_empty() {
         return;
     }
+    let bounds = "minimumRHCOSVersion and maximumRHCOSVersion";
     if outside.len() == majors.len() {
         let message = format!("no RHEL of rhelMajors is within {bounds}: every image is refused");
         lint.error(at, "NothingCanPass", message, "make them agree");
@@ -286,23 +272,5 @@ fn majors_in_bounds(
             outside.join(" and ")
         );
         lint.warning(at, "NoEffect", message, "remove it, or move the bounds");
-    }
-}
-
-fn rhel(bound: &RhcosBound) -> Option<RhelVersion> {
-    match bound {
-        RhcosBound::Rhel(rhel) => Some(*rhel),
-        RhcosBound::Image(image) => image.rhel,
-    }
-}
-
-/// Compares a minimum with a maximum. Where one is a RHEL release and the other a version, only
-/// their RHEL releases are compared: a RHEL release stands for all of its builds.
-fn compare_bounds(minimum: &RhcosBound, maximum: &RhcosBound) -> Option<Ordering> {
-    match (minimum, maximum) {
-        (RhcosBound::Image(minimum), RhcosBound::Image(maximum)) => {
-            compare_images(minimum, maximum)
-        }
-        _ => compare_rhel(rhel(minimum)?, rhel(maximum)?),
     }
 }

@@ -1,8 +1,9 @@
 //! Limits that are newer than every image that has been published: they refuse all there are.
 
 use super::Lint;
+use super::families::release;
 use crate::data::PUBLISHED;
-use crate::policy::RhcosBound;
+use crate::policy::VersionBound;
 use crate::policy::json::Located;
 use crate::version::{ImageVersion, OcpMinor, RhelVersion, compare_images, compare_rhel};
 use std::cmp::Ordering;
@@ -65,15 +66,12 @@ static RHCOS: LazyLock<Vec<ImageVersion>> = LazyLock::new(|| {
 
 /// The newest image of RHEL's major, or of the major and minor that the bound names as a whole
 /// version, where that is older than the bound.
-fn newest_below(bound: &RhcosBound) -> Option<(RhelVersion, &'static ImageVersion)> {
+fn newest_below(bound: &VersionBound) -> Option<(RhelVersion, &'static ImageVersion)> {
     let newest = |is_of: &dyn Fn(RhelVersion) -> bool| {
         let images = RHCOS.iter().filter(|image| image.rhel.is_some_and(is_of));
         images.max()
     };
-    let rhel = match bound {
-        RhcosBound::Rhel(rhel) => *rhel,
-        RhcosBound::Image(image) => image.rhel?,
-    };
+    let rhel = release(bound)?;
     let of_major = newest(&|of| of.major == rhel.major)?;
     if compare_rhel(rhel, of_major.rhel?) == Some(Ordering::Greater) {
         let major = RhelVersion {
@@ -82,7 +80,7 @@ fn newest_below(bound: &RhcosBound) -> Option<(RhelVersion, &'static ImageVersio
         };
         return Some((major, of_major));
     }
-    let RhcosBound::Image(image) = bound else {
+    let VersionBound::Image(image) = bound else {
         return None;
     };
     let same = newest(&|of| of == rhel)?;
@@ -90,10 +88,10 @@ fn newest_below(bound: &RhcosBound) -> Option<(RhelVersion, &'static ImageVersio
 }
 
 /// Warns where no published image is as new as `bound`.
-pub(super) fn rhcos(lint: &mut Lint, at: &Located<'_>, bound: &RhcosBound) {
+pub(super) fn rhcos(lint: &mut Lint, at: &Located<'_>, bound: &VersionBound) {
     let effect = Effect::of(at);
     // What somebody allows may come.
-    if matches!((effect, bound), (Effect::Allows, RhcosBound::Rhel(_))) {
+    if matches!((effect, bound), (Effect::Allows, VersionBound::Release(_))) {
         return;
     }
     let Some((rhel, newest)) = newest_below(bound) else {

@@ -5,6 +5,7 @@ use super::wording::{consequence, is_in_issue, link, nearest, plain_text, unknow
 use super::{Lint, START, bounds, families, issues, machine};
 use crate::policy::fields::WHEN;
 use crate::policy::json::Located;
+use crate::version::OsFamily;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks a value, and all that is in it.
@@ -24,8 +25,8 @@ pub(super) fn check(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
         Some("line") => plain_text(lint, at),
         Some("url") => link(lint, at),
         Some("rhcosVersion") => bounds::rhcos_version(lint, at),
-        Some("fcosVersion") => families::version(lint, at, &families::FCOS),
-        Some("scosVersion") => families::version(lint, at, &families::SCOS),
+        Some("fcosVersion") => families::version(lint, at, OsFamily::Fcos),
+        Some("scosVersion") => families::version(lint, at, OsFamily::Scos),
         Some("rhelMajors") => bounds::rhel_majors(lint, at),
         Some("releaseRange") => issues::release_range(lint, at),
         Some("shimVersion") => machine::shim_version(lint, at),

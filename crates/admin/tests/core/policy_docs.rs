@@ -2,7 +2,7 @@
 
 use crate::inside::core::samples::{image_versions, node};
 use crate::lint::{lint, starter::STARTER};
-use crate::policy::{DeniedVersions, Limit, Policy, choose, parse};
+use crate::policy::{Bound, DeniedVersions, Limit, Policy, choose, parse};
 use crate::verdict::{Outcome, decide};
 use crate::version::ImageVersion;
 
@@ -73,7 +73,10 @@ fn the_policy_of_init_refuses_what_cannot_boot_and_nothing_that_the_peer_allows(
     starter.known_issues.clear();
     let mut lowered = starter.clone();
     lowered.limits[0] = Limit {
-        denied_versions: Some(Ok(DeniedVersions::default())),
+        rules: vec![(
+            "deniedVersions",
+            Ok(Bound::Denied(DeniedVersions::default())),
+        )],
         ..Limit::default()
     };
     for image in image_versions() {

@@ -1,7 +1,7 @@
 //! The names of a policy's fields, and how their values are read.
 
 use super::json::Located;
-use super::{FamilyBound, LimitRelease, RhcosBound};
+use super::{LimitRelease, VersionBound};
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, RhelVersion, fedora_release};
 
 pub const KIND: &str = "BootImageSkewPolicy";
@@ -117,44 +117,39 @@ pub fn rhel_majors(at: &Located<'_>) -> Option<Vec<u16>> {
     at.read().filter(|majors: &Vec<u16>| !majors.is_empty())
 }
 
-/// RHEL `major.minor`, or a full RHCOS version.
+/// A release of a family, or a whole version.
 ///
 /// An OCP release (`4.13`) and the beginning of a version (`413.92`) look like RHEL releases but
 /// are not understood. Read as RHEL, the first would allow every image and the second would allow
-/// none.
-pub fn rhcos_bound(text: &str) -> Option<RhcosBound> {
-    // Parsed as an OCP release because both are written `x.y`.
-    if let Ok(OcpMinor { major, minor }) = text.parse() {
-        return RHEL_MAJORS
-            .contains(&major)
-            .then_some(RhcosBound::Rhel(RhelVersion {
-                major,
-                minor: Some(minor),
-            }));
-    }
+/// none. Neither is a CentOS Stream with another minor than 0 (`9.2`), which no SCOS image has, nor
+/// a developer's build of Fedora CoreOS without stream or number: nothing of its day could be
+/// compared with it.
+pub fn version_bound(family: OsFamily, text: &str) -> Option<VersionBound> {
     let image = ImageVersion::parse(text);
-    image.rhel.is_some().then_some(RhcosBound::Image(image))
-}
-
-/// A release of Fedora (`39`), or a whole version of Fedora CoreOS. A developer's build without
-/// stream or number is none: nothing of its day could be compared with it.
-pub fn fcos_bound(text: &str) -> Option<FamilyBound> {
-    if let Some(fedora) = fedora_release(text) {
-        return Some(FamilyBound::Major(fedora));
+    let (release, is_whole) = match family {
+        OsFamily::Rhcos => {
+            // Parsed as an OCP release because both are written `x.y`.
+            if let Ok(OcpMinor { major, minor }) = text.parse() {
+                let minor = Some(minor);
+                let rhel = VersionBound::Release(RhelVersion { major, minor });
+                return RHEL_MAJORS.contains(&major).then_some(rhel);
+            }
+            (None, image.rhel.is_some())
+        }
+        OsFamily::Fcos => (
+            fedora_release(text),
+            image.stream.is_some() && image.build_number.is_some(),
+        ),
+        OsFamily::Scos => {
+            let major = text.strip_suffix(".0").unwrap_or(text).parse().ok();
+            (
+                major.filter(|major| STREAM_MAJORS.contains(major)),
+                image.os_family() == Some(OsFamily::Scos),
+            )
+        }
+    };
+    match release {
+        Some(major) => Some(VersionBound::Release(RhelVersion { major, minor: None })),
+        None => is_whole.then_some(VersionBound::Image(image)),
     }
-    let image = ImageVersion::parse(text);
-    (image.stream.is_some() && image.build_number.is_some()).then_some(FamilyBound::Image(image))
-}
-
-/// A release of CentOS Stream (`9`, or `9.0` as its versions write it), or a whole version of SCOS.
-///
-/// A release with another minor (`9.2`) is not understood: no SCOS image has one, so that a minimum
-/// of it would refuse every image.
-pub fn scos_bound(text: &str) -> Option<FamilyBound> {
-    let major = text.strip_suffix(".0").unwrap_or(text).parse().ok();
-    if let Some(major) = major.filter(|major| STREAM_MAJORS.contains(major)) {
-        return Some(FamilyBound::Major(major));
-    }
-    let image = ImageVersion::parse(text);
-    (image.os_family() == Some(OsFamily::Scos)).then_some(FamilyBound::Image(image))
 }

@@ -3,15 +3,13 @@
 //! An issue is never wider than it was meant. One with a field that this release does not know or
 //! cannot read is not evaluated at all.
 
-use super::fields::{
-    DENIED, IMAGES, KNOWN_ISSUE, fcos_bound, minimum_ocp, rhcos_bound, rhel_majors, scos_bound,
-};
+use super::fields::{DENIED, IMAGES, KNOWN_ISSUE};
 use super::json::{Located, Object};
 use super::lenient::{Warnings, denied_version, field, missing, not_understood, object, unknown};
 use super::when::{When, when};
-use super::{DeniedVersion, FamilyBound, RhcosBound, Setting};
+use super::{Bound, DeniedVersions, Setting};
 use crate::text;
-use crate::version::{OcpMinor, Release, RpmVersion};
+use crate::version::{OcpMinor, Release};
 
 /// The most known issues that are read.
 pub const MAX_ISSUES: usize = 200;
@@ -84,26 +82,11 @@ impl Effect {
 pub struct Scope {
     /// The target releases; `None` is any.
     pub targets: Option<ReleaseRange>,
-    pub images: Images,
+    /// Boot images: those that are out of one of these bounds, each with its field. Without any it is every image, which `when` has to narrow to
+    /// families. Where the node's own shim or free space in /boot is known, that decides, whatever
+    /// the image is.
+    pub images: Vec<(&'static str, Bound)>,
     pub when: When,
-}
-
-/// Boot images: one of these that applies is enough. Without any of them it is every image, which
-/// `when` has to narrow to families.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Images {
-    pub below_ocp: Option<Release>,
-    pub below_rhcos: Option<RhcosBound>,
-    pub below_fcos: Option<FamilyBound>,
-    pub above_fcos: Option<FamilyBound>,
-    pub below_scos: Option<FamilyBound>,
-    /// Least shim: where the node's own is known it decides, whatever the image is.
-    pub below_shim: Option<RpmVersion>,
-    /// Space free in /boot before the first rebase, in MiB. As with the shim, what the node says
-    /// decides.
-    pub below_boot_free: Option<u32>,
-    pub rhel_majors: Vec<u16>,
-    pub versions: Vec<DeniedVersion>,
 }
 
 /// `>=4.16.0 <4.16.3`: the releases for which every comparison holds.
@@ -224,7 +207,7 @@ fn scope(issue: &Object<'_>) -> Setting<Scope> {
     };
     let images = match issue.get("images") {
         Some(at) => images(&part(&at, IMAGES)?)?,
-        None if when.os_families.is_some() => Images::default(),
+        None if when.os_families.is_some() => Vec::new(),
         None => return Err(missing_in(issue, "images")),
     };
     Ok(Scope {
@@ -244,29 +227,32 @@ fn effect(issue: &Object<'_>) -> Setting<Effect> {
     Ok(effect.unwrap_or_default())
 }
 
-fn images(images: &Object<'_>) -> Setting<Images> {
-    let fcos = |name| field(images, name, |at| fcos_bound(&at.string()?));
-    let found = Images {
-        below_ocp: field(images, "belowOCPVersion", |at| minimum_ocp(&at.string()?))?,
-        below_rhcos: field(images, "belowRHCOSVersion", |at| rhcos_bound(&at.string()?))?,
-        below_fcos: fcos("belowFCOSVersion")?,
-        above_fcos: fcos("aboveFCOSVersion")?,
-        below_scos: field(images, "belowSCOSVersion", |at| scos_bound(&at.string()?))?,
-        below_shim: field(images, "belowShim", |at| RpmVersion::parse(&at.string()?))?,
-        below_boot_free: field(images, "belowBootFreeMiB", Located::read)?,
-        rhel_majors: field(images, "rhelMajors", rhel_majors)?.unwrap_or_default(),
-        versions: field(images, "versions", versions)?.unwrap_or_default(),
-    };
-    if found == Images::default() {
+fn images(images: &Object<'_>) -> Setting<Vec<(&'static str, Bound)>> {
+    let mut found = Vec::new();
+    for name in IMAGES {
+        let bound = match *name {
+            "versions" => field(images, name, versions)?,
+            _ => field(images, name, |at| Bound::read(name, at))?,
+        };
+        found.extend(bound.map(|bound| (*name, bound)));
+    }
+    found.retain(|(_, bound)| *bound != Bound::Denied(DeniedVersions::default()));
+    // What names a version says more of it than a bound does.
+    found.sort_by_key(|(_, bound)| !matches!(bound, Bound::Denied(_)));
+    if found.is_empty() {
         return Err(format!("{} names no image", images.at.path));
     }
     Ok(found)
 }
 
-fn versions(at: &Located<'_>) -> Option<Vec<DeniedVersion>> {
-    at.items()?
-        .map(|item| denied_version(&part(&item, DENIED).ok()?))
-        .collect()
+fn versions(at: &Located<'_>) -> Option<Bound> {
+    let entries = at
+        .items()?
+        .map(|item| denied_version(&part(&item, DENIED).ok()?));
+    Some(Bound::Denied(DeniedVersions {
+        entries: entries.collect::<Option<_>>()?,
+        not_understood: 0,
+    }))
 }
 
 /// An object of known fields only.

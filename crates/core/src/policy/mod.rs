@@ -1,5 +1,6 @@
 //! The skew policy: its schema, its reading and the choice of the limit (pure).
 
+mod bound;
 mod choose;
 pub mod fields;
 pub mod json;
@@ -8,16 +9,16 @@ mod lenient;
 mod parse;
 mod when;
 
+pub use bound::{Bound, DeniedVersion, DeniedVersions, VersionBound};
 pub use choose::{Undecided, choose, choose_for};
 pub use known_issue::MAX_ISSUES;
 pub use known_issue::ReleaseRange;
-pub use known_issue::{Affects, Effect, Images, KnownIssue, Scope};
+pub use known_issue::{Affects, Effect, KnownIssue, Scope};
 pub use parse::parse;
 pub use when::{Applies, Circumstances, When, all};
 
 use crate::API_VERSION;
-use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, RpmVersion};
-use std::collections::BTreeMap;
+use crate::version::{OcpMinor, Release};
 
 /// Path of the policy on a node.
 pub const POLICY_PATH: &str = "/etc/skewguard/policy.json";
@@ -67,48 +68,11 @@ pub enum LimitRelease {
     Minor(OcpMinor),
 }
 
-/// `minimumRHCOSVersion` and `maximumRHCOSVersion`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RhcosBound {
-    /// `9.2`: compares RHEL releases.
-    Rhel(RhelVersion),
-    /// `418.94.202510081222-0` or `9.6.20250523-0`: compares RHEL, then build date, across schemes.
-    Image(ImageVersion),
-}
-
-/// `minimumFCOSVersion`, `maximumFCOSVersion`, `minimumSCOSVersion` and `maximumSCOSVersion`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FamilyBound {
-    /// `39` of Fedora, `10` of CentOS Stream: every build of it.
-    Major(u16),
-    /// `39.20231101.3.0` or `9.0.20250510-0`.
-    Image(ImageVersion),
-}
-
-/// `deniedVersions`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DeniedVersions {
-    /// The entries that are understood.
-    pub entries: Vec<DeniedVersion>,
-    /// Number of entries that are not understood, and so deny nothing.
-    pub not_understood: usize,
-}
-
-/// An entry of `deniedVersions`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeniedVersion {
-    /// An exact version, or the beginning of versions followed by `*`. Printable.
-    pub version: String,
-    /// Why, for the console. Printable.
-    pub reason: Option<String>,
-}
-
 /// The setting of a rule. If this release does not know its shape, it is never evaluated, and the
 /// error is its JSON, made printable.
 pub type Setting<T> = Result<T, String>;
 
-/// A limit: which nodes it is for, and the rules for their boot images. A rule that is `None` is
-/// not set.
+/// A limit: which nodes it is for, and the rules for their boot images.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Limit {
     /// The target release it is for; `None` is any.
@@ -119,38 +83,20 @@ pub struct Limit {
     pub when: When,
     /// The fields above that are not understood, or not in full; the empty name is all of it.
     pub unclear: Vec<&'static str>,
-    /// The oldest OCP release whose boot images are allowed.
-    pub minimum_ocp: Option<Setting<Release>>,
-    /// The oldest RHCOS allowed.
-    pub minimum_rhcos: Option<Setting<RhcosBound>>,
-    /// The newest RHCOS allowed.
-    pub maximum_rhcos: Option<Setting<RhcosBound>>,
-    /// The oldest Fedora CoreOS allowed. Like the next three it is for images of its family alone.
-    pub minimum_fcos: Option<Setting<FamilyBound>>,
-    /// The newest Fedora CoreOS allowed.
-    pub maximum_fcos: Option<Setting<FamilyBound>>,
-    /// The oldest SCOS allowed.
-    pub minimum_scos: Option<Setting<FamilyBound>>,
-    /// The newest SCOS allowed.
-    pub maximum_scos: Option<Setting<FamilyBound>>,
-    /// Most OCP minors that the image may be behind the target.
-    pub maximum_releases_behind: Option<Setting<u16>>,
-    /// The RHEL majors allowed.
-    pub rhel_majors: Option<Setting<Vec<u16>>>,
-    /// Versions that are never allowed.
-    pub denied_versions: Option<Setting<DeniedVersions>>,
-    /// The lowest level of CPU allowed, by architecture.
-    pub minimum_cpu: Option<Setting<BTreeMap<String, String>>>,
-    /// Space that has to be free in /boot before the rebase, in MiB.
-    pub minimum_boot_free: Option<Setting<u32>>,
-    /// The oldest shim allowed where Secure Boot is on.
-    pub minimum_shim: Option<Setting<RpmVersion>>,
+    /// The fields that set a rule, each with its bound, in the order of [`fields::LIMIT`].
+    pub rules: Vec<(&'static str, Setting<Bound>)>,
 }
 
 impl Limit {
     /// Tells whether it has conditions.
     pub fn is_narrowed(&self) -> bool {
         self.when != When::default()
+    }
+
+    /// The rule that this field sets.
+    pub fn rule(&self, field: &str) -> Option<&Setting<Bound>> {
+        let (_, rule) = self.rules.iter().find(|(name, _)| *name == field)?;
+        Some(rule)
     }
 }
 

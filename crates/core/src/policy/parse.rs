@@ -1,17 +1,15 @@
 //! Reads a [`Policy`] from JSON, with the forward compatibility that the format promises.
 
 use super::fields::{
-    DENIED, HELP, KIND, LIMIT, POLICY, STALLED_AFTER_MINUTES, fcos_bound, limit_release,
-    minimum_ocp, rhcos_bound, rhel_majors, scos_bound,
+    self, DENIED, HELP, KIND, LIMIT, POLICY, STALLED_AFTER_MINUTES, limit_release,
 };
 use super::json::{Field, Located, Object};
 use super::known_issue;
 use super::lenient::{Warnings, denied_version, missing, object};
 use super::when::when;
 use super::{
-    DeniedVersions, Limit, MAX_LIMITS, Mode, OnUndetermined, Policy, Setting, is_our_group,
+    Bound, DeniedVersions, Limit, MAX_LIMITS, Mode, OnUndetermined, Policy, Setting, is_our_group,
 };
-use crate::version::RpmVersion;
 use crate::{API_VERSION, text};
 
 /// Reads a policy.
@@ -225,35 +223,24 @@ fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Limit {
             .into_iter()
             .filter_map(|(field, is_unclear)| is_unclear.then_some(field))
             .collect(),
-        ..rules(&limit, warnings)
+        rules: rules(&limit, warnings),
     }
 }
 
 /// The rules of a limit: CONTRIBUTING.md says what else a new one needs.
-fn rules(limit: &Object<'_>, warnings: &mut Warnings) -> Limit {
-    fn rule<T>(field: Option<Field<'_, T>>, warnings: &mut Warnings) -> Option<Setting<T>> {
-        setting(field, "the rule is not evaluated", warnings)
-    }
-    Limit {
-        minimum_ocp: rule(limit.word("minimumOCPVersion", minimum_ocp), warnings),
-        minimum_rhcos: rule(limit.word("minimumRHCOSVersion", rhcos_bound), warnings),
-        maximum_rhcos: rule(limit.word("maximumRHCOSVersion", rhcos_bound), warnings),
-        minimum_fcos: rule(limit.word("minimumFCOSVersion", fcos_bound), warnings),
-        maximum_fcos: rule(limit.word("maximumFCOSVersion", fcos_bound), warnings),
-        minimum_scos: rule(limit.word("minimumSCOSVersion", scos_bound), warnings),
-        maximum_scos: rule(limit.word("maximumSCOSVersion", scos_bound), warnings),
-        maximum_releases_behind: rule(
-            limit.field("maximumReleasesBehind", Located::read),
-            warnings,
-        ),
-        rhel_majors: rule(limit.field("rhelMajors", rhel_majors), warnings),
-        denied_versions: rule(limit.field("deniedVersions", Located::items), warnings)
-            .map(|list| list.map(|entries| denied(entries, warnings))),
-        minimum_cpu: rule(limit.field("minimumCPU", Located::read), warnings),
-        minimum_boot_free: rule(limit.field("minimumBootFreeMiB", Located::read), warnings),
-        minimum_shim: rule(limit.word("minimumShim", RpmVersion::parse), warnings),
-        ..Limit::default()
-    }
+fn rules(limit: &Object<'_>, warnings: &mut Warnings) -> Vec<(&'static str, Setting<Bound>)> {
+    const THEN: &str = "the rule is not evaluated";
+    let rule = |field: &&'static str| {
+        let bound = if *field == "deniedVersions" {
+            let entries = setting(limit.field(field, Located::items), THEN, warnings)?;
+            entries.map(|entries| Bound::Denied(denied(entries, warnings)))
+        } else {
+            let bound = limit.field(field, |at| Bound::read(field, at));
+            setting(bound, THEN, warnings)?
+        };
+        Some((*field, bound))
+    };
+    fields::rules().iter().filter_map(rule).collect()
 }
 
 fn setting<T>(

@@ -2,9 +2,8 @@
 
 use super::{
     Action, BootImageStatus, Deployment, Facts, Finding, Judged, LetThrough, Outcome, OverrideWord,
-    PolicyInput, PolicyStatus, Reason, RuleResult, Stage, Target, TargetInput, Verdict,
-    issues::{self, Node},
-    rules::{self, Subject},
+    PolicyInput, PolicyStatus, Reason, RuleResult, Stage, Target, TargetInput, Verdict, issues,
+    rules::{self, Node, Subject},
     words::About,
 };
 use crate::API_VERSION;
@@ -97,7 +96,7 @@ pub fn decide(facts: &Facts) -> Verdict {
 /// Findings of the limit's rules and of the known issues, in the order of rank.
 fn findings(policy: Option<&Policy>, limit: Option<&Limit>, node: Node<'_>) -> Vec<Finding> {
     let mut findings = limit
-        .map(|limit| rules::apply(limit, node.subject, node.target, node.machine))
+        .map(|limit| rules::apply(limit, node))
         .unwrap_or_default();
     if let Some(policy) = policy {
         findings.extend(issues::apply(&policy.known_issues, node));

@@ -8,8 +8,7 @@ mod reason;
 
 use super::{Fate, Finding, Judged, LetThrough, Outcome, OverrideSource, Product, Verdict, Wanted};
 pub use fate::{ConsoleWords, FateWords, Level, OPENINGS};
-pub(super) use reason::usually_wanted;
-pub use reason::{About, RULES, ReasonWords, Remedy};
+pub use reason::{About, ReasonWords, Remedy};
 
 impl Judged {
     /// Name of what was judged, in the sentence of a rule.

@@ -65,8 +65,14 @@ impl ImageVersion {
 
     /// The release that the image was made from, as its family counts: of Fedora, else of RHEL or
     /// CentOS Stream.
+    pub fn os_release(&self) -> Option<RhelVersion> {
+        let fedora = self.fedora.map(|major| RhelVersion { major, minor: None });
+        fedora.or(self.rhel)
+    }
+
+    /// The major of that release.
     pub fn os_major(&self) -> Option<u16> {
-        self.fedora.or(self.rhel.map(|rhel| rhel.major))
+        self.os_release().map(|release| release.major)
     }
 }
 

@@ -2,11 +2,32 @@
 //! what nobody should have sent.
 
 use super::samples::{any_json, base, places, with};
-use crate::policy::{LimitRelease, Mode, OnUndetermined, Policy, RhcosBound, parse};
+use crate::policy::{
+    Bound, DeniedVersions, Limit, LimitRelease, Mode, OnUndetermined, Policy, VersionBound, parse,
+};
+use crate::version::OsFamily;
 use serde_json::{Value, json};
+use std::cmp::Ordering;
 
 fn read(policy: &Value) -> Result<Policy, String> {
     parse(policy.to_string().as_bytes())
+}
+
+/// The rule that a field of the limit sets.
+#[track_caller]
+fn rule<'a>(limit: &'a Limit, field: &str) -> &'a Bound {
+    let Some(Ok(bound)) = limit.rule(field) else {
+        panic!("{field}: {limit:?}")
+    };
+    bound
+}
+
+#[track_caller]
+fn denied(limit: &Limit) -> &DeniedVersions {
+    let Bound::Denied(denied) = rule(limit, "deniedVersions") else {
+        panic!("{limit:?}")
+    };
+    denied
 }
 
 #[track_caller]
@@ -46,15 +67,14 @@ fn every_field_is_read() {
         panic!("{} limits", policy.limits.len())
     };
     assert_eq!((first.release, &first.pools), (None, &None));
-    let Some(Ok(minimum)) = &first.minimum_ocp else {
-        panic!("{first:?}")
-    };
-    assert_eq!(minimum.to_string(), "4.13.0");
-    let Some(Ok(RhcosBound::Rhel(rhel))) = &first.minimum_rhcos else {
+    let release = |text: &str| Bound::Ocp(text.parse().unwrap());
+    assert_eq!(*rule(first, "minimumOCPVersion"), release("4.13.0"));
+    let Bound::Version(OsFamily::Rhcos, Ordering::Less, rhel) = rule(first, "minimumRHCOSVersion")
+    else {
         panic!("{first:?}")
     };
     assert_eq!(rhel.to_string(), "9.2");
-    assert_eq!(first.maximum_rhcos, None);
+    assert_eq!(first.rule("maximumRHCOSVersion"), None);
 
     assert_eq!(
         second.release,
@@ -62,22 +82,13 @@ fn every_field_is_read() {
     );
     assert_eq!(second.pools.as_deref(), Some(&["worker".to_owned()][..]));
     // 4.16 and 4.16.0 mean the same.
-    assert_eq!(
-        second
-            .minimum_ocp
-            .as_ref()
-            .map(|s| matches!(s, Ok(m) if m.to_string() == "4.16.0")),
-        Some(true)
-    );
+    assert_eq!(*rule(second, "minimumOCPVersion"), release("4.16.0"));
     assert!(
-        matches!(&second.minimum_rhcos, Some(Ok(RhcosBound::Image(i))) if i.text == "418.94.202511191518-0")
+        matches!(rule(second, "minimumRHCOSVersion"), Bound::Version(_, _, VersionBound::Image(i)) if i.text == "418.94.202511191518-0")
     );
-    assert_eq!(second.maximum_releases_behind, Some(Ok(8)));
-    assert_eq!(second.rhel_majors, Some(Ok(vec![9])));
-    let Some(Ok(denied)) = &second.denied_versions else {
-        panic!("{second:?}")
-    };
-    let denied = &denied.entries;
+    assert_eq!(*rule(second, "maximumReleasesBehind"), Bound::Behind(8));
+    assert_eq!(*rule(second, "rhelMajors"), Bound::Majors(vec![9]));
+    let denied = &denied(second).entries;
     assert_eq!(
         denied[0].reason.as_deref(),
         Some("KCS 1234567: bad firmware")
@@ -170,9 +181,7 @@ fn unknown_fields_are_named_and_ignored_at_every_level() {
         ],
     );
     assert_eq!(policy.help_text.as_deref(), Some("Ask."));
-    assert!(
-        matches!(&policy.limits[0].denied_versions, Some(Ok(denied)) if denied.entries.len() == 1)
-    );
+    assert_eq!(denied(&policy.limits[0]).entries.len(), 1);
 }
 
 #[test]
@@ -216,8 +225,8 @@ fn a_rule_of_unknown_shape_leaves_the_others_alone() {
         );
         let limit = &policy.limits[0];
         let known = [
-            limit.rhel_majors == Some(Ok(vec![9, 10])),
-            matches!(limit.minimum_rhcos, Some(Ok(_))),
+            limit.rule("rhelMajors") == Some(&Ok(Bound::Majors(vec![9, 10]))),
+            matches!(limit.rule("minimumRHCOSVersion"), Some(Ok(_))),
         ];
         let own = usize::from(rule == "rhelMajors" || rule == "minimumRHCOSVersion");
         assert_eq!(
@@ -246,9 +255,7 @@ fn an_entry_of_unknown_shape_leaves_the_others_on_the_list() {
         &with("/limits/0/deniedVersions", list),
         &warnings.iter().map(String::as_str).collect::<Vec<_>>(),
     );
-    let Some(Ok(denied)) = &policy.limits[0].denied_versions else {
-        panic!("{policy:?}")
-    };
+    let denied = denied(&policy.limits[0]);
     assert_eq!(
         (
             denied.entries.len(),
@@ -561,9 +568,7 @@ fn hostile_text_never_gets_through_raw() {
         read.help_url,
         read.warnings.join(" ")
     );
-    let Some(Ok(denied)) = &read.limits[0].denied_versions else {
-        panic!("{read:?}")
-    };
+    let denied = denied(&read.limits[0]);
     let everything = format!(
         "{everything} {} {}",
         denied.entries[0].version,

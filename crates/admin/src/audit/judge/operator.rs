@@ -4,10 +4,8 @@ use crate::audit::cluster::objects::Objects;
 use crate::audit::results::ClusterSkew;
 use crate::audit::results::upkeep::{Difference, OperatorDifference};
 use crate::operator::{self, Mismatch, Operator, OperatorLimits, OperatorSettings};
-use crate::policy::{Limit, Mode, Policy, RhcosBound, choose};
-use crate::version::{
-    ImageVersion, OcpMinor, OsFamily, Release, Scheme, compare_images, compare_rhel,
-};
+use crate::policy::{Bound, Limit, Mode, Policy, choose};
+use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, Scheme, compare_rhel};
 use std::cmp::Ordering;
 
 /// Where they differ, and a doubt: the operator's limits for this release are not known.
@@ -172,21 +170,23 @@ fn value_difference(
     limit: Option<&Limit>,
     pools: &[String],
 ) -> Option<OperatorDifference> {
-    let own_ocp = limit.and_then(|limit| limit.minimum_ocp.as_ref()?.as_ref().ok());
-    let own_rhcos = limit.and_then(|limit| limit.minimum_rhcos.as_ref()?.as_ref().ok());
+    let own = |field| limit.and_then(|limit| limit.rule(field)?.as_ref().ok());
     // As the operator does it, the OCP release first; 0.0.0 stands for one that it does not know.
     let (value, accepted, own) = match (&cluster.ocp_version, &cluster.rhcos_version) {
         (Some(ocp), _) => {
             let release = ocp.parse::<Release>().ok().filter(|r| r.minor.major > 0)?;
-            let own = own_ocp.map(|own| release >= *own);
+            let own = own("minimumOCPVersion").and_then(|own| match own {
+                Bound::Ocp(own) => Some(release >= *own),
+                _ => None,
+            });
             (format!("OCP {ocp}"), release >= operator.minimum_ocp, own)
         }
         (None, Some(rhcos)) => {
             let image = ImageVersion::parse(rhcos);
             let accepted = compare_rhel(image.rhel?, operator.minimum_rhel)?.is_ge();
-            let own = own_rhcos.and_then(|own| match own {
-                RhcosBound::Rhel(own) => compare_rhel(image.rhel?, *own).map(Ordering::is_ge),
-                RhcosBound::Image(own) => compare_images(&image, own).map(Ordering::is_ge),
+            let own = own("minimumRHCOSVersion").and_then(|own| match own {
+                Bound::Version(family, _, own) => Some(own.compare(&image, *family)?.is_ge()),
+                _ => None,
             });
             (format!("RHCOS {rhcos}"), accepted, own)
         }

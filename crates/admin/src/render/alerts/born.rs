@@ -4,7 +4,7 @@
 
 use super::refused::{LABEL, Refused};
 use crate::audit::is_okd;
-use crate::policy::{Affects, Effect, Images, KnownIssue, Mode, Policy, Scope, When};
+use crate::policy::{Affects, Effect, KnownIssue, Mode, Policy, Scope, When};
 use crate::version::{OsFamily, Release};
 
 /// A version of Fedora CoreOS: its release, day, stream and build.
@@ -100,7 +100,7 @@ fn label_answer(issue: &KnownIssue, release: Release, of_okd: bool) -> LabelAnsw
         os_families: Some(vec![OsFamily::Fcos]),
         ..When::default()
     };
-    if when == of_fcos && scope.images == Images::default() {
+    if when == of_fcos && scope.images.is_empty() {
         return LabelAnswer::IfFcos;
     }
     if when != When::default() {

@@ -7,13 +7,13 @@
 
 use super::pattern::{ANYTHING, any_of};
 use crate::policy::{
-    Affects, DeniedVersion, Effect, FamilyBound, Images, KnownIssue, Limit, Policy, RhcosBound,
-    Scope, When, choose,
+    Affects, Bound, DeniedVersion, Effect, KnownIssue, Limit, Policy, Scope, VersionBound, When,
+    choose,
 };
 use crate::verdict::{
     BootImage, Facts, ImageSource, Outcome, PolicyInput, Target, TargetInput, decide,
 };
-use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, Scheme};
+use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, RhelVersion, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The label as kube-state-metrics exports it.
@@ -113,7 +113,8 @@ fn texts(
                 .to_owned(),
         );
     }
-    if limit.is_some_and(|limit| limit.minimum_fcos.is_some() || limit.maximum_fcos.is_some()) {
+    let mut fields = limit.iter().flat_map(|limit| &limit.rules);
+    if fields.any(|(field, _)| field.contains("FCOS")) {
         left_out.push("minimumFCOSVersion and maximumFCOSVersion: `audit` has them".to_owned());
     }
     let scopes = || first_boot_issues(policy).map(|issue| &issue.scope);
@@ -125,10 +126,6 @@ fn texts(
             "{conditional} known issues with conditions: the metric does not say more than a node's boot image"
         ));
     }
-    let denied = limit
-        .and_then(|limit| limit.denied_versions.as_ref()?.as_ref().ok())
-        .map(|denied| denied.entries.as_slice())
-        .unwrap_or_default();
     let known = scopes().filter_map(|scope| {
         let scope = scope
             .as_ref()
@@ -139,9 +136,17 @@ fn texts(
             (Some(range), Some(release)) => range.contains(release),
             (Some(_), None) => false,
         };
-        is_meant.then_some(&scope.images.versions)
+        is_meant.then_some(&scope.images)
     });
-    let denied: Vec<&DeniedVersion> = denied.iter().chain(known.flatten()).collect();
+    let known = known.flatten().map(|(_, bound)| bound);
+    let denied: Vec<&DeniedVersion> = bounds(limit)
+        .chain(known)
+        .filter_map(|bound| match bound {
+            Bound::Denied(denied) => Some(&denied.entries),
+            _ => None,
+        })
+        .flatten()
+        .collect();
     let is_label = |text: &str| {
         text.chars()
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
@@ -160,18 +165,17 @@ fn texts(
 }
 
 fn is_about_images_alone(scope: &Scope) -> bool {
-    let Images {
-        below_fcos,
-        above_fcos,
-        below_scos,
-        below_shim,
-        below_boot_free,
-        ..
-    } = &scope.images;
-    let of_families = [below_fcos, above_fcos, below_scos];
-    let is_of_images =
-        scope.when == When::default() && below_shim.is_none() && below_boot_free.is_none();
-    is_of_images && of_families.iter().all(|bound| bound.is_none())
+    let is_about_rhcos = |(_, bound): &(_, Bound)| match bound {
+        Bound::Version(family, ..) => *family == OsFamily::Rhcos,
+        bound => !bound.is_about_machine(),
+    };
+    scope.when == When::default() && scope.images.iter().all(is_about_rhcos)
+}
+
+/// The bounds of a limit that are understood.
+fn bounds(limit: Option<&Limit>) -> impl Iterator<Item = &Bound> {
+    let rules = limit.into_iter().flat_map(|limit| &limit.rules);
+    rules.filter_map(|(_, bound)| bound.as_ref().ok())
 }
 
 /// The known issues that a node is refused for.
@@ -183,26 +187,17 @@ fn first_boot_issues(policy: &Policy) -> impl Iterator<Item = &KnownIssue> {
 /// The days that the policy compares with, sorted, by the RHEL release that it compares them for.
 fn days(policy: &Policy, limit: Option<&Limit>) -> BTreeMap<RhelVersion, BTreeSet<String>> {
     let mut days: BTreeMap<RhelVersion, BTreeSet<String>> = BTreeMap::new();
-    let bounds = limit
-        .into_iter()
-        .flat_map(|limit| [&limit.minimum_rhcos, &limit.maximum_rhcos])
-        .filter_map(|bound| bound.as_ref()?.as_ref().ok());
-    let known = policy
+    let scopes = policy
         .known_issues
         .iter()
-        .filter_map(|issue| issue.scope.as_ref().ok()?.images.below_rhcos.as_ref());
-    let of_rhcos = bounds.chain(known).filter_map(|bound| match bound {
-        RhcosBound::Image(image) => Some(image),
-        RhcosBound::Rhel(_) => None,
-    });
-    let of_scos = limit
-        .into_iter()
-        .flat_map(|limit| [&limit.minimum_scos, &limit.maximum_scos])
-        .filter_map(|bound| match bound.as_ref()?.as_ref().ok()? {
-            FamilyBound::Image(image) => Some(image),
-            FamilyBound::Major(_) => None,
-        });
-    for image in of_rhcos.chain(of_scos) {
+        .filter_map(|issue| issue.scope.as_ref().ok());
+    let known = scopes
+        .flat_map(|scope| &scope.images)
+        .map(|(_, bound)| bound);
+    for bound in bounds(limit).chain(known) {
+        let Bound::Version(.., VersionBound::Image(image)) = bound else {
+            continue;
+        };
         if let (Some(rhel), Some(day)) = (image.rhel, &image.build_date) {
             days.entry(rhel).or_default().insert(day.clone());
         }
@@ -222,23 +217,23 @@ impl Decider {
         let mut image = ImageVersion::parse("418.94.202501010000-0");
         (image.rhel, image.ocp) = (None, None);
         // What is decided by the text is not asked here.
-        let limit = limit.map(|limit| Limit {
-            denied_versions: None,
-            ..limit.clone()
-        });
-        let mut known_issues: Vec<KnownIssue> = first_boot_issues(policy)
-            .filter(|issue| issue.scope.as_ref().is_ok_and(is_about_images_alone))
-            .cloned()
-            .collect();
-        for scope in known_issues
-            .iter_mut()
-            .filter_map(|issue| issue.scope.as_mut().ok())
-        {
-            scope.images.versions.clear();
+        let is_text = |bound: &Bound| matches!(bound, Bound::Denied(_));
+        let mut limits = Vec::from_iter(limit.cloned());
+        for limit in &mut limits {
+            let rules = &mut limit.rules;
+            rules.retain(|(_, bound)| !bound.as_ref().is_ok_and(is_text));
         }
+        let mut known_issues: Vec<KnownIssue> = first_boot_issues(policy).cloned().collect();
+        known_issues.retain_mut(|issue| {
+            issue.scope.as_mut().is_ok_and(|scope| {
+                let is_asked = is_about_images_alone(scope);
+                scope.images.retain(|(_, bound)| !is_text(bound));
+                is_asked && !scope.images.is_empty()
+            })
+        });
         let policy = Policy {
             known_issues,
-            limits: limit.into_iter().collect(),
+            limits,
             warnings: Vec::new(),
             ..policy.clone()
         };

@@ -1,6 +1,8 @@
 //! The table of reasons: a row for each.
 
-use crate::verdict::{Reason, RuleResult, Wanted};
+use super::fill;
+use crate::verdict::Reason;
+use crate::verdict::Wanted::{self, Another, Newer, Older};
 
 /// Subject of a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +31,11 @@ pub enum Remedy {
 /// The words for one reason. Templates have the names of [`super::fill`] in braces.
 #[derive(Debug, Clone, Copy)]
 pub struct ReasonWords {
+    rule: Reason,
     pub about: About,
-    /// The policy's field that sets the rule; empty without one.
-    pub field: &'static str,
+    /// The policy's field that sets the rule, and the one of a known issue's `images` for those
+    /// that break it; empty without one.
+    fields: [&'static str; 2],
     /// Part of the node that breaks the policy; `None` is the judged image.
     pub(super) part: Option<&'static str>,
     /// The end of the console's headline, after that part.
@@ -40,41 +44,26 @@ pub struct ReasonWords {
     /// and `release` by the names of the [`crate::verdict::Product`].
     pub(super) need: &'static str,
     /// Which one does not break it, unless the finding says more.
-    pub(super) wanted: Wanted,
+    pub(in crate::verdict) wanted: Wanted,
     pub remedy: Remedy,
 }
-
-/// Every rule, in the order of rank.
-pub const RULES: [Reason; 14] = [
-    Reason::DeniedVersion,
-    Reason::KnownIssue,
-    Reason::RhelMajorUnsupported,
-    Reason::BelowMinimumOcpVersion,
-    Reason::BelowMinimumRhcosVersion,
-    Reason::AboveMaximumRhcosVersion,
-    Reason::BelowMinimumFcosVersion,
-    Reason::AboveMaximumFcosVersion,
-    Reason::BelowMinimumScosVersion,
-    Reason::AboveMaximumScosVersion,
-    Reason::TooManyReleasesBehind,
-    Reason::CpuBelowMinimum,
-    Reason::BootSpaceBelowMinimum,
-    Reason::ShimBelowMinimum,
-];
 
 const TOO_OLD: &str = "IS TOO OLD FOR THIS CLUSTER";
 const TOO_NEW: &str = "IS NEWER THAN ALLOWED";
 
 /// A rule about the judged image, which another image passes.
 const fn image(
+    rule: Reason,
     field: &'static str,
+    broken: &'static str,
     headline: &'static str,
     need: &'static str,
     wanted: Wanted,
 ) -> ReasonWords {
     ReasonWords {
+        rule,
         about: About::Image,
-        field,
+        fields: [field, broken],
         part: None,
         headline,
         need,
@@ -84,144 +73,168 @@ const fn image(
 }
 
 /// A rule about a part of the machine, which a newer one passes.
-const fn machine(
-    field: &'static str,
-    part: &'static str,
-    headline: &'static str,
-    need: &'static str,
-    remedy: Remedy,
-) -> ReasonWords {
+const fn machine(part: &'static str, remedy: Remedy, words: ReasonWords) -> ReasonWords {
     ReasonWords {
         about: About::Machine,
         part: Some(part),
         remedy,
-        ..image(field, headline, need, Wanted::Newer)
+        ..words
     }
 }
 
-/// No rule: the image is unknown, or too little is known of it.
-const fn unknown(headline: &'static str) -> ReasonWords {
-    const NEED: &str = "a version that skewguard recognizes (policy: onUndetermined: Refuse)";
+/// A row for each rule, in the order of rank.
+static RULES: [ReasonWords; 14] = [
+    image(
+        Reason::DeniedVersion,
+        "deniedVersions",
+        "versions",
+        "IS DENIED BY THE POLICY",
+        "another version; this one is {denied}",
+        Another,
+    ),
     ReasonWords {
-        about: About::NoRule,
-        ..image("", headline, NEED, Wanted::Another)
-    }
-}
+        about: About::KnownIssue,
+        ..image(
+            Reason::KnownIssue,
+            "knownIssues",
+            "",
+            "IS KNOWN TO FAIL WITH THIS RELEASE",
+            "{want}; this one has {issue}",
+            Another,
+        )
+    },
+    image(
+        Reason::RhelMajorUnsupported,
+        "rhelMajors",
+        "rhelMajors",
+        "HAS THE WRONG RHEL MAJOR",
+        "{base} {want} (it has {have})",
+        Another,
+    ),
+    image(
+        Reason::BelowMinimumOcpVersion,
+        "minimumOCPVersion",
+        "belowOCPVersion",
+        TOO_OLD,
+        "{release} {want} or newer (it has {have})",
+        Newer,
+    ),
+    image(
+        Reason::BelowMinimumRhcosVersion,
+        "minimumRHCOSVersion",
+        "belowRHCOSVersion",
+        TOO_OLD,
+        "{os} {want} or newer (it has {have})",
+        Newer,
+    ),
+    image(
+        Reason::AboveMaximumRhcosVersion,
+        "maximumRHCOSVersion",
+        "",
+        TOO_NEW,
+        "{os} {want} or older (it has {have})",
+        Older,
+    ),
+    image(
+        Reason::BelowMinimumFcosVersion,
+        "minimumFCOSVersion",
+        "belowFCOSVersion",
+        TOO_OLD,
+        "Fedora CoreOS {want} or newer (it has {have})",
+        Newer,
+    ),
+    image(
+        Reason::AboveMaximumFcosVersion,
+        "maximumFCOSVersion",
+        "aboveFCOSVersion",
+        TOO_NEW,
+        "Fedora CoreOS {want} or older (it has {have})",
+        Older,
+    ),
+    image(
+        Reason::BelowMinimumScosVersion,
+        "minimumSCOSVersion",
+        "belowSCOSVersion",
+        TOO_OLD,
+        "SCOS {want} or newer (it has {have})",
+        Newer,
+    ),
+    image(
+        Reason::AboveMaximumScosVersion,
+        "maximumSCOSVersion",
+        "",
+        TOO_NEW,
+        "SCOS {want} or older (it has {have})",
+        Older,
+    ),
+    image(
+        Reason::TooManyReleasesBehind,
+        "maximumReleasesBehind",
+        "",
+        "IS TOO MANY RELEASES BEHIND",
+        "{want} (it is {have})",
+        Newer,
+    ),
+    machine(
+        "CPU",
+        Remedy::Hardware,
+        image(
+            Reason::CpuBelowMinimum,
+            "minimumCPU",
+            "",
+            TOO_OLD,
+            "a CPU of {want} or newer (it is {have})",
+            Newer,
+        ),
+    ),
+    machine(
+        "boot partition",
+        Remedy::Image,
+        image(
+            Reason::BootSpaceBelowMinimum,
+            "minimumBootFreeMiB",
+            "belowBootFreeMiB",
+            "HAS TOO LITTLE SPACE",
+            "{want} ({have} free)",
+            Newer,
+        ),
+    ),
+    machine(
+        "boot loader",
+        Remedy::BootLoader,
+        image(
+            Reason::ShimBelowMinimum,
+            "minimumShim",
+            "belowShim",
+            "IS TOO OLD FOR SECURE BOOT",
+            "shim {want} or newer (it has {have})",
+            Newer,
+        ),
+    ),
+];
 
 impl Reason {
     /// The words for this reason.
     pub fn words(self) -> ReasonWords {
-        use Wanted::{Another, Newer, Older};
-        match self {
-            Self::DeniedVersion => image(
-                "deniedVersions",
-                "IS DENIED BY THE POLICY",
-                "another version; this one is {denied}",
-                Another,
-            ),
-            Self::KnownIssue => ReasonWords {
-                about: About::KnownIssue,
-                ..image(
-                    "knownIssues",
-                    "IS KNOWN TO FAIL WITH THIS RELEASE",
-                    "{want}; this one has {issue}",
-                    Another,
-                )
-            },
-            Self::RhelMajorUnsupported => image(
-                "rhelMajors",
-                "HAS THE WRONG RHEL MAJOR",
-                "{base} {want} (it has {have})",
-                Another,
-            ),
-            Self::BelowMinimumOcpVersion => image(
-                "minimumOCPVersion",
-                TOO_OLD,
-                "{release} {want} or newer (it has {have})",
-                Newer,
-            ),
-            Self::BelowMinimumRhcosVersion => image(
-                "minimumRHCOSVersion",
-                TOO_OLD,
-                "{os} {want} or newer (it has {have})",
-                Newer,
-            ),
-            Self::AboveMaximumRhcosVersion => image(
-                "maximumRHCOSVersion",
-                TOO_NEW,
-                "{os} {want} or older (it has {have})",
-                Older,
-            ),
-            Self::BelowMinimumFcosVersion => image(
-                "minimumFCOSVersion",
-                TOO_OLD,
-                "Fedora CoreOS {want} or newer (it has {have})",
-                Newer,
-            ),
-            Self::AboveMaximumFcosVersion => image(
-                "maximumFCOSVersion",
-                TOO_NEW,
-                "Fedora CoreOS {want} or older (it has {have})",
-                Older,
-            ),
-            Self::BelowMinimumScosVersion => image(
-                "minimumSCOSVersion",
-                TOO_OLD,
-                "SCOS {want} or newer (it has {have})",
-                Newer,
-            ),
-            Self::AboveMaximumScosVersion => image(
-                "maximumSCOSVersion",
-                TOO_NEW,
-                "SCOS {want} or older (it has {have})",
-                Older,
-            ),
-            Self::TooManyReleasesBehind => image(
-                "maximumReleasesBehind",
-                "IS TOO MANY RELEASES BEHIND",
-                "{want} (it is {have})",
-                Newer,
-            ),
-            Self::CpuBelowMinimum => machine(
-                "minimumCPU",
-                "CPU",
-                TOO_OLD,
-                "a CPU of {want} or newer (it is {have})",
-                Remedy::Hardware,
-            ),
-            Self::BootSpaceBelowMinimum => machine(
-                "minimumBootFreeMiB",
-                "boot partition",
-                "HAS TOO LITTLE SPACE",
-                "{want} ({have} free)",
-                Remedy::Image,
-            ),
-            Self::ShimBelowMinimum => machine(
-                "minimumShim",
-                "boot loader",
-                "IS TOO OLD FOR SECURE BOOT",
-                "shim {want} or newer (it has {have})",
-                Remedy::BootLoader,
-            ),
-            Self::BootImageUnknown => unknown("IS NOT KNOWN"),
-            Self::PolicyModeNone
-            | Self::OverrideOff
-            | Self::NoPolicyDelivered
-            | Self::AlreadyOnTarget
-            | Self::WithinLimits
-            | Self::PolicyInvalid
-            | Self::NoLimitForTarget
-            | Self::LimitUndecided
-            | Self::TargetUnknown
-            | Self::BootImageUndecodable
-            | Self::NoRuleEvaluated
-            | Self::Other(_) => unknown("CANNOT BE JUDGED"),
-        }
+        let row = RULES.iter().find(|words| words.rule == self);
+        row.copied().unwrap_or_else(|| {
+            // The image is unknown, or too little is known of it.
+            let headline = match self {
+                Self::BootImageUnknown => "IS NOT KNOWN",
+                _ => "CANNOT BE JUDGED",
+            };
+            let need = "a version that skewguard recognizes (policy: onUndetermined: Refuse)";
+            ReasonWords {
+                about: About::NoRule,
+                ..image(self, "", "", headline, need, Another)
+            }
+        })
     }
 
-    /// The rule that this field of a policy sets.
+    /// The rule that this field of a limit sets, or of a known issue's `images` breaks.
     pub fn set_by(field: &str) -> Option<Self> {
-        RULES.into_iter().find(|rule| rule.words().field == field)
+        let is_set = |words: &&ReasonWords| !field.is_empty() && words.fields.contains(&field);
+        RULES.iter().find(is_set).map(|words| words.rule)
     }
 
     /// Subject.
@@ -230,9 +243,20 @@ impl Reason {
     }
 }
 
-/// Returns what a rule that fails asks for, unless it knows better itself.
-pub(in crate::verdict) fn usually_wanted(rule: Reason, result: RuleResult) -> Option<Wanted> {
-    (result == RuleResult::Fail).then(|| rule.words().wanted)
+impl ReasonWords {
+    /// Need, without what the node has, and with the names of Red Hat's: as of a known issue.
+    pub(in crate::verdict) fn instead(&self, want: &str) -> String {
+        let need = self.need.split([';', '(']).next().unwrap_or_default();
+        let value = |name: &str| {
+            let value = match name {
+                "want" => want,
+                "os" => "RHCOS",
+                _ => "OCP",
+            };
+            Some(value.to_owned())
+        };
+        fill(need.trim_end(), value).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]
@@ -242,13 +266,13 @@ mod tests {
 
     #[test]
     fn every_rule_has_its_row_and_every_field_its_rule() {
-        for rule in RULES {
-            let words = rule.words();
-            assert_ne!(words.about, About::NoRule, "{rule}");
-            assert_eq!(Reason::set_by(words.field), Some(rule));
+        let rules = RULES.map(|words| words.rule);
+        for words in RULES {
+            assert_eq!(Reason::set_by(words.fields[0]), Some(words.rule));
         }
-        assert!(RULES.is_sorted(), "the order of rank");
-        for field in fields::rules().iter().chain(&["knownIssues"]) {
+        assert!(rules.is_sorted(), "the order of rank");
+        let fields = fields::rules().iter().chain(&["knownIssues"]);
+        for field in fields.chain(fields::IMAGES) {
             assert!(Reason::set_by(field).is_some(), "{field}");
         }
         assert_eq!(RULES.len(), fields::rules().len() + 1);
