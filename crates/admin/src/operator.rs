@@ -1,4 +1,4 @@
-//! What the Machine Config Operator of each release demands of boot images (pure). It is in no
+//! The demands of each release's Machine Config Operator on boot images (pure). It is in no
 //! object of a cluster: the limits are constants of its source.
 
 use crate::API_VERSION;
@@ -30,7 +30,7 @@ pub(crate) struct Mismatch {
 }
 
 impl OperatorLimits {
-    /// What the limit that a policy has for this release has otherwise; `None` is a policy without
+    /// Minimums that the policy's limit for this release has otherwise; `None` is a policy without
     /// such a limit.
     pub(crate) fn mismatches(&self, limit: Option<&Limit>) -> Vec<Mismatch> {
         let mismatch = |field, operator: String, order: &dyn Fn(&Bound) -> Option<Ordering>| {

@@ -106,7 +106,7 @@ impl Source {
 
 /// Whether somebody meant YAML: it begins with neither JSON's brackets and quotes, nor with what
 /// people put before them by mistake (a byte order mark, a `//` comment), nor is it binary or empty.
-pub(crate) fn is_meant(text: &str) -> bool {
+pub(crate) fn looks_like_yaml(text: &str) -> bool {
     let first = text.trim_start().chars().next();
     let is_json = |first| ['{', '[', '"', '/', '\u{feff}'].contains(&first);
     first.is_some_and(|first: char| !is_json(first) && !first.is_control())
@@ -114,7 +114,10 @@ pub(crate) fn is_meant(text: &str) -> bool {
 
 /// The bytes that nodes get of a policy: JSON of YAML, everything else as it is.
 pub(crate) fn for_nodes(bytes: Vec<u8>) -> Vec<u8> {
-    match std::str::from_utf8(&bytes).ok().filter(|t| is_meant(t)) {
+    match std::str::from_utf8(&bytes)
+        .ok()
+        .filter(|t| looks_like_yaml(t))
+    {
         Some(text) => convert(text).map_or(bytes, |source| source.json.into_bytes()),
         None => bytes,
     }

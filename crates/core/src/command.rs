@@ -1,4 +1,4 @@
-//! What every command of both programs has: where it writes, how it fails, its exit status.
+//! Parts of every command of both programs: where it writes, how it fails, its exit status.
 
 use crate::text::bounded;
 use crate::version::Release;
@@ -34,7 +34,7 @@ pub type Failure = Box<dyn std::error::Error>;
 /// Longest line of a mistake in the arguments, in bytes.
 const LINE_MAX: usize = 1000;
 
-/// Where a command writes. Passed in, so that whole commands are tested without a process.
+/// Outputs of a command. Passed in, so that whole commands are tested without a process.
 pub struct Io<'a> {
     pub out: &'a mut dyn Write,
     pub err: &'a mut dyn Write,

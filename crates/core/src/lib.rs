@@ -1,5 +1,5 @@
-//! What a boot image is ([`version`]), what a policy says ([`policy`]) and what is decided
-//! ([`verdict`]): for the agent, which runs on nodes, and for what admins run. Pure: no clock, no
+//! Boot images ([`version`]), policies ([`policy`]) and decisions ([`verdict`]): for the agent,
+//! which runs on nodes, and for what admins run. Pure: no clock, no
 //! files, no network.
 
 pub mod aleph;

@@ -30,13 +30,13 @@ pub struct PlatformRow {
     id: &'static str,
     /// Other names of the same.
     aliases: &'static [&'static str],
-    /// What machines are made from and its field in a `providerSpec.value`, where the console can
-    /// name both.
+    /// Image that machines are made from and its field in a `providerSpec.value`, where the console
+    /// can name both.
     pub image: Option<ImageField>,
-    /// Whether it has ControlPlaneMachineSets (OpenShift 4.21 documentation, "Getting started with
+    /// True if it has ControlPlaneMachineSets (OpenShift 4.21 documentation, "Getting started with
     /// control plane machine sets").
     pub control_plane_sets: bool,
-    /// What kinds of provider specs and infrastructure templates begin with; used by the audit only.
+    /// Beginnings of the kinds of provider specs and infrastructure templates; used by the audit only.
     pub kinds: &'static [&'static str],
     /// Its name in CoreOS stream metadata; used by the audit only.
     pub stream: &'static str,

@@ -73,7 +73,7 @@ pub fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Whether Kubernetes takes this as a name (RFC 1123, a DNS subdomain) of at most `max` characters.
+/// Tells whether Kubernetes takes this as a name (RFC 1123, a DNS subdomain) of at most `max` characters.
 pub fn is_dns_name(text: &str, max: usize) -> bool {
     let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let is_label = |label: &str| {

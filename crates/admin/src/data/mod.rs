@@ -61,7 +61,7 @@ fn parse(text: &'static str) -> Published {
     for line in lines {
         let words = line.split(' ');
         let Some(places) = line.strip_prefix(' ') else {
-            head = three(words);
+            head = take3(words);
             continue;
         };
         let [version, architecture, platform] = head;
@@ -96,7 +96,7 @@ fn parse(text: &'static str) -> Published {
     }
 }
 
-fn three(mut words: std::str::Split<'static, char>) -> [&'static str; 3] {
+fn take3(mut words: std::str::Split<'static, char>) -> [&'static str; 3] {
     std::array::from_fn(|_| words.next().unwrap_or_default())
 }
 

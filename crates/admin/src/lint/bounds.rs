@@ -3,7 +3,7 @@
 
 use super::Lint;
 use super::families::{self, family_field};
-use super::published::{self, Effect};
+use super::published::{self, BoundKind};
 use super::wording::not_a_version;
 use crate::policy::fields::{self, RHEL_MAJORS};
 use crate::policy::json::{Located, Object};
@@ -199,10 +199,10 @@ fn not_rhcos(written: &str, at: &Located<'_>) -> (&'static str, String) {
     } else if image.is_known() {
         ("names no RHEL release", HELP.to_owned())
     } else if ocp.is_some() {
-        let instead = match Effect::of(at) {
-            Effect::Refuses => "minimumOCPVersion",
-            Effect::Allows => "maximumReleasesBehind",
-            Effect::Has | Effect::Spares => "belowOCPVersion",
+        let instead = match BoundKind::of(at) {
+            BoundKind::Minimum => "minimumOCPVersion",
+            BoundKind::Maximum => "maximumReleasesBehind",
+            BoundKind::Below | BoundKind::Above => "belowOCPVersion",
         };
         let help = format!("write RHEL major.minor, such as \"9.2\", or use {instead}");
         ("is an OCP release, not one of RHEL", help)

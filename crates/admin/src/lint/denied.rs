@@ -92,8 +92,8 @@ fn denies_some(lint: &mut Lint, at: &Located<'_>, written: &str) -> bool {
     lint.report.errors == errors
 }
 
-/// Whether a version of a known scheme can begin like this: it can if the end of some real version
-/// completes it.
+/// Tells whether a version of a known scheme can begin like this: it can if the end of some real
+/// version completes it.
 fn is_beginning(beginning: &str) -> bool {
     const ENDS: [&str; 13] = [
         "418.94.202511010000-0",

@@ -1,7 +1,7 @@
 //! The rules of a limit for images of one family: Fedora CoreOS, CentOS Stream CoreOS.
 
 use super::Lint;
-use super::published::{self, Effect};
+use super::published::{self, BoundKind};
 use super::wording::not_a_version;
 use crate::policy::VersionBound;
 use crate::policy::fields::{self, version_bound};
@@ -97,7 +97,7 @@ pub(super) fn version(lint: &mut Lint, at: &Located<'_>, family: OsFamily) {
         _ => ("CentOS Stream", LAST_STREAM),
     };
     // What somebody allows may come.
-    let later = if Effect::of(at) == Effect::Allows {
+    let later = if BoundKind::of(at) == BoundKind::Maximum {
         10
     } else {
         0

@@ -1,4 +1,4 @@
-//! One limit: which nodes it is for, and which rules it has.
+//! A limit: which nodes it is for, and which rules it has.
 
 use super::bounds::{self, FIRST_UNNAMED, NO_OCP_MAJOR, minor};
 use super::machine::machine;
@@ -18,16 +18,16 @@ use std::collections::HashSet;
 const FIRST_NAMED: OcpMinor = OcpMinor { major: 4, minor: 8 };
 
 /// Which nodes a limit is for.
-pub(super) struct Audience<'a> {
+pub(super) struct LimitScope<'a> {
     pub(super) limit: Located<'a>,
     pub(super) release: Option<LimitRelease>,
     pub(super) pools: Option<Vec<String>>,
-    /// As compact JSON.
+    /// Compact JSON.
     pub(super) when: Option<String>,
 }
 
 /// Checks one limit; `None` where it is unclear which nodes it is for.
-pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<Audience<'a>> {
+pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<LimitScope<'a>> {
     let limit = at.object(fields::LIMIT).ok()?;
     let release = limit.word("release", fields::limit_release);
     if let Some(field) = &release {
@@ -45,7 +45,7 @@ pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<Audience<'a>
     let understood = release.is_none_or(|release| release.value.is_some())
         && pools.as_ref().is_none_or(|pools| pools.value.is_some());
     let when = limit.get("when").and_then(|at| at.read::<Value>());
-    understood.then(|| Audience {
+    understood.then(|| LimitScope {
         limit: at,
         release: for_release,
         pools: pools.and_then(|pools| pools.value),

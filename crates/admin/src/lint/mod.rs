@@ -40,7 +40,7 @@ pub(crate) enum Severity {
     Warning,
 }
 
-/// One mistake.
+/// A mistake.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct LintFinding {
     /// Severity.
@@ -131,7 +131,7 @@ pub(crate) fn lint(bytes: &[u8]) -> LintReport {
             );
         }
     };
-    if yaml::is_meant(text) {
+    if yaml::looks_like_yaml(text) {
         return lint_yaml(text);
     }
     lint_json(text)

@@ -2,7 +2,7 @@
 
 use super::Lint;
 use super::issues;
-use super::limit::{Audience, limit};
+use super::limit::{LimitScope, limit};
 use crate::API_VERSION;
 use crate::policy::MAX_LIMITS;
 use crate::policy::fields::{HELP, KIND, POLICY};
@@ -10,8 +10,8 @@ use crate::policy::json::Located;
 use crate::text;
 use std::collections::{BTreeMap, HashSet};
 
-/// What always fits into the two lines of 71 characters that a console has for `help`, wherever
-/// they break.
+/// Characters that always fit into the two lines of 71 that a console has for `help`, wherever they
+/// break.
 const CONSOLE_HELP: usize = 120;
 
 pub(super) fn policy(lint: &mut Lint, whole: &Located<'_>) {
@@ -53,9 +53,9 @@ fn limits(lint: &mut Lint, at: &Located<'_>) {
         let help = "join limits for several pools, or leave out old releases";
         lint.error(at, "TooLarge", message, help);
     }
-    let audiences: Vec<_> = items.map(|item| limit(lint, item)).collect();
-    uncovered_nodes(lint, at, &audiences);
-    shadowed(lint, &audiences);
+    let scopes: Vec<_> = items.map(|item| limit(lint, item)).collect();
+    uncovered_nodes(lint, at, &scopes);
+    shadowed(lint, &scopes);
 }
 
 fn api_version(lint: &mut Lint, at: &Located<'_>) {
@@ -92,16 +92,16 @@ fn help(lint: &mut Lint, at: &Located<'_>) {
 }
 
 /// Reports nodes that may find no limit.
-fn uncovered_nodes(lint: &mut Lint, limits: &Located<'_>, audiences: &[Option<Audience<'_>>]) {
+fn uncovered_nodes(lint: &mut Lint, limits: &Located<'_>, scopes: &[Option<LimitScope<'_>>]) {
     let any_release = || {
-        audiences
+        scopes
             .iter()
             .flatten()
             .filter(|limit| limit.release.is_none())
     };
     let has_when = || any_release().filter(|limit| limit.when.is_some());
-    let is_for_all = |limit: &Audience<'_>| limit.pools.is_none() && limit.when.is_none();
-    if any_release().any(is_for_all) || audiences.iter().any(Option::is_none) {
+    let is_for_all = |limit: &LimitScope<'_>| limit.pools.is_none() && limit.when.is_none();
+    if any_release().any(is_for_all) || scopes.iter().any(Option::is_none) {
         return;
     }
     let (what, whom) = if any_release().next().is_none() {
@@ -126,14 +126,14 @@ fn uncovered_nodes(lint: &mut Lint, limits: &Located<'_>, audiences: &[Option<Au
 
 /// Finds limits that are never chosen because earlier ones have the same release, pools and
 /// conditions.
-fn shadowed(lint: &mut Lint, audiences: &[Option<Audience<'_>>]) {
+fn shadowed(lint: &mut Lint, scopes: &[Option<LimitScope<'_>>]) {
     let mut first = BTreeMap::new();
-    for Audience {
+    for LimitScope {
         limit: at,
         release,
         pools,
         when,
-    } in audiences.iter().flatten()
+    } in scopes.iter().flatten()
     {
         let mut pools = pools
             .as_ref()

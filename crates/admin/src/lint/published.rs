@@ -18,37 +18,36 @@ const NEWEST_RELEASES: [OcpMinor; 2] = [
     OcpMinor { major: 5, minor: 0 },
 ];
 
-/// Effect of a bound on the images that it is newer than.
+/// Kind of a bound, by the field that it is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
-    /// A minimum.
-    Refuses,
-    /// A maximum.
-    Allows,
+pub(super) enum BoundKind {
+    Minimum,
+    Maximum,
     /// `below...` of a known issue.
-    Has,
+    Below,
     /// `above...` of a known issue.
-    Spares,
+    Above,
 }
 
-impl Effect {
-    /// The effect of the field at `at`.
+impl BoundKind {
+    /// The kind of the field at `at`.
     pub(super) fn of(at: &Located<'_>) -> Self {
         let field = at.path.rsplit('.').next().unwrap_or_default();
         match field.get(..3) {
-            Some("min") => Self::Refuses,
-            Some("max") => Self::Allows,
-            Some("abo") => Self::Spares,
-            _ => Self::Has,
+            Some("min") => Self::Minimum,
+            Some("max") => Self::Maximum,
+            Some("abo") => Self::Above,
+            _ => Self::Below,
         }
     }
 
-    fn words(self) -> &'static str {
+    /// The effect on the images that it is newer than.
+    fn effect(self) -> &'static str {
         match self {
-            Self::Refuses => "all of them are refused",
-            Self::Allows => "none of them is refused",
-            Self::Has => "all of them have the issue",
-            Self::Spares => "none of them has the issue",
+            Self::Minimum => "all of them are refused",
+            Self::Maximum => "none of them is refused",
+            Self::Below => "all of them have the issue",
+            Self::Above => "none of them has the issue",
         }
     }
 }
@@ -89,9 +88,12 @@ fn newest_below(bound: &VersionBound) -> Option<(RhelVersion, &'static ImageVers
 
 /// Warns where no published image is as new as `bound`.
 pub(super) fn rhcos(lint: &mut Lint, at: &Located<'_>, bound: &VersionBound) {
-    let effect = Effect::of(at);
+    let kind = BoundKind::of(at);
     // What somebody allows may come.
-    if matches!((effect, bound), (Effect::Allows, VersionBound::Release(_))) {
+    if matches!(
+        (kind, bound),
+        (BoundKind::Maximum, VersionBound::Release(_))
+    ) {
         return;
     }
     let Some((rhel, newest)) = newest_below(bound) else {
@@ -103,7 +105,7 @@ pub(super) fn rhcos(lint: &mut Lint, at: &Located<'_>, bound: &VersionBound) {
         at,
         &than,
         &format!("{newest}, by what was "),
-        effect.words(),
+        kind.effect(),
     );
 }
 
@@ -113,7 +115,7 @@ pub(super) fn later(lint: &mut Lint, at: &Located<'_>, bound: &ImageVersion, fam
     let day = bound.build_date.as_deref().unwrap_or_default();
     if day > PUBLISHED.until {
         let than = format!("image of {family}");
-        warn(lint, at, &than, "", Effect::of(at).words());
+        warn(lint, at, &than, "", BoundKind::of(at).effect());
     }
 }
 
@@ -139,8 +141,8 @@ pub(super) fn ocp(lint: &mut Lint, at: &Located<'_>, minimum: OcpMinor) -> bool 
     };
     let is_newer = minimum > newest;
     if is_newer {
-        let what = match Effect::of(at) {
-            Effect::Has => "every image that names its release has the issue",
+        let what = match BoundKind::of(at) {
+            BoundKind::Below => "every image that names its release has the issue",
             _ => "every image that names its release is refused",
         };
         warn(lint, at, &than, &format!("{newest}, by what was "), what);

@@ -1,4 +1,4 @@
-//! What a policy's author starts from.
+//! The policies that an author starts from.
 
 use serde::Deserialize;
 use std::sync::LazyLock;
@@ -35,7 +35,7 @@ fn starter(limits: &str, cluster: Cluster) -> String {
     let limits = limits.strip_suffix("\n}").unwrap_or(limits);
     let issues: Vec<String> = issue_texts()
         .filter(|text| is_for_nodes_of(cluster, text))
-        .map(as_nodes_read_it)
+        .map(to_policy_json)
         .collect();
     let issues = issues.join(",\n").replace('\n', "\n  ");
     format!("{limits},\n  \"knownIssues\": [\n  {issues}\n  ]\n}}\n")
@@ -55,7 +55,7 @@ fn issue_texts() -> impl Iterator<Item = &'static str> {
 
 /// An issue as a policy has it: what was seen, by whom and in which ticket stays in the list, since
 /// every node carries the policy.
-fn as_nodes_read_it(issue: &str) -> String {
+fn to_policy_json(issue: &str) -> String {
     let is_for_people = |line: &str| {
         let names = ["\"ticket\"", "\"evidence\"", "\"until\""];
         names.iter().any(|name| line.trim_start().starts_with(name))
@@ -70,7 +70,7 @@ pub(super) fn entry(id: &str) -> Option<String> {
         let issue = serde_json::from_str::<Issue>(text);
         issue.is_ok_and(|issue| issue.id == id)
     };
-    issue_texts().find(is_it).map(as_nodes_read_it)
+    issue_texts().find(is_it).map(to_policy_json)
 }
 
 #[derive(Deserialize)]
@@ -86,7 +86,7 @@ struct When {
     okd: Option<bool>,
 }
 
-/// Whether a first boot in such a cluster may have it. What affects updates is of no use to a node:
+/// Tells whether a first boot in such a cluster may have it. What affects updates is of no use to a node:
 /// the audit looks for it in [`KNOWN_ISSUES`].
 fn is_for_nodes_of(cluster: Cluster, issue: &str) -> bool {
     serde_json::from_str::<Issue>(issue).is_ok_and(|issue| {

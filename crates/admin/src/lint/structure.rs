@@ -1,4 +1,4 @@
-//! What the schema says of a policy: its fields, which of them are required, and their types.
+//! Checks against the schema of a policy: its fields, which of them are required, and their types.
 
 use super::shape::{JsonType, Shape};
 use super::wording::{consequence, is_in_issue, link, nearest, plain_text, unknown_field};

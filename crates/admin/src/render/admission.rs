@@ -41,7 +41,7 @@ const MAX_EXPRESSION: usize = 64 << 10;
 /// The annotation that lets one Machine through.
 const ALLOW: &str = "skewguard.dev/allow-boot-image";
 
-/// What has the image: the policy's variable for a Machine's `providerSpec.value`, or for the spec
+/// Place of the image: the policy's variable for a Machine's `providerSpec.value`, or for the spec
 /// of an infrastructure machine.
 const SPEC: &str = "variables.spec";
 
@@ -53,18 +53,18 @@ const KIND: &str = "variables.kind";
 /// The images that are refused, and where Machines name them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Images {
-    /// What is said of each.
+    /// Words about each.
     refusals: BTreeMap<String, Refusal>,
     /// The platforms that they are of.
     platforms: BTreeSet<Platform>,
-    /// What of the audit is not used, and why.
+    /// Parts of the audit that are not used, and why.
     pub(crate) left_out: Vec<String>,
     /// The release that the audit is for, and the cluster's own, where they are not known to be the
     /// same.
     pub(crate) releases: Option<(String, Option<String>)>,
 }
 
-/// Why an image is refused, and what to do.
+/// Reason why an image is refused, and what to do.
 #[derive(Debug, PartialEq, Eq)]
 struct Refusal {
     why: String,
@@ -72,7 +72,7 @@ struct Refusal {
 }
 
 impl Refusal {
-    /// One printable line.
+    /// A printable line.
     fn message(&self) -> String {
         let fix = self.fix.as_ref().map(|fix| format!("; fix: {fix}"));
         let message = format!("{}{}", self.why, fix.unwrap_or_default());
@@ -86,7 +86,7 @@ impl Images {
         self.refusals.len()
     }
 
-    /// Those that an audit of a policy with this digest found to be refused.
+    /// Images that an audit of a policy with this digest found to be refused.
     ///
     /// # Errors
     /// It is no audit, or one of another policy or of another release than the cluster's (unless
@@ -295,7 +295,7 @@ fn first(fields: &[ImageField]) -> String {
         })
 }
 
-/// Whether a path is there, and none of its steps null.
+/// Tells whether a path is there, and none of its steps null.
 fn has(path: &str) -> String {
     let mut step = SPEC.to_owned();
     let mut all = Vec::new();

@@ -14,26 +14,26 @@ use std::io::{ErrorKind, Read as _, Write as _};
 /// Largest binary, in bytes, here and for the unit that unpacks it on the node. The full build has
 /// about 3 MB.
 pub const MAX_BINARY: u64 = 32 << 20;
-/// Most memory for unpacking, in MiB, here and on the node. What is packed here needs 2 MiB.
+/// The most memory for unpacking, in MiB, here and on the node. What is packed here needs 2 MiB.
 pub(super) const MAX_MEMORY: u32 = 64;
 
 const NOT_ELF: &str = "is not a program (64-bit ELF, or that packed with xz or gzip); give skewguard-embed, of a release or of `dist/build`";
 const NOT_OURS: &str =
     "is a program, and not skewguard; give skewguard-embed, of a release or of `dist/build`";
-/// What every build of skewguard has in it: its API version is in each verdict.
+/// A text that every build of skewguard has in it: its API version is in each verdict.
 const MARK: &[u8] = API_VERSION.as_bytes();
 const DAMAGED: &str = "is packed, and damaged";
 
 /// An architecture that skewguard is built for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arch {
-    /// As `uname -m` names it.
+    /// Its name by `uname -m`.
     pub name: &'static str,
-    /// As `ConditionArchitecture=` names it (systemd.unit(5)).
+    /// Its name in `ConditionArchitecture=` (systemd.unit(5)).
     pub(super) systemd: &'static str,
     /// Its ELF files: machine and byte order.
     elf: (u16, AnyEndian),
-    /// What xz is told of its instructions: lc, lp and pb. On aarch64 and ppc64le they have four
+    /// Settings of xz for its instructions: lc, lp and pb. On aarch64 and ppc64le they have four
     /// bytes, on s390x a multiple of two.
     lzma: (u32, u32, u32),
 }
@@ -67,7 +67,7 @@ impl Arch {
     const ALL: [Self; 4] = [Self::X86_64, Self::AARCH64, Self::PPC64LE, Self::S390X];
 }
 
-/// How the binary is packed.
+/// Form in which the binary is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Compression {
     /// A fifth smaller. RHCOS has xz from OpenShift 4.8 on, or earlier.
@@ -266,7 +266,7 @@ mod tests {
         elf
     }
 
-    /// What xz 5.2 made of it, the one that RHEL 8 and 9 have.
+    /// The output of xz 5.2, the one that RHEL 8 and 9 have.
     fn xz_5_2(file: &[u8]) -> Vec<u8> {
         let (mut back, mut decoder) = (
             vec![],

@@ -1,4 +1,4 @@
-//! One MachineConfig that delivers everything (pure).
+//! The MachineConfig that delivers everything (pure).
 
 use super::binary::Binary;
 use super::ignition::{Config, File, Spec};
@@ -76,7 +76,7 @@ impl MachineConfig {
     }
 }
 
-/// What a person should know about a pool before applying a MachineConfig to it.
+/// Notes that a person should know about a pool before applying a MachineConfig to it.
 pub(crate) fn warning(role: &str) -> Option<String> {
     match role {
         "worker" | "arbiter" => None,

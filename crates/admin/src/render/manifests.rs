@@ -1,4 +1,4 @@
-//! What the cluster needs besides the MachineConfig: the files of `dist/manifests` as one stream,
+//! Objects that the cluster needs besides the MachineConfig: the files of `dist/manifests` as one stream,
 //! and the node disruption policy.
 
 use super::yaml;
@@ -6,7 +6,7 @@ use serde_json::json;
 use std::fmt;
 use std::str::FromStr;
 
-/// What to print.
+/// The part to print.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Manifests {
     /// Without the admission policies, for clusters before Kubernetes 1.30 (OpenShift 4.17).
@@ -19,7 +19,7 @@ pub struct Manifests {
     pub dashboard: bool,
 }
 
-/// What the job that audits the cluster needs beside `dist/manifests/audit`.
+/// Objects that the job that audits the cluster needs beside `dist/manifests/audit`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audit {
     /// The container image of the program.

@@ -1,4 +1,4 @@
-//! What to apply to a cluster or give to Ignition, as text (pure): MachineConfig, Ignition config,
+//! Texts to apply to a cluster or give to Ignition (pure): MachineConfig, Ignition config,
 //! pointer, manifests.
 
 pub(crate) mod admission;
@@ -14,7 +14,7 @@ mod url;
 
 use serde::Serialize;
 
-/// As YAML, for people, with a line end.
+/// YAML, for people, with a line end.
 pub(crate) fn yaml(document: &impl Serialize) -> String {
     let mut out = String::new();
     let options =
@@ -24,7 +24,7 @@ pub(crate) fn yaml(document: &impl Serialize) -> String {
     out
 }
 
-/// As compact JSON: for Ignition, and as an API server keeps it.
+/// Compact JSON: for Ignition, and as an API server keeps it.
 pub(crate) fn json(document: &impl Serialize) -> String {
     serde_json::to_string(document).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Whether a MachineConfig fits, with the figures (pure).
+//! Tells whether a MachineConfig fits, with the figures (pure).
 //!
 //! etcd takes objects of up to 1,572,864 bytes (`--max-request-bytes`); from 80 % of that on the
 //! Machine Config Operator warns about a rendered MachineConfig. That holds all MachineConfigs of a
@@ -32,7 +32,7 @@ pub(crate) const MAX_RENDERED: u64 = 16 << 20;
 pub(crate) struct Sizes {
     /// The MachineConfig, as JSON.
     object: usize,
-    /// As YAML: a file among an installation's manifests, or text in a ConfigMap.
+    /// YAML: a file among an installation's manifests, or text in a ConfigMap.
     file: usize,
     /// The packed binary in it, before base64; 0 without one.
     binary: usize,
@@ -114,7 +114,7 @@ impl Sizes {
         })
     }
 
-    /// One line for each route: whether it fits.
+    /// A line for each route: whether it fits.
     pub(crate) fn table(&self) -> Vec<String> {
         let line = |Route {
                         name,

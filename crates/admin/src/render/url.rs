@@ -63,7 +63,7 @@ impl FetchUrl {
         }
     }
 
-    /// Whether it has a user or a password.
+    /// Tells whether it has a user or a password.
     pub(crate) fn has_credentials(&self) -> bool {
         self.0
             .authority()

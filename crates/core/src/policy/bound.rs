@@ -21,7 +21,7 @@ pub enum Bound {
     Ocp(Release),
     /// The oldest version of a family, or the newest: comparing with it must not give this order.
     Version(OsFamily, Ordering, VersionBound),
-    /// Most OCP minors that the image may be behind the target.
+    /// The most OCP minors that the image may be behind the target.
     Behind(u16),
     /// The lowest level of CPU, by architecture.
     Cpu(BTreeMap<String, String>),
@@ -54,7 +54,7 @@ pub struct DeniedVersions {
 pub struct DeniedVersion {
     /// An exact version, or the beginning of versions followed by `*`. Printable.
     pub version: String,
-    /// Why, for the console. Printable.
+    /// Reason, for the console. Printable.
     pub reason: Option<String>,
 }
 

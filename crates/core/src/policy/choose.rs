@@ -38,7 +38,7 @@ pub fn choose_for<'a>(
     }
 }
 
-/// As [`choose_for`], for nodes of which no more is known: limits with `when`, and those that are
+/// Does the same as [`choose_for`] for nodes of which no more is known: limits with `when`, and those that are
 /// not understood, are left out.
 pub fn choose<'a>(
     limits: &'a [Limit],

@@ -24,36 +24,9 @@ pub fn decide(facts: &Facts) -> Verdict {
         TargetInput::Read(target) => target.clone(),
         TargetInput::Absent | TargetInput::Unreadable => Target::default(),
     };
-    let release = target
-        .release
-        .as_deref()
-        .and_then(|text| match text.parse::<Release>() {
-            Ok(release) => Some(release),
-            Err(error) => {
-                warnings.push(format!("target release \"{text}\" is ignored: {error}"));
-                None
-            }
-        });
-    let subject = match &facts.replaced_by {
-        Some(booted) => Subject {
-            judged: Judged::BootedDeployment,
-            version: Some(&booted.version),
-        },
-        None => Subject {
-            judged: Judged::BootImage,
-            version: facts.boot_image.as_ref().map(|image| &image.version),
-        },
-    };
-    let node = Node {
-        subject,
-        target: release,
-        okd: match &facts.target {
-            TargetInput::Read(target) => target.is_okd(),
-            TargetInput::Absent | TargetInput::Unreadable => None,
-        },
-        platform: facts.platform.as_deref(),
-        machine: &facts.machine,
-    };
+    let release = release(&target, &mut warnings);
+    let node = node(facts, release);
+    let subject = node.subject;
     // Where the target cannot be read, any limit might be for other nodes.
     let judging = policy.filter(|_| facts.target != TargetInput::Unreadable);
     let choice = judging.map_or(Ok(None), |policy| {
@@ -93,6 +66,34 @@ pub fn decide(facts: &Facts) -> Verdict {
     }
 }
 
+fn release(target: &Target, warnings: &mut Vec<String>) -> Option<Release> {
+    let text = target.release.as_deref()?;
+    let release = text.parse::<Release>();
+    release
+        .map_err(|error| warnings.push(format!("target release \"{text}\" is ignored: {error}")))
+        .ok()
+}
+
+fn node(facts: &Facts, target: Option<Release>) -> Node<'_> {
+    let (judged, image) = match &facts.replaced_by {
+        Some(booted) => (Judged::BootedDeployment, Some(booted)),
+        None => (Judged::BootImage, facts.boot_image.as_ref()),
+    };
+    Node {
+        subject: Subject {
+            judged,
+            version: image.map(|image| &image.version),
+        },
+        target,
+        okd: match &facts.target {
+            TargetInput::Read(target) => target.is_okd(),
+            TargetInput::Absent | TargetInput::Unreadable => None,
+        },
+        platform: facts.platform.as_deref(),
+        machine: &facts.machine,
+    }
+}
+
 /// Findings of the limit's rules and of the known issues, in the order of rank.
 fn findings(policy: Option<&Policy>, limit: Option<&Limit>, node: Node<'_>) -> Vec<Finding> {
     let mut findings = limit
@@ -105,22 +106,22 @@ fn findings(policy: Option<&Policy>, limit: Option<&Limit>, node: Node<'_>) -> V
     findings
 }
 
-/// Whether what was judged may go on: a rule about its image passes. Without such a rule, one about
-/// the machine does. That the policy knows no issue of it says too little.
-fn within_limits(findings: &[Finding]) -> Option<About> {
-    let about_image = |finding: &&Finding| finding.rule.about() == About::Image;
-    let mut rules: Vec<&Finding> = findings
-        .iter()
-        .filter(|finding| finding.rule != Reason::KnownIssue)
-        .collect();
-    let looked_at = if rules.iter().any(about_image) {
-        rules.retain(about_image);
-        About::Image
-    } else {
-        About::Machine
+/// The message if what was judged may go on: a rule about its image passes. Without such a rule, one
+/// about the machine does. That the policy knows no issue of it says too little.
+fn within_limits(subject: Subject<'_>, findings: &[Finding]) -> Option<String> {
+    let about = |about| {
+        let rules = findings.iter();
+        rules.filter(move |finding| finding.rule.about() == about)
     };
-    let passes = |finding: &&Finding| finding.result == RuleResult::Pass;
-    rules.iter().any(passes).then_some(looked_at)
+    let passes = |finding: &Finding| finding.result == RuleResult::Pass;
+    let name = subject.name();
+    if about(About::Image).next().is_some() {
+        let message = || format!("the {name} is within the policy's limits");
+        return about(About::Image).any(passes).then(message);
+    }
+    about(About::Machine).any(passes).then(|| {
+        format!("the machine is within the policy's limits, which say nothing of its {name}")
+    })
 }
 
 struct Decision {
@@ -151,66 +152,60 @@ fn decision(
     findings: &[Finding],
 ) -> Decision {
     let word = facts.r#override.map(|given| given.value);
-    let mode_none = policy.is_some_and(|policy| policy.mode == Mode::None);
-    if word == Some(OverrideWord::Off) {
-        return Decision::proceed(
+    let proceed = [
+        (
+            word == Some(OverrideWord::Off),
             Outcome::Disabled,
             Reason::OverrideOff,
             "the override says off",
-        );
-    }
-    if mode_none {
-        return Decision::proceed(
+        ),
+        (
+            policy.is_some_and(|policy| policy.mode == Mode::None),
             Outcome::Disabled,
             Reason::PolicyModeNone,
             "the policy's mode is None",
-        );
-    }
-    if facts.policy == PolicyInput::Absent {
-        return Decision::proceed(
+        ),
+        (
+            facts.policy == PolicyInput::Absent,
             Outcome::NoPolicy,
             Reason::NoPolicyDelivered,
             "the served config carries no skew policy",
-        );
-    }
-    if facts.deployment.stage == Stage::OnTarget {
-        return Decision::proceed(
+        ),
+        (
+            facts.deployment.stage == Stage::OnTarget,
             Outcome::Allowed,
             Reason::AlreadyOnTarget,
             "the booted deployment already is the target image",
-        );
+        ),
+    ];
+    let first = proceed.into_iter().find(|(holds, ..)| *holds);
+    if let Some((_, verdict, reason, message)) = first {
+        return Decision::proceed(verdict, reason, message);
     }
-    if let (Some(policy), Some(first)) = (
-        policy,
-        findings
-            .iter()
-            .find(|finding| finding.result == RuleResult::Fail),
-    ) {
+    let is_failed = |finding: &&Finding| finding.result == RuleResult::Fail;
+    let failed = findings.iter().find(is_failed);
+    if let (Some(policy), Some(first)) = (policy, failed) {
         let let_through = let_through(facts, policy);
-        let action = if let_through.is_none() {
-            Action::Block
-        } else {
-            Action::Proceed
-        };
         return Decision {
             verdict: Outcome::Refused,
             reason: first.rule,
-            action,
+            action: action(let_through.is_none()),
             message: first.message.clone(),
             let_through,
         };
     }
-    if let Some(looked_at) = within_limits(findings) {
-        let message = match looked_at {
-            About::Machine => format!(
-                "the machine is within the policy's limits, which say nothing of its {}",
-                subject.name()
-            ),
-            _ => format!("the {} is within the policy's limits", subject.name()),
-        };
+    if let Some(message) = within_limits(subject, findings) {
         return Decision::proceed(Outcome::Allowed, Reason::WithinLimits, message);
     }
     undetermined(facts, policy, choice, subject, findings)
+}
+
+fn action(blocks: bool) -> Action {
+    if blocks {
+        Action::Block
+    } else {
+        Action::Proceed
+    }
 }
 
 fn undetermined(
@@ -235,22 +230,7 @@ fn undetermined(
         Err(message) => return open(Reason::LimitUndecided, message),
     };
     if limit.is_none() {
-        let message = match &facts.target {
-            TargetInput::Read(Target { release, pool, .. }) => format!(
-                "the policy has no limit for release {} and pool {}",
-                release.as_deref().unwrap_or("unknown"),
-                pool.as_deref().unwrap_or("unknown")
-            ),
-            TargetInput::Absent | TargetInput::Unreadable => {
-                "the target is unknown and the policy has no limit without release and pools"
-                    .to_owned()
-            }
-        };
-        let reason = if facts.target == TargetInput::Absent {
-            Reason::TargetUnknown
-        } else {
-            Reason::NoLimitForTarget
-        };
+        let (reason, message) = no_limit(&facts.target);
         return open(reason, message);
     }
     let (reason, message) = match subject.version {
@@ -276,17 +256,27 @@ fn undetermined(
     let refuse = policy.is_some_and(|policy| {
         policy.on_undetermined == OnUndetermined::Refuse && let_through(facts, policy).is_none()
     });
-    let action = if refuse {
-        Action::Block
-    } else {
-        Action::Proceed
-    };
     Decision {
-        verdict: Outcome::Undetermined,
-        reason,
-        action,
-        message,
-        let_through: None,
+        action: action(refuse),
+        ..open(reason, message)
+    }
+}
+
+fn no_limit(target: &TargetInput) -> (Reason, String) {
+    match target {
+        TargetInput::Read(Target { release, pool, .. }) => (
+            Reason::NoLimitForTarget,
+            format!(
+                "the policy has no limit for release {} and pool {}",
+                release.as_deref().unwrap_or("unknown"),
+                pool.as_deref().unwrap_or("unknown")
+            ),
+        ),
+        TargetInput::Absent | TargetInput::Unreadable => (
+            Reason::TargetUnknown,
+            "the target is unknown and the policy has no limit without release and pools"
+                .to_owned(),
+        ),
     }
 }
 
@@ -309,7 +299,7 @@ fn not_evaluated(subject: Subject<'_>, version: &ImageVersion, findings: &[Findi
     )
 }
 
-/// Why a refusal would not block. `None` where it would: the mode in force is `Enforce`, the policy
+/// Reason why a refusal would not block. `None` where it would: the mode in force is `Enforce`, the policy
 /// has our API version, and this still is the first boot of the boot image. Where a file that says
 /// so cannot be read, `onUndetermined` decides.
 fn let_through(facts: &Facts, policy: &Policy) -> Option<LetThrough> {

@@ -149,12 +149,12 @@ impl From<StageFlags> for Stage {
     }
 }
 
-/// What a rebase does not change of the machine, and so what it was born with. What is `None` was
-/// not or could not be read. All text is printable.
+/// The machine, as far as a rebase does not change it, and so as it was born. `None` was not or
+/// could not be read. All text is printable.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Machine {
-    /// As `uname -m` names it.
+    /// Its name by `uname -m`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<String>,
     /// The level of its CPU, such as `x86-64-v2`.

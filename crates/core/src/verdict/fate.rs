@@ -1,4 +1,4 @@
-//! What became of a node, decided once from its verdict. Whatever speaks of the node goes by it:
+//! The outcome for a node, decided once from its verdict. Whatever speaks of the node goes by it:
 //! console, kernel log, journal, report, Event and exit status.
 
 use super::{Action, LetThrough, Outcome, Stage, Verdict};

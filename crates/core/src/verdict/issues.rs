@@ -9,9 +9,9 @@ use crate::version::{ImageVersion, OsFamily};
 /// which reads so many bytes of one, and for people.
 pub const ISSUES_NAMED: usize = 32;
 
-/// Findings: one for each issue that the node has, up to [`ISSUES_NAMED`] of those that refuse and of
-/// those that warn, and one for the others of each; one for those that cannot be looked for, each
-/// cause apart; and one where all of them were looked for and the node has none.
+/// Makes the findings: one for each issue that the node has, up to [`ISSUES_NAMED`] of each effect,
+/// and one for the rest of that effect; one for each cause that kept issues from being checked; and
+/// one if all were checked and the node has none.
 pub(super) fn apply(issues: &[KnownIssue], node: Node<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut unknown: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -78,7 +78,7 @@ pub struct Birth<'a> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UpdateIssues<'a> {
     pub has: Vec<&'a KnownIssue>,
-    /// Those that cannot be looked for, and what is missing to tell.
+    /// Issues that cannot be looked for, and what is missing to tell.
     pub unknown: Vec<(&'a KnownIssue, &'static str)>,
 }
 

@@ -51,8 +51,8 @@ string_enums! {
         Block = "Block",
     }
 
-    /// Why, in one word. The first of them are rules, and so the reasons of refusals, in the order
-    /// of their rank. [`words`] has a row for each.
+    /// Reason, in one word. The first of them are rules, and so the reasons of refusals, in the
+    /// order of their rank. [`words`] has a row for each.
     #[derive(Default)]
     pub enum Reason {
         DeniedVersion = "DeniedVersion",
@@ -128,7 +128,7 @@ string_enums! {
     pub enum Wanted {
         Newer = "Newer",
         Older = "Older",
-        /// One that is neither: its own is denied, or another system.
+        /// Neither: its own is denied, or of another system.
         Another = "Other",
     }
 
@@ -268,7 +268,7 @@ pub struct Verdict {
     pub verdict: Outcome,
     pub action: Action,
     pub reason: Reason,
-    /// Why, as one line for a person.
+    /// Reason, as one line for a person.
     pub message: String,
     /// Reason why a refusal does not block; absent where it does, and from other verdicts.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What a node runs and what it joins, by the names that its people use (pure).
+//! Names of a node's OS and of its cluster, as its people use them (pure).
 
 use super::{BootImageStatus, Verdict};
 use crate::version::{ImageVersion, OsFamily};

@@ -126,7 +126,7 @@ fn machine(machine: &Machine) -> Option<String> {
     (!known.is_empty()).then(|| known.join(", "))
 }
 
-/// One row per rule; a rule that did not pass has its message in a line below.
+/// Makes a row for each rule; a rule that did not pass has its message in a line below.
 fn table(findings: &[Finding]) -> String {
     let mut out = format!("  {:<26}{:<14}{:<24}{}\n", "rule", "result", "have", "want");
     for finding in findings {

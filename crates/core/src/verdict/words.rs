@@ -1,4 +1,4 @@
-//! What people read about a verdict: a row for each [`super::Reason`], and one for each [`Fate`] (pure).
+//! The words about a verdict: a row for each [`super::Reason`], and one for each [`Fate`] (pure).
 //!
 //! Console, journal, report, Event, `status` and `check` take their words from here. Nothing parses
 //! them back: what a script or another part of skewguard needs has a field of its own.
@@ -131,8 +131,8 @@ impl Verdict {
         fill(self.fate_words().impact, value).unwrap_or_default()
     }
 
-    /// What is done, and why a refusal does not block. Whether the node really is held is not known
-    /// here.
+    /// Names the action, and why a refusal does not block. Whether the node really is held is not
+    /// known here.
     pub(super) fn done(&self) -> String {
         let why = |_: &str| Some(self.why_let_through().to_owned());
         let done = fill(self.fate_words().action, why);

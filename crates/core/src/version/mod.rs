@@ -96,8 +96,8 @@ impl ImageVersion {
         decode::decode(text)
     }
 
-    /// Whether the image is older than OCP `release`; `None` where its version does not say. Images
-    /// name no patch release, so one of x.y counts as the last of its x.y. The RHEL-versioned
+    /// Tells whether the image is older than OCP `release`; `None` where its version does not say.
+    /// Images name no patch release, so one of x.y counts as the last of its x.y. The RHEL-versioned
     /// scheme came with OCP 4.19, so such an image is not older than that.
     pub fn is_below_ocp(&self, release: Release) -> Option<bool> {
         match self.ocp {

@@ -4,7 +4,7 @@
 use super::decode::{date, number, scheme_only};
 use super::{ImageVersion, OcpMinor, Release, Scheme};
 
-/// As files on the mirror are named.
+/// Their names in files on the mirror.
 const ARCHITECTURES: [&str; 4] = ["x86_64", "aarch64", "ppc64le", "s390x"];
 
 impl ImageVersion {

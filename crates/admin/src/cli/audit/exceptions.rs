@@ -85,7 +85,7 @@ fn parse(bytes: &[u8]) -> Result<Exceptions, (yaml::Place, String)> {
     if text.trim().is_empty() {
         return Err(((1, 1), format!("is empty: {FORM}")));
     }
-    let source = yaml::is_meant(text)
+    let source = yaml::looks_like_yaml(text)
         .then(|| yaml::convert(text))
         .transpose()
         .map_err(|broken| (broken.place, broken.what))?;

@@ -10,10 +10,10 @@ use crate::version::{OsFamily, Release};
 /// A version of Fedora CoreOS: its release, day, stream and build.
 const FCOS: &str = "[1-9][0-9][.]20[0-9]{6}[.][0-9]{1,9}[.][0-9]{1,9}";
 
-/// What the update to a release breaks, as far as a label can say it.
+/// Joined nodes that the update to a release breaks, as far as a label can say it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Born {
-    /// One series for each image that joined nodes were made from, its value the number of nodes;
+    /// A series for each image that joined nodes were made from, its value the number of nodes;
     /// `None` where the policy names no such image.
     pub(crate) expression: Option<String>,
     /// Issues that the label cannot tell.
@@ -73,7 +73,7 @@ fn before(release: Release) -> String {
     )
 }
 
-/// What a label tells of an issue.
+/// Answer of a label about an issue.
 enum LabelAnswer {
     /// The update is not affected.
     No,

@@ -100,7 +100,7 @@ impl AlertingRule {
     }
 }
 
-/// What alerts have in common.
+/// Parts that alerts have in common.
 fn rule(
     alert: &'static str,
     expr: String,

@@ -40,7 +40,7 @@ fn branch(words: &BTreeSet<&str>) -> String {
     }
 }
 
-/// One of these characters, which are sorted.
+/// Matches one of these characters, which are sorted.
 fn class(chars: &[char]) -> String {
     if let [only] = chars
         && only.is_ascii_alphanumeric()

@@ -37,15 +37,15 @@ const BUILD: &str = "(?:0|[1-9][0-9]{0,8}|[1-3][0-9]{9}|4(?:[01][0-9]{8}|2(?:[0-
 
 const ARCH: &str = "(?:s390x|ppc64le|aarch64|x86_64)?";
 
-/// What a policy refuses, as far as a label can say it.
+/// Nodes that a policy refuses, as far as a label can say it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refused {
-    /// One series for each refused version that a node has, its value the number of nodes; `None`
+    /// A series for each refused version that a node has, its value the number of nodes; `None`
     /// where nothing is refused.
     pub expression: Option<String>,
-    /// One series for each node that has a refused version.
+    /// A series for each node that has a refused version.
     pub nodes: Option<String>,
-    /// What of the policy is left out, and why.
+    /// Parts of the policy that are left out, and why.
     pub left_out: Vec<String>,
 }
 
@@ -375,7 +375,7 @@ fn well_formed() -> String {
 const LONG: &str = "202001010000";
 const SHORT: &str = "20200101";
 
-/// How a legacy version with a stamp of this length writes each OCP release.
+/// Spellings of each OCP release in a legacy version with a stamp of this length.
 fn ocp_fields(stamp: &str) -> BTreeMap<String, OcpMinor> {
     (40..=499)
         .map(|first: u16| first.to_string())
@@ -386,7 +386,7 @@ fn ocp_fields(stamp: &str) -> BTreeMap<String, OcpMinor> {
         .collect()
 }
 
-/// How a legacy version writes each RHEL release.
+/// Spellings of each RHEL release in a legacy version.
 fn legacy_rhel_fields() -> BTreeMap<String, RhelVersion> {
     (1..=999)
         .map(|second: u16| second.to_string())
@@ -397,7 +397,7 @@ fn legacy_rhel_fields() -> BTreeMap<String, RhelVersion> {
         .collect()
 }
 
-/// How a RHEL-versioned one writes each.
+/// Spellings of each in a RHEL-versioned one.
 fn rhel_fields() -> BTreeMap<String, RhelVersion> {
     let all = (1..100).flat_map(|major| (0..100).map(move |minor| format!("{major}.{minor}")));
     all.filter_map(|field| {

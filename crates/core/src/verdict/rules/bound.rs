@@ -20,7 +20,7 @@ pub(in crate::verdict) enum Asker {
     Issue,
 }
 
-/// What the node has of a rule's subject, and what the rule says to that.
+/// The node's own value of what a rule is about, and the message about it.
 type Answer = (Option<String>, String);
 
 impl Bound {
@@ -100,21 +100,9 @@ impl Bound {
             (Self::Version(family, wrong, bound), Some(image)) => {
                 let side = if *wrong == Less { "minimum" } else { "maximum" };
                 let limit = format!("the {side} is {bound}");
-                let [base, _] = image.names();
-                let (what, own) = match bound {
-                    VersionBound::Release(_) => (
-                        format!("{base} "),
-                        image
-                            .os_release()
-                            .map_or_else(String::new, |own| own.to_string()),
-                    ),
-                    VersionBound::Image(_) => (String::new(), image.text.clone()),
-                };
+                let (own, what) = own_version(image, bound);
                 match passes {
-                    Some(_) => {
-                        let message = format!("{name} is {what}{own}; {limit}");
-                        (Some(own), message)
-                    }
+                    Some(_) => (Some(own), format!("{name} is {what}; {limit}")),
                     None => not_compared(image, *family, own, &limit),
                 }
             }
@@ -173,6 +161,17 @@ fn rhel_major(majors: &[u16], image: &ImageVersion, name: &str) -> Answer {
         message += &format!("; allowed is {base} {}", one_of(majors));
     }
     (Some(rhel.major.to_string()), message)
+}
+
+/// The image's own version or release, as a bound compares it, and in a sentence.
+fn own_version(image: &ImageVersion, bound: &VersionBound) -> (String, String) {
+    match (bound, image.os_release()) {
+        (VersionBound::Release(_), Some(own)) => {
+            let [base, _] = image.names();
+            (own.to_string(), format!("{base} {own}"))
+        }
+        _ => (image.text.clone(), image.text.clone()),
+    }
 }
 
 /// Says why an image cannot be compared with a version or release of a family.

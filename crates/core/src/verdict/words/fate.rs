@@ -20,8 +20,8 @@ impl Level {
     }
 }
 
-/// What a console says of a node. Templates of `why`, `error`, `boot`, and for the headline of `part` and
-/// `headline`.
+/// The words on a console about a node. Templates of `why`, `error`, `boot`, and for the headline
+/// of `part` and `headline`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConsoleWords {
     pub headline: &'static str,
