@@ -4,7 +4,7 @@
 use super::{POLICY, audit, fixture};
 use crate::support::apiserver::{ADMIN_TOKEN, ApiServer, Fault, Lists, Options, Validity};
 use serde_json::{Value, json};
-use skewguard_admin::audit::cluster::kind_table::RESOURCES;
+use skewguard_admin::audit::cluster::kind_table::KINDS;
 use skewguard_admin::cli::Exit;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -231,7 +231,8 @@ fn user_data_that_may_not_be_read_is_named_as_an_estimate() {
 #[test]
 fn an_account_that_may_read_nothing_is_told_so_once() {
     let mut lists = Lists::of(Vec::new());
-    let plurals = RESOURCES.iter().map(|resource| resource.plural.to_owned());
+    let asked = KINDS.iter().filter(|kind| kind.is_asked_for());
+    let plurals = asked.map(|kind| kind.plural.to_owned());
     lists.forbidden = plurals.collect();
     let served = serve(lists, Options::default());
     let (out, err, exit) = served.audit(&[]);

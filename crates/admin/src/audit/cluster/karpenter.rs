@@ -1,4 +1,4 @@
-//! What Karpenter makes nodes from (pure): its NodePools, and the node classes that name their image.
+//! Sources of Karpenter's nodes (pure): its NodePools, and the node classes that name their image.
 //!
 //! kubernetes-sigs/karpenter `pkg/apis/v1`; aws/karpenter-provider-aws `pkg/apis/v1` (`EC2NodeClassStatus.amis`);
 //! openshift/hypershift `api/karpenter` (`OpenshiftEC2NodeClass`, which makes an EC2NodeClass of the
@@ -6,7 +6,7 @@
 
 use super::fields::{list_at, str_at, text_at};
 use super::image::Image;
-use super::kind_table::{KARPENTER, KARPENTER_AWS, KARPENTER_HOSTED, NODE_POOL};
+use super::kind_table::{KARPENTER, NODE_POOL};
 use super::kinds::{Machine, Metadata, Source, architecture_name};
 use crate::platform::Platform;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(crate) const EC2: &str = "EC2NodeClass";
 pub(crate) const HOSTED_CLASS: &str = "OpenshiftEC2NodeClass";
 
-/// What was read of Karpenter's.
+/// Karpenter's objects.
 #[derive(Debug, Default)]
 pub(crate) struct Karpenter {
     pub(crate) pools: Vec<Pool>,
@@ -53,45 +53,50 @@ pub(crate) struct HostedClass {
     pub(crate) release: Option<String>,
 }
 
-impl Karpenter {
-    /// Whether the object is one of Karpenter's; then it is added.
-    pub(crate) fn add(&mut self, group: &str, kind: &str, object: &Value) -> bool {
-        let name = Metadata::of(object).name;
-        match (group, kind) {
-            (KARPENTER, NODE_POOL) => {
-                let class = |path: &str| {
-                    text_at(object, &format!("/spec/template/spec/nodeClassRef/{path}"))
-                };
-                self.pools.push(Pool {
-                    name,
-                    kind: class("kind").unwrap_or_default(),
-                    class: class("name").unwrap_or_default(),
-                });
-            }
-            // Before Karpenter 0.32.
-            (KARPENTER, "Provisioner") => self.pools.push(Pool {
-                name,
-                kind: "AWSNodeTemplate".to_owned(),
-                class: text_at(object, "/spec/providerRef/name").unwrap_or_default(),
-            }),
-            (KARPENTER_AWS, EC2) => self.classes.push(NodeClass {
-                name,
-                is_owned: list_at(object, "/metadata/ownerReferences")
-                    .iter()
-                    .any(|owner| str_at(owner, "/kind") == Some(HOSTED_CLASS)),
-                amis: amis(object),
-            }),
-            (KARPENTER_HOSTED, HOSTED_CLASS) => self.hosted.push(HostedClass {
-                name,
-                release: text_at(object, "/status/version")
-                    .or_else(|| text_at(object, "/spec/version")),
-            }),
-            _ => return false,
+impl Pool {
+    pub(crate) fn of(object: &Value) -> Self {
+        let class =
+            |path: &str| text_at(object, &format!("/spec/template/spec/nodeClassRef/{path}"));
+        Self {
+            name: Metadata::of(object).name,
+            kind: class("kind").unwrap_or_default(),
+            class: class("name").unwrap_or_default(),
         }
-        true
     }
 
-    /// Whether a NodePool of this name was read.
+    /// `Provisioner`, before Karpenter 0.32.
+    pub(crate) fn of_provisioner(object: &Value) -> Self {
+        Self {
+            name: Metadata::of(object).name,
+            kind: "AWSNodeTemplate".to_owned(),
+            class: text_at(object, "/spec/providerRef/name").unwrap_or_default(),
+        }
+    }
+}
+
+impl NodeClass {
+    pub(crate) fn of(object: &Value) -> Self {
+        let mut owners = list_at(object, "/metadata/ownerReferences").iter();
+        Self {
+            name: Metadata::of(object).name,
+            is_owned: owners.any(|owner| str_at(owner, "/kind") == Some(HOSTED_CLASS)),
+            amis: amis(object),
+        }
+    }
+}
+
+impl HostedClass {
+    pub(crate) fn of(object: &Value) -> Self {
+        Self {
+            name: Metadata::of(object).name,
+            release: text_at(object, "/status/version")
+                .or_else(|| text_at(object, "/spec/version")),
+        }
+    }
+}
+
+impl Karpenter {
+    /// Tells whether a NodePool of this name was read.
     pub(crate) fn has(&self, pool: &str) -> bool {
         self.pools.iter().any(|known| known.name == pool)
     }

@@ -1,6 +1,11 @@
-//! What the audit reads of a cluster, and the scripts that gather it (pure).
+//! The kinds of objects that the audit reads of a cluster, and the scripts that gather them (pure).
 
 use super::fields::text_at;
+use super::karpenter::{self, EC2, HOSTED_CLASS, HostedClass, NodeClass, Pool};
+use super::kinds::{MachineSet, NodePool};
+use super::objects::Objects;
+use super::settings::Provisioning;
+use super::stream::OWN_IMAGES;
 use crate::audit::results::Unread;
 use serde_json::Value;
 use std::path::Path;
@@ -12,7 +17,7 @@ pub(crate) const CLUSTER_API: &str = "cluster.x-k8s.io";
 pub(crate) const CONFIG: &str = "config.openshift.io";
 pub(crate) const EVENTS: &str = "events.k8s.io";
 pub(crate) const HYPERSHIFT: &str = "hypershift.openshift.io";
-/// What the Cluster API's machines are made from.
+/// Group of what the Cluster API's machines are made from.
 pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 pub(crate) const KARPENTER: &str = "karpenter.sh";
 pub(crate) const KARPENTER_AWS: &str = "karpenter.k8s.aws";
@@ -27,33 +32,38 @@ pub(crate) const SKEWGUARD: &str = "skewguard.dev";
 
 pub(crate) const NODE_POOL: &str = "NodePool";
 
-/// A resource that the audit reads.
+/// A kind of objects, and what it is to the audit.
 #[derive(Debug, Clone, Copy)]
-pub struct Resource {
+pub struct Kind {
     /// The API group; empty for the core.
     pub group: &'static str,
     /// `None` for the one that the server prefers.
     pub(crate) version: Option<&'static str>,
-    /// The plural.
+    /// The plural; empty for what is not asked for.
     pub plural: &'static str,
     pub kind: &'static str,
     /// The namespace and the name, where only one object is read.
     pub one: Option<(Option<&'static str>, &'static str)>,
-    /// Whether sets of machines are missing in the audit where it cannot be read.
+    /// Sets of machines are missing in the audit where it cannot be read.
     pub(crate) hides_sets: bool,
     /// It is a set, or a pool, that makes nodes.
     is_set: bool,
     /// Objects on a server have `spec` and `status`: their controllers write it at once.
     pub(crate) is_complete: bool,
+    /// Keeps what the audit needs of an object.
+    pub(crate) keep: Keep,
 }
 
-impl Resource {
+type Keep = fn(&mut Objects, &Value);
+
+impl Kind {
     /// All objects of a group and version, which is empty for the one that the server prefers.
     const fn all(
         group: &'static str,
         version: &'static str,
         plural: &'static str,
         kind: &'static str,
+        keep: Keep,
     ) -> Self {
         Self {
             group,
@@ -67,7 +77,18 @@ impl Resource {
             hides_sets: false,
             is_set: false,
             is_complete: false,
+            keep,
         }
+    }
+
+    /// A kind that is kept where it is read, and not asked for.
+    const fn unasked(group: &'static str, kind: &'static str, keep: Keep) -> Self {
+        Self::all(group, "", "", kind, keep)
+    }
+
+    /// A kind of a group that makes nodes which makes none itself.
+    const fn no_maker(group: &'static str, kind: &'static str) -> Self {
+        Self::unasked(group, kind, |_, _| {})
     }
 
     /// Only the object of this name.
@@ -91,6 +112,11 @@ impl Resource {
         self
     }
 
+    /// Tells whether the cluster is asked for it.
+    pub fn is_asked_for(&self) -> bool {
+        !self.plural.is_empty()
+    }
+
     /// As oc and RBAC name it: `machines.machine.openshift.io`.
     pub(crate) fn name(&self) -> String {
         if self.group.is_empty() {
@@ -101,108 +127,269 @@ impl Resource {
     }
 }
 
-/// Where the Machine API's objects are.
+/// Namespace of the Machine API's objects.
 const MACHINE_NAMESPACE: &str = "openshift-machine-api";
 
-/// User data.
+/// Kind of user data.
 pub(crate) const SECRET: &str = "Secret";
 
 /// What follows where user data could not be read.
 pub(crate) const ESTIMATED: &str = "; the Ignition version of the user data is then an estimate, by the release that the cluster was installed as";
 
-const MCO_NAMESPACE: &str = "openshift-machine-config-operator";
+pub(crate) const MCO_NAMESPACE: &str = "openshift-machine-config-operator";
 
-/// The resources, but for the infrastructure of the Cluster API, which the server names.
-pub const RESOURCES: [Resource; 26] = [
-    Resource::all(CONFIG, "v1", "clusterversions", "ClusterVersion")
-        .one(None, "version")
-        .complete(),
-    Resource::all(CONFIG, "v1", "infrastructures", "Infrastructure")
-        .one(None, "cluster")
-        .complete(),
-    Resource::all(CONFIG, "v1", "clusteroperators", "ClusterOperator").one(None, "machine-config"),
-    Resource::all(
+/// The kinds, but for the infrastructure of the Cluster API, which the server names.
+pub const KINDS: &[Kind] = &[
+    Kind::all(
+        CONFIG,
+        "v1",
+        "clusterversions",
+        "ClusterVersion",
+        Objects::keep_version,
+    )
+    .one(None, "version")
+    .complete(),
+    Kind::all(
+        CONFIG,
+        "v1",
+        "infrastructures",
+        "Infrastructure",
+        Objects::keep_infrastructure,
+    )
+    .one(None, "cluster")
+    .complete(),
+    Kind::all(
+        CONFIG,
+        "v1",
+        "clusteroperators",
+        "ClusterOperator",
+        Objects::keep_operator,
+    )
+    .one(None, "machine-config"),
+    Kind::all(
         OPERATOR,
         "v1",
         "machineconfigurations",
         "MachineConfiguration",
+        Objects::keep_configuration,
     )
     .one(None, "cluster"),
-    Resource::all("", "v1", "configmaps", "ConfigMap")
-        .one(Some(MCO_NAMESPACE), "coreos-bootimages"),
+    Kind::all(
+        "",
+        "v1",
+        "configmaps",
+        "ConfigMap",
+        Objects::keep_config_map,
+    )
+    .one(Some(MCO_NAMESPACE), OWN_IMAGES),
     // Their Ignition version alone is kept.
-    Resource::all("", "v1", "secrets", SECRET).one(Some(MACHINE_NAMESPACE), "worker-user-data"),
-    Resource::all("", "v1", "secrets", SECRET).one(Some(MACHINE_NAMESPACE), "master-user-data"),
-    Resource::all(MACHINE_API, "v1beta1", "machinesets", "MachineSet")
-        .set()
-        .complete(),
-    Resource::all(
+    Kind::all("", "v1", "secrets", SECRET, Objects::keep_secret)
+        .one(Some(MACHINE_NAMESPACE), "worker-user-data"),
+    Kind::all("", "v1", "secrets", SECRET, Objects::keep_secret)
+        .one(Some(MACHINE_NAMESPACE), "master-user-data"),
+    Kind::all(
+        MACHINE_API,
+        "v1beta1",
+        "machinesets",
+        "MachineSet",
+        |all, it| all.keep_set(it, |all| &mut all.machine_sets),
+    )
+    .set()
+    .complete(),
+    Kind::all(
         MACHINE_API,
         "v1",
         "controlplanemachinesets",
         "ControlPlaneMachineSet",
+        |all, it| all.control_planes.push(MachineSet::of(it)),
     )
     .set()
     .complete(),
-    Resource::all(MACHINE_API, "v1beta1", "machines", "Machine")
-        .hides_sets()
-        .complete(),
-    Resource::all(METAL, "v1alpha1", "provisionings", "Provisioning")
-        .one(None, "provisioning-configuration"),
-    Resource::all(MACHINE_CONFIG, "", "osimagestreams", "OSImageStream").one(None, "cluster"),
-    Resource::all(
+    Kind::all(MACHINE_API, "v1beta1", "machines", "Machine", |all, it| {
+        all.keep_machine(MACHINE_API, it)
+    })
+    .hides_sets()
+    .complete(),
+    Kind::all(
+        METAL,
+        "v1alpha1",
+        "provisionings",
+        "Provisioning",
+        |all, it| all.provisioning = Some(Provisioning::of(it)),
+    )
+    .one(None, "provisioning-configuration"),
+    Kind::all(
+        MACHINE_CONFIG,
+        "",
+        "osimagestreams",
+        "OSImageStream",
+        Objects::keep_stream,
+    )
+    .one(None, "cluster"),
+    Kind::all(
         MACHINE_CONFIG,
         "v1",
         "machineconfigpools",
         "MachineConfigPool",
+        Objects::keep_pool,
     )
     .complete(),
-    Resource::all(CLUSTER_API, "", "machinedeployments", "MachineDeployment")
-        .set()
-        .complete(),
-    Resource::all(CLUSTER_API, "", "machinesets", "MachineSet")
-        .set()
-        .complete(),
-    Resource::all(CLUSTER_API, "", "machinepools", "MachinePool").hides_sets(),
-    Resource::all(CLUSTER_API, "", "machines", "Machine").complete(),
-    Resource::all(KARPENTER, "", "nodepools", "NodePool")
-        .set()
-        .complete(),
-    Resource::all(KARPENTER, "", "nodeclaims", "NodeClaim"),
-    Resource::all(KARPENTER_AWS, "", "ec2nodeclasses", "EC2NodeClass").hides_sets(),
-    Resource::all(
+    Kind::all(
+        CLUSTER_API,
+        "",
+        "machinedeployments",
+        "MachineDeployment",
+        |all, it| all.keep_set(it, |all| &mut all.deployments),
+    )
+    .set()
+    .complete(),
+    Kind::all(CLUSTER_API, "", "machinesets", "MachineSet", |all, it| {
+        all.keep_set(it, |all| &mut all.cluster_api_sets)
+    })
+    .set()
+    .complete(),
+    Kind::all(CLUSTER_API, "", "machinepools", "MachinePool", |all, it| {
+        all.machine_pools.push(MachineSet::of(it))
+    })
+    .hides_sets(),
+    Kind::all(CLUSTER_API, "", "machines", "Machine", |all, it| {
+        all.keep_machine(CLUSTER_API, it)
+    })
+    .complete(),
+    Kind::all(KARPENTER, "", "nodepools", NODE_POOL, |all, it| {
+        all.karpenter.pools.push(Pool::of(it))
+    })
+    .set()
+    .complete(),
+    Kind::all(KARPENTER, "", "nodeclaims", "NodeClaim", |all, it| {
+        all.machines.push(karpenter::machine(it))
+    }),
+    Kind::all(KARPENTER_AWS, "", "ec2nodeclasses", EC2, |all, it| {
+        all.karpenter.classes.push(NodeClass::of(it))
+    })
+    .hides_sets(),
+    Kind::all(
         KARPENTER_HOSTED,
         "",
         "openshiftec2nodeclasses",
-        "OpenshiftEC2NodeClass",
+        HOSTED_CLASS,
+        |all, it| all.karpenter.hosted.push(HostedClass::of(it)),
     ),
-    Resource::all(
+    Kind::all(
         AGENT_INSTALL,
         "",
         "agentserviceconfigs",
         "AgentServiceConfig",
+        |all, it| all.others.add(it),
     ),
-    Resource::all(HYPERSHIFT, "", "nodepools", "NodePool")
-        .set()
-        .complete(),
-    Resource::all(METAL, "v1alpha1", "baremetalhosts", "BareMetalHost")
+    Kind::all(HYPERSHIFT, "", "nodepools", NODE_POOL, |all, it| {
+        all.node_pools.push(NodePool::of(it))
+    })
+    .set()
+    .complete(),
+    Kind::all(
+        METAL,
+        "v1alpha1",
+        "baremetalhosts",
+        "BareMetalHost",
+        Objects::keep_host,
+    )
+    .hides_sets()
+    .complete(),
+    Kind::all(
+        SKEWGUARD,
+        "v1alpha1",
+        "bootimagereports",
+        "BootImageReport",
+        Objects::keep_report,
+    ),
+    Kind::all("", "v1", "nodes", "Node", Objects::keep_node)
         .hides_sets()
         .complete(),
-    Resource::all(SKEWGUARD, "v1alpha1", "bootimagereports", "BootImageReport"),
-    Resource::all("", "v1", "nodes", "Node")
-        .hides_sets()
-        .complete(),
+    // Before Karpenter 0.32.
+    Kind::unasked(KARPENTER, "Provisioner", |all, it| {
+        all.karpenter.pools.push(Pool::of_provisioner(it))
+    }),
+    Kind::unasked("hive.openshift.io", "MachinePool", |all, _| {
+        all.others.hive_pools += 1
+    }),
+    Kind::no_maker(MACHINE_API, "MachineHealthCheck"),
+    Kind::no_maker(CLUSTER_API, "MachineHealthCheck"),
+    Kind::no_maker(CLUSTER_API, "MachineDrainRule"),
+    Kind::no_maker(CLUSTER_API, "Cluster"),
+    Kind::no_maker(CLUSTER_API, "ClusterClass"),
+    Kind::no_maker(KARPENTER, "NodeOverlay"),
+    Kind::no_maker(KARPENTER, "Machine"),
+    Kind::no_maker(HYPERSHIFT, "HostedCluster"),
+    Kind::no_maker(HYPERSHIFT, "HostedControlPlane"),
+    Kind::no_maker(HYPERSHIFT, "AWSEndpointService"),
+    Kind::no_maker(HYPERSHIFT, "AzurePrivateLinkService"),
+    Kind::no_maker(HYPERSHIFT, "GCPPrivateServiceConnect"),
+    Kind::no_maker(HYPERSHIFT, "CertificateRevocationRequest"),
+    Kind::no_maker(HYPERSHIFT, "CertificateSigningRequestApproval"),
+    Kind::no_maker(HYPERSHIFT, "ControlPlaneComponent"),
+    Kind::no_maker(HYPERSHIFT, "ControlPlaneVersion"),
+    Kind::no_maker(HYPERSHIFT, "HCPEtcdBackup"),
+    Kind::no_maker(HYPERSHIFT, "IgnitionPayload"),
+    Kind::no_maker(METAL, "BMCEventSubscription"),
+    Kind::no_maker(METAL, "DataImage"),
+    Kind::no_maker(METAL, "FirmwareSchema"),
+    Kind::no_maker(METAL, "HardwareData"),
+    Kind::no_maker(METAL, "HostFirmwareComponents"),
+    Kind::no_maker(METAL, "HostFirmwareSettings"),
+    Kind::no_maker(METAL, "HostUpdatePolicy"),
+    Kind::no_maker(METAL, "PreprovisioningImage"),
+    Kind::no_maker(METAL, "HostClaim"),
+    Kind::no_maker(METAL, "HostDeployPolicy"),
 ];
 
-/// Whether objects of this kind say something to the audit.
+/// Tells whether objects of this kind say something to the audit.
 pub(crate) fn is_read(group: &str, kind: &str) -> bool {
-    group == INFRASTRUCTURE || resource(group, kind).is_some()
+    group == INFRASTRUCTURE || row(group, kind).is_some_and(Kind::is_asked_for)
 }
 
 /// The row of a kind.
-pub(crate) fn resource(group: &str, kind: &str) -> Option<Resource> {
-    let is_it = |resource: &Resource| resource.group == group && resource.kind == kind;
-    RESOURCES.into_iter().find(is_it)
+pub(crate) fn row(group: &str, kind: &str) -> Option<&'static Kind> {
+    let is_it = |row: &&Kind| row.group == group && row.kind == kind;
+    KINDS.iter().find(is_it)
+}
+
+/// The kinds that the cluster is asked for.
+pub(crate) fn asked_for() -> impl Iterator<Item = &'static Kind> {
+    KINDS.iter().filter(|kind| kind.is_asked_for())
+}
+
+/// Tells whether sets are missing where an object of this kind is; so where it does not say its kind.
+pub(crate) fn is_of_sets(group: &str, kind: &str) -> bool {
+    kind.is_empty() || row(group, kind).is_some_and(|row| row.is_set)
+}
+
+/// Tells whether a kind that is not understood may make nodes, by its group: one of [`MAKERS`], or
+/// one of a provider of Karpenter's (`karpenter.azure.com`).
+pub(crate) fn is_unknown_maker(group: &str, kind: &str) -> bool {
+    let is_maker = MAKERS.contains(&group) || group.starts_with("karpenter.");
+    is_maker && row(group, kind).is_none()
+}
+
+/// Tells whether a file of this path has objects of these kinds, as `oc adm inspect` and the printed
+/// commands name files.
+pub(crate) fn is_in_path(path: &str) -> bool {
+    let mut named = asked_for().filter(|kind| !kind.group.is_empty());
+    let is_named = |Kind { group, plural, .. }: &Kind| {
+        path.contains(&format!("/{group}/{plural}")) || path.contains(&format!("/{plural}.{group}"))
+    };
+    named.any(is_named)
+        || path.contains("/karpenter.")
+        || path.contains(INFRASTRUCTURE)
+        || MAKERS
+            .iter()
+            .any(|group| path.contains(&format!("/{group}/")))
+}
+
+/// Tells whether objects of a kind of this name are read, whatever their group is.
+pub(crate) fn is_name_of_one(kind: &str) -> bool {
+    let ends = ["Machine", "MachineTemplate", "MachinePool", "NodeClass"];
+    ends.iter().any(|end| kind.ends_with(end)) || asked_for().any(|row| row.kind == kind)
 }
 
 /// Group and kind of the object in a file of an Insights archive, where it does not say them: what
@@ -219,37 +406,26 @@ pub(crate) fn kind_of_file(place: &Path) -> Option<(&'static str, &'static str)>
         _ => {}
     }
     // `machines/NAME`, or `machines/NAMESPACE/NAME`.
-    let is_it = |resource: &&Resource| {
-        let is_kept = matches!(resource.group, MACHINE_API | MACHINE_CONFIG);
-        is_kept && [folder, above].contains(&resource.plural)
+    let is_it = |kind: &&Kind| {
+        let is_kept = matches!(kind.group, MACHINE_API | MACHINE_CONFIG);
+        is_kept && [folder, above].contains(&kind.plural)
     };
-    let resource = RESOURCES.iter().find(is_it)?;
-    Some((resource.group, resource.kind))
-}
-
-/// Whether sets are missing where an object of this kind is; so where it does not say its kind.
-pub(crate) fn is_of_sets(group: &str, kind: &str) -> bool {
-    kind.is_empty() || resource(group, kind).is_some_and(|resource| resource.is_set)
+    let kind = asked_for().find(is_it)?;
+    Some((kind.group, kind.kind))
 }
 
 /// The API groups that make nodes. A kind of theirs that is not understood is named.
 pub(crate) const MAKERS: [&str; 4] = [MACHINE_API, CLUSTER_API, HYPERSHIFT, METAL];
 
-/// Whether a group makes nodes: one of [`MAKERS`], or one of a provider of Karpenter's
-/// (`karpenter.azure.com`).
-pub(crate) fn is_maker(group: &str) -> bool {
-    MAKERS.contains(&group) || group.starts_with("karpenter.")
-}
-
-/// What a `Status` says of a resource that could not be gathered.
+/// A resource that could not be gathered, by its `Status`.
 pub(crate) fn unread(status: &Value) -> Unread {
     let what = text_at(status, "/details/kind").unwrap_or_else(|| "an object".to_owned());
-    let known = RESOURCES.iter().find(|resource| resource.name() == what);
+    let known = asked_for().find(|kind| kind.name() == what);
     let why = text_at(status, "/message").unwrap_or_else(|| "the server failed".to_owned());
-    let is_user_data = known.is_some_and(|resource| resource.kind == SECRET);
+    let is_user_data = known.is_some_and(|kind| kind.kind == SECRET);
     Unread {
         why: why.trim_end().to_owned() + if is_user_data { ESTIMATED } else { "" },
-        hides_sets: known.is_none_or(|resource| resource.hides_sets),
+        hides_sets: known.is_none_or(|kind| kind.hides_sets),
         makes_nodes: false,
         what,
     }
@@ -265,14 +441,13 @@ pub const ALEPHS: &str = include_str!("alephs.sh");
 /// have leaves no file, one that cannot be read a `Status`.
 pub(crate) fn commands(more: &str) -> String {
     let mut script = include_str!("gather.sh").to_owned();
-    for resource in RESOURCES.iter().filter(|resource| resource.kind != SECRET) {
-        let which = match resource.one {
+    for kind in asked_for().filter(|kind| kind.kind != SECRET) {
+        let which = match kind.one {
             None => "-A".to_owned(),
             Some((None, name)) => name.to_owned(),
             Some((Some(namespace), name)) => format!("-n {namespace} {name}"),
         };
-        let resource = resource.name();
-        script += &format!("gather {resource} {which}\n");
+        script += &format!("gather {} {which}\n", kind.name());
     }
     script += include_str!("user-data.sh");
     script += &format!(

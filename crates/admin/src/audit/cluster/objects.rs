@@ -4,12 +4,8 @@
 use super::fields::{str_at, text_at};
 use super::image::{self, Image};
 use super::infrastructure::VSphere;
-use super::karpenter::{self, Karpenter};
-use super::kind_table::{self, RESOURCES};
-use super::kind_table::{
-    CLUSTER_API, CONFIG, HYPERSHIFT, INFRASTRUCTURE, KARPENTER, MACHINE_API, MACHINE_CONFIG, METAL,
-    OPERATOR, SKEWGUARD,
-};
+use super::karpenter::Karpenter;
+use super::kind_table::{self, INFRASTRUCTURE, Kind, MCO_NAMESPACE};
 use super::kinds::{
     Host, Machine, MachineSet, Metadata, Node, NodePool, NodeReport, Source, is_windows,
     last_heartbeat,
@@ -21,7 +17,7 @@ use super::settings::{
     skew,
 };
 use super::staged::{Staged, Staging};
-use super::stream::{OwnImage, images_of_streams, own_images};
+use super::stream::{OWN_IMAGES, OwnImage, images_of_streams, own_images};
 use super::target;
 use super::user_data;
 use crate::aleph;
@@ -43,7 +39,7 @@ pub(crate) struct Objects {
     pub(crate) cluster_api_sets: Vec<MachineSet>,
     /// Of both APIs.
     pub(crate) machines: Vec<Machine>,
-    /// What the Cluster API makes machines from, by kind, namespace and name.
+    /// Images that the Cluster API makes machines from, by kind, namespace and name.
     pub(crate) infrastructure: BTreeMap<(String, String, String), Image>,
     pub(crate) node_pools: Vec<NodePool>,
     /// MachineDeployments of the Cluster API.
@@ -51,7 +47,7 @@ pub(crate) struct Objects {
     /// MachinePools of the Cluster API.
     pub(crate) machine_pools: Vec<MachineSet>,
     pub(crate) karpenter: Karpenter,
-    /// What is left out.
+    /// Objects that are left out.
     pub(crate) others: Others,
     pub(crate) hosts: Vec<Host>,
     pub(crate) provisioning: Option<Provisioning>,
@@ -64,9 +60,9 @@ pub(crate) struct Objects {
     pub(crate) managed: Option<ManagedBootImages>,
     /// The newest sign of life of a node: about when the objects were read.
     pub(crate) seen_at: Option<String>,
-    /// What the operator says of its own work.
+    /// The operator's own words on its work.
     pub(crate) conditions: BootImageConditions,
-    /// What ClusterOperator `machine-config` complains of, in words.
+    /// Complaints of ClusterOperator `machine-config`, in words.
     pub(crate) cluster_operator: Vec<String>,
     /// Sets of Windows machines, by namespace and name: they have no boot image of ours.
     pub(crate) windows_sets: BTreeSet<(String, String)>,
@@ -76,9 +72,9 @@ pub(crate) struct Objects {
     pub(crate) own_images: Vec<OwnImage>,
     /// Images of other releases, and the file that has them.
     pub(crate) streams: Vec<(String, OwnImage)>,
-    /// What the aleph file of each node says, by the node's name.
+    /// Version in the aleph file of each node, by the node's name.
     pub(crate) alephs: BTreeMap<String, ImageVersion>,
-    /// What the Infrastructure says of vSphere.
+    /// vSphere, by the Infrastructure.
     pub(crate) vsphere: Option<VSphere>,
     /// The Infrastructure `cluster` was read.
     pub(crate) has_infrastructure: bool,
@@ -95,7 +91,7 @@ pub(crate) struct Objects {
     pub(crate) history: History,
     /// The Ignition version of each Secret with user data, by namespace and name.
     pub(crate) user_data: BTreeMap<(String, String), String>,
-    /// That of its next update.
+    /// The release of its next update.
     pub(crate) next_update: Option<String>,
     /// `spec.clusterID` of the ClusterVersion.
     pub(crate) cluster_id: Option<String>,
@@ -106,19 +102,19 @@ pub(crate) struct Objects {
     pub(crate) skew: Option<ClusterSkew>,
     /// Objects that could not be understood.
     pub(crate) not_understood: Vec<Unread>,
-    /// How many were read, of all kinds.
+    /// Number of objects that were read, of all kinds.
     pub(crate) count: usize,
     /// Kind, namespace, name and uid of each.
     seen: BTreeSet<String>,
-    /// How many were read once more.
+    /// Number of those that were read once more.
     pub(crate) doubles: usize,
-    /// What files have, until all are read.
+    /// Objects of files, until all are read.
     pub(crate) staged: Staged,
     /// Another command that hears of what is read.
     pub(crate) listener: Option<Shared>,
 }
 
-/// What has neither kind nor name.
+/// Name of what has neither kind nor name.
 pub(crate) const OBJECT: &str = "object";
 
 impl Objects {
@@ -127,7 +123,7 @@ impl Objects {
         self.seen_at.get_or_insert(now);
     }
 
-    /// How many objects were read, of all kinds.
+    /// Number of objects that were read, of all kinds.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -186,12 +182,12 @@ impl Objects {
         Ok(())
     }
 
-    /// Whether the cluster is one of OKD, as its release says.
+    /// Tells whether the cluster is one of OKD, as its release says.
     pub(crate) fn is_okd(&self) -> bool {
         self.release.as_deref().is_some_and(target::is_okd)
     }
 
-    /// What a node was made from: what it says itself, else its aleph file.
+    /// Version that a node was made from: what it says itself, else its aleph file.
     pub(crate) fn version_of(&self, node: &Node) -> Option<(ImageVersion, KnownBy)> {
         let own = node.version.clone().map(|version| (version, KnownBy::Node));
         own.or_else(|| {
@@ -200,7 +196,7 @@ impl Objects {
         })
     }
 
-    /// That version as text.
+    /// The same as text.
     pub(crate) fn version_text(&self, node: &Node) -> Option<String> {
         Some(self.version_of(node)?.0.text)
     }
@@ -211,7 +207,7 @@ impl Objects {
             || !self.machine_pools.is_empty()
     }
 
-    /// What a Machine, or the template of one, is made from.
+    /// Image that a Machine, or the template of one, is made from.
     pub(crate) fn image_of(&self, metadata: &Metadata, source: &Source) -> Image {
         let Some((kind, name)) = &source.infrastructure else {
             return source.image.clone();
@@ -313,7 +309,7 @@ impl Objects {
         }
     }
 
-    /// Whether it is the first of its kind, namespace, name and uid. The uid alone is not enough:
+    /// Tells whether it is the first of its kind, namespace, name and uid. The uid alone is not enough:
     /// tools that make objects anonymous give all of them the same.
     fn is_new(&mut self, group: &str, kind: &str, object: &Value) -> bool {
         let Metadata {
@@ -339,155 +335,154 @@ impl Objects {
             self.not_understood.push(kind_table::unread(object));
             return Ok(());
         }
-        let is_read = self.add_windows(group, kind, object)
-            || self.others.add(group, kind, object)
-            || self.karpenter.add(group, kind, object)
-            || self.add_machines(group, kind, object)
-            || self.add_settings(group, kind, object)?;
-        if is_read && str_at(object, "/metadata/name").is_none() {
-            return Err("has no name".to_owned());
+        match kind_table::row(group, kind) {
+            Some(row) => (row.keep)(self, object),
+            None if group == INFRASTRUCTURE => self.keep_infrastructure_machine(kind, object),
+            None => self
+                .not_understood
+                .extend(others::not_understood(group, kind, object)),
         }
-        if !is_read && let Some((what, why)) = others::not_understood(group, kind, object) {
-            self.not_understood.push(Unread {
-                what,
-                why,
-                hides_sets: false,
-                makes_nodes: true,
-            });
+        if kind_table::is_read(group, kind) && !has_name(object) {
+            return Err("has no name".to_owned());
         }
         Ok(())
     }
 
-    /// Windows machines and nodes, which are only counted; returns whether it is one of them.
-    fn add_windows(&mut self, group: &str, kind: &str, object: &Value) -> bool {
-        match (group, kind) {
-            (MACHINE_API | CLUSTER_API, "MachineSet" | "MachineDeployment")
-                if is_windows(object, "/spec/template/metadata") =>
-            {
-                let Metadata {
-                    namespace, name, ..
-                } = Metadata::of(object);
-                self.windows_sets.insert((namespace, name));
-            }
-            (MACHINE_API | CLUSTER_API, "Machine") if is_windows(object, "/metadata") => {}
-            ("", "Node")
-                if str_at(object, "/metadata/labels/kubernetes.io~1os") == Some("windows") =>
-            {
-                self.windows_nodes += 1;
-            }
-            _ => return false,
+    pub(super) fn keep_set(&mut self, object: &Value, list: fn(&mut Self) -> &mut Vec<MachineSet>) {
+        let set = MachineSet::of(object);
+        if is_windows(object, "/spec/template/metadata") {
+            let Metadata {
+                namespace, name, ..
+            } = set.metadata;
+            self.windows_sets.insert((namespace, name));
+        } else {
+            list(self).push(set);
         }
-        true
     }
 
-    /// What makes nodes, nodes, and what tells of them; returns whether it is one of these. What
-    /// any user may create counts only in the namespaces of the cluster's own.
-    fn add_machines(&mut self, group: &str, kind: &str, object: &Value) -> bool {
-        match (group, kind) {
-            (MACHINE_API, "MachineSet") => self.machine_sets.push(MachineSet::of(object)),
-            (MACHINE_API, "ControlPlaneMachineSet") => {
-                self.control_planes.push(MachineSet::of(object));
-            }
-            (MACHINE_API, "Machine") => self.machines.push(Machine::of(MACHINE_API, object)),
-            (CLUSTER_API, "MachineDeployment") => self.deployments.push(MachineSet::of(object)),
-            (CLUSTER_API, "MachinePool") => self.machine_pools.push(MachineSet::of(object)),
-            (KARPENTER, "NodeClaim") => self.machines.push(karpenter::machine(object)),
-            (CLUSTER_API, "MachineSet") => self.cluster_api_sets.push(MachineSet::of(object)),
-            (CLUSTER_API, "Machine") => self.machines.push(Machine::of(CLUSTER_API, object)),
-            (INFRASTRUCTURE, _) => {
-                let spec = match kind {
-                    _ if kind.ends_with("Template") => "/spec/template/spec",
-                    "AWSMachinePool" => "/spec/awsLaunchTemplate",
-                    _ if kind.ends_with("MachinePool") => "/spec/template",
-                    _ => "/spec",
-                };
-                let Metadata {
-                    namespace, name, ..
-                } = Metadata::of(object);
-                let image = image::read_spec(kind, object.pointer(spec).unwrap_or(&Value::Null));
-                self.infrastructure
-                    .insert((printable(kind), namespace, name), image);
-            }
-            (HYPERSHIFT, "NodePool") => self.node_pools.push(NodePool::of(object)),
-            (METAL, "BareMetalHost") => self.hosts.extend(Host::of(object)),
-            ("", "Node") => {
-                self.seen_at = self.seen_at.take().max(last_heartbeat(object));
-                self.nodes.push(Node::of(object));
-            }
-            (SKEWGUARD, "BootImageReport")
-                if str_at(object, "/metadata/namespace") == Some("skewguard") =>
-            {
-                self.reports.push(NodeReport::of(object));
-            }
-            _ => return false,
+    pub(super) fn keep_machine(&mut self, group: &'static str, object: &Value) {
+        if !is_windows(object, "/metadata") {
+            self.machines.push(Machine::of(group, object));
         }
-        true
     }
 
-    /// What there is one of in a cluster, and pools; returns whether it is one of these.
-    fn add_settings(&mut self, group: &str, kind: &str, object: &Value) -> Result<bool, String> {
-        let name = str_at(object, "/metadata/name");
-        match (group, kind) {
-            (METAL, "Provisioning") => self.provisioning = Some(Provisioning::of(object)),
-            (MACHINE_CONFIG, "MachineConfigPool") => {
-                let stream = text_at(object, "/spec/osImageStream/name");
-                self.pools.extend(text_at(object, "/metadata/name"));
-                self.pool_streams
-                    .extend(text_at(object, "/metadata/name").zip(stream));
-            }
-            (MACHINE_CONFIG, "OSImageStream") if name == Some("cluster") => {
-                self.default_stream = text_at(object, "/status/defaultStream")
-                    .or_else(|| text_at(object, "/spec/defaultStream"));
-            }
-            (CONFIG, "ClusterVersion") => {
-                self.release = text_at(object, "/status/desired/version");
-                self.is_multi_arch =
-                    str_at(object, "/status/desired/architecture") == Some("Multi");
-                self.cluster_id = text_at(object, "/spec/clusterID");
-                self.next_update = next_update(object);
-                self.history = History::of(object);
-            }
-            (CONFIG, "ClusterOperator") if name == Some("machine-config") => {
-                self.cluster_operator = cluster_operator(object);
-            }
-            (CONFIG, "Infrastructure") => self.add_infrastructure(object),
-            (OPERATOR, "MachineConfiguration") if name == Some("cluster") => {
-                self.skew = skew(object);
-                self.managed = Some(ManagedBootImages::of(object));
-                self.conditions = BootImageConditions::of(object);
-            }
-            ("", "Secret") => {
-                let Metadata {
-                    namespace, name, ..
-                } = Metadata::of(object);
-                let version = text_at(object, "/ignitionVersion");
-                self.user_data
-                    .extend(version.map(|version| ((namespace, name), version)));
-            }
-            ("", "ConfigMap")
-                if name == Some("coreos-bootimages")
-                    && str_at(object, "/metadata/namespace")
-                        == Some("openshift-machine-config-operator") =>
-            {
-                self.own_images =
-                    own_images(object).map_err(|error| printable(&error.to_string()))?;
-            }
-            _ => return Ok(false),
-        }
-        Ok(true)
+    /// An object that the Cluster API makes a machine from.
+    fn keep_infrastructure_machine(&mut self, kind: &str, object: &Value) {
+        let spec = match kind {
+            _ if kind.ends_with("Template") => "/spec/template/spec",
+            "AWSMachinePool" => "/spec/awsLaunchTemplate",
+            _ if kind.ends_with("MachinePool") => "/spec/template",
+            _ => "/spec",
+        };
+        let Metadata {
+            namespace, name, ..
+        } = Metadata::of(object);
+        let image = image::read_spec(kind, object.pointer(spec).unwrap_or(&Value::Null));
+        self.infrastructure
+            .insert((printable(kind), namespace, name), image);
     }
 
-    fn add_infrastructure(&mut self, object: &Value) {
+    pub(super) fn keep_host(&mut self, object: &Value) {
+        if others::is_live_iso(object) {
+            self.others.live_isos += 1;
+        } else {
+            self.hosts.extend(Host::of(object));
+        }
+    }
+
+    pub(super) fn keep_node(&mut self, object: &Value) {
+        if str_at(object, "/metadata/labels/kubernetes.io~1os") == Some("windows") {
+            self.windows_nodes += 1;
+        } else if others::is_package_mode(object) {
+            self.others.package_mode += 1;
+        } else {
+            self.seen_at = self.seen_at.take().max(last_heartbeat(object));
+            self.nodes.push(Node::of(object));
+        }
+    }
+
+    /// Any user may create a report in another namespace.
+    pub(super) fn keep_report(&mut self, object: &Value) {
+        if str_at(object, "/metadata/namespace") == Some("skewguard") {
+            self.reports.push(NodeReport::of(object));
+        }
+    }
+
+    pub(super) fn keep_pool(&mut self, object: &Value) {
+        let name = text_at(object, "/metadata/name");
+        let stream = text_at(object, "/spec/osImageStream/name");
+        self.pool_streams.extend(name.clone().zip(stream));
+        self.pools.extend(name);
+    }
+
+    pub(super) fn keep_stream(&mut self, object: &Value) {
+        if is_named(object, "cluster") {
+            self.default_stream = text_at(object, "/status/defaultStream")
+                .or_else(|| text_at(object, "/spec/defaultStream"));
+        }
+    }
+
+    pub(super) fn keep_version(&mut self, object: &Value) {
+        self.release = text_at(object, "/status/desired/version");
+        self.is_multi_arch = str_at(object, "/status/desired/architecture") == Some("Multi");
+        self.cluster_id = text_at(object, "/spec/clusterID");
+        self.next_update = next_update(object);
+        self.history = History::of(object);
+    }
+
+    pub(super) fn keep_operator(&mut self, object: &Value) {
+        if is_named(object, "machine-config") {
+            self.cluster_operator = cluster_operator(object);
+        }
+    }
+
+    pub(super) fn keep_configuration(&mut self, object: &Value) {
+        if is_named(object, "cluster") {
+            self.skew = skew(object);
+            self.managed = Some(ManagedBootImages::of(object));
+            self.conditions = BootImageConditions::of(object);
+        }
+    }
+
+    pub(super) fn keep_secret(&mut self, object: &Value) {
+        let Metadata {
+            namespace, name, ..
+        } = Metadata::of(object);
+        let version = text_at(object, "/ignitionVersion");
+        self.user_data
+            .extend(version.map(|version| ((namespace, name), version)));
+    }
+
+    pub(super) fn keep_config_map(&mut self, object: &Value) {
+        let namespace = str_at(object, "/metadata/namespace");
+        if is_named(object, OWN_IMAGES) && namespace == Some(MCO_NAMESPACE) {
+            match own_images(object) {
+                Ok(images) => self.own_images = images,
+                Err(error) => self.not_understood.push(Unread {
+                    what: format!("ConfigMap {MCO_NAMESPACE}/{OWN_IMAGES}"),
+                    why: printable(&error.to_string()),
+                    hides_sets: false,
+                    makes_nodes: false,
+                }),
+            }
+        }
+    }
+
+    pub(super) fn keep_infrastructure(&mut self, object: &Value) {
+        let topology = str_at(object, "/status/controlPlaneTopology");
         self.infrastructure_name = text_at(object, "/status/infrastructureName");
-        self.is_hosted = str_at(object, "/status/controlPlaneTopology") == Some("External");
-        self.is_single_node =
-            str_at(object, "/status/controlPlaneTopology") == Some("SingleReplica");
+        self.is_hosted = topology == Some("External");
+        self.is_single_node = topology == Some("SingleReplica");
         self.server = text_at(object, "/status/apiServerURL");
         self.is_azure_stack =
             str_at(object, "/status/platformStatus/azure/cloudName") == Some("AzureStackCloud");
         self.vsphere = VSphere::of(object);
         self.has_infrastructure = true;
     }
+}
+
+fn is_named(object: &Value, name: &str) -> bool {
+    str_at(object, "/metadata/name") == Some(name)
 }
 
 pub(crate) fn no_json(error: serde_json::Error) -> String {
@@ -513,8 +508,7 @@ fn kind_in_link(object: &Value) -> Option<(&'static str, &'static str)> {
         ["namespaces", _, plural, ..] | [plural, _] => *plural,
         _ => return None,
     };
-    RESOURCES
-        .iter()
-        .find(|resource| resource.group == group && resource.plural == plural)
-        .map(|resource| (resource.group, resource.kind))
+    let is_it = |kind: &&Kind| kind.group == group && kind.plural == plural;
+    let row = kind_table::asked_for().find(is_it)?;
+    Some((row.group, row.kind))
 }

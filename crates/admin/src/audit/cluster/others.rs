@@ -1,13 +1,13 @@
-//! What was read and makes no nodes of the cluster's, or is not understood (pure).
+//! Objects that make no nodes of the cluster's, or are not understood (pure).
 
 use super::fields::{list_at, str_at, text_at};
-use super::kind_table::is_maker;
-use super::kind_table::{AGENT_INSTALL, METAL};
+use super::kind_table::is_unknown_maker;
 use super::kinds::Metadata;
-use crate::audit::results::some_of;
+use crate::audit::results::{Unread, some_of};
+use crate::text::printable;
 use serde_json::Value;
 
-/// What is left out, and said to be.
+/// Objects that are left out, and said to be.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
     /// RHEL workers that are made of packages.
@@ -16,7 +16,7 @@ pub(crate) struct Others {
     pub(crate) live_isos: usize,
     /// `MachinePool` of hive.openshift.io.
     pub(crate) hive_pools: usize,
-    /// What an AgentServiceConfig boots hosts of other clusters with.
+    /// Images that an AgentServiceConfig boots hosts of other clusters with.
     os_images: Vec<String>,
 }
 
@@ -24,22 +24,12 @@ pub(crate) struct Others {
 const MAX_OS_IMAGES: usize = 1_000;
 
 impl Others {
-    /// Whether the object is one of these; then it is counted.
-    pub(crate) fn add(&mut self, group: &str, kind: &str, object: &Value) -> bool {
-        match (group, kind) {
-            ("", "Node") if is_package_mode(object) => self.package_mode += 1,
-            (METAL, "BareMetalHost") if is_live_iso(object) => self.live_isos += 1,
-            ("hive.openshift.io", "MachinePool") => self.hive_pools += 1,
-            (AGENT_INSTALL, "AgentServiceConfig") => {
-                let images = list_at(object, "/spec/osImages")
-                    .iter()
-                    .filter_map(os_image);
-                let room = MAX_OS_IMAGES.saturating_sub(self.os_images.len());
-                self.os_images.extend(images.take(room));
-            }
-            _ => return false,
-        }
-        true
+    /// Adds an `AgentServiceConfig`.
+    pub(crate) fn add(&mut self, object: &Value) {
+        let images = list_at(object, "/spec/osImages");
+        let images = images.iter().filter_map(os_image);
+        let room = MAX_OS_IMAGES.saturating_sub(self.os_images.len());
+        self.os_images.extend(images.take(room));
     }
 
     /// The images that hosts of other clusters are booted with, in words.
@@ -60,14 +50,14 @@ impl Others {
 
 /// A worker that is made of packages: its OS is RHEL, and neither CoreOS nor an image. RHCOS has the
 /// same `os_id` in some releases.
-fn is_package_mode(node: &Value) -> bool {
+pub(super) fn is_package_mode(node: &Value) -> bool {
     let os_image = str_at(node, "/status/nodeInfo/osImage").unwrap_or_default();
     os_image.starts_with("Red Hat Enterprise Linux") && !os_image.contains("CoreOS")
 }
 
 /// What the hub of a zero touch installation boots the hosts of other clusters from
 /// (baremetal-operator `Image.DiskFormat`).
-fn is_live_iso(host: &Value) -> bool {
+pub(super) fn is_live_iso(host: &Value) -> bool {
     str_at(host, "/spec/image/format") == Some("live-iso")
 }
 
@@ -78,62 +68,17 @@ fn os_image(image: &Value) -> Option<String> {
     Some(format!("{version} ({})", words.join(", ")))
 }
 
-/// Kinds of the groups that make machines which make none themselves.
-const NO_MAKERS: [&str; 34] = [
-    // machine.openshift.io, cluster.x-k8s.io
-    "MachineHealthCheck",
-    "MachineDrainRule",
-    "Cluster",
-    "ClusterClass",
-    // karpenter.sh
-    "NodeOverlay",
-    // hypershift.openshift.io
-    "HostedCluster",
-    "HostedControlPlane",
-    "AWSEndpointService",
-    "AzurePrivateLinkService",
-    "GCPPrivateServiceConnect",
-    "CertificateRevocationRequest",
-    "CertificateSigningRequestApproval",
-    "ControlPlaneComponent",
-    "ControlPlaneVersion",
-    "HCPEtcdBackup",
-    "IgnitionPayload",
-    // metal3.io
-    "BMCEventSubscription",
-    "DataImage",
-    "FirmwareSchema",
-    "HardwareData",
-    "HostFirmwareComponents",
-    "HostFirmwareSettings",
-    "HostUpdatePolicy",
-    "PreprovisioningImage",
-    "HostClaim",
-    "HostDeployPolicy",
-    // Read for one name alone, or of namespaces that are not the cluster's own.
-    "BareMetalHost",
-    "Provisioning",
-    "Status",
-    "List",
-    "Machine",
-    "MachineSet",
-    "NodePool",
-    "NodeClaim",
-];
-
-/// What of a kind is not understood; `None` where it makes no machines.
-pub(crate) fn not_understood(group: &str, kind: &str, object: &Value) -> Option<(String, String)> {
-    if !is_maker(group) || NO_MAKERS.contains(&kind) {
+/// An object of a kind that may make machines and is not understood; `None` where it makes none.
+pub(crate) fn not_understood(group: &str, kind: &str, object: &Value) -> Option<Unread> {
+    if !is_unknown_maker(group, kind) {
         return None;
     }
-    let what = format!(
-        "{} {}",
-        crate::text::printable(kind),
-        Metadata::of(object).full_name()
-    );
-    let why = format!(
-        "what its API group {} makes nodes from is not understood for this kind",
-        crate::text::printable(group)
-    );
-    Some((what.trim_end().to_owned(), why))
+    let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
+    let group = printable(group);
+    Some(Unread {
+        what: what.trim_end().to_owned(),
+        why: format!("what its API group {group} makes nodes from is not understood for this kind"),
+        hides_sets: false,
+        makes_nodes: true,
+    })
 }

@@ -318,6 +318,9 @@ pub(crate) fn published_image(image: &PublishedImage, platform: Platform) -> Opt
 /// `data/data/coreos/marketplace`).
 const MARKETPLACE: &str = "/rhel-coreos-extensions/marketplace/azure";
 
+/// The ConfigMap with the images of the cluster's own release.
+pub(crate) const OWN_IMAGES: &str = "coreos-bootimages";
+
 /// The most images of stream metadata that are kept: 30 regions, two architectures and hundreds of
 /// releases.
 const MAX_IMAGES: usize = 50_000;

@@ -1,7 +1,7 @@
 //! Objects in YAML that end early (pure). A text that is cut between two lines is YAML all the same.
 
 use crate::audit::cluster::fields::str_at;
-use crate::audit::cluster::kind_table::{is_read, resource};
+use crate::audit::cluster::kind_table::{is_read, row};
 use crate::audit::cluster::kinds::Metadata;
 use crate::audit::results::Unread;
 use crate::text::printable;
@@ -24,7 +24,7 @@ pub(crate) fn cut_short(
         "/metadata/uid",
     ]);
     let lacks = |field: &str| object.get(field).is_none();
-    let is_complete = resource(group, kind).is_some_and(|resource| resource.is_complete);
+    let is_complete = row(group, kind).is_some_and(|row| row.is_complete);
     let why = if is_complete && is_named && lacks("spec") {
         "ends early: it has no spec"
     } else if is_complete && is_whole && lacks("status") {

@@ -2,7 +2,7 @@
 
 use super::server::{Response, Server};
 use crate::audit::cluster::fields::{list_at, str_at, text_at};
-use crate::audit::cluster::kind_table::{ESTIMATED, INFRASTRUCTURE, RESOURCES, Resource, SECRET};
+use crate::audit::cluster::kind_table::{ESTIMATED, INFRASTRUCTURE, Kind, SECRET, asked_for};
 use crate::audit::cluster::objects::Objects;
 use crate::audit::results::Unread;
 use crate::text::printable;
@@ -70,9 +70,9 @@ pub(crate) async fn fetch(
     watch: &mut dyn FnMut(FetchProgress<'_>),
 ) -> Result<Vec<Unread>, String> {
     let mut reader = ListReader::new(server, objects, watch);
-    let is_wanted = |resource: &Resource| kinds.is_none_or(|kinds| kinds.contains(&resource.kind));
-    for resource in RESOURCES.into_iter().filter(is_wanted) {
-        let read = reader.resource(&resource).await;
+    let is_wanted = |kind: &&Kind| kinds.is_none_or(|kinds| kinds.contains(&kind.kind));
+    for resource in asked_for().filter(is_wanted) {
+        let read = reader.resource(resource).await;
         let before = reader.unread.len();
         reader.note(read, resource.name(), resource.hides_sets)?;
         if let (SECRET, Some((_, name))) = (resource.kind, resource.one) {
@@ -216,8 +216,8 @@ impl<'a> ListReader<'a> {
         Ok(())
     }
 
-    async fn resource(&mut self, resource: &Resource) -> Result<(), FetchError> {
-        let Resource {
+    async fn resource(&mut self, resource: &Kind) -> Result<(), FetchError> {
+        let Kind {
             group,
             plural,
             kind,

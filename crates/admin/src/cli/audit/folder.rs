@@ -2,7 +2,7 @@
 //! or what the printed commands gathered.
 
 use super::archive::{is_unnamed, may_have_objects};
-use crate::audit::cluster::kind_table::{INFRASTRUCTURE, MAKERS, RESOURCES, kind_of_file};
+use crate::audit::cluster::kind_table::{is_in_path, is_name_of_one, kind_of_file};
 use std::fs;
 use std::io::Error;
 use std::path::{Path, PathBuf};
@@ -75,17 +75,7 @@ pub(super) fn is_of_interest(path: &Path, text: &str, also: &dyn Fn(&str) -> boo
     if node_of_aleph(path).is_some() || kind_of_file(path).is_some() || is_user_data {
         return true;
     }
-    let path = path.to_string_lossy();
-    let by_path = RESOURCES
-        .iter()
-        .filter(|resource| !resource.group.is_empty())
-        .any(|resource| {
-            path.contains(&format!("/{}/{}", resource.group, resource.plural))
-                || path.contains(&format!("/{}.{}", resource.plural, resource.group))
-        });
-    let of_maker = |group: &&str| path.contains(&format!("/{group}/"));
-    let by_path = by_path || path.contains("/karpenter.") || MAKERS.iter().any(of_maker);
-    by_path || path.contains(INFRASTRUCTURE) || has_objects(text, also)
+    is_in_path(&path.to_string_lossy()) || has_objects(text, also)
 }
 
 /// Whether a text has objects of a kind that is read.
@@ -112,13 +102,7 @@ fn names_one(behind: &str, also: &dyn Fn(&str) -> bool) -> bool {
     let value = behind.trim_start_matches(['"', ':', ' ']);
     let word = value.split(|c: char| !c.is_ascii_alphanumeric()).next();
     let kind = word.map(|word| word.strip_suffix("List").unwrap_or(word));
-    kind.is_some_and(|kind| {
-        ["Machine", "MachineTemplate", "MachinePool", "NodeClass"]
-            .iter()
-            .any(|end| kind.ends_with(end))
-            || RESOURCES.iter().any(|resource| resource.kind == kind)
-            || also(kind)
-    })
+    kind.is_some_and(|kind| is_name_of_one(kind) || also(kind))
 }
 
 #[cfg(test)]
