@@ -127,16 +127,17 @@ pub(super) struct HealthCheck {
     /// In seconds; 0 is never.
     pub(super) startup_timeout: u64,
     pub(super) is_default: bool,
+    /// It is of cluster.x-k8s.io/v1beta2.
+    pub(super) has_checks: bool,
 }
 
 impl HealthCheck {
     pub(super) fn of(group: &str, object: &Value) -> Self {
-        let timeout = [
-            "/spec/nodeStartupTimeout",
-            "/spec/checks/nodeStartupTimeout",
-        ]
-        .iter()
-        .find_map(|path| go_duration(str_at(object, path)?));
+        // In seconds, of cluster.x-k8s.io/v1beta2.
+        let seconds = object.pointer("/spec/checks/nodeStartupTimeoutSeconds");
+        let timeout = seconds
+            .and_then(Value::as_u64)
+            .or_else(|| go_duration(str_at(object, "/spec/nodeStartupTimeout")?));
         Self {
             meta: Meta::of(object),
             is_of_cluster_api: group == CLUSTER_API,
@@ -144,6 +145,7 @@ impl HealthCheck {
             has_expressions: !list_at(object, "/spec/selector/matchExpressions").is_empty(),
             // machine-api-operator, `defaultNodeStartupTimeout`; the Cluster API has the same.
             startup_timeout: timeout.unwrap_or(600),
+            has_checks: object.pointer("/spec/checks").is_some(),
             is_default: timeout.is_none(),
         }
     }

@@ -134,8 +134,18 @@ fn check_of<'f>(facts: &'f Facts, machine: &Machine) -> Option<&'f HealthCheck> 
 
 /// The command that keeps a health check from deleting machines without a Node.
 fn keep_command(check: &HealthCheck) -> String {
+    let group = if check.is_of_cluster_api {
+        "cluster.x-k8s.io"
+    } else {
+        "machine.openshift.io"
+    };
+    let spec = if check.has_checks {
+        r#"{"checks":{"nodeStartupTimeoutSeconds":0}}"#
+    } else {
+        r#"{"nodeStartupTimeout":"0"}"#
+    };
     format!(
-        "oc patch machinehealthchecks.machine.openshift.io -n {} {} --type merge -p '{{\"spec\":{{\"nodeStartupTimeout\":\"0\"}}}}'",
+        "oc patch machinehealthchecks.{group} -n {} {} --type merge -p '{{\"spec\":{spec}}}'",
         check.meta.namespace, check.meta.name
     )
 }

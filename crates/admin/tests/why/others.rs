@@ -101,6 +101,35 @@ fn a_set_that_is_refused_its_machines_is_told() {
     );
 }
 
+/// `api/core/v1beta2`: seconds, below `checks`.
+#[test]
+fn a_health_check_of_the_cluster_api_names_its_own_field() {
+    let gather = Gather::of("being-remade");
+    let objects = gather
+        .dir
+        .path()
+        .join("namespaces/openshift-machine-api/machine.openshift.io");
+    std::fs::remove_dir_all(objects.join("machinehealthchecks")).unwrap();
+    let path = objects.join(format!("machines/{WAITS}.yaml"));
+    let mut machine: Value =
+        serde_saphyr::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    machine["apiVersion"] = "cluster.x-k8s.io/v1beta2".into();
+    std::fs::write(&path, machine.to_string()).unwrap();
+    let check = json!({ "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineHealthCheck", "metadata": metadata("openshift-machine-api", "workers"),
+        "spec": { "clusterName": "c1-x7k2p", "selector": { "matchLabels": {} }, "checks": { "nodeStartupTimeoutSeconds": 900 } } });
+    std::fs::write(gather.dir.path().join("check.json"), check.to_string()).unwrap();
+    let found = gather.json();
+    assert_eq!(only(&found)["stage"], "BeingRemade", "{found:#}");
+    assert!(
+        sentence(&found).contains("because they had no Node after 15 minutes."),
+        "{found:#}"
+    );
+    assert_eq!(
+        only(&found)["next"][0],
+        "Stop the loop until the cause is gone: oc patch machinehealthchecks.cluster.x-k8s.io -n openshift-machine-api workers --type merge -p '{\"spec\":{\"checks\":{\"nodeStartupTimeoutSeconds\":0}}}'"
+    );
+}
+
 /// Without the approver's log its rules say it: none of a Machine's addresses is the node's name.
 #[test]
 fn why_a_request_waits_is_told_by_the_approvers_rules() {
