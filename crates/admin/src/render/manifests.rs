@@ -85,6 +85,9 @@ pub const AUDITOR: &str = include_str!("../../../../dist/manifests/auditor/audit
 /// `dist/manifests/why/why.yaml`: what `oc skewguard why` reads beside.
 pub const WHY: &str = include_str!("../../../../dist/manifests/why/why.yaml");
 
+/// `dist/manifests/conditions`: the job that writes conditions of Machines.
+const CONDITIONS: &str = include_str!("../../../../dist/manifests/conditions/conditions.yaml");
+
 /// `dist/manifests/dashboard`: the console's dashboard of boot images.
 pub const DASHBOARD: &str = include_str!("../../../../dist/manifests/dashboard/dashboard.yaml");
 
@@ -96,19 +99,30 @@ impl Manifests {
         let files = BASE.iter().chain(admission).chain(prune);
         let mut files: Vec<String> = files.map(|&file| file.to_owned()).collect();
         if let Some(Audit { image, policy }) = &self.audit {
-            files.push(AUDITOR.to_owned());
-            files.push(yaml(&json!({
-                "apiVersion": "v1", "kind": "ConfigMap",
-                "metadata": { "name": "skewguard-policy", "namespace": "skewguard" },
-                "data": { "policy.json": policy }
-            })));
-            files.push(AUDIT.replace(AUDIT_IMAGE, &format!("image: \"{image}\"\n")));
+            files.extend(job(AUDIT, image, policy));
         }
         if self.dashboard {
             files.push(DASHBOARD.to_owned());
         }
         files.join("---\n")
     }
+}
+
+/// The job that writes conditions of Machines, as YAML documents.
+pub fn conditions(image: &ImageReference, policy: &str) -> String {
+    job(CONDITIONS, image, policy).join("---\n")
+}
+
+/// A job of the program, with what it reads: rights, and the policy.
+fn job(manifest: &str, image: &ImageReference, policy: &str) -> [String; 3] {
+    let policy = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": "skewguard-policy", "namespace": "skewguard" },
+        "data": { "policy.json": policy }
+    });
+    let image = format!("image: \"{image}\"\n");
+    let job = manifest.replace(AUDIT_IMAGE, &image);
+    [AUDITOR.to_owned(), yaml(&policy), job]
 }
 
 /// The node disruption policy that keeps the pool's nodes running while our files change, with a

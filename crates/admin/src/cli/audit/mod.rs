@@ -8,7 +8,7 @@ mod conclusion;
 mod exceptions;
 mod fleet;
 mod folder;
-pub(super) mod forms;
+pub(in crate::cli) mod forms;
 mod gathers;
 pub(super) mod input;
 mod next;

@@ -4,14 +4,19 @@ pub(super) mod live;
 mod markdown;
 mod text;
 
+use super::audit::forms::shell::word;
 use super::audit::{cluster, input, parse_time, starter};
-use super::{Exit, Failure, Io, named_policy, read_once};
+use super::{Exit, Failure, Io, named, named_policy, read_once};
 use crate::audit::cluster::kind_table::{self, ESTIMATED};
 use crate::audit::cluster::listener::held;
 use crate::audit::input::login::LoginRequest;
-use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
+use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit, refused_machines};
 use crate::why::moment::Moment;
-use crate::why::{Facts, Judged, JudgedSets, Question, WhyReport, why};
+use crate::why::{
+    ConditionPatch, Facts, Judged, JudgedSets, Question, WhyReport, condition_patches, why,
+};
+use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
@@ -25,6 +30,13 @@ enum Form {
     Json,
     /// For a ticket.
     Markdown,
+}
+
+/// A script that is printed instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Script {
+    Objects,
+    Conditions,
 }
 
 #[derive(Debug, clap::Args)]
@@ -56,9 +68,22 @@ pub(super) struct Args {
     /// archives such as a must-gather; - is standard input.
     #[arg(long, value_name = "FILE|DIR|TAR", value_hint = clap::ValueHint::AnyPath, num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
     from: Vec<PathBuf>,
-    /// Print a script that gathers into ./objects what --from reads, and do nothing else.
-    #[arg(long, conflicts_with_all = ["names", "from", "policy", "kubeconfig", "context"])]
-    print_commands: bool,
+    /// Print a script, and do nothing else. objects: gathers into ./objects what --from reads.
+    /// conditions: writes BootImageAllowed=False into the status of Machines that reported a refusal
+    /// and whose own image the policy refuses; `render conditions` runs it every hour.
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "objects|conditions",
+        num_args = 0..=1,
+        default_missing_value = "objects",
+        conflicts_with_all = ["names", "output"]
+    )]
+    print_commands: Option<Script>,
+    /// With --print-commands: write the script to this new file.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, requires = "print_commands")]
+    file: Option<PathBuf>,
     /// The policy by which boot images are judged, JSON or YAML. Default: what `policy init` writes.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     policy: Option<PathBuf>,
@@ -88,10 +113,15 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    if args.print_commands {
+    let gathers = args.print_commands == Some(Script::Objects);
+    if gathers {
+        let has_input = args.kubeconfig.is_some() || args.context.is_some();
+        if has_input || args.policy.is_some() || !args.from.is_empty() {
+            io.say("this script is the same for every cluster: name --print-commands alone");
+            return Ok(Exit::Usage);
+        }
         let script = kind_table::commands(include_str!("gather.sh"));
-        io.out.write_all(script.as_bytes())?;
-        return Ok(Exit::Done);
+        return write(args, &script, io);
     }
     let files = args.from.iter().chain(&args.kubeconfig).chain(&args.policy);
     read_once(files.map(PathBuf::as_path))?;
@@ -107,7 +137,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             insecure: args.insecure_skip_tls_verify,
             is_one_of_many: false,
         };
-        let scope = cluster::Scope::Why(&facts, (clock, &args.names));
+        let scope = match args.print_commands {
+            // What the audit reads has all that is needed.
+            Some(_) => cluster::Scope::All,
+            None => cluster::Scope::Why(&facts, (clock, &args.names)),
+        };
         let (unread, origin) = cluster::read(asked, args.request_timeout, scope, &mut objects, io)?;
         (unread, Some(origin))
     } else {
@@ -123,6 +157,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         );
     }
     let policy = policy.unwrap_or_else(|| starter(&objects));
+    if args.print_commands.is_some() {
+        let refused = refused_machines(&objects, &policy);
+        let script = conditions_script(&condition_patches(&facts, &refused, clock));
+        return write(args, &script, io);
+    }
     let result = audit(&objects, &policy, None, Vec::new(), false);
     let origin = origin.map(|origin| Origin {
         cluster_id: objects.cluster_id.clone(),
@@ -146,6 +185,38 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         },
     )?;
     print(args.output, &report, io)?;
+    Ok(Exit::Done)
+}
+
+/// A script of POSIX sh that patches the status of Machines.
+fn conditions_script(patches: &[ConditionPatch]) -> String {
+    let mut script = "#!/bin/sh\n# The condition BootImageAllowed of Machines that were refused, by `oc skewguard why`.\nfailed=0\n".to_owned();
+    for ConditionPatch {
+        resource,
+        namespace,
+        name,
+        patch,
+    } in patches
+    {
+        let (name, patch) = (word(name), word(&patch.to_string()));
+        script += &format!(
+            "oc patch {resource} -n {} {name} --subresource=status --type=json -p {patch} || failed=1\n",
+            word(namespace)
+        );
+    }
+    script + "exit $failed\n"
+}
+
+/// Writes a script to where it was asked for.
+fn write(args: &Args, script: &str, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    match &args.file {
+        None => io.out.write_all(script.as_bytes())?,
+        Some(path) => {
+            let about = |error| format!("{}: {error}", named(path));
+            let mut file = File::create_new(path).map_err(about)?;
+            file.write_all(script.as_bytes()).map_err(about)?;
+        }
+    }
     Ok(Exit::Done)
 }
 

@@ -8,6 +8,6 @@ pub(super) mod html;
 pub(in crate::cli) mod junit;
 pub(super) mod markdown;
 pub(super) mod screen;
-pub(super) mod shell;
+pub(in crate::cli) mod shell;
 pub(super) mod terminal;
 pub(super) mod text;
