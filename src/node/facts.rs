@@ -5,6 +5,7 @@ use super::image;
 use super::machine_config::{ENCAPSULATED_BAK_PATH, find_target, load_policy_file};
 use super::rebase::is_still_the_first;
 use super::record::is_certified;
+use super::snapshot::Doubts;
 use super::{FileError, KUBELET_KUBECONFIG, Node, machine, policy, user_file};
 use crate::text;
 use crate::verdict::{Deployment, Facts, PolicyInput, Stage, TargetInput};
@@ -38,13 +39,9 @@ pub(crate) struct Inputs<'a> {
 /// # Errors
 /// A file that `inputs` names is missing or unreadable. The node's own files never cause an error.
 pub(crate) fn facts(node: &Node<'_>, inputs: Inputs<'_>) -> Result<Facts, FileError> {
-    let mut reading = FactsReader {
-        node,
-        warnings: node.warnings.clone(),
-        in_doubt: node.in_doubt,
-    };
-    let (target, stage) = reading.target_and_stage();
-    let mut warnings = reading.warnings;
+    let mut doubts = node.doubts.clone();
+    let (target, stage) = target_and_stage(node, &mut doubts);
+    let mut warnings = doubts.warnings;
     if stage == Stage::FirstBootFinished && is_still_the_first(node, &target) {
         warnings.push(format!(
             "{ENCAPSULATED_BAK_PATH}: the rebase was staged, but not finalized: the node still runs the deployment of its first run; see journalctl -b -1 -u ostree-finalize-staged"
@@ -84,61 +81,41 @@ pub(crate) fn facts(node: &Node<'_>, inputs: Inputs<'_>) -> Result<Facts, FileEr
     Ok(facts)
 }
 
-/// Results of reading a node's files so far.
-struct FactsReader<'a> {
-    node: &'a Node<'a>,
-    warnings: Vec<String>,
-    in_doubt: bool,
+fn target_and_stage(node: &Node<'_>, doubts: &mut Doubts) -> (TargetInput, Stage) {
+    let rebased = node.record().map(|record| record.is_rebased(node));
+    let rebased = doubts.or_default(rebased.transpose()).unwrap_or(false);
+    let (target, renamed) = find_target(node.root, &mut doubts.warnings);
+    let joined = has_joined(node, &target, doubts);
+    let stage = if node.is_on(&target) {
+        Stage::OnTarget
+    } else if rebased {
+        Stage::Rebased
+    } else if renamed || joined {
+        Stage::FirstBootFinished
+    } else if doubts.is_open {
+        Stage::Unreadable
+    } else {
+        Stage::FirstBoot
+    };
+    (target, stage)
 }
 
-impl FactsReader<'_> {
-    /// Unwraps what was read. On an error it adds a warning, sets `in_doubt` and returns the
-    /// default.
-    fn or_in_doubt<T: Default>(&mut self, found: Result<T, FileError>) -> T {
-        found.unwrap_or_else(|error| {
-            self.in_doubt = true;
-            self.warnings.push(error.to_string());
-            T::default()
-        })
+/// Looks for signs that the node has joined. It can have joined while its encapsulated config still
+/// exists: where the kubelet does not wait for the rebase, it may join without one. The Machine
+/// Config Daemon then renames the config (from OCP 4.5 on), but a reboot can come first.
+fn has_joined(node: &Node<'_>, target: &TargetInput, doubts: &mut Doubts) -> bool {
+    let (root, record) = (node.root, node.record());
+    // Nothing under /var is evidence on the first boot of an installation, unless it is newer than
+    // the record of this boot.
+    let has_old_var = node.installation.is_new && record.is_none();
+    if !has_old_var && doubts.or_default(is_certified(root, record)) {
+        return true;
     }
-
-    fn target_and_stage(&mut self) -> (TargetInput, Stage) {
-        let record = self.node.record();
-        let rebased = record.map(|record| record.is_rebased(self.node));
-        let rebased = self.or_in_doubt(rebased.transpose()).unwrap_or(false);
-        let (target, renamed) = find_target(self.node.root, &mut self.warnings);
-        let joined = self.has_joined(&target);
-        let stage = if self.node.is_on(&target) {
-            Stage::OnTarget
-        } else if rebased {
-            Stage::Rebased
-        } else if renamed || joined {
-            Stage::FirstBootFinished
-        } else if self.in_doubt {
-            Stage::Unreadable
-        } else {
-            Stage::FirstBoot
-        };
-        (target, stage)
+    if *target != TargetInput::Absent {
+        return false;
     }
-
-    /// Looks for signs that the node has joined. It can have joined while its encapsulated config still exists:
-    /// where the kubelet does not wait for the rebase, it may join without one. The Machine Config
-    /// Daemon then renames the config (from OCP 4.5 on), but a reboot can come first.
-    fn has_joined(&mut self, target: &TargetInput) -> bool {
-        let (root, record) = (self.node.root, self.node.record());
-        // Nothing under /var is evidence on the first boot of an installation, unless it is newer
-        // than the record of this boot.
-        let has_old_var = self.node.installation.is_new && record.is_none();
-        if !has_old_var && self.or_in_doubt(is_certified(root, record)) {
-            return true;
-        }
-        if *target != TargetInput::Absent {
-            return false;
-        }
-        // There is no rebase to come, so less is proof enough. The kubelet writes its kubeconfig
-        // before it asks for a certificate.
-        let has_kubeconfig = !has_old_var && self.or_in_doubt(root.exists(KUBELET_KUBECONFIG));
-        has_kubeconfig || self.or_in_doubt(root.exists(CURRENT_CONFIG))
-    }
+    // There is no rebase to come, so less is proof enough. The kubelet writes its kubeconfig before
+    // it asks for a certificate.
+    let has_kubeconfig = !has_old_var && doubts.or_default(root.exists(KUBELET_KUBECONFIG));
+    has_kubeconfig || doubts.or_default(root.exists(CURRENT_CONFIG))
 }

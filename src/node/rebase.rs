@@ -41,7 +41,7 @@ fn runs_the_first(node: &Node<'_>) -> Option<bool> {
         if let Some(first) = &record.deployment {
             return Some(*first == booted.name);
         }
-    } else if node.has_record || node.installation.is_new {
+    } else if node.has_record() || node.installation.is_new {
         // It is damaged, or the first boot may still be the one that stages the rebase.
         return None;
     }

@@ -270,7 +270,7 @@ impl FirstRun {
     /// `None` where this installation has a record. One that it made is not replaced, even if it is
     /// damaged: a record made after the rebase would say that there was no rebase.
     pub(crate) fn of(node: &Node<'_>, facts: &Facts) -> Option<Self> {
-        if node.has_record {
+        if node.has_record() {
             return None;
         }
         let mut record = Record::new(facts, node);

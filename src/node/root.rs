@@ -77,34 +77,32 @@ impl Root {
     /// It is not a regular file, is a dangling symlink, is too large, or cannot be read. A FIFO is
     /// an error at once: nothing waits for its writer.
     pub fn read(&self, path: &str, max: u64) -> Result<Option<Vec<u8>>, FileError> {
-        let read = || {
-            let Some((file, size)) = self.open_entry(path)? else {
-                return Ok(None);
-            };
-            let fits = |size: u64| {
-                if size > max {
-                    Err(Problem::TooLarge { size, max })
-                } else {
-                    Ok(size)
-                }
-            };
-            // Files in /proc have size 0, and a file may grow while it is read.
-            let mut bytes = Vec::with_capacity(usize::try_from(fits(size)?).unwrap_or(0));
-            file.take(max + 1).read_to_end(&mut bytes)?;
-            fits(bytes.len() as u64)?;
-            Ok(Some(bytes))
-        };
-        read().map_err(|problem: Problem| FileError::new(path, problem))
+        let bytes = self.read_up_to(path, max, max + 1)?;
+        // A file may grow while it is read.
+        match bytes.as_ref().map(|bytes| bytes.len() as u64) {
+            Some(size) if size > max => Err(FileError::new(path, Problem::TooLarge { size, max })),
+            _ => Ok(bytes),
+        }
     }
 
     /// The first `max` bytes of a regular file; otherwise as [`Root::read`].
     pub(super) fn read_start(&self, path: &str, max: u64) -> Result<Option<Vec<u8>>, FileError> {
+        self.read_up_to(path, u64::MAX, max)
+    }
+
+    /// Reads the first `most` bytes of a file of at most `max` bytes.
+    fn read_up_to(&self, path: &str, max: u64, most: u64) -> Result<Option<Vec<u8>>, FileError> {
         let read = || {
-            let Some((file, _)) = self.open_entry(path)? else {
+            let Some((file, size)) = self.open_entry(path)? else {
                 return Ok(None);
             };
-            let mut bytes = Vec::new();
-            file.take(max).read_to_end(&mut bytes)?;
+            if size > max {
+                return Err(Problem::TooLarge { size, max });
+            }
+            // Files in /proc have size 0.
+            let room = usize::try_from(size.min(most)).unwrap_or(0);
+            let mut bytes = Vec::with_capacity(room);
+            file.take(most).read_to_end(&mut bytes)?;
             Ok(Some(bytes))
         };
         read().map_err(|problem: Problem| FileError::new(path, problem))
@@ -158,32 +156,29 @@ impl Root {
 
     /// Asks if the path exists, whatever its type. A dangling symlink does not exist.
     pub fn exists(&self, path: &str) -> Result<bool, FileError> {
-        let found = self
-            .find(path, LOOK)
-            .map_err(|error| FileError::new(path, error))?;
+        let found = self.find(path, LOOK);
+        let found = found.map_err(|error| FileError::new(path, error))?;
         Ok(found.is_some())
+    }
+
+    fn stat(&self, path: &str) -> Result<Option<FileStat>, FileError> {
+        let found = self.find(path, LOOK);
+        let stat = found.and_then(|found| found.map(fstat).transpose());
+        stat.map_err(|error| FileError::new(path, error))
     }
 
     /// When the content, mode or name of `path` last changed (`st_ctime`, inode(7)); `None` where
     /// it does not exist.
     pub(crate) fn changed(&self, path: &str) -> Result<Option<SystemTime>, FileError> {
-        let stat = self
-            .find(path, LOOK)
-            .and_then(|found| found.map(fstat).transpose());
-        let seconds = stat
-            .map_err(|error| FileError::new(path, error))?
-            .map(|stat| u64::try_from(stat.st_ctime).unwrap_or(0));
+        let seconds = self.stat(path)?;
+        let seconds = seconds.map(|stat| u64::try_from(stat.st_ctime).unwrap_or(0));
         Ok(seconds.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds)))
     }
 
     /// When the content of a file changed last (`st_mtim`, inode(7)): a new label, or a place in
     /// another file system, does not touch that. `None` where it does not exist.
     pub(crate) fn written(&self, path: &str) -> Result<Option<SystemTime>, FileError> {
-        let stat = self
-            .find(path, LOOK)
-            .and_then(|found| found.map(fstat).transpose())
-            .map_err(|error| FileError::new(path, error))?;
-        Ok(stat.map(|stat| {
+        Ok(self.stat(path)?.map(|stat| {
             let seconds = u64::try_from(stat.st_mtime).unwrap_or(0);
             let nanoseconds = u32::try_from(stat.st_mtime_nsec).unwrap_or(0);
             UNIX_EPOCH + Duration::new(seconds, nanoseconds)
@@ -193,11 +188,7 @@ impl Root {
     /// The version of a file `path` is: inode, size, and time of its last change in content
     /// (`st_mtim`, inode(7)), which a new label does not touch. `None` where it does not exist.
     pub(crate) fn version(&self, path: &str) -> Result<Option<String>, FileError> {
-        let stat = self
-            .find(path, LOOK)
-            .and_then(|found| found.map(fstat).transpose())
-            .map_err(|error| FileError::new(path, error))?;
-        Ok(stat.map(|stat| {
+        Ok(self.stat(path)?.map(|stat| {
             let FileStat {
                 st_ino, st_size, ..
             } = stat;

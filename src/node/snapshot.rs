@@ -19,59 +19,73 @@ pub(crate) struct Node<'a> {
     pub(super) installation: Installation,
     /// The record of a first run, perhaps of an earlier installation's.
     pub(crate) kept_record: Option<Record>,
-    /// This installation has a record, which may be damaged.
-    pub(super) has_record: bool,
+    /// This installation's record is damaged.
+    is_damaged: bool,
     pub(super) booted: Option<Booted>,
-    /// Files that could not be read, or are odd.
+    pub(super) doubts: Doubts,
+}
+
+/// Files that could not be read.
+#[derive(Clone, Default)]
+pub(super) struct Doubts {
+    /// In words; also files that are odd.
     pub(super) warnings: Vec<String>,
-    /// A file that may show that the node has left its boot image cannot be read.
-    pub(super) in_doubt: bool,
+    /// One of them may show that the node has left its boot image.
+    pub(super) is_open: bool,
+}
+
+impl Doubts {
+    /// Unwraps what was read. An error becomes a warning, leaves open what the file may show, and
+    /// gives the default.
+    pub(super) fn or_default<T: Default>(&mut self, found: Result<T, FileError>) -> T {
+        found.unwrap_or_else(|error| {
+            self.is_open = true;
+            self.warnings.push(error.to_string());
+            T::default()
+        })
+    }
 }
 
 impl<'a> Node<'a> {
     /// Reads a node. What cannot be read becomes a warning and stays unknown.
     pub(crate) fn read(root: &'a Root) -> Self {
-        let mut node = Self {
-            root,
-            line: Cmdline::default(),
-            os_release: OsRelease::default(),
-            r#override: None,
-            installation: Installation::default(),
-            kept_record: None,
-            has_record: false,
-            booted: None,
-            warnings: Vec::new(),
-            in_doubt: false,
-        };
-        let line = cmdline::load(root, &mut node.warnings);
-        node.line = node.or_in_doubt(line);
-        node.os_release = OsRelease::load(root, &mut node.warnings);
-        node.in_doubt |= node.line.ostree_is_lost || node.os_release.is_lost;
-        node.r#override = cmdline::override_in_force(root, &node.line, &mut node.warnings);
-        node.installation = Installation::read(root, &node.line, &mut node.warnings);
-        node.read_record();
-        let ostree = node.line.ostree.as_deref();
-        let booted = ostree.map(|ostree| deployment::find(root, ostree));
-        node.booted = node.or_in_doubt(booted.transpose()).flatten();
-        if let Some(booted) = &mut node.booted {
-            let origin = booted.read_origin(root);
-            node.or_in_doubt(origin);
-        }
-        node
-    }
-
-    fn read_record(&mut self) {
-        let record = Record::load(self.root);
-        let is_new = self.installation.is_new;
-        self.has_record = record.is_err() && !is_new;
-        self.kept_record = if is_new {
+        let mut doubts = Doubts::default();
+        let line = cmdline::load(root, &mut doubts.warnings);
+        let line = doubts.or_default(line);
+        let os_release = OsRelease::load(root, &mut doubts.warnings);
+        doubts.is_open |= line.ostree_is_lost || os_release.is_lost;
+        let r#override = cmdline::override_in_force(root, &line, &mut doubts.warnings);
+        let installation = Installation::read(root, &line, &mut doubts.warnings);
+        let record = Record::load(root);
+        let is_damaged = record.is_err() && !installation.is_new;
+        let kept_record = if installation.is_new {
             // An earlier installation left it, or it was made on this boot. A damaged one is no
             // evidence.
             record.ok().flatten()
         } else {
-            self.or_in_doubt(record)
+            doubts.or_default(record)
         };
-        self.has_record |= self.record().is_some();
+        let ostree = line.ostree.as_deref();
+        let booted = ostree.map(|ostree| deployment::find(root, ostree));
+        let mut booted = doubts.or_default(booted.transpose()).flatten();
+        let origin = booted.as_mut().map(|booted| booted.read_origin(root));
+        doubts.or_default(origin.transpose());
+        Self {
+            root,
+            line,
+            os_release,
+            r#override,
+            installation,
+            kept_record,
+            is_damaged,
+            booted,
+            doubts,
+        }
+    }
+
+    /// This installation has a record, which may be damaged.
+    pub(super) fn has_record(&self) -> bool {
+        self.is_damaged || self.record().is_some()
     }
 
     /// The record of this installation's first run.
@@ -100,15 +114,5 @@ impl<'a> Node<'a> {
     /// /var. If that cannot be found out, it has one.
     pub(crate) fn has_certificate(&self) -> bool {
         is_certified(self.root, self.kept_record.as_ref()).unwrap_or(true)
-    }
-
-    /// Unwraps what was read. On an error it adds a warning, sets `in_doubt` and returns the
-    /// default.
-    fn or_in_doubt<T: Default>(&mut self, found: Result<T, FileError>) -> T {
-        found.unwrap_or_else(|error| {
-            self.in_doubt = true;
-            self.warnings.push(error.to_string());
-            T::default()
-        })
     }
 }
