@@ -26,6 +26,8 @@ pub enum Validity {
     UnknownCa,
     /// The server has it, but not its key.
     WrongKey,
+    /// It is a CA, and signed itself.
+    OwnCa,
 }
 
 pub struct Pki {
@@ -82,6 +84,14 @@ impl Pki {
         if validity == Validity::UnknownCa {
             // The same name as the right one: only the signature tells them apart.
             return issue(&authority(Key::P256, "test-cluster-ca"), params, key);
+        }
+        if validity == Validity::OwnCa {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            let key = key_pair(key);
+            return Pair {
+                certificate: params.self_signed(&key).unwrap().pem(),
+                key: key.serialize_pem(),
+            };
         }
         let mut pair = issue(&self.ca, params, key);
         if validity == Validity::WrongKey {

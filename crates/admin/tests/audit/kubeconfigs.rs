@@ -188,6 +188,36 @@ fn several_files_are_merged() {
 }
 
 #[test]
+fn a_context_that_is_missing_is_named() {
+    let home = Home::new();
+    home.write("a/config", &config("a", false, "token: t-a"));
+    let error = || home.load(&["a/config"], None).unwrap_err();
+    assert_eq!(
+        error(),
+        "a/config: current-context is missing; choose one with --context"
+    );
+    let text = config("a", true, "token: t-a");
+    home.write(
+        "a/config",
+        &text.replace("current-context: a", "current-context: b"),
+    );
+    assert_eq!(
+        error(),
+        "a/config: contexts[b] is missing; current-context names it"
+    );
+    home.write("a/config", &text.replace("cluster: a,", "cluster: b,"));
+    assert_eq!(
+        error(),
+        "a/config: clusters[b] is missing; the context names it"
+    );
+    home.write("a/config", &text.replace("user: a,", "user: b,"));
+    assert_eq!(
+        error(),
+        "a/config: users[b]: is missing; the context names it"
+    );
+}
+
+#[test]
 fn a_client_certificate_speaks_for_its_user() {
     let server = ApiServer::start(Options {
         lists: crate::support::apiserver::Lists::of([]),

@@ -84,6 +84,24 @@ fn a_certificate_is_left_unchecked_only_when_asked_and_with_a_warning() {
     );
 }
 
+/// A lab's certificate is often a CA that signed itself. Go accepts it as the CA and as the server's.
+#[test]
+fn a_certificate_that_is_its_own_ca_is_told_in_plain_words() {
+    let served = serve(
+        lists(),
+        Options {
+            validity: Validity::OwnCa,
+            ..Options::default()
+        },
+    );
+    let config = served.kubeconfig.to_str().unwrap();
+    let (out, err, exit) = audit(&["--policy", POLICY, "--kubeconfig", config]);
+    assert_eq!((out.as_str(), exit), ("", Exit::Failed));
+    let wanted = "the server's certificate is a CA, its own one, which oc accepts and this program does not: give the API server a certificate that a \
+                  CA signed, or gather with `oc skewguard audit --print-commands` and audit the files (--from)\n";
+    assert!(err.ends_with(wanted) && err.lines().count() == 1, "{err}");
+}
+
 /// A proxy that connects wherever it is asked to, and what it was asked.
 fn proxy() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -18,13 +18,13 @@ const REMEDY: &str =
     "name one with --kubeconfig, or objects that `oc get -o json` printed with --from";
 
 /// The names of files, as `KUBECONFIG` has them.
-pub(crate) fn names(files: &[PathBuf]) -> String {
+fn names(files: &[PathBuf]) -> String {
     let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
     names.join(":")
 }
 
 /// Why there is nothing to log in with.
-pub(crate) fn missing(files: &[PathBuf]) -> String {
+fn missing(files: &[PathBuf]) -> String {
     if files.is_empty() {
         format!("neither KUBECONFIG nor HOME is set: {REMEDY}")
     } else {
@@ -40,17 +40,28 @@ pub(crate) struct Kubeconfigs {
 }
 
 impl Kubeconfigs {
-    /// Reads the files as [`super::login::load`] does.
+    /// Reads the files; where there is none of them, gives back what to do.
+    ///
+    /// # Errors
+    /// One cannot be read. The text names files and fields, never a value.
+    pub(crate) fn find(
+        file: Option<&Path>,
+        around: Environment<'_>,
+    ) -> Result<Result<Self, String>, String> {
+        let (files, may_miss) = files(file, around);
+        let name = names(&files);
+        let read = read_all(&files, may_miss)?;
+        Ok(read
+            .map(|merged| Self { merged, name })
+            .ok_or_else(|| missing(&files)))
+    }
+
+    /// Reads the files.
     ///
     /// # Errors
     /// There is none, or one that cannot be read. The text names files and fields, never a value.
     pub(crate) fn read(file: Option<&Path>, around: Environment<'_>) -> Result<Self, String> {
-        let (files, may_miss) = files(file, around);
-        let merged = read_all(&files, may_miss)?.ok_or_else(|| missing(&files))?;
-        Ok(Self {
-            merged,
-            name: names(&files),
-        })
+        Self::find(file, around)?
     }
 
     /// The names of the contexts, the current one first: of several for one cluster it counts.
@@ -67,7 +78,24 @@ impl Kubeconfigs {
     /// # Errors
     /// There is no such context; the text says which there are.
     pub(crate) fn check(&self, context: &str) -> Result<(), String> {
-        is_there(&self.merged, context).map_err(|what| format!("{}: {what}", self.name))
+        if self.context(context).is_some() {
+            return Ok(());
+        }
+        let names: Vec<&str> = self
+            .merged
+            .contexts
+            .iter()
+            .map(|entry| &*entry.name)
+            .collect();
+        let has = match names.as_slice() {
+            [] => "there is none".to_owned(),
+            names => format!("there are {}", printable(&names.join(", "))),
+        };
+        Err(format!(
+            "{}: --context {}: there is no such context; {has}",
+            self.name,
+            printable(context)
+        ))
     }
 
     /// The names of a context's cluster and user; its own where it has none.
@@ -88,7 +116,7 @@ impl Kubeconfigs {
         all.iter().find(|context| context.name == name)
     }
 
-    /// Logs in by the context that is asked for.
+    /// Logs in by the context that is asked for, else the current one.
     ///
     /// # Errors
     /// As [`super::login::load`].
@@ -97,16 +125,29 @@ impl Kubeconfigs {
         asked: LoginRequest<'_>,
         around: Environment<'_>,
     ) -> Result<Login, String> {
-        let name = asked.context.unwrap_or_default();
-        let (cluster, user) = self.place(name);
+        if let Some(context) = asked.context {
+            self.check(context)?;
+        }
+        let current = self.merged.current_context.as_deref();
+        let context = asked.context.or(current).map(str::to_owned);
+        let found = context.as_deref().and_then(|context| self.context(context));
+        if found.is_none() {
+            let why = context.map_or(
+                KubeconfigError::CurrentContextNotSet,
+                KubeconfigError::LoadContext,
+            );
+            return Err(format!("{}: {}", self.name, said(&why)));
+        }
+        let (cluster, user) = self.place(context.as_deref().unwrap_or_default());
         // What is of other contexts is not copied for each.
         let own = Kubeconfig {
-            contexts: self.context(name).cloned().into_iter().collect(),
+            current_context: context,
+            contexts: found.cloned().into_iter().collect(),
             clusters: one(&self.merged.clusters, |entry| entry.name == cluster),
             auth_infos: one(&self.merged.auth_infos, |entry| entry.name == user),
             ..Kubeconfig::default()
         };
-        log_in(own, self.name.clone(), false, asked, around).await
+        log_in(own, self.name.clone(), &user, asked, around).await
     }
 }
 
@@ -119,7 +160,7 @@ fn one<T: Clone>(all: &[T], is: impl Fn(&T) -> bool) -> Vec<T> {
 }
 
 /// The files to read, and whether some of them may be missing.
-pub(crate) fn files(asked: Option<&Path>, around: Environment<'_>) -> (Vec<PathBuf>, bool) {
+fn files(asked: Option<&Path>, around: Environment<'_>) -> (Vec<PathBuf>, bool) {
     let variable = |name| (around.variable)(name).filter(|value| !value.is_empty());
     match (asked, variable("KUBECONFIG"), variable("HOME")) {
         (Some(file), _, _) => (vec![file.to_owned()], false),
@@ -136,7 +177,7 @@ pub(crate) fn files(asked: Option<&Path>, around: Environment<'_>) -> (Vec<PathB
 
 /// What the files say together; `None` where there is none of them. The first file that names a
 /// thing wins, as for client-go.
-pub(crate) fn read_all(files: &[PathBuf], may_miss: bool) -> Result<Option<Kubeconfig>, String> {
+fn read_all(files: &[PathBuf], may_miss: bool) -> Result<Option<Kubeconfig>, String> {
     let mut merged: Option<Kubeconfig> = None;
     for file in files {
         let of_file = |what: String| format!("{}: {what}", name_of(file));
@@ -223,23 +264,4 @@ pub(crate) fn said(error: &KubeconfigError) -> String {
         }
         other => printable(&other.to_string()),
     }
-}
-
-pub(crate) fn is_there(merged: &Kubeconfig, context: &str) -> Result<(), String> {
-    let names: Vec<&str> = merged
-        .contexts
-        .iter()
-        .map(|context| context.name.as_str())
-        .collect();
-    if names.contains(&context) {
-        return Ok(());
-    }
-    let has = match names.as_slice() {
-        [] => "there is none".to_owned(),
-        names => format!("there are {}", printable(&names.join(", "))),
-    };
-    Err(format!(
-        "--context {}: there is no such context; {has}",
-        printable(context)
-    ))
 }

@@ -3,14 +3,13 @@
 //! kube reads and merges them, and asks the programs that they name for credentials. What it would
 //! take silently and a person should know of is refused here first, with what to do instead.
 
-use super::kubeconfigs::{files, is_there, missing, names, read_all, said};
+use super::kubeconfigs::{Kubeconfigs, said};
 use super::server::{Failure, Server};
 use crate::text::printable;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube_client::client::{AuthError, ClientBuilder};
 use kube_client::config::{
     AuthInfo, Cluster, Config, ExecConfig, ExecInteractiveMode, KubeConfigOptions, Kubeconfig,
-    NamedAuthInfo, NamedCluster, NamedContext,
 };
 use kube_client::{Client, Error};
 use std::ffi::OsString;
@@ -73,57 +72,45 @@ pub struct Login {
 /// # Errors
 /// One of these cannot be had or is not supported. The text names files and fields, never a value.
 pub async fn load(asked: LoginRequest<'_>, around: Environment<'_>) -> Result<Login, String> {
-    let (files, may_miss) = files(asked.file, around);
-    let name = names(&files);
-    let pod = || in_pod(around).filter(|_| asked.file.is_none() && asked.context.is_none());
-    let (merged, name, is_pod) = match read_all(&files, may_miss)? {
-        Some(merged) => (merged, name, false),
-        None => match pod() {
-            Some(merged) => (merged, "the pod's service account".to_owned(), true),
-            None => return Err(missing(&files)),
-        },
-    };
-    log_in(merged, name, is_pod, asked, around).await
+    match Kubeconfigs::find(asked.file, around)? {
+        Ok(kubeconfigs) => kubeconfigs.login(asked, around).await,
+        Err(missing) => {
+            let pod = in_pod(around, asked.insecure);
+            pod.filter(|_| asked.file.is_none() && asked.context.is_none())
+                .ok_or(missing)
+        }
+    }
 }
 
-/// Logs in by what the kubeconfigs say together.
+/// Logs in by a kubeconfig with one context, its cluster and its user.
 pub(crate) async fn log_in(
-    mut merged: Kubeconfig,
+    mut own: Kubeconfig,
     name: String,
-    is_pod: bool,
+    user: &str,
     asked: LoginRequest<'_>,
     around: Environment<'_>,
 ) -> Result<Login, String> {
     let of_all = |what: String| format!("{name}: {what}");
-    let context = choose(&mut merged, asked.context).map_err(of_all)?;
-    let (cluster, user) = names_in(&merged);
+    let context = own.current_context.as_deref().map(printable);
     let mut by_way_of = Vec::new();
-    let cluster = merged
-        .clusters
-        .iter_mut()
-        .find(|entry| entry.name == cluster)
-        .and_then(|entry| entry.cluster.as_mut());
-    let proxy = match cluster {
+    let cluster = own.clusters.first_mut();
+    let proxy = match cluster.and_then(|entry| entry.cluster.as_mut()) {
         Some(cluster) => trust(cluster, asked.insecure, around, &mut by_way_of).map_err(of_all)?,
         None => None,
     };
-    let found = merged
-        .auth_infos
-        .iter_mut()
-        .find(|entry| entry.name == user)
-        .and_then(|entry| entry.auth_info.as_mut());
-    let user = printable(&user);
+    let found = own.auth_infos.first_mut();
+    let found = found.and_then(|entry| entry.auth_info.as_mut());
+    let user = printable(user);
     check_user(found, &user, asked.is_one_of_many).map_err(of_all)?;
-    let options = KubeConfigOptions::default();
-    let mut config = Config::from_custom_kubeconfig(merged, &options)
+    let mut config = Config::from_custom_kubeconfig(own, &KubeConfigOptions::default())
         .await
         .map_err(|error| of_all(said(&error)))?;
+    // kube compares NO_PROXY with the proxy's own name.
+    config.proxy_url = None;
     if let Some((url, said_by)) = &proxy {
         by_way_of.push(format!("by the proxy that {said_by} names"));
         let url = url.parse();
         config.proxy_url = Some(url.map_err(|_| of_all(format!("{said_by}: is not an URL")))?);
-    } else {
-        config.proxy_url = None;
     }
     // `fetch` has its own, which says so.
     config.default_retry = false;
@@ -131,7 +118,7 @@ pub(crate) async fn log_in(
         config,
         name,
         user,
-        context: context.filter(|_| !is_pod),
+        context,
         by_way_of,
     })
 }
@@ -205,7 +192,7 @@ impl Login {
 }
 
 /// What a pod has (client-go, `rest.InClusterConfig`).
-fn in_pod(around: Environment<'_>) -> Option<Kubeconfig> {
+fn in_pod(around: Environment<'_>, insecure: bool) -> Option<Login> {
     let host = around.text(&["KUBERNETES_SERVICE_HOST"])?;
     let port = around.text(&["KUBERNETES_SERVICE_PORT"])?;
     let host = if host.contains(':') {
@@ -213,64 +200,20 @@ fn in_pod(around: Environment<'_>) -> Option<Kubeconfig> {
     } else {
         host
     };
-    let file = |name: &str| around.service_account.join(name);
-    if !file("token").exists() {
-        return None;
-    }
-    let path = |name| Some(file(name).to_string_lossy().into_owned());
-    let name = || "pod".to_owned();
-    Some(Kubeconfig {
-        current_context: Some(name()),
-        clusters: vec![NamedCluster {
-            name: name(),
-            cluster: Some(Cluster {
-                server: Some(format!("https://{host}:{port}")),
-                certificate_authority: path("ca.crt"),
-                ..Cluster::default()
-            }),
-            ..NamedCluster::default()
-        }],
-        contexts: vec![NamedContext {
-            name: name(),
-            context: Some(kube_client::config::Context {
-                cluster: name(),
-                user: Some(name()),
-                ..Default::default()
-            }),
-            ..NamedContext::default()
-        }],
-        auth_infos: vec![NamedAuthInfo {
-            name: name(),
-            auth_info: Some(AuthInfo {
-                token_file: path("token"),
-                ..AuthInfo::default()
-            }),
-            ..NamedAuthInfo::default()
-        }],
-        ..Kubeconfig::default()
+    let token = around.service_account.join("token");
+    let mut config = Config::new(format!("https://{host}:{port}").parse().ok()?);
+    config.auth_info.token_file = Some(token.to_str()?.to_owned()).filter(|_| token.exists());
+    config.auth_info.token_file.as_ref()?;
+    config.accept_invalid_certs = insecure;
+    config.root_cert_file = (!insecure).then(|| around.service_account.join("ca.crt"));
+    config.default_retry = false;
+    Some(Login {
+        config,
+        name: "the pod's service account".to_owned(),
+        user: "pod".to_owned(),
+        context: None,
+        by_way_of: Vec::new(),
     })
-}
-
-/// Makes the context that was asked for the current one, and returns the name of that.
-fn choose(merged: &mut Kubeconfig, asked: Option<&str>) -> Result<Option<String>, String> {
-    if let Some(asked) = asked {
-        is_there(merged, asked)?;
-        merged.current_context = Some(asked.to_owned());
-    }
-    Ok(merged.current_context.as_deref().map(printable))
-}
-
-/// The names of the cluster and of the user of the current context; empty where there is none.
-fn names_in(merged: &Kubeconfig) -> (String, String) {
-    let current = merged.current_context.as_deref().unwrap_or_default();
-    let context = merged
-        .contexts
-        .iter()
-        .find(|context| context.name == current)
-        .and_then(|context| context.context.as_ref());
-    let cluster = context.map(|context| context.cluster.clone());
-    let user = context.and_then(|context| context.user.clone());
-    (cluster.unwrap_or_default(), user.unwrap_or_default())
 }
 
 /// Decides which server is trusted, and by which proxy it is reached: its URL, and what names it.
@@ -326,7 +269,7 @@ fn trust(
     }
 }
 
-/// Whether `NO_PROXY` leaves this server to the proxy (kube compares it with the proxy's own name).
+/// Tells whether `NO_PROXY` leaves this server to the proxy.
 fn goes_by_proxy(server: &str, around: Environment<'_>) -> bool {
     // Go's programs never use one for this host (`golang.org/x/net/http/httpproxy`).
     let listed = around.text(&["NO_PROXY", "no_proxy"]).unwrap_or_default();

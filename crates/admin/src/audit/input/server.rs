@@ -151,6 +151,15 @@ fn tls(error: &rustls::Error) -> Failure {
                 "the server's certificate is not signed by the CA in the kubeconfig: the CA was replaced, or this is another server ({error})"
             ))
         }
+        // A type of rustls-webpki's, which rustls does not show.
+        rustls::Error::InvalidCertificate(Bad::Other(other))
+            if format!("{:?}", other.0) == "CaUsedAsEndEntity" =>
+        {
+            Failure::lasting(
+                "the server's certificate is a CA, its own one, which oc accepts and this program does not: give the API server a certificate that a \
+                 CA signed, or gather with `oc skewguard audit --print-commands` and audit the files (--from)",
+            )
+        }
         rustls::Error::InvalidCertificate(
             Bad::Expired
             | Bad::ExpiredContext { .. }
