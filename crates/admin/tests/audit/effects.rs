@@ -355,7 +355,7 @@ fn an_installed_host_is_left_alone() {
     let remedy = found["remedy"].as_str().unwrap();
     assert!(
         remedy
-            .ends_with("whose version is not known: the ConfigMap coreos-bootimages was not read"),
+            .ends_with("(its version is not known: the ConfigMap coreos-bootimages was not read)"),
         "{remedy}"
     );
 }

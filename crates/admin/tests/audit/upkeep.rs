@@ -316,7 +316,7 @@ fn bare_metal_is_installed_from_the_release() {
         ),
         (
             None,
-            "was not read, unless Provisioning provisioning-configuration, which was not read, names another",
+            "was not read), unless Provisioning provisioning-configuration, which was not read, names another",
             "the Provisioning object was not read, and may name images of its own",
         ),
     ] {
@@ -340,7 +340,7 @@ fn bare_metal_is_installed_from_the_release() {
         set["remedy"],
         format!(
             "set {path}.customDeploy.method to install_coreos, {path}.image.url and {path}.image.checksum to \"\": hosts are then \
-             installed from the release's own image, whose version is not known: the ConfigMap coreos-bootimages was not read"
+             installed from the release's own image (its version is not known: the ConfigMap coreos-bootimages was not read)"
         )
     );
     let command = set["patch"].as_str().unwrap();

@@ -179,7 +179,7 @@ fn bare_metal(set: &Set, own: &Own, objects: &Objects) -> Remedy {
     let running = objects.history.running_minor();
     let brings = match &own.version {
         Some(version) if own.is_of_cluster => format!("the release's own image, {version}"),
-        _ => "the release's own image, whose version is not known: the ConfigMap coreos-bootimages was not read".to_owned(),
+        _ => "the release's own image (its version is not known: the ConfigMap coreos-bootimages was not read)".to_owned(),
     };
     let provisioning = objects.provisioning.as_ref();
     let fields = provisioning.map(|provisioning| provisioning.image_fields.join(" and "));
