@@ -192,7 +192,7 @@ fn each_rule_answers_for_each_kind_of_image() {
             "rhelMajors",
             json!([9, 10]),
             "410.8.20190520.0",
-            "Fail 8 want 9 or 10: boot image is RHEL 8; allowed is RHEL 9 or 10",
+            "Fail 8 want 9 or 10: boot image is RHEL 8; RHEL 9 or 10 is allowed",
         ),
         (
             "rhelMajors",

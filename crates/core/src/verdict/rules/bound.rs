@@ -158,7 +158,7 @@ fn rhel_major(majors: &[u16], image: &ImageVersion, name: &str) -> Answer {
     let [base, _] = image.names();
     let mut message = format!("{name} is {base} {}", rhel.major);
     if !majors.contains(&rhel.major) {
-        message += &format!("; allowed is {base} {}", one_of(majors));
+        message += &format!("; {base} {} is allowed", one_of(majors));
     }
     (Some(rhel.major.to_string()), message)
 }
