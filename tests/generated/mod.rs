@@ -5,6 +5,7 @@ mod commits;
 mod docs;
 mod schemas;
 mod supply;
+mod words;
 mod workflows;
 
 use skewguard_admin::cli::{Exit, Io};

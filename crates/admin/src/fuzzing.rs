@@ -1,5 +1,5 @@
-//! What the fuzz target `policy` in `fuzz/` calls, and `cargo test` replays on its corpus; the
-//! agent has the others. In no build that ships.
+//! Called by the fuzz target `policy` in `fuzz/`, and by `cargo test` on its corpus; the agent has
+//! the others. In no build that ships.
 
 #![allow(
     missing_docs,

@@ -4,7 +4,7 @@ use flate2::bufread::GzDecoder;
 use flate2::{Compression, GzBuilder};
 use std::io::Read;
 
-/// Why bytes could not be unpacked.
+/// Reason why bytes could not be unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unpack {
     /// Not a gzip file, a broken one, or one with several members.

@@ -1,5 +1,5 @@
-//! What admins run and no node does: policies checked, clusters audited, and what to apply to them
-//! rendered.
+//! Commands that admins run and no node does: they check policies, audit clusters and render what to
+//! apply to them.
 
 pub mod audit;
 pub mod cli;

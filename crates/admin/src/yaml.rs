@@ -12,11 +12,11 @@ use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 use std::collections::BTreeSet;
 
-/// Most levels of nesting in a policy.
+/// The most levels of nesting in a policy.
 const MAX_DEPTH: usize = 32;
-/// Most scalars, sequences and mappings in a policy together.
+/// The most scalars, sequences and mappings in a policy together.
 const MAX_NODES: usize = 64 * 1024;
-/// Most punctuation characters in a policy, not counting those of base64, names and URLs. They
+/// The most punctuation characters in a policy, not counting those of base64, names and URLs. They
 /// bound the number of tokens before the parser runs: it keeps every token of a flow sequence in
 /// memory, some 200 bytes each, until it knows that the sequence is not a key.
 const MAX_MARKS: usize = 64 * 1024;
@@ -71,12 +71,12 @@ pub(crate) fn documents(text: &str, most: usize) -> Result<Vec<Value>, String> {
 /// Line and column, both from 1; columns in characters.
 pub(crate) type Place = (usize, usize);
 
-/// What is wrong with a YAML document.
+/// A mistake of a YAML document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Broken {
-    /// Where.
+    /// Place of the mistake.
     pub(crate) place: Place,
-    /// What: goes on after "the file". Printable.
+    /// Description: goes on after "the file". Printable.
     pub(crate) what: String,
 }
 
@@ -85,18 +85,18 @@ pub(crate) struct Broken {
 pub(crate) struct Source {
     /// The JSON, indented, with a newline at its end.
     pub(crate) json: String,
-    /// Where in the JSON each key and value stands, in this order, and where in the YAML.
+    /// Places of each key and value: in the JSON, in this order, and in the YAML.
     places: Vec<(Place, Place)>,
 }
 
 impl Source {
-    /// Where in the YAML stands what begins here in the JSON.
+    /// Place in the YAML of what begins here in the JSON.
     pub(crate) fn place(&self, in_json: Place) -> Place {
         let at = self.places.partition_point(|(json, _)| *json < in_json);
         self.places.get(at).map_or((1, 1), |(_, yaml)| *yaml)
     }
 
-    /// Where in the YAML stands what began last before here in the JSON.
+    /// Place in the YAML of what began last before here in the JSON.
     pub(crate) fn place_before(&self, in_json: Place) -> Place {
         let behind = self.places.partition_point(|(json, _)| *json <= in_json);
         let last = behind.checked_sub(1).and_then(|at| self.places.get(at));
@@ -104,7 +104,7 @@ impl Source {
     }
 }
 
-/// Whether somebody meant YAML: it begins with neither JSON's brackets and quotes, nor with what
+/// Tells whether somebody meant YAML: it begins with neither JSON's brackets and quotes, nor with what
 /// people put before them by mistake (a byte order mark, a `//` comment), nor is it binary or empty.
 pub(crate) fn looks_like_yaml(text: &str) -> bool {
     let first = text.trim_start().chars().next();
@@ -184,7 +184,7 @@ struct Writer {
     source: Source,
     open: Vec<Open>,
     documents: usize,
-    /// Where the JSON's last line is: its number less one, and where it begins in bytes.
+    /// Place of the JSON's last line: its number less one, and its beginning in bytes.
     line: usize,
     line_start: usize,
 }
@@ -278,7 +278,7 @@ impl Writer {
         Ok(())
     }
 
-    /// What stands between a value and what came before it.
+    /// Writes the sign between a value and the one before it.
     fn before_value(&mut self, here: Place) -> Result<(), &'static str> {
         match self.open.last_mut() {
             Some(Open::Mapping { has_key, .. }) if *has_key => *has_key = false,

@@ -91,7 +91,7 @@ fn print(written: &str, output: TextOrJson, io: &mut Io<'_>) -> Result<(), Failu
 /// The longest name of an image that is shown, in characters.
 const LONGEST: usize = 256;
 
-/// What a version says, and of a published image where it is.
+/// Contents of a version, and the place of a published image.
 #[derive(Serialize)]
 struct Inspected {
     #[serde(flatten)]
@@ -102,7 +102,7 @@ struct Inspected {
     platform: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     architecture: Option<&'static str>,
-    /// What is known of its Ignition; absent where nothing is.
+    /// Knowledge of its Ignition; absent without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     ignition: Option<Ignition>,
     /// On GCP the project; in Azure's marketplace plan and generation.

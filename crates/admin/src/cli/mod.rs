@@ -149,7 +149,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
     io.done(done)
 }
 
-/// What requests run in.
+/// Makes the runtime that requests run in.
 fn runtime() -> Result<tokio::runtime::Runtime, String> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -13,7 +13,7 @@ const PACKED: &[u8] = include_bytes!("published.txt.xz");
 /// Far above what it unpacks to.
 const MAX_TEXT: u64 = 16 << 20;
 
-/// Most memory for unpacking, in KiB.
+/// The most memory for unpacking, in KiB.
 const MAX_MEMORY: u32 = 16 << 10;
 
 /// Images of clouds, and the versions that there are files of.
@@ -29,7 +29,7 @@ pub(crate) struct Published {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PublishedImage {
     pub(crate) version: &'static str,
-    /// As in the stream metadata.
+    /// Its name in the stream metadata, such as `x86_64`.
     pub(crate) architecture: &'static str,
     /// Its name in the stream metadata.
     pub(crate) platform: &'static str,
@@ -114,18 +114,18 @@ impl Published {
         is_there.then_some(image)
     }
 
-    /// How many AMIs there are.
+    /// Number of AMIs.
     pub(crate) fn amis(&self) -> usize {
         self.by_name.keys().filter(|name| is_ami(name)).count()
     }
 
-    /// Where and when they were read, in words.
+    /// Place and time that they were read from, in words.
     pub(crate) fn source(&self) -> String {
         format!("published images, openshift/installer until {}", self.until)
     }
 }
 
-/// Whether an image of this path on GCP is of this project: a copy may have its name.
+/// Tells whether an image of this path on GCP is of this project: a copy may have its name.
 fn is_in_project(path: &str, project: &str) -> bool {
     let mut parts = path.rsplit('/').skip(3);
     parts.next() == Some(project)
@@ -139,7 +139,7 @@ impl PublishedImage {
     }
 }
 
-/// Whether it has the form of an AMI.
+/// Tells whether it has the form of an AMI.
 pub(crate) fn is_ami(name: &str) -> bool {
     name.strip_prefix("ami-")
         .is_some_and(|id| !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric()))

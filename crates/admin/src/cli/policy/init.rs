@@ -60,7 +60,7 @@ pub(super) struct Args {
     context: Option<String>,
 }
 
-/// How long each request to the server may take.
+/// The most time that a request to the server may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 const WARNS: &str = "This policy warns and refuses nothing.";

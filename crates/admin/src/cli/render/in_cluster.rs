@@ -191,7 +191,7 @@ pub(super) fn dashboard(io: &mut Io<'_>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What is printed above an object. Facts are one line each.
+/// Makes the comments above an object. Facts are one line each.
 fn comments(facts: &[String]) -> String {
     facts.iter().map(|fact| format!("# {fact}\n")).collect()
 }

@@ -41,7 +41,7 @@ enum What {
     Conditions(in_cluster::ConditionsArgs),
 }
 
-/// What is delivered.
+/// Parts that are delivered.
 #[derive(Debug, clap::Args)]
 struct Content {
     /// Skew policy, JSON or YAML, or - for standard input; checked first, and refused if it is not valid.
