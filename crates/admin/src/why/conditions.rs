@@ -91,17 +91,7 @@ fn patch(
     if known.is_some_and(|known| known.status == status) {
         return None;
     }
-    let mut condition = json!({
-        "type": TYPE, "status": status, "reason": reason, "message": message,
-        "lastTransitionTime": now.text(),
-    });
-    // Of the Cluster API's conditions only the older ones have it, and need it not.
-    if !machine.is_of_cluster_api
-        && status == "False"
-        && let Some(fields) = condition.as_object_mut()
-    {
-        fields.insert("severity".to_owned(), "Error".into());
-    }
+    let condition = condition(machine, status, (reason, &message), now);
     let write = match place {
         Some(place) => {
             json!({ "op": "replace", "path": format!("/status/conditions/{place}"), "value": condition })
@@ -124,4 +114,25 @@ fn patch(
         name: machine.meta.name.clone(),
         patch: json!([test, write]),
     })
+}
+
+/// A condition as the Machine's API has it.
+fn condition(
+    machine: &Machine,
+    status: &str,
+    (reason, message): (&str, &str),
+    now: Moment,
+) -> Value {
+    let mut condition = json!({
+        "type": TYPE, "status": status, "reason": reason, "message": message,
+        "lastTransitionTime": now.text(),
+    });
+    // Of the Cluster API's conditions only the older ones have it, and need it not.
+    if !machine.is_of_cluster_api
+        && status == "False"
+        && let Some(fields) = condition.as_object_mut()
+    {
+        fields.insert("severity".to_owned(), "Error".into());
+    }
+    condition
 }

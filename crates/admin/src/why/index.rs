@@ -57,15 +57,6 @@ impl<'a> Index<'a> {
         let node_ips = facts.nodes.values().flat_map(|node| &node.addresses);
         let agent_ips = facts.agents.iter().flat_map(|agent| &agent.addresses);
         let others = host_ips.chain(node_ips).chain(agent_ips).copied();
-        let mut internal_names = BTreeMap::new();
-        for machine in &facts.machines {
-            for (kind, name) in &machine.addresses {
-                if kind == "InternalDNS" {
-                    let name = name.trim_end_matches('.').to_ascii_lowercase();
-                    internal_names.entry(name).or_insert(&*machine.meta.name);
-                }
-            }
-        }
         let nodes = facts.nodes.values();
         Self {
             nodes: nodes
@@ -90,7 +81,7 @@ impl<'a> Index<'a> {
                     && !unread
                         .iter()
                         .any(|unread| unread.what.starts_with("certificatesigningrequests")),
-            internal_names,
+            internal_names: internal_names(facts),
         }
     }
 
@@ -104,4 +95,18 @@ impl<'a> Index<'a> {
         all.sort_by_key(|event| event.last);
         all
     }
+}
+
+/// Names that the approver finds Machines by, and the Machine of each.
+fn internal_names(facts: &Facts) -> BTreeMap<String, &str> {
+    let mut names = BTreeMap::new();
+    for machine in &facts.machines {
+        for (kind, name) in &machine.addresses {
+            if kind == "InternalDNS" {
+                let name = name.trim_end_matches('.').to_ascii_lowercase();
+                names.entry(name).or_insert(&*machine.meta.name);
+            }
+        }
+    }
+    names
 }

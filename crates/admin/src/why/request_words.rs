@@ -116,20 +116,8 @@ impl Case<'_> {
         if let Some(finding) = self.unreadable_pointer(&begin, &step, judged) {
             return finding;
         }
-        if let Some(why) = self.expired_authority() {
-            let finding = made(format!(": {why}."));
-            return self.about_authority(finding);
-        }
-        match self.trusts_server() {
-            Some(false) => {
-                let finding = made(
-                    ": its user data trusts another CA than the machine-config-server's."
-                        .to_owned(),
-                );
-                return self.about_authority(finding);
-            }
-            Some(true) => {}
-            None => self.unseen(self.no_user_data()),
+        if let Some(why) = self.wrong_authority() {
+            return self.about_authority(made(format!(": {why}.")));
         }
         if let Some(finding) = self.wrong_host(&begin, &step) {
             return finding;
@@ -202,6 +190,23 @@ impl Case<'_> {
             },
         );
         Some(trusts)
+    }
+
+    /// The CA in its user data, where that does not fit the machine-config-server's.
+    fn wrong_authority(&mut self) -> Option<String> {
+        if let Some(why) = self.expired_authority() {
+            return Some(why);
+        }
+        match self.trusts_server() {
+            Some(false) => {
+                Some("its user data trusts another CA than the machine-config-server's".to_owned())
+            }
+            Some(true) => None,
+            None => {
+                self.unseen(self.no_user_data());
+                None
+            }
+        }
     }
 
     /// A CA that has expired: the one in its user data, or the machine-config-server's own.

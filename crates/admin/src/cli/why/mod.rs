@@ -113,15 +113,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let gathers = args.print_commands == Some(Script::Objects);
-    if gathers {
-        let has_input = args.kubeconfig.is_some() || args.context.is_some();
-        if has_input || args.policy.is_some() || !args.from.is_empty() {
-            io.say("this script is the same for every cluster: name --print-commands alone");
-            return Ok(Exit::Usage);
-        }
-        let script = kind_table::commands(include_str!("gather.sh"));
-        return write(args, &script, io);
+    if args.print_commands == Some(Script::Objects) {
+        return print_gather(args, io);
     }
     let files = args.from.iter().chain(&args.kubeconfig).chain(&args.policy);
     read_once(files.map(PathBuf::as_path))?;
@@ -130,23 +123,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let facts = Arc::new(Mutex::new(Facts::new(clock, args.from.is_empty())));
     let mut objects = Objects::default();
     objects.listener = Some(Arc::clone(&facts) as _);
-    let (unread, origin) = if args.from.is_empty() {
-        let asked = LoginRequest {
-            file: args.kubeconfig.as_deref(),
-            context: args.context.as_deref(),
-            insecure: args.insecure_skip_tls_verify,
-            is_one_of_many: false,
-        };
-        let scope = match args.print_commands {
-            // What the audit reads has all that is needed.
-            Some(_) => cluster::Scope::All,
-            None => cluster::Scope::Why(&facts, (clock, &args.names)),
-        };
-        let (unread, origin) = cluster::read(asked, args.request_timeout, scope, &mut objects, io)?;
-        (unread, Some(origin))
-    } else {
-        (input::read(&args.from, &mut objects)?, None)
-    };
+    let (unread, origin) = read(args, &mut objects, (&facts, clock), io)?;
     let facts = held(&facts);
     if facts.is_empty() {
         for unread in &unread {
@@ -186,6 +163,41 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     )?;
     print(args.output, &report, io)?;
     Ok(Exit::Done)
+}
+
+/// Reads what was asked for: what could not be read, and of a cluster which it is.
+fn read(
+    args: &Args,
+    objects: &mut Objects,
+    (facts, clock): (&Mutex<Facts>, Moment),
+    io: &mut Io<'_>,
+) -> Result<(Vec<Unread>, Option<Origin>), Failure> {
+    if !args.from.is_empty() {
+        return Ok((input::read(&args.from, objects)?, None));
+    }
+    let asked = LoginRequest {
+        file: args.kubeconfig.as_deref(),
+        context: args.context.as_deref(),
+        insecure: args.insecure_skip_tls_verify,
+        is_one_of_many: false,
+    };
+    let scope = match args.print_commands {
+        // What the audit reads has all that is needed.
+        Some(_) => cluster::Scope::All,
+        None => cluster::Scope::Why(facts, (clock, &args.names)),
+    };
+    let (unread, origin) = cluster::read(asked, args.request_timeout, scope, objects, io)?;
+    Ok((unread, Some(origin)))
+}
+
+/// Prints the script that gathers what --from reads.
+fn print_gather(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let has_input = args.kubeconfig.is_some() || args.context.is_some();
+    if has_input || args.policy.is_some() || !args.from.is_empty() {
+        io.say("this script is the same for every cluster: name --print-commands alone");
+        return Ok(Exit::Usage);
+    }
+    write(args, &kind_table::commands(include_str!("gather.sh")), io)
 }
 
 /// A script of POSIX sh that patches the status of Machines.
