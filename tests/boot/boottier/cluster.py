@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from urllib.parse import quote, unquote_to_bytes
 
 from . import graph
 
@@ -87,23 +88,36 @@ def rendered(config, *, pool="worker", release="4.21.3", os_image):
     }
 
 
-def served(machine_config, kubeconfig):
-    """What the machine config server answers: the config and the files it appends to it."""
+def appended_file(path, text, mode=0o644):
+    """A file as the machine config server appends it: percent-encoded, without a media type."""
+    return {"path": path, "mode": mode, "overwrite": True, "contents": {"source": "data:," + quote(text, safe="")}}
+
+
+def content(file):
+    """What an entry of `storage.files` writes."""
+    kind, _, text = file["contents"]["source"].partition(",")
+    return base64.b64decode(text) if kind.endswith("base64") else unquote_to_bytes(text)
+
+
+def served(machine_config, kubeconfig, extra=None):
+    """What the machine config server answers: the config and the files it appends to it, with `extra` as docs/dev/machine-config-server.md has it."""
     emptied = json.loads(json.dumps(machine_config))
     emptied["spec"]["config"] = {"ignition": {"version": IGNITION_VERSION}}
-    pool = machine_config["metadata"]["ownerReferences"][0]["name"]
     name = machine_config["metadata"]["name"]
     annotations = {"machineconfiguration.openshift.io/currentConfig": name,
                    "machineconfiguration.openshift.io/desiredConfig": name,
                    "machineconfiguration.openshift.io/state": "Done"}
-    appended = {"storage": {"files": [
-        ignition_file("/etc/machine-config-daemon/node-annotations.json", json.dumps(annotations)),
-        ignition_file("/etc/kubernetes/kubeconfig", kubeconfig, 0o600),
-        ignition_file("/etc/mcs-machine-config-content.json", json.dumps(machine_config), 0o600),
-        ignition_file("/etc/ignition-machine-config-encapsulated.json", json.dumps(emptied), 0o600),
-        ignition_file("/etc/stand-in/pool", pool),
-    ]}}
-    return merge(machine_config["spec"]["config"], appended)
+    parts = [{"storage": {"files": [appended_file("/etc/machine-config-daemon/node-annotations.json", json.dumps(annotations))]}}]
+    if extra:
+        # The policy is text, as what the server appends today is.
+        files = [appended_file(file["path"], content(file).decode()) if file["path"].endswith(".json") else file for file in extra["storage"]["files"]]
+        parts.append({**extra, "storage": {"files": files}})
+    parts.append({"storage": {"files": [
+        appended_file("/etc/kubernetes/kubeconfig", kubeconfig, 0o600),
+        appended_file("/etc/mcs-machine-config-content.json", json.dumps(machine_config), 0o600),
+        appended_file("/etc/ignition-machine-config-encapsulated.json", json.dumps(emptied), 0o600),
+    ]}})
+    return merge(machine_config["spec"]["config"], *parts)
 
 
 def pointer(url, *extra):

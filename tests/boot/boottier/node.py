@@ -42,8 +42,8 @@ class Setup:
     pool: str = "worker"
     # Content of /etc/skewguard/policy.json: an object, text, or None for no policy.
     policy: object = None
-    # "baked" into the image, served as a "machineconfig", "both" of them, in user data by "ignition", fetched by a "pointer" in user data, or
-    # None: no agent.
+    # "baked" into the image, served as a "machineconfig", "both" of them, "appended" by the server, in user data by "ignition", fetched by a
+    # "pointer" in user data, or None: no agent.
     delivery: str | None = "baked"
     # Content of the aleph file; None for no aleph.
     aleph: object = FROM_IMAGE
@@ -70,11 +70,18 @@ class Setup:
         parts = [{"systemd": {"units": cluster.wiring_units(self.wiring)}}]
         if self.delivery in ("machineconfig", "both"):
             parts.append(agent.as_machine_config(self.policy))
-        elif self.policy is not None:
+        elif self.policy is not None and self.delivery != "appended":
             parts.append(policy_file(self.policy))
         parts.append({"storage": {"files": [cluster.ignition_file(*item) for item in {**BELOW_ISSUE, **self.files}.items()]}})
         return cluster.rendered(cluster.merge(*parts), pool=self.pool, release=self.release,
                                 os_image=IMAGES[self.target].pullspec)
+
+    def served(self):
+        """What the machine config server answers."""
+        extra = agent.as_machine_config(self.policy) if self.delivery == "appended" else None
+        config = cluster.served(self.machine_config(), self.kubeconfig, extra)
+        config["storage"]["files"].append(cluster.ignition_file("/etc/stand-in/pool", self.pool))
+        return config
 
     def user_data(self, url):
         """What the machine gets as user data: a pointer, and the agent where it is delivered that way."""
@@ -143,8 +150,7 @@ class Node:
             with self._var_mounted(self.root):
                 ignition.apply(self.root, self.setup.whole, self.work)
             return
-        served = cluster.served(self.setup.machine_config(), self.setup.kubeconfig)
-        server = MachineConfigServer(served)
+        server = MachineConfigServer(self.setup.served())
         try:
             with self._var_mounted(self.root):
                 ignition.apply(self.root, self.setup.user_data(server.url("127.0.0.1")), self.work)

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import time
 
-from . import agent, cluster, selinux
+from . import agent, selinux
 from .accelerator import accelerator
 from .boot import Boot
 from .disk import write_file
@@ -41,8 +41,7 @@ class QemuNode:
         aleph = setup.aleph_text()
         if aleph is not None:
             write_file(self.disk, "/.coreos-aleph-version.json", aleph, selinux.context("etc_runtime_t"))
-        served = cluster.served(setup.machine_config(), setup.kubeconfig)
-        self.server = MachineConfigServer(served)
+        self.server = MachineConfigServer(setup.served())
         pointer = setup.user_data(self.server.url(HOST))
         (work / "pointer.ign").write_text(json.dumps(pointer), encoding="utf-8")
 

@@ -101,6 +101,23 @@ both_ways() {
     binary "$1"
 }
 
+# What a server that appends a policy answers for this spec (tests/data/served), with the agent that ships.
+served() {
+    local spec=$1 case
+    mkdir -p "$out/appended"
+    tests/boot/served "$out/machineconfig.ign" "$out/appended"
+    for case in wiring-a wiring-b hypershift; do
+        # All that the server's conversion changes between specs that have every field.
+        sed "0,/\"version\": \"3[.0-9]*\"/s//\"version\": \"$spec\"/" "$out/appended/$case.after.json" >"$out/$spec-$case.ign"
+        ignition-validate "$out/$spec-$case.ign"
+        execute "$out/$spec-$case.ign" "$out/root"
+        has_binary "$out/root"
+        has_units "$out/root" /run/skewguard/bin/skewguard skewguard skewguard-report skewguard-unpack skewguard-unpack-later
+        diff <(jq -S . "$out/root/etc/skewguard/policy.json") <(jq -S . "tests/data/served/$case.policy.json")
+        jq -e '.spec.config == {"ignition": {"version": "3.2.0"}}' "$out/root/etc/ignition-machine-config-encapsulated.json"
+    done
+}
+
 wrong_hash() {
     local status=0
     (execute "$1" "$out/root") || status=$?
@@ -139,7 +156,7 @@ server.serve_forever()' "$out/served" >"$out/port" 2>/dev/null &
     url=http://127.0.0.1:$(<"$out/port")
 }
 
-if needs ignition-validate:ignition "$ignition:ignition" /usr/bin/python3:python3-yaml; then
+if needs ignition-validate:ignition "$ignition:ignition" jq:jq /usr/bin/python3:python3-yaml; then
     build_once
     mkdir -p "$out"
     "$dist/kubectl-skewguard" policy init >"$out/policy.json" 2>/dev/null
@@ -159,6 +176,7 @@ if needs ignition-validate:ignition "$ignition:ignition" /usr/bin/python3:python
         for output in policy binary pointer merged; do
             check "spec $spec: ignition-validate accepts the $output" ignition-validate "$out/$spec-$output.ign"
         done
+        check "spec $spec: Ignition writes what a server that appends the policy answers" served "$spec"
         check "spec $spec: Ignition writes the policy alone" policy_only "$spec"
         check "spec $spec: Ignition writes policy, binary, units" binary "$out/$spec-binary.ign"
         check "spec $spec: Ignition fetches what the pointer names" pointer "$out/$spec-pointer.ign"

@@ -4,6 +4,7 @@ pub(crate) mod admission;
 mod ignition;
 mod machineconfig;
 mod pointer;
+mod served;
 mod unpack;
 
 use base64::Engine as _;

@@ -2,7 +2,7 @@
 
 import base64
 
-from .. import agent
+from .. import agent, served
 from ..looks import ALLOWING, goes_on, joined, journal_entry, policy, refused, silent
 from ..scenario import scenario
 from .s10_verdicts import FACTS, TOO_OLD
@@ -36,6 +36,37 @@ def by_ignition(world):
 @scenario("delivered-pointer", "fetched by `render pointer` in the user data, the policy served: refused, and allowed")
 def by_pointer(world):
     both_ways(world, "pointer", "b")
+
+
+def appended(world, case):
+    """The answer of tests/data/served, with the agent that ships: it refuses an image of 4.12, and lets that of 4.13 in, which the limits allow."""
+    wiring, release = served.CASES[case]
+    old = "412.86.202301311551-0"
+    told = {"SKEWGUARD_RELEASE": release} if release else {}
+    setup = {"delivery": "appended", "wiring": wiring, "release": release, "policy": served.policy(case)}
+    node = world.node(aleph={"version": old}, os_release=old, **setup)
+    boot = node.boot().settle()
+    refused(world, node, boot, SKEWGUARD_BOOT_IMAGE=old, SKEWGUARD_OCP="4.12", message=["OCP 4.13.0 or newer", "RHCOS 9.2 or newer", "/etc/skewguard/policy.json"], **told)
+    world.expect.that("skewguard" not in boot.read("/etc/mcs-machine-config-content.json"), "a MachineConfig without skewguard")
+    boot.power_off()
+    node = world.node(**setup)
+    second = goes_on(world, node, node.boot())
+    journal_entry(world.expect, second, "Allowed", "Proceed", "WithinLimits", before=True, **told)
+
+
+@scenario("served-wiring-a", "appended by the machine config server, wiring A: refused, and allowed")
+def served_a(world):
+    appended(world, "wiring-a")
+
+
+@scenario("served-wiring-b", "appended by the machine config server, wiring B: refused, and allowed")
+def served_b(world):
+    appended(world, "wiring-b")
+
+
+@scenario("served-hypershift", "appended by HyperShift's ignition-server, without a release: refused, and allowed")
+def served_hypershift(world):
+    appended(world, "hypershift")
 
 
 def write_as_mco(root, config):
