@@ -1,4 +1,4 @@
-//! What a policy would refuse in a whole cluster: for each set of machines, the verdict on its next
+//! The audit of a whole cluster by a policy: for each set of machines, the verdict on its next
 //! node.
 //!
 //! [`Objects`] and a policy go in, a [`BootImageAudit`] comes out, which [`text`] shows to a

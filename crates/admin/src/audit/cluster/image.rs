@@ -7,7 +7,7 @@ use crate::platform::Platform;
 use crate::text::KEPT_MAX;
 use serde_json::Value;
 
-/// How bare metal is installed with the image of the cluster's release.
+/// Method by which bare metal is installed with the image of the cluster's release.
 pub(crate) const INSTALL_COREOS: &str = "install_coreos";
 
 /// The image that the next machine is made from.
@@ -19,18 +19,18 @@ pub(crate) struct Image {
     pub(crate) region: Option<String>,
     /// The field, within the spec.
     pub(crate) field: Option<String>,
-    /// What it says.
+    /// Value of that field.
     pub(crate) value: Option<String>,
     /// The pool whose config the machine asks for, by the name of its user data.
     pub(crate) pool: Option<String>,
     /// Which of a marketplace's images it is of, as [`super::stream::OwnImage::offer`] has it;
     /// `None` where the platform has one image for all.
     pub(crate) offer: Option<String>,
-    /// Where its name holds, and what else decides who keeps it up to date.
+    /// Place where its name holds, and what else decides who keeps it up to date.
     pub(crate) site: Site,
     /// The cluster's release brings the image (bare metal, `install_coreos`).
     pub(crate) is_of_release: bool,
-    /// Why it does not tell a version.
+    /// Reason why it does not tell a version.
     pub(crate) why_not: Option<&'static str>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn user_data(spec: &Value) -> Option<String> {
         .find_map(|path| text_at(spec, path))
 }
 
-/// Who publishes the images that nobody has to buy.
+/// Publisher of the images that nobody has to buy.
 pub(crate) const FREE_PUBLISHER: &str = "azureopenshift";
 
 /// Plan and generation of an image on Azure, such as `no-purchase-plan/hyperVGen2`: what it may be

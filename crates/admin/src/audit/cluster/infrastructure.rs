@@ -1,4 +1,4 @@
-//! What the object Infrastructure `cluster` says of vSphere (pure): its failure domains.
+//! Infrastructure `cluster` (pure): the failure domains of vSphere.
 //!
 //! openshift/api `config/v1`, `VSpherePlatformSpec`.
 
@@ -60,7 +60,7 @@ impl VSphere {
         ))
     }
 
-    /// Where the template of the failure domain of this name is.
+    /// Place of the template of the failure domain of this name.
     pub(crate) fn site(&self, name: &str) -> Site {
         let said = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         self.domain(name).map_or_else(Site::default, |domain| {
@@ -75,7 +75,7 @@ impl VSphere {
         self.domains.iter().find(|domain| domain.name == name)
     }
 
-    /// Whether this workspace is in a failure domain, by the fields that the Machine Config Operator
+    /// Tells whether this workspace is in a failure domain, by the fields that the Machine Config Operator
     /// compares (`createNewVMTemplate` of `pkg/controller/bootimage/vsphere_helpers.go`, 4.20 to 5.1).
     pub(crate) fn has(&self, workspace: &Workspace) -> bool {
         self.vcenters.contains(&workspace.server)
@@ -109,7 +109,7 @@ impl FailureDomain {
     }
 }
 
-/// Whether two paths differ in doubled and trailing slashes alone: the installer writes
+/// Tells whether two paths differ in doubled and trailing slashes alone: the installer writes
 /// `/dc/host/cluster//Resources` in sets.
 fn same_path(a: &str, b: &str) -> bool {
     let parts = |path: &str| -> Vec<String> {

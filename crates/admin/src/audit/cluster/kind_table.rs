@@ -117,7 +117,7 @@ impl Kind {
         !self.plural.is_empty()
     }
 
-    /// As oc and RBAC name it: `machines.machine.openshift.io`.
+    /// Name for oc and RBAC: `machines.machine.openshift.io`.
     pub(crate) fn name(&self) -> String {
         if self.group.is_empty() {
             self.plural.to_owned()
@@ -133,7 +133,7 @@ const MACHINE_NAMESPACE: &str = "openshift-machine-api";
 /// Kind of user data.
 pub(crate) const SECRET: &str = "Secret";
 
-/// What follows where user data could not be read.
+/// Consequence where user data could not be read.
 pub(crate) const ESTIMATED: &str = "; the Ignition version of the user data is then an estimate, by the release that the cluster was installed as";
 
 pub(crate) const MCO_NAMESPACE: &str = "openshift-machine-config-operator";

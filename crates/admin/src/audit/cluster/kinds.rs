@@ -1,4 +1,4 @@
-//! What the audit keeps of each kind of object (pure).
+//! Sets, machines and hosts, as far as the audit keeps them (pure).
 
 use super::fields::{fields_at, list_at, str_at, text_at};
 use super::image::{self, Image};
@@ -7,12 +7,10 @@ use super::platforms::{audit_row, first};
 use crate::audit::results::full_name;
 use crate::platform::Platform;
 use crate::text;
-use crate::verdict::Machine as BornWith;
-use crate::version::ImageVersion;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What every object has.
+/// Metadata of every object.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Metadata {
     pub(crate) namespace: String,
@@ -44,7 +42,7 @@ fn owners(object: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What a Machine is made from, by its own spec or that in the template of a set.
+/// Source of a Machine, by its own spec or that in the template of a set.
 #[derive(Debug, Default)]
 pub(crate) struct Source {
     /// The Machine API's provider spec has all of it; the Cluster API has only the pool here.
@@ -115,11 +113,11 @@ pub(crate) struct MachineSet {
     pub(crate) node_pool: Option<String>,
     /// Names of a control plane's failure domains on vSphere.
     pub(crate) failure_domains: Vec<String>,
-    /// How many Machines it has.
+    /// Number of its Machines.
     pub(crate) replicas_now: Option<i64>,
     /// The cluster's name for what it makes.
     pub(crate) infra: Option<String>,
-    /// How Machines follow a change of the template: `RollingUpdate`, `OnDelete`.
+    /// Way in which Machines follow a change of the template: `RollingUpdate`, `OnDelete`.
     pub(crate) strategy: Option<String>,
     /// The tool or the object that writes it.
     pub(crate) owner: Option<String>,
@@ -178,7 +176,7 @@ impl MachineSet {
     }
 }
 
-/// What writes a set of the Machine API beside its own controller: the object that it belongs to, or
+/// Writer of a set of the Machine API beside its own controller: the object that it belongs to, or
 /// the Cluster API's set of its name.
 fn other_writer(object: &Value, owners: &[(String, String)]) -> Option<String> {
     if !str_at(object, "/apiVersion")?.starts_with("machine.openshift.io/") {
@@ -217,7 +215,7 @@ pub(crate) struct Machine {
     pub(crate) source: Source,
     /// The name of its Node.
     pub(crate) node: Option<String>,
-    /// What a report may name it by: addresses, product UUID and name, in lower case.
+    /// Names that a report may use: addresses, product UUID and name, in lower case.
     pub(crate) identities: Vec<String>,
     /// Kind and name of each owner.
     pub(crate) owners: Vec<(String, String)>,
@@ -271,7 +269,7 @@ impl Machine {
         Some(format!("{kind} {name}"))
     }
 
-    /// Whether an object of this kind, and this name if one is given, owns it.
+    /// Tells whether an object of this kind, and this name if one is given, owns it.
     pub(crate) fn is_owned_by(&self, kind: &str, name: Option<&str>) -> bool {
         self.owners
             .iter()
@@ -279,7 +277,7 @@ impl Machine {
     }
 }
 
-fn lower_case(names: impl Iterator<Item = String>) -> Vec<String> {
+pub(super) fn lower_case(names: impl Iterator<Item = String>) -> Vec<String> {
     names.map(|name| name.to_ascii_lowercase()).collect()
 }
 
@@ -295,7 +293,7 @@ pub(crate) struct NodePool {
     pub(crate) platform: Option<String>,
     /// The image that it names in place of its release's.
     pub(crate) image: Option<NodePoolImage>,
-    /// What its conditions say of its nodes, in words.
+    /// Conditions of its nodes, in words.
     pub(crate) conditions: Option<String>,
     /// The stream that it is pinned to.
     pub(crate) pinned: Option<String>,
@@ -303,7 +301,7 @@ pub(crate) struct NodePool {
     pub(crate) stream: Option<String>,
     /// `Replace` or `InPlace`.
     pub(crate) upgrade: Option<String>,
-    /// How `Replace` goes on: `RollingUpdate`, `OnDelete`.
+    /// Way in which `Replace` goes on: `RollingUpdate`, `OnDelete`.
     pub(crate) strategy: Option<String>,
     pub(crate) owner: Option<String>,
 }
@@ -351,7 +349,7 @@ impl NodePoolImage {
     }
 }
 
-/// Whether the nodes of a NodePool reached Ignition's server, and are machines and healthy
+/// Tells whether the nodes of a NodePool reached Ignition's server, and are machines and healthy
 /// (openshift/hypershift `nodepool_conditions.go`).
 fn conditions(object: &Value) -> Option<String> {
     let shown = [
@@ -385,7 +383,7 @@ pub(crate) struct Host {
     pub(crate) owner: Option<String>,
 }
 
-/// What makes hosts equal: they are installed from the same image, and ask for the same config.
+/// Source that equal hosts share: they are installed from the same image, and ask for the same config.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HostSource {
     /// An image of its own; `None` where the cluster's release brings it (`install_coreos`).
@@ -412,140 +410,5 @@ impl Host {
                 stream: text_at(object, "/metadata/labels/coreos.openshift.io~1stream"),
             },
         })
-    }
-}
-
-/// `Node`.
-#[derive(Debug)]
-pub(crate) struct Node {
-    pub(crate) metadata: Metadata,
-    /// What it says it was installed from.
-    pub(crate) version: Option<ImageVersion>,
-    pub(crate) node_pool: Option<String>,
-    /// The NodePool of Karpenter's that it is of.
-    pub(crate) karpenter_pool: Option<String>,
-    /// The MachineConfigPool, by its config, else by its role.
-    pub(crate) pool: Option<String>,
-    /// The Machine that stands for it.
-    pub(crate) machine: Option<String>,
-    /// That Machine is one of the Machine API.
-    pub(crate) is_of_machine_api: bool,
-    /// As in the stream metadata.
-    pub(crate) architecture: Option<String>,
-    pub(crate) region: Option<String>,
-    /// What it was born with, by its own annotation. Few have one, and there are many nodes.
-    born_with: Option<Box<BornWith>>,
-}
-
-impl Node {
-    /// What it was born with, as far as its objects say it.
-    pub(crate) fn machine(&self) -> BornWith {
-        BornWith {
-            architecture: self.architecture.clone(),
-            ..self.born_with.as_deref().cloned().unwrap_or_default()
-        }
-    }
-
-    pub(crate) fn of(object: &Value) -> Self {
-        let config = str_at(
-            object,
-            "/metadata/annotations/machineconfiguration.openshift.io~1currentConfig",
-        );
-        // `worker` from `rendered-worker-0123456789abcdef0123456789abcdef`
-        let rendered = config
-            .and_then(|config| config.strip_prefix("rendered-")?.rsplit_once('-'))
-            .map(|(pool, _)| text::printable(pool));
-        let has = |path: &str| object.pointer(path).is_some();
-        let is_of = |role: &&str| has(&format!("/metadata/labels/node-role.kubernetes.io~1{role}"));
-        // The label may have had to be cut; the verdict beside it has the whole version.
-        let verdict = str_at(
-            object,
-            "/metadata/annotations/skewguard.dev~1boot-image-verdict",
-        );
-        let verdict = verdict
-            .and_then(|verdict| serde_json::from_str::<Value>(verdict).ok())
-            .unwrap_or_default();
-        let label = text_at(object, "/metadata/labels/skewguard.dev~1boot-image")
-            .filter(|label| label != "unknown");
-        Self {
-            metadata: Metadata::of(object),
-            version: text_at(&verdict, "/bootImage/version")
-                .or(label)
-                .map(|version| ImageVersion::parse(&version)),
-            node_pool: text_at(object, "/metadata/labels/hypershift.openshift.io~1nodePool"),
-            karpenter_pool: text_at(object, "/metadata/labels/karpenter.sh~1nodepool"),
-            pool: rendered.or_else(|| {
-                ["master", "worker"]
-                    .into_iter()
-                    .find(is_of)
-                    .map(str::to_owned)
-            }),
-            is_of_machine_api: has("/metadata/annotations/machine.openshift.io~1machine"),
-            machine: text_at(
-                object,
-                "/metadata/annotations/machine.openshift.io~1machine",
-            )
-            .or_else(|| text_at(object, "/metadata/annotations/cluster.x-k8s.io~1machine")),
-            architecture: str_at(object, "/metadata/labels/kubernetes.io~1arch")
-                .map(architecture_name),
-            region: text_at(object, "/metadata/labels/topology.kubernetes.io~1region"),
-            born_with: born_with(&verdict),
-        }
-    }
-
-    /// Nodes in the order in which they joined.
-    pub(crate) fn age(&self) -> (&str, &str) {
-        (&self.metadata.created, &self.metadata.name)
-    }
-}
-
-/// When a Node told of itself last.
-pub(crate) fn last_heartbeat(node: &Value) -> Option<String> {
-    let conditions = list_at(node, "/status/conditions").iter();
-    conditions
-        .filter_map(|condition| text_at(condition, "/lastHeartbeatTime"))
-        .max()
-}
-
-/// What a Node's annotation says that the machine was born with.
-fn born_with(verdict: &Value) -> Option<Box<BornWith>> {
-    let secure_boot = verdict.pointer("/machine/secureBoot");
-    let born_with = BornWith {
-        secure_boot: secure_boot.and_then(Value::as_bool),
-        shim: text_at(verdict, "/machine/shim"),
-        cpu: text_at(verdict, "/machine/cpu"),
-        boot_free_mib: verdict
-            .pointer("/machine/bootFreeMiB")
-            .and_then(Value::as_u64)
-            .and_then(|free| free.try_into().ok()),
-        ..BornWith::default()
-    };
-    (!born_with.is_unknown()).then(|| Box::new(born_with))
-}
-
-/// A `BootImageReport`, as far as it says which machine had which image.
-#[derive(Debug)]
-pub(crate) struct NodeReport {
-    pub(crate) metadata: Metadata,
-    pub(crate) version: Option<String>,
-    /// As [`Machine::identities`].
-    pub(crate) identities: Vec<String>,
-}
-
-impl NodeReport {
-    pub(crate) fn of(object: &Value) -> Self {
-        let names = ["/report/node/hostname", "/report/node/productUUID"]
-            .into_iter()
-            .filter_map(|path| text_at(object, path));
-        let addresses = list_at(object, "/report/node/addresses")
-            .iter()
-            .filter_map(|address| text_at(address, ""));
-        Self {
-            metadata: Metadata::of(object),
-            // Agents before 0.1.0 had no verdict of its own there.
-            version: text_at(object, "/report/verdict/bootImage/version")
-                .or_else(|| text_at(object, "/report/bootImage/version")),
-            identities: lower_case(names.chain(addresses)),
-        }
     }
 }

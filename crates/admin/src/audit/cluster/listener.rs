@@ -10,22 +10,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hears {
     Never,
-    /// As they are read: what is large, or must not be kept.
+    /// At once, as they are read: what is large, or must not be kept.
     AtOnce,
     /// Once all files are read: of several objects of one name, the newest.
     TheNewest,
 }
 
-/// Who hears of objects and logs.
+/// Listener to objects and logs.
 pub(crate) trait Listener: Debug {
     fn hears(&self, group: &str, kind: &str) -> Hears;
 
     fn hear(&mut self, group: &str, kind: &str, object: &Value);
 
-    /// Whether a file of this name that has such a kind may have something for it.
+    /// Tells whether a file of this name that has such a kind may have something for it.
     fn hears_in(&self, path: &Path, kind: &str) -> bool;
 
-    /// Whether it reads a log of this name.
+    /// Tells whether it reads a log of this name.
     fn hears_log(&self, path: &Path) -> bool;
 
     /// Reads a log.

@@ -7,6 +7,7 @@ pub(crate) mod karpenter;
 pub mod kind_table;
 pub(crate) mod kinds;
 pub(crate) mod listener;
+pub(crate) mod nodes;
 pub(crate) mod objects;
 pub(crate) mod others;
 pub(crate) mod owner;

@@ -6,11 +6,9 @@ use super::image::{self, Image};
 use super::infrastructure::VSphere;
 use super::karpenter::Karpenter;
 use super::kind_table::{self, INFRASTRUCTURE, Kind, MCO_NAMESPACE};
-use super::kinds::{
-    Host, Machine, MachineSet, Metadata, Node, NodePool, NodeReport, Source, is_windows,
-    last_heartbeat,
-};
+use super::kinds::{Host, Machine, MachineSet, Metadata, NodePool, Source, is_windows};
 use super::listener::{Hears, Shared, held};
+use super::nodes::{Node, NodeReport, last_heartbeat};
 use super::others::{self, Others};
 use super::settings::{
     BootImageConditions, History, ManagedBootImages, Provisioning, cluster_operator, next_update,

@@ -55,7 +55,7 @@ pub(super) fn is_package_mode(node: &Value) -> bool {
     os_image.starts_with("Red Hat Enterprise Linux") && !os_image.contains("CoreOS")
 }
 
-/// What the hub of a zero touch installation boots the hosts of other clusters from
+/// Tells whether the hub of a zero touch installation boots hosts of other clusters with it
 /// (baremetal-operator `Image.DiskFormat`).
 pub(super) fn is_live_iso(host: &Value) -> bool {
     str_at(host, "/spec/image/format") == Some("live-iso")

@@ -147,7 +147,7 @@ fn field_managers(object: &Value) -> Vec<FieldManager<'_>> {
     entries.filter_map(entry).collect()
 }
 
-/// Whether the fields have something of a template, or of a host's, a pool's or a Machine's image.
+/// Tells whether the fields have something of a template, or of a host's, a pool's or a Machine's image.
 fn has_template(fields: &Value) -> bool {
     [
         "f:template",

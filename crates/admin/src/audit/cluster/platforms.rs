@@ -25,22 +25,22 @@ use ImageField::{BootDisk, Text, Urn};
 /// The parts of a URN, in its order.
 pub(crate) const URN: [&str; 4] = ["publisher", "offer", "sku", "version"];
 
-/// What the audit knows of a platform. Of several fields the first that is given counts.
+/// Fields and rules of a platform, for the audit. Of several fields the first that is given counts.
 #[derive(Debug)]
 pub(crate) struct AuditRow {
     /// The fields of a `providerSpec.value` of the Machine API.
     pub(crate) provider_spec: &'static [ImageField],
-    /// Those of an infrastructure machine of the Cluster API, and of its template.
+    /// Fields of an infrastructure machine of the Cluster API, and of its template.
     pub(crate) machine: &'static [ImageField],
     /// The field that is named where none is given.
     unnamed: &'static str,
     /// The fields of a NodePool, below `spec.platform` (openshift/hypershift
     /// `api/hypershift/v1beta1`; Azure also as it was before 4.17).
     pub(crate) node_pool: &'static [ImageField],
-    /// Whether the release has an image of its own for NodePools, so that their field may be unset
+    /// Tells whether the release has an image of its own for NodePools, so that their field may be unset
     /// (openshift/hypershift `api/hypershift/v1beta1`).
     pub(crate) is_in_release: bool,
-    /// Where the image's name holds.
+    /// Place where the image's name holds.
     pub(crate) scope: Scope,
     /// The release 4.x from which on the Machine Config Operator keeps the images of MachineSets.
     pub(crate) kept_since: Option<u16>,
@@ -187,7 +187,7 @@ const VSPHERE: AuditRow = AuditRow {
 };
 
 impl AuditRow {
-    /// Whether the end of a path, as the audit shows it, is one of these fields.
+    /// Tells whether the end of a path, as the audit shows it, is one of these fields.
     pub(crate) fn has(&self, path: &str) -> bool {
         let mut all = self.provider_spec.iter().chain(self.machine);
         all.any(|field| field.is_end_of(path))
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// What the audit shows of a field, admission finds again.
+    /// Admission finds again what the audit shows of a field.
     #[test]
     fn a_field_is_found_by_what_is_shown_of_it() {
         for fields in Platform::ALL.map(audit_row) {

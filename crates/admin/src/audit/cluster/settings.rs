@@ -1,4 +1,4 @@
-//! What a cluster's own settings say about boot images: MachineConfiguration and Provisioning (pure).
+//! A cluster's own settings of boot images: MachineConfiguration and Provisioning (pure).
 
 use super::fields::{fields_at, list_at, str_at, text_at};
 use super::kind_table::MACHINE_API;
@@ -8,7 +8,7 @@ use crate::version::{OcpMinor, Release};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What the MachineConfiguration `cluster` says, before it is compared with anything.
+/// Value of the MachineConfiguration `cluster`, before it is compared with anything.
 pub(crate) fn skew(object: &Value) -> Option<ClusterSkew> {
     let status = object
         .pointer("/status/bootImageSkewEnforcementStatus")
@@ -137,7 +137,7 @@ pub(crate) struct ManagedBootImages {
 enum Selection {
     All,
     None,
-    /// Those with all of these labels; `None` where the selector has more than labels to match.
+    /// Sets with all of these labels; `None` where the selector has more than labels to match.
     Partial(Option<Vec<(String, String)>>),
 }
 
@@ -190,7 +190,7 @@ impl ManagedBootImages {
         is_plain.then(|| format!("oc patch machineconfiguration cluster --type merge -p '{patch}'"))
     }
 
-    /// Whether an object with these labels is among them; `None` where that is not known.
+    /// Tells whether an object with these labels is among them; `None` where that is not known.
     pub(crate) fn selects(
         &self,
         group: &str,
@@ -236,7 +236,7 @@ fn key(manager: &Value) -> Option<(String, String)> {
     Some((group, text_at(manager, "/resource")?))
 }
 
-/// What the Machine Config Operator itself says of its updates of boot images: the conditions of
+/// The Machine Config Operator's own words on its updates of boot images: the conditions of
 /// MachineConfiguration `cluster` (machine-config-operator, `updateConditions` of
 /// `pkg/controller/bootimage`).
 #[derive(Debug, Default)]
@@ -272,7 +272,7 @@ impl BootImageConditions {
 }
 
 impl Degraded {
-    /// Whether the message names this set; `None` where it names none, or is cut.
+    /// Tells whether the message names this set; `None` where it names none, or is cut.
     pub(crate) fn names(&self, kind: &str, name: &str) -> Option<bool> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
         let words = self.message.split(|c| !is_part(c));
@@ -300,7 +300,7 @@ impl Degraded {
     }
 }
 
-/// What ClusterOperator `machine-config` says that stands against an update, in words.
+/// Conditions of ClusterOperator `machine-config` that stand against an update, in words.
 pub(crate) fn cluster_operator(object: &Value) -> Vec<String> {
     let wanted = [
         ("Degraded", "True"),

@@ -1,4 +1,4 @@
-//! What a spec says beside its image field (pure): where the image's name holds, and what decides
+//! Site of an image (pure): where the image's name holds, and what decides
 //! who keeps the image up to date.
 //!
 //! Field names: openshift/api `machine/v1beta1` (`Workspace`, `AWSResourceReference`,
@@ -10,10 +10,10 @@ use super::platforms::audit_row;
 use crate::platform::Platform;
 use serde_json::Value;
 
-/// What a spec says beside its image field.
+/// Site of an image, by what a spec says beside its image field.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Site {
-    /// Where the image's name holds: vCenter and datacenter, project, cluster and the like.
+    /// Place where the image's name holds: vCenter and datacenter, project, cluster and the like.
     /// `None` where the spec does not say it.
     scope: Vec<Option<String>>,
     /// Azure: `ConfidentialVM`, `TrustedLaunch`.
@@ -24,7 +24,7 @@ pub(crate) struct Site {
     pub(crate) chooser: Option<&'static str>,
 }
 
-/// Where a VM is made on vSphere.
+/// Place of a VM on vSphere.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Workspace {
     pub(crate) server: String,
@@ -60,7 +60,7 @@ impl Site {
         }
     }
 
-    /// Whether an image of the same name is the same image there. What one of the two does not say
+    /// Tells whether an image of the same name is the same image there. What one of the two does not say
     /// does not stand against it.
     pub(crate) fn agrees(&self, other: &Self) -> bool {
         let both = self.scope.iter().zip(&other.scope);
@@ -83,7 +83,7 @@ impl Workspace {
     }
 }
 
-/// Where an image's name holds, by what a spec says; `None` where it does not say it. The Machine
+/// Place where an image's name holds, by what a spec says; `None` where it does not say it. The Machine
 /// API has one cloud account; that of the Cluster API is named by the spec, if at all.
 pub(crate) type Scope = fn(image: &str, spec: &Value) -> Vec<Option<String>>;
 

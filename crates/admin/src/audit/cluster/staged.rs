@@ -33,17 +33,17 @@ pub(crate) struct Staging {
     uid: String,
 }
 
-/// What the files have.
+/// Objects of the files.
 #[derive(Debug, Default)]
 pub(crate) struct Staged {
     /// The file that is read now.
     pub(crate) file: SourceFile,
     /// In the order in which they were read first.
     pub(crate) objects: Vec<Staging>,
-    /// What cannot be decided between two of the same name.
+    /// Questions that cannot be decided between two of the same name.
     pub(crate) conflicts: Vec<Unread>,
     pub(crate) clusters: Clusters,
-    /// Where each of a group, kind, namespace and name is.
+    /// Place of each group, kind, namespace and name.
     places: BTreeMap<(String, String, String, String), usize>,
 }
 
@@ -91,7 +91,7 @@ impl Staged {
     }
 }
 
-/// What cannot be decided between two objects of one name.
+/// Question that cannot be decided between two objects of one name.
 fn conflict(old: &Staging, new: &Staging) -> Option<&'static str> {
     let is_other = !old.uid.is_empty() && !new.uid.is_empty() && old.uid != new.uid;
     if is_other && is_of_sets(&old.group, &old.kind) {
@@ -122,7 +122,7 @@ fn without_ballast(group: &str, kind: &str, object: &Value) -> Value {
     object
 }
 
-/// What tells clusters apart, the surest first.
+/// Fields that tell clusters apart, the surest first.
 const IDENTITIES: [(&str, &str, &str); 3] = [
     ("ClusterVersion", "/spec/clusterID", "clusterID"),
     (

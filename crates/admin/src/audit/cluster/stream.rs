@@ -3,6 +3,7 @@
 
 use super::fields::{fields_at, str_at, text_at};
 use super::image::Image;
+use super::platforms::URN;
 use crate::data::{PUBLISHED, PublishedImage};
 use crate::platform::Platform;
 use crate::version::{ImageVersion, OcpMinor, RhelVersion, Scheme};
@@ -13,11 +14,11 @@ use std::sync::LazyLock;
 /// An image of the cluster's own release.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OwnImage {
-    /// As [`super::image::Image::platform`].
+    /// Platform as [`super::image::Image::platform`].
     pub(crate) platform: Platform,
     pub(crate) architecture: String,
     pub(crate) region: Option<String>,
-    /// What the image field says; absent where the image has to be uploaded first.
+    /// Value of the image field; absent where the image has to be uploaded first.
     pub(crate) image: Option<String>,
     pub(crate) release: String,
     /// Plan and generation of an image of Azure's marketplace, such as `ocp/hyperVGen2`.
@@ -27,7 +28,7 @@ pub(crate) struct OwnImage {
 }
 
 impl OwnImage {
-    /// Whether a field that says this names it: on GCP the name may have the API's URL before it.
+    /// Tells whether a field that says this names it: on GCP the name may have the API's URL before it.
     pub(crate) fn is_named_by(&self, value: &str) -> bool {
         let is_whole = |before: &str| before.is_empty() || before.ends_with('/');
         self.image
@@ -36,7 +37,7 @@ impl OwnImage {
             .is_some_and(is_whole)
     }
 
-    /// Whether it could take this one's place. What is not known of either does not stand against
+    /// Tells whether it could take this one's place. What is not known of either does not stand against
     /// it.
     pub(crate) fn fits(&self, image: &Image, architecture: Option<&str>) -> bool {
         let region = self.region.as_ref().zip(image.region.as_ref());
@@ -130,6 +131,20 @@ fn stream_images(name: Option<&str>, stream: &Value) -> Vec<OwnImage> {
         .collect()
 }
 
+/// Plan and generation, URN and version of each image of Azure's marketplace.
+fn offers(architecture: &Value) -> impl Iterator<Item = (String, String, String)> {
+    let plans = fields_at(architecture, MARKETPLACE);
+    let offers = plans.flat_map(|(plan, generations)| {
+        let generations = fields_at(generations, "");
+        generations.map(move |(generation, fields)| (format!("{plan}/{generation}"), fields))
+    });
+    offers.filter_map(|(offer, fields)| {
+        let parts = URN.map(|part| text_at(fields, &format!("/{part}")));
+        let parts: Vec<String> = parts.into_iter().collect::<Option<_>>()?;
+        Some((offer, parts.join(":"), parts.into_iter().next_back()?))
+    })
+}
+
 fn architecture_images(stream: Option<&str>, architecture: &str, value: &Value) -> Vec<OwnImage> {
     let mut images = Vec::new();
     let image_of = |platform, release| OwnImage {
@@ -141,23 +156,11 @@ fn architecture_images(stream: Option<&str>, architecture: &str, value: &Value) 
         offer: None,
         stream: stream.map(str::to_owned),
     };
-    for (plan, generations) in fields_at(value, MARKETPLACE) {
-        for (generation, fields) in fields_at(generations, "") {
-            let parts = ["/publisher", "/offer", "/sku", "/version"];
-            let urn: Option<Vec<String>> = parts
-                .map(|part| text_at(fields, part))
-                .into_iter()
-                .collect();
-            images.extend(
-                urn.zip(text_at(fields, "/version"))
-                    .map(|(urn, release)| OwnImage {
-                        image: Some(urn.join(":")),
-                        offer: Some(format!("{plan}/{generation}")),
-                        ..image_of(Platform::Azure, release)
-                    }),
-            );
-        }
-    }
+    images.extend(offers(value).map(|(offer, urn, release)| OwnImage {
+        image: Some(urn),
+        offer: Some(offer),
+        ..image_of(Platform::Azure, release)
+    }));
     let has_marketplace = !images.is_empty();
     let mut own = |platform, region, image, from: &Value| {
         let release = text_at(from, "/release");
@@ -245,7 +248,7 @@ pub(crate) fn rhel_of(release: OcpMinor) -> Option<RhelVersion> {
     first.filter(|rhel| rhel.minor.is_some() && of_release.next().is_none())
 }
 
-/// What it says; of a marketplace's image, what the URN says.
+/// Version that it says; of a marketplace's image, that of the URN.
 pub(crate) fn version_of(image: &PublishedImage) -> Option<ImageVersion> {
     let version = ImageVersion::parse(image.version);
     if version.is_known() {
@@ -280,7 +283,7 @@ fn name_of(version: &ImageVersion, release: OcpMinor) -> Option<String> {
     Some(format!("rhel-{}", rhel.major))
 }
 
-/// As the ConfigMap of its release would have it, of no stream.
+/// The image as the ConfigMap of its release would have it, of no stream.
 pub(crate) fn published_image(image: &PublishedImage, platform: Platform) -> Option<OwnImage> {
     if platform.row().stream != image.platform {
         return None;

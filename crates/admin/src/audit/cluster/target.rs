@@ -2,7 +2,7 @@
 
 use crate::verdict::Target;
 
-/// What was asked about. A person who writes 4.22.1 means OKD's, where the cluster is of OKD.
+/// Release that was asked about. A person who writes 4.22.1 means OKD's, where the cluster is of OKD.
 pub(crate) fn meant_release(cluster: Option<&str>, asked: &str) -> String {
     if cluster.is_some_and(is_okd) && !is_okd(asked) {
         format!("{asked}-okd")
@@ -11,7 +11,7 @@ pub(crate) fn meant_release(cluster: Option<&str>, asked: &str) -> String {
     }
 }
 
-/// Whether a release is one of OKD.
+/// Tells whether a release is one of OKD.
 pub(crate) fn is_okd(release: &str) -> bool {
     let target = Target {
         release: Some(release.to_owned()),

@@ -8,7 +8,7 @@ static LISTED: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
     lines.filter(|line| !line.starts_with('#')).collect()
 });
 
-/// Whether an AMI is on it. `is_published`: it is one of Red Hat's, whose version is known.
+/// Tells whether an AMI is on it. `is_published`: it is one of Red Hat's, whose version is known.
 pub(crate) fn is_listed(ami: &str, is_published: bool) -> bool {
     let Some(id) = ami.strip_prefix("ami-") else {
         return false;

@@ -2,7 +2,8 @@
 
 use super::image_versions::Lookup;
 use super::issues;
-use crate::audit::cluster::kinds::{Machine, Node};
+use crate::audit::cluster::kinds::Machine;
+use crate::audit::cluster::nodes::Node;
 use crate::audit::cluster::target::meant_release;
 use crate::audit::results::birth::BirthAudit;
 use crate::policy::KnownIssue;
@@ -16,7 +17,7 @@ const MAX_NAMED: usize = 50;
 /// Nodes of a row: those of one pool and one image, and whether they have the issue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key<'a> {
-    /// Those that have an issue first.
+    /// Nodes that have an issue come first.
     is_open: bool,
     pool: Option<&'a str>,
     /// The oldest image first; unknown ones last.
@@ -79,7 +80,7 @@ pub(crate) fn births(
 enum Image {
     /// It says it itself, or its Machine names it.
     Own(ImageVersion),
-    /// That of the first node of its set. A set goes on to other images, as a rule to newer ones.
+    /// Version of the first node of its set. A set goes on to other images, as a rule to newer ones.
     First(ImageVersion),
     Unknown,
 }
@@ -114,7 +115,7 @@ fn found<'a>(
     has.chain(unknown).collect()
 }
 
-/// Why an issue of the first node is not told of another.
+/// Reason why an issue of the first node is not told of another.
 const OF_FIRST: &str = "the image is that of the first node of its set, and its own is unknown";
 
 /// Which nodes Machines stand for, and the first ones of their sets.

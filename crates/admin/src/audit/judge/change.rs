@@ -10,7 +10,7 @@ use crate::render::yaml;
 use crate::text::is_dns_name;
 use serde_json::{Map, Value, json};
 
-/// What is changed.
+/// A change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
     /// A JSON Patch of one operation (RFC 6902).
@@ -101,7 +101,7 @@ impl Change {
         Some(PatchFile { name, text })
     }
 
-    /// As a merge patch; `None` where the path goes through a list.
+    /// The change as a merge patch; `None` where the path goes through a list.
     fn merge(&self) -> Option<Value> {
         let operation = match self {
             Self::Merge(patch) => return Some(patch.clone()),

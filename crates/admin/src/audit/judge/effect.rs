@@ -1,4 +1,4 @@
-//! What a remedy does beside the field that it changes (pure): which controller acts on the change,
+//! Effects of a remedy beside the field that it changes (pure): which controller acts on the change,
 //! and what has to come before it.
 //!
 //! Facts: openshift/cluster-control-plane-machine-set-operator (`Diff` of
@@ -24,7 +24,7 @@ use crate::version::{ImageVersion, OcpMinor};
 /// The operator of control planes.
 const CONTROL_PLANE_OPERATOR: &str = "the control plane machine set operator";
 
-/// What a set's own controller does once its image field changes.
+/// Effect of a set's own controller once its image field changes.
 pub(crate) fn of_controller(set: &Set, running: Option<OcpMinor>) -> Effect {
     use EffectKind::{NextMachineOnly, ReplacesRunning};
     match (set.kind, set.group) {
@@ -159,7 +159,7 @@ fn node_pool(set: &Set) -> Effect {
     }
 }
 
-/// Whether a host has an image on its disk, by `status.provisioning.state`.
+/// Tells whether a host has an image on its disk, by `status.provisioning.state`.
 pub(crate) fn is_installed(state: &str) -> bool {
     matches!(
         state,
@@ -239,7 +239,7 @@ pub(crate) fn stub(set: &Set, objects: &Objects) -> Option<Stub> {
     )
 }
 
-/// Whether the Machine Config Operator converts the user data once it keeps the set's image, since
+/// Tells whether the Machine Config Operator converts the user data once it keeps the set's image, since
 /// 4.19.
 fn is_converted(set: &Set, objects: &Objects) -> bool {
     let release = objects.history.running.as_deref();
@@ -268,7 +268,7 @@ fn of_operator(set: &Set, remedy: &Remedy) -> Option<Effect> {
     })
 }
 
-/// What a tool does that keeps the set elsewhere, or another controller that writes it.
+/// Effect of a tool that keeps the set elsewhere, or another controller that writes it.
 pub(crate) fn of_owner(set: &Set) -> Option<Effect> {
     let owner = set.owner.as_ref()?;
     Some(
@@ -282,7 +282,7 @@ pub(crate) fn of_owner(set: &Set) -> Option<Effect> {
     )
 }
 
-/// What has to come before the image, for user data that its Ignition does not read. An image of
+/// Steps that have to come before the image, for user data that its Ignition does not read. An image of
 /// unknown version that a policy allows counts as one that reads spec 3.
 fn of_user_data(stub: &Stub, image: Option<&ImageVersion>, is_converted: bool) -> Option<Effect> {
     let reads = image.map_or(Some(3), user_data::reads)?;
@@ -302,7 +302,7 @@ fn of_user_data(stub: &Stub, image: Option<&ImageVersion>, is_converted: bool) -
     ))
 }
 
-/// Why a node of this image does not come up, in words.
+/// Reason why a node of this image does not come up, in words.
 pub(crate) fn unreadable(stub: &Stub, image: Option<&ImageVersion>) -> String {
     let image = image.map_or_else(|| "such an image".to_owned(), |image| image.text.clone());
     let other = if stub.spec == 2 { 3 } else { 2 };

@@ -14,7 +14,7 @@ use crate::audit::results::upkeep::Keeper;
 use crate::platform::Platform;
 use crate::version::{ImageVersion, Release};
 
-/// What the set's image is made from, by the release that the cluster was installed as, and its
+/// Probable source of the set's image, by the release that the cluster was installed as, and its
 /// version for a rule.
 pub(crate) fn estimate(set: &Set, objects: &Objects) -> Option<(Estimate, ImageVersion)> {
     let image = set.image.value.as_deref()?;
@@ -43,7 +43,7 @@ pub(crate) fn estimate(set: &Set, objects: &Objects) -> Option<(Estimate, ImageV
     Some((estimate, version))
 }
 
-/// Whether an image has a name that the installer gives to what it uploads.
+/// Tells whether an image has a name that the installer gives to what it uploads.
 fn is_of_installer(image: &str, infra: &str) -> bool {
     let parts: Vec<&str> = image.split('/').collect();
     // `/subscriptions/S/resourceGroups/G/providers/Microsoft.Compute/images/INFRA`, also in a gallery,

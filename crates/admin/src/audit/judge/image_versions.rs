@@ -1,18 +1,19 @@
-//! What is known of an image's version, and from which object (pure).
+//! The version of an image, and the object that it is known from (pure).
 //!
 //! The first of these that names a version counts: the images of the cluster's own release, those
 //! that were published for any release, the image's name, joined nodes that were made from it, and
 //! last the reports of refused ones, which are claims. What joined nodes say otherwise is noted.
 
+use super::published::{by_name, by_published};
 use crate::audit::cluster::image::Image;
-use crate::audit::cluster::kinds::{Machine, Node, NodeReport};
+use crate::audit::cluster::kinds::Machine;
+use crate::audit::cluster::nodes::{Node, NodeReport};
 use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::site::Site;
-use crate::audit::cluster::stream::{self, OwnImage, published_image, version_of};
+use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::set::KnownBy;
-use crate::data::PUBLISHED;
 use crate::platform::Platform;
-use crate::version::{ImageVersion, OcpMinor, OsFamily, Scheme, compare_rhel, compare_scos};
+use crate::version::{ImageVersion, OsFamily, Scheme, compare_rhel, compare_scos};
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +33,7 @@ type Owner<'a> = (&'static str, &'a str, &'a str, &'a str);
 /// The Machines that are made from an image, and what their nodes and reports say of it.
 #[derive(Debug, Default)]
 struct Joined {
-    /// How many of them are nodes.
+    /// Number of them that are nodes.
     nodes: usize,
     by_nodes: Option<KnownVersion>,
     notes: Vec<String>,
@@ -47,7 +48,7 @@ pub(crate) struct Lookup<'a> {
     pub(crate) objects: &'a Objects,
     nodes: BTreeMap<&'a str, &'a Node>,
     by_image: BTreeMap<(Platform, String), Vec<(Site, &'a Machine)>>,
-    /// What was found by an image and its site: many sets share one.
+    /// Findings by an image and its site: many sets share one.
     joined: RefCell<BTreeMap<(Platform, String, Site), Rc<Joined>>>,
     by_owner: BTreeMap<Owner<'a>, Vec<&'a Machine>>,
     /// The groups of all Machines.
@@ -109,12 +110,12 @@ impl<'a> Lookup<'a> {
         owned.map_or(&[], Vec::as_slice)
     }
 
-    /// Whether Machines of this group were read.
+    /// Tells whether Machines of this group were read.
     pub(crate) fn has_machines(&self, group: &str) -> bool {
         self.groups.contains(group)
     }
 
-    /// Whether Nodes were read: no cluster is without.
+    /// Tells whether Nodes were read: no cluster is without.
     pub(crate) fn has_nodes(&self) -> bool {
         !self.objects.nodes.is_empty()
     }
@@ -153,7 +154,7 @@ impl<'a> Lookup<'a> {
             .or_else(|| common(self.objects.nodes.iter(), |node| node.region.as_ref()))
     }
 
-    /// What is known of an image.
+    /// The version of an image, as far as it is known.
     pub(crate) fn image_version(
         &self,
         image: &Image,
@@ -220,7 +221,7 @@ impl<'a> Lookup<'a> {
         of_site.filter(move |_| is_one).map(|(_, machine)| *machine)
     }
 
-    /// How many joined nodes are made from this image.
+    /// Number of joined nodes that are made from this image.
     pub(crate) fn joined_from(&self, image: &Image) -> usize {
         self.joined(image).nodes
     }
@@ -360,7 +361,7 @@ impl<'a> Lookup<'a> {
         })
     }
 
-    /// Those of the set's stream; where no image is said to be of that stream, those of all.
+    /// Images of the set's stream; where no image is said to be of that stream, those of all.
     pub(crate) fn images_for(
         &self,
         image: &Image,
@@ -376,7 +377,7 @@ impl<'a> Lookup<'a> {
         if of_stream.is_empty() { all } else { of_stream }
     }
 
-    /// Whether an image of OKD is older than the cluster's own, or of another family: OKD went from
+    /// Tells whether an image of OKD is older than the cluster's own, or of another family: OKD went from
     /// Fedora CoreOS to SCOS.
     pub(crate) fn is_behind(
         &self,
@@ -395,42 +396,6 @@ impl<'a> Lookup<'a> {
                 .images_for(image, architecture, stream)
                 .into_iter()
                 .any(is_older)
-    }
-
-    /// The newest images that were published for a release and pass, where they could replace this
-    /// one: one for each architecture and stream.
-    pub(crate) fn published_for(
-        image: &Image,
-        architecture: Option<&str>,
-        stream: Option<&str>,
-        release: OcpMinor,
-        passes: impl Fn(&ImageVersion) -> bool,
-    ) -> Vec<OwnImage> {
-        let Some(platform) = image.platform else {
-            return Vec::new();
-        };
-        let mut newest: BTreeMap<_, (ImageVersion, OwnImage)> = BTreeMap::new();
-        for (version, own) in stream::published(release, stream, platform) {
-            if !own.fits(image, architecture) || !passes(&version) {
-                continue;
-            }
-            let key = (
-                own.architecture.clone(),
-                own.stream.clone(),
-                own.offer.is_some(),
-            );
-            let is_newer = newest.get(&key).is_none_or(|(other, _)| *other < version);
-            if is_newer {
-                newest.insert(key, (version, own));
-            }
-        }
-        // What a marketplace has need not be uploaded.
-        let is_offered = newest.keys().any(|(.., is_offered)| *is_offered);
-        newest
-            .into_iter()
-            .filter(|((.., of_offer), _)| *of_offer == is_offered)
-            .map(|(_, (_, own))| own)
-            .collect()
     }
 
     /// Plan and generation of the image, where the cluster's release has one of the same product: what
@@ -474,84 +439,7 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// What was published, of any release.
-fn by_published(
-    image: &Image,
-    architecture: Option<&str>,
-    notes: &mut Vec<String>,
-) -> Option<KnownVersion> {
-    let found = PUBLISHED.find(image.value.as_deref()?)?;
-    // An id may mean something else on another platform.
-    let own = published_image(found, image.platform?)?;
-    notes.extend(misplaced(image, architecture, &own));
-    Some(KnownVersion {
-        version: version_of(found)?,
-        by: KnownBy::Published,
-        from: format!("{}, {}", PUBLISHED.source(), found.place()),
-    })
-}
-
-/// What is wrong with the place of an image: AMIs are of one region, and each is of one
-/// architecture.
-fn misplaced(image: &Image, architecture: Option<&str>, own: &OwnImage) -> Vec<String> {
-    let mut notes = Vec::new();
-    let regions = own.region.as_ref().zip(image.region.as_ref());
-    if let Some((own, wanted)) = regions.filter(|(own, wanted)| own != wanted) {
-        notes.push(format!(
-            "the image is of region {own}, and the next machine is made in {wanted}, where it is not there"
-        ));
-    }
-    if let Some(wanted) = architecture.filter(|wanted| *wanted != own.architecture) {
-        notes.push(format!(
-            "the image is of {}, and the next machine is one of {wanted}",
-            own.architecture
-        ));
-    }
-    notes
-}
-
-fn by_name(image: &Image) -> Option<KnownVersion> {
-    let mut version = ImageVersion::from_image_name(image.value.as_deref()?)?;
-    let mut from = "the image's name".to_owned();
-    let is_rhcos = matches!(version.os_family(), None | Some(OsFamily::Rhcos));
-    if let Some(ocp) = version.ocp.filter(|_| is_rhcos && version.rhel.is_none())
-        && let Some(rhel) = stream::rhel_of(ocp)
-    {
-        version.rhel = Some(rhel);
-        from = format!("{from}; all images published for {ocp} are RHEL {rhel}");
-    }
-    Some(KnownVersion {
-        version,
-        by: KnownBy::ImageName,
-        from,
-    })
-}
-
-/// All images that were published for this release, of this platform where it has some: what a
-/// release's own image is among.
-pub(crate) fn of_release(
-    release: OcpMinor,
-    platform: Option<Platform>,
-    architecture: Option<&str>,
-    stream: Option<&str>,
-) -> Vec<ImageVersion> {
-    let of_platform = |platform: Platform| {
-        let all = stream::published(release, stream, platform).into_iter();
-        let of_architecture = all.filter(|(_, own)| {
-            architecture.is_none_or(|architecture| own.architecture == architecture)
-        });
-        of_architecture
-            .map(|(version, _)| version)
-            .collect::<Vec<_>>()
-    };
-    let own = platform.map(of_platform).unwrap_or_default();
-    if !own.is_empty() {
-        return own;
-    }
-    Platform::ALL.into_iter().flat_map(of_platform).collect()
-}
-
-/// Whether a node's version is that of the name, and says more than the name does: names of files
+/// Tells whether a node's version is that of the name, and says more than the name does: names of files
 /// and of marketplaces may say the OCP release alone.
 fn says_more(node: &KnownVersion, named: &KnownVersion) -> bool {
     named.by == KnownBy::ImageName
@@ -560,7 +448,7 @@ fn says_more(node: &KnownVersion, named: &KnownVersion) -> bool {
         && !is_other(&node.version, &named.version)
 }
 
-/// Whether one image cannot have both versions. What one of them does not say, it may have.
+/// Tells whether one image cannot have both versions. What one of them does not say, it may have.
 pub(crate) fn is_other(a: &ImageVersion, b: &ImageVersion) -> bool {
     let differ = a.ocp.zip(b.ocp).is_some_and(|(a, b)| a != b)
         || (a.build_date.as_ref().zip(b.build_date.as_ref())).is_some_and(|(a, b)| a != b);
@@ -577,7 +465,7 @@ fn is_older(report: &NodeReport, machine: &Machine) -> bool {
     !report.is_empty() && !machine.is_empty() && report < machine
 }
 
-/// What all of these nodes say of one thing, where they say the same.
+/// The value that all of these nodes have, where they say the same.
 fn common<'n, T: Ord + Clone + 'n>(
     nodes: impl Iterator<Item = &'n Node>,
     what: impl Fn(&'n Node) -> Option<&'n T>,
@@ -594,7 +482,7 @@ fn one_of<T: Ord>(all: BTreeSet<Option<T>>) -> Option<T> {
     }
 }
 
-/// What the newest of these nodes says. The older ones may have been made before the field was
+/// The version that the newest of these nodes says. The older ones may have been made before the field was
 /// given another image.
 pub(crate) fn by_newest_node<'a>(
     objects: &Objects,

@@ -72,7 +72,7 @@ pub(in crate::audit) fn of_another_day(policy: &PolicyInput) -> impl Iterator<It
     })
 }
 
-/// Whether the policy names the issue.
+/// Tells whether the policy names the issue.
 pub(crate) fn is_named(policy: &PolicyInput, id: &str) -> bool {
     named(policy).iter().any(|issue| issue.id == id)
 }

@@ -1,4 +1,4 @@
-//! What makes an unknown version known (pure).
+//! Ways to learn an unknown version (pure).
 
 use super::image_versions::Lookup;
 use super::sets::Set;
@@ -6,11 +6,11 @@ use super::upkeep_rules as rules;
 use crate::audit::cluster::kind_table::{HYPERSHIFT, NODE_POOL};
 use crate::platform::Platform;
 
-/// What helps where joined nodes are made from the image, and know it.
+/// Help where joined nodes are made from the image, and know it.
 const LABELS: &str = "its joined nodes have no label: the script of `oc skewguard audit --print-commands labels` makes them label themselves";
 const ALEPHS: &str = "its joined nodes have no label: the script of `oc skewguard audit --print-commands alephs` collects their aleph files for --from";
 
-/// Where none is, and where it was not read whether one is.
+/// Help where none is, and where it was not read whether one is.
 macro_rules! helps {
     ($join:literal, $help:literal) => {
         [
@@ -40,7 +40,7 @@ const JOIN: [&str; 2] = helps!(": ", "let one join, and audit again");
 /// The nodes of a NodePool.
 const HOSTED: &str = "its nodes join another cluster: audit that one, where they have labels";
 
-/// What makes the version of the set's image known; `None` where nothing does that is known.
+/// Way to learn the version of the set's image; `None` where none is known.
 pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<&'static str> {
     if (set.kind, set.group) == (NODE_POOL, HYPERSHIFT) {
         return Some(HOSTED);

@@ -1,4 +1,4 @@
-//! What was read names objects that were not (pure).
+//! Objects that were not read, and are named by what was (pure).
 
 use crate::audit::cluster::kind_table::MACHINE_API;
 use crate::audit::cluster::objects::Objects;

@@ -1,4 +1,4 @@
-//! What the objects come to (pure): what makes nodes, from which image, and the verdict on it.
+//! The verdict (pure): on what makes nodes, by the image that it makes them from.
 
 pub(crate) mod amis;
 pub(crate) mod births;
@@ -13,6 +13,7 @@ pub(crate) mod node_classes;
 pub(crate) mod operator;
 pub(crate) mod own;
 pub(crate) mod platform_fixes;
+pub(crate) mod published;
 pub(crate) mod remedy;
 pub(crate) mod sets;
 pub(crate) mod skew;

@@ -1,4 +1,4 @@
-//! Where a policy and the cluster's Machine Config Operator differ (pure).
+//! Differences between a policy and the cluster's Machine Config Operator (pure).
 
 use crate::audit::cluster::objects::Objects;
 use crate::audit::results::ClusterSkew;
@@ -8,7 +8,7 @@ use crate::policy::{Bound, Limit, Mode, Policy, choose};
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, Scheme, compare_rhel};
 use std::cmp::Ordering;
 
-/// Where they differ, and a doubt: the operator's limits for this release are not known.
+/// Their differences, and a doubt: the operator's limits for this release are not known.
 pub(crate) fn differences(
     objects: &Objects,
     policy: &Policy,
@@ -33,7 +33,7 @@ pub(crate) fn differences(
     (found, None)
 }
 
-/// What the operator makes of an SCOS image `9.0.YYYYMMDD`, where the cluster names one as its oldest
+/// The operator's reading of an SCOS image `9.0.YYYYMMDD`, where the cluster names one as its oldest
 /// or has one: it reads RHEL 9.0, below its minimum, and blocks updates (openshift/machine-config-operator,
 /// `checkRHCOSVersionSkew` of pkg/operator/status.go and its test with 9.0.20251023-0).
 pub(crate) fn stream_note(
@@ -69,7 +69,7 @@ pub(crate) fn stream_note(
 
 const STREAM_9: u16 = 9;
 
-/// Whether it is an image of CentOS Stream 9 by a name that looks like RHEL 9.0.
+/// Tells whether it is an image of CentOS Stream 9 by a name that looks like RHEL 9.0.
 pub(crate) fn is_stream_9(image: &ImageVersion) -> bool {
     let is_9 = image.rhel.is_some_and(|rhel| rhel.major == STREAM_9);
     is_9 && image.scheme == Scheme::RhelVersioned && image.os_family() == Some(OsFamily::Scos)
@@ -209,12 +209,12 @@ fn value_difference(
 }
 
 impl Objects {
-    /// Whether the cluster opted out of boot image skew enforcement.
+    /// Tells whether the cluster opted out of boot image skew enforcement.
     pub(crate) fn is_opt_out(&self) -> bool {
         self.skew.as_ref().is_some_and(|skew| skew.mode == "None")
     }
 
-    /// What a policy that follows the cluster's operator is made from.
+    /// Source of a policy that follows the cluster's operator.
     ///
     /// # Errors
     /// Something of it was not read, or the limits of the release are not known.

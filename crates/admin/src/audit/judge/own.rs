@@ -91,7 +91,7 @@ pub(crate) fn refused_machines(
     machines.filter_map(refused).collect()
 }
 
-/// Why a version is refused in a pool.
+/// Reason why a version is refused in a pool.
 type Refusals = BTreeMap<(String, Option<String>), String>;
 
 fn by_sets(lookup: &Lookup<'_>, sets: &[Set], objects: &Objects, policy: &PolicyInput) -> Refusals {

@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 /// The project of Google's marketplace that has the images which Red Hat sells.
 const GCP_MARKETPLACE: &str = "projects/redhat-marketplace-public/";
 
-/// What comes first where the image is a file.
+/// First step where the image is a file.
 pub(crate) const UPLOADED: &str = "the image has to be uploaded";
 
 /// The image that takes the place of a set's: the cluster's own, or the newest published one.
@@ -32,7 +32,7 @@ pub(crate) struct Own {
     image: Option<String>,
     /// `this cluster's own`, in words.
     whose: String,
-    /// Where it is, after that.
+    /// Place where it is, after that.
     origin: &'static str,
     /// The cluster's release has it.
     pub(crate) is_of_cluster: bool,
@@ -58,7 +58,7 @@ impl Own {
         }
     }
 
-    /// As the object of a sentence.
+    /// The image as the object of a sentence.
     fn words(&self) -> String {
         match &self.version {
             Some(version) => {
@@ -68,7 +68,7 @@ impl Own {
         }
     }
 
-    /// What the field should say, in words.
+    /// Wanted value of the field, in words.
     fn value(&self) -> String {
         match (&self.image, &self.version) {
             (Some(image), Some(version)) => format!("{image}: {version}, {}", self.whose),
@@ -177,6 +177,7 @@ const INSTALL_COREOS: OcpMinor = OcpMinor {
 /// which goes with the field.
 fn bare_metal(set: &Set, own: &Own, objects: &Objects) -> Remedy {
     let running = objects.history.running_minor();
+    let is_host = set.kind == "BareMetalHost";
     let brings = match &own.version {
         Some(version) if own.is_of_cluster => format!("the release's own image, {version}"),
         _ => "the release's own image (its version is not known: the ConfigMap coreos-bootimages was not read)".to_owned(),
@@ -191,14 +192,10 @@ fn bare_metal(set: &Set, own: &Own, objects: &Objects) -> Remedy {
         ));
     }
     if running.is_some_and(|release| release < INSTALL_COREOS) {
+        let next = if is_host { "host" } else { "machine" };
         return Remedy::words(format!(
-            "set {} of the next {} to {}; from OpenShift {INSTALL_COREOS} on a host can be installed from the release's own image",
+            "set {} of the next {next} to {}; from OpenShift {INSTALL_COREOS} on a host can be installed from the release's own image",
             field(set),
-            if set.kind == "BareMetalHost" {
-                "host"
-            } else {
-                "machine"
-            },
             own.value()
         ));
     }
@@ -221,7 +218,7 @@ fn bare_metal(set: &Set, own: &Own, objects: &Objects) -> Remedy {
         ),
     };
     let brings = format!("{brings}{unless}");
-    if set.kind == "BareMetalHost" {
+    if is_host {
         return Remedy::words(hosts(set, &then, &brings));
     }
     let path = set.path;
@@ -265,7 +262,7 @@ fn hosts(set: &Set, then: &str, brings: &str) -> String {
     format!("change nothing on {}; {next}", names(installed))
 }
 
-/// What was uploaded is replaced by the standard image; what was bought is not.
+/// An image that was uploaded is replaced by the standard one; one that was bought is not.
 fn gcp_marketplace(set: &Set) -> Option<Remedy> {
     let name = set.image.value.as_deref()?.strip_prefix(GCP_MARKETPLACE)?;
     // `redhat-coreos-ocp` of `redhat-coreos-ocp-413-x86-64-202305021736`.
@@ -370,7 +367,7 @@ fn field(set: &Set) -> String {
     format!("{}{field}", set.path)
 }
 
-/// Whether a text of an object's can stand in a command.
+/// Tells whether a text of an object's can stand in a command.
 fn is_plain(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     !text.starts_with('-') && text.bytes().all(is_plain)

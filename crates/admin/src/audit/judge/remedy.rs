@@ -1,8 +1,9 @@
-//! What to change so that the next node of a set is let in (pure).
+//! Remedies: changes by which the next node of a set is let in (pure).
 
 use super::change::{Change, is_urn};
 use super::image_versions::Lookup;
 use super::platform_fixes::{Own, UPLOADED, ask_the_owner, fix};
+use super::published::newest_for;
 use super::sets::{RELEASE_IMAGE, Set};
 use super::upkeep;
 use crate::audit::cluster::kind_table::NODE_POOL;
@@ -15,17 +16,17 @@ use crate::verdict::{Action, Verdict};
 use crate::version::{ImageVersion, OcpMinor, Release};
 use std::collections::BTreeSet;
 
-/// What to change.
+/// A change that helps.
 #[derive(Debug, Default)]
 pub(crate) struct Remedy {
     /// For a person; absent where nothing has to be changed.
     pub(crate) text: Option<String>,
-    /// What the image field should say, where one image fits.
+    /// Wanted value of the image field, where one image fits.
     pub(crate) image: Option<String>,
     pub(crate) version: Option<String>,
     /// The change, where it is not that which sets the image field to `image`.
     pub(crate) change: Option<Change>,
-    /// What has to come first, where the text says so.
+    /// Step that has to come first, where the text says so.
     pub(crate) first: Option<&'static str>,
     /// The image is one of the cluster's release.
     pub(crate) is_own: bool,
@@ -42,7 +43,7 @@ impl Remedy {
     }
 }
 
-/// What to set the image field to: the cluster's own image for this platform, else the newest that
+/// Sets the image field to the cluster's own image for this platform, else the newest that
 /// was published for the release, where the policy lets it in. Where the cluster can keep the image
 /// up to date itself, that comes first, because it lasts. Where the policy refuses the cluster's own
 /// image, it is the policy that has to change.
@@ -128,7 +129,7 @@ fn by_image(set: &Set, images: &[OwnImage], choice: &Choice, objects: &Objects) 
     }
 }
 
-/// Where the next image comes from.
+/// Source of the next image.
 pub(crate) enum Choice {
     /// The cluster's release has it.
     Own(Vec<OwnImage>),
@@ -220,7 +221,7 @@ fn choice(
         return Choice::Own(Vec::new());
     };
     let published = |passes: &dyn Fn(&ImageVersion) -> bool| {
-        Lookup::published_for(&set.image, architecture, stream, asked, passes)
+        newest_for(&set.image, architecture, stream, asked, passes)
     };
     let images = published(&is_let_in);
     match published(&|_| true).first() {
@@ -232,7 +233,7 @@ fn choice(
     }
 }
 
-/// What the cluster can do about it, as the beginning of a sentence. Where another tool writes the
+/// The cluster's own way, as the beginning of a sentence. Where another tool writes the
 /// set, the two would undo each other's changes.
 fn by_the_cluster(set: &Set, objects: &Objects) -> &'static str {
     match set.managed {

@@ -1,10 +1,11 @@
-//! What makes nodes: sets of machines of both APIs, and node pools (pure).
+//! Sets of machines of both APIs, and node pools (pure).
 
 use super::image_versions::{KnownVersion, Lookup, by_newest_node};
 use super::upkeep::{self, Candidate};
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::kind_table::{CLUSTER_API, HYPERSHIFT, MACHINE_API, NODE_POOL};
-use crate::audit::cluster::kinds::{Machine, MachineSet, Metadata, Node, NodePool};
+use crate::audit::cluster::kinds::{Machine, MachineSet, Metadata, NodePool};
+use crate::audit::cluster::nodes::Node;
 use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::site::Site;
 use crate::audit::results::set::{NodeCount, SetAudit};
@@ -14,7 +15,7 @@ use crate::platform::Platform;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 
-/// Where the cluster has the Cluster API's side of its own sets.
+/// Namespace of the Cluster API's side of the cluster's own sets.
 const MIRRORS: &str = "openshift-cluster-api";
 
 /// A node pool's image field.

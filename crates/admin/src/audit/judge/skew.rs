@@ -11,7 +11,7 @@ use crate::verdict::BootImageStatus;
 use crate::version::{ImageVersion, Release, Scheme, compare_images};
 use std::cmp::Ordering;
 
-/// What uses a boot image, in words, and the image's version where it is known.
+/// User of a boot image, in words, and the image's version where it is known.
 pub(crate) type User = (String, Option<ImageVersion>);
 
 /// The oldest of the versions that these are known to have.
@@ -70,7 +70,7 @@ pub(crate) fn oldest_birth(nodes: Vec<User>) -> Option<OldestBirth> {
     })
 }
 
-/// What undoes the command: without a value of its own the operator decides by itself again.
+/// Command that undoes it: without a value of its own the operator decides by itself again.
 const WAY_BACK: &str = r#"oc patch machineconfiguration cluster --type json -p '[{"op":"remove","path":"/spec/bootImageSkewEnforcement"}]'"#;
 
 /// The command that sets the mode `Manual`. `rhcosVersion` takes
@@ -104,7 +104,7 @@ fn fits_rhcos_version(text: &str) -> bool {
     is_in_form && matches!(stamp.len(), 8 | 12) && (14..=21).contains(&text.len())
 }
 
-/// Whether the cluster has the field, and takes the oldest image in use for newer than it is.
+/// Tells whether the cluster has the field, and takes the oldest image in use for newer than it is.
 pub(crate) fn is_understated(cluster: Option<&ClusterSkew>) -> bool {
     cluster.is_some_and(|cluster| cluster.older_in_use == Some(true))
 }

@@ -1,4 +1,4 @@
-//! Who keeps a set's boot image up to date, and which stream of images is its own (pure).
+//! Keepers of boot images: who keeps a set's up to date, and which stream of images is its own (pure).
 //!
 //! Facts: machine-config-operator `pkg/controller/bootimage` (`ms_helpers.go`, `cpms_helpers.go`, `platform_helpers.go`,
 //! `aws_helpers.go`, `vsphere_helpers.go`) and `pkg/controller/common/featuregates.go`
@@ -11,7 +11,7 @@ use super::sets::Set;
 use super::skew;
 use super::upkeep_rules as rules;
 use crate::audit::cluster::image::Image;
-use crate::audit::cluster::kind_table::MACHINE_API;
+use crate::audit::cluster::kind_table::{HYPERSHIFT, MACHINE_API, NODE_POOL};
 use crate::audit::cluster::kinds::MachineSet;
 use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::platforms::audit_row;
@@ -42,7 +42,7 @@ pub(crate) struct Candidate<'a> {
     pub(crate) architecture: Option<&'a str>,
 }
 
-/// Who keeps a set up to date, and what to know of it.
+/// Keeper of a set's image, and what to know of it.
 #[derive(Debug)]
 pub(crate) struct Judgement {
     pub(crate) upkeep: Upkeep,
@@ -52,7 +52,7 @@ pub(crate) struct Judgement {
 }
 
 impl Judgement {
-    /// As the set's field `managed` has it: only where the cluster says what it manages.
+    /// Value of the set's field `managed`: only where the cluster says what it manages.
     pub(crate) fn managed(&self) -> Option<bool> {
         match (self.upkeep.by, self.upkeep.rule) {
             (Keeper::MachineConfigOperator, _) => Some(true),
@@ -196,7 +196,7 @@ fn is_over_a_day(since: &str, now: &str) -> bool {
         .is_ok_and(|time| time > Duration::from_secs(24 * 3600))
 }
 
-/// What to know of a set that the operator leaves alone: where it is expected to keep its image, or
+/// Note on a set that the operator leaves alone: where it is expected to keep its image, or
 /// has a value for the oldest boot image.
 fn note(
     objects: &Objects,
@@ -234,7 +234,7 @@ fn note(
     })
 }
 
-/// Whether a set that is skipped resets the operator's value.
+/// Tells whether a set that is skipped resets the operator's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Counts {
     Yes,
@@ -253,7 +253,7 @@ const WITHOUT_SECURITY_TYPES: Release = Release {
     patch: 11,
 };
 
-/// Whether a set that is skipped by this rule resets the operator's value to the installed release
+/// Tells whether a set that is skipped by this rule resets the operator's value to the installed release
 /// (`reconcileSkipped`; PR 6162, in 4.22).
 fn counts(candidate: Candidate<'_>, rule: Rule, objects: &Objects) -> Counts {
     match rule {
@@ -282,7 +282,7 @@ fn security_type_counts(objects: &Objects) -> Counts {
     }
 }
 
-/// Whether the operator's value is the release that the cluster was installed as.
+/// Tells whether the operator's value is the release that the cluster was installed as.
 fn is_reset(objects: &Objects) -> bool {
     let History {
         installed, running, ..
@@ -314,6 +314,9 @@ pub(crate) fn stream(
 
 /// Adds the stream of a NodePool's next node at this release, and what to know of it.
 pub(crate) fn add_stream(set: &mut Set, release: Option<&str>) {
+    if (set.kind, set.group) != (NODE_POOL, HYPERSHIFT) {
+        return;
+    }
     let release = release.and_then(|release| release.parse::<Release>().ok());
     if set.pinned.is_some() {
         set.row.stream.clone_from(&set.pinned);
@@ -325,7 +328,7 @@ pub(crate) fn add_stream(set: &mut Set, release: Option<&str>) {
     }
 }
 
-/// Whether the cluster could keep this set's image, and does not because it is not asked to.
+/// Tells whether the cluster could keep this set's image, and does not because it is not asked to.
 pub(crate) fn could_be_kept(set: &Set, objects: &Objects) -> bool {
     let rule = set.upkeep.as_ref().map(|upkeep| upkeep.rule);
     rule == Some(Rule::NotSelected)
@@ -345,7 +348,7 @@ pub(crate) fn keep_command(kind: &str, objects: &Objects) -> Option<String> {
     objects.managed.as_ref()?.command(MACHINE_API, resource)
 }
 
-/// Whether the cluster could keep the images of sets of this kind and platform up to date:
+/// Tells whether the cluster could keep the images of sets of this kind and platform up to date:
 /// generally available from this release on.
 pub(crate) fn can_be_managed(
     kind: &str,
@@ -373,7 +376,7 @@ pub(crate) fn since(kind: &str, platform: Option<Platform>) -> Option<OcpMinor> 
     })
 }
 
-/// Whether sets of this group are the Machine API's.
+/// Tells whether sets of this group are the Machine API's.
 pub(crate) fn is_of_machine_api(group: &str) -> bool {
     group == MACHINE_API
 }

@@ -1,4 +1,4 @@
-//! What keeps the Machine Config Operator from a set, by platform and release (pure).
+//! Obstacles that keep the Machine Config Operator from a set, by platform and release (pure).
 
 use super::amis;
 use super::image_versions::Lookup;
@@ -15,7 +15,7 @@ use crate::version::{OcpMinor, Release};
 /// field.
 const RHCOS_CLOUD: &str = "projects/rhcos-cloud/global/images";
 
-/// Who keeps up to date what the operator never looks at, because it is of another kind.
+/// Keeper of what the operator never looks at, because it is of another kind.
 pub(crate) fn elsewhere(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
     let Candidate {
         kind,
@@ -86,7 +86,7 @@ pub(crate) fn bare_metal(is_of_release: bool, objects: &Objects) -> Upkeep {
     }
 }
 
-/// What stands against the operator's keeping the image of this set; `None` where nothing does.
+/// Obstacle to the operator's keeping the image of this set; `None` where there is none.
 /// Where it is not known whether something does, the keeper is [`Keeper::Unknown`].
 pub(crate) fn obstacle(
     candidate: Candidate<'_>,
@@ -152,7 +152,7 @@ fn architecture(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
     })
 }
 
-/// Whether the cluster's release is this one or a later one; so where it is unknown.
+/// Tells whether the cluster's release is this one or a later one; so where it is unknown.
 fn is_since(objects: &Objects, major: u16, minor: u16) -> bool {
     let release = objects.release.as_ref();
     release
@@ -200,7 +200,7 @@ fn aws(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Option<Upkeep> {
     })
 }
 
-/// Whether an AMI is one of Red Hat's standard ones: published, or on the operator's list.
+/// Tells whether an AMI is one of Red Hat's standard ones: published, or on the operator's list.
 pub(crate) fn is_standard(
     ami: &str,
     image: &Image,
@@ -210,7 +210,7 @@ pub(crate) fn is_standard(
     amis::is_listed(ami, false) || is_published(image, architecture, lookup)
 }
 
-/// Whether the image is known by what Red Hat publishes.
+/// Tells whether the image is known by what Red Hat publishes.
 fn is_published(image: &Image, architecture: Option<&str>, lookup: &Lookup<'_>) -> bool {
     let known = lookup.image_version(image, architecture, None, &mut Vec::new());
     known.is_some_and(|known| {
@@ -221,7 +221,7 @@ fn is_published(image: &Image, architecture: Option<&str>, lookup: &Lookup<'_>) 
     })
 }
 
-/// Whether an image on GCP is one of the project that has the images of RHCOS.
+/// Tells whether an image on GCP is one of the project that has the images of RHCOS.
 pub(crate) fn is_of_rhcos_cloud(image: &Image) -> bool {
     let image = image.value.as_deref();
     image.is_some_and(|image| image.starts_with(RHCOS_CLOUD))

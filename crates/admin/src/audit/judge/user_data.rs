@@ -17,7 +17,7 @@ pub(crate) struct Stub {
     evidence: Evidence,
 }
 
-/// How the spec is known.
+/// Source of the spec.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Evidence {
     /// The Secret was read.

@@ -3,9 +3,10 @@
 use super::change::Change;
 use super::effect::{self, effects};
 use super::estimate;
-use super::image_versions::{KnownVersion, Lookup, of_release};
+use super::image_versions::{KnownVersion, Lookup};
 use super::issues;
 use super::lookup_help::lookup_help;
+use super::published::of_release;
 use super::remedy::{Remedy, remedy};
 use super::sets::{RELEASE_IMAGE, Set};
 use super::upkeep;
@@ -33,9 +34,7 @@ pub(crate) fn judge(
     release: Option<&str>,
     takes_estimates: bool,
 ) -> (SetAudit, Verdict) {
-    if (set.kind, set.group) == (NODE_POOL, HYPERSHIFT) {
-        upkeep::add_stream(&mut set, release);
-    }
+    upkeep::add_stream(&mut set, release);
     let known = set.known.take();
     let mut verdict = by_what_is_known(&set, known.as_ref(), policy, release);
     match &known {

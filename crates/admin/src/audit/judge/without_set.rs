@@ -1,4 +1,4 @@
-//! What makes nodes without a set: machines, hosts, and nodes that no Machine stands for (pure).
+//! Nodes' sources without a set (pure): machines, hosts, and nodes that no Machine stands for (pure).
 
 use super::image_versions::{KnownVersion, Lookup, by_newest_node, is_other};
 use super::sets::{Set, made_from};
@@ -7,7 +7,8 @@ use crate::audit::cluster::image::{INSTALL_COREOS, Image};
 use crate::audit::cluster::kind_table::{
     HYPERSHIFT, MACHINE_API, MACHINE_CONFIG, METAL, NODE_POOL,
 };
-use crate::audit::cluster::kinds::{Host, HostSource, Machine, Node};
+use crate::audit::cluster::kinds::{Host, HostSource, Machine};
+use crate::audit::cluster::nodes::Node;
 use crate::audit::cluster::objects::Objects;
 use crate::audit::results::set::SetAudit;
 use crate::audit::results::upkeep::{Rule, Upkeep};

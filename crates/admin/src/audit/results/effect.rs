@@ -1,8 +1,8 @@
-//! What a remedy does beside the field that it changes.
+//! Effects of a remedy beside the field that it changes.
 
 use serde::Serialize;
 
-/// What follows a change, the worst last.
+/// Consequence of a change, the worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum EffectKind {
@@ -19,7 +19,7 @@ pub(crate) enum EffectKind {
 }
 
 impl EffectKind {
-    /// As the beginning of a sentence that ends with a reason.
+    /// The beginning of a sentence that ends with a reason.
     fn words(self) -> &'static str {
         match self {
             Self::NextMachineOnly => "Only the next machine changes",
@@ -35,7 +35,7 @@ impl EffectKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Effect {
     pub(crate) effect: EffectKind,
-    /// Who acts on the change, where somebody does.
+    /// Controller or tool that acts on the change, where one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) by: Option<String>,
     /// In words, as the end of a sentence.
@@ -68,7 +68,7 @@ impl Effect {
     }
 }
 
-/// What is said where a remedy changes the next machine alone, and nothing else is to be known.
+/// Words where a remedy changes the next machine alone, and nothing else is to be known.
 pub(crate) const STAYS: &str = "machines that are there stay as they are";
 
 /// A change as a file for the repository that an object is kept in.

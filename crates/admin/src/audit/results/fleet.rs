@@ -112,7 +112,7 @@ impl ClusterAudit {
         origin.cluster_id.as_deref()
     }
 
-    /// Whether this is its context, another one of it, or its ID or name.
+    /// Tells whether this is its context, another one of it, or its ID or name.
     pub(crate) fn is_named(&self, name: &str) -> bool {
         let contexts = std::iter::once(&self.context).chain(&self.other_contexts);
         let origin = self.audit.as_ref().and_then(|audit| audit.origin.as_ref());
@@ -124,13 +124,13 @@ impl ClusterAudit {
         self.audit.as_ref().map_or(0, |audit| audit.unread.len())
     }
 
-    /// Whether sets of machines may not have been read.
+    /// Tells whether sets of machines may not have been read.
     pub(crate) fn is_incomplete(&self) -> bool {
         let audit = self.audit.as_ref();
         audit.is_some_and(|audit| audit.unread.iter().any(|unread| unread.hides_sets))
     }
 
-    /// Whether something makes nodes and is not understood.
+    /// Tells whether something makes nodes and is not understood.
     pub(crate) fn has_unknown_makers(&self) -> bool {
         let audit = self.audit.as_ref();
         audit.is_some_and(|audit| audit.unread.iter().any(|unread| unread.makes_nodes))

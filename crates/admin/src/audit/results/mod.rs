@@ -1,4 +1,4 @@
-//! What the audit found, serialised as JSON: fields are only ever added.
+//! The audit's results, serialised as JSON: fields are only ever added.
 
 //!
 //! An earlier audit is read as well. Only what audits are compared by is read, whichever release
@@ -132,7 +132,7 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// Whether this is the cluster's ID, or its name for what it makes.
+    /// Tells whether this is the cluster's ID, or its name for what it makes.
     pub(crate) fn is_of(&self, name: &str) -> bool {
         [&self.cluster_id, &self.infrastructure]
             .into_iter()

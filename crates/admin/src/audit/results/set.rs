@@ -184,7 +184,7 @@ pub(crate) struct SetException {
     pub(crate) reason: String,
     /// Its last day, in UTC.
     pub(crate) until: String,
-    /// That day is over: the set counts again.
+    /// Its last day is over: the set counts again.
     pub(crate) ran_out: bool,
 }
 
@@ -253,36 +253,36 @@ impl SetAudit {
         Some(all.join(". "))
     }
 
-    /// Whether the Machine Config Operator should keep its image, and says that it fails to.
+    /// Tells whether the Machine Config Operator should keep its image, and says that it fails to.
     pub(crate) fn is_degraded(&self) -> bool {
         let upkeep = self.upkeep.as_ref();
         upkeep.is_some_and(|upkeep| matches!(upkeep.rule, Rule::Degraded | Rule::Behind))
     }
 
-    /// How many nodes joined; `None` where that was not read.
+    /// Number of nodes that joined; `None` where that was not read.
     pub(crate) fn joined(&self) -> Option<usize> {
         let joined = self.nodes.iter().map(|nodes| nodes.count).sum();
         (!self.nodes_unread).then_some(joined)
     }
 
-    /// Whether a policy that enforces would hold the next node back.
+    /// Tells whether a policy that enforces would hold the next node back.
     pub(crate) fn would_be_refused(&self) -> bool {
         self.action == Action::Block
     }
 
-    /// Whether the next node would be let in because its image is allowed, or because the policy
+    /// Tells whether the next node would be let in because its image is allowed, or because the policy
     /// looks at none.
     pub(crate) fn would_be_allowed(&self) -> bool {
         self.action == Action::Proceed
             && matches!(self.verdict, Outcome::Allowed | Outcome::Disabled)
     }
 
-    /// Whether the policy could not decide, mostly because the version is unknown.
+    /// Tells whether the policy could not decide, mostly because the version is unknown.
     pub(crate) fn is_unknown(&self) -> bool {
         !self.would_be_refused() && !self.would_be_allowed()
     }
 
-    /// Whether an exception says that it does not count.
+    /// Tells whether an exception says that it does not count.
     pub(crate) fn is_excepted(&self) -> bool {
         let exception = self.exception.as_ref();
         exception.is_some_and(|exception| !exception.ran_out)

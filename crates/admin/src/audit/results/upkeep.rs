@@ -1,10 +1,10 @@
-//! Who keeps an image up to date, by which rule, and where the policy and the Machine Config
+//! Keepers of images, by rule, and where the policy and the Machine Config
 //! Operator differ.
 
 use crate::version::OcpMinor;
 use serde::Serialize;
 
-/// Who keeps an image up to date.
+/// Keeper of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) enum Keeper {
     /// The Machine Config Operator changes the image field after each update of the cluster.
@@ -26,7 +26,7 @@ pub(crate) enum Rule {
     Behind,
     /// `managedBootImages` does not select the set.
     NotSelected,
-    /// What is selected was not read, or its selector is more than labels.
+    /// The selection was not read, or its selector is more than labels.
     SelectionUnknown,
     /// The release cannot do it on this platform.
     ReleaseTooOld,
@@ -77,7 +77,7 @@ pub(crate) enum Rule {
     WithoutSet,
 }
 
-/// Who keeps the image of a set up to date, and why.
+/// Keeper of a set's image, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Upkeep {
@@ -149,14 +149,14 @@ impl Upkeep {
     }
 }
 
-/// What differs.
+/// Subject of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) enum Difference {
     /// The cluster opted out, and the policy enforces.
     OptedOut,
     /// The oldest image allowed.
     Limit,
-    /// What is said to the boot image that the cluster names as its oldest.
+    /// Answer to the boot image that the cluster names as its oldest.
     Value,
 }
 
@@ -172,6 +172,6 @@ pub(crate) struct OperatorDifference {
     pub(crate) operator: String,
     /// The policy's value.
     pub(crate) policy: String,
-    /// One sentence, for a person.
+    /// A sentence for a person.
     pub(crate) message: String,
 }
