@@ -522,7 +522,7 @@ fn an_insights_archive_says_kinds_by_paths() {
         // Others have neither, too.
         (
             "config/pod/openshift-etcd/etcd.json",
-            json!({ "metadata": { "name": "etcd" } }),
+            json!({ "metadata": { "name": "etcd", "ownerReferences": [{ "kind": "Node", "name": "n" }] } }),
         ),
         (
             "config/node/logs/n-0.json",

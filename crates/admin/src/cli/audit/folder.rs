@@ -3,6 +3,7 @@
 
 use super::archive::{is_unnamed, may_have_objects};
 use crate::audit::cluster::kind_table::{is_in_path, is_name_of_one, kind_of_file};
+use serde::de::IgnoredAny;
 use std::fs;
 use std::io::Error;
 use std::path::{Path, PathBuf};
@@ -76,6 +77,19 @@ pub(super) fn is_of_interest(path: &Path, text: &str, also: &dyn Fn(&str) -> boo
         return true;
     }
     is_in_path(&path.to_string_lossy()) || has_objects(text, also)
+}
+
+/// Tells whether a file is an object of an Insights archive that has no kind, and is of none that is read: a pod
+/// names the kind of its owner.
+pub(super) fn is_other_of_insights(path: &Path, text: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        kind: Option<IgnoredAny>,
+        items: Option<IgnoredAny>,
+    }
+    let is_within = path.iter().any(|part| part == "config") && kind_of_file(path).is_none();
+    let is_bare = |head: Head| head.kind.is_none() && head.items.is_none();
+    is_within && serde_json::from_str(text).is_ok_and(is_bare)
 }
 
 /// Whether a text has objects of a kind that is read.

@@ -371,7 +371,11 @@ impl InputReader<'_> {
         }
         let text = decode(bytes)?;
         let also = |kind: &str| self.hears_in(&source.path, kind);
-        if !source.is_named && !folder::is_of_interest(&source.path, &text, &also) {
+        let is_of_interest = || {
+            folder::is_of_interest(&source.path, &text, &also)
+                && !folder::is_other_of_insights(&source.path, &text)
+        };
+        if !source.is_named && !is_of_interest() {
             return Ok(());
         }
         if (self.cluster).is_some_and(|(gathers, _)| gathers.owner(&source.file.place).is_none()) {
