@@ -7,8 +7,7 @@
 
 use super::pattern::{ANYTHING, any_of};
 use crate::policy::{
-    Affects, Bound, DeniedVersion, Effect, KnownIssue, Limit, Policy, Scope, VersionBound, When,
-    choose,
+    Affects, Bound, Effect, KnownIssue, Limit, Policy, Scope, VersionBound, When, choose,
 };
 use crate::verdict::{
     BootImage, Facts, ImageSource, Outcome, PolicyInput, Target, TargetInput, decide,
@@ -96,6 +95,38 @@ impl Refused {
     }
 }
 
+/// Parts of the policy that no label tells.
+fn left_out(policy: &Policy, limit: Option<&Limit>) -> Vec<String> {
+    let mut fields = limit.iter().flat_map(|limit| &limit.rules);
+    let parts = [
+        (
+            policy.limits.iter().any(|limit| limit.pools.is_some()),
+            "limits for certain pools: the metric does not say a node's pool",
+        ),
+        (
+            policy.limits.iter().any(Limit::is_narrowed),
+            "limits with conditions: the metric does not say more than a node's boot image",
+        ),
+        (
+            fields.any(|(field, _)| field.contains("FCOS")),
+            "minimumFCOSVersion and maximumFCOSVersion: `audit` has them",
+        ),
+    ];
+    let parts = parts.into_iter().filter(|(is_left_out, _)| *is_left_out);
+    let mut left_out: Vec<String> = parts.map(|(_, part)| part.to_owned()).collect();
+    let is_conditional = |issue: &&KnownIssue| {
+        let scope = issue.scope.as_ref();
+        !scope.is_ok_and(is_about_images_alone)
+    };
+    let conditional = first_boot_issues(policy).filter(is_conditional).count();
+    if conditional > 0 {
+        left_out.push(format!(
+            "{conditional} known issues with conditions: the metric does not say more than a node's boot image"
+        ));
+    }
+    left_out
+}
+
 /// The versions that are denied by their text, with [`ANYTHING`] where more may follow; and what is
 /// left out.
 fn texts(
@@ -103,56 +134,26 @@ fn texts(
     limit: Option<&Limit>,
     release: Option<Release>,
 ) -> (BTreeSet<String>, Vec<String>) {
-    let mut left_out = Vec::new();
-    if policy.limits.iter().any(|limit| limit.pools.is_some()) {
-        left_out.push("limits for certain pools: the metric does not say a node's pool".to_owned());
-    }
-    if policy.limits.iter().any(Limit::is_narrowed) {
-        left_out.push(
-            "limits with conditions: the metric does not say more than a node's boot image"
-                .to_owned(),
-        );
-    }
-    let mut fields = limit.iter().flat_map(|limit| &limit.rules);
-    if fields.any(|(field, _)| field.contains("FCOS")) {
-        left_out.push("minimumFCOSVersion and maximumFCOSVersion: `audit` has them".to_owned());
-    }
-    let scopes = || first_boot_issues(policy).map(|issue| &issue.scope);
-    let conditional = scopes()
-        .filter(|scope| !scope.as_ref().is_ok_and(is_about_images_alone))
-        .count();
-    if conditional > 0 {
-        left_out.push(format!(
-            "{conditional} known issues with conditions: the metric does not say more than a node's boot image"
-        ));
-    }
-    let known = scopes().filter_map(|scope| {
-        let scope = scope
-            .as_ref()
-            .ok()
-            .filter(|scope| is_about_images_alone(scope))?;
+    let mut left_out = left_out(policy, limit);
+    let known = first_boot_issues(policy).filter_map(|issue| {
+        let scope = issue.scope.as_ref().ok()?;
         let is_meant = match (&scope.targets, release) {
             (None, _) => true,
             (Some(range), Some(release)) => range.contains(release),
             (Some(_), None) => false,
         };
-        is_meant.then_some(&scope.images)
+        (is_meant && is_about_images_alone(scope)).then_some(&scope.images)
     });
     let known = known.flatten().map(|(_, bound)| bound);
-    let denied: Vec<&DeniedVersion> = bounds(limit)
-        .chain(known)
-        .filter_map(|bound| match bound {
-            Bound::Denied(denied) => Some(&denied.entries),
-            _ => None,
-        })
-        .flatten()
-        .collect();
+    let denied = bounds(limit).chain(known).flat_map(|bound| match bound {
+        Bound::Denied(denied) => denied.entries.as_slice(),
+        _ => &[],
+    });
     let is_label = |text: &str| {
         text.chars()
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
     };
     let (words, others): (Vec<&str>, Vec<&str>) = denied
-        .iter()
         .map(|entry| entry.version.as_str())
         .partition(|version| is_label(version.strip_suffix(ANYTHING).unwrap_or(version)));
     if !others.is_empty() {
