@@ -84,6 +84,7 @@ pub(crate) fn audit(
             .unwrap_or_default(),
         births: births::births(&lookup, policy_input, update),
         update: update.map(str::to_owned),
+        joined: births::joined(&lookup),
         provisioned: provisioned(objects),
         unread,
         warnings,

@@ -338,3 +338,185 @@ fn the_page_needs_nothing_else() {
         2
     );
 }
+
+/// What to do stands above what is good, the operator's value at the end.
+#[test]
+fn what_to_do_comes_first() {
+    let in_order = |text: &str, parts: &[&str]| {
+        let places: Vec<Option<usize>> = parts.iter().map(|part| text.find(part)).collect();
+        assert!(
+            places.iter().all(Option::is_some) && places.is_sorted(),
+            "{places:?}: {text}"
+        );
+    };
+    let (text, ..) = audit(&["--policy", POLICY, "--from", AWS]);
+    let parts = [
+        "\nUNKNOWN  ",
+        "\nWhat to change:\n",
+        "\nHow to find ",
+        "\nallowed  ",
+    ];
+    in_order(&text, &parts);
+    let mut whole: Value = serde_json::from_str(&fixture("gcp.json")).unwrap();
+    let items = whole["items"].as_array_mut().unwrap();
+    let is_old =
+        |item: &&Value| item["kind"] == "MachineSet" && item["metadata"]["name"] == "c1-old";
+    let mut twin = items.iter().find(is_old).unwrap().clone();
+    twin["metadata"]["name"] = json!("c1-twin");
+    items.push(twin);
+    let page = html(&whole.to_string());
+    let parts = [
+        "<div class=\"conclusion",
+        "<div class=\"tiles\"",
+        "<ul class=\"chart\"",
+        ">What to do<",
+        "<pre><code>oc patch ",
+        ">Sets<",
+        ">The oldest boot image<",
+        "<footer>",
+    ];
+    in_order(&page, &parts);
+    // The same remedy is one item, and its commands are code.
+    let items = page.split("<ul class=\"todo\">").nth(1).unwrap();
+    let items = items.split("</ul>").next().unwrap();
+    assert_eq!(
+        items.matches("<b>c1-old, c1-twin</b>").count(),
+        1,
+        "{items}"
+    );
+    for text in [items, &page] {
+        assert_eq!(text.matches("<pre><code>oc patch machineset").count(), 2);
+    }
+}
+
+/// The figures of a page are those of its conclusion.
+#[test]
+fn one_page_gives_one_count() {
+    let mut seen = 0;
+    for entry in std::fs::read_dir("tests/data/audit").unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        if !text.contains("\"items\"") {
+            continue;
+        }
+        let page = html(&text);
+        let conclusion = page.split("</b>").next().unwrap();
+        for what in ["not known", "not decided by the policy", "excepted"] {
+            let says = |number: usize| {
+                let are = if number == 1 { "is" } else { "are" };
+                conclusion.contains(&format!(" {number} {are} {what}"))
+            };
+            let shows = |number: usize| page.contains(&format!("<b>{number}</b>sets {what}<"));
+            let (said, shown): (Vec<_>, Vec<_>) = (
+                (1..20).filter(|number| says(*number)).collect(),
+                (1..20).filter(|number| shows(*number)).collect(),
+            );
+            assert_eq!(said, shown, "{}: {what}", path.display());
+            seen += said.len();
+        }
+    }
+    assert!(seen > 5, "{seen}");
+}
+
+/// The chart counts every joined node once, by the image that it is known to be born from.
+#[test]
+fn the_chart_counts_each_node_once() {
+    let mut whole: Value = serde_json::from_str(&fixture("aws.json")).unwrap();
+    let items = whole["items"].as_array_mut().unwrap();
+    for n in 0..3 {
+        // Of no set, with no label.
+        items.push(
+            json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": format!("n{n}") } }),
+        );
+    }
+    let nodes = items.iter().filter(|item| item["kind"] == "Node").count();
+    let page = html(&whole.to_string());
+    let chart = page.split("<ul class=\"chart\">").nth(1).unwrap();
+    let chart = chart.split("</ul>").next().unwrap();
+    let counted = chart.split("<span class=\"soft\">").skip(1).map(|part| {
+        let number = part.split(' ').next().unwrap();
+        number.parse::<usize>().unwrap()
+    });
+    assert_eq!(counted.sum::<usize>(), nodes, "{chart}");
+}
+
+/// A change for a repository is in Markdown, too, as a file that no name ends.
+#[test]
+fn markdown_has_the_file_for_the_repository() {
+    let from = "tests/data/cases/set-of-argocd";
+    let (out, ..) = audit(&[
+        "--policy",
+        "tests/data/cases/policy.json",
+        "--from",
+        from,
+        "-o",
+        "markdown",
+    ]);
+    let file = out
+        .split("\n\n  ```yaml\n")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{out}"));
+    let file = file.split("\n  ```\n").next().unwrap();
+    let (json, ..) = audit(&[
+        "--policy",
+        "tests/data/cases/policy.json",
+        "--from",
+        from,
+        "-o",
+        "json",
+    ]);
+    let found: Value = serde_json::from_str(&json).unwrap();
+    let patch = &found["sets"][0]["patchFile"];
+    let lines = file
+        .lines()
+        .map(|line| line.strip_prefix("  ").unwrap_or(line));
+    let lines: Vec<&str> = lines.collect();
+    assert_eq!(
+        lines,
+        patch["text"].as_str().unwrap().lines().collect::<Vec<_>>()
+    );
+    assert!(
+        out.contains(&format!("\n\n  `{}`:\n", patch["name"].as_str().unwrap())),
+        "{out}"
+    );
+}
+
+#[test]
+fn wide_says_what_could_be_kept() {
+    let (out, ..) = audit(&["--policy", POLICY, "-o", "wide", "--from", AWS]);
+    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains(
+            "upkeep the cluster could keep its image up to date, and does not: the command is below"
+        ),
+        "{out}"
+    );
+    assert!(
+        said.contains("To have the cluster keep the images up to date"),
+        "{out}"
+    );
+}
+
+#[test]
+fn rows_of_csv_have_release_and_infrastructure() {
+    let from = "tests/data/cases/set-of-argocd";
+    for from in [from, AWS] {
+        let (json, ..) = audit(&["--policy", POLICY, "--from", from, "-o", "json"]);
+        let found: Value = serde_json::from_str(&json).unwrap();
+        let (out, ..) = audit(&["--policy", POLICY, "--from", from, "-o", "csv"]);
+        let mut reader = csv::Reader::from_reader(out.as_bytes());
+        let head: Vec<String> = reader
+            .headers()
+            .unwrap()
+            .iter()
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(head[head.len() - 2..], ["release", "infrastructureName"]);
+        for row in reader.records() {
+            let row = row.unwrap();
+            let text = |name: &str| found["origin"][name].as_str().unwrap_or_default();
+            let cells: Vec<&str> = row.iter().skip(head.len() - 2).collect();
+            assert_eq!(cells, [text("release"), text("infrastructureName")]);
+        }
+    }
+}

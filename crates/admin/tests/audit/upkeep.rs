@@ -180,7 +180,7 @@ fn amis_that_are_not_the_operators() {
     assert_eq!(
         remedy(&found, "c1-mkt"),
         "ask whose AMI it is: aws ec2 describe-images --region eu-central-1 --image-ids ami-0b9620e51a0f7930b --query 'Images[].[OwnerId,Name]'. If it \
-         is of AWS Marketplace (679593333241), take the newest image of the same product, whose ID ends its name: the standard AMI drops the \
+         is of AWS Marketplace (679593333241), use the newest image of the same product (the product ID is the end of the image name): the standard AMI drops the \
          subscription. If not, set spec.template.spec.providerSpec.value.ami.id to ami-0db5da1b3b5ad90dc: 9.8.20260428-0, this cluster's own"
     );
     // From 5.0 on the owner decides, and no object says it.

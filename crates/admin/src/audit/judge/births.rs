@@ -6,9 +6,11 @@ use crate::audit::cluster::kinds::Machine;
 use crate::audit::cluster::nodes::Node;
 use crate::audit::cluster::target::meant_release;
 use crate::audit::results::birth::BirthAudit;
+use crate::audit::results::by_release;
+use crate::audit::results::set::NodeCount;
 use crate::policy::KnownIssue;
 use crate::verdict::{Birth, BootImageStatus, PolicyInput, Target, UpdateIssues, update_issues};
-use crate::version::ImageVersion;
+use crate::version::{ImageVersion, OcpMinor};
 use std::collections::BTreeMap;
 
 /// At most this many nodes of a row are named.
@@ -22,6 +24,7 @@ struct Key<'a> {
     pool: Option<&'a str>,
     /// The oldest image first; unknown ones last.
     unknown: bool,
+    release: Option<(bool, Option<OcpMinor>)>,
     version: Option<ImageVersion>,
     /// The place of the issue in the list.
     issue: usize,
@@ -66,6 +69,7 @@ pub(crate) fn births(
                 to_know,
                 pool: node.pool.as_deref(),
                 unknown: version.is_none(),
+                release: version.as_ref().map(by_release),
                 version,
                 issue: place(&issues, issue),
             };
@@ -74,6 +78,21 @@ pub(crate) fn births(
     }
     let row = |(key, nodes): (Key<'_>, Vec<&Node>)| row(key, nodes, &issues, policy, release);
     rows.into_iter().filter_map(row).collect()
+}
+
+/// All joined nodes by the image that they were born from.
+pub(crate) fn joined(lookup: &Lookup<'_>) -> Vec<NodeCount> {
+    let sets = Sets::new(lookup);
+    let image = |node| match sets.birth_of(node) {
+        Image::Own(version) => Some(version.text),
+        Image::First(_) | Image::Unknown => None,
+    };
+    let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+    for node in &lookup.objects.nodes {
+        *counts.entry(image(node)).or_default() += 1;
+    }
+    let count = |(version, count)| NodeCount { version, count };
+    counts.into_iter().map(count).collect()
 }
 
 /// The image that a node was born from.

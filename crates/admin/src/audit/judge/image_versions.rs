@@ -200,10 +200,10 @@ impl<'a> Lookup<'a> {
         let (version, (_, _, name)) = others().max_by_key(|(_, (_, place, _))| *place)?;
         Some(match others().map(|(_, (count, ..))| count).sum() {
             1 => format!(
-                "Node {name}, whose Machine names it, says {version}: it was made from something else than this image"
+                "Node {name}, whose Machine names it, says {version}: it was made from another image"
             ),
             more => format!(
-                "{more} nodes whose Machines name it say another version, such as Node {name} {version}: they were made from something else than this image"
+                "{more} nodes whose Machines name it say another version, such as Node {name} {version}: they were made from other images"
             ),
         })
     }

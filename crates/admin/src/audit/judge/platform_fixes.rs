@@ -121,7 +121,7 @@ pub(crate) fn ask_the_owner(set: &Set, lookup: &Lookup<'_>, remedy: Remedy) -> R
     Remedy {
         text: Some(format!(
             "ask whose AMI it is: aws ec2 describe-images{region} --image-ids {ami} --query 'Images[].[OwnerId,Name]'. If it is of AWS Marketplace \
-             (679593333241), take the newest image of the same product, whose ID ends its name: the standard AMI drops the subscription. If not, {otherwise}"
+             (679593333241), use the newest image of the same product (the product ID is the end of the image name): the standard AMI drops the subscription. If not, {otherwise}"
         )),
         version: remedy.version,
         first: Some("nobody can tell by an AMI's ID whose it is"),

@@ -305,7 +305,7 @@ fn unjudged(version: &ImageVersion, verdict: &Verdict) -> Option<&'static str> {
 /// Reason why an image that is named is unknown.
 fn in_no_list(set: &Set) -> &'static str {
     if ami(set).is_some() {
-        "its AMI is in no list of its region, and no node of it has a label"
+        "the AMI is not listed for its region, and no node made from it is labelled"
     } else {
         "no node made from this image has a label, and its name says no version"
     }

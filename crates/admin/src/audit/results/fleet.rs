@@ -4,6 +4,7 @@
 use super::{BootImageAudit, Summary};
 use crate::API_VERSION;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 
 /// Kind of a [`FleetAudit`].
 pub(crate) const LIST: &str = "BootImageAuditList";
@@ -23,7 +24,7 @@ pub(crate) struct FleetAudit {
     /// Changes since an earlier list, where one was named.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<FleetSince>,
-    /// Clusters that were not audited first, then those with refused sets, by context within.
+    /// Clusters that were not audited first, then those with most refused sets, by context within.
     pub(crate) items: Vec<ClusterAudit>,
 }
 
@@ -136,12 +137,25 @@ impl ClusterAudit {
         audit.is_some_and(|audit| audit.unread.iter().any(|unread| unread.makes_nodes))
     }
 
+    /// The number of sets that count, and are refused or not: of those that are new or worse, where
+    /// an earlier audit was named.
+    fn failing(&self) -> (usize, usize) {
+        let since = self.audit.as_ref().and_then(|audit| audit.since.as_ref());
+        let Some(since) = since else {
+            return (self.counted.would_be_refused, self.counted.undetermined);
+        };
+        let (refused, open): (Vec<_>, Vec<_>) =
+            (since.changes.iter()).partition(|change| change.is == "refused");
+        (refused.len(), open.len())
+    }
+
     fn rank(&self) -> impl Ord + '_ {
+        let (refused, open) = self.failing();
         (
             self.error.is_none(),
-            self.counted.would_be_refused == 0,
+            Reverse(refused),
             !self.is_incomplete(),
-            self.counted.undetermined == 0 && !self.has_unknown_makers(),
+            Reverse(open + usize::from(self.has_unknown_makers())),
             &self.context,
         )
     }
@@ -179,7 +193,6 @@ impl FleetAudit {
             other.other_contexts.push(cluster.context);
             other.other_contexts.append(&mut cluster.other_contexts);
         }
-        items.sort_by(|a, b| a.rank().cmp(&b.rank()));
         let mut summary = FleetSummary {
             clusters: items.len(),
             ..FleetSummary::default()
@@ -192,13 +205,20 @@ impl FleetAudit {
             summary.of_sets += of;
             summary.counted += cluster.counted;
         }
-        Self {
+        let mut fleet = Self {
             api_version: API_VERSION,
             kind: LIST,
             time,
             summary,
             since: None,
             items,
-        }
+        };
+        fleet.sort();
+        fleet
+    }
+
+    /// Orders the clusters: what makes the status first.
+    pub(crate) fn sort(&mut self) {
+        self.items.sort_by(|a, b| a.rank().cmp(&b.rank()));
     }
 }

@@ -11,9 +11,10 @@ pub(crate) mod set;
 pub(crate) mod upkeep;
 
 use crate::verdict::{BootImageStatus, PolicyStatus};
+use crate::version::{ImageVersion, OcpMinor};
 use birth::BirthAudit;
 use serde::{Deserialize, Serialize};
-use set::SetAudit;
+use set::{NodeCount, SetAudit};
 use std::collections::BTreeMap;
 use upkeep::OperatorDifference;
 
@@ -68,6 +69,9 @@ pub(crate) struct BootImageAudit {
     /// pool, the oldest image first.
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     pub(crate) births: Vec<BirthAudit>,
+    /// All joined nodes by the image that they were born from; absent where unknown.
+    #[serde(skip)]
+    pub(crate) joined: Vec<NodeCount>,
     /// Machines that were made and have not become nodes.
     #[serde(skip_deserializing)]
     pub(crate) provisioned: Vec<Provisioned>,
@@ -272,6 +276,12 @@ pub(crate) struct ClusterSkew {
     /// compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) older_in_use: Option<bool>,
+}
+
+/// The place of an image among others, the oldest first: by the release of OpenShift, which newer
+/// images do not name.
+pub(crate) fn by_release(version: &ImageVersion) -> (bool, Option<OcpMinor>) {
+    (version.ocp.is_none(), version.ocp)
 }
 
 /// `namespace/name`, or the name alone.

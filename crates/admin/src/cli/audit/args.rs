@@ -16,7 +16,7 @@ pub(super) enum Form {
     Json,
     /// The same as YAML.
     Yaml,
-    /// One file for a browser, with a chart; it needs no network.
+    /// A file for a browser, with a chart; it needs no network.
     Html,
     /// For the summary of a job, or a comment on a pull request.
     Markdown,
@@ -139,7 +139,7 @@ pub(in crate::cli) struct Args {
     /// release that the cluster was installed as. An estimate never allows.
     #[arg(long)]
     pub(super) estimates: bool,
-    /// What a pipeline fails on: refused (3), unknown (3 and 4), or none. What could not be read is 1
+    /// The outcome that fails a pipeline: refused (3), unknown (3 and 4), or none. What could not be read is 1
     /// all the same.
     #[arg(
         long,
@@ -166,7 +166,7 @@ pub(in crate::cli) struct Args {
     /// images the sets then get.
     #[arg(long)]
     pub(super) any_release: bool,
-    /// How long each request to the server may take, such as 30s or 2m.
+    /// The time that each request to the server may take, such as 30s or 2m.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     pub(super) request_timeout: Duration,
     /// Do not check the server's certificate. Whoever answers gets your credentials.

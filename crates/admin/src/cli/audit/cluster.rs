@@ -30,13 +30,13 @@ pub(super) fn from_server(
     read(asked, args.request_timeout, Scope::All, objects, io)
 }
 
-/// What is read of a cluster.
+/// The objects that are read of a cluster.
 #[derive(Clone, Copy)]
 pub(in crate::cli) enum Scope<'a> {
-    /// What the audit reads.
+    /// Those of the audit.
     All,
     Kinds(&'a [&'a str]),
-    /// What the audit reads, and what says why a machine is no node.
+    /// Those of the audit, and those that say why a machine is no node.
     Why(&'a Mutex<Facts>, (Moment, &'a [String])),
 }
 

@@ -55,7 +55,7 @@ impl Word {
     }
 }
 
-/// Whether the policy could enforce now.
+/// The answer to whether the policy could enforce now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Readiness {
     Ready,
@@ -77,12 +77,14 @@ pub(super) struct Conclusions {
 pub(crate) struct Conclusion {
     pub(super) readiness: Readiness,
     pub(super) sentence: String,
-    /// What to do next; empty where nothing has to be done.
+    /// The next step; empty where nothing has to be done.
     pub(super) next: String,
     pub(super) exit: Exit,
+    /// The numbers of the sentence, each with a class of HTML and a word.
+    pub(super) figures: Vec<(&'static str, usize, &'static str)>,
 }
 
-/// How the audit was asked for.
+/// The request for the audit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct AuditRequest {
     /// The arguments that make the same audit again, each after a space.
@@ -130,7 +132,7 @@ fn of_all(fleet: &FleetAudit, asked: impl Fn(&str) -> AuditRequest) -> Conclusio
     counts.conclude(asked.target.as_deref(), next)
 }
 
-/// What decides. Sets with an exception count there alone.
+/// The numbers that decide. Sets with an exception count there alone.
 #[derive(Default)]
 pub(super) struct Counts {
     /// Several clusters were asked for.
@@ -140,9 +142,10 @@ pub(super) struct Counts {
     sets: usize,
     pub(super) refused: usize,
     unknown: usize,
-    /// Those whose version is known, and about which the policy decides nothing.
+    /// Sets whose version is known, and about which the policy decides nothing.
     undecided: usize,
     excepted: usize,
+    allowed: usize,
     /// Allowed sets whose image is known to fail.
     known_to_fail: usize,
     /// Sets that the operator should keep, and says that it fails to.
@@ -156,11 +159,11 @@ pub(super) struct Counts {
     pub(super) makers: usize,
     /// Clusters of which something was not read.
     unread: usize,
-    /// What is new or worse, where an earlier audit was named.
+    /// Sets that are new or worse, where an earlier audit was named.
     changes: Option<Changes>,
 }
 
-/// What changed since an earlier audit.
+/// The changes since an earlier audit.
 #[derive(Default)]
 struct Changes {
     time: String,
@@ -196,6 +199,7 @@ impl Counts {
         self.unknown += number(|set| is_open(set) && set.boot_image.is_none());
         self.undecided += number(|set| is_open(set) && set.boot_image.is_some());
         self.excepted += audit.summary.excepted;
+        self.allowed += audit.summary.would_be_allowed;
         self.known_to_fail += number(|set| set.would_be_allowed() && !set.known_issues.is_empty());
         self.degraded += number(SetAudit::is_degraded);
         let mut births = audit.births.iter();
@@ -274,7 +278,32 @@ impl Counts {
             sentence: sentence + ".",
             next,
             exit,
+            figures: self.figures(),
         }
+    }
+
+    /// The same numbers as in the sentence about all sets.
+    fn figures(&self) -> Vec<(&'static str, usize, &'static str)> {
+        let of_list = usize::from(self.is_list);
+        let lacking = self.not_audited + self.hidden;
+        let figures = [
+            ("refused", self.refused, "sets would be refused"),
+            ("unknown", self.unknown, "sets not known"),
+            ("unknown", self.undecided, "sets not decided by the policy"),
+            ("unknown", self.excepted, "sets excepted"),
+            ("allowed", self.allowed, "sets allowed"),
+            ("", self.sets, "sets in all"),
+            (
+                "unknown",
+                of_list * lacking,
+                "clusters not read, or not whole",
+            ),
+            ("", of_list * self.clusters, "clusters in all"),
+        ];
+        let is_shown = |(class, number, _): &(&str, usize, &str)| {
+            *number > 0 || matches!(*class, "refused" | "allowed")
+        };
+        figures.into_iter().filter(is_shown).collect()
     }
 
     /// All sets by verdict.
@@ -369,7 +398,7 @@ impl Counts {
         parts.join("; ")
     }
 
-    /// What limits what can be said.
+    /// The limits of what can be said.
     fn doubts(&self) -> Vec<String> {
         if self.is_list {
             let doubts = [

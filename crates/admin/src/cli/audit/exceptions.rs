@@ -11,7 +11,7 @@ use std::path::Path;
 /// The most that is read of the file.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What the file has to look like, for who has it wrong.
+/// The form of the file, for who has it wrong.
 const FORM: &str =
     "the file is a list `exceptions` of `set`, `reason`, `until` (YYYY-MM-DD) and `cluster`";
 
@@ -104,7 +104,7 @@ fn parse(bytes: &[u8]) -> Result<Exceptions, (yaml::Place, String)> {
 
 impl Exceptions {
     /// # Errors
-    /// One names no cluster. A set of that name may be in several.
+    /// An exception names no cluster. A set of that name may be in several.
     pub(super) fn name_clusters(&self) -> Result<(), String> {
         let mut all = self.exceptions.iter();
         all.find(|exception| exception.cluster.is_none()).map_or(Ok(()), |exception| {

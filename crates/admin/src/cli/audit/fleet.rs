@@ -194,7 +194,7 @@ fn one(
     audit.map_err(|unread| no_sets(&unread))
 }
 
-/// Why there is nothing to audit.
+/// The reason why there is nothing to audit.
 pub(super) fn no_sets(unread: &[Unread]) -> String {
     match unread {
         [] => "it has no set of machines, and no machine or node without one".to_owned(),

@@ -154,6 +154,7 @@ pub(super) fn compare(before: &FleetAudit, fleet: &mut FleetAudit) {
             });
         }
     }
+    fleet.sort();
     let since = fleet.audits().filter_map(|audit| audit.since.as_ref());
     let is_gone = |then: &&ClusterAudit| {
         let mut now = fleet.items.iter();

@@ -2,9 +2,10 @@
 
 use super::html::Level;
 use crate::audit::BootImageAudit;
+use crate::audit::results::by_release;
 use crate::cli::audit::conclusion::{Word, count};
 use crate::text::cut;
-use crate::version::ImageVersion;
+use crate::version::{ImageVersion, OcpMinor};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
@@ -45,12 +46,24 @@ impl Bar {
     }
 }
 
+/// The place of an image: by release, then by date. A text that names neither comes last.
+type Place = (bool, (bool, Option<OcpMinor>), ImageVersion);
+
+fn place(version: &str) -> Place {
+    let version = ImageVersion::parse(version);
+    (!version.is_known(), by_release(&version), version)
+}
+
 /// The images in use, oldest first, and the unknown ones last.
 fn bars(audit: &BootImageAudit) -> Vec<Bar> {
-    let mut known: BTreeMap<ImageVersion, Bar> = BTreeMap::new();
+    let mut known: BTreeMap<Place, Bar> = BTreeMap::new();
     let mut unknown = Bar {
         label: "image not known".to_owned(),
         ..Bar::default()
+    };
+    let mut add = |version: Option<&String>, more: Bar| match version {
+        Some(version) => known.entry(place(version)).or_default().add(&more),
+        None => unknown.add(&more),
     };
     for set in &audit.sets {
         let next = Bar {
@@ -58,30 +71,18 @@ fn bars(audit: &BootImageAudit) -> Vec<Bar> {
             word: Some(Word::of(set)),
             ..Bar::default()
         };
-        match &set.boot_image {
-            Some(image) => known
-                .entry(ImageVersion::parse(&image.version))
-                .or_default()
-                .add(&next),
-            None => unknown.add(&next),
-        }
-        for nodes in &set.nodes {
-            let joined = Bar {
-                nodes: nodes.count,
-                ..Bar::default()
-            };
-            match &nodes.version {
-                Some(version) => known
-                    .entry(ImageVersion::parse(version))
-                    .or_default()
-                    .add(&joined),
-                None => unknown.add(&joined),
-            }
-        }
+        add(set.boot_image.as_ref().map(|image| &image.version), next);
+    }
+    for nodes in &audit.joined {
+        let joined = Bar {
+            nodes: nodes.count,
+            ..Bar::default()
+        };
+        add(nodes.version.as_ref(), joined);
     }
     let mut bars: Vec<Bar> = known
         .into_iter()
-        .map(|(version, bar)| Bar {
+        .map(|((.., version), bar)| Bar {
             label: cut(&version.text, LABEL),
             ..bar
         })
@@ -133,6 +134,22 @@ pub(in crate::cli::audit) fn chart(audit: &BootImageAudit, level: Level) -> Mark
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 412 of January was built before 411 of August.
+    #[test]
+    fn the_oldest_is_of_the_oldest_release() {
+        let wanted = [
+            "411.86.202207010000-0",
+            "411.86.202308081056-0",
+            "412.86.202301311551-0",
+            "9.6.20251015-1",
+            "strange",
+        ];
+        let mut versions = wanted;
+        versions.reverse();
+        versions.sort_by_key(|version| place(version));
+        assert_eq!(versions, wanted);
+    }
 
     #[test]
     fn bars_that_share_a_line_keep_the_worst_verdict() {

@@ -36,6 +36,9 @@ struct Row {
     remedy: Cell,
     want_image: Cell,
     exception: Cell,
+    /// The cluster's own, whichever release was asked about.
+    release: Cell,
+    infrastructure_name: Cell,
 }
 
 /// A text that no spreadsheet takes for a formula.
@@ -92,9 +95,14 @@ fn rows(cluster: &ClusterAudit) -> Vec<Row> {
     let sets = audit.clone().flat_map(|audit| &audit.sets).map(of_set);
     let births = audit.flat_map(|audit| &audit.births).map(of_birth);
     let all = doubts.chain(sets).chain(births);
-    let name = || (!cluster.is_alone()).then(|| (&cluster.context).into());
+    let origin = cluster
+        .audit
+        .as_ref()
+        .and_then(|audit| audit.origin.as_ref());
     all.map(|row| Row {
-        cluster: name(),
+        cluster: (!cluster.is_alone()).then(|| (&cluster.context).into()),
+        release: cell(origin.and_then(|origin| origin.release.as_ref())),
+        infrastructure_name: cell(origin.and_then(|origin| origin.infrastructure.as_ref())),
         ..row
     })
     .collect()

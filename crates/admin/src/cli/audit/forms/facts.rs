@@ -58,6 +58,15 @@ pub(in crate::cli::audit) const BIRTHS: &str = "Joined nodes that the update bre
 /// The names of sets, by what is true of them.
 pub(in crate::cli::audit) type Named<'a, K> = BTreeMap<K, Vec<&'a SetAudit>>;
 
+/// Things to do, each with its sets: remedies, then what makes versions known.
+pub(in crate::cli::audit) fn to_do(audit: &BootImageAudit) -> Vec<(Vec<&SetAudit>, String)> {
+    let remedies = remedies(audit).into_iter();
+    let remedies = remedies.map(|((_, remedy), sets)| (sets, remedy));
+    let helps = lookup_helps(audit).into_iter();
+    let helps = helps.map(|(help, sets)| (sets, help.to_owned()));
+    remedies.chain(helps).collect()
+}
+
 /// The refused and undecided sets by platform and remedy.
 pub(in crate::cli::audit) fn remedies(audit: &BootImageAudit) -> Named<'_, (&str, String)> {
     let mut remedies = Named::new();
@@ -140,7 +149,7 @@ pub(in crate::cli::audit) fn waiting(audit: &BootImageAudit) -> Vec<String> {
     sets.into_iter().map(says).collect()
 }
 
-/// How many machines have not joined, and the command that says why.
+/// The number of machines that have not joined, and the command that says why.
 pub(in crate::cli::audit) fn wait(audit: &BootImageAudit) -> Option<String> {
     let all = &audit.provisioned;
     let now = audit.origin.as_ref().map(|origin| origin.time.as_str());
@@ -181,6 +190,10 @@ pub(in crate::cli::audit) fn shown(image: &BootImageStatus) -> String {
     format!("{} ({systems})", image.version)
 }
 
+/// The remark on a set of [`BootImageAudit::keep_commands`].
+const COULD_BE_KEPT: &str =
+    "the cluster could keep its image up to date, and does not: the command is below";
+
 /// Everything that is known of a set, by label, in the order in which a person reads it.
 pub(in crate::cli::audit) fn facts(set: &SetAudit) -> Vec<(&'static str, String)> {
     let version = match (&set.boot_image, &set.known_from) {
@@ -206,6 +219,10 @@ pub(in crate::cli::audit) fn facts(set: &SetAudit) -> Vec<(&'static str, String)
         ("command", set.patch.clone()),
         ("for Git", file.map(|file| file.name.clone())),
         ("patch", file.map(|file| file.text.clone())),
+        (
+            "upkeep",
+            set.could_be_kept.then(|| COULD_BE_KEPT.to_owned()),
+        ),
     ];
     let known = |(label, text): (_, Option<_>)| Some((label, text?));
     let issues = set.known_issues.iter();

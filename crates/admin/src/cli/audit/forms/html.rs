@@ -3,8 +3,8 @@
 use super::chart::chart;
 use super::commands::KEEP;
 use super::facts::{
-    BIRTHS, CLUSTER_COLUMNS, cluster_cells, cluster_notes, cluster_word, facts, head, lookup_helps,
-    names, remedies, waiting,
+    self, BIRTHS, CLUSTER_COLUMNS, cluster_cells, cluster_notes, cluster_word, facts, head, names,
+    waiting,
 };
 use super::text::{UNTIL_THEN, in_use, operator_says};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
@@ -37,7 +37,7 @@ pub(crate) fn render(fleet: &FleetAudit, conclusions: &Conclusions) -> String {
             (footer("audit"))
         } @else {
             (conclusion(&conclusions.all))
-            (cluster_tiles(fleet))
+            (tiles(&conclusions.all))
             h2 { "Clusters" }
             (clusters(fleet))
             @for (n, (cluster, own)) in fleet.items.iter().zip(&conclusions.each).enumerate() {
@@ -76,10 +76,9 @@ impl Level {
 fn part(audit: &BootImageAudit, conclusion: &Conclusion, level: Level) -> Markup {
     html! {
         (self::conclusion(conclusion))
-        (oldest(audit))
-        (tiles(audit))
-        (to_do(audit, level))
+        (tiles(conclusion))
         (chart(audit, level))
+        (to_do(audit, level))
         (sets(&audit.sets, level))
         (births(&audit.births, level))
         @for (kind, command) in &audit.keep_commands {
@@ -90,6 +89,7 @@ fn part(audit: &BootImageAudit, conclusion: &Conclusion, level: Level) -> Markup
         (list("Warnings, and what was not read", doubts(audit), level))
         (level.heading("What was audited"))
         dl { @for (name, value) in head(audit) { dt { (name) } dd { (value) } } }
+        (oldest(audit, level))
     }
 }
 
@@ -141,28 +141,6 @@ fn conclusion(conclusion: &Conclusion) -> Markup {
     }
 }
 
-/// The sums of all clusters.
-fn cluster_tiles(fleet: &FleetAudit) -> Markup {
-    let summary = fleet.summary;
-    let (sets, lacking) = (summary.counted, summary.not_audited + summary.incomplete);
-    html! {
-        div.tiles {
-            @for (class, number, what) in [
-                ("refused", sets.would_be_refused, "sets would be refused"),
-                ("unknown", sets.undetermined, "sets not known"),
-                ("allowed", sets.would_be_allowed, "sets allowed"),
-                ("unknown", summary.of_sets.excepted, "sets excepted"),
-                ("unknown", lacking, "clusters not read, or not whole"),
-                ("", summary.clusters, "clusters in all"),
-            ] {
-                @if number > 0 || class != "unknown" {
-                    div class={ "tile " (class) } { b { (number) } (what) }
-                }
-            }
-        }
-    }
-}
-
 fn clusters(fleet: &FleetAudit) -> Markup {
     html! {
         table {
@@ -203,16 +181,17 @@ fn anchor(n: usize) -> String {
 }
 
 /// The oldest image in use, and the operator's value for it.
-fn oldest(audit: &BootImageAudit) -> Markup {
+fn oldest(audit: &BootImageAudit, level: Level) -> Markup {
     html! {
         @if let Some(oldest) = &audit.oldest {
+            (level.heading("The oldest boot image"))
             p { (in_use(oldest, audit.oldest_birth.as_ref())) }
             @if let Some(words) = audit.cluster.as_ref().and_then(operator_says) { p { (words) } }
             @if let Some(command) = &oldest.command {
-                p.command { (UNTIL_THEN) }
+                p { (UNTIL_THEN) }
                 pre { code { (command) } }
                 @if let Some(back) = &oldest.way_back {
-                    p.command { "The way back:" }
+                    p { "The way back:" }
                     pre { code { (back) } }
                 }
             }
@@ -220,34 +199,46 @@ fn oldest(audit: &BootImageAudit) -> Markup {
     }
 }
 
-fn tiles(audit: &BootImageAudit) -> Markup {
-    let summary = audit.summary;
+/// The numbers of the conclusion.
+fn tiles(conclusion: &Conclusion) -> Markup {
     html! {
         div.tiles {
-            @for (class, number, what) in [
-                ("refused", summary.would_be_refused, "would be refused"),
-                ("unknown", summary.undetermined, "not known"),
-                ("allowed", summary.would_be_allowed, "allowed"),
-                ("", summary.sets, "sets in all"),
-            ] {
+            @for (class, number, what) in &conclusion.figures {
                 div class={ "tile " (class) } { b { (number) } (what) }
             }
         }
     }
 }
 
+/// Things to do: the same remedy of several sets once, with the commands and files of each.
 fn to_do(audit: &BootImageAudit, level: Level) -> Markup {
-    let remedies = remedies(audit)
-        .into_iter()
-        .map(|((platform, remedy), sets)| (names(&sets), platform, remedy));
-    let lookup_helps = lookup_helps(audit)
-        .into_iter()
-        .map(|(help, sets)| (names(&sets), "unknown", help.to_owned()));
-    let all: Vec<_> = remedies.chain(lookup_helps).collect();
+    let all = facts::to_do(audit);
     html! {
         @if !all.is_empty() {
             (level.heading("What to do"))
-            ul { @for (sets, why, what) in all { li { b { (sets) } " (" (why) "): " (what) } } }
+            ul.todo {
+                @for (sets, what) in all {
+                    li {
+                        p { b { (names(&sets)) } ": " (marked(&what)) }
+                        @for (label, text) in sets.iter().flat_map(|set| facts(set)) {
+                            @match label {
+                                "command" | "patch" => pre { code { (text) } },
+                                "for Git" => p { "For Git: " code { (text) } },
+                                _ => {},
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Prose, in which commands stand between backticks.
+fn marked(text: &str) -> Markup {
+    html! {
+        @for (n, part) in text.split('`').enumerate() {
+            @if n % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
 }
@@ -258,7 +249,7 @@ fn sets(sets: &[SetAudit], level: Level) -> Markup {
         table {
             thead { tr {
                 th { "Verdict" } th { "Set" } th { "Boot image" } th { "Nodes" }
-                th.what { "Why, and what to do" }
+                th.what { "Why" }
             } }
             tbody { @for set in sets { (row(set)) } }
         }
@@ -353,23 +344,15 @@ fn image(set: &SetAudit) -> Markup {
     }
 }
 
-/// The reason, and what to do.
+/// The reason, and remarks; what to do is above.
 fn reasons(set: &SetAudit) -> Markup {
-    let facts = facts(set);
     html! {
-        @for (label, text) in &facts {
-            @match *label {
-                "why" | "to know" | "fix" => p { (text) },
+        @for (label, text) in facts(set) {
+            @match label {
+                "why" => p { (text) },
                 "excepted" => p { b { (text) } },
                 "issue" => p { "known issue " (text) },
-                "note" => p.soft { (text) },
-                _ => {},
-            }
-        }
-        @for (label, text) in &facts {
-            @match *label {
-                "command" | "patch" => pre { code { (text) } },
-                "for Git" => p { "For Git: " code { (text) } },
+                "note" | "upkeep" => p.soft { (text) },
                 _ => {},
             }
         }

@@ -7,7 +7,7 @@ use crate::cli::audit::conclusion::{Conclusion, Conclusions};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 /// A suite for each cluster, whose name is in the class of its tests: not every reader shows suites.
-/// What could not be read is a test of its own. A set that does not count was skipped.
+/// Something that could not be read is a test of its own. A set that does not count was skipped.
 pub(in crate::cli::audit) fn render(
     fleet: &FleetAudit,
     conclusions: &Conclusions,

@@ -1,8 +1,8 @@
 //! The audit as Markdown, for the summary of a job or a comment on a pull request (pure).
 
 use super::facts::{
-    BIRTHS, CLUSTER_COLUMNS, cluster_cells, cluster_notes, cluster_word, facts, head, lookup_helps,
-    names, remedies, title, waiting,
+    BIRTHS, CLUSTER_COLUMNS, cluster_cells, cluster_notes, cluster_word, facts, head, names, title,
+    to_do, waiting,
 };
 use crate::audit::SetAudit;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
@@ -32,7 +32,7 @@ pub(crate) fn render(fleet: &FleetAudit, conclusion: &Conclusion) -> String {
         .collect();
     sets.sort_by_key(|(_, set)| Word::of(set));
     out += &table(&sets);
-    out += &list("What to do", items_of(fleet, to_do));
+    out += &list("What to do", items_of(fleet, items_to_do));
     out += &list(BIRTHS, items_of(fleet, births));
     let machines = |item: &ClusterAudit| item.audit.as_ref().map(waiting).unwrap_or_default();
     let machines = items_of(fleet, |item| texts(machines(item)));
@@ -91,19 +91,40 @@ fn begin(conclusion: &Conclusion) -> String {
     out
 }
 
-fn to_do(item: &ClusterAudit) -> Vec<String> {
-    let Some(audit) = &item.audit else {
-        return Vec::new();
+/// Things to do, with the commands and files that do them.
+fn items_to_do(item: &ClusterAudit) -> Vec<String> {
+    let of = |(sets, what): (Vec<&SetAudit>, String)| {
+        let patches = sets.iter().flat_map(|set| facts(set));
+        let patches = patches.filter_map(|(label, text)| match label {
+            "command" => Some(block("sh", &text)),
+            "for Git" => Some(format!("\n\n  {}:", code(&text))),
+            "patch" => Some(block("yaml", &text)),
+            _ => None,
+        });
+        let patches: String = patches.take(MOST).collect();
+        format!("{}: {}{patches}", code(&names(&sets)), plain(&what))
     };
-    let remedies = remedies(audit)
-        .into_iter()
-        .map(|((_, remedy), sets)| (names(&sets), remedy));
-    let lookup_helps = lookup_helps(audit)
-        .into_iter()
-        .map(|(help, sets)| (names(&sets), help.to_owned()));
-    let all = remedies.chain(lookup_helps);
-    all.map(|(sets, what)| format!("{}: {}", code(&sets), plain(&what)))
-        .collect()
+    let audit = item.audit.iter();
+    audit.flat_map(to_do).map(of).collect()
+}
+
+/// A block of code within an item of a list.
+fn block(language: &str, text: &str) -> String {
+    let fence = "`".repeat(longest_fence(text).max(2) + 1);
+    let lines = text.lines().map(|line| {
+        let line = line.replace(|c: char| c.is_control(), " ");
+        format!("  {line}\n")
+    });
+    format!(
+        "\n\n  {fence}{language}\n{}  {fence}",
+        lines.collect::<String>()
+    )
+}
+
+/// The longest run of backticks.
+fn longest_fence(text: &str) -> usize {
+    let runs = text.split(|c| c != '`').map(str::len);
+    runs.max().unwrap_or_default()
 }
 
 /// A row for each cluster.
@@ -187,7 +208,7 @@ fn probable(set: &SetAudit) -> String {
     }
 }
 
-/// As many items as a comment has room for.
+/// The first items, for which a comment has room.
 fn list(title: &str, items: Vec<String>) -> String {
     if items.is_empty() {
         return String::new();
@@ -229,11 +250,7 @@ fn code(text: &str) -> String {
     let text = text
         .replace(|c: char| c.is_control(), " ")
         .replace('|', "\\|");
-    let longest = text
-        .split(|c| c != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or_default();
+    let longest = longest_fence(&text);
     let fence = "`".repeat(longest + 1);
     if longest == 0 {
         format!("`{text}`")

@@ -6,7 +6,7 @@
 pub(in crate::cli::audit) struct Block {
     pub(in crate::cli::audit) head: Vec<String>,
     pub(in crate::cli::audit) items: Vec<Item>,
-    /// What the items are, for the line that counts those that are not shown.
+    /// The name of the items, for the line that counts those that are not shown.
     pub(in crate::cli::audit) what: &'static str,
     /// At least this many items are shown.
     pub(in crate::cli::audit) least: usize,
@@ -15,11 +15,11 @@ pub(in crate::cli::audit) struct Block {
 #[derive(Debug, Default)]
 pub(in crate::cli::audit) struct Item {
     pub(in crate::cli::audit) lines: Vec<String>,
-    /// What is said once, below the last of the neighbours of which it is true.
+    /// A text that is said once, below the last of the neighbours of which it is true.
     pub(in crate::cli::audit) note: Vec<String>,
 }
 
-/// What a page has to fit.
+/// The room for a page.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cli::audit) struct Screen {
     pub(in crate::cli::audit) rows: usize,
@@ -103,8 +103,8 @@ pub(in crate::cli::audit) fn fit(blocks: Vec<Block>, screen: Option<Screen>) -> 
             block,
         })
         .collect();
-    let mut is_cut = false;
-    while screen.is_some_and(|screen| height(&parts, is_cut) > screen.rows) {
+    let mut hidden = Vec::new();
+    while screen.is_some_and(|screen| height(&parts, &hidden, screen) > screen.rows) {
         let longest = parts
             .iter_mut()
             .filter(|part| part.shown > part.block.least.max(1))
@@ -113,8 +113,7 @@ pub(in crate::cli::audit) fn fit(blocks: Vec<Block>, screen: Option<Screen>) -> 
             part.shown -= 1;
             part.size = size(&part.block, part.shown);
         } else if let Some(last) = parts.iter().rposition(|part| part.block.least == 0) {
-            parts.remove(last);
-            is_cut = true;
+            hidden.push(parts.remove(last).block.what);
         } else if let Some(part) = parts.iter_mut().find(|part| part.block.least > 1) {
             part.block.least = 1;
         } else if let Some(facts) = parts
@@ -122,8 +121,7 @@ pub(in crate::cli::audit) fn fit(blocks: Vec<Block>, screen: Option<Screen>) -> 
             .skip(1)
             .position(|part| part.block.items.is_empty())
         {
-            parts.remove(facts + 1);
-            is_cut = true;
+            hidden.push(parts.remove(facts + 1).block.what);
         } else {
             break;
         }
@@ -131,12 +129,21 @@ pub(in crate::cli::audit) fn fit(blocks: Vec<Block>, screen: Option<Screen>) -> 
     let texts = parts
         .iter()
         .map(|part| part.block.lines(part.shown).join("\n") + "\n");
-    let more = is_cut.then(|| CUT.to_owned() + "\n");
+    let more = more(&hidden).map(|more| more + "\n");
     texts.chain(more).collect::<Vec<_>>().join("\n")
 }
 
-/// What is said where blocks gave way.
-const CUT: &str = "There is more: -o wide";
+/// The line that names what gave way: the first of it.
+fn more(hidden: &[&str]) -> Option<String> {
+    let mut named = hidden.iter().rev().filter(|what| !what.is_empty()).copied();
+    let mut first: Vec<&str> = named.by_ref().take(3).collect();
+    first.extend(named.next().map(|_| "..."));
+    match (hidden, &*first) {
+        ([], _) => None,
+        (_, []) => Some("There is more: -o wide".to_owned()),
+        (_, first) => Some(format!("There is more ({}): -o wide", first.join(", "))),
+    }
+}
 
 /// A block, and how many of its items are shown in how many lines.
 struct Part {
@@ -145,11 +152,12 @@ struct Part {
     size: usize,
 }
 
-fn height(parts: &[Part], is_cut: bool) -> usize {
+fn height(parts: &[Part], hidden: &[&str], screen: Screen) -> usize {
     let sizes: usize = parts.iter().map(|part| part.size).sum();
     let between = parts.len().saturating_sub(1);
     // A line between, and the one that says so.
-    sizes + between + if is_cut { 2 } else { 0 }
+    let more = more(hidden).map_or(0, |more| 1 + screen.height(&[more]));
+    sizes + between + more
 }
 
 #[cfg(test)]
@@ -204,7 +212,7 @@ mod tests {
         let text = fit(vec![block(1), end(), block(1)], Some(screen(8)));
         assert_eq!(
             text,
-            "HEAD\nitem 0\n  note 0\n\nend\n\nThere is more: -o wide\n"
+            "HEAD\nitem 0\n  note 0\n\nend\n\nThere is more (items): -o wide\n"
         );
         assert_eq!(fit(vec![end()], Some(screen(0))), "end\n");
     }
@@ -235,7 +243,7 @@ mod tests {
     fn the_first_block_stays_longest() {
         let facts = Block::of(vec!["a".to_owned(), "b".to_owned()]);
         let text = fit(vec![end(), facts, block(1)], Some(screen(4)));
-        assert_eq!(text, "end\n\nThere is more: -o wide\n");
+        assert_eq!(text, "end\n\nThere is more (items): -o wide\n");
     }
 
     /// A line of 24 columns on a screen of 10, in colour, is three rows.

@@ -43,12 +43,21 @@ pub(crate) fn render(
     fit(blocks, (detail == Detail::Row).then(|| terminal.screen()))
 }
 
-/// A cluster without its conclusion.
+/// A cluster without its conclusion. What to change comes before what is allowed.
 fn cluster(audit: &BootImageAudit, detail: Detail, terminal: Terminal) -> Vec<Block> {
     let mut blocks = vec![Block::of(audited(terminal, audit, detail))];
+    let advice = advice(terminal, audit);
     match detail {
-        Detail::Row => blocks.push(table(terminal, &audit.sets)),
-        Detail::All => blocks.extend(audit.sets.iter().map(|set| Block::of(item(terminal, set)))),
+        Detail::Row => {
+            let [open, allowed] = tables(terminal, &audit.sets);
+            blocks.push(open);
+            blocks.extend(advice);
+            blocks.push(allowed);
+        }
+        Detail::All => {
+            blocks.extend(audit.sets.iter().map(|set| Block::of(item(terminal, set))));
+            blocks.extend(advice);
+        }
     }
     blocks.extend(lists(terminal, audit, detail));
     blocks.push(Block {
@@ -108,9 +117,9 @@ fn audited(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<St
 
 const COLUMNS: [&str; 4] = ["VERDICT", "SET", "BOOT IMAGE", "NODES"];
 
-/// A row for each set. Names are never cut. What several sets have in common is said once, below
-/// them.
-fn table(terminal: Terminal, sets: &[SetAudit]) -> Block {
+/// A row for each set, and those that are allowed apart. Names are never cut. What several sets have
+/// in common is said once, below them.
+fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
     let shared = namespace(sets);
     let mut rows: Vec<(Word, String, [String; 3])> = Vec::new();
     for set in sets {
@@ -135,17 +144,25 @@ fn table(terminal: Terminal, sets: &[SetAudit]) -> Block {
         }
         lines
     };
-    Block {
-        head: line(verdict),
-        items: rows
-            .iter()
-            .map(|(word, why, _)| Item {
-                lines: line(&terminal.word(*word)),
-                note: terminal.prose(indent, why),
-            })
-            .collect(),
+    let head = line(verdict);
+    let mut items = rows.iter().map(|(word, why, _)| Item {
+        lines: line(&terminal.word(*word)),
+        note: terminal.prose(indent, why),
+    });
+    let is_open = |(word, ..): &&(Word, _, _)| *word != Word::Allowed;
+    let open = rows.iter().filter(is_open).count();
+    let open: Vec<Item> = items.by_ref().take(open).collect();
+    let block = |head, items: Vec<Item>, least| Block {
+        head,
+        items,
         what: "sets",
-        least: 6,
+        least,
+    };
+    let allowed = items.collect();
+    if open.is_empty() {
+        [Block::default(), block(head, allowed, 6)]
+    } else {
+        [block(head, open, 6), block(Vec::new(), allowed, 0)]
     }
 }
 
@@ -264,28 +281,43 @@ pub(in crate::cli::audit) fn operator_says(cluster: &ClusterSkew) -> Option<Stri
     ))
 }
 
-/// Remedies, machines that do not come up, and what limits what is said here.
-fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Block> {
-    let list = |head: &str, what, texts: Vec<String>| {
-        let has_head = !head.is_empty() && !texts.is_empty();
-        let indent = if has_head { 2 } else { 0 };
-        let item = |text: &String| Item {
-            lines: terminal.prose(indent, text),
-            note: Vec::new(),
-        };
-        Block {
-            head: has_head.then(|| head.to_owned()).into_iter().collect(),
-            items: texts.iter().map(item).collect(),
-            what,
-            least: 0,
-        }
+/// A list below a title.
+fn list(terminal: Terminal, head: &str, what: &'static str, texts: Vec<String>) -> Block {
+    let has_head = !head.is_empty() && !texts.is_empty();
+    let indent = if has_head { 2 } else { 0 };
+    let item = |text: &String| Item {
+        lines: terminal.prose(indent, text),
+        note: Vec::new(),
     };
+    Block {
+        head: has_head.then(|| head.to_owned()).into_iter().collect(),
+        items: texts.iter().map(item).collect(),
+        what,
+        least: 0,
+    }
+}
+
+/// Remedies, and what makes versions known.
+fn advice(terminal: Terminal, audit: &BootImageAudit) -> [Block; 2] {
     let remedies = remedies(audit)
         .into_iter()
         .map(|((platform, remedy), sets)| format!("{} ({platform}): {remedy}", names(&sets)));
     let lookup_helps = lookup_helps(audit)
         .into_iter()
         .map(|(help, sets)| format!("{}: {help}", names(&sets)));
+    [
+        list(terminal, "What to change:", "remedies", remedies.collect()),
+        list(
+            terminal,
+            "How to find the unknown versions:",
+            "ways",
+            lookup_helps.collect(),
+        ),
+    ]
+}
+
+/// Machines that do not come up, and what limits what is said here.
+fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Block> {
     let each = match detail {
         Detail::Row => &[],
         Detail::All => &*audit.provisioned,
@@ -314,16 +346,15 @@ fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Bloc
             difference.message
         )
     });
+    let list = |head: &str, what, texts| list(terminal, head, what, texts);
     vec![
-        list("What to change:", "remedies", remedies.collect()),
         list(
-            "How to find the unknown versions:",
-            "ways",
-            lookup_helps.collect(),
+            &format!("{BIRTHS}:"),
+            "nodes that the update breaks",
+            births(audit),
         ),
-        list(&format!("{BIRTHS}:"), "rows", births(audit)),
         list("", "resources and files not read", unread.collect()),
-        list("", "sets with such Machines", waiting.collect()),
+        list("", "Machines that wait", waiting.collect()),
         list("", "differences", differences.collect()),
         list("", "warnings", warnings.collect()),
     ]
