@@ -20,6 +20,7 @@ mod output;
 mod pipeline;
 mod published;
 mod real;
+mod sarif;
 pub(crate) mod served;
 mod streams;
 mod terminal;

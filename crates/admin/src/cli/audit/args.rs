@@ -24,6 +24,8 @@ pub(super) enum Form {
     Junit,
     /// A row for each set, for a spreadsheet.
     Csv,
+    /// For code scanning, such as GitHub's.
+    Sarif,
 }
 
 /// A script, to be run where `oc` reaches the cluster.
@@ -87,6 +89,7 @@ Examples:
 In a pipeline:
   oc skewguard audit --exceptions exceptions.yaml -o junit >audit.xml
   oc skewguard audit --policy policy.json --since audit.json -o markdown
+  oc skewguard audit --from manifests -o sarif >audit.sarif
 
 For a cluster that cannot be reached from here:
   oc skewguard audit --print-commands >gather.sh
@@ -177,13 +180,14 @@ pub(in crate::cli) struct Args {
     pub(super) only: Option<Only>,
     /// text: the conclusion, and what fits a screen. wide: all that is known. json and yaml: one
     /// object, whose fields are only ever added. html: one page, with a chart. markdown: for a
-    /// job's summary. junit: a test for each set. csv: a row for each set.
+    /// job's summary. junit: a test for each set. csv: a row for each set. sarif: for code scanning, with
+    /// the line of each set in the files of --from.
     #[arg(
         long,
         short,
         value_enum,
         hide_possible_values = true,
-        value_name = "text|wide|json|yaml|html|markdown|junit|csv",
+        value_name = "text|wide|json|yaml|html|markdown|junit|csv|sarif",
         default_value = "text"
     )]
     pub(super) output: Form,

@@ -12,6 +12,7 @@ pub(in crate::cli) mod forms;
 mod gathers;
 pub(super) mod input;
 mod next;
+mod places;
 mod since;
 
 pub(super) use args::{Args, parse_time};
@@ -32,8 +33,9 @@ use conclusion::{Conclusions, STARTER_NAME, STARTER_NAME_OKD};
 use exceptions::Exceptions;
 use forms::terminal::Terminal;
 use forms::text::Detail;
-use forms::{commands, csv, html, junit, markdown, shell, text};
+use forms::{commands, csv, html, junit, markdown, sarif, shell, text};
 use input::Files;
+use places::Places;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -94,7 +96,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         });
     }
     choose(args, &mut fleet)?;
-    print(args, &fleet, &conclusions, io)?;
+    print(args, (&fleet, &paths), &conclusions, io)?;
     let is_hidden = fleet.items.iter().any(ClusterAudit::is_incomplete);
     Ok(args.fail_on.exit(conclusions.all.exit, is_hidden))
 }
@@ -374,7 +376,7 @@ fn asked(args: &Args, name: &str, paths: &gathers::Paths) -> conclusion::AuditRe
 
 fn print(
     args: &Args,
-    fleet: &FleetAudit,
+    (fleet, paths): (&FleetAudit, &gathers::Paths),
     conclusions: &Conclusions,
     io: &mut Io<'_>,
 ) -> Result<(), Failure> {
@@ -398,6 +400,11 @@ fn print(
         (Form::Markdown, _) => markdown::render(fleet, &conclusions.all),
         (Form::Junit, _) => junit::render(fleet, conclusions)?,
         (Form::Csv, _) => csv::render(fleet)?,
+        (Form::Sarif, _) => {
+            let own = |name: &str| paths.get(name).unwrap_or(&args.from);
+            let sarif = sarif::render(fleet, |name, sets| Places::of(own(name), sets));
+            serde_json::to_string_pretty(&sarif)? + "\n"
+        }
     };
     Ok(io.out.write_all(text.as_bytes())?)
 }

@@ -1,0 +1,165 @@
+//! The audit as SARIF 2.1.0, which GitHub shows beside the lines of a pull request (pure).
+
+use super::facts::{facts, head, title};
+use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
+use crate::audit::{BirthAudit, SetAudit};
+use crate::cli::audit::conclusion::Word;
+use crate::cli::audit::places::{Place, Places};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Characters that a path in a URI has not as they are.
+const NOT_IN_PATHS: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'[')
+    .add(b']')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}')
+    .add(b':');
+
+/// A run for each cluster. What is allowed is no result. `places` looks for the sets of a cluster.
+pub(in crate::cli::audit) fn render(
+    fleet: &FleetAudit,
+    places: impl Fn(&str, &[SetAudit]) -> Places,
+) -> Value {
+    let items = fleet.items.iter();
+    let runs: Vec<Value> = items.map(|cluster| run(cluster, &places)).collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": runs,
+    })
+}
+
+fn run(cluster: &ClusterAudit, places: impl Fn(&str, &[SetAudit]) -> Places) -> Value {
+    let audit = cluster.audit.iter();
+    let sets = cluster.audit.as_ref().map_or(&[][..], |audit| &audit.sets);
+    let places = places(&cluster.context, sets);
+    let sets = sets.iter();
+    let sets = sets.filter(|set| !set.would_be_allowed() || !set.known_issues.is_empty());
+    let sets: Vec<(&str, Value)> = sets.map(|set| of_set(set, places.place(set))).collect();
+    let births = audit.clone().flat_map(|audit| &audit.births);
+    let births: Vec<(&str, Value)> = births.map(of_birth).collect();
+    let mut rules: BTreeMap<&str, Value> = BTreeMap::new();
+    let mut results = Vec::new();
+    for (rule, result) in sets.into_iter().chain(births) {
+        rules.entry(rule).or_insert_with(|| {
+            json!({ "id": rule, "shortDescription": { "text": rule }, "helpUri": crate::docs!("audit.md") })
+        });
+        results.push(result);
+    }
+    let error = cluster
+        .error
+        .iter()
+        .map(|error| format!("not audited: {error}"));
+    let unread = audit.clone().flat_map(|audit| &audit.unread);
+    let unread = unread.map(|unread| format!("not read: {}: {}", unread.what, unread.why));
+    let notes: Vec<Value> = error
+        .chain(unread)
+        .map(|text| json!({ "level": "error", "message": { "text": text } }))
+        .collect();
+    let about = cluster.audit.as_ref().map(head).unwrap_or_default();
+    let about: BTreeMap<&str, String> = about.into_iter().collect();
+    json!({
+        "tool": { "driver": {
+            "name": "oc skewguard audit",
+            "version": env!("CARGO_PKG_VERSION"),
+            "informationUri": crate::docs!("audit.md"),
+            "rules": rules.into_values().collect::<Vec<_>>(),
+        } },
+        // The category, of which GitHub wants another one for each run.
+        "automationDetails": { "id": format!("skewguard/{}", cluster.context) },
+        "invocations": [{ "executionSuccessful": notes.is_empty(), "toolExecutionNotifications": notes }],
+        "properties": about,
+        "results": results,
+    })
+}
+
+/// The rule and the result. A set that does not count is a note, and suppressed.
+fn of_set(set: &SetAudit, place: Option<Place>) -> (&str, Value) {
+    let issue = set.known_issues.first();
+    let rule = match issue.filter(|_| set.would_be_allowed()) {
+        Some(issue) => issue.id.as_str(),
+        None => set.reason.as_str(),
+    };
+    let level = match Word::of(set) {
+        _ if set.is_excepted() => "note",
+        Word::Refused => "error",
+        Word::Unknown => "warning",
+        Word::Allowed => "note",
+    };
+    let name = title(set, None);
+    let mut text = format!("{name}: ");
+    let is_said = |label| !["image", "members", "nodes", "note"].contains(&label);
+    let said = facts(set).into_iter().filter(|(label, _)| is_said(*label));
+    let said = said.map(|(label, text)| {
+        if label == "why" {
+            text
+        } else {
+            format!("{label}: {text}")
+        }
+    });
+    text += &said.collect::<Vec<_>>().join("\n");
+    let location =
+        json!({ "logicalLocations": [{ "fullyQualifiedName": name, "kind": "resource" }] });
+    let physical = place.map(|place| {
+        json!({
+            "artifactLocation": { "uri": uri(&place.file) },
+            "region": { "startLine": place.line },
+        })
+    });
+    let result = json!({
+        "ruleId": rule,
+        "level": level,
+        "message": { "text": text },
+        "locations": [with(location, "physicalLocation", physical)],
+        "partialFingerprints": { "skewguardSet/v1": format!("{}/{}/{}", set.kind, set.namespace, set.name) },
+    });
+    let exception = set.exception.as_ref().filter(|_| set.is_excepted());
+    let suppressions = exception
+        .map(|exception| json!([{ "kind": "external", "justification": exception.says() }]));
+    (rule, with(result, "suppressions", suppressions))
+}
+
+/// An object with one more field, where there is something to say: no field is null.
+fn with(mut object: Value, name: &str, field: Option<Value>) -> Value {
+    if let (Some(fields), Some(field)) = (object.as_object_mut(), field) {
+        fields.insert(name.to_owned(), field);
+    }
+    object
+}
+
+/// Joined nodes are in no file.
+fn of_birth(birth: &BirthAudit) -> (&str, Value) {
+    let level = if birth.to_know.is_none() {
+        "warning"
+    } else {
+        "note"
+    };
+    let result =
+        json!({ "ruleId": birth.issue, "level": level, "message": { "text": birth.says() } });
+    (&birth.issue, result)
+}
+
+/// A path as a URI: GitHub wants it relative to the repository.
+fn uri(path: &Path) -> String {
+    let text = path.to_string_lossy().replace('\\', "/");
+    let text = text.trim_start_matches("./");
+    let encoded = utf8_percent_encode(text, NOT_IN_PATHS);
+    if path.is_absolute() {
+        format!("file://{encoded}")
+    } else {
+        encoded.to_string()
+    }
+}
