@@ -96,7 +96,8 @@ import sys
 choices = lambda text: {frozenset(term.strip("()").split(" OR ")) for term in text.split(" AND ")}
 tag = choices(sys.argv[1])
 lacking = [line for line in open(sys.argv[2]) if not choices(line.split(": ")[0]) <= tag]
-sys.exit("".join(lacking) and f"not in the tag: {lacking}")
+if lacking:
+    sys.exit(f"not in the tag: {lacking}")
 END
     ls "$foreign_tree/build/$on"/SRPMS/skewguard-"$distribution_version"-*.src.rpm
 }
