@@ -226,7 +226,12 @@ pub fn certificate(data: &[u8]) {
 pub fn answer(data: &[u8]) {
     let [high, low, body @ ..] = data else { return };
     let status = u16::from_be_bytes([*high, *low]);
-    for channel in [Channel::Report, Channel::Event, Channel::Node] {
+    for channel in [
+        Channel::Report,
+        Channel::Event,
+        Channel::Node,
+        Channel::Failure,
+    ] {
         let response = Response {
             status,
             retry_after: Some(Duration::from_secs(u64::from(status))),

@@ -19,7 +19,7 @@ const RETRY_AFTER_MAX: Duration = Duration::from_secs(3600);
 /// Stands in for the message of an answer that has none.
 const NO_REASON: &str = "the server gives no reason";
 
-/// The three things that are sent, each independent of the others.
+/// The four things that are sent, each independent of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Channel {
     /// `POST` of the `BootImageReport`, as the bootstrap identity.
@@ -28,6 +28,8 @@ pub enum Channel {
     Event,
     /// `PATCH` of this node's Node, as the kubelet.
     Node,
+    /// `POST` of a failure to the Machine Config Server, as nobody.
+    Failure,
 }
 
 /// The remedy for a 403 on the two channels of the bootstrap identity.
@@ -41,6 +43,7 @@ impl Channel {
             Self::Report => "report",
             Self::Event => "event",
             Self::Node => "node label",
+            Self::Failure => "report to the machine-config-server",
         }
     }
 
@@ -48,7 +51,8 @@ impl Channel {
     fn rbac(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Report => ("create", "bootimagereports.skewguard.dev", ROLE),
-            Self::Event => ("create", "events.events.k8s.io", ROLE),
+            // Of a failure there are no rights: its answers are read before.
+            Self::Event | Self::Failure => ("create", "events.events.k8s.io", ROLE),
             Self::Node => (
                 "patch",
                 "nodes",
@@ -132,6 +136,19 @@ impl Answer {
             retry_after,
             body: bytes,
         } = response;
+        if channel == Channel::Failure && status != 429 && status < 500 {
+            return if status == 202 {
+                Self::Delivered {
+                    uid: None,
+                    already: false,
+                }
+            } else {
+                Self::same(
+                    Retry::Unserved,
+                    format!("{status}: the machine-config-server does not take it"),
+                )
+            };
+        }
         let body: Body = json::read(&bytes).unwrap_or_default();
         match status {
             // An API server returns the object that it has made or changed. A 2xx without one came
@@ -232,7 +249,7 @@ impl Answer {
         }
         let brief = match channel {
             Channel::Node => "403, the kubelet may not patch its Node",
-            Channel::Report | Channel::Event => "403, the Role skewguard-report is missing there",
+            _ => "403, the Role skewguard-report is missing there",
         };
         Self::failure(
             Retry::SlowlyIfRepeated,
@@ -258,7 +275,7 @@ impl Answer {
                 Retry::Unserved,
                 "to have reports: oc skewguard render manifests | oc apply -f -",
             ),
-            Channel::Event => (Retry::Slowly, "Kubernetes has it from 1.19 on"),
+            Channel::Event | Channel::Failure => (Retry::Slowly, "Kubernetes has it from 1.19 on"),
             Channel::Node => (
                 Retry::Backoff,
                 "the kubelet has not registered this Node yet",

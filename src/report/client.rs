@@ -2,9 +2,12 @@
 //! request, because tokens and certificates rotate.
 
 use super::answer::Channel;
-use crate::kubeconfig::{Allow, BOOTSTRAP_KUBECONFIG, Kubeconfig, load};
-use crate::node::KUBELET_KUBECONFIG;
-use crate::node::Root;
+use super::node_failure::{ANNOTATIONS_PATH, Annotations, CA_PATH};
+use crate::json;
+use crate::kubeconfig::{
+    Allow, BOOTSTRAP_KUBECONFIG, Kubeconfig, MAX_BYTES, MISSING, Server, load,
+};
+use crate::node::{FileError, KUBELET_KUBECONFIG, Root};
 use crate::transport::{
     CURL, Choice, Failure, Limits, Request, Response, Transport, TransportError,
 };
@@ -45,10 +48,34 @@ impl Network<'_> {
             // Every node has this one before it joins.
             Channel::Report | Channel::Event => BOOTSTRAP_KUBECONFIG,
             Channel::Node => KUBELET_KUBECONFIG,
+            Channel::Failure => {
+                return machine_config_server(self.root).map_err(TransportError::setup);
+            }
         };
         let (root, path) = self.kubeconfig.unwrap_or((self.root, own));
         load(root, path, self.allow).map_err(TransportError::setup)
     }
+}
+
+/// The Machine Config Server, by the address and the CA that the daemon keeps.
+fn machine_config_server(root: &Root) -> Result<Kubeconfig, FileError> {
+    let read = |path| {
+        let bytes = root.read(path, MAX_BYTES)?;
+        bytes.ok_or_else(|| FileError::content(path, MISSING))
+    };
+    let wrong = |what| FileError::content(ANNOTATIONS_PATH, what);
+    let Annotations { server } = json::read(&read(ANNOTATIONS_PATH)?)
+        .map_err(|error| FileError::json(ANNOTATIONS_PATH, "cannot be read", &error))?;
+    let server = server.ok_or_else(|| wrong("has no machineConfigServerURL"))?;
+    Ok(Kubeconfig {
+        path: ANNOTATIONS_PATH.to_owned(),
+        server: Server::parse(&server).map_err(wrong)?,
+        ca: read(CA_PATH)?,
+        tls_server_name: None,
+        insecure: false,
+        token: None,
+        client: None,
+    })
 }
 
 impl Client for Network<'_> {

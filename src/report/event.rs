@@ -33,7 +33,7 @@ pub struct Event {
     r#type: &'static str,
     reason: String,
     action: Action,
-    note: String,
+    pub(super) note: String,
     regarding: Regarding,
     reporting_controller: &'static str,
     reporting_instance: String,

@@ -40,6 +40,10 @@ pub(crate) struct Ledger {
     /// The id of the last boot without a verdict that the cluster was told about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_verdict_boot: Option<String>,
+    /// The last failure that the Machine Config Server was told, by
+    /// [`super::payload::Payload::failure_key`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) node_failure: Option<String>,
     /// The boot of the installation's first run, as its record has it; absent in the state of an
     /// older release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,6 +83,7 @@ impl Ledger {
             event: None,
             node_patch: None,
             no_verdict_boot: None,
+            node_failure: None,
             installation: record.and_then(Record::first_boot_id).map(str::to_owned),
             first_boot: None,
         }

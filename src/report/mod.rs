@@ -12,6 +12,7 @@ pub mod event;
 pub(crate) mod inventory;
 pub(crate) mod ledger;
 pub mod names;
+mod node_failure;
 pub mod objects;
 pub mod output;
 mod payload;

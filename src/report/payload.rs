@@ -5,6 +5,7 @@ use super::event::{Event, EventSubject, NO_VERDICT, Regarding};
 use super::inventory::NodePatch;
 use super::ledger::{Ledger, hash_of};
 use super::names::{EVENT_INTERVAL, hex16, report_name, stall_name, subdomain};
+use super::node_failure;
 use super::objects::{BootImageReport, ReportInput, is_reportable};
 use super::situation::{DatedVerdict, Moment};
 use super::stall::{Phase, Progress};
@@ -149,7 +150,7 @@ impl Payload {
 
     /// The objects that the cluster is to have, less those that by the ledger it has. `now`: seconds
     /// since 1970.
-    pub(super) fn due(&self, ledger: &Ledger, now: u64) -> [(Channel, Option<Due>); 3] {
+    pub(super) fn due(&self, ledger: &Ledger, now: u64) -> [(Channel, Option<Due>); 4] {
         let at_once = |key: &str| Due {
             key: key.to_owned(),
             wait: Duration::ZERO,
@@ -159,7 +160,14 @@ impl Payload {
         let goes_on = matches!(self.stall, Some(StallNews::WentOn(_)));
         // Once it has joined, the bootstrap identity has nothing more to say.
         let is_over = self.has_joined() && !goes_on;
-        let has_verdict = !is_over && !goes_on && self.verdict().is_some();
+        let verdict = self.verdict().filter(|_| !is_over && !goes_on);
+        let has_verdict = verdict.is_some();
+        let failure = verdict
+            .filter(|verdict| {
+                self.now.failures_are_taken && node_failure::is_due(verdict, self.progress())
+            })
+            .map(|_| self.failure_key())
+            .filter(|key| ledger.node_failure.as_ref() != Some(key));
         let report = has_verdict && ledger.known_report(&self.name).is_none();
         let event = if is_over {
             None
@@ -190,7 +198,13 @@ impl Payload {
             (Channel::Report, report.then(|| at_once(name))),
             (Channel::Event, event),
             (Channel::Node, label.as_deref().map(at_once)),
+            (Channel::Failure, failure.as_deref().map(at_once)),
         ]
+    }
+
+    /// Identifies what the Machine Config Server is told on this boot.
+    pub(super) fn failure_key(&self) -> String {
+        format!("{} {}", self.boot, hash_of(&self.name))
     }
 
     /// The cluster has the label of the node's own Node.
@@ -241,7 +255,7 @@ impl Payload {
     /// The name of the object that is sent on a channel.
     pub(super) fn object_name(&self, channel: Channel) -> &str {
         match channel {
-            Channel::Report | Channel::Event => &self.name,
+            Channel::Report | Channel::Event | Channel::Failure => &self.name,
             Channel::Node => self.node_name.as_deref().unwrap_or_default(),
         }
     }
@@ -275,7 +289,7 @@ impl Payload {
                 };
                 Some(BootImageReport::new(&report).request())
             }
-            Channel::Event => {
+            Channel::Event | Channel::Failure => {
                 let verdict = self.verdict();
                 let about = match &self.stall {
                     Some(StallNews::WentOn(phase)) => EventSubject::WentOn(*phase),
@@ -289,7 +303,16 @@ impl Payload {
                     Some(report) => Regarding::report(&self.name, report.uid.as_deref()),
                     None => Regarding::namespace(),
                 };
-                Some(Event::new(about, &self.name, regarding, &self.identity, now).request())
+                let event = Event::new(about, &self.name, regarding, &self.identity, now);
+                Some(match channel {
+                    Channel::Failure => node_failure::request(
+                        verdict.as_ref()?,
+                        self.progress(),
+                        self.host(),
+                        &event.note,
+                    ),
+                    _ => event.request(),
+                })
             }
             Channel::Node => Some(self.node_patch()?.request(self.node_name.as_ref()?)),
         }

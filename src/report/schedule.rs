@@ -84,19 +84,20 @@ impl Track {
     }
 }
 
-/// The three channels. At first there is nothing to send on any.
+/// The channels. At first there is nothing to send on any.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Schedule {
     report: Track,
     event: Track,
     node: Track,
+    failure: Track,
     /// The Event waits for the first answer about the report.
     event_waits: bool,
 }
 
 impl Schedule {
-    fn tracks(&self) -> [&Track; 3] {
-        [&self.report, &self.event, &self.node]
+    fn tracks(&self) -> [&Track; 4] {
+        [&self.report, &self.event, &self.node, &self.failure]
     }
 
     fn track(&mut self, channel: Channel) -> &mut Track {
@@ -104,6 +105,7 @@ impl Schedule {
             Channel::Report => &mut self.report,
             Channel::Event => &mut self.event,
             Channel::Node => &mut self.node,
+            Channel::Failure => &mut self.failure,
         }
     }
 
@@ -122,6 +124,7 @@ impl Schedule {
             Channel::Report => &self.report,
             Channel::Event => &self.event,
             Channel::Node => &self.node,
+            Channel::Failure => &self.failure,
         }
     }
 
@@ -164,7 +167,12 @@ impl Schedule {
 
     /// The channels to send on now. Each of them is then in flight until [`Schedule::answered`].
     pub(crate) fn due(&mut self, now: Duration) -> Vec<Channel> {
-        let mut due = vec![Channel::Report, Channel::Event, Channel::Node];
+        let mut due = vec![
+            Channel::Report,
+            Channel::Event,
+            Channel::Node,
+            Channel::Failure,
+        ];
         due.retain(|channel| {
             let track = self.track(*channel);
             let is_due = track.due().is_some_and(|at| at <= now);

@@ -1,6 +1,7 @@
 //! The verdict to report on this boot, from the files that `skewguard.service` left.
 
 use super::ledger::Ledger;
+use super::node_failure::CA_PATH;
 use super::objects::{TEXT_MAX, is_reportable};
 use super::stall::HungBoot;
 use crate::json;
@@ -46,6 +47,8 @@ pub(super) struct Moment {
     /// A node with the kubelet's own identity has joined for good. While the encapsulated config is
     /// there, the rebase is still to come, and the identity may be older than this installation.
     pub(super) is_past_first_boot: bool,
+    /// The cluster's Machine Config Server takes reports of failures.
+    pub(super) failures_are_taken: bool,
 }
 
 impl Moment {
@@ -56,6 +59,7 @@ impl Moment {
         Self {
             held: is_refused(root).unwrap_or(true),
             is_past_first_boot: is_renamed(root),
+            failures_are_taken: root.exists(CA_PATH).unwrap_or(false),
         }
     }
 }

@@ -17,6 +17,7 @@ mod kubeconfigs;
 mod machines;
 mod names;
 mod node;
+mod node_failure;
 mod program;
 mod real;
 mod reinstalled;

@@ -202,7 +202,7 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
             }
             let at = match channel {
                 Channel::Node => self.now(),
-                Channel::Report | Channel::Event => self.soon(),
+                Channel::Report | Channel::Event | Channel::Failure => self.soon(),
             };
             let wait = due.as_ref().map_or(Duration::ZERO, |due| due.wait);
             let key = due.map(|due| due.key);
@@ -403,7 +403,7 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
                 self.warn(&format!("{} not delivered: {why}{next}", channel.as_str()));
                 // Only the latest answer counts. If the server cannot be reached now, it is unknown
                 // whether a Role is still missing.
-                if channel != Channel::Node {
+                if matches!(channel, Channel::Report | Channel::Event) {
                     let only_try = self.env.once && *retry == Retry::SlowlyIfRepeated;
                     self.console.obstacle = (mended_by_a_person || only_try).then(|| brief.clone());
                 }
@@ -422,6 +422,7 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
             }
             Channel::Event => self.ledger.event_delivered(name, self.unix()),
             Channel::Node => self.ledger.node_patch = self.payload.label_digest(),
+            Channel::Failure => self.ledger.node_failure = Some(self.payload.failure_key()),
         }
         self.save();
     }

@@ -37,6 +37,9 @@ struct Target<'a> {
 }
 
 pub fn answer(cluster: &mut Cluster, rbac: &Rbac, asked: &Asked) -> Answer {
+    if asked.uri == "/v1/node-failure" {
+        return node_failure(asked);
+    }
     let Ok(user) = identity::user(asked.authorization.as_deref(), asked.certificate.as_deref())
     else {
         let refusal = Refusal(401, "Unauthorized", "Unauthorized".to_owned());
@@ -50,6 +53,22 @@ pub fn answer(cluster: &mut Cluster, rbac: &Rbac, asked: &Asked) -> Answer {
             remarks,
         },
         Err(refusal) => refused(user, refusal),
+    }
+}
+
+/// The Machine Config Server's answer to a failure, as machine-config-operator#6124 has it: it asks
+/// for no identity, and for three fields.
+fn node_failure(asked: &Asked) -> Answer {
+    let body: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+    let has = |key: &str| body[key].as_str().is_some_and(|text| !text.is_empty());
+    let taken = asked.method == "POST"
+        && asked.authorization.is_none()
+        && ["pool", "nodeID", "stage"].into_iter().all(has);
+    Answer {
+        user: String::new(),
+        status: if taken { 202 } else { 400 },
+        body: json!({}),
+        remarks: Vec::new(),
     }
 }
 

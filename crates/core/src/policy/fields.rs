@@ -21,6 +21,7 @@ pub const POLICY: &[&str] = &[
     "mode",
     "onUndetermined",
     "stalledAfterMinutes",
+    "reportToMachineConfigServer",
     "limits",
     "knownIssues",
     "help",

@@ -112,6 +112,8 @@ pub struct Policy {
     /// Time that a first boot may take before the node tells what it waits for, in minutes; `None`
     /// where the policy does not say.
     pub stalled_after_minutes: Option<u16>,
+    /// A failure is also told to the Machine Config Server.
+    pub report_to_machine_config_server: Option<bool>,
     /// In the order of the file.
     pub limits: Vec<Limit>,
     /// In the order of the file.

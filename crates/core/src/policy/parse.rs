@@ -32,6 +32,9 @@ pub fn parse(bytes: &[u8]) -> Result<Policy, String> {
     let (mode, mode_text) = mode(&policy, other_version, &mut warnings)?;
     let on_undetermined = on_undetermined(&policy, &mut warnings);
     let stalled_after_minutes = stalled_after(&policy, &mut warnings);
+    let report_to_machine_config_server = policy
+        .field("reportToMachineConfigServer", Located::read)
+        .and_then(|told| warnings.understood(told, "it is not told").ok());
     warnings.unknown_fields(&policy);
     let (help_text, help_url) = help(&policy, &mut warnings);
     let limits = limits
@@ -44,6 +47,7 @@ pub fn parse(bytes: &[u8]) -> Result<Policy, String> {
         mode_text,
         on_undetermined,
         stalled_after_minutes,
+        report_to_machine_config_server,
         limits,
         known_issues: known_issue::list(&policy, &mut warnings),
         help_text,

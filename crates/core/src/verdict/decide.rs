@@ -348,6 +348,7 @@ fn policy_status(input: &PolicyInput, limit: Option<&Limit>) -> Option<PolicySta
                     LimitRelease::Minor(minor) => minor.to_string(),
                 }),
             stalled_after_minutes: policy.stalled_after_minutes,
+            report_to_machine_config_server: policy.report_to_machine_config_server,
             help_text: policy.help_text.clone(),
             help_url: policy.help_url.clone(),
         }),

@@ -238,6 +238,9 @@ pub struct PolicyStatus {
     /// `stalledAfterMinutes` of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalled_after_minutes: Option<u16>,
+    /// `reportToMachineConfigServer` of the policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report_to_machine_config_server: Option<bool>,
     /// Whom to ask, from the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help_text: Option<String>,
